@@ -94,6 +94,7 @@ bench-rivals: $(RIVALS_STAMP)
 
 lint: $(STAMP)
 	$(PY) -m ruff check .
+	$(PY) -m ruff format --check --quiet .
 	$(PY) -m mypy
 	$(VENV)/bin/lint-imports --no-logo
 

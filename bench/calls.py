@@ -44,8 +44,10 @@ def main(arguments: list[str]) -> int:
     with machine.one_core(), tempfile.TemporaryDirectory(dir=machine.scratch_root()) as root:
         table = measure(Path(root) / "records", corpus, records)
     told, commit = machine.describe_machine(), machine.describe_commit()["commit"]
-    print(f"\n{records:,} records of {corpus.dim} dimensions, {corpus.source}; {told['cpu']}, load "
-          f"{told['load_average'][0]} at the end; commit {commit[:7]}\n")  # fmt: skip
+    print(
+        f"\n{records:,} records of {corpus.dim} dimensions, {corpus.source}; {told['cpu']}, load "
+        f"{told['load_average'][0]} at the end; commit {commit[:7]}\n"
+    )
     print("\n".join(["| what | native | numba |", "|---|--:|--:|", *table]))
     return 0
 

@@ -43,11 +43,16 @@ def main(arguments: list[str]) -> int:
         path = build(Path(root) / "store", corpus, records).path
         started = datetime.now(UTC)
         run = {
-            "schema": results.SCHEMA, "mode": "confidence", "records": records,
-            "started": started.strftime("%Y-%m-%dT%H:%M:%SZ"), "source": corpus.source,
-            "machine": machine.describe_machine(), "versions": machine.describe_versions(),
-            **machine.describe_commit(), "curves": measure(path, corpus),
-        }  # fmt: skip
+            "schema": results.SCHEMA,
+            "mode": "confidence",
+            "records": records,
+            "started": started.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "source": corpus.source,
+            "machine": machine.describe_machine(),
+            "versions": machine.describe_versions(),
+            **machine.describe_commit(),
+            "curves": measure(path, corpus),
+        }
     stamp = started.strftime("%Y%m%dT%H%M")
     name = f"confidence-{stamp}-{run['commit'][:7]}-{records // 1000}k.json"
     results.save(run, results.RESULTS / name)
@@ -82,12 +87,13 @@ def measure(path: Path, corpus: Corpus) -> dict[str, list[dict[str, Any]]]:
             wanted += len(truth)
         curves[question] = [
             {
-                "confidence": z, "recall": found[z] / wanted,
+                "confidence": z,
+                "recall": found[z] / wanted,
                 "p50_ms": statistics.median(times[1:]) * 1e3,
                 "p99_ms": statistics.quantiles(times[1:], n=100)[98] * 1e3,
             }
             for z, times in took.items()
-        ]  # fmt: skip
+        ]
     for memory in opened.values():
         memory.close()
     return curves
@@ -130,9 +136,12 @@ def plot(run: dict[str, Any]) -> str:
     }
     low = min(recall for _, recall in points.values())
     return svg.scatter(
-        f"Recall@10 and time by recall_confidence, {run['records']:,} records", "p50, ms",
-        "recall@10", points, floor=min(0.99, low - 0.005),
-    )  # fmt: skip
+        f"Recall@10 and time by recall_confidence, {run['records']:,} records",
+        "p50, ms",
+        "recall@10",
+        points,
+        floor=min(0.99, low - 0.005),
+    )
 
 
 if __name__ == "__main__":

@@ -64,12 +64,19 @@ def main(arguments: list[str]) -> int:
         built = _ensure(path, corpus, asked.records)
         started = datetime.now(UTC)
         run = {
-            "schema": results.SCHEMA, "mode": "large", "records": asked.records,
-            "started": started.strftime("%Y-%m-%dT%H:%M:%SZ"), "source": corpus.source,
-            "machine": machine.describe_machine(), "versions": machine.describe_versions(),
-            **machine.describe_commit(), "built": built, "bytes": bytes_by_kind(path),
-            "opened": openings(path, corpus), **measure(path, corpus),
-        }  # fmt: skip
+            "schema": results.SCHEMA,
+            "mode": "large",
+            "records": asked.records,
+            "started": started.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "source": corpus.source,
+            "machine": machine.describe_machine(),
+            "versions": machine.describe_versions(),
+            **machine.describe_commit(),
+            "built": built,
+            "bytes": bytes_by_kind(path),
+            "opened": openings(path, corpus),
+            **measure(path, corpus),
+        }
         if asked.reflect:
             run["slept"] = sleep(path, corpus.dim, asked.records)
             run["after"] = {"opened": openings(path, corpus), **measure(path, corpus)}
@@ -112,9 +119,13 @@ def openings(path: Path, corpus: Corpus) -> list[dict[str, Any]]:
                 "-m", "bench.child", "open", str(path), str(corpus.dim), str(cue)
             )
             told = subprocess.run(
-                command, check=True, capture_output=True, text=True, cwd=machine.REPO,
+                command,
+                check=True,
+                capture_output=True,
+                text=True,
+                cwd=machine.REPO,
                 env={**os.environ, **machine.one_thread_environment()},
-            )  # fmt: skip
+            )
             found.append(json.loads(told.stdout))
     return found
 
@@ -126,9 +137,11 @@ def sleep(path: Path, dim: int, records: int) -> dict[str, float]:
         done = memory.reflect()
         took = time.perf_counter() - begin
     return {
-        "seconds": took, "partitions": done.clustered, "records": done.clustered_records,
+        "seconds": took,
+        "partitions": done.clustered,
+        "records": done.clustered_records,
         "left": done.unclustered,
-    }  # fmt: skip
+    }
 
 
 def measure(path: Path, corpus: Corpus) -> dict[str, Any]:
@@ -154,10 +167,11 @@ def measure(path: Path, corpus: Corpus) -> dict[str, Any]:
                 readers()[reader](each)
             took[STRAIGHT].append(time.perf_counter() - begin)
     return {
-        "reader": reader, "streamed_bytes": sum(each.nbytes for each in words),
+        "reader": reader,
+        "streamed_bytes": sum(each.nbytes for each in words),
         "recall_at_10": statistics.fmean(agreed),
         "seconds": {name: each[WARM_ROUNDS:] for name, each in took.items()},
-    }  # fmt: skip
+    }
 
 
 def _fastest(words: Iterable[NDArray[np.uint64]]) -> str:
@@ -214,7 +228,7 @@ def section(run: dict[str, Any]) -> list[str]:
         f"{_shares(run)} The streaming read ({run['reader']}) runs at {speed:.1f} GB/s. Resident "
         f"after opening: {statistics.median(_resident(each, 'rss_open') for each in opened):.0f} "
         "MB, mostly the interpreter and the engine.",
-    ]  # fmt: skip
+    ]
     if run["built"]:
         rate = run["records"] / run["built"]["append_s"]
         lines += [

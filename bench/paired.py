@@ -130,10 +130,12 @@ def scans(work: Path, size: int) -> dict[str, Call]:
         indexes = [ScanIndex.create(kernel, dim, len(each), centre) for each in spans]
         for index, each in zip(indexes, spans, strict=True):
             index.append(each)
-        tables["indexed"] = PartTable([
-            Part(each, len(each), index=index.image)
-            for each, index in zip(spans, indexes, strict=True)
-        ])
+        tables["indexed"] = PartTable(
+            [
+                Part(each, len(each), index=index.image)
+                for each, index in zip(spans, indexes, strict=True)
+            ]
+        )
 
     def scan(table: Any, mask: int, confidence: float) -> Call:
         queries = [
@@ -143,8 +145,9 @@ def scans(work: Path, size: int) -> dict[str, Call]:
         return lambda at: kernel.scan(table, queries[at], K)
 
     return {
-        f"scan {kind}, {'tag of 1 %' if mask else 'no filter'}, {size:,}":
-            scan(table, mask, CONFIDENCE if kind == "indexed" else 0.0)
+        f"scan {kind}, {'tag of 1 %' if mask else 'no filter'}, {size:,}": scan(
+            table, mask, CONFIDENCE if kind == "indexed" else 0.0
+        )
         for kind, table in tables.items()
         for mask in (0, tags_mask([topic(7)]))
     }
@@ -156,11 +159,11 @@ def recalls(work: Path, path: Path, size: int) -> dict[str, Call]:
     vectors, texts, tags = given["cues"], given["cue_texts"], [topic(7)]
     return {
         f"recall(vector), {size:,}": lambda at: memory.recall(vector=vectors[at], k=K),
-        f"recall(vector), tag of 1 %, {size:,}":
-            lambda at: memory.recall(vector=vectors[at], k=K, tags=tags),
+        f"recall(vector), tag of 1 %, {size:,}": lambda at: memory.recall(
+            vector=vectors[at], k=K, tags=tags
+        ),
         f"recall(text), {size:,}": lambda at: memory.recall(texts[at], k=K),
-        f"recall(text), tag of 1 %, {size:,}":
-            lambda at: memory.recall(texts[at], k=K, tags=tags),
+        f"recall(text), tag of 1 %, {size:,}": lambda at: memory.recall(texts[at], k=K, tags=tags),
         f"remember(vector), {size:,}": lambda at: [
             memory.remember(texts[at], vector=vectors[at], tags=tags, event_time=NOW)
         ],
@@ -173,15 +176,19 @@ def build(work: Path, path: Path, size: int) -> None:
     texts, speakers = given["texts"], given["speakers"]
     with open_store(work, path) as memory:
         for start in range(0, size, PARTITION_ROWS):
-            memory.remember_many([
-                {
-                    "text": f"{texts[n % len(texts)]} [ref{n:07d}]", "vector": vectors[n],
-                    "tags": [topic(n % 100), "chat"], "importance": n * 7919 % 1000 / 1000,
-                    "event_time": NOW - timedelta(milliseconds=34_560 * (size - n)),
-                    "metadata": {"speaker": speakers[n % len(texts)]},
-                }
-                for n in range(start, min(start + PARTITION_ROWS, size))
-            ])
+            memory.remember_many(
+                [
+                    {
+                        "text": f"{texts[n % len(texts)]} [ref{n:07d}]",
+                        "vector": vectors[n],
+                        "tags": [topic(n % 100), "chat"],
+                        "importance": n * 7919 % 1000 / 1000,
+                        "event_time": NOW - timedelta(milliseconds=34_560 * (size - n)),
+                        "metadata": {"speaker": speakers[n % len(texts)]},
+                    }
+                    for n in range(start, min(start + PARTITION_ROWS, size))
+                ]
+            )
         memory.checkpoint()
 
 
@@ -221,8 +228,10 @@ class Tree:
 
     def __init__(self, root: Path, work: Path) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-P", __file__, "--serve", str(work)], text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            [sys.executable, "-P", __file__, "--serve", str(work)],
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": str(root), "PYTHONHASHSEED": "0"},
         )
 
@@ -246,7 +255,8 @@ def write_inputs(work: Path, sizes: list[int]) -> None:
 
     corpus = load_corpus()
     given = {
-        "texts": corpus.texts, "speakers": corpus.speakers,
+        "texts": corpus.texts,
+        "speakers": corpus.speakers,
         "cue_texts": [f"{corpus.cue(n)[0]} {n}" for n in range(CUES)],
     }
     (work / "inputs.json").write_text(json.dumps(given), encoding="utf-8")
@@ -305,19 +315,29 @@ def summary(times: Any) -> dict[str, Any]:
     low, high = np.percentile(np.median(drawn.reshape(RESAMPLES, -1), axis=1), [2.5, 97.5])
     before, after = np.median(times.reshape(-1, 2), axis=0) / 1e3
     return {
-        "rounds": rounds, "pairs": pairs, "before_us": float(before), "after_us": float(after),
-        "ratio": float(np.median(ratios)), "low": float(low), "high": float(high),
-    }  # fmt: skip
+        "rounds": rounds,
+        "pairs": pairs,
+        "before_us": float(before),
+        "after_us": float(after),
+        "ratio": float(np.median(ratios)),
+        "low": float(low),
+        "high": float(high),
+    }
 
 
 def table(rows: list[dict[str, Any]]) -> str:
     head = f"{'call':<44} {'before us':>10} {'after us':>10} {'ratio':>7}   95 % interval"
-    return "\n".join([head, *(
-        f"{row['name']:<44} {row['before_us']:>10.1f} {row['after_us']:>10.1f} "
-        f"{row['ratio']:>7.3f}   {row['low']:.3f} .. {row['high']:.3f}"
-        + ("" if row["same_answers"] else "   ANSWERS DIFFER")
-        for row in rows
-    )])  # fmt: skip
+    return "\n".join(
+        [
+            head,
+            *(
+                f"{row['name']:<44} {row['before_us']:>10.1f} {row['after_us']:>10.1f} "
+                f"{row['ratio']:>7.3f}   {row['low']:.3f} .. {row['high']:.3f}"
+                + ("" if row["same_answers"] else "   ANSWERS DIFFER")
+                for row in rows
+            ),
+        ]
+    )
 
 
 def main(argv: list[str]) -> int:

@@ -30,9 +30,19 @@ GROUPS: Final = {
 }
 #: rows of the README, as prefixes of ids; the page has all of them
 _README_ROWS: Final = (
-    "scan.all.native.", "scan.wide.native.", "recall.", "append.", "remember.", "open.",
-    "first-recall.", "import", "disk.", "rss.", "compact.", "embed.",
-)  # fmt: skip
+    "scan.all.native.",
+    "scan.wide.native.",
+    "recall.",
+    "append.",
+    "remember.",
+    "open.",
+    "first-recall.",
+    "import",
+    "disk.",
+    "rss.",
+    "compact.",
+    "embed.",
+)
 #: of rows that exist for several store sizes, the README shows these
 _README_SIZES: Final = {
     "recall": (100_000, 1_000_000),

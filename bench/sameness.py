@@ -31,10 +31,17 @@ from typing import Any
 REPO = Path(__file__).resolve().parent.parent
 SEED = 20261125
 CUES = (
-    "Where does Ann work?", "What is the rent?", "Which allergy does the user have?", "Order 4711",
-    "When is the dentist?", "What did I say about the garden?", "Nerede çalışıyorum?",
-    "Please suggest a restaurant.", "thanks", "What do you know about me?",
-)  # fmt: skip
+    "Where does Ann work?",
+    "What is the rent?",
+    "Which allergy does the user have?",
+    "Order 4711",
+    "When is the dentist?",
+    "What did I say about the garden?",
+    "Nerede çalışıyorum?",
+    "Please suggest a restaurant.",
+    "thanks",
+    "What do you know about me?",
+)
 
 
 def texts() -> list[dict[str, Any]]:
@@ -46,21 +53,27 @@ def texts() -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = [
         {
             "text": f"{chooser.choice(who)} {chooser.choice(does)} {chooser.choice(what)}, {n}.",
-            "session_id": f"s{n // 8}", "user_id": ("ann", "ben", None)[n % 3],
-            "tags": ["home", f"t{n % 5}"], "importance": (n % 10) / 10,
+            "session_id": f"s{n // 8}",
+            "user_id": ("ann", "ben", None)[n % 3],
+            "tags": ["home", f"t{n % 5}"],
+            "importance": (n % 10) / 10,
             "metadata": {"n": n, "place": "a" * (n % 7)},
             "tier": ("episodic", "semantic", "procedural", "working")[n % 4],
         }
         for n in range(240)
     ]
     said = (
-        "Ann: I work at Northwind now.", "Ann: I have an allergy to nuts.",
-        "user: The rent is 900 euros.", "Order 4711 is packed.",
+        "Ann: I work at Northwind now.",
+        "Ann: I have an allergy to nuts.",
+        "user: The rent is 900 euros.",
+        "Order 4711 is packed.",
         "Always answer in metric units when I ask for recipes.",
-        "Bundan sonra kısa cevap ver.", "Ankara'da çalışıyorum.",
+        "Bundan sonra kısa cevap ver.",
+        "Ankara'da çalışıyorum.",
         "The dentist is on 3 May at nine.",
-        "thanks", "I don't like jazz any more.",
-    )  # fmt: skip
+        "thanks",
+        "I don't like jazz any more.",
+    )
     return out + [{"text": each, "session_id": "talk"} for each in said]
 
 
@@ -160,9 +173,10 @@ def asked(memory: Any) -> list[Any]:
     for cue in CUES:
         for more in ({}, {"user_id": "ann"}, {"profile": "recent", "k": 3}, {"selective": True}):
             hits = memory.recall(cue, **more)
-            out.append([
-                [hit.text, hit.score.hex(), explained(hit), list(hit.also)] for hit in hits
-            ] + [[hit.text for hit in hits.standing], hits.abstained, list(hits.notes)])
+            out.append(
+                [[hit.text, hit.score.hex(), explained(hit), list(hit.also)] for hit in hits]
+                + [[hit.text for hit in hits.standing], hits.abstained, list(hits.notes)]
+            )
         out.append(str(memory.context(cue, max_tokens=400)))
     return out
 
@@ -179,9 +193,9 @@ def conversations(opened: Any) -> Iterator[Any]:
     for file in sorted(data.glob("locomo/*.json"))[:2] if data.is_dir() else []:
         said = list(words_in(json.loads(file.read_text(encoding="utf-8"))))[:600]
         with opened(f"data-{file.stem}") as memory:
-            memory.remember_many([
-                {"text": each[:2000], "session_id": f"s{n // 20}"} for n, each in enumerate(said)
-            ])
+            memory.remember_many(
+                [{"text": each[:2000], "session_id": f"s{n // 20}"} for n, each in enumerate(said)]
+            )
             yield [file.name, asked(memory)]
 
 
@@ -201,7 +215,8 @@ def words_in(part: Any) -> Iterator[str]:
 def digests(root: Path) -> dict[str, str]:
     return {
         path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(root.rglob("*")) if path.is_file() and path.name != "LOCK"
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and path.name != "LOCK"
     }
 
 
@@ -218,8 +233,10 @@ def main(arguments: list[str]) -> int:
             root = Path(folder) / "life"
             root.mkdir()
             subprocess.run(
-                [sys.executable, str(Path(__file__).resolve()), "--live", str(root)], check=True,
-                cwd=folder, env={**os.environ, "PYTHONPATH": str(tree), "SPECTOR_THREADS": "1"},
+                [sys.executable, str(Path(__file__).resolve()), "--live", str(root)],
+                check=True,
+                cwd=folder,
+                env={**os.environ, "PYTHONPATH": str(tree), "SPECTOR_THREADS": "1"},
             )
             found.append(digests(root))
             root.rename(Path(folder) / name)

@@ -48,14 +48,27 @@ def chat(folder: Path, count: int) -> Path:
     for start in range(0, count, 50):
         nodes, parent = {}, None
         for n, text in enumerate(texts[start : start + 50], start):
-            nodes[str(n)] = {"id": str(n), "parent": parent, "children": [], "message": {
-                "id": f"m{n}", "author": {"role": "assistant" if n % 2 else "user"},
-                "create_time": _START_S + n,
-                "content": {"content_type": "text", "parts": [text]},
-            }}  # fmt: skip
+            nodes[str(n)] = {
+                "id": str(n),
+                "parent": parent,
+                "children": [],
+                "message": {
+                    "id": f"m{n}",
+                    "author": {"role": "assistant" if n % 2 else "user"},
+                    "create_time": _START_S + n,
+                    "content": {"content_type": "text", "parts": [text]},
+                },
+            }
             parent = str(n)
-        talks.append({"title": f"Talk {start}", "conversation_id": f"c{start}", "mapping": nodes,
-                      "current_node": parent, "create_time": _START_S + start})  # fmt: skip
+        talks.append(
+            {
+                "title": f"Talk {start}",
+                "conversation_id": f"c{start}",
+                "mapping": nodes,
+                "current_node": parent,
+                "create_time": _START_S + start,
+            }
+        )
     path.write_text(json.dumps(talks), encoding="utf-8")
     return path
 
@@ -109,12 +122,15 @@ def test_import_of_files(
         rounds=3 if size <= 1_000 or (full and size <= 10_000) else 1,
         id=f"import.{write.__name__}.{size}",
         group="import",
-        title={"chat": "an export of ChatGPT", "notes": "a vault of Markdown",
-               "table": "a table (CSV)"}[write.__name__],
+        title={
+            "chat": "an export of ChatGPT",
+            "notes": "a vault of Markdown",
+            "table": "a table (CSV)",
+        }[write.__name__],
         unit="messages/s",
         work=size,
         params={"records": size, "dim": _DIM, "threads": 1},
-    )  # fmt: skip
+    )
     stored = [len(memory) for memory in made]
     for memory in made:
         memory.close()

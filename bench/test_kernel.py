@@ -177,11 +177,14 @@ def scan_beside_stream(
         title=title,
         unit="ms",
         params={
-            "records": size, "dim": table.stride - HEADER_BYTES, "threads": 1,
-            "backend": kernel.name, "k": 10,
+            "records": size,
+            "dim": table.stride - HEADER_BYTES,
+            "threads": 1,
+            "backend": kernel.name,
+            "k": 10,
         },
         target=at_least(0.85, "of_stream") if promised and large else None,
-    )  # fmt: skip
+    )
     times = row.times()
     taken = float(np.median(times))
     row.note(

@@ -27,26 +27,40 @@ def named(request: Any, stores: Stores, corpus: Corpus) -> Iterator[tuple[int, A
 
 
 def _measured(
-    row: Row, corpus: Corpus, size: int, call: Callable[[int], object], name: str, title: str,
+    row: Row,
+    corpus: Corpus,
+    size: int,
+    call: Callable[[int], object],
+    name: str,
+    title: str,
     goal_ms: float | None = None,
 ) -> None:
     """One row: calls with 0, 1, 2, ..."""
     row.calls(
-        call, [(i,) for i in range(200)], at_most=2000, budget_s=4,
-        id=f"{name}.{size}", group="lists", title=title, unit="ms",
+        call,
+        [(i,) for i in range(200)],
+        at_most=2000,
+        budget_s=4,
+        id=f"{name}.{size}",
+        group="lists",
+        title=title,
+        unit="ms",
         params={"records": size, "dim": corpus.dim, "threads": 1},
         target=None if goal_ms is None else at_most(goal_ms),
-    )  # fmt: skip
+    )
 
 
-def test_get_by_key(
-    row: Row, corpus: Corpus, named: tuple[int, Any], pinned: int
-) -> None:
+def test_get_by_key(row: Row, corpus: Corpus, named: tuple[int, Any], pinned: int) -> None:
     size, memory = named
     _measured(
-        row, corpus, size, lambda i: memory.get(**key_of(i * _FAR % size)),
-        "get.key", "get by key, anywhere in the store", 0.3,
-    )  # fmt: skip
+        row,
+        corpus,
+        size,
+        lambda i: memory.get(**key_of(i * _FAR % size)),
+        "get.key",
+        "get by key, anywhere in the store",
+        0.3,
+    )
 
 
 #: what the row says, keywords of ``records`` for turn i of a store, and the goal in ms
@@ -56,15 +70,24 @@ _PAGES: dict[str, tuple[str, Callable[[int], dict[str, Any]], float | None]] = {
     "tag": ("of a tag, 1 %", lambda i: {"tags": [topic(i)]}, 15),
     "both": (
         "of a tag and a user, 0.01 %",
-        lambda i: {"tags": [topic(i)], "user_id": user_of(i)}, 15,
+        lambda i: {"tags": [topic(i)], "user_id": user_of(i)},
+        15,
     ),
-    "keys": ("of the keys of 1 %", lambda i: {
-        "key_prefix": "doc-00", "namespace": NAMESPACE, "user_id": user_of(i),
-    }, None),
+    "keys": (
+        "of the keys of 1 %",
+        lambda i: {
+            "key_prefix": "doc-00",
+            "namespace": NAMESPACE,
+            "user_id": user_of(i),
+        },
+        None,
+    ),
     "where": (
-        "with a metadata filter that one memory passes", lambda i: {"where": {"turn": i}}, None,
+        "with a metadata filter that one memory passes",
+        lambda i: {"where": {"turn": i}},
+        None,
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("order", ["oldest", "newest"])
@@ -78,14 +101,19 @@ def test_page(
     middle = memory.get(**key_of(size // 2)).id
 
     def page(i: int) -> object:
-        return list(memory.records(
-            after=middle, limit=PAGE, newest_first=order == "newest", **keywords(i)
-        ))
+        return list(
+            memory.records(after=middle, limit=PAGE, newest_first=order == "newest", **keywords(i))
+        )
 
     _measured(
-        row, corpus, size, page, f"page.{kind}.{order}",
-        f"page of {PAGE} from the middle on, {order} first, {title}", goal_ms,
-    )  # fmt: skip
+        row,
+        corpus,
+        size,
+        page,
+        f"page.{kind}.{order}",
+        f"page of {PAGE} from the middle on, {order} first, {title}",
+        goal_ms,
+    )
 
 
 _COUNTS: dict[str, tuple[str, Callable[[int], dict[str, Any]], float | None]] = {
@@ -93,27 +121,34 @@ _COUNTS: dict[str, tuple[str, Callable[[int], dict[str, Any]], float | None]] = 
     "tag": ("of a tag, 1 %", lambda i: {"tags": [topic(i)]}, 15),
     "both": (
         "of a tag of 1 % and a user of 1 %",
-        lambda i: {"tags": [topic(i)], "user_id": user_of(i)}, 15,
+        lambda i: {"tags": [topic(i)], "user_id": user_of(i)},
+        15,
     ),
     "any": ("of either of two tags of 1 %", lambda i: {"any_tags": [topic(i), topic(i + 1)]}, 15),
     "wide": ("of a tag that all have", lambda i: {"tags": ["chat"]}, None),
     "wide.user": (
         "of a tag that all have and a user of 1 %",
-        lambda i: {"tags": ["chat"], "user_id": user_of(i)}, None,
+        lambda i: {"tags": ["chat"], "user_id": user_of(i)},
+        None,
     ),
     "where": (
-        "with a metadata filter that one memory passes", lambda i: {"where": {"turn": i}}, None,
+        "with a metadata filter that one memory passes",
+        lambda i: {"where": {"turn": i}},
+        None,
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", _COUNTS)
-def test_count(
-    row: Row, corpus: Corpus, named: tuple[int, Any], kind: str, pinned: int
-) -> None:
+def test_count(row: Row, corpus: Corpus, named: tuple[int, Any], kind: str, pinned: int) -> None:
     size, memory = named
     title, keywords, goal_ms = _COUNTS[kind]
     _measured(
-        row, corpus, size, lambda i: memory.count(**keywords(i)),
-        f"count.{kind}", f"count {title}", goal_ms,
-    )  # fmt: skip
+        row,
+        corpus,
+        size,
+        lambda i: memory.count(**keywords(i)),
+        f"count.{kind}",
+        f"count {title}",
+        goal_ms,
+    )

@@ -34,11 +34,17 @@ def test_recall_of_a_small_store(row: Row, stores: Stores, corpus: Corpus, pinne
         for vector in vectors:
             recall(*vector)
         row.calls(
-            recall, vectors, at_most=2000, budget_s=4,
-            id=f"recall.small.{SMALL}", group="recall", title="recall by vector, small store",
-            unit="ms", params={"records": SMALL, "dim": corpus.dim, "threads": 1, "k": K},
+            recall,
+            vectors,
+            at_most=2000,
+            budget_s=4,
+            id=f"recall.small.{SMALL}",
+            group="recall",
+            title="recall by vector, small store",
+            unit="ms",
+            params={"records": SMALL, "dim": corpus.dim, "threads": 1, "k": K},
             target=at_most(0.4),
-        )  # fmt: skip
+        )
 
 
 def test_kernel_call_on_a_small_store(
@@ -51,32 +57,35 @@ def test_kernel_call_on_a_small_store(
         memory.recall(vector=corpus.cue(0)[1], k=K)
         reader = memory._parts.searcher
         table, kernel = reader._cached.table, reader._scanner
-        queries = [
-            (make_query(now_ms=to_ms(NOW), vector=corpus.cue(i)[1]),) for i in range(200)
-        ]
+        queries = [(make_query(now_ms=to_ms(NOW), vector=corpus.cue(i)[1]),) for i in range(200)]
         row.calls(
-            lambda query: kernel.scan(table, query, K), queries, at_most=2000, budget_s=4,
-            id=f"scan.small.{SMALL}", group="scan", title="the kernel call, small store",
-            unit="ms", params={"records": SMALL, "dim": corpus.dim, "threads": 1, "k": K},
+            lambda query: kernel.scan(table, query, K),
+            queries,
+            at_most=2000,
+            budget_s=4,
+            id=f"scan.small.{SMALL}",
+            group="scan",
+            title="the kernel call, small store",
+            unit="ms",
+            params={"records": SMALL, "dim": corpus.dim, "threads": 1, "k": K},
             target=at_most(0.06),
-        )  # fmt: skip
+        )
 
 
-def test_recall_after_each_remember(
-    row: Row, corpus: Corpus, scratch: Path, pinned: int
-) -> None:
+def test_recall_after_each_remember(row: Row, corpus: Corpus, scratch: Path, pinned: int) -> None:
     """Ten years of days, one partition each: only what a commit changed is looked at again."""
     vectors = corpus.vectors(0, PARTITIONS)
     with open_store(scratch / "days", corpus.dim) as memory:
         memory.remember_many(
             [
                 {
-                    "text": f"day {n}", "vector": vectors[n],
+                    "text": f"day {n}",
+                    "vector": vectors[n],
                     "event_time": NOW - dt.timedelta(days=n + 1),
                 }
                 for n in range(PARTITIONS)
             ]
-        )  # fmt: skip
+        )
         cues = [corpus.cue(i)[1] for i in range(50)]
         still: list[float] = []
 
@@ -90,11 +99,15 @@ def test_recall_after_each_remember(
             return (cue,), {}
 
         row.rounds(
-            lambda cue: memory.recall(vector=cue, k=K), setup=after_a_commit, rounds=60,
-            id=f"recall.after-remember.{PARTITIONS}", group="recall",
-            title="recall right after a remember, 3,650 partitions", unit="ms",
+            lambda cue: memory.recall(vector=cue, k=K),
+            setup=after_a_commit,
+            rounds=60,
+            id=f"recall.after-remember.{PARTITIONS}",
+            group="recall",
+            title="recall right after a remember, 3,650 partitions",
+            unit="ms",
             params={"partitions": PARTITIONS, "dim": corpus.dim, "threads": 1, "k": K},
-        )  # fmt: skip
+        )
     row.note(
         unchanged_p50_ms=float(np.median(still)) * 1e3,
         times_unchanged=float(np.median(row.times()) / np.median(still)),
@@ -149,9 +162,10 @@ def test_two_threads(
         target=at_least(1.8, "p50") if callers == 2 or store_size >= 1_000_000 else None,
         extra={
             "best_gain": min(one) / min(two),
-            "stream_gain_p50": float(np.median(streams)), "stream_gain_best": max(streams),
+            "stream_gain_p50": float(np.median(streams)),
+            "stream_gain_best": max(streams),
         },
-    )  # fmt: skip
+    )
 
 
 def _stream_gain(pool: ThreadPoolExecutor, words: list[NDArray[np.uint64]]) -> float:
@@ -184,9 +198,14 @@ def test_recall_of_one_user_among_many(
         for each in asked[:100]:
             recall(*each)
         row.calls(
-            recall, asked, at_most=2000, budget_s=4,
-            id=f"recall.user.{store_size}", group="recall",
-            title="recall by words of one user in 100", unit="ms",
+            recall,
+            asked,
+            at_most=2000,
+            budget_s=4,
+            id=f"recall.user.{store_size}",
+            group="recall",
+            title="recall by words of one user in 100",
+            unit="ms",
             params={"records": store_size, "dim": corpus.dim, "threads": 1, "k": K},
             target=at_most(5.0),
-        )  # fmt: skip
+        )

@@ -46,8 +46,10 @@ def main(records: int, per_partition: int) -> None:
     corpus = load_corpus()
     cues = corpus.cues[:: len(corpus.cues) // CUES]
     worst = np.sort(best_of(p @ cues.T for p in partitions(corpus, records, per_partition)), 0)[-K]
-    print(f"{corpus.source}; {records or len(corpus.base)} records; best {K} from "
-          f"{np.median(worst):.3f}")
+    print(
+        f"{corpus.source}; {records or len(corpus.base)} records; best {K} from "
+        f"{np.median(worst):.3f}"
+    )
     for name in ("time", "sleep"):
         groups = {size: Groups([], [], [], [], [], [], []) for size in SIZES}
         spent = 0.0
@@ -62,8 +64,10 @@ def main(records: int, per_partition: int) -> None:
         for size in SIZES:
             show(name, size, groups[size], worst)
         if spent:
-            print(f"finding the order: {spent * 1e7 / (records or len(corpus.base)):.0f} ms of "
-                  "processor time for 10,000 records")
+            print(
+                f"finding the order: {spent * 1e7 / (records or len(corpus.base)):.0f} ms of "
+                "processor time for 10,000 records"
+            )
 
 
 def partitions(corpus: Corpus, records: int, size: int) -> Iterator[F32]:

@@ -83,14 +83,18 @@ def build(path: Path, corpus: Corpus, texts: Texts, count: int) -> None:
     with open_store(path, corpus.dim) as memory:
         for start, stop in batches(count, BUILD_BATCH):
             vectors = corpus.vectors(start, stop)
-            memory.remember_many([
-                {
-                    "text": text, "vector": vectors[n - start], "session_id": f"s{n // _SESSION}",
-                    "event_time": NOW - timedelta(days=(count - n) / RECORDS_PER_DAY),
-                    "metadata": {"speaker": ("Ann", "Bob")[n % 2]},
-                }
-                for n, text in enumerate(texts.some(start, stop), start)
-            ])
+            memory.remember_many(
+                [
+                    {
+                        "text": text,
+                        "vector": vectors[n - start],
+                        "session_id": f"s{n // _SESSION}",
+                        "event_time": NOW - timedelta(days=(count - n) / RECORDS_PER_DAY),
+                        "metadata": {"speaker": ("Ann", "Bob")[n % 2]},
+                    }
+                    for n, text in enumerate(texts.some(start, stop), start)
+                ]
+            )
 
 
 def cues_of(view: Any, corpus: Corpus, texts: Texts, count: int) -> dict[str, list[str]]:
@@ -152,8 +156,9 @@ def measure(path: Path, corpus: Corpus, texts: Texts, count: int) -> Iterator[st
             yield row(f"{name}: best {_BEST}", [_best(view, terms) for terms in every])
         yield row("question, 1 % allowed", [_best(view, t, gate) for t in looked["question"]])
         yield row("question: looked up", [_look_up(view, t) for t in looked["question"]])
-        yield row("question: counts around the best",
-                  [_counts(view, t) for t in looked["question"]])
+        yield row(
+            "question: counts around the best", [_counts(view, t) for t in looked["question"]]
+        )
         vectors = dict(zip(corpus.cue_texts, corpus.cues, strict=True))
         chosen = kinds["question"][:_CUES]
         memory.recall(chosen[0], vector=vectors[chosen[0]])

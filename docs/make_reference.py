@@ -64,10 +64,13 @@ _APART: Final[dict[str, dict[str, str]]] = {
 
 #: private alias -> what it stands for
 _ALIASES: Final = {
-    "os.PathLike[str]": "PathLike", "Several": "str | Iterable[str]", "Range": "tuple",
+    "os.PathLike[str]": "PathLike",
+    "Several": "str | Iterable[str]",
+    "Range": "tuple",
     "Id": "str | None",
-    "Memories": "int | Hit | MemoryRecord | Iterable", "Layout": "Literal['compact', 'full']",
-}  # fmt: skip
+    "Memories": "int | Hit | MemoryRecord | Iterable",
+    "Layout": "Literal['compact', 'full']",
+}
 
 _HEAD: Final = """\
 # Reference

@@ -52,8 +52,12 @@ def _outputs(blocks: list[str]) -> list[str]:
     script = f"\nprint({_MARK!r})\n".join(blocks)
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
-            [sys.executable, "-c", script], cwd=folder, capture_output=True, text=True,
-            env={**os.environ, "PYTHONPATH": str(_REPO)}, check=False,
+            [sys.executable, "-c", script],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(_REPO)},
+            check=False,
         )
     if done.returncode:
         raise SystemExit(f"a program of a page failed:\n{done.stderr}")

@@ -45,7 +45,8 @@ def turn(memory: Memory, user_id: str, session_id: str, cue: str) -> Reply:
             {"role": "user", "content": cue},
             {"role": "assistant", "content": reply.said, "importance": 0.2},
         ],
-        user_id=user_id, session_id=session_id,
+        user_id=user_id,
+        session_id=session_id,
     )
     if context.hits:
         memory.reinforce(context.hits[0].id)  # it was used, so it fades more slowly

@@ -22,20 +22,18 @@ from spector.process import said_as_memory_error as _said_as_memory_error
 _HOMES = {
     "spector.api": "check open reembed repair restore",
     "spector.clock": "Clock ManualClock SystemClock",
-    "spector.config":
-        "AssociationConfig Config KnowledgeConfig LLMConfig ObserveConfig SessionConfig"
-        " SleepConfig",
-    "spector.errors":
-        "CatalogCorruptError DimensionMismatchError EmbeddingError ForeignPartitionError"
-        " FormatVersionError ImmutableRecordError ImportFormatError InvalidFilterError"
-        " InvalidInputError InvalidMetadataError InvalidScopeError InvalidTagError"
-        " InvalidTextError InvalidTimeError InvalidVectorError KernelUnavailableError LLMError"
-        " ModelFileError ModelMismatchError NotCopyableError PartitionCorruptError"
-        " SessionClosedError SpectorError StateTransitionError StoreClosedError StoreError"
-        " StoreExistsError StoreFailedError"
-        " StoreForkedError StoreFullError StoreLockedError StoreNotFoundError StoreReadOnlyError"
-        " SupersededRecordError UnknownArgumentError UnknownRecordError UnknownRelationError"
-        " UnknownTierError",
+    "spector.config": "AssociationConfig Config KnowledgeConfig LLMConfig ObserveConfig SessionConfig"
+    " SleepConfig",
+    "spector.errors": "CatalogCorruptError DimensionMismatchError EmbeddingError ForeignPartitionError"
+    " FormatVersionError ImmutableRecordError ImportFormatError InvalidFilterError"
+    " InvalidInputError InvalidMetadataError InvalidScopeError InvalidTagError"
+    " InvalidTextError InvalidTimeError InvalidVectorError KernelUnavailableError LLMError"
+    " ModelFileError ModelMismatchError NotCopyableError PartitionCorruptError"
+    " SessionClosedError SpectorError StateTransitionError StoreClosedError StoreError"
+    " StoreExistsError StoreFailedError"
+    " StoreForkedError StoreFullError StoreLockedError StoreNotFoundError StoreReadOnlyError"
+    " SupersededRecordError UnknownArgumentError UnknownRecordError UnknownRelationError"
+    " UnknownTierError",
     "spector.facets.concepts": "Concepts",
     "spector.facets.entities": "Entities",
     "spector.facets.facts": "Facts",
@@ -49,10 +47,9 @@ _HOMES = {
     "spector.language.words.keys": "normalize_tokens",
     "spector.layout": "Category Flag Modality PartitionState TierCode",
     "spector.memory": "Memory",
-    "spector.providers":
-        "CachedEmbedder CoreferenceResolver Detectors Embedder EmotionDetector EntityExtractor"
-        " Fact FactExtractor ImportanceScorer IntentClassifier LLM LLMFactExtractor MiniLMEmbedder"
-        " OpenAIEmbedder OpenAILLM PromotionSource RelationDetector Summarizer",
+    "spector.providers": "CachedEmbedder CoreferenceResolver Detectors Embedder EmotionDetector EntityExtractor"
+    " Fact FactExtractor ImportanceScorer IntentClassifier LLM LLMFactExtractor MiniLMEmbedder"
+    " OpenAIEmbedder OpenAILLM PromotionSource RelationDetector Summarizer",
     "spector.recall.context": "Context Quote",
     "spector.recall.options": "RecallOptions",
     "spector.records.decision": "Decision",
@@ -60,15 +57,12 @@ _HOMES = {
     "spector.records.fading": "DualStrength",
     "spector.records.graph": "Activation Assessment Edge Reached RelationKind",
     "spector.records.hits": "Explanation Hit HitList ScanStats Signals",
-    "spector.records.knowledge":
-        "Concept Entity Episode FactEdge FactRecord Learning LearningType Percept"
-        " PredictedOutcome Procedure PromotionCandidate ReadReport Statistic Step",
+    "spector.records.knowledge": "Concept Entity Episode FactEdge FactRecord Learning LearningType Percept"
+    " PredictedOutcome Procedure PromotionCandidate ReadReport Statistic Step",
     "spector.records.memory": "MemoryRecord",
-    "spector.records.observation":
-        "Emotion Importance Note ObserveResult ObservedUnit Reference",
-    "spector.records.reports":
-        "BackupReport CheckReport CompactionReport ForgetReport Loss MemoryList Problem"
-        " ReflectReport RepairReport SessionReport Skipped UserSummary",
+    "spector.records.observation": "Emotion Importance Note ObserveResult ObservedUnit Reference",
+    "spector.records.reports": "BackupReport CheckReport CompactionReport ForgetReport Loss MemoryList Problem"
+    " ReflectReport RepairReport SessionReport Skipped UserSummary",
     "spector.records.sleep": "Proposal StepReport",
     "spector.session.session": "Session",
     "spector.sleep.daemon": "ReflectDaemon",

@@ -105,8 +105,14 @@ def reembed(
     if not files.exists(CATALOG_NAME):
         raise no_store(files)
     with open_disk(
-        where, Stamp(None, None, None), [tier.files for tier in router], config, get_kernel(),
-        mode="rw", durability="strict", wait_s=wait_s,
+        where,
+        Stamp(None, None, None),
+        [tier.files for tier in router],
+        config,
+        get_kernel(),
+        mode="rw",
+        durability="strict",
+        wait_s=wait_s,
     ) as store:
         return reembed_store(store, found, progress)
 
@@ -139,8 +145,13 @@ def restore(
         raise StoreNotFoundError(f"there is no backup at {source}", hint="check the path")
     router = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")])
     with open_disk(
-        source, Stamp(None, None, None), [tier.files for tier in router], Config(),
-        get_kernel(), mode="r", durability="strict",
+        source,
+        Stamp(None, None, None),
+        [tier.files for tier in router],
+        Config(),
+        get_kernel(),
+        mode="r",
+        durability="strict",
     ) as store:
         return copy_store(store, place, taken_ms=None, progress=progress)
 
@@ -189,7 +200,8 @@ def repair(
         raise no_store(files)
     place.refuse_harm(files.root)
     with (
-        place.explained(files.root), building(place) as (staging, lock),
+        place.explained(files.root),
+        building(place) as (staging, lock),
         contextlib.ExitStack() as opened,
     ):
         with without_writer(files.root):
@@ -199,7 +211,10 @@ def repair(
             source = source_model(files, recovered, identify(files, recovered), resolve(embedder))
             identity = source.identity
             found = salvage(
-                files, recovered, identity, progress=progress,
+                files,
+                recovered,
+                identity,
+                progress=progress,
                 embed=None if source.model is None else source.embed,
             )
             found.notes += source.notes
@@ -207,24 +222,39 @@ def repair(
             staging.root, lock, recovered, identity, found, extra_tiers, progress
         )
     return RepairReport(
-        path=named, kept=len(found.saved), wordless=found.wordless,
-        mended=found.mended, lost=tuple(found.lost), notes=tuple(found.notes),
-        partitions=partitions, commits_lost=found.commits_lost,
+        path=named,
+        kept=len(found.saved),
+        wordless=found.wordless,
+        mended=found.mended,
+        lost=tuple(found.lost),
+        notes=tuple(found.notes),
+        partitions=partitions,
+        commits_lost=found.commits_lost,
         elapsed_ms=(time.perf_counter() - started) * 1000,
     )
 
 
 def _transplant(
-    root: str, lock: WriterLock, recovered: RecoveredCatalog, identity: Identity, found: Salvage,
-    extra_tiers: Iterable[TierStore], progress: Progress | None,
+    root: str,
+    lock: WriterLock,
+    recovered: RecoveredCatalog,
+    identity: Identity,
+    found: Salvage,
+    extra_tiers: Iterable[TierStore],
+    progress: Progress | None,
 ) -> int:
     """Make the new store; returns how many partitions it has."""
     from spector.store.repair import transplant
 
     router, config = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")]), Config()
     opened = open_disk(
-        root, Stamp(identity.dim, identity.model_id or None, identity.fingerprint or None),
-        [tier.files for tier in router], config, get_kernel(), mode="rw", durability="strict",
+        root,
+        Stamp(identity.dim, identity.model_id or None, identity.fingerprint or None),
+        [tier.files for tier in router],
+        config,
+        get_kernel(),
+        mode="rw",
+        durability="strict",
         held=lock,
     )
     try:
@@ -232,8 +262,12 @@ def _transplant(
         for tier in lasting:
             tier.attach(opened.store, config)
         transplant(
-            opened.store, found, {tier.code: tier.place for tier in lasting},
-            last_id=recovered.last_id, knowledge=recovered.knowledge, progress=progress,
+            opened.store,
+            found,
+            {tier.code: tier.place for tier in lasting},
+            last_id=recovered.last_id,
+            knowledge=recovered.knowledge,
+            progress=progress,
         )
         return len(opened.store.segments)
     finally:

@@ -86,16 +86,27 @@ __all__ = ["open_memory_at"]
 @checks_arguments("spector.open")
 @entry
 def open_memory_at(
-    path: str | os.PathLike[str], *, embedder: str | Embedder | None = "default",
-    dim: int | None = None, durability: Literal["strict", "relaxed"] = "strict",
-    mode: Literal["rw", "r"] = "rw", clock: Clock | None = None, config: Config | None = None,
+    path: str | os.PathLike[str],
+    *,
+    embedder: str | Embedder | None = "default",
+    dim: int | None = None,
+    durability: Literal["strict", "relaxed"] = "strict",
+    mode: Literal["rw", "r"] = "rw",
+    clock: Clock | None = None,
+    config: Config | None = None,
     profile: str | ScoringProfile | None = None,
     importance: ImportanceScorer | Literal["channels", "ucma"] | None = None,
-    extra_tiers: Iterable[TierStore] = (), threads: int | None = None,
-    llm: LLM | str | None = None, fact_extractor: FactExtractor | None = None,
-    summarizer: Summarizer | None = None, detectors: Detectors | None = None,
-    timezone: str | tzinfo | None = None, ops_log: bool | str | os.PathLike[str] = False,
-    ops_log_text: bool = False, wait: float | None = None, shared: bool = False,
+    extra_tiers: Iterable[TierStore] = (),
+    threads: int | None = None,
+    llm: LLM | str | None = None,
+    fact_extractor: FactExtractor | None = None,
+    summarizer: Summarizer | None = None,
+    detectors: Detectors | None = None,
+    timezone: str | tzinfo | None = None,
+    ops_log: bool | str | os.PathLike[str] = False,
+    ops_log_text: bool = False,
+    wait: float | None = None,
+    shared: bool = False,
 ) -> Memory:
     """Open the memory in the directory ``path``, creating it if there is none.
 
@@ -145,13 +156,26 @@ def open_memory_at(
     load_ahead(found if access.holds_up_others else None)
     opened = open_stores(where, router, config, stamp, access)
     try:
-        return Memory(parts=_make_parts(
-            opened, router, path=where, embedder=found, importance=scorer, config=config,
-            clock=clock or SystemClock(), profile=ranking, durability=durability, mode=access.mode,
-            threads=threads or usable_cores(), chat=ChatModel.within(model, config.llm),
-            fact_extractor=extractor, summarizer=summarizer, detectors=detectors,
-            operations=_operations(log_path, opened[0].store, clock, texts=log_texts),
-        ))  # fmt: skip
+        return Memory(
+            parts=_make_parts(
+                opened,
+                router,
+                path=where,
+                embedder=found,
+                importance=scorer,
+                config=config,
+                clock=clock or SystemClock(),
+                profile=ranking,
+                durability=durability,
+                mode=access.mode,
+                threads=threads or usable_cores(),
+                chat=ChatModel.within(model, config.llm),
+                fact_extractor=extractor,
+                summarizer=summarizer,
+                detectors=detectors,
+                operations=_operations(log_path, opened[0].store, clock, texts=log_texts),
+            )
+        )
     except BaseException:
         abandon(opened)
         raise
@@ -178,9 +202,7 @@ def _embedder_of(
     embedder: str | Embedder | None, dim: int | None, config: Config
 ) -> Embedder | None:
     """The embedder that was asked for, with a cache before it."""
-    found = resolve(
-        embedder, cache_entries=config.cache_entries, cache_ttl_s=config.cache_ttl_s
-    )
+    found = resolve(embedder, cache_entries=config.cache_entries, cache_ttl_s=config.cache_ttl_s)
     if found is not None and dim is not None and dim != found.dim:
         raise InvalidInputError(
             f"dim={dim}, but {found.model_id} makes vectors of {found.dim}", hint="leave dim out"
@@ -189,10 +211,23 @@ def _embedder_of(
 
 
 def _make_parts(
-    opened: list[OpenedStore], router: TierRouter, *, path: str, embedder: Embedder | None,
-    importance: ImportanceScorer | None, clock: Clock, config: Config, profile: ScoringProfile,
-    durability: str, mode: str, threads: int, detectors: Detectors, summarizer: Summarizer | None,
-    fact_extractor: FactExtractor | None, operations: Operations, chat: ChatModel | None,
+    opened: list[OpenedStore],
+    router: TierRouter,
+    *,
+    path: str,
+    embedder: Embedder | None,
+    importance: ImportanceScorer | None,
+    clock: Clock,
+    config: Config,
+    profile: ScoringProfile,
+    durability: str,
+    mode: str,
+    threads: int,
+    detectors: Detectors,
+    summarizer: Summarizer | None,
+    fact_extractor: FactExtractor | None,
+    operations: Operations,
+    chat: ChatModel | None,
 ) -> Parts:
     """Every part of a memory, each with the parts that it uses."""
     store, calls, checked = opened[0].store, Calls(path), CheckedClock(clock)
@@ -200,13 +235,26 @@ def _make_parts(
     kernel = ParallelKernel(single := store.kernel, threads)
     searcher = Searcher(router, kernel, single, config, embed=_uncached(embedder))
     access, listing = Access(path, mode, opened), Listing(router, finder, config, checked)
-    keeper = Keeper(router, config, checked, [
-        searcher.drop_caches, drop_all_caches, partial(_empty_embedding_cache, embedder),
-        operations.scrub,
-    ])  # fmt: skip
+    keeper = Keeper(
+        router,
+        config,
+        checked,
+        [
+            searcher.drop_caches,
+            drop_all_caches,
+            partial(_empty_embedding_cache, embedder),
+            operations.scrub,
+        ],
+    )
     context = WriteContext(
-        router=router, finder=finder, embedder=embedder, importance=importance, clock=checked,
-        config=config, dim=store.dim, speakers=Speakers(speaker_opening),
+        router=router,
+        finder=finder,
+        embedder=embedder,
+        importance=importance,
+        clock=checked,
+        config=config,
+        dim=store.dim,
+        speakers=Speakers(speaker_opening),
     )
     note_writes = (signal := WriteSignal(config.reflect_after_writes)).note_writes
     writer = _writer(context, searcher, note_writes)
@@ -215,48 +263,113 @@ def _make_parts(
     updater = Updater(context, writer, note_writes=note_writes)
     ends, probes = EndMover(context, lambda: access.mode != "r"), Probes(embedder)
     recaller = Recaller(
-        searcher, listing, finder, embedder=embedder, probes=probes, clock=checked, config=config,
-        profile=profile, dim=store.dim, has_one_user=lambda: has_one_user(router.stores()),
-        note_use=UseRecorder(context, changer, knowledge).note_use, refresh=ends.refresh,
-        operations=operations, hot=HotTier(router, finder, listing, checked, config),
+        searcher,
+        listing,
+        finder,
+        embedder=embedder,
+        probes=probes,
+        clock=checked,
+        config=config,
+        profile=profile,
+        dim=store.dim,
+        has_one_user=lambda: has_one_user(router.stores()),
+        note_use=UseRecorder(context, changer, knowledge).note_use,
+        refresh=ends.refresh,
+        operations=operations,
+        hot=HotTier(router, finder, listing, checked, config),
         chat=detectors.intent or chat,
     )
     forgetter = Forgetter(context, note_writes=note_writes)
     extractor = ConceptExtractor(context, knowledge)
     promoter = ConceptPromoter(context, knowledge, restate=updater.restate)
-    tools = Tools(extractor.concepts_after, promoter.promotions, Neighbours(searcher),
-                  embedder is not None, Condenser(summarizer, chat, config.llm), fact_extractor)
-    sleeper = _sleeper_of(context, calls, access, keeper, knowledge, forgetter, tools, updater,
-                          changer, operations)  # fmt: skip
+    tools = Tools(
+        extractor.concepts_after,
+        promoter.promotions,
+        Neighbours(searcher),
+        embedder is not None,
+        Condenser(summarizer, chat, config.llm),
+        fact_extractor,
+    )
+    sleeper = _sleeper_of(
+        context, calls, access, keeper, knowledge, forgetter, tools, updater, changer, operations
+    )
     daemon = ReflectDaemon(sleeper.upkeep, router, config, sleeper=sleeper, signal=signal)
     sessions = _sessions(
-        context, access, Keeping(router, finder, writer, changer, forgetter, config, store.dim),
-        recaller, daemon,
+        context,
+        access,
+        Keeping(router, finder, writer, changer, forgetter, config, store.dim),
+        recaller,
+        daemon,
     )
     context.watchers.add(operations.note_gone)
     context.watchers.add_whole(operations.note_whole_gone)
     sleeper.hear_of_tags(sessions.drop_expired_tags)
     series = SeriesWriter(context, writer, note_writes=note_writes)
     worker = ConceptWorker.begun(extractor, calls, context, mode)
-    vectors = Vectors(dim=store.dim, fingerprint=store.meta.get("fingerprint") or "",
-                      can_embed=embedder is not None)  # fmt: skip
+    vectors = Vectors(
+        dim=store.dim,
+        fingerprint=store.meta.get("fingerprint") or "",
+        can_embed=embedder is not None,
+    )
     root = store.files.root if store.files.durable else None
     return Parts(
-        path=path, dim=store.dim, durability=durability, clock=clock, config=config,
-        calls=calls, access=access, operations=operations, kernel=kernel, vectors=vectors,
-        probes=probes, chat=chat, lifetime=Lifetime(
-            access, calls, kernel, daemon, keep_last_id=partial(_write_last, ends, writer),
-            close_search=searcher.close, sessions=sessions, operations=operations, worker=worker,
+        path=path,
+        dim=store.dim,
+        durability=durability,
+        clock=clock,
+        config=config,
+        calls=calls,
+        access=access,
+        operations=operations,
+        kernel=kernel,
+        vectors=vectors,
+        probes=probes,
+        chat=chat,
+        lifetime=Lifetime(
+            access,
+            calls,
+            kernel,
+            daemon,
+            keep_last_id=partial(_write_last, ends, writer),
+            close_search=searcher.close,
+            sessions=sessions,
+            operations=operations,
+            worker=worker,
         ),
-        fact_extractor=fact_extractor, summarizer=summarizer, series=series,
-        router=router, embedder=embedder, searcher=searcher, finder=finder, listing=listing,
-        writer=writer, updater=updater, changer=changer, forgetter=forgetter,
-        forgetting=Forgetting(listing, finder, forgetter, keeper), knowledge=knowledge,
-        extractor=extractor, promoter=promoter, worker=worker,
+        fact_extractor=fact_extractor,
+        summarizer=summarizer,
+        series=series,
+        router=router,
+        embedder=embedder,
+        searcher=searcher,
+        finder=finder,
+        listing=listing,
+        writer=writer,
+        updater=updater,
+        changer=changer,
+        forgetter=forgetter,
+        forgetting=Forgetting(listing, finder, forgetter, keeper),
+        knowledge=knowledge,
+        extractor=extractor,
+        promoter=promoter,
+        worker=worker,
         observing=_observe_part(
-            context, series, searcher, changer, sessions, chat, updater, fact_extractor,
-            operations, detectors),
-        recaller=recaller, keeper=keeper, sessions=sessions, sleeper=sleeper, daemon=daemon,
+            context,
+            series,
+            searcher,
+            changer,
+            sessions,
+            chat,
+            updater,
+            fact_extractor,
+            operations,
+            detectors,
+        ),
+        recaller=recaller,
+        keeper=keeper,
+        sessions=sessions,
+        sleeper=sleeper,
+        daemon=daemon,
         exchange=Exchange(listing, ArrivalWriter(context, writer), router, vectors, root, config),
     )
 
@@ -266,8 +379,11 @@ def _writer(
 ) -> Writer:
     """The writer of new memories, which settles what they supersede where that is left open."""
     return Writer(
-        context, expect=searcher.expect, note_writes=note_writes,
-        settler=Settling(Neighbours(searcher), context.config.observe), keyed=KeyWriter(context),
+        context,
+        expect=searcher.expect,
+        note_writes=note_writes,
+        settler=Settling(Neighbours(searcher), context.config.observe),
+        keyed=KeyWriter(context),
     )
 
 
@@ -278,39 +394,67 @@ def _write_last(ends: EndMover, writer: Writer) -> None:
 
 
 def _observe_part(
-    context: WriteContext, series: SeriesWriter, searcher: Searcher, changer: Changer,
-    sessions: Sessions, chat: ChatModel | None, updater: Updater, extractor: FactExtractor | None,
-    operations: Operations, detectors: Detectors,
+    context: WriteContext,
+    series: SeriesWriter,
+    searcher: Searcher,
+    changer: Changer,
+    sessions: Sessions,
+    chat: ChatModel | None,
+    updater: Updater,
+    extractor: FactExtractor | None,
+    operations: Operations,
+    detectors: Detectors,
 ) -> Observing:
-    return Observing(ObserveParts(
-        series=series, neighbours=Neighbours(searcher), reinforcing=changer.reinforcing,
-        session=lambda *key: sessions.state(SessionKey(*key), token_counter(None)),
-        embedder=context.embedder, scorer=context.importance, clock=context.clock,
-        config=context.config, chat=chat, updating=updater.merge,
-        extractor=own_extractor(extractor), operations=operations, detectors=detectors,
-    ))  # fmt: skip
+    return Observing(
+        ObserveParts(
+            series=series,
+            neighbours=Neighbours(searcher),
+            reinforcing=changer.reinforcing,
+            session=lambda *key: sessions.state(SessionKey(*key), token_counter(None)),
+            embedder=context.embedder,
+            scorer=context.importance,
+            clock=context.clock,
+            config=context.config,
+            chat=chat,
+            updating=updater.merge,
+            extractor=own_extractor(extractor),
+            operations=operations,
+            detectors=detectors,
+        )
+    )
 
 
 def _sessions(
-    context: WriteContext, access: Access, keeping: Keeping, recaller: Recaller,
+    context: WriteContext,
+    access: Access,
+    keeping: Keeping,
+    recaller: Recaller,
     daemon: ReflectDaemon,
 ) -> Sessions:
     """The sessions of a memory; they hear of what is forgotten."""
-    sessions = Sessions(context.clock, context.config, SessionTools(
-        promote=keeping.promote, lasting=keeping.lasting, strengthen=keeping.strengthen,
-        vectors_of=keeping.vectors_of, may_write=lambda: access.mode != "r",
-        lasts=lambda tier: not context.router[tier].volatile,
-        exclusive=context.exclusive, gone_users=keeping.gone_users,
-        wake=daemon.wake_now, interrupt=daemon.interrupt, associates=recaller.associates,
-    ))  # fmt: skip
+    sessions = Sessions(
+        context.clock,
+        context.config,
+        SessionTools(
+            promote=keeping.promote,
+            lasting=keeping.lasting,
+            strengthen=keeping.strengthen,
+            vectors_of=keeping.vectors_of,
+            may_write=lambda: access.mode != "r",
+            lasts=lambda tier: not context.router[tier].volatile,
+            exclusive=context.exclusive,
+            gone_users=keeping.gone_users,
+            wake=daemon.wake_now,
+            interrupt=daemon.interrupt,
+            associates=recaller.associates,
+        ),
+    )
     context.watchers.add(sessions.forget)
     context.watchers.add_whole(sessions.forget_whole)
     return sessions
 
 
-def _operations(
-    path: str | None, store: Store, clock: Clock | None, *, texts: bool
-) -> Operations:
+def _operations(path: str | None, store: Store, clock: Clock | None, *, texts: bool) -> Operations:
     """What is noted in a log at a path, if there is one; a reader writes nothing into a store.
 
     Raises:
@@ -338,19 +482,38 @@ def _uncached(embedder: Embedder | None) -> Callable[[Iterable[str]], Any] | Non
 
 
 def _sleeper_of(
-    context: WriteContext, calls: Calls, access: Access, keeper: Keeper,
-    knowledge: KnowledgeWriter, forgetter: Forgetter, tools: Tools, updater: Updater,
-    changer: Changer, operations: Operations,
+    context: WriteContext,
+    calls: Calls,
+    access: Access,
+    keeper: Keeper,
+    knowledge: KnowledgeWriter,
+    forgetter: Forgetter,
+    tools: Tools,
+    updater: Updater,
+    changer: Changer,
+    operations: Operations,
 ) -> Sleeper:
     """The part that sleeps, over the parts that write."""
     keeper.expire = forgetter.forget_expired
     knowledge.forget_ended = forgetter.forget_ended
     return Sleeper(
-        calls, context.router, context.config, context.clock, ensure=access.ensure,
-        empty_caches=keeper.empty_caches, survey=Surveyor(context.router, context.finder),
-        writer=UnitWriter(context, knowledge, restate=updater.restate,
-                          reinstate=changer.reinstate, forget=forgetter.forget_living),
-        tools=tools, turn=cycle_turn(context.router.durable_store()), operations=operations,
+        calls,
+        context.router,
+        context.config,
+        context.clock,
+        ensure=access.ensure,
+        empty_caches=keeper.empty_caches,
+        survey=Surveyor(context.router, context.finder),
+        writer=UnitWriter(
+            context,
+            knowledge,
+            restate=updater.restate,
+            reinstate=changer.reinstate,
+            forget=forgetter.forget_living,
+        ),
+        tools=tools,
+        turn=cycle_turn(context.router.durable_store()),
+        operations=operations,
         expire=keeper.expire,
     )
 
@@ -361,5 +524,8 @@ def _empty_embedding_cache(embedder: Embedder | None) -> Purged | None:
         return None
     entries = embedder.stats().entries
     embedder.clear()
-    return Purged(where="embedding cache", what=f"{counted(entries, 'vector')} dropped",
-                  bytes=4 * embedder.dim * entries)  # fmt: skip
+    return Purged(
+        where="embedding cache",
+        what=f"{counted(entries, 'vector')} dropped",
+        bytes=4 * embedder.dim * entries,
+    )

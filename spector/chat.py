@@ -17,8 +17,15 @@ from spector.errors import InvalidInputError, InvalidTextError
 from spector.messages import counted, shown
 
 __all__ = [
-    "MESSAGE_KEYS", "ChatMessage", "ToolCalls", "as_message", "chat_message", "is_item", "role_of",
-    "sent_at", "unwrapped",
+    "MESSAGE_KEYS",
+    "ChatMessage",
+    "ToolCalls",
+    "as_message",
+    "chat_message",
+    "is_item",
+    "role_of",
+    "sent_at",
+    "unwrapped",
 ]
 
 #: keys of chat models' messages that are no fields of a memory; some are read all the same
@@ -33,9 +40,14 @@ MESSAGE_KEYS: Final = frozenset(
 #: of the items of an API: what a call was made with, besides its name
 _CALLED_WITH: Final = ("arguments", "input", "action", "queries", "code")
 _ROLES: Final = {
-    "human": "user", "ai": "assistant", "model": "assistant", "system": "system",
-    "tool": "tool", "function": "tool", "developer": "developer",
-}  # fmt: skip
+    "human": "user",
+    "ai": "assistant",
+    "model": "assistant",
+    "system": "system",
+    "tool": "tool",
+    "function": "tool",
+    "developer": "developer",
+}
 _TEXTS: Final = frozenset(("text", "input_text", "output_text", "plain_text"))
 _CALLS: Final = frozenset(("tool_use", "server_tool_use", "mcp_tool_use", "tool_call"))
 _THOUGHTS: Final = frozenset(("thinking", "redacted_thinking", "reasoning", "thought"))
@@ -43,9 +55,13 @@ _THOUGHTS: Final = frozenset(("thinking", "redacted_thinking", "reasoning", "tho
 _WORDS_BESIDE: Final = ("alt", "alt_text", "transcript", "transcription", "caption")
 #: a word in the kind of a part -> what has no words there
 _WORDLESS: Final = {
-    "image": "picture", "audio": "sound", "video": "film", "document": "document",
-    "file": "file", "media": "file",
-}  # fmt: skip
+    "image": "picture",
+    "audio": "sound",
+    "video": "film",
+    "document": "document",
+    "file": "file",
+    "media": "file",
+}
 #: characters of a call's arguments that are kept
 _MOST_ARGUMENTS: Final = 200_000
 #: keys of the time at which a message was sent, the surest first
@@ -309,8 +325,11 @@ def chat_message(item: Mapping[str, Any]) -> ChatMessage:
 def is_item(item: Mapping[str, Any]) -> bool:
     """Whether it is an item of an API that is no message: a call, an output, thoughts."""
     kind = item.get("type")
-    return isinstance(kind, str) and "content" not in item and "text" not in item and (
-        kind in _THOUGHTS or kind.endswith(("_call", "_output"))
+    return (
+        isinstance(kind, str)
+        and "content" not in item
+        and "text" not in item
+        and (kind in _THOUGHTS or kind.endswith(("_call", "_output")))
     )
 
 

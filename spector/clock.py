@@ -228,8 +228,12 @@ def zone_named(name: str | tzinfo, argument: str = "timezone") -> tzinfo:
         raise InvalidInputError(
             f"{argument} {shown(name)} is no time zone that this machine knows"
             + (", which has no database of time zones" if missing else ""),
-            hint=("pip install tzdata, or pass" if missing else
-                  'pass a name like "Europe/Istanbul", or') + ' an offset like "+03:00"',
+            hint=(
+                "pip install tzdata, or pass"
+                if missing
+                else 'pass a name like "Europe/Istanbul", or'
+            )
+            + ' an offset like "+03:00"',
         ) from None
 
 

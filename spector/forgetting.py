@@ -30,8 +30,14 @@ class Forgetting:
         self._keeper = keeper
 
     def forget(
-        self, target: Any, selection: dict[str, Any], labels: tuple[Any, Any, Any], *,
-        key: Any = None, namespace: Any = None, **how: Any,
+        self,
+        target: Any,
+        selection: dict[str, Any],
+        labels: tuple[Any, Any, Any],
+        *,
+        key: Any = None,
+        namespace: Any = None,
+        **how: Any,
     ) -> ForgetReport:
         """Forget ids, a key or a selection; see ``Memory.forget``.
 
@@ -72,19 +78,20 @@ class Forgetting:
             scope = chosen.scope
             report, needles = self._forgetter.forget_found(
                 lambda: [each.id for each, _ in self._listing.records(chosen, proven=True)],
-                manner, chosen.only_scopes,
+                manner,
+                chosen.only_scopes,
             )
         return self._keeper.erase_forgotten(report, needles, scope) if manner.purge else report
 
-    def _keyed(
-        self, path: KeyPath, scope: Scope, manner: Manner, *, was_kept: bool
-    ) -> list[int]:
+    def _keyed(self, path: KeyPath, scope: Scope, manner: Manner, *, was_kept: bool) -> list[int]:
         """The memory that has a key; none when it is gone, and the purge erases the last of it."""
         try:
             found = self._finder.find_by_key(path, scope)
         except UnknownRecordError:
-            if manner.purge and not self._finder.has_key(path) and (
-                self._forgetter.unmark(path) or was_kept
+            if (
+                manner.purge
+                and not self._finder.has_key(path)
+                and (self._forgetter.unmark(path) or was_kept)
             ):
                 return []
             raise
@@ -97,7 +104,8 @@ def _manner(
     *, purge: Any, verify: Any, include_protected: Any, skip_protected: Any, cascade: Any = True
 ) -> Manner:
     manner = Manner(
-        purge=parse_truth(purge, "purge"), verify=parse_truth(verify, "verify"),
+        purge=parse_truth(purge, "purge"),
+        verify=parse_truth(verify, "verify"),
         include_protected=parse_switch(include_protected, "include_protected"),
         skip_protected=parse_switch(skip_protected, "skip_protected"),
         cascade=parse_switch(cascade, "cascade"),
@@ -111,4 +119,3 @@ def _manner(
             "verify=True searches for what purge=True has erased", hint="pass both"
         )
     return manner
-

@@ -62,8 +62,11 @@ class Memory(Verbs):
     @verb
     @with_keywords(MemoryFields)
     def remember(
-        self, text_or_message: str | Mapping[str, Any] | None = None, *,
-        scopes_from_message: bool = False, **fields: Unpack[MemoryFields],
+        self,
+        text_or_message: str | Mapping[str, Any] | None = None,
+        *,
+        scopes_from_message: bool = False,
+        **fields: Unpack[MemoryFields],
     ) -> MemoryRecord:
         """Store one memory and return it; the next recall finds it.
 
@@ -106,9 +109,16 @@ class Memory(Verbs):
 
     @verb
     def update(
-        self, target: Named | None = None, *, key: str | None = None,
-        namespace: str | Iterable[str] = (), user_id: Id = None, agent_id: Id = None,
-        session_id: Id = None, move_to: Mapping[str, str | None] | None = None, **changes: Any,
+        self,
+        target: Named | None = None,
+        *,
+        key: str | None = None,
+        namespace: str | Iterable[str] = (),
+        user_id: Id = None,
+        agent_id: Id = None,
+        session_id: Id = None,
+        move_to: Mapping[str, str | None] | None = None,
+        **changes: Any,
     ) -> MemoryRecord:
         """Correct a memory under the same id. Keywords as in :meth:`remember`, and ``text``.
 
@@ -137,8 +147,13 @@ class Memory(Verbs):
 
     @verb
     def reinforce(
-        self, target: Named, success: bool = True, *, user_id: Id = None,
-        agent_id: Id = None, session_id: Id = None,
+        self,
+        target: Named,
+        success: bool = True,
+        *,
+        user_id: Id = None,
+        agent_id: Id = None,
+        session_id: Id = None,
     ) -> MemoryRecord:
         """Record that a memory helped (or, with ``success=False``, misled).
 
@@ -177,11 +192,20 @@ class Memory(Verbs):
 
     @verb
     def forget(
-        self, target: Memories | ForgetReport | Mapping[str, Any] | None = None, *,
-        key: str | None = None, namespace: str | Iterable[str] | None = None,
-        purge: bool = False, verify: bool = False, include_protected: bool = False,
-        skip_protected: bool = False, cascade: bool = True, user_id: Id = None, agent_id: Id = None,
-        session_id: Id = None, **selection: Any,
+        self,
+        target: Memories | ForgetReport | Mapping[str, Any] | None = None,
+        *,
+        key: str | None = None,
+        namespace: str | Iterable[str] | None = None,
+        purge: bool = False,
+        verify: bool = False,
+        include_protected: bool = False,
+        skip_protected: bool = False,
+        cascade: bool = True,
+        user_id: Id = None,
+        agent_id: Id = None,
+        session_id: Id = None,
+        **selection: Any,
     ) -> ForgetReport:
         """Forget memories: at once for every reader, and later from the files.
 
@@ -215,21 +239,40 @@ class Memory(Verbs):
         """
         self._parts.access.ensure(write=True)
         return self._parts.forgetting.forget(
-            target, selection, (user_id, agent_id, session_id), key=key, namespace=namespace,
-            purge=purge, verify=verify,
-            include_protected=include_protected, skip_protected=skip_protected, cascade=cascade,
+            target,
+            selection,
+            (user_id, agent_id, session_id),
+            key=key,
+            namespace=namespace,
+            purge=purge,
+            verify=verify,
+            include_protected=include_protected,
+            skip_protected=skip_protected,
+            cascade=cascade,
         )
 
     @verb
     def recall(
-        self, cue: str | Mapping[str, Any] | None = None, *, vector: ArrayLike | None = None,
-        k: int | None = None, tiers: str | Iterable[str] | None = None,
-        tags: Iterable[str] | None = None, any_tags: Iterable[str] | None = None,
-        time_range: Range | None = None, where: Mapping[str, Any] | None = None,
-        user_id: Id = None, agent_id: Id = None, session_id: Id = None,
-        as_of: datetime | str | None = None, kind: str | None = None,
-        profile: str | ScoringProfile | None = None, selective: bool = False, learn: bool = False,
-        options: RecallOptions | None = None, **rare: Unpack[RareArguments],
+        self,
+        cue: str | Mapping[str, Any] | None = None,
+        *,
+        vector: ArrayLike | None = None,
+        k: int | None = None,
+        tiers: str | Iterable[str] | None = None,
+        tags: Iterable[str] | None = None,
+        any_tags: Iterable[str] | None = None,
+        time_range: Range | None = None,
+        where: Mapping[str, Any] | None = None,
+        user_id: Id = None,
+        agent_id: Id = None,
+        session_id: Id = None,
+        as_of: datetime | str | None = None,
+        kind: str | None = None,
+        profile: str | ScoringProfile | None = None,
+        selective: bool = False,
+        learn: bool = False,
+        options: RecallOptions | None = None,
+        **rare: Unpack[RareArguments],
     ) -> HitList:
         """The k memories that should come to mind, best first.
 
@@ -265,18 +308,42 @@ class Memory(Verbs):
             InvalidInputError: naming the argument; its subclass says which kind.
         """
         self._parts.access.ensure(write=parse_switch(learn, "learn"))
-        return self._parts.with_layers(self._parts.recaller.recall(
-            cue, vector, k, as_of, kind, profile, selective, learn, options, rare, tiers=tiers,
-            tags=tags, any_tags=any_tags, time_range=time_range, where=where, user_id=user_id,
-            agent_id=agent_id, session_id=session_id,
-        ))  # fmt: skip
+        return self._parts.with_layers(
+            self._parts.recaller.recall(
+                cue,
+                vector,
+                k,
+                as_of,
+                kind,
+                profile,
+                selective,
+                learn,
+                options,
+                rare,
+                tiers=tiers,
+                tags=tags,
+                any_tags=any_tags,
+                time_range=time_range,
+                where=where,
+                user_id=user_id,
+                agent_id=agent_id,
+                session_id=session_id,
+            )
+        )
 
     @verb
     def context(
-        self, cue: str | Mapping[str, Any] | None = None, *, max_tokens: int = 1000,
-        k: int | None = None, tokenizer: str | Callable[[str], int] | None = None,
-        layout: Layout = "compact", ids: bool = False, always: bool | Literal["pinned"] = False,
-        learn: bool = False, **recall: Unpack[ContextArguments],
+        self,
+        cue: str | Mapping[str, Any] | None = None,
+        *,
+        max_tokens: int = 1000,
+        k: int | None = None,
+        tokenizer: str | Callable[[str], int] | None = None,
+        layout: Layout = "compact",
+        ids: bool = False,
+        always: bool | Literal["pinned"] = False,
+        learn: bool = False,
+        **recall: Unpack[ContextArguments],
     ) -> Context:
         """Memories for a cue as one block of text for a prompt, within a budget of tokens.
 
@@ -312,8 +379,13 @@ class Memory(Verbs):
 
     @verb
     def get(
-        self, target: Named | None = None, *, key: str | None = None,
-        namespace: str | Iterable[str] = (), user_id: Id = None, agent_id: Id = None,
+        self,
+        target: Named | None = None,
+        *,
+        key: str | None = None,
+        namespace: str | Iterable[str] = (),
+        user_id: Id = None,
+        agent_id: Id = None,
         session_id: Id = None,
     ) -> MemoryRecord:
         """One memory by id, or by its key, as it is now, its bytes verified.
@@ -362,9 +434,15 @@ class Memory(Verbs):
 
     @verb
     def compact(
-        self, *, threshold: float = 0.0, dry_run: bool = False,
-        verify: Iterable[str | bytes] = (), progress: KnownProgress | None = None,
-        user_id: Id = None, agent_id: Id = None, session_id: Id = None,
+        self,
+        *,
+        threshold: float = 0.0,
+        dry_run: bool = False,
+        verify: Iterable[str | bytes] = (),
+        progress: KnownProgress | None = None,
+        user_id: Id = None,
+        agent_id: Id = None,
+        session_id: Id = None,
     ) -> CompactionReport:
         """Rebuild partitions without their tombstones and erase forgotten text from every file.
 
@@ -446,8 +524,14 @@ class Memory(Verbs):
 
     @verb
     def export(
-        self, target: Path, *, vectors: bool | None = None, overwrite: bool = False,
-        skip_damaged: bool = False, progress: Progress | None = None, **selection: Any,
+        self,
+        target: Path,
+        *,
+        vectors: bool | None = None,
+        overwrite: bool = False,
+        skip_damaged: bool = False,
+        progress: Progress | None = None,
+        **selection: Any,
     ) -> int:
         """Write all that was stored and made, or ``sorts`` of it, as JSON lines; returns how many.
 
@@ -464,14 +548,24 @@ class Memory(Verbs):
         """
         self._parts.access.ensure()
         return self._parts.exchange.export(
-            target, selection, vectors=vectors, overwrite=overwrite, skip_damaged=skip_damaged,
-            progress=progress, count=self._parts.keeper.stored,
+            target,
+            selection,
+            vectors=vectors,
+            overwrite=overwrite,
+            skip_damaged=skip_damaged,
+            progress=progress,
+            count=self._parts.keeper.stored,
         )
 
     @verb
     def import_(
-        self, source: Path, *, change: Callable[[dict[str, Any]], Any] | None = None,
-        limit: int | None = None, progress: Progress | None = None, timezone: Any = None,
+        self,
+        source: Path,
+        *,
+        change: Callable[[dict[str, Any]], Any] | None = None,
+        limit: int | None = None,
+        progress: Progress | None = None,
+        timezone: Any = None,
         if_forgotten: Literal["skip", "store"] = "skip",
     ) -> list[MemoryRecord]:
         """Read memories that :meth:`export` wrote (or JSON lines with the same keys).

@@ -38,10 +38,13 @@ class Verbs(Faceted):
 
     @verb
     def remember_many(
-        self, items: Iterable[str | Mapping[str, Any]], *,
+        self,
+        items: Iterable[str | Mapping[str, Any]],
+        *,
         progress: Callable[[int, int | None], None] | None = None,
         if_known: Literal["replace", "keep"] = "replace",
-        if_forgotten: Literal["store", "skip"] = "store", scopes_from_message: bool = False,
+        if_forgotten: Literal["store", "skip"] = "store",
+        scopes_from_message: bool = False,
         **common: Any,
     ) -> MemoryList:
         """Store many memories; keywords apply to every item that does not set them itself.
@@ -62,7 +65,11 @@ class Verbs(Faceted):
         """
         self._parts.access.ensure(write=True)
         return self._parts.writer.remember_many(
-            items, common, progress, if_known, if_forgotten,
+            items,
+            common,
+            progress,
+            if_known,
+            if_forgotten,
             parse_switch(scopes_from_message, "scopes_from_message"),
         )
 
@@ -104,7 +111,12 @@ class Verbs(Faceted):
 
     @verb
     def reinstate(
-        self, target: Named, *, keep: bool = False, user_id: Id = None, agent_id: Id = None,
+        self,
+        target: Named,
+        *,
+        keep: bool = False,
+        user_id: Id = None,
+        agent_id: Id = None,
         session_id: Id = None,
     ) -> MemoryRecord:
         """Make a superseded memory valid again.
@@ -127,9 +139,14 @@ class Verbs(Faceted):
 
     @verb
     def records(
-        self, *, after: Named | None = None, limit: int | None = None,
-        newest_first: bool = False, as_of: datetime | str | None = None,
-        include: Iterable[str] | None = None, **selection: Any,
+        self,
+        *,
+        after: Named | None = None,
+        limit: int | None = None,
+        newest_first: bool = False,
+        as_of: datetime | str | None = None,
+        include: Iterable[str] | None = None,
+        **selection: Any,
     ) -> Iterator[MemoryRecord]:
         """All memories by ascending id, or those of a selection (keywords as in :meth:`forget`).
 
@@ -153,7 +170,9 @@ class Verbs(Faceted):
         chosen, drop = self._parts.listing.listed(selection, "records", include)
         moment = parse_as_of(as_of, self._parts.config.zone)
         found = self._parts.listing.records(
-            until(chosen, moment), moment_ms=moment, drop=drop,
+            until(chosen, moment),
+            moment_ms=moment,
+            drop=drop,
             page=parse_page(after, limit, newest_first),
         )
         return Steps(self._calls, (record for record, _ in found))
@@ -180,11 +199,20 @@ class Verbs(Faceted):
 
     @verb
     def observe(
-        self, message: str | Mapping[str, Any], *, session_id: Id = None, user_id: Id = None,
-        agent_id: Id = None, data_source: str | None = None,
-        event_time: datetime | str | None = None, timezone: str | tzinfo | None = None,
-        metadata: Mapping[str, Any] | None = None, modality: str | None = None,
-        episode: Episode | None = None, scopes_from_message: bool = False, force: bool = False,
+        self,
+        message: str | Mapping[str, Any],
+        *,
+        session_id: Id = None,
+        user_id: Id = None,
+        agent_id: Id = None,
+        data_source: str | None = None,
+        event_time: datetime | str | None = None,
+        timezone: str | tzinfo | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        modality: str | None = None,
+        episode: Episode | None = None,
+        scopes_from_message: bool = False,
+        force: bool = False,
         dry_run: bool = False,
     ) -> ObserveResult:
         """Take in a message, and decide what becomes of it: new memories, changed ones, or nothing.
@@ -216,26 +244,47 @@ class Verbs(Faceted):
         """
         self._parts.access.ensure(write=True)
         common = {
-            "session_id": session_id, "user_id": user_id, "agent_id": agent_id,
-            "event_time": event_time, "metadata": metadata, "modality": modality,
-        }  # fmt: skip
+            "session_id": session_id,
+            "user_id": user_id,
+            "agent_id": agent_id,
+            "event_time": event_time,
+            "metadata": metadata,
+            "modality": modality,
+        }
         op = "gate" if force is True and dry_run is True else "observe"
         with self._parts.operations.noting(op) as operation:
-            found: ObserveResult = self._parts.observing.observe(message, common, {
-                "data_source": data_source, "timezone": timezone, "episode": episode,
-                "scopes_from_message": scopes_from_message, "force": force, "dry_run": dry_run,
-            })  # fmt: skip
+            found: ObserveResult = self._parts.observing.observe(
+                message,
+                common,
+                {
+                    "data_source": data_source,
+                    "timezone": timezone,
+                    "episode": episode,
+                    "scopes_from_message": scopes_from_message,
+                    "force": force,
+                    "dry_run": dry_run,
+                },
+            )
             note_observed(operation, message, common, found)
         return found
 
     @verb
     def observe_many(
-        self, messages: Iterable[str | Mapping[str, Any]], *,
-        progress: Callable[[int, int | None], None] | None = None, session_id: Id = None,
-        user_id: Id = None, agent_id: Id = None, data_source: str | None = None,
-        event_time: datetime | str | None = None, timezone: str | tzinfo | None = None,
-        metadata: Mapping[str, Any] | None = None, modality: str | None = None,
-        scopes_from_message: bool = False, force: bool = False, dry_run: bool = False,
+        self,
+        messages: Iterable[str | Mapping[str, Any]],
+        *,
+        progress: Callable[[int, int | None], None] | None = None,
+        session_id: Id = None,
+        user_id: Id = None,
+        agent_id: Id = None,
+        data_source: str | None = None,
+        event_time: datetime | str | None = None,
+        timezone: str | tzinfo | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        modality: str | None = None,
+        scopes_from_message: bool = False,
+        force: bool = False,
+        dry_run: bool = False,
     ) -> list[ObserveResult]:
         """Observe messages in their order, as :meth:`observe` would one by one.
 
@@ -247,19 +296,32 @@ class Verbs(Faceted):
         """
         self._parts.access.ensure(write=True)
         common = {
-            "session_id": session_id, "user_id": user_id, "agent_id": agent_id,
-            "event_time": event_time, "metadata": metadata, "modality": modality,
-        }  # fmt: skip
+            "session_id": session_id,
+            "user_id": user_id,
+            "agent_id": agent_id,
+            "event_time": event_time,
+            "metadata": metadata,
+            "modality": modality,
+        }
 
         def noted(message: Any, found: ObserveResult) -> None:
             operation = Operation("observe", latency_ms=found.elapsed_ms)
             note_observed(operation, message, common, found)
             self._parts.operations.note(operation)
 
-        return self._parts.observing.observe_many(messages, common, {
-            "data_source": data_source, "timezone": timezone,
-            "scopes_from_message": scopes_from_message, "force": force, "dry_run": dry_run,
-        }, progress, noted)  # fmt: skip
+        return self._parts.observing.observe_many(
+            messages,
+            common,
+            {
+                "data_source": data_source,
+                "timezone": timezone,
+                "scopes_from_message": scopes_from_message,
+                "force": force,
+                "dry_run": dry_run,
+            },
+            progress,
+            noted,
+        )
 
     @verb
     def gate(self, text: str | Mapping[str, Any], **observe: Any) -> ObserveResult:
@@ -273,7 +335,11 @@ class Verbs(Faceted):
 
     @verb
     def hot(
-        self, *, limit: int | None = None, user_id: Id = None, agent_id: Id = None,
+        self,
+        *,
+        limit: int | None = None,
+        user_id: Id = None,
+        agent_id: Id = None,
         session_id: Id = None,
     ) -> list[MemoryRecord]:
         """The memories that a context may quote whatever the cue, the most useful first.
@@ -310,9 +376,14 @@ class Verbs(Faceted):
 
     @verb
     def session(
-        self, session_id: Id = None, *, user_id: Id = None, agent_id: Id = None,
+        self,
+        session_id: Id = None,
+        *,
+        user_id: Id = None,
+        agent_id: Id = None,
         profile: str | ScoringProfile | None = None,
-        tokenizer: str | Callable[[str], int] | None = None, speaker: str | None = None,
+        tokenizer: str | Callable[[str], int] | None = None,
+        speaker: str | None = None,
     ) -> Session:
         """The session of a user, an agent and an id, begun if there is none.
 
@@ -351,8 +422,12 @@ class Verbs(Faceted):
 
     @verb
     def reflect(
-        self, steps: str | Iterable[str] | None = None, *, dry_run: bool = False,
-        max_seconds: float | None = None, max_llm_calls: int | None = None,
+        self,
+        steps: str | Iterable[str] | None = None,
+        *,
+        dry_run: bool = False,
+        max_seconds: float | None = None,
+        max_llm_calls: int | None = None,
         progress: Callable[[str, int, int | None], None] | None = None,
     ) -> ReflectReport:
         """Sleep: strengths decay, what is used grows, what is dull becomes dormant; then upkeep.
@@ -376,7 +451,10 @@ class Verbs(Faceted):
             InvalidInputError: there is no such step.
         """
         return self._parts.sleeper.reflect(
-            steps, dry_run=dry_run, max_seconds=max_seconds, max_llm_calls=max_llm_calls,
+            steps,
+            dry_run=dry_run,
+            max_seconds=max_seconds,
+            max_llm_calls=max_llm_calls,
             progress=progress,
         )
 

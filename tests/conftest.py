@@ -30,9 +30,13 @@ if TYPE_CHECKING:
     from spector import Memory
 
 __all__ = [
-    "proof", "pytest_collection_finish", "pytest_runtest_makereport", "pytest_sessionfinish",
-    "pytest_sessionstart", "pytest_terminal_summary",
-]  # fmt: skip
+    "proof",
+    "pytest_collection_finish",
+    "pytest_runtest_makereport",
+    "pytest_sessionfinish",
+    "pytest_sessionstart",
+    "pytest_terminal_summary",
+]
 
 REPO = Path(__file__).resolve().parent.parent
 #: of so many cases of a sampled test one runs in ``make test``

@@ -34,10 +34,12 @@ def rows_of_store(memory: Memory) -> dict[str, list[list[Any]]]:
     store.view()
     with store.catalog.reading() as db:
         return {
-            each.name: sorted((list(row) for row in db.execute(f"SELECT * FROM {each.name}")),
-                              key=repr)
-            for each in tables_in(db) if each.owners
-        }  # fmt: skip
+            each.name: sorted(
+                (list(row) for row in db.execute(f"SELECT * FROM {each.name}")), key=repr
+            )
+            for each in tables_in(db)
+            if each.owners
+        }
 
 
 def known_rows(memory: Memory) -> dict[int, list[Any]]:
@@ -79,13 +81,17 @@ def deeds(
 
     def episode(name: str, **details: Any) -> None:
         ids[name] = memory.layers["episodes"].store(
-            f"{name} version 0", user_id="u",
+            f"{name} version 0",
+            user_id="u",
             episode={"tool": "lift", "success": True, **details},
-        )  # fmt: skip
+        )
 
     def fact(subject: str, predicate: str, object: str, source: str | None = None) -> None:
         ids[f"fact {object}"] = memory.facts.add(
-            subject, predicate, object, source=None if source is None else ids[source],
+            subject,
+            predicate,
+            object,
+            source=None if source is None else ids[source],
             user_id="u",
         ).id
 
@@ -95,28 +101,49 @@ def deeds(
     yield "facts.add a source", lambda: fact("Ada", "lives_in", "Paris", "knowtwo")
     yield "facts.add another value", lambda: fact("Ada", "lives_in", "Kars", "knowtwo")
     yield "graph.register", lambda: memory.graph.register("mentors", inverse="mentored_by")
-    yield "graph.link", lambda: memory.graph.link(
-        ids["knowone"], ids["knowtwo"], "mentors", weight=0.5, note={"why": "because"})
+    yield (
+        "graph.link",
+        lambda: memory.graph.link(
+            ids["knowone"], ids["knowtwo"], "mentors", weight=0.5, note={"why": "because"}
+        ),
+    )
     yield "episode", lambda: episode("epione", objects=["mug"], people=["Ümit"])
     yield "episode", lambda: episode("epitwo", objects=["mug"], goal="pour_tea")
     yield "concepts.extract", lambda: memory.concepts.extract([ids["epione"], ids["epitwo"]])
-    yield "procedures.add", lambda: ids.setdefault(
-        "deploy", memory.procedures.add("deploy", ["build", "push"], triggers=["ship"],
-                                        user_id="u").id)
-    yield "procedures.record_outcome", lambda: memory.procedures.record_outcome(
-        ids["deploy"], True)
-    yield "learnings.add", lambda: ids.setdefault("learn", memory.learnings.add(
-        "ship early", "success_pattern", evidence=[ids["knowone"]], applies_to=["ship"],
-        user_id="u").id)
+    yield (
+        "procedures.add",
+        lambda: ids.setdefault(
+            "deploy",
+            memory.procedures.add("deploy", ["build", "push"], triggers=["ship"], user_id="u").id,
+        ),
+    )
+    yield "procedures.record_outcome", lambda: memory.procedures.record_outcome(ids["deploy"], True)
+    yield (
+        "learnings.add",
+        lambda: ids.setdefault(
+            "learn",
+            memory.learnings.add(
+                "ship early",
+                "success_pattern",
+                evidence=[ids["knowone"]],
+                applies_to=["ship"],
+                user_id="u",
+            ).id,
+        ),
+    )
     yield "learnings.validate", lambda: memory.learnings.validate(ids["learn"], True)
     yield "remember by key", lambda: remember("keyone", key="k", namespace=("a", "b"))
     yield "replace by key", lambda: remember("keytwo", key="k", namespace=("a", "b"))
-    yield "attach", lambda: remember(
-        "keytwo", key="k", namespace=("a", "b"), attachment=b"\0attached" * 40
+    yield (
+        "attach",
+        lambda: remember("keytwo", key="k", namespace=("a", "b"), attachment=b"\0attached" * 40),
     )
     yield "forget by key", lambda: memory.forget(key="k", namespace=("a", "b"), user_id="u")
-    yield "remember by key again", lambda: remember(
-        "keynew", key="k", namespace=("a", "b"), attachment={"said": "attachednew"}
+    yield (
+        "remember by key again",
+        lambda: remember(
+            "keynew", key="k", namespace=("a", "b"), attachment={"said": "attachednew"}
+        ),
     )
     yield "graph.unlink", lambda: memory.graph.unlink(ids["knowone"], ids["knowtwo"], "mentors")
     yield "facts.forget", lambda: memory.facts.forget(ids["fact Paris"])
@@ -125,5 +152,9 @@ def deeds(
     yield "move", lambda: memory.update(ids["epitwo"], move_to={"user_id": "v"})
     yield "observe", lambda: memory.observe("I live in Oslo.", user_id="u")
     yield "observe a change", lambda: memory.observe("I moved to Bergen.", user_id="u")
-    yield "observe a batch", lambda: memory.observe_many(
-        ["Ada met Bob in Kars.", "I moved to Izmir.", "Bob called Ada."], user_id="u")
+    yield (
+        "observe a batch",
+        lambda: memory.observe_many(
+            ["Ada met Bob in Kars.", "I moved to Izmir.", "Bob called Ada."], user_id="u"
+        ),
+    )

@@ -35,10 +35,19 @@ from tests.proofs.digests import digest_of_rooms, digest_of_tests
 from tests.proofs.rows import NAMES, QUICK_S, rooms_of
 
 __all__ = [
-    "load", "longest_first", "proof", "proofs_in", "pytest_collection_finish",
-    "pytest_runtest_makereport", "pytest_sessionfinish", "pytest_sessionstart",
-    "pytest_terminal_summary", "quick_in", "run_in", "seed",
-]  # fmt: skip
+    "load",
+    "longest_first",
+    "proof",
+    "proofs_in",
+    "pytest_collection_finish",
+    "pytest_runtest_makereport",
+    "pytest_sessionfinish",
+    "pytest_sessionstart",
+    "pytest_terminal_summary",
+    "quick_in",
+    "run_in",
+    "seed",
+]
 
 REPO: Final = Path(__file__).resolve().parent.parent
 RESULTS: Final = REPO / "tests" / "proofs" / "results.json"
@@ -85,17 +94,25 @@ def _note(item: pytest.Item, report: Any) -> None:
     reason = report.longrepr[2] if report.skipped and isinstance(report.longrepr, tuple) else ""
     path = os.environ.get("SPECTOR_PROOFS")
     if path:  # at once, so that a run that is stopped keeps what it has proved
-        keep(Path(path), [
-            {
-                "row": row, "test": item.nodeid, "outcome": report.outcome, "counts": counts,
-                "seconds": round(item.stash[_SECONDS], 1), "reason": str(reason),
-                "slow": item.get_closest_marker("slow") is not None,
-                "commit": _commit(), "rooms": digest_of_rooms(rooms_of(row)),
-                "tests": digest_of_tests(item.nodeid),
-                "at": _now(),
-            }
-            for row, counts in calls
-        ])  # fmt: skip
+        keep(
+            Path(path),
+            [
+                {
+                    "row": row,
+                    "test": item.nodeid,
+                    "outcome": report.outcome,
+                    "counts": counts,
+                    "seconds": round(item.stash[_SECONDS], 1),
+                    "reason": str(reason),
+                    "slow": item.get_closest_marker("slow") is not None,
+                    "commit": _commit(),
+                    "rooms": digest_of_rooms(rooms_of(row)),
+                    "tests": digest_of_tests(item.nodeid),
+                    "at": _now(),
+                }
+                for row, counts in calls
+            ],
+        )
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -135,8 +152,10 @@ def _run_of(config: pytest.Config) -> dict[str, Any]:
     return {
         "seconds": round(time.monotonic() - config.stash[_BEGAN], 1),
         "workers": int(getattr(config.option, "numprocesses", None) or 1),
-        "cores": os.cpu_count() or 0, "commit": _commit(), "at": _now(),
-    }  # fmt: skip
+        "cores": os.cpu_count() or 0,
+        "commit": _commit(),
+        "at": _now(),
+    }
 
 
 def _note_run(config: pytest.Config, name: str) -> None:
@@ -259,9 +278,13 @@ def main(arguments: list[str]) -> int:
 
     source = Path(arguments[0]) if arguments else RESULTS
     found = page.Found(
-        load(source), proofs_in(source), rooms=lambda row: digest_of_rooms(rooms_of(row)),
-        tests=digest_of_tests, run=run_in(source), quick=quick_in(source),
-    )  # fmt: skip
+        load(source),
+        proofs_in(source),
+        rooms=lambda row: digest_of_rooms(rooms_of(row)),
+        tests=digest_of_tests,
+        run=run_in(source),
+        quick=quick_in(source),
+    )
     (REPO / "docs" / "reliability.md").write_text(page.render(found))
     print(page.summary(found))
     return 0

@@ -38,7 +38,14 @@ with spector.open(sys.argv[1] + "/model") as memory:
 """
 #: verbs about the files or the whole store, which belong to every user
 OF_THE_STORE = {
-    "backup", "check", "checkpoint", "close", "daemon", "import_", "reflect", "reflect_undo",
+    "backup",
+    "check",
+    "checkpoint",
+    "close",
+    "daemon",
+    "import_",
+    "reflect",
+    "reflect_undo",
     "sessions",  # of this process
     "users",
 }

@@ -30,10 +30,13 @@ _LINK = re.compile(r"\]\((?!https?:)([^)#]*)(#[^)]*)?\)")
 CHAPTERS = sorted((REPO / "docs" / "manual").glob("*.md"))
 PROGRAMS = [REPO / "README.md", *(page for page in CHAPTERS if "```python" in page.read_text())]
 PAGES = [
-    REPO / "README.md", REPO / "CHANGELOG.md", REPO / "native" / "FORMAT.md",
-    *sorted((REPO / "docs").rglob("*.md")), *sorted((REPO / "bench").rglob("*.md")),
+    REPO / "README.md",
+    REPO / "CHANGELOG.md",
+    REPO / "native" / "FORMAT.md",
+    *sorted((REPO / "docs").rglob("*.md")),
+    *sorted((REPO / "bench").rglob("*.md")),
     *sorted((REPO / "changes").glob("*.md")),
-]  # fmt: skip
+]
 
 #: without the log and a page made from old runs, which name files as they were
 TODAY = [page for page in PAGES if page.parent.name != "log" and page != REPO / "docs/recall.md"]
@@ -49,8 +52,13 @@ def test_the_programs_of_a_page_run_in_order(page: Path, tmp_path: Path) -> None
     script = tmp_path / "page.py"
     script.write_text("\n\n".join(blocks), encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=280,
-        env={**os.environ, "PYTHONPATH": str(REPO)}, check=False,
+        [sys.executable, str(script)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=280,
+        env={**os.environ, "PYTHONPATH": str(REPO)},
+        check=False,
     )
     assert done.returncode == 0, done.stderr
 
@@ -101,8 +109,10 @@ def test_the_reference_is_current() -> None:
 @pytest.mark.parametrize(
     ("title", "function"),
     [
-        ("spector.open", spector.open), ("Memory.remember", Memory.remember),
-        ("Memory.recall", Memory.recall), ("Memory.context", Memory.context),
+        ("spector.open", spector.open),
+        ("Memory.remember", Memory.remember),
+        ("Memory.recall", Memory.recall),
+        ("Memory.context", Memory.context),
     ],
 )
 def test_the_reference_lists_every_argument(title: str, function: Callable[..., Any]) -> None:

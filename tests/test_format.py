@@ -39,9 +39,20 @@ from spector.store.payloads.tables import SEAL
 
 PAGE = (Path(__file__).parent.parent / "native" / "FORMAT.md").read_text(encoding="utf-8")
 STRUCT_CODES = {
-    "u8": "B", "i8": "b", "u16": "H", "u32": "I", "i32": "i", "u64": "Q", "i64": "q", "f32": "f",
-    "u8[16]": "16s", "u8[44]": "44s", "u8[60]": "60s", "u8[68]": "68s", "u8[45]": "45s",
-}  # fmt: skip
+    "u8": "B",
+    "i8": "b",
+    "u16": "H",
+    "u32": "I",
+    "i32": "i",
+    "u64": "Q",
+    "i64": "q",
+    "f32": "f",
+    "u8[16]": "16s",
+    "u8[44]": "44s",
+    "u8[60]": "60s",
+    "u8[68]": "68s",
+    "u8[45]": "45s",
+}
 
 
 def rows_after(marker: str) -> list[list[str]]:
@@ -92,7 +103,9 @@ def test_the_page_describes_the_dtype(name: str, dtype: np.dtype[Any]) -> None:
 @pytest.mark.parametrize(
     ("name", "dtype"),
     [
-        ("index", INDEX_DTYPE), ("extremes", BLOCK_DTYPE), ("lexical", LEXICAL_DTYPE),
+        ("index", INDEX_DTYPE),
+        ("extremes", BLOCK_DTYPE),
+        ("lexical", LEXICAL_DTYPE),
         ("rows", ROWS_DTYPE),
     ],
 )
@@ -103,10 +116,14 @@ def test_the_page_describes_the_dtypes_of_an_index(name: str, dtype: np.dtype[An
 @pytest.mark.parametrize(
     ("name", "size"),
     [
-        ("partition", 64), ("record", 64), ("index", 128), ("extremes", 128), ("lexical", 128),
+        ("partition", 64),
+        ("record", 64),
+        ("index", 128),
+        ("extremes", 128),
+        ("lexical", 128),
         ("rows", 128),
     ],
-)  # fmt: skip
+)
 def test_the_page_leaves_no_gap(name: str, size: int) -> None:
     end = 0
     for offset, kind, field in page_fields(name):
@@ -211,7 +228,8 @@ def test_the_page_describes_the_tables_of_a_catalog(tmp_path: Path) -> None:
     with spector.open(tmp_path / "mind", embedder=None, dim=8, durability="relaxed") as memory:
         db = memory._parts.store.catalog.main
         names = [
-            name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            name
+            for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
             if not name.startswith(("fulltext_", "sqlite_"))
         ]
         found = {
@@ -236,7 +254,10 @@ def test_the_page_describes_the_tables_of_knowledge() -> None:
         }
     kept = next(each for each in PAYLOAD_TABLES if each.name == "entry")
     assert {c.name for c in kept.columns if c.optional} == {
-        "record_key", "expires_ms", "refresh_ms", "attached_bytes"
+        "record_key",
+        "expires_ms",
+        "refresh_ms",
+        "attached_bytes",
     }
     assert f"raises `format_minor` to {ENTRY_MINOR};" in PAGE
     optional = {c.name for each in ours for c in each.columns if c.optional}
@@ -254,7 +275,8 @@ def test_the_page_describes_the_tables_of_knowledge() -> None:
 
 def test_the_page_names_the_kinds_of_a_journal_row() -> None:
     kinds = {
-        name.removeprefix("JOURNAL_"): str(value) for name, value in vars(transaction).items()
+        name.removeprefix("JOURNAL_"): str(value)
+        for name, value in vars(transaction).items()
         if name.startswith("JOURNAL_")
     }
     assert {name: code for code, name, _ in rows_after("codes: journal")} == kinds

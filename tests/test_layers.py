@@ -28,18 +28,15 @@ MODULES = sorted(path.relative_to(REPO).as_posix() for path in PACKAGE.rglob("*.
 MAY_TOUCH_FILES = {
     "spector/store/files/disk.py": "it is the seam",
     "spector/store/files/os_errors.py": "asks whether a file is missing",
-    "spector/store/files/descriptors.py":
-        "opens for disk.py and lock.py what no interrupt may lose",
+    "spector/store/files/descriptors.py": "opens for disk.py and lock.py what no interrupt may lose",
     "spector/store/files/syncing.py": "syncs what disk.py has opened",
-    "spector/store/sqlite/journals.py":
-        "looks at what lies beside a catalog before SQLite opens it",
+    "spector/store/sqlite/journals.py": "looks at what lies beside a catalog before SQLite opens it",
     "spector/store/files/text_files.py": "writes the files that a user names: exports",
     "spector/store/files/guards.py": "looks at what disk.py opens, and takes rights from others",
     "spector/store/files/maps.py": "maps what disk.py opens",
     "spector/store/backup/directories.py": "whole directories get and change their names here",
     "spector/store/opening/non_stores.py": "looks at what is at a path that is no store",
-    "spector/store/backup/destination.py":
-        "looks at what is in the way of a copy before anything changes",
+    "spector/store/backup/destination.py": "looks at what is in the way of a copy before anything changes",
     "spector/store/files/lock.py": "a lock lives in a descriptor, not in bytes",
     "spector/process/cycles.py": "a cycle of sleep is a lock of a byte of a file",
     "spector/process/turns.py": "a turn is a lock of a directory",
@@ -84,8 +81,14 @@ MAY_CONNECT = {
 
 #: rooms that know the catalog's tables
 MAY_KNOW_TABLES = tuple(
-    f"spector/store/{room}/" for room in (
-        "catalog", "payloads", "sqlite", "integrity", "erasure", "repair",
+    f"spector/store/{room}/"
+    for room in (
+        "catalog",
+        "payloads",
+        "sqlite",
+        "integrity",
+        "erasure",
+        "repair",
     )
 )
 #: any other room -> texts of SQL that it may have at most; a number may only shrink, and what
@@ -227,8 +230,10 @@ def sql_texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
             if isinstance(first, ast.Expr):
                 documented.add(first.value)
     for node in nodes_of(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and (
-            node not in documented and _SQL.search(node.value)
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and (node not in documented and _SQL.search(node.value))
         ):
             yield node.lineno, node.value[:60]
 

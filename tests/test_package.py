@@ -95,9 +95,16 @@ def test_the_command_loads_what_it_needs_when_a_command_runs(tmp_path: Path) -> 
 UNOPENED = ("dataclasses", "inspect", "logging")
 #: what opening a store, remembering and recalling do without
 UNUSED = (
-    "spector.language.frames", "spector.language.worth", "spector.language.observing",
-    "spector.kernel.reference", "spector.knowledge.reading", "spector.observe.observer",
-    "spector.sleep.cycle", "spector.sleep.night", "spector.sleep.steps", "spector.store.backup",
+    "spector.language.frames",
+    "spector.language.worth",
+    "spector.language.observing",
+    "spector.kernel.reference",
+    "spector.knowledge.reading",
+    "spector.observe.observer",
+    "spector.sleep.cycle",
+    "spector.sleep.night",
+    "spector.sleep.steps",
+    "spector.store.backup",
     "spector.store.repair",
 )
 
@@ -137,7 +144,9 @@ def test_type_checkers_read_the_same_names() -> None:
     stub = ast.parse((REPO / "spector" / "__init__.pyi").read_text(encoding="utf-8"))
     found = {
         each.asname: getattr(importlib.import_module(node.module or ""), each.name)
-        for node in stub.body if isinstance(node, ast.ImportFrom) for each in node.names
+        for node in stub.body
+        if isinstance(node, ast.ImportFrom)
+        for each in node.names
     }
     assert sorted(map(str, found)) == sorted(spector.__all__)
     assert [name for name, value in found.items() if value is not getattr(spector, str(name))] == []
@@ -194,10 +203,22 @@ def test_the_source_distribution_carries_c_sources_tests_and_licences(tmp_path: 
         inside = {name.partition("/")[2] for name in tar.getnames()}
     native = {p.relative_to(REPO).as_posix() for p in (REPO / "native").glob("*.[ch]")}
     assert native, "no C sources in the tree"
-    expected = package_files() | native | {
-        "CHANGELOG.md", "LICENSE", "Makefile", "NOTICE", "README.md", "native/FORMAT.md",
-        "native/build.py", "pyproject.toml", "setup.py", "tests/conftest.py",
-    }  # fmt: skip
+    expected = (
+        package_files()
+        | native
+        | {
+            "CHANGELOG.md",
+            "LICENSE",
+            "Makefile",
+            "NOTICE",
+            "README.md",
+            "native/FORMAT.md",
+            "native/build.py",
+            "pyproject.toml",
+            "setup.py",
+            "tests/conftest.py",
+        }
+    )
     assert expected - inside == set()
     assert not [name for name in inside if name.endswith((".so", ".pyc", "_native.c"))]
 

@@ -29,10 +29,18 @@ ROW = Row("T1", "promise", "how", ("store",), {"kill_points": 10})
 
 def _record(**changes: Any) -> dict[str, Any]:
     record = {
-        "row": "T1", "test": HERE, "outcome": "passed", "counts": {"kill_points": 10},
-        "seconds": 1.0, "reason": "", "slow": True, "commit": "abc", "rooms": "now",
-        "at": "2026-01-01T00:00:00Z", "tests": "as they are",
-    }  # fmt: skip
+        "row": "T1",
+        "test": HERE,
+        "outcome": "passed",
+        "counts": {"kill_points": 10},
+        "seconds": 1.0,
+        "reason": "",
+        "slow": True,
+        "commit": "abc",
+        "rooms": "now",
+        "at": "2026-01-01T00:00:00Z",
+        "tests": "as they are",
+    }
     return record | changes
 
 
@@ -53,8 +61,10 @@ def _found(records: list[dict[str, Any]], proofs: list[str] | None = None) -> pa
         ([_record(counts={"kill_points": 9})], "short"),
         ([_record(counts={"kill_points": 9}), _record(counts={"kill_points": 1})], "held"),
         ([_record(), _record(slow=False, counts={"kill_points": 3})], "held"),
-        ([_record(counts={"kill_points": 9}), _record(slow=False, counts={"kill_points": 1})],
-         "short"),
+        (
+            [_record(counts={"kill_points": 9}), _record(slow=False, counts={"kill_points": 1})],
+            "short",
+        ),
         ([_record(counts={}), _record(slow=False, counts={"kill_points": 10})], "held"),
         ([_record(), _record(outcome="skipped")], "partial"),
         ([_record(), _record(outcome="skipped", row="")], "partial"),
@@ -119,19 +129,24 @@ def test_a_quick_sample_is_not_added_to_the_whole() -> None:
     """Damage: a soak of 8 seconds told of 3,350 descriptors an hour beside that of 30 minutes."""
     quick = {"kill_points": 4, "seeds": "9", "torn": 2}
     told = page.render(
-        _found([
-            _record(counts={"kill_points": 4000, "seeds": "0..3"}),
-            _record(counts=quick, slow=False),
-        ])
+        _found(
+            [
+                _record(counts={"kill_points": 4000, "seeds": "0..3"}),
+                _record(counts=quick, slow=False),
+            ]
+        )
     )
     assert "kill points 4,000 (planned: 3,000); seeds 0..3; torn 2 |" in told
 
 
 def test_a_row_may_say_that_quick_cases_are_others() -> None:
     row = Row("T1", "promise", "how", ("store",), {"planted": 3}, apart=frozenset({"planted"}))
-    found = _found([
-        _record(counts={"planted": 2}), _record(counts={"planted": 1}, slow=False),
-    ])  # fmt: skip
+    found = _found(
+        [
+            _record(counts={"planted": 2}),
+            _record(counts={"planted": 1}, slow=False),
+        ]
+    )
     assert page.state_of(row, found) == "held"
 
 
@@ -165,13 +180,24 @@ def test_the_page_says_how_long_the_quick_sample_took_and_when_that_is_too_long(
     ],
 )
 def test_a_quick_run_says_at_its_end_how_long_it_took(
-    monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], spent: float, told: str,
+    monkeypatch: pytest.MonkeyPatch,
+    changes: dict[str, Any],
+    spent: float,
+    told: str,
     tmp_path: Path,
 ) -> None:
     monkeypatch.chdir(proofs.REPO)
     monkeypatch.setenv("SPECTOR_PROOFS", str(tmp_path / "kept.json"))
-    plain = {"markexpr": "not slow", "keyword": "", "deselect": None, "ignore": None,
-             "collectonly": False, "lf": False, "numprocesses": 2, "maxfail": 0}  # fmt: skip
+    plain = {
+        "markexpr": "not slow",
+        "keyword": "",
+        "deselect": None,
+        "ignore": None,
+        "collectonly": False,
+        "lf": False,
+        "numprocesses": 2,
+        "maxfail": 0,
+    }
     config = SimpleNamespace(args=["tests"], option=SimpleNamespace(**plain | changes), stash={})
     lines: list[str] = []
     hook: Any = conftest.pytest_terminal_summary
@@ -189,10 +215,12 @@ def test_a_quick_run_says_at_its_end_how_long_it_took(
 
 def test_counts_of_several_tests_are_summed_and_texts_listed() -> None:
     told = page.render(
-        _found([
-            _record(counts={"kill_points": 4, "seeds": "0..3"}),
-            _record(counts={"kill_points": 8, "seeds": "4..9"}),
-        ])
+        _found(
+            [
+                _record(counts={"kill_points": 4, "seeds": "0..3"}),
+                _record(counts={"kill_points": 8, "seeds": "4..9"}),
+            ]
+        )
     )
     assert "kill points 12 (planned: 3,000); seeds 0..3; 4..9" in told
 
@@ -241,20 +269,35 @@ def test_what_a_test_counted_reaches_the_file(pytester_run: Any) -> None:
 def tree(tmp_path: Path) -> Path:
     """A small repository: tests of two folders, of which one uses what the other has."""
     files = {
-        "tests/__init__.py": "", "tests/conftest.py": "import tests.fakes", "tests/fakes.py": "",
-        "tests/crash/__init__.py": "", "tests/crash/workload.py": "from ..images import disk",
-        "tests/crash/harness.py": "", "tests/crash/shim.c": "int main;", "tests/images.py": "",
+        "tests/__init__.py": "",
+        "tests/conftest.py": "import tests.fakes",
+        "tests/fakes.py": "",
+        "tests/crash/__init__.py": "",
+        "tests/crash/workload.py": "from ..images import disk",
+        "tests/crash/harness.py": "",
+        "tests/crash/shim.c": "int main;",
+        "tests/images.py": "",
         "tests/crash/test_kills.py": "from tests.crash.harness import fork",
-        "tests/soak/__init__.py": "", "tests/soak/conftest.py": "",
+        "tests/soak/__init__.py": "",
+        "tests/soak/conftest.py": "",
         "tests/soak/run.py": "def soak():\n    from tests.crash import workload",
-        "tests/soak/test_soak.py": "RUN = 'tests.soak.run:soak'", "tests/soak/bits.json": "[]",
-        "tests/old/__init__.py": "", "tests/old/test_old.py": "MADE = HERE / 'fixtures' / 'old'",
-        "tests/fixtures/__init__.py": "", "tests/fixtures/old/a.tar": "", "tests/test_top.py": "",
-        "tests/proofs/rows.py": "", "tests/hunt/hunt.py": "T = 'tests/crash/test_kills.py::test_a'",
-        "spector/memory.py": "", "spector/words/vocab.txt": "", "setup.py": "",
-        "spector/store/files/files.py": "", "spector/search/searcher.py": "", "native/scan.c": "",
+        "tests/soak/test_soak.py": "RUN = 'tests.soak.run:soak'",
+        "tests/soak/bits.json": "[]",
+        "tests/old/__init__.py": "",
+        "tests/old/test_old.py": "MADE = HERE / 'fixtures' / 'old'",
+        "tests/fixtures/__init__.py": "",
+        "tests/fixtures/old/a.tar": "",
+        "tests/test_top.py": "",
+        "tests/proofs/rows.py": "",
+        "tests/hunt/hunt.py": "T = 'tests/crash/test_kills.py::test_a'",
+        "spector/memory.py": "",
+        "spector/words/vocab.txt": "",
+        "setup.py": "",
+        "spector/store/files/files.py": "",
+        "spector/search/searcher.py": "",
+        "native/scan.c": "",
         "pyproject.toml": "[project]\ndependencies = ['numpy']\n[tool.ruff]\nline-length = 1\n",
-    }  # fmt: skip
+    }
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -301,13 +344,14 @@ def test_a_proof_is_stale_when_anything_it_rests_on_has_changed(
 @pytest.mark.parametrize(
     ("changed", "text", "stale"),
     [
-        ("setup.py", "flags", True), ("spector/memory.py", "x = 1", True),
+        ("setup.py", "flags", True),
+        ("spector/memory.py", "x = 1", True),
         ("spector/words/vocab.txt", "word", True),
         ("pyproject.toml", "[project]\ndependencies = ['numpy<3']\n", True),
         ("pyproject.toml", "[project]\ndependencies = ['numpy']\n[tool.ruff]\nfix=true", False),
         ("tests/conftest.py", "", False),
     ],
-)  # fmt: skip
+)
 def test_the_product_is_its_sources_its_build_and_what_it_needs(
     tree: Path, changed: str, text: str, stale: bool
 ) -> None:
@@ -325,7 +369,8 @@ def test_the_product_is_its_sources_its_build_and_what_it_needs(
         ("spector/store/files/files.py", {"store", "both"}),
         ("spector/search/searcher.py", {"search", "both"}),
         ("spector/memory.py", {"memory"}),
-        ("native/scan.c", {"native"}), ("setup.py", {"native"}),
+        ("native/scan.c", {"native"}),
+        ("setup.py", {"native"}),
         ("spector/words/vocab.txt", set()),
         ("tests/conftest.py", set()),
         ("pyproject.toml", {"store", "search", "both", "memory", "native"}),
@@ -384,10 +429,18 @@ def test_proofs_rest_on_what_other_folders_have() -> None:
 def test_what_took_longest_begins_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A soak of half an hour that begins last leaves one worker alone with it."""
     kept = tmp_path / "kept.json"
-    proofs.keep(kept, [
-        _record(test=name, seconds=seconds)
-        for name, seconds in (("soak", 1800.0), ("mutants", 500.0), ("fuzz", 900.0), ("quick", 99.))
-    ])  # fmt: skip
+    proofs.keep(
+        kept,
+        [
+            _record(test=name, seconds=seconds)
+            for name, seconds in (
+                ("soak", 1800.0),
+                ("mutants", 500.0),
+                ("fuzz", 900.0),
+                ("quick", 99.0),
+            )
+        ],
+    )
     monkeypatch.setattr(proofs, "RESULTS", kept)
     marks = {"soak": {"slow", "longest"}, "mutants": {"slow", "longest"}, "quick": set()}
 
@@ -398,8 +451,13 @@ def test_what_took_longest_begins_first(monkeypatch: pytest.MonkeyPatch, tmp_pat
     items = [item(name) for name in ("quick", "unknown", "mutants", "fuzz", "soak", "other")]
     proofs.longest_first(items)
     assert [each.nodeid for each in items] == [
-        "soak", "mutants", "fuzz", "quick", "unknown", "other",
-    ]  # fmt: skip
+        "soak",
+        "mutants",
+        "fuzz",
+        "quick",
+        "unknown",
+        "other",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -415,13 +473,23 @@ def test_what_took_longest_begins_first(monkeypatch: pytest.MonkeyPatch, tmp_pat
     ],
 )
 def test_only_a_run_of_everything_says_which_proofs_there_are(
-    monkeypatch: pytest.MonkeyPatch, arguments: list[str], changes: dict[str, Any],
-    everything: bool, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    changes: dict[str, Any],
+    everything: bool,
+    tmp_path: Path,
 ) -> None:
     monkeypatch.chdir(proofs.REPO)
     monkeypatch.setenv("SPECTOR_PROOFS", str(tmp_path / "kept.json"))
-    plain = {"markexpr": "", "keyword": "", "deselect": None, "ignore": None,
-             "collectonly": False, "lf": False, "numprocesses": 2}  # fmt: skip
+    plain = {
+        "markexpr": "",
+        "keyword": "",
+        "deselect": None,
+        "ignore": None,
+        "collectonly": False,
+        "lf": False,
+        "numprocesses": 2,
+    }
     items = [
         SimpleNamespace(nodeid="tests/x.py::proves", fixturenames=["proof"]),
         SimpleNamespace(nodeid="tests/x.py::other", fixturenames=["tmp_path"]),
@@ -451,8 +519,10 @@ def pytester_run(tmp_path: Path, repo: Path) -> Any:
         subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)],
             env=os.environ | {"SPECTOR_PROOFS": str(kept), "PYTHONPATH": str(repo)},
-            cwd=tmp_path, capture_output=True, check=False,
-        )  # fmt: skip
+            cwd=tmp_path,
+            capture_output=True,
+            check=False,
+        )
         return proofs.load(kept)
 
     return run

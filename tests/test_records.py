@@ -32,9 +32,7 @@ class Source:
 
 
 def why() -> Explanation:
-    return Explanation(
-        profile="p", fusion="additive", values={}, terms={}, modifiers={}, fused=0.5
-    )
+    return Explanation(profile="p", fusion="additive", values={}, terms={}, modifiers={}, fused=0.5)
 
 
 def given() -> Hit:
@@ -61,8 +59,15 @@ def test_a_found_hit_is_like_one_that_was_given_its_record() -> None:
     assert found() != dataclasses.replace(given(), score=0.25)
     assert dataclasses.replace(found(), score=0.25).score == 0.25
     assert dataclasses.asdict(found()).keys() == {
-        "record", "score", "explainer", "also", "payload", "via", "graph_distance", "conflicts",
-    }  # fmt: skip
+        "record",
+        "score",
+        "explainer",
+        "also",
+        "payload",
+        "via",
+        "graph_distance",
+        "conflicts",
+    }
     assert copy.copy(found()) == given()
     assert copy.deepcopy(found()) == given()
 

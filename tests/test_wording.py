@@ -27,9 +27,15 @@ _ONE = re.compile(
 
 @pytest.mark.parametrize(
     ("number", "what", "said"),
-    [(0, "memory", "0 memories"), (1, "memory", "1 memory"), (2, "memory", "2 memories"),
-     (1, "byte", "1 byte"), (4096, "byte", "4096 bytes"), (3, "day", "3 days")],
-)  # fmt: skip
+    [
+        (0, "memory", "0 memories"),
+        (1, "memory", "1 memory"),
+        (2, "memory", "2 memories"),
+        (1, "byte", "1 byte"),
+        (4096, "byte", "4096 bytes"),
+        (3, "day", "3 days"),
+    ],
+)
 def test_one_is_one_and_others_are_several(number: int, what: str, said: str) -> None:
     assert counted(number, what) == said
     assert counted(number, what, commas=True) == said.replace("4096", "4,096")
@@ -41,7 +47,8 @@ def test_a_word_with_a_plural_of_its_own() -> None:
 
 def test_a_receipt_of_one_of_each_has_no_plural() -> None:
     receipt = ErasureReceipt(
-        ids=(1,), purged=(Purged(where="catalog.db", what="1 vector dropped", bytes=1),),
+        ids=(1,),
+        purged=(Purged(where="catalog.db", what="1 vector dropped", bytes=1),),
         verification=Verification(needles=1, words=1, files=1, bytes=1, shared=1),
     )
     assert not _ONE.search(str(receipt))

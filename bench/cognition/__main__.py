@@ -52,8 +52,11 @@ def page_of(scores: Sequence[Score], *, kept: Sequence[str] = ()) -> str:
 
 def lines_of(page: str, *, without: Collection[int]) -> list[str]:
     """The lines of a page's table, without those of some rows."""
-    return [line for line in page.splitlines()
-            if line.startswith("| ") and _row_of(line) > 0 and _row_of(line) not in without]
+    return [
+        line
+        for line in page.splitlines()
+        if line.startswith("| ") and _row_of(line) > 0 and _row_of(line) not in without
+    ]
 
 
 def renewed(page: str, rows: Collection[int], scores: Sequence[Score]) -> str:

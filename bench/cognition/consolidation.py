@@ -45,7 +45,9 @@ def sentences(text: str) -> list[str]:
 
 
 def answered(
-    memory: Memory, questions: tuple[Question, ...], owners: Mapping[int, frozenset[str]],
+    memory: Memory,
+    questions: tuple[Question, ...],
+    owners: Mapping[int, frozenset[str]],
     texts: Mapping[str, str],
 ) -> Answers:
     """Way -> (questions,) bool: which are answered."""
@@ -63,8 +65,11 @@ def answered(
 
 
 def lost_of(
-    memory: Memory, questions: tuple[Question, ...], owners: Mapping[int, frozenset[str]],
-    before: Answers, after: Answers,
+    memory: Memory,
+    questions: tuple[Question, ...],
+    owners: Mapping[int, frozenset[str]],
+    before: Answers,
+    after: Answers,
 ) -> dict[str, int]:
     """How many questions of each way are lost although a memory that answers them is awake."""
     awake = set[str]().union(*(owners.get(each.id, ()) for each in memory.records(include=[])))
@@ -82,11 +87,12 @@ def measure(talk: Talk) -> dict[str, Any]:
             memory.reflect()
         after = answered(memory, talk.questions, owners, talk.texts)
         return {
-            "talk": talk.name, "asked": len(talk.questions),
+            "talk": talk.name,
+            "asked": len(talk.questions),
             "before": {way: int(before[way].sum()) for way in WAYS},
             "after": {way: int(after[way].sum()) for way in WAYS},
             "lost": lost_of(memory, talk.questions, owners, before, after),
-        }  # fmt: skip
+        }
 
 
 def rows() -> list[Score]:
@@ -103,11 +109,17 @@ def rows() -> list[Score]:
             before, after, lost = (
                 sum(each[key][way] for each in part) for key in ("before", "after", "lost")
             )
-            out.append(Score(
-                20, f"{name}, {len(part)} conversations, two weeks of nights, {way}: answers before"
-                f" and after, and those lost, of {asked}",
-                f"{before} · {after} · {lost}", f"{before}", "0 lost", not lost,
-            ))  # fmt: skip
+            out.append(
+                Score(
+                    20,
+                    f"{name}, {len(part)} conversations, two weeks of nights, {way}: answers before"
+                    f" and after, and those lost, of {asked}",
+                    f"{before} · {after} · {lost}",
+                    f"{before}",
+                    "0 lost",
+                    not lost,
+                )
+            )
     return out
 
 

@@ -86,8 +86,11 @@ def _is_right(found: DateExpression, entity: dict[str, Any]) -> bool:
     """The reading that the product takes is one of the values; ranges end as the set ends them."""
     values, period = _values(entity), found.period
     if entity["type"] == "date":
-        return period.first is not None and period.first == period.last and (
-            (_iso(period.first),) in values)  # fmt: skip
+        return (
+            period.first is not None
+            and period.first == period.last
+            and ((_iso(period.first),) in values)
+        )
     ends = {_iso(period.until), _iso(period.end)} if period.until else {_iso(period.end)}
     return any((_iso(period.first), end) in values for end in ends)
 
@@ -130,13 +133,18 @@ def free(language: str) -> Free:
         wanted = [each for each in row["results"] if each["type"] in _KINDS and _values(each)]
         total += len(wanted)
         for each in found:
-            hit = next((entity for entity in wanted
-                        if _touch(each, entity) and _is_right(each, entity)), None)  # fmt: skip
+            hit = next(
+                (entity for entity in wanted if _touch(each, entity) and _is_right(each, entity)),
+                None,
+            )
             if hit is not None:
                 wanted.remove(hit)
                 right += 1
-            elif any(_touch(each, entity) and _is_day(each, entity)
-                     for entity in row["results"] if entity["type"] in _TIMED):  # fmt: skip
+            elif any(
+                _touch(each, entity) and _is_day(each, entity)
+                for entity in row["results"]
+                if entity["type"] in _TIMED
+            ):
                 timed += 1
             else:
                 wrong += 1
@@ -148,8 +156,11 @@ def _touch(found: DateExpression, entity: dict[str, Any]) -> bool:
 
 
 def _is_day(found: DateExpression, entity: dict[str, Any]) -> bool:
-    days = {str(value.get(key, ""))[:10] for value in entity["values"]
-            for key in ("value", "start", "end")}  # fmt: skip
+    days = {
+        str(value.get(key, ""))[:10]
+        for value in entity["values"]
+        for key in ("value", "start", "end")
+    }
     return any(_iso(each.first) in days for each in found.periods)
 
 

@@ -17,10 +17,20 @@ __all__ = ["english_feelings", "turkish_feelings", "valence"]
 
 #: categories of the Turkish set -> ours
 _TURKISH = {
-    "happy": "joy", "mutlu": "joy", "joy": "joy", "angry": "anger", "kızgın": "anger",
-    "anger": "anger", "fear": "fear", "korku": "fear", "sadness": "sadness", "üzgün": "sadness",
-    "sad": "sadness", "surprise": "surprise", "şaşkın": "surprise",
-}  # fmt: skip
+    "happy": "joy",
+    "mutlu": "joy",
+    "joy": "joy",
+    "angry": "anger",
+    "kızgın": "anger",
+    "anger": "anger",
+    "fear": "fear",
+    "korku": "fear",
+    "sadness": "sadness",
+    "üzgün": "sadness",
+    "sad": "sadness",
+    "surprise": "surprise",
+    "şaşkın": "surprise",
+}
 
 
 def english_feelings() -> list[Score]:
@@ -34,15 +44,39 @@ def english_feelings() -> list[Score]:
     by_words = _figures_of_words(*parts[1])
     each = ", ".join(f"{name} {found[name]:.2f}" for name in LABELS)
     return [
-        Score(1, f"feelings in English, GoEmotions dev, macro-F1 of 7 labels ({each})",
-              f"{found['macro_f1']:.3f}", "0.539", "0.58", found["macro_f1"] >= 0.58),
-        Score(1, "the same by words alone, macro-F1 of 6 feelings, one each",
-              f"{by_words['macro_f1']:.3f}", "0.265", "-", False),
-        Score(2, "valence in English, one-label texts, AUC",
-              f"{found['auc']:.3f}", "0.917", "0.94", found["auc"] >= 0.94),
-        Score(2, "the same, accuracy with the cut at 0 / by words alone, AUC",
-              f"{found['accuracy']:.3f} / {by_words['auc']:.3f}", "0.842 / 0.893", "-", False),
-    ]  # fmt: skip
+        Score(
+            1,
+            f"feelings in English, GoEmotions dev, macro-F1 of 7 labels ({each})",
+            f"{found['macro_f1']:.3f}",
+            "0.539",
+            "0.58",
+            found["macro_f1"] >= 0.58,
+        ),
+        Score(
+            1,
+            "the same by words alone, macro-F1 of 6 feelings, one each",
+            f"{by_words['macro_f1']:.3f}",
+            "0.265",
+            "-",
+            False,
+        ),
+        Score(
+            2,
+            "valence in English, one-label texts, AUC",
+            f"{found['auc']:.3f}",
+            "0.917",
+            "0.94",
+            found["auc"] >= 0.94,
+        ),
+        Score(
+            2,
+            "the same, accuracy with the cut at 0 / by words alone, AUC",
+            f"{found['accuracy']:.3f} / {by_words['auc']:.3f}",
+            "0.842 / 0.893",
+            "-",
+            False,
+        ),
+    ]
 
 
 def _figures_of_words(texts: list[str], labels: np.ndarray) -> dict[str, float]:

@@ -49,7 +49,8 @@ def guarded(memory: Memory) -> dict[str, set[Any]]:
     out: dict[str, set[Any]] = {
         "pinned": {each.id for each in memory.records(include=[]) if each.pinned},
         "rules": {each for each, known in observed.items() if known["kind"] == "rule"},
-        "names": set(), "slots": set(),
+        "names": set(),
+        "slots": set(),
     }
     for row in facts:
         if {row["id"], *sources.get(row["id"], ())} & active:
@@ -90,8 +91,11 @@ def curve(talk: Talk) -> dict[str, dict[float, tuple[float, ...]]]:
                 gone = upto
                 found = found_by(memory, talk.questions, owners)
                 asked = odd if name == "least used first" else np.ones(len(odd), bool)
-                out[name][share] = (1 - gone / len(every), float(found[asked].sum()),
-                                    float(whole[asked].sum()))  # fmt: skip
+                out[name][share] = (
+                    1 - gone / len(every),
+                    float(found[asked].sum()),
+                    float(whole[asked].sum()),
+                )
     for share in SHARES:
         sleep = SleepConfig(keep_share=share, blast_radius=1.0)
         with waking(talk, Config(sleep=sleep), days=DAYS) as (memory, _):
@@ -133,16 +137,27 @@ def months(talk: Talk, share: float, *, days: int = DAYS) -> dict[str, Any]:
         found = found_by(memory, talk.questions, owners)
         total = memory.count()
         return {
-            "talk": talk.name, "share": share, "asked": len(whole), "whole": int(whole.sum()),
-            "fresh": int(at_once.sum()), "kept": int(found.sum()), "active": years,
-            "total": total, "guarded": {name: len(each) for name, each in before.items()},
-            "lost": lost(before, memory), "ok": memory.check().ok,
-        }  # fmt: skip
+            "talk": talk.name,
+            "share": share,
+            "asked": len(whole),
+            "whole": int(whole.sum()),
+            "fresh": int(at_once.sum()),
+            "kept": int(found.sum()),
+            "active": years,
+            "total": total,
+            "guarded": {name: len(each) for name, each in before.items()},
+            "lost": lost(before, memory),
+            "ok": memory.check().ok,
+        }
 
 
 def measure(
-    names: Sequence[str] = ("locomo", "beam"), count: int | None = None, *, by_day: bool = True,
-    budgets: Iterable[float] = BUDGETS, curves: bool = True,
+    names: Sequence[str] = ("locomo", "beam"),
+    count: int | None = None,
+    *,
+    by_day: bool = True,
+    budgets: Iterable[float] = BUDGETS,
+    curves: bool = True,
 ) -> dict[str, Any]:
     """Curves and months of every conversation."""
     out: dict[str, Any] = {"curves": {}, "months": []}
@@ -186,20 +201,27 @@ def forgetting_rows() -> list[Score]:
             active = np.mean([r["active"][-1] / r["total"] for r in rows])
             gone = sum(sum(r["lost"].values()) for r in rows)
             guarded_ones = sum(sum(r["guarded"].values()) for r in rows)
-            out.append(Score(
-                19, f"{name}, {len(rows)} conversations, six months of nights with a budget of"
-                f" {share:.0%} of all memories: recall kept (worst"
-                f" conversation {worst:.2f}; {active:.0%} active; lost of {guarded_ones} pinned,"
-                f" rules, names, last holders: {gone})",
-                f"{kept:.3f}", floor, f"{goal}", kept >= goal and not gone,
-            ))  # fmt: skip
+            out.append(
+                Score(
+                    19,
+                    f"{name}, {len(rows)} conversations, six months of nights with a budget of"
+                    f" {share:.0%} of all memories: recall kept (worst"
+                    f" conversation {worst:.2f}; {active:.0%} active; lost of {guarded_ones} pinned,"
+                    f" rules, names, last holders: {gone})",
+                    f"{kept:.3f}",
+                    floor,
+                    f"{goal}",
+                    kept >= goal and not gone,
+                )
+            )
     return out
 
 
 def _by_set(curves: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """The curves of each set, by its title."""
     return [
-        (title, found) for title, start in (("LoCoMo", "conv-"), ("BEAM", "beam-"))
+        (title, found)
+        for title, start in (("LoCoMo", "conv-"), ("BEAM", "beam-"))
         if (found := {name: each for name, each in curves.items() if name.startswith(start)})
     ]
 
@@ -216,11 +238,18 @@ def _by_curve(curves: Mapping[str, Any]) -> list[Score]:
                 f"{way} {pooled(found, way, share)[1]:.2f}"
                 for way in ("oldest first", "by chance", "least used first")
             )
-            out.append(Score(
-                19, f"{title}, {len(found)} of its conversations, a budget of {share:.0%} of what"
-                " observing stored, in one step after six months: recall kept (worst conversation"
-                f" {worst:.2f}; {floors})", f"{kept:.3f}", floor, f"{goal}", kept >= goal,
-            ))  # fmt: skip
+            out.append(
+                Score(
+                    19,
+                    f"{title}, {len(found)} of its conversations, a budget of {share:.0%} of what"
+                    " observing stored, in one step after six months: recall kept (worst conversation"
+                    f" {worst:.2f}; {floors})",
+                    f"{kept:.3f}",
+                    floor,
+                    f"{goal}",
+                    kept >= goal,
+                )
+            )
     return out
 
 
@@ -229,15 +258,20 @@ def curve_section() -> str:
     if not FILE.is_file():
         return ""
     lines = [
-        "## What a budget keeps", "",
+        "## What a budget keeps",
+        "",
         "any@10 of what a budget leaves awake, divided by any@10 of everything, six months after",
         "the last message, in one step and by messages alone; of what observing stored. Above 1,",
         "what rests was in the way. Used is what half of the questions recall; the others ask.",
-    ]  # fmt: skip
+    ]
     for title, part in _by_set(json.loads(FILE.read_text(encoding="utf-8"))["curves"]):
-        lines += ["", f"| {title} ({', '.join(sorted(part))}): chosen by | "
-                  + " | ".join(f"{share:.0%} awake" for share in SHARES) + " |",
-                  "|---|" + "---:|" * len(SHARES)]  # fmt: skip
+        lines += [
+            "",
+            f"| {title} ({', '.join(sorted(part))}): chosen by | "
+            + " | ".join(f"{share:.0%} awake" for share in SHARES)
+            + " |",
+            "|---|" + "---:|" * len(SHARES),
+        ]
         for way in ("spector", "least used first", "oldest first", "by chance"):
             cells = (f"{pooled(list(part.values()), way, share)[1]:.3f}" for share in SHARES)
             lines.append(f"| {way} | {' | '.join(cells)} |")
@@ -252,8 +286,9 @@ def main() -> None:
     parser.add_argument("--no-curves", action="store_true", help="months only")
     parser.add_argument("--keep", action="store_true", help="write bench/results")
     options = parser.parse_args()
-    found = measure(options.sets, options.stores, by_day=not options.no_months,
-                    curves=not options.no_curves)  # fmt: skip
+    found = measure(
+        options.sets, options.stores, by_day=not options.no_months, curves=not options.no_curves
+    )
     if found["curves"]:
         _print_curve("all", list(found["curves"].values()))
     if options.keep:

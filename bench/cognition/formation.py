@@ -39,11 +39,23 @@ def pronouns_of_prose() -> list[Score]:
     f1, precision = 2 * right / (2 * right + wrong + missed), hit / max(1, spoke)
     share = 100 * spoke / len(prose)
     return [
-        Score(6, "pronouns in prose, GAP dev by folds, F1 over the two names", f"{f1:.3f}",
-              "0.606 (with the title of the page)", "0.62 without it", f1 >= 0.62),
-        Score(6, "the same, precision of what is annotated, among all names",
-              f"{precision:.2f} of {share:.0f} %", "-", "0.75", precision >= 0.75),
-    ]  # fmt: skip
+        Score(
+            6,
+            "pronouns in prose, GAP dev by folds, F1 over the two names",
+            f"{f1:.3f}",
+            "0.606 (with the title of the page)",
+            "0.62 without it",
+            f1 >= 0.62,
+        ),
+        Score(
+            6,
+            "the same, precision of what is annotated, among all names",
+            f"{precision:.2f} of {share:.0f} %",
+            "-",
+            "0.75",
+            precision >= 0.75,
+        ),
+    ]
 
 
 def persons_of_dialogue() -> list[Score]:
@@ -70,20 +82,55 @@ def persons_of_dialogue() -> list[Score]:
     sure = sum(counts[kind][1] for kind in ("1st", "2nd", "name", "other"))
     whole = (sure + sum(right for _, right in third)) / total
     return [
-        Score(7, "who is meant in dialogue, Friends dev, first person", f"{shares['1st']:.3f}",
-              "0.96", "0.98", shares["1st"] >= 0.98),
-        Score(7, "second person, from the turns before / with the next one where none is before",
-              f"{shares['2nd']:.3f} / {shares['2nd+']:.3f}", "0.69", "0.75",
-              shares["2nd"] >= 0.75),
-        Score(7, "third person by folds, the surest 40 %", f"{accuracy:.2f} of {answered:.0f} %",
-              "0.12 of all", "0.60", accuracy >= 0.6),
-        Score(7, "third person by folds, what is annotated", f"{precision:.2f} of {noted:.0f} %",
-              "-", "0.75", precision >= 0.75),
-        Score(7, "names, in full or as the part of the full name that is said",
-              f"{shares['name']:.2f}", "0.43", "-", shares["name"] >= 0.43),
-        Score(7, "all mentions, nouns and groups counted as missed", f"{whole:.3f}", "0.648",
-              "0.72", whole >= 0.72),
-    ]  # fmt: skip
+        Score(
+            7,
+            "who is meant in dialogue, Friends dev, first person",
+            f"{shares['1st']:.3f}",
+            "0.96",
+            "0.98",
+            shares["1st"] >= 0.98,
+        ),
+        Score(
+            7,
+            "second person, from the turns before / with the next one where none is before",
+            f"{shares['2nd']:.3f} / {shares['2nd+']:.3f}",
+            "0.69",
+            "0.75",
+            shares["2nd"] >= 0.75,
+        ),
+        Score(
+            7,
+            "third person by folds, the surest 40 %",
+            f"{accuracy:.2f} of {answered:.0f} %",
+            "0.12 of all",
+            "0.60",
+            accuracy >= 0.6,
+        ),
+        Score(
+            7,
+            "third person by folds, what is annotated",
+            f"{precision:.2f} of {noted:.0f} %",
+            "-",
+            "0.75",
+            precision >= 0.75,
+        ),
+        Score(
+            7,
+            "names, in full or as the part of the full name that is said",
+            f"{shares['name']:.2f}",
+            "0.43",
+            "-",
+            shares["name"] >= 0.43,
+        ),
+        Score(
+            7,
+            "all mentions, nouns and groups counted as missed",
+            f"{whole:.3f}",
+            "0.648",
+            "0.72",
+            whole >= 0.72,
+        ),
+    ]
 
 
 def _of_mention(each: pronouns.Mention, word: str) -> tuple[str, bool]:
@@ -115,8 +162,9 @@ def _third(
     found = []
     for one, row in zip(dialogue, scores, strict=True):
         best = max(range(len(row)), key=row.__getitem__, default=None)
-        found.append((0.0, False) if best is None
-                     else (row[best], bool(one.candidates[best].right)))  # fmt: skip
+        found.append(
+            (0.0, False) if best is None else (row[best], bool(one.candidates[best].right))
+        )
     return sorted(found, reverse=True)
 
 
@@ -148,19 +196,56 @@ def _dates(row: int, language: str, floors: tuple[str, str, str, str]) -> list[S
     other = dates.duckling(language)
     ranges = 0.75 if language == "en" else 0.65
     found = [
-        Score(row, f"dates in {name}, spans given, Recognizers dev, {one.total} single days",
-              f"{one.accuracy:.2f}", floors[0], "0.85", one.accuracy >= 0.85),
-        Score(row, f"the same, {many.total} ranges", f"{many.accuracy:.2f}", floors[1],
-              f"{ranges:.2f}", many.accuracy >= ranges),
-        Score(row, "the same, precision of what is answered", f"{precision:.3f}", floors[2],
-              "0.97", precision >= 0.97),
-        Score(row, "whole sentences, F1 / with times of day counted as wrong",
-              f"{text.f1:.2f} / {text.strict:.2f}", floors[3], "0.75", text.f1 >= 0.75),
-        Score(row, "phrases of Duckling dev, whose conventions differ: right / precision",
-              f"{other.accuracy:.2f} / {other.precision:.2f}", "-", "-", True),
-    ]  # fmt: skip
+        Score(
+            row,
+            f"dates in {name}, spans given, Recognizers dev, {one.total} single days",
+            f"{one.accuracy:.2f}",
+            floors[0],
+            "0.85",
+            one.accuracy >= 0.85,
+        ),
+        Score(
+            row,
+            f"the same, {many.total} ranges",
+            f"{many.accuracy:.2f}",
+            floors[1],
+            f"{ranges:.2f}",
+            many.accuracy >= ranges,
+        ),
+        Score(
+            row,
+            "the same, precision of what is answered",
+            f"{precision:.3f}",
+            floors[2],
+            "0.97",
+            precision >= 0.97,
+        ),
+        Score(
+            row,
+            "whole sentences, F1 / with times of day counted as wrong",
+            f"{text.f1:.2f} / {text.strict:.2f}",
+            floors[3],
+            "0.75",
+            text.f1 >= 0.75,
+        ),
+        Score(
+            row,
+            "phrases of Duckling dev, whose conventions differ: right / precision",
+            f"{other.accuracy:.2f} / {other.precision:.2f}",
+            "-",
+            "-",
+            True,
+        ),
+    ]
     if language == "en":
-        found.append(Score(row, "sentences without a date in which one is seen",
-                           f"{text.false} of {text.empty}", "2 of 30", "1 of 30",
-                           text.false * 30 <= text.empty))  # fmt: skip
+        found.append(
+            Score(
+                row,
+                "sentences without a date in which one is seen",
+                f"{text.false} of {text.empty}",
+                "2 of 30",
+                "1 of 30",
+                text.false * 30 <= text.empty,
+            )
+        )
     return found

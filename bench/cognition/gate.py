@@ -98,16 +98,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = [label_of(each["old"], each["new"]) for each in pairs]
     for name in ("en", "tr", ""):
         some = [n for n, each in enumerate(pairs) if not name or each["lang"] == name]
-        print(f"gate {name or 'all'}: " + figures(
-            [pairs[n]["label"] for n in some], [found[n] for n in some]
-        ))
+        print(
+            f"gate {name or 'all'}: "
+            + figures([pairs[n]["label"] for n in some], [found[n] for n in some])
+        )
     kinds: dict[str, collections.Counter[str]] = {}
     for each, label in zip(pairs, found, strict=True):
         name = f"{each['lang']} {each['kind']} ({each['label']})"
         kinds.setdefault(name, collections.Counter())[label] += 1
         if options.misses and label != each["label"]:
-            print(f"{each['lang']} {each['label']} -> {label} | {each['kind']} | {each['old']}"
-                  f" | {each['new']}")
+            print(
+                f"{each['lang']} {each['label']} -> {label} | {each['kind']} | {each['old']}"
+                f" | {each['new']}"
+            )
     for name, counts in sorted(kinds.items()):
         print(f"  {name}: {dict(counts)}")
     sets = json.loads((data() / "cognition/factconsolidation/facts.json").read_text("utf-8"))
@@ -150,13 +153,17 @@ def gate_rows() -> list[Score]:
             for each in {pairs[n]["attribute"] for n in some}
             for own in [[n for n in some if pairs[n]["attribute"] == each]]
         )
-        out.append(Score(
-            13, f"gate, pairs {name or 'en + tr'}: macro-F1 of 5 actions (worst attribute) ·"
-            " updates lost · false supersedes",
-            f"{f1:.3f} ({worst:.2f}) · {lost:.3f} · {false:.3f}",
-            "0.716 · 0.04 · 0.18", f"{goal:.2f} · 0.02 · 0.02",
-            f1 >= goal and lost <= 0.02 and false <= 0.02,
-        ))  # fmt: skip
+        out.append(
+            Score(
+                13,
+                f"gate, pairs {name or 'en + tr'}: macro-F1 of 5 actions (worst attribute) ·"
+                " updates lost · false supersedes",
+                f"{f1:.3f} ({worst:.2f}) · {lost:.3f} · {false:.3f}",
+                "0.716 · 0.04 · 0.18",
+                f"{goal:.2f} · 0.02 · 0.02",
+                f1 >= goal and lost <= 0.02 and false <= 0.02,
+            )
+        )
     return [*out, *_fact_rows(), _random_row()]
 
 
@@ -165,20 +172,30 @@ def _fact_rows() -> list[Score]:
     lines = sets["sh_32k"]["context"].splitlines()
     changed = pairs_of_facts(lines)
     labels = [label_of(old, new) for old, new in changed]
-    seen, lost = labels.count("supersede") / len(labels), sum(
-        each in ("reinforce", "skip") for each in labels) / len(labels)
+    seen, lost = (
+        labels.count("supersede") / len(labels),
+        sum(each in ("reinforce", "skip") for each in labels) / len(labels),
+    )
     rng = random.Random(_SEED)
     facts = [each.partition(". ")[2] for each in lines if each.partition(". ")[2]]
     same = {(old.rstrip("."), new.rstrip(".")) for old, new in changed}
-    others = [pair for pair in (tuple(rng.sample(facts, 2)) for _ in range(2_000))
-              if (pair[0].rstrip("."), pair[1].rstrip(".")) not in same]  # fmt: skip
+    others = [
+        pair
+        for pair in (tuple(rng.sample(facts, 2)) for _ in range(2_000))
+        if (pair[0].rstrip("."), pair[1].rstrip(".")) not in same
+    ]
     false = sum(label_of(old, new) == "supersede" for old, new in others) / len(others)
-    return [Score(
-        13, "gate, FactConsolidation 32k: changed facts superseded · lost · random pairs"
-        " superseded",
-        f"{seen:.3f} · {lost:.3f} · {false:.3f}", "0.94 · 0.002 · 0.14", "0.70 · 0.03 · 0.03",
-        seen >= 0.70 and lost <= 0.03 and false <= 0.03,
-    )]  # fmt: skip
+    return [
+        Score(
+            13,
+            "gate, FactConsolidation 32k: changed facts superseded · lost · random pairs"
+            " superseded",
+            f"{seen:.3f} · {lost:.3f} · {false:.3f}",
+            "0.94 · 0.002 · 0.14",
+            "0.70 · 0.03 · 0.03",
+            seen >= 0.70 and lost <= 0.03 and false <= 0.03,
+        )
+    ]
 
 
 def _random_row() -> Score:
@@ -195,9 +212,14 @@ def _random_row() -> Score:
         labels.append(decided(said[first], said[second]).action)
     false = labels.count("supersede") / len(labels)
     lost = labels.count("reinforce") / len(labels)
-    return Score(13, "gate, 4,000 random pairs of one speaker (LoCoMo): superseded · reinforced",
-                 f"{false:.4f} · {lost:.4f}", "0.14 · -", "0.02 · 0.02",
-                 false <= 0.02 and lost <= 0.02)  # fmt: skip
+    return Score(
+        13,
+        "gate, 4,000 random pairs of one speaker (LoCoMo): superseded · reinforced",
+        f"{false:.4f} · {lost:.4f}",
+        "0.14 · -",
+        "0.02 · 0.02",
+        false <= 0.02 and lost <= 0.02,
+    )
 
 
 def near_duplicates() -> list[Score]:
@@ -211,23 +233,30 @@ def near_duplicates() -> list[Score]:
     vectors = np.asarray(embedder.embed(texts), np.float64)
     vectors /= np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
     cosines = (vectors[::2] * vectors[1::2]).sum(axis=1)
-    guarded = np.array([
-        cosine - _GUARD * _has_other_numbers(one, other)
-        for cosine, (_, one, other) in zip(cosines, rows, strict=True)
-    ])
+    guarded = np.array(
+        [
+            cosine - _GUARD * _has_other_numbers(one, other)
+            for cosine, (_, one, other) in zip(cosines, rows, strict=True)
+        ]
+    )
     gold = np.array([score >= 4.5 for score, _, _ in rows])
     merged = sum(
-        cosine > 0.92 and _has_other_numbers(one, other)
+        cosine > 0.92
+        and _has_other_numbers(one, other)
         and same_particulars(Wording(one, 0), Wording(other, 0))
         for cosine, (_, one, other) in zip(cosines, rows, strict=True)
     )
-    return [Score(
-        14, "near-duplicates, STS-B dev: AP for gold 4.5 and more, cosine · less for other"
-        " numbers · pairs above 0.92 of other numbers that are merged",
-        f"{precision_of(gold, cosines):.3f} ·"
-        f" {precision_of(gold, guarded):.3f} · {merged}", "0.642 (0.563 on test)", "0.65 · 0",
-        precision_of(gold, guarded) >= 0.65 and merged == 0,
-    )]  # fmt: skip
+    return [
+        Score(
+            14,
+            "near-duplicates, STS-B dev: AP for gold 4.5 and more, cosine · less for other"
+            " numbers · pairs above 0.92 of other numbers that are merged",
+            f"{precision_of(gold, cosines):.3f} · {precision_of(gold, guarded):.3f} · {merged}",
+            "0.642 (0.563 on test)",
+            "0.65 · 0",
+            precision_of(gold, guarded) >= 0.65 and merged == 0,
+        )
+    ]
 
 
 def _has_other_numbers(one: str, other: str) -> bool:

@@ -63,12 +63,15 @@ def fill(memory: Memory, count: int) -> list[int]:
     vectors = chance.standard_normal((count, DIM)).astype(np.float32)
     names = chance.integers(0, 5_000, (count, 4))
     return [
-        each.id for each in memory.remember_many(
-            {"text": f"note {n} on " + " ".join(f"w{each}" for each in names[n]),
-             "vector": vectors[n]}
+        each.id
+        for each in memory.remember_many(
+            {
+                "text": f"note {n} on " + " ".join(f"w{each}" for each in names[n]),
+                "vector": vectors[n],
+            }
             for n in range(count)
         )
-    ]  # fmt: skip
+    ]
 
 
 def link(memory: Memory, ids: list[int], count: int) -> None:
@@ -80,12 +83,20 @@ def link(memory: Memory, ids: list[int], count: int) -> None:
         weights = chance.uniform(0.2, 1.0, size)
         kinds = chance.integers(0, len(KINDS), size)
         changes = Changes()
-        for (a, b), weight, kind in zip(ends.tolist(), weights.tolist(), kinds.tolist(),
-                                        strict=True):  # fmt: skip
+        for (a, b), weight, kind in zip(
+            ends.tolist(), weights.tolist(), kinds.tolist(), strict=True
+        ):
             if a != b:
                 changes.put(
-                    "edge", source_id=ids[min(a, b)], kind=KINDS[kind], target_id=ids[max(a, b)],
-                    weight=weight, confidence=weight, origin="user", created_ms=0, note=None,
+                    "edge",
+                    source_id=ids[min(a, b)],
+                    kind=KINDS[kind],
+                    target_id=ids[max(a, b)],
+                    weight=weight,
+                    confidence=weight,
+                    origin="user",
+                    created_ms=0,
+                    note=None,
                 )
         memory._parts.knowledge.commit(lambda reader, now_ms, made=changes: made)
 
@@ -121,7 +132,7 @@ def contexts(memory: Memory, ids: list[int]) -> dict[str, Any]:
             goal,
         )
         for budget, goal in ((0, 5.0), (50, 50.0))
-    }  # fmt: skip
+    }
 
 
 def expansion(memory: Memory) -> dict[str, Any]:
@@ -137,9 +148,7 @@ def expansion(memory: Memory) -> dict[str, Any]:
             pair[wide] = time.perf_counter() - begin
         plain.append(pair[False])
         more.append(pair[True] - pair[False])
-    return {
-        "recall.without.expansion": row(plain, None), "recall.expansion.adds": row(more, 2.0)
-    }
+    return {"recall.without.expansion": row(plain, None), "recall.expansion.adds": row(more, 2.0)}
 
 
 def ranks(memory: Memory) -> dict[str, Any]:

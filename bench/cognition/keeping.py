@@ -84,16 +84,21 @@ def is_empty(item: Item) -> bool:
     """Whether a turn says nothing that a question could be about: short, no name, no number."""
     words = _WORD.findall(item.text)
     return (
-        len(words) <= _EMPTY_WORDS and not any(any(c.isdigit() for c in each) for each in words)
-        and not names_of(item.text) and "[shares" not in item.text
+        len(words) <= _EMPTY_WORDS
+        and not any(any(c.isdigit() for c in each) for each in words)
+        and not names_of(item.text)
+        and "[shares" not in item.text
     )
 
 
 def message_of(item: Item) -> dict[str, Any]:
     """A turn as a caller would hand it over."""
     return {
-        "text": item.text, "role": item.speaker or None, "session_id": item.session or None,
-        "event_time": item.time, "metadata": {"item": item.id},
+        "text": item.text,
+        "role": item.speaker or None,
+        "session_id": item.session or None,
+        "event_time": item.time,
+        "metadata": {"item": item.id},
     }
 
 
@@ -105,9 +110,10 @@ def measure(
     cited = {each for question in asked for each in question.gold}
     clock = ManualClock(store.until())
     messages = [message_of(each) for each in store.items]
-    with spector.open(":memory:", clock=clock) as plain, spector.open(
-        ":memory:", clock=clock
-    ) as memory:
+    with (
+        spector.open(":memory:", clock=clock) as plain,
+        spector.open(":memory:", clock=clock) as memory,
+    ):
         began = time.perf_counter()
         if recalls:
             plain.remember_many(messages)
@@ -125,7 +131,9 @@ def measure(
             for name, each in (("remember", plain), ("observe", memory)):
                 hits = each.recall(question.cue, k=K)
                 found = {
-                    owner for hit in hits for one in (hit.id, *hit.also)
+                    owner
+                    for hit in hits
+                    for one in (hit.id, *hit.also)
                     for owner in owners[name].get(one, ())
                 }
                 kept.found[name] += bool(found & set(question.gold))
@@ -204,10 +212,18 @@ def keeping_rows(conversations: int = 3) -> list[Score]:
         out += scores_of(keeping(load(name), stores), f"{title} dev, {stores} of the set")
     asked, right = present_state()
     own, other = (100 * right[name] / asked for name in ("observe", "remember"))
-    return [*out, Score(
-        24, "questions about the present state, FactConsolidation 6k, the first hit has the newest"
-        " value: observed · remembered", f"{own:.0f} · {other:.0f}", "-", "above", own > other,
-    )]  # fmt: skip
+    return [
+        *out,
+        Score(
+            24,
+            "questions about the present state, FactConsolidation 6k, the first hit has the newest"
+            " value: observed · remembered",
+            f"{own:.0f} · {other:.0f}",
+            "-",
+            "above",
+            own > other,
+        ),
+    ]
 
 
 def scores_of(kept: Kept, title: str) -> list[Score]:
@@ -216,13 +232,23 @@ def scores_of(kept: Kept, title: str) -> list[Score]:
     lost = kept.evidence_dropped / max(1, kept.evidence)
     talk = kept.empty_dropped / max(1, kept.empty)
     return [
-        Score(24, f"{title}, {kept.asked} questions, a cited turn in {K} hits: observed ·"
-              " remembered", f"{own:.3f} · {other:.3f}", "-", "1 point below",
-              own >= other - 0.01),
-        Score(24, "the same run: cited turns that are left out · short turns that say nothing",
-              f"{100 * lost:.1f} % · {100 * talk:.0f} %", "-", "3 % · 60 %",
-              lost <= 0.03 and (talk >= 0.6 or not kept.empty)),
-    ]  # fmt: skip
+        Score(
+            24,
+            f"{title}, {kept.asked} questions, a cited turn in {K} hits: observed · remembered",
+            f"{own:.3f} · {other:.3f}",
+            "-",
+            "1 point below",
+            own >= other - 0.01,
+        ),
+        Score(
+            24,
+            "the same run: cited turns that are left out · short turns that say nothing",
+            f"{100 * lost:.1f} % · {100 * talk:.0f} %",
+            "-",
+            "3 % · 60 %",
+            lost <= 0.03 and (talk >= 0.6 or not kept.empty),
+        ),
+    ]
 
 
 def main() -> None:

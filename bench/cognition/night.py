@@ -91,8 +91,8 @@ class Hashed:
     def _of(self, word: str) -> np.ndarray[Any, np.dtype[np.float32]]:
         if word not in self._known:
             seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "little")
-            self._known[word] = np.random.default_rng(seed).standard_normal(self.dim).astype(
-                np.float32
+            self._known[word] = (
+                np.random.default_rng(seed).standard_normal(self.dim).astype(np.float32)
             )
         return self._known[word]
 
@@ -101,10 +101,13 @@ def message(n: int, chance: np.random.Generator) -> str:
     """The nth of many messages, no two alike."""
     kinds = chance.integers(0, 1 << 30, 6)
     return _SAID[kinds[0] % len(_SAID)].format(
-        who=_PEOPLE[kinds[1] % len(_PEOPLE)], where=_PLACES[kinds[2] % len(_PLACES)],
-        noun=_NOUNS[kinds[3] % len(_NOUNS)], noun2=_NOUNS[kinds[4] % len(_NOUNS)],
-        m=int(kinds[5]) % 97, n=n,
-    )  # fmt: skip
+        who=_PEOPLE[kinds[1] % len(_PEOPLE)],
+        where=_PLACES[kinds[2] % len(_PLACES)],
+        noun=_NOUNS[kinds[3] % len(_NOUNS)],
+        noun2=_NOUNS[kinds[4] % len(_NOUNS)],
+        m=int(kinds[5]) % 97,
+        n=n,
+    )
 
 
 def fill(memory: Memory, clock: ManualClock, count: int, *, users: int, days: int = 365) -> None:
@@ -113,11 +116,16 @@ def fill(memory: Memory, clock: ManualClock, count: int, *, users: int, days: in
     for start in range(0, count, _BATCH):
         size = min(_BATCH, count - start)
         clock.advance(days=days * size / count)
-        memory.remember_many([
-            {"text": message(n, chance), "session_id": f"s{n // 10}",
-             "user_id": f"u{n // 10 % users}" if users > 1 else None}
-            for n in range(start, start + size)
-        ])  # fmt: skip
+        memory.remember_many(
+            [
+                {
+                    "text": message(n, chance),
+                    "session_id": f"s{n // 10}",
+                    "user_id": f"u{n // 10 % users}" if users > 1 else None,
+                }
+                for n in range(start, start + size)
+            ]
+        )
 
 
 def observe(memory: Memory, first: int, count: int, *, users: int) -> None:
@@ -126,8 +134,9 @@ def observe(memory: Memory, first: int, count: int, *, users: int) -> None:
     for start in range(first, first + count, 200):
         memory.observe_many(
             [message(n, chance) for n in range(start, min(start + 200, first + count))],
-            user_id=f"u{start // 200 % users}" if users > 1 else None, session_id=f"n{start}",
-        )  # fmt: skip
+            user_id=f"u{start // 200 % users}" if users > 1 else None,
+            session_id=f"n{start}",
+        )
 
 
 class Held:
@@ -209,12 +218,24 @@ def filled(
 
 
 def nights(
-    memories: int, new: int, users: int, *, forget: int = 0, profile: bool = False,
-    folder: str | None = None, kept: Path | None = None, rests: bool = True,
+    memories: int,
+    new: int,
+    users: int,
+    *,
+    forget: int = 0,
+    profile: bool = False,
+    folder: str | None = None,
+    kept: Path | None = None,
+    rests: bool = True,
 ) -> dict[str, Any]:
     """Every figure of a store of so many memories."""
-    out: dict[str, Any] = {"memories": memories, "new": new, "users": users, "forget": forget,
-                           "cores": os.cpu_count()}  # fmt: skip
+    out: dict[str, Any] = {
+        "memories": memories,
+        "new": new,
+        "users": users,
+        "forget": forget,
+        "cores": os.cpu_count(),
+    }
     with tempfile.TemporaryDirectory(dir=folder) as place:
         path = Path(place, "mind")
         clock = filled(memories - new, users, kept, path, out)
@@ -244,9 +265,7 @@ def nights(
     return out
 
 
-def day(
-    memory: Memory, clock: ManualClock, first: int, new: int, users: int, forget: int
-) -> None:
+def day(memory: Memory, clock: ManualClock, first: int, new: int, users: int, forget: int) -> None:
     """New messages, and old ones that are forgotten and due to be erased, three days later."""
     clock.advance(days=1)
     observe(memory, first, new, users=users)
@@ -259,10 +278,14 @@ def day(
 
 def _steps(report: Any, seconds: float, cpu: float = 0.0) -> dict[str, Any]:
     return {
-        "seconds": round(seconds, 2), "cpu_seconds": round(cpu, 2), "finished": report.finished,
-        "steps": {each.name: [round(each.elapsed_ms / 1000, 2), each.seen, each.changed]
-                  for each in report.steps},
-    }  # fmt: skip
+        "seconds": round(seconds, 2),
+        "cpu_seconds": round(cpu, 2),
+        "finished": report.finished,
+        "steps": {
+            each.name: [round(each.elapsed_ms / 1000, 2), each.seen, each.changed]
+            for each in report.steps
+        },
+    }
 
 
 def beside(memory: Memory, last: int, held: Held) -> dict[str, Any]:
@@ -312,14 +335,20 @@ def beside(memory: Memory, last: int, held: Held) -> dict[str, Any]:
     after = list(_recalls(memory, cues, 300))
     quiet = [*before, *after]
     return {
-        **_steps(report, seconds, cpu), "held_ms": held.worst(), "writes": len(waits),
+        **_steps(report, seconds, cpu),
+        "held_ms": held.worst(),
+        "writes": len(waits),
         "worst_after_ms": {name: round(1000 * s, 1) for name, s in worst.items()},
-        "write_alone_ms": _ms(alone), "write_awake_ms": _ms(waits_awake), "write_ms": _ms(waits),
+        "write_alone_ms": _ms(alone),
+        "write_awake_ms": _ms(waits_awake),
+        "write_ms": _ms(waits),
         "recalls": len(during),
-        "recall_quiet_ms": _ms(quiet), "recall_awake_ms": _ms(awake), "recall_ms": _ms(during),
+        "recall_quiet_ms": _ms(quiet),
+        "recall_awake_ms": _ms(awake),
+        "recall_ms": _ms(during),
         "recall_slower": round(statistics.median(during) / statistics.median(awake), 3),
         "recall_slower_than_alone": round(statistics.median(during) / statistics.median(quiet), 3),
-    }  # fmt: skip
+    }
 
 
 def _recalls(memory: Memory, cues: list[str], count: int) -> Iterator[float]:
@@ -354,8 +383,13 @@ def main() -> None:
     parser.add_argument("--keep", action="store_true", help="write bench/results")
     options = parser.parse_args()
     found = nights(
-        options.memories, options.new, options.users, forget=options.forget,
-        profile=options.profile, kept=options.store, rests=not options.paced,
+        options.memories,
+        options.new,
+        options.users,
+        forget=options.forget,
+        profile=options.profile,
+        kept=options.store,
+        rests=not options.paced,
     )
     if options.keep:
         FILE.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

@@ -76,15 +76,27 @@ def classes() -> list[Score]:
     recall = kept[True, True] / max(1, kept[True, True] + kept[True, False])
     share = turkish[0] / turkish[1]
     return [
-        Score(17, "classes of messages, own set, which the rules were written with, macro-F1",
-              f"{f1:.3f}", "0.613", "0.80", f1 >= 0.80),
-        Score(17, "the same, what is kept, P / R", f"{precision:.2f} / {recall:.2f}",
-              "0.91 / 0.71", "0.93 / 0.93", min(precision, recall) >= 0.93),
+        Score(
+            17,
+            "classes of messages, own set, which the rules were written with, macro-F1",
+            f"{f1:.3f}",
+            "0.613",
+            "0.80",
+            f1 >= 0.80,
+        ),
+        Score(
+            17,
+            "the same, what is kept, P / R",
+            f"{precision:.2f} / {recall:.2f}",
+            "0.91 / 0.71",
+            "0.93 / 0.93",
+            min(precision, recall) >= 0.93,
+        ),
         Score(17, "the same, accuracy in Turkish", f"{share:.2f}", "0.60", "0.75", share >= 0.75),
         Score(17, "the same, attacks and code that are kept", f"{harmful}", "-", "0", not harmful),
         preferences(),
         *kept_of_chats(),
-    ]  # fmt: skip
+    ]
 
 
 def preferences() -> Score:
@@ -94,8 +106,14 @@ def preferences() -> Score:
     for part in (files[: len(files) // 2], files[len(files) // 2 :]):
         texts = [row["preference"] for path in part for row in json.loads(path.read_text("utf-8"))]
         shares.append(sum(observed(each)[0] == "preference" for each in texts) / len(texts))
-    return Score(17, "PrefEval: preferences that are taken for one, two halves of the files",
-                 f"{100 * shares[0]:.0f} % / {100 * shares[1]:.0f} %", "-", "-", False)  # fmt: skip
+    return Score(
+        17,
+        "PrefEval: preferences that are taken for one, two halves of the files",
+        f"{100 * shares[0]:.0f} % / {100 * shares[1]:.0f} %",
+        "-",
+        "-",
+        False,
+    )
 
 
 def kept_of_chats() -> list[Score]:
@@ -108,18 +126,39 @@ def kept_of_chats() -> list[Score]:
         lost = Counter(_stop(each.text) for each in needed)
         share = 1 - lost[None] / len(needed)
         why = ", ".join(f"{name} {n}" for name, n in lost.most_common() if name)
-        out.append(Score(
-            17, f"{source}: evidence that is dropped ({why})", f"{100 * share:.1f} %", "-",
-            goal, share <= 0.03,
-        ))  # fmt: skip
+        out.append(
+            Score(
+                17,
+                f"{source}: evidence that is dropped ({why})",
+                f"{100 * share:.1f} %",
+                "-",
+                goal,
+                share <= 0.03,
+            )
+        )
     talk = [each for each in found if each.is_small_talk]
     share = sum(_stop(each.text) is not None for each in talk) / len(talk)
-    out.append(Score(17, f"LoCoMo: {len(talk)} turns judged small talk that are dropped",
-                     f"{100 * share:.0f} %", "-", "60 %", share >= 0.6))  # fmt: skip
+    out.append(
+        Score(
+            17,
+            f"LoCoMo: {len(talk)} turns judged small talk that are dropped",
+            f"{100 * share:.0f} %",
+            "-",
+            "60 %",
+            share >= 0.6,
+        )
+    )
     bulbs = sum(emotion_in(each.text).arousal >= _FLASHBULB for each in found)
-    out.append(Score(17, f"LoCoMo and BEAM: flashbulbs of {len(found)} messages",
-                     f"{100 * bulbs / len(found):.2f} %", "-", "1 %",
-                     bulbs <= 0.01 * len(found)))  # fmt: skip
+    out.append(
+        Score(
+            17,
+            f"LoCoMo and BEAM: flashbulbs of {len(found)} messages",
+            f"{100 * bulbs / len(found):.2f} %",
+            "-",
+            "1 %",
+            bulbs <= 0.01 * len(found),
+        )
+    )
     return out
 
 
@@ -142,11 +181,17 @@ def worth() -> list[Score]:
     spread = [valence(values[rows_of], wanted[rows_of]) for rows_of in inside]
     whole, length = valence(values, wanted), auc(lambda text: float(len(text)))
     return [
-        Score(18, "worth of a turn, LoCoMo dev evidence, AUC by what it says (5 conversations: "
-              f"{min(spread):.2f} to {max(spread):.2f})",
-              f"{whole:.3f}", "0.778", "0.80", whole >= 0.80),
+        Score(
+            18,
+            "worth of a turn, LoCoMo dev evidence, AUC by what it says (5 conversations: "
+            f"{min(spread):.2f} to {max(spread):.2f})",
+            f"{whole:.3f}",
+            "0.778",
+            "0.80",
+            whole >= 0.80,
+        ),
         Score(18, "the same by length", f"{length:.3f}", "0.735", "-", False),
-    ]  # fmt: skip
+    ]
 
 
 def evidence_ids(questions: list[dict[str, Any]]) -> set[str]:
@@ -169,8 +214,13 @@ def messages() -> Iterator[Message]:
             if name.startswith("session_") and isinstance(session, list):
                 for turn in session:
                     key = f"{each['sample_id']} {turn['dia_id']}"
-                    yield Message("LoCoMo", turn["text"], turn["dia_id"] in needed, key in judged,
-                                  each["sample_id"])  # fmt: skip
+                    yield Message(
+                        "LoCoMo",
+                        turn["text"],
+                        turn["dia_id"] in needed,
+                        key in judged,
+                        each["sample_id"],
+                    )
     for path in sorted((data() / "beam_100k").glob("chat_*.json")):
         probing = path.with_name(path.name.replace("chat", "probing"))
         needed_ids = set(_source_ids(json.loads(probing.read_text(encoding="utf-8"))))

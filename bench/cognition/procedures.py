@@ -65,7 +65,8 @@ def bfcl() -> list[Task]:
     return [
         (each["id"], turn, frozenset(_CALL.findall(" ".join(calls))))
         for each in _lines("bfcl_turns.jsonl")
-        for turn, calls in zip(each["turns"], each["calls"], strict=True) if calls
+        for turn, calls in zip(each["turns"], each["calls"], strict=True)
+        if calls
     ]
 
 
@@ -80,20 +81,21 @@ def _folds(tasks: Sequence[Task]) -> Iterator[tuple[list[Task], list[Task]]]:
     groups = list(dict.fromkeys(each[0] for each in tasks))
     fold = {each: n % FOLDS for n, each in enumerate(groups)}
     for n in range(FOLDS):
-        yield ([each for each in tasks if fold[each[0]] != n],
-               [each for each in tasks if fold[each[0]] == n])  # fmt: skip
+        yield (
+            [each for each in tasks if fold[each[0]] != n],
+            [each for each in tasks if fold[each[0]] == n],
+        )
 
 
 def nearest(tasks: Sequence[Task], embedder: Shelved) -> dict[str, float]:
-    """How well the tools of the nearest tasks fit: of the first, by votes of five, of any of five.
-    """
+    """How well the tools of the nearest tasks fit: of the first, by votes of five, of any of five."""
     out: dict[str, list[float]] = defaultdict(list)
     for known, asked in _folds(tasks):
         usual = Counter(tools for _, _, tools in known).most_common(1)[0][0]
         with spector.open(":memory:", embedder=embedder, clock=ManualClock(NOW)) as memory:
-            memory.remember_many([
-                {"text": text, "metadata": {"tools": sorted(tools)}} for _, text, tools in known
-            ])  # fmt: skip
+            memory.remember_many(
+                [{"text": text, "metadata": {"tools": sorted(tools)}} for _, text, tools in known]
+            )
             for _, text, right in asked:
                 found = [
                     frozenset(hit.record.metadata["tools"]) for hit in memory.recall(text, k=K)
@@ -138,7 +140,8 @@ def chosen_runs(embedder: Shelved) -> dict[str, float]:
             out["chosen where one worked"].append(out["chosen"][-1])
             out["last where one worked"].append(out["last"][-1])
     return {name: round(float(np.mean(each)), 3) for name, each in out.items()} | {
-        "asked": len(out["chosen"]), "where one worked": len(out["chosen where one worked"]),
+        "asked": len(out["chosen"]),
+        "where one worked": len(out["chosen where one worked"]),
     }
 
 
@@ -155,11 +158,14 @@ def _store(memory: spector.Memory, run: dict[str, Any]) -> None:
     calls = [each["name"] for each in run["calls"] if writing([each["name"]])] or ["nothing"]
     for tool in calls:
         memory.layers["episodes"].store(
-            f"{run['instruction']} Attempt {_name(run)}: {tool}.", episode={
-                "goal": run["instruction"][:200], "tool": tool, "run_id": _name(run),
+            f"{run['instruction']} Attempt {_name(run)}: {tool}.",
+            episode={
+                "goal": run["instruction"][:200],
+                "tool": tool,
+                "run_id": _name(run),
                 "success": bool(run["reward"]),
             },
-        )  # fmt: skip
+        )
 
 
 def _choice(memory: spector.Memory, instruction: str, last: dict[str, Any]) -> str:
@@ -175,9 +181,10 @@ def measure() -> dict[str, Any]:
     """Every figure."""
     embedder = Shelved(MiniLMEmbedder(), Shelf(default_folder()))
     parts: list[tuple[str, Callable[[], Any]]] = [
-        ("tau", lambda: nearest(tau(), embedder)), ("bfcl", lambda: nearest(bfcl(), embedder)),
+        ("tau", lambda: nearest(tau(), embedder)),
+        ("bfcl", lambda: nearest(bfcl(), embedder)),
         ("airline", lambda: chosen_runs(embedder)),
-    ]  # fmt: skip
+    ]
     out = {}
     for name, work in parts:
         out[name] = work()
@@ -192,20 +199,35 @@ def rows() -> list[Score]:
     found = json.loads(FILE.read_text(encoding="utf-8"))
     tau_, turns, runs = found["tau"], found["bfcl"], found["airline"]
     return [
-        Score(22, "tau retail dev by folds: tools that write, F1 of the nearest task (by votes of"
-              f" five {tau_['vote']:.3f}) · the same set is among five (always the usual set:"
-              f" {tau_['usual']:.3f})", f"{tau_['first']:.3f} · {tau_['exact']:.3f}",
-              ".413 · .443", ".52 · .55", tau_["first"] >= 0.52 and tau_["exact"] >= 0.55),
-        Score(22, "BFCL dev, turns, by folds over tasks: the same",
-              f"{turns['first']:.3f} · {turns['exact']:.3f}", ".725 · .859", ".80 · .93",
-              turns["first"] >= 0.80 and turns["exact"] >= 0.93),
-        Score(22, f"airline dev, {runs['asked']} successes held out: F1 of the tools of the run"
-              f" that is chosen (any run {runs['any']:.3f}; where another one had worked"
-              f" {runs['chosen where one worked']:.3f}) · failures that are warned of",
-              f"{runs['chosen']:.3f} · {100 * runs['warned']:.0f} %",
-              f"{runs['last']:.3f}, the last run", "above · all",
-              runs["chosen"] > runs["last"] and runs["warned"] == 1.0),
-    ]  # fmt: skip
+        Score(
+            22,
+            "tau retail dev by folds: tools that write, F1 of the nearest task (by votes of"
+            f" five {tau_['vote']:.3f}) · the same set is among five (always the usual set:"
+            f" {tau_['usual']:.3f})",
+            f"{tau_['first']:.3f} · {tau_['exact']:.3f}",
+            ".413 · .443",
+            ".52 · .55",
+            tau_["first"] >= 0.52 and tau_["exact"] >= 0.55,
+        ),
+        Score(
+            22,
+            "BFCL dev, turns, by folds over tasks: the same",
+            f"{turns['first']:.3f} · {turns['exact']:.3f}",
+            ".725 · .859",
+            ".80 · .93",
+            turns["first"] >= 0.80 and turns["exact"] >= 0.93,
+        ),
+        Score(
+            22,
+            f"airline dev, {runs['asked']} successes held out: F1 of the tools of the run"
+            f" that is chosen (any run {runs['any']:.3f}; where another one had worked"
+            f" {runs['chosen where one worked']:.3f}) · failures that are warned of",
+            f"{runs['chosen']:.3f} · {100 * runs['warned']:.0f} %",
+            f"{runs['last']:.3f}, the last run",
+            "above · all",
+            runs["chosen"] > runs["last"] and runs["warned"] == 1.0,
+        ),
+    ]
 
 
 def main() -> None:

@@ -36,8 +36,18 @@ from spector.language.formation.persons import (
 )
 from spector.language.words import plain
 
-__all__ = ["FIRST", "SECOND", "THIRD", "Mention", "Model", "fit", "fold_scores", "friends",
-           "friends_mentions", "gap"]  # fmt: skip
+__all__ = [
+    "FIRST",
+    "SECOND",
+    "THIRD",
+    "Mention",
+    "Model",
+    "fit",
+    "fold_scores",
+    "friends",
+    "friends_mentions",
+    "gap",
+]
 
 MEN: Final = frozenset("he him his himself".split())
 FIRST: Final = frozenset("i me my mine myself".split())
@@ -116,15 +126,22 @@ def _with_given(people: list[Person], given: Sequence[tuple[str, int]]) -> list[
 
 
 def _of_gap(
-    text: str, at: int, word: str, people: Sequence[Person], given: Sequence[tuple[str, int]],
+    text: str,
+    at: int,
+    word: str,
+    people: Sequence[Person],
+    given: Sequence[tuple[str, int]],
     gold: Sequence[bool],
 ) -> tuple[Candidate, ...]:
     everybody = clusters((), people)
     fitting = [each for each in everybody if _fits(each, word)]
     found = []
     for each in fitting:
-        places = tuple(n for n, (_, start) in enumerate(given)
-                       if any(person.start == start for _, person in each.places))
+        places = tuple(
+            n
+            for n, (_, start) in enumerate(given)
+            if any(person.start == start for _, person in each.places)
+        )
         right = any(gold[n] for n in places) if places or any(gold) else None
         row = features(each, [other for other in fitting if other is not each], (), text, at, word)
         found.append(Candidate(each.name, row, right, places))
@@ -164,8 +181,17 @@ def _of_scene(episode: int, utterances: Sequence[dict[str, Any]]) -> Iterator[Me
             for begin, end, *who in mentions:
                 if len(who) == 1:
                     word = " ".join(utterance["tokens"][at][begin:end])
-                    yield Mention(word, text, starts[at][begin], own, before, behind,
-                                  tuple(turns[-TURNS:]), episode, who[0])
+                    yield Mention(
+                        word,
+                        text,
+                        starts[at][begin],
+                        own,
+                        before,
+                        behind,
+                        tuple(turns[-TURNS:]),
+                        episode,
+                        who[0],
+                    )
         turns.append(Turn(text, own, tuple(mentioned(text))))
 
 
@@ -178,20 +204,23 @@ def friends() -> list[Pronoun]:
             continue
         own = name_parts(each.speaker or "")
         fitting = [
-            one for one in clusters(each.turns, mentioned(each.text))
-            if _fits(one, word) and not same_name(own, name_parts(one.name))
+            one
+            for one in clusters(each.turns, mentioned(each.text))
+            if _fits(one, word)
+            and not same_name(own, name_parts(one.name))
             and (one.speaks or any(back or person.end <= each.at for back, person in one.places))
         ]
         gold = name_parts(each.gold)
         candidates = tuple(
             Candidate(
                 one.name,
-                features(one, [o for o in fitting if o is not one], each.turns, each.text,
-                         each.at, word),
+                features(
+                    one, [o for o in fitting if o is not one], each.turns, each.text, each.at, word
+                ),
                 same_name(gold, name_parts(one.name)) and not each.gold.startswith("#"),
             )
             for one in fitting
-        )  # fmt: skip
+        )
         found.append(Pronoun(each.episode, candidates))
     return found
 
@@ -244,8 +273,9 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="write the weights to the package")
     options = parser.parse_args()
     model = fit([*gap(), *friends()])
-    lines = [f"    {float(w):.4f},  # {name}" for name, w in zip(FEATURES, model.weights,
-                                                                strict=False)]
+    lines = [
+        f"    {float(w):.4f},  # {name}" for name, w in zip(FEATURES, model.weights, strict=False)
+    ]
     page = (
         '"""Weights of the features of a reference, written by bench/cognition/pronouns.py."""\n\n'
         "from __future__ import annotations\n\nfrom typing import Final\n\n"

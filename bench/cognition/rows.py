@@ -51,11 +51,20 @@ def english_entities() -> list[Score]:
     head = train_entities.train(parts[0], vectors[0], embedder.fingerprint)
     out = []
     for name, is_typed, floor, goal in (
-        ("untyped", False, "51.9", 56.0), ("typed", True, "35.0", 40.0),
+        ("untyped", False, "51.9", 56.0),
+        ("typed", True, "35.0", 40.0),
     ):
         f1 = 100 * train_entities.scores(head, parts[1], vectors[1], typed=is_typed)["f1"]
-        out.append(Score(4, f"entities in English, WNUT17 dev, F1 of spans, {name}",
-                         f"{f1:.1f}", floor, f"{goal:.0f}", f1 >= goal))  # fmt: skip
+        out.append(
+            Score(
+                4,
+                f"entities in English, WNUT17 dev, F1 of spans, {name}",
+                f"{f1:.1f}",
+                floor,
+                f"{goal:.0f}",
+                f1 >= goal,
+            )
+        )
     return out
 
 
@@ -106,8 +115,16 @@ def turkish_entities() -> list[Score]:
         elif sentences[-1][0]:
             sentences.append(([], []))
     f1 = 100 * untyped_f1(sentences)
-    return [Score(5, "entities in Turkish, Wiki NER dev, all types, F1 of spans, untyped",
-                  f"{f1:.1f}", "50.8", "58", f1 >= 58)]  # fmt: skip
+    return [
+        Score(
+            5,
+            "entities in Turkish, Wiki NER dev, all types, F1 of spans, untyped",
+            f"{f1:.1f}",
+            "50.8",
+            "58",
+            f1 >= 58,
+        )
+    ]
 
 
 def triples() -> list[Score]:
@@ -118,11 +135,16 @@ def triples() -> list[Score]:
             100 * float(re.search(rf"\b{each} ([\d.]+)", figures)[1])  # type: ignore[index]
             for each in ("P", "R", "F1")
         )
-        out.append(Score(
-            10, f"triples, CaRB dev, {name.removeprefix('carb ')} half, P / R / F1",
-            f"{p:.1f} / {r:.1f} / {f1:.1f}", "51.8 / 30.6 / 38.5", "P 70 at R 25; then F1 42",
-            p >= 70 and r >= 25 and f1 >= 42,
-        ))  # fmt: skip
+        out.append(
+            Score(
+                10,
+                f"triples, CaRB dev, {name.removeprefix('carb ')} half, P / R / F1",
+                f"{p:.1f} / {r:.1f} / {f1:.1f}",
+                "51.8 / 30.6 / 38.5",
+                "P 70 at R 25; then F1 42",
+                p >= 70 and r >= 25 and f1 >= 42,
+            )
+        )
     return out
 
 
@@ -137,11 +159,27 @@ def changed_facts() -> list[Score]:
         with tempfile.TemporaryDirectory() as folder:
             one = _shares(Path(folder), lines, sets[f"sh_{size}"], sets[f"mh_{size}"])
         floor = {"6k": "84", "32k": "82"}[size]
-        out.append(Score(11, f"changed fact, one hop, {size}: the first hit has the newest value",
-                         f"{one[0]:.0f}", floor, "92", one[0] >= 92))  # fmt: skip
+        out.append(
+            Score(
+                11,
+                f"changed fact, one hop, {size}: the first hit has the newest value",
+                f"{one[0]:.0f}",
+                floor,
+                "92",
+                one[0] >= 92,
+            )
+        )
         floor = {"6k": "27", "32k": "9"}[size]
-        out.append(Score(12, f"changed fact, several hops, {size}: the answer is in 10 hits",
-                         f"{one[1]:.0f}", floor, "35 (of 64k)", one[1] >= 35))  # fmt: skip
+        out.append(
+            Score(
+                12,
+                f"changed fact, several hops, {size}: the answer is in 10 hits",
+                f"{one[1]:.0f}",
+                floor,
+                "35 (of 64k)",
+                one[1] >= 35,
+            )
+        )
     return out
 
 
@@ -152,10 +190,13 @@ def _shares(
     clock = ManualClock(NOW)
     with spector.open(folder / "mind", clock=clock, durability="relaxed") as memory:
         facts = [found for line in lines if (found := _FACT.match(line))]
-        memory.remember_many([
-            {"text": found[2], "event_time": NOW - timedelta(minutes=len(facts) - n)}
-            for n, found in enumerate(facts)
-        ], supersedes="auto")
+        memory.remember_many(
+            [
+                {"text": found[2], "event_time": NOW - timedelta(minutes=len(facts) - n)}
+                for n, found in enumerate(facts)
+            ],
+            supersedes="auto",
+        )
         first = sum(
             any(answer in memory.recall(question, k=1)[0].text for answer in answers)
             for question, answers in zip(single["questions"], single["answers"], strict=True)
@@ -168,11 +209,27 @@ def _shares(
 
 
 ROWS: Final[dict[int, Callable[[], list[Score]]]] = {
-    1: feelings.english_feelings, 3: feelings.turkish_feelings, 4: english_entities,
-    5: turkish_entities, 6: formation.pronouns_of_prose,
-    7: formation.persons_of_dialogue, 8: formation.english_dates, 9: formation.turkish_dates,
-    10: triples, 11: changed_facts,
-    13: gate_rows, 14: near_duplicates, 15: update_rows, 17: observed.classes, 18: observed.worth,
-    19: forgetting.forgetting_rows, 20: consolidation.rows, 22: procedures.rows, 23: speed_rows,
-    24: keeping_rows, 25: voices.chats, 26: voices.pairs, 27: voices.messages,
-}  # fmt: skip
+    1: feelings.english_feelings,
+    3: feelings.turkish_feelings,
+    4: english_entities,
+    5: turkish_entities,
+    6: formation.pronouns_of_prose,
+    7: formation.persons_of_dialogue,
+    8: formation.english_dates,
+    9: formation.turkish_dates,
+    10: triples,
+    11: changed_facts,
+    13: gate_rows,
+    14: near_duplicates,
+    15: update_rows,
+    17: observed.classes,
+    18: observed.worth,
+    19: forgetting.forgetting_rows,
+    20: consolidation.rows,
+    22: procedures.rows,
+    23: speed_rows,
+    24: keeping_rows,
+    25: voices.chats,
+    26: voices.pairs,
+    27: voices.messages,
+}

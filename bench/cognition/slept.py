@@ -64,9 +64,7 @@ class Talk:
     texts: Mapping[str, str]
 
 
-def talks(
-    names: Sequence[str] = ("locomo", "beam"), count: int | None = None
-) -> Iterator[Talk]:
+def talks(names: Sequence[str] = ("locomo", "beam"), count: int | None = None) -> Iterator[Talk]:
     """The first ``count`` conversations of each set, each observed at its own times."""
     folder = default_folder()
     embedder = Shelved(MiniLMEmbedder(), Shelf(folder))
@@ -74,10 +72,13 @@ def talks(
         found = load(name)
         for store in found.stores[:count]:
             yield Talk(
-                store.name, _observed(store, folder / "observed", embedder),
+                store.name,
+                _observed(store, folder / "observed", embedder),
                 tuple(each for each in found.questions if each.store == store.name and each.gold),
-                _ms(store), embedder, {each.id: each.text for each in store.items},
-            )  # fmt: skip
+                _ms(store),
+                embedder,
+                {each.id: each.text for each in store.items},
+            )
 
 
 def _ms(store: Store) -> int:
@@ -124,7 +125,10 @@ def waking(
         path = Path(folder, talk.name)
         shutil.copytree(talk.folder, path)
         with spector.open(
-            path, embedder=talk.embedder, clock=clock, config=config or Config(),
+            path,
+            embedder=talk.embedder,
+            clock=clock,
+            config=config or Config(),
             durability="relaxed",
         ) as memory:
             yield memory, clock
@@ -137,7 +141,8 @@ def owners_of(memory: Memory) -> dict[int, frozenset[str]]:
     """
     own = {
         each.id: frozenset([each.metadata["item"]])
-        for each in memory.records() if "item" in each.metadata
+        for each in memory.records()
+        if "item" in each.metadata
     }
     out = dict(own)
     for fact in memory.facts.query():
@@ -146,7 +151,9 @@ def owners_of(memory: Memory) -> dict[int, frozenset[str]]:
 
 
 def found_by(
-    memory: Memory, questions: Sequence[Question], owners: Mapping[int, frozenset[str]],
+    memory: Memory,
+    questions: Sequence[Question],
+    owners: Mapping[int, frozenset[str]],
     **options: Any,
 ) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """For each question, whether a message that answers it is among ten hits."""
@@ -154,8 +161,7 @@ def found_by(
     for n, question in enumerate(questions):
         hits = memory.recall(question.cue, k=K, **options)
         found = {
-            owner for hit in hits for one in (hit.id, *hit.also)
-            for owner in owners.get(one, ())
+            owner for hit in hits for one in (hit.id, *hit.also) for owner in owners.get(one, ())
         }
         out[n] = bool(found & set(question.gold))
     return out

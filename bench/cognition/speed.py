@@ -55,10 +55,10 @@ class Costs:
     def single(self, *, stored: bool = False) -> float:
         """Median of observing over the median of a remember and a recall."""
         chosen = [
-            (own, other) for (own, is_stored), other in zip(
-                self.observed, self.remembered, strict=True
-            ) if is_stored or not stored
-        ]  # fmt: skip
+            (own, other)
+            for (own, is_stored), other in zip(self.observed, self.remembered, strict=True)
+            if is_stored or not stored
+        ]
         if not chosen:
             return float("nan")
         return statistics.median(own for own, _ in chosen) / statistics.median(
@@ -122,7 +122,11 @@ def _opened(path: Path, clock: ManualClock) -> spector.Memory:
 
 
 def _single(
-    seen: spector.Memory, kept: spector.Memory, message: dict[str, str], cue: str, n: int,
+    seen: spector.Memory,
+    kept: spector.Memory,
+    message: dict[str, str],
+    cue: str,
+    n: int,
     out: Costs,
 ) -> None:
     stored: list[bool] = []
@@ -142,9 +146,7 @@ def _single(
 def _batch(
     seen: spector.Memory, kept: spector.Memory, batch: list[dict[str, str]], n: int, out: Costs
 ) -> None:
-    times = _in_turns(
-        [lambda: seen.observe_many(batch), lambda: kept.remember_many(batch)], n
-    )
+    times = _in_turns([lambda: seen.observe_many(batch), lambda: kept.remember_many(batch)], n)
     out.batches.append((times[0], times[1]))
 
 
@@ -164,14 +166,27 @@ def speed_rows(records: int = 100_000, singles: int = 400, rounds: int = 4) -> l
         found = measured(Path(folder), records=records, singles=singles, rounds=rounds)
     whole, stored, many = found.single(), found.single(stored=True), found.throughput()
     return [
-        Score(23, f"observe beside a remember and a recall of 8, {records:,} memories, median of"
-              f" {singles} messages, {100 * found.share_stored():.0f} % of them stored",
-              f"{whole:.2f}", "-", "1.30", whole <= 1.3),
-        Score(23, "the same, messages that are stored", f"{stored:.2f}", "-", "1.30",
-              stored <= 1.3),
-        Score(23, "throughput of observe_many as a share of that of remember_many, both embed",
-              f"{many:.2f}", "-", "0.60", many >= 0.6),
-    ]  # fmt: skip
+        Score(
+            23,
+            f"observe beside a remember and a recall of 8, {records:,} memories, median of"
+            f" {singles} messages, {100 * found.share_stored():.0f} % of them stored",
+            f"{whole:.2f}",
+            "-",
+            "1.30",
+            whole <= 1.3,
+        ),
+        Score(
+            23, "the same, messages that are stored", f"{stored:.2f}", "-", "1.30", stored <= 1.3
+        ),
+        Score(
+            23,
+            "throughput of observe_many as a share of that of remember_many, both embed",
+            f"{many:.2f}",
+            "-",
+            "0.60",
+            many >= 0.6,
+        ),
+    ]
 
 
 def main() -> None:

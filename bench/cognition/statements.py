@@ -85,8 +85,10 @@ def locomo(options: argparse.Namespace) -> list[Row]:
             for line in _drawn(found, options.seed):
                 out.write("\t".join(("", *line)) + "\n")
     return [
-        *((f"locomo {name}", f"{made} of {seen} turns, {made / max(seen, 1):.3f} a turn")
-          for name, (seen, made) in counts.items()),
+        *(
+            (f"locomo {name}", f"{made} of {seen} turns, {made / max(seen, 1):.3f} a turn")
+            for name, (seen, made) in counts.items()
+        ),
         ("locomo read", _read_by_another(_drawn(found, _SEED))),
     ]
 
@@ -148,8 +150,10 @@ def score(gold: Sequence[Tuple3], found: Sequence[Tuple3]) -> tuple[float, float
     recall = sum(max((each[1] for each in row), default=0.0) for row in scores)
     free_rows, free_columns, precision = set(range(len(gold))), set(range(len(found))), 0.0
     for _ in range(min(len(gold), len(found))):
-        row, column = max(((r, c) for r in free_rows for c in free_columns),
-                          key=lambda at: scores[at[0]][at[1]][0])
+        row, column = max(
+            ((r, c) for r in free_rows for c in free_columns),
+            key=lambda at: scores[at[0]][at[1]][0],
+        )
         precision += scores[row][column][0]
         free_rows.remove(row)
         free_columns.remove(column)
@@ -202,9 +206,15 @@ def gate(options: argparse.Namespace) -> list[Row]:
         found = ", ".join(
             f"{lang} {counts[f'found {lang}']}/{counts[f'changed {lang}']}" for lang in ("en", "tr")
         )
-        rows.append((f"gate {name}", (
-            f"found {found}; lost {counts['lost']}; "
-            f"false {counts['false']} of {counts['others']}")))
+        rows.append(
+            (
+                f"gate {name}",
+                (
+                    f"found {found}; lost {counts['lost']}; "
+                    f"false {counts['false']} of {counts['others']}"
+                ),
+            )
+        )
     return rows
 
 
@@ -264,18 +274,26 @@ def facts(options: argparse.Namespace) -> list[Row]:
             before, after = extract(f"{old}."), extract(f"{new}.")
             kind = "unread" if not (before and after) else "read"
             counts[kind] += 1
-            counts["found"] += any(
-                compare(before, each, new).kind == "replaces" for each in after)
+            counts["found"] += any(compare(before, each, new).kind == "replaces" for each in after)
             counts["lost"] += bool(after) and all(_known(each, before) for each in after)
         total = counts["read"] + counts["unread"]
-        rows.append((f"facts {name}", (
-            f"{total} changed pairs: both read {counts['read']}, found {counts['found']} "
-            f"({counts['found'] / max(total, 1):.3f}), lost {counts['lost']}")))
+        rows.append(
+            (
+                f"facts {name}",
+                (
+                    f"{total} changed pairs: both read {counts['read']}, found {counts['found']} "
+                    f"({counts['found'] / max(total, 1):.3f}), lost {counts['lost']}"
+                ),
+            )
+        )
     return rows
 
 
 SETS: Final[dict[str, Callable[[argparse.Namespace], list[Row]]]] = {
-    "locomo": locomo, "carb": carb, "gate": gate, "facts": facts,
+    "locomo": locomo,
+    "carb": carb,
+    "gate": gate,
+    "facts": facts,
 }
 
 

@@ -51,8 +51,14 @@ class Texts:
         taken = [np.arange(self.ends[each], self.ends[each + 1]) for each in rows]
         flat = np.concatenate(taken)
         ends = np.concatenate([[0], np.cumsum([len(each) for each in taken])])
-        return Texts(self.vectors[rows], self.counts[rows], self.buckets[flat],
-                     self.values[flat], ends, self.labels[rows])  # fmt: skip
+        return Texts(
+            self.vectors[rows],
+            self.counts[rows],
+            self.buckets[flat],
+            self.values[flat],
+            ends,
+            self.labels[rows],
+        )
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -73,8 +79,14 @@ def main() -> None:
     both = ([*parts[0][0], *parts[1][0]], np.vstack([parts[0][1], parts[1][1]]))
     head = train(ready(both, embedder), embedder.fingerprint)
     digest = hashlib.sha256(b"".join(each.read_bytes() for each in files)).hexdigest()
-    write(head, {"data": "GoEmotions, Ekman labels, 17,426 texts", "licence": "Apache-2.0",
-                 "sha256": digest})  # fmt: skip
+    write(
+        head,
+        {
+            "data": "GoEmotions, Ekman labels, 17,426 texts",
+            "licence": "Apache-2.0",
+            "sha256": digest,
+        },
+    )
 
 
 def read(path: Path) -> tuple[list[str], F32]:
@@ -130,23 +142,40 @@ def fit(texts: Texts) -> dict[str, F32]:
 
     def slope_of_pieces(error: F32) -> F32:
         return np.stack(
-            [np.bincount(texts.buckets, values * error[rows, k], BUCKETS)
-             for k in range(error.shape[1])], axis=1,
-        ).astype(np.float32)  # fmt: skip
+            [
+                np.bincount(texts.buckets, values * error[rows, k], BUCKETS)
+                for k in range(error.shape[1])
+            ],
+            axis=1,
+        ).astype(np.float32)
 
-    one = _descend((dense.shape[1], len(LABELS)), lambda w: dense @ w, lambda e: dense.T @ e,
-                   texts.labels, start, DENSE)  # fmt: skip
+    one = _descend(
+        (dense.shape[1], len(LABELS)),
+        lambda w: dense @ w,
+        lambda e: dense.T @ e,
+        texts.labels,
+        start,
+        DENSE,
+    )
     two = _descend((BUCKETS, len(LABELS)), of_pieces, slope_of_pieces, texts.labels, start, SPARSE)
     return {
-        "mean": mean, "scale": scale, "dense": one[0], "hashed": two[0], "idf": idf,
+        "mean": mean,
+        "scale": scale,
+        "dense": one[0],
+        "hashed": two[0],
+        "idf": idf,
         "bias": 0.5 * (one[1] + two[1]),
-    }  # fmt: skip
+    }
 
 
 def _descend(
-    shape: tuple[int, int], forward: Any, backward: Any, labels: F32, start: F32,
+    shape: tuple[int, int],
+    forward: Any,
+    backward: Any,
+    labels: F32,
+    start: F32,
     plan: tuple[int, float, float],
-) -> tuple[F32, F32]:  # fmt: skip
+) -> tuple[F32, F32]:
     """Logistic regression of each label by Adam (Kingma and Ba 2015) over all texts at once."""
     steps, rate, decay = plan
     w, bias = np.zeros(shape, np.float32), start.astype(np.float32)
@@ -203,7 +232,8 @@ def figures(head: EmotionHead, texts: Texts) -> dict[str, float]:
     good = wanted[single, 3]
     above = (valence[good][:, None] > valence[~good][None]).mean()
     return {
-        "macro_f1": float(f1.mean()), "auc": float(above),
+        "macro_f1": float(f1.mean()),
+        "auc": float(above),
         "accuracy": float(((valence > 0) == good).mean()),
         **{name: float(each) for name, each in zip(LABELS, f1, strict=True)},
     }

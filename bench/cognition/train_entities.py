@@ -29,9 +29,13 @@ Sentence = tuple[list[str], list[str]]
 
 #: types of the data -> ours
 TYPES = {
-    "person": "person", "location": "place", "corporation": "org", "group": "group",
-    "product": "product", "creative-work": "work",
-}  # fmt: skip
+    "person": "person",
+    "location": "place",
+    "corporation": "org",
+    "group": "group",
+    "product": "product",
+    "creative-work": "work",
+}
 LABELS = ("O", *(f"{edge}-{each}" for each in TYPES.values() for edge in "BI"))
 OUT = Path(__file__).parents[2] / "spector/language/entities/data/heads.npz"
 SEEDS = (1, 2, 3)  # one network each; what ships is their mean, as one wider network
@@ -85,22 +89,25 @@ def train(sentences: Sequence[Sentence], vectors: Sequence[F32], fingerprint: st
     x = (x - mean) / scale
     nets = [network(x, y, np.random.default_rng(each)) for each in SEEDS]
     weights = {
-        "mean": mean, "scale": scale,
+        "mean": mean,
+        "scale": scale,
         "w1": np.hstack([each[0] for each in nets]),
         "b1": np.hstack([each[1] for each in nets]),
         "w2": np.vstack([each[2] for each in nets]) / len(nets),
         "b2": np.sum([each[3] for each in nets], axis=0) / len(nets),
         "transitions": transitions(sentences),
-    }  # fmt: skip
+    }
     return EntityHead(LABELS, weights, BIAS, fingerprint)
 
 
 def network(x: F32, y: NDArray[Any], chance: np.random.Generator) -> list[F32]:
     """Two dense layers by Adam (Kingma and Ba 2015), with dropout and a cosine rate."""
     w = [
-        chance.normal(0, (2 / x.shape[1]) ** 0.5, (x.shape[1], HIDDEN)), np.zeros(HIDDEN),
-        chance.normal(0, HIDDEN**-0.5, (HIDDEN, len(LABELS))), np.zeros(len(LABELS)),
-    ]  # fmt: skip
+        chance.normal(0, (2 / x.shape[1]) ** 0.5, (x.shape[1], HIDDEN)),
+        np.zeros(HIDDEN),
+        chance.normal(0, HIDDEN**-0.5, (HIDDEN, len(LABELS))),
+        np.zeros(len(LABELS)),
+    ]
     w = [each.astype(np.float32) for each in w]
     first, second = [np.zeros_like(each) for each in w], [np.zeros_like(each) for each in w]
     steps, step = EPOCHS * len(x) / BATCH, 0

@@ -109,7 +109,8 @@ def measured(chat: Chat, *, auto: bool = True) -> Found:
 def _ties(memory: spector.Memory, ids: Mapping[int, int]) -> set[frozenset[int]]:
     known = set(ids.values())
     return {
-        frozenset((edge.source, edge.target)) for each in known
+        frozenset((edge.source, edge.target))
+        for each in known
         for edge in memory.graph.edges(each, kinds=["contradicts"])
     }
 
@@ -122,7 +123,8 @@ def _told(memory: spector.Memory, chat: Chat, out: Found, auto: bool) -> dict[in
         if not text:
             continue
         record = memory.remember(
-            {"role": role, "content": text}, event_time=NOW - timedelta(hours=last - n),
+            {"role": role, "content": text},
+            event_time=NOW - timedelta(hours=last - n),
             supersedes="auto" if auto and role == "user" else None,
         )
         ids[message] = record.id
@@ -134,8 +136,12 @@ def _told(memory: spector.Memory, chat: Chat, out: Found, auto: bool) -> dict[in
 
 
 def _sources(asked: Mapping[str, Any], ids: Mapping[int, int]) -> list[int]:
-    return [ids[each] for side in asked["source_chat_ids"].values() for each in _flat(side)
-            if each in ids]  # fmt: skip
+    return [
+        ids[each]
+        for side in asked["source_chat_ids"].values()
+        for each in _flat(side)
+        if each in ids
+    ]
 
 
 def _flat(side: Any) -> Iterator[int]:
@@ -191,14 +197,22 @@ def update_rows() -> list[Score]:
     updates, pairs = max(1, total.updates), max(1, total.pairs)
     rate = 100 * total.false / max(1, total.messages)
     return [
-        Score(15, f"updates in long chats, BEAM dev, {total.updates} questions: the newer statement"
-              " before the older one · in ten hits",
-              f"{100 * total.first / updates:.0f} % · {100 * total.among / updates:.0f} %",
-              "40 % · 85 %", "85 % · 90 %",
-              total.first >= 0.85 * updates and total.among >= 0.9 * updates),
-        Score(16, f"contradictions kept, BEAM dev, {total.pairs} questions: both in ten hits ·"
-              " shown as a conflict · conflicts that no question is about, of 100 messages",
-              f"{100 * total.both / pairs:.0f} % · {100 * total.flagged / pairs:.0f} % ·"
-              f" {rate:.1f}", "75 % · 0 % · 0", "90 % · 50 % · 1",
-              total.both >= 0.9 * pairs and total.flagged >= 0.5 * pairs and rate <= 1),
-    ]  # fmt: skip
+        Score(
+            15,
+            f"updates in long chats, BEAM dev, {total.updates} questions: the newer statement"
+            " before the older one · in ten hits",
+            f"{100 * total.first / updates:.0f} % · {100 * total.among / updates:.0f} %",
+            "40 % · 85 %",
+            "85 % · 90 %",
+            total.first >= 0.85 * updates and total.among >= 0.9 * updates,
+        ),
+        Score(
+            16,
+            f"contradictions kept, BEAM dev, {total.pairs} questions: both in ten hits ·"
+            " shown as a conflict · conflicts that no question is about, of 100 messages",
+            f"{100 * total.both / pairs:.0f} % · {100 * total.flagged / pairs:.0f} % · {rate:.1f}",
+            "75 % · 0 % · 0",
+            "90 % · 50 % · 1",
+            total.both >= 0.9 * pairs and total.flagged >= 0.5 * pairs and rate <= 1,
+        ),
+    ]

@@ -38,11 +38,17 @@ def chats() -> list[Score]:
         for k in (1, 3, 10)
     ]
     found = " · ".join(f"{one:.1f} / {other:.1f}" for one, other in shares)
-    return [Score(
-        25, f"{len(observed)} questions about chats of ten voices, any@1 · 3 · 10: observed / "
-        "remembered", found, "-", f"{_LOSS} points below at 3 and 10",
-        all(one >= other - _LOSS for one, other in shares[1:]),
-    )]  # fmt: skip
+    return [
+        Score(
+            25,
+            f"{len(observed)} questions about chats of ten voices, any@1 · 3 · 10: observed / "
+            "remembered",
+            found,
+            "-",
+            f"{_LOSS} points below at 3 and 10",
+            all(one >= other - _LOSS for one, other in shares[1:]),
+        )
+    ]
 
 
 def _ranks(observes: bool) -> Iterator[int]:
@@ -65,8 +71,14 @@ def _ranks(observes: bool) -> Iterator[int]:
             for each in chat["questions"]:
                 hits = memory.recall(each["question"], user_id=f"u{n}", k=10)
                 right = made[each["turn"]]
-                yield next((at for at, hit in enumerate(hits) if right & {hit.id, *hit.also}
-                            or each["answer"] in hit.text), 99)  # fmt: skip
+                yield next(
+                    (
+                        at
+                        for at, hit in enumerate(hits)
+                        if right & {hit.id, *hit.also} or each["answer"] in hit.text
+                    ),
+                    99,
+                )
 
 
 def pairs() -> list[Score]:
@@ -88,16 +100,24 @@ def pairs() -> list[Score]:
                     made.append(memory.observe(text, user_id=f"u{n}"))
                 hits = [hit.id for hit in memory.recall(row["question"], user_id=f"u{n}", k=10)]
                 old, new = (
-                    min((hits.index(id_) for each in one.records if (id_ := each.id) in hits),
-                        default=99) for one in made[-2:]
+                    min(
+                        (hits.index(id_) for each in one.records if (id_ := each.id) in hits),
+                        default=99,
+                    )
+                    for one in made[-2:]
                 )
                 right += new < old if name == "changes" else old == 0
                 hidden += any(each.superseded for each in made[-1].units)
-        out.append(Score(
-            26, f"{len(rows)} {what}", f"{100 * right / len(rows):.0f} % · {hidden}", "-",
-            f"{100 * goal:.0f} %", right >= goal * len(rows)
-            and (name == "changes" or hidden <= 1),
-        ))  # fmt: skip
+        out.append(
+            Score(
+                26,
+                f"{len(rows)} {what}",
+                f"{100 * right / len(rows):.0f} % · {hidden}",
+                "-",
+                f"{100 * goal:.0f} %",
+                right >= goal * len(rows) and (name == "changes" or hidden <= 1),
+            )
+        )
     return out
 
 
@@ -114,8 +134,14 @@ def messages() -> list[Score]:
             )
     content = sum(row["content"] for row in rows)
     share, junk = kept[True] / content, 1 - dull / (len(rows) - content)
-    return [Score(
-        27, f"{len(rows)} messages of many voices: kept of those with content · junk kept above "
-        f"an importance of {_DULL}", f"{share:.3f} · {junk:.2f}", "-", "0.98 · 0.10",
-        share >= 0.98 and junk <= 0.10,
-    )]  # fmt: skip
+    return [
+        Score(
+            27,
+            f"{len(rows)} messages of many voices: kept of those with content · junk kept above "
+            f"an importance of {_DULL}",
+            f"{share:.3f} · {junk:.2f}",
+            "-",
+            "0.98 · 0.10",
+            share >= 0.98 and junk <= 0.10,
+        )
+    ]

@@ -36,27 +36,55 @@ _ASKED: Final = 60
 _PEOPLE: Final = ("Ada", "Berk", "Ceren", "Deniz", "Emre", "Fatma", "Gul", "Hakan")
 _PLACES: Final = ("Kars", "Lisbon", "Oslo", "Izmir", "Quito", "Bergen", "Lyon", "Kyoto", "Mardin")
 _THINGS: Final = (
-    "harpsichord", "kayak", "greenhouse", "telescope", "bicycle", "bakery", "orchard", "quilt",
-    "violin", "sailboat", "mosaic", "apiary", "printer", "balcony", "aquarium", "loom",
-)  # fmt: skip
+    "harpsichord",
+    "kayak",
+    "greenhouse",
+    "telescope",
+    "bicycle",
+    "bakery",
+    "orchard",
+    "quilt",
+    "violin",
+    "sailboat",
+    "mosaic",
+    "apiary",
+    "printer",
+    "balcony",
+    "aquarium",
+    "loom",
+)
 _DEEDS: Final = ("repaired", "sold", "painted", "found", "borrowed", "finished", "visited", "lost")
 _TALK: Final = (
-    "ok thanks, that was quick {n}", "haha yes exactly {n}", "hm let me think about it {n}",
-    "good morning again {n}", "sounds great to me {n}", "wow, nice one {n}",
-)  # fmt: skip
+    "ok thanks, that was quick {n}",
+    "haha yes exactly {n}",
+    "hm let me think about it {n}",
+    "good morning again {n}",
+    "sounds great to me {n}",
+    "wow, nice one {n}",
+)
 
 
 def session(day: int, chance: random.Random) -> list[tuple[str, str]]:
     """(message, cue that asks for it) of one day; small talk has no cue."""
     out = [(chance.choice(_TALK).format(n=day * 10 + n), "") for n in range(2)]
     who, where, thing, other = (
-        chance.choice(_PEOPLE), chance.choice(_PLACES), *chance.sample(_THINGS, 2)
-    )  # fmt: skip
+        chance.choice(_PEOPLE),
+        chance.choice(_PLACES),
+        *chance.sample(_THINGS, 2),
+    )
     deed, number = chance.choice(_DEEDS), 100 + day
-    out.append((f"{who} {deed} the {thing} number {number} in {where}.",
-                f"What did {who} do with the {thing} number {number}?"))  # fmt: skip
-    out.append((f"My {other} from {where} cost {number} lira.",
-                f"Which {other} from {where} cost {number} lira?"))  # fmt: skip
+    out.append(
+        (
+            f"{who} {deed} the {thing} number {number} in {where}.",
+            f"What did {who} do with the {thing} number {number}?",
+        )
+    )
+    out.append(
+        (
+            f"My {other} from {where} cost {number} lira.",
+            f"Which {other} from {where} cost {number} lira?",
+        )
+    )
     if day % 30 == 0:
         out.append((f"I live in {where} now.", "Where do I live?"))
     if day % 12 == 0:
@@ -99,36 +127,46 @@ def _month(
     part = asked[::step]
     found, whole = (
         sum(
-            bool(ids & {
-                one for hit in memory.recall(cue, k=10, include=include)
-                for one in (hit.id, *hit.also)
-            })
+            bool(
+                ids
+                & {
+                    one
+                    for hit in memory.recall(cue, k=10, include=include)
+                    for one in (hit.id, *hit.also)
+                }
+            )
             for cue, ids in part
         )
         for include in ((), ("dormant",))
-    )  # fmt: skip
+    )
     awake = {each.id for each in active}
     return {
-        "memories": memory.count(), "active": len(active),
+        "memories": memory.count(),
+        "active": len(active),
         "dormant": sum(each.dormant for each in memory.records()),
         "semantic": sum(each.tier == "semantic" for each in active),
-        "found": round(found / max(1, whole), 3), "whole": round(whole / len(part), 3),
+        "found": round(found / max(1, whole), 3),
+        "whole": round(whole / len(part), 3),
         "survive": round(len(first & awake) / len(first), 3),
-    }  # fmt: skip
+    }
 
 
 def plot(found: dict[str, Any]) -> str:
     """The two years as SVG."""
     months = found["months"]
     return svg.curves(
-        "Two simulated years, a night after each day", "days", "memories",
+        "Two simulated years, a night after each day",
+        "days",
+        "memories",
         {
             name: [(each["day"], each[name]) for each in months]
             for name in ("memories", "active", "dormant", "semantic")
         },
-        {"recall kept, %": [(each["day"], 100 * each["found"]) for each in months],
-         "first month awake, %": [(each["day"], 100 * each["survive"]) for each in months]},
-    )  # fmt: skip
+        {
+            "recall kept, %": [(each["day"], 100 * each["found"]) for each in months],
+            "first month awake, %": [(each["day"], 100 * each["survive"]) for each in months],
+        },
+    )
 
 
 def table(found: dict[str, Any]) -> str:

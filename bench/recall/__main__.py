@@ -79,9 +79,7 @@ def main(arguments: list[str] | None = None, prog: str = "python -m bench.recall
     return 0
 
 
-def _print_times(
-    sets: list[DataSet], embedder: Embedder, folder: Path, store: str | None
-) -> int:
+def _print_times(sets: list[DataSet], embedder: Embedder, folder: Path, store: str | None) -> int:
     """The table of times and that of the stages; nothing is saved."""
     if store is None:
         times = timings(sets, embedder, folder)
@@ -91,8 +89,7 @@ def _print_times(
         cues = [(each.cue, vectors[each.id]) for each in data.questions]
         times = of_store(store, cues, ManualClock(NOW))
     print(f"{times['turns']:,} memories, load {os.getloadavg()[0]:.1f}")
-    print("\n".join([*tables.times_table({"times": times}), "",
-                     *stage_table(times["stages_us"])]))
+    print("\n".join([*tables.times_table({"times": times}), "", *stage_table(times["stages_us"])]))
     return 0
 
 
@@ -197,9 +194,10 @@ class _Asking:
         form = (arm.template if arm.needs_vectors else "", arm.by_parts)
         if form not in self._made:
             self._made[form] = (
-                vectors_of(self.data, self._embedder, self._folder, *form) if form[0]
+                vectors_of(self.data, self._embedder, self._folder, *form)
+                if form[0]
                 else no_vectors(self.data)
-            )  # fmt: skip
+            )
         return self._made[form]
 
 
@@ -229,14 +227,17 @@ def _parse(arguments: list[str] | None, prog: str) -> argparse.Namespace:
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS))
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument(
-        "--cache", metavar="FOLDER",
+        "--cache",
+        metavar="FOLDER",
         help="folder for vectors (default: spector-bench in the user's cache)",
-    )  # fmt: skip
+    )
     parser.add_argument("--threads", type=int, default=None, help="threads of the embedder")
     parser.add_argument(
-        "--jobs", type=int, default=min(2, os.cpu_count() or 1),
+        "--jobs",
+        type=int,
+        default=min(2, os.cpu_count() or 1),
         help="sets measured at once (default: 2)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--again", action="store_true", help="ask again what earlier runs have asked"
     )

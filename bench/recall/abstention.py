@@ -31,9 +31,11 @@ def false_returns(foreign: Sequence[Outcome]) -> float:
 
 
 def at_threshold(
-    outcomes: Sequence[Outcome], foreign: Sequence[Outcome], metric: Metric,
+    outcomes: Sequence[Outcome],
+    foreign: Sequence[Outcome],
+    metric: Metric,
     thresholds: Mapping[str, float],
-) -> tuple[float, float]:  # fmt: skip
+) -> tuple[float, float]:
     """(false returns, metric lost) when answers whose best score is below the threshold of their
     group are withheld."""
 
@@ -52,9 +54,12 @@ def threshold_for(foreign: Sequence[Outcome], silence: float = SILENCE) -> float
 
 
 def held_out_abstention(
-    outcomes: Sequence[Outcome], foreign: Sequence[Outcome], metric: Metric,
-    folds: Sequence[Sequence[str]], silence: float = SILENCE,
-) -> Abstention:  # fmt: skip
+    outcomes: Sequence[Outcome],
+    foreign: Sequence[Outcome],
+    metric: Metric,
+    folds: Sequence[Sequence[str]],
+    silence: float = SILENCE,
+) -> Abstention:
     """Each fold is judged by the threshold that the other folds' foreign cues asked for."""
     thresholds: dict[str, float] = {}
     for fold in folds:

@@ -82,9 +82,14 @@ class Plain:
 
 #: what the issue calls the best simple combination for turns
 TURNS: Final = Formula(
-    words=0.12, near=0.4, dense=0.48, smooth=0.3, centred=True, length=1.2,
+    words=0.12,
+    near=0.4,
+    dense=0.48,
+    smooth=0.3,
+    centred=True,
+    length=1.2,
     lexical_template="dated",
-)  # fmt: skip
+)
 
 ARMS: Final[dict[str, Arm]] = {
     "bm25": Plain("BM25", Formula(words=1)),
@@ -108,8 +113,6 @@ ARMS: Final[dict[str, Arm]] = {
     "turns": Plain("turn formula", TURNS),
     "spector-context": Product("spector, context of 1,000 tokens", (), context_tokens=1000),
     "spector-selective": Product("spector, selective", (("selective", True),)),
-    "spector-always": Product(
-        "the same, never silent", (("always", True),), context_tokens=1000
-    ),
+    "spector-always": Product("the same, never silent", (("always", True),), context_tokens=1000),
     **{f"spector-{mode}" if mode != "default" else "spector": Product(mode) for mode in MODES},
 }

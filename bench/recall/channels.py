@@ -28,9 +28,15 @@ class Channels:
     """
 
     def __init__(
-        self, store: Store, vectors: Matrix, template: str, k1: float = K1, b: float = B,
-        stop: bool = True, lexical_template: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        store: Store,
+        vectors: Matrix,
+        template: str,
+        k1: float = K1,
+        b: float = B,
+        stop: bool = True,
+        lexical_template: str | None = None,
+    ) -> None:
         self._store, self._vectors = store, vectors
         self._bm25 = {"k1": k1, "b": b, "stop": stop}
         self.texts = [TEMPLATES[template](item) for item in store.items]

@@ -29,9 +29,7 @@ class Asked:
     unanswerable: list[Outcome]
 
 
-def ask_all(
-    name: str, arm: Arm, data: DataSet, vectors: Vectors, foreign: bool = True
-) -> Asked:
+def ask_all(name: str, arm: Arm, data: DataSet, vectors: Vectors, foreign: bool = True) -> Asked:
     """Every question of a set, store by store; ``foreign``: those of another store as well."""
     asked = Asked([], [], [])
     strangers = foreign_questions(data) if foreign else {}
@@ -72,6 +70,11 @@ def foreign_questions(data: DataSet) -> dict[str, list[Question]]:
 
 def _without_gold(question: Question, store: str) -> Question:
     return Question(
-        f"{question.id} to {store}", question.store, question.cue, question.category, (),
-        question.now, question.group,
-    )  # fmt: skip
+        f"{question.id} to {store}",
+        question.store,
+        question.cue,
+        question.category,
+        (),
+        question.now,
+        question.group,
+    )

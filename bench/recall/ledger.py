@@ -47,8 +47,9 @@ class Ledger:
         wanted += sum(map(len, foreign_questions(data).values())) if foreign else 0
         by_place = {
             (row["asked"], row["question"]): row
-            for row in rows if foreign or row["asked"] != "foreign"
-        }  # fmt: skip
+            for row in rows
+            if foreign or row["asked"] != "foreign"
+        }
         if len(by_place) != wanted:
             return None
         if self.key(data, arm) not in self._own:
@@ -76,10 +77,12 @@ class Ledger:
     def key(self, data: DataSet, arm: Arm) -> str:
         """What decides an arm's answers."""
         parts = [
-            digest(data.stores, data.questions), repr(arm), self._fingerprint,
+            digest(data.stores, data.questions),
+            repr(arm),
+            self._fingerprint,
             sources(REPO / "bench" / "recall", isinstance(arm, Product)),
             product_sources() if isinstance(arm, Product) else "",
-        ]  # fmt: skip
+        ]
         return hashlib.sha256("\0".join(parts).encode("utf-8")).hexdigest()[:16]
 
 
@@ -122,15 +125,24 @@ def digest(stores: Sequence[Store], questions: Sequence[Question]) -> str:
 
 
 #: sources of the harness that come after the answers
-_AFTER = {"report.py", "tables.py", "figures.py", "timing.py", "paired.py", "abstention.py",
-          "ledger.py", "__main__.py"}  # fmt: skip
+_AFTER = {
+    "report.py",
+    "tables.py",
+    "figures.py",
+    "timing.py",
+    "paired.py",
+    "abstention.py",
+    "ledger.py",
+    "__main__.py",
+}
 
 
 @lru_cache(maxsize=4)
 def sources(folder: Path, with_product: bool = True) -> str:
     """A digest of the Python files that decide answers; ``with_product``: of spector, too."""
     paths = [
-        path for path in sorted(folder.rglob("*.py"))
+        path
+        for path in sorted(folder.rglob("*.py"))
         if (path.name not in _AFTER or folder.name != "recall")
         and (path.name != "product.py" or with_product)
     ]
@@ -177,7 +189,13 @@ def _as_row(each: Outcome) -> dict[str, Any]:
 
 def _outcome(row: dict[str, Any]) -> Outcome:
     return Outcome(
-        question=row["question"], category=row["category"], group=row["group"],
-        ranks=tuple(row["ranks"]), returned=row["returned"], tokens=row["tokens"],
-        top_score=row["score"], cpu_ms=row["ms"], ids=tuple(row["ids"]),
-    )  # fmt: skip
+        question=row["question"],
+        category=row["category"],
+        group=row["group"],
+        ranks=tuple(row["ranks"]),
+        returned=row["returned"],
+        tokens=row["tokens"],
+        top_score=row["score"],
+        cpu_ms=row["ms"],
+        ids=tuple(row["ids"]),
+    )

@@ -23,9 +23,13 @@ class Bm25:
     """Scores of all texts of a store for a cue. Lucene's variant: idf is never negative."""
 
     def __init__(
-        self, texts: Sequence[str], k1: float = K1, b: float = B, stem: bool = True,
+        self,
+        texts: Sequence[str],
+        k1: float = K1,
+        b: float = B,
+        stem: bool = True,
         stop: bool = True,
-    ) -> None:  # fmt: skip
+    ) -> None:
         import bm25s
 
         self._stem, self._stop, self._count = stem, stop, len(texts)

@@ -29,9 +29,12 @@ class Difference:
 
 
 def difference(
-    this: Sequence[Outcome], that: Sequence[Outcome], metric: Metric,
-    resamples: int = RESAMPLES, seed: int = SEED,
-) -> Difference:  # fmt: skip
+    this: Sequence[Outcome],
+    that: Sequence[Outcome],
+    metric: Metric,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> Difference:
     """How much better ``that`` is, paired by question."""
     other = {each.question: each for each in that}
     assert len(other) == len(that) == len(this), "the arms were not asked the same questions"

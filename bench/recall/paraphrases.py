@@ -21,8 +21,10 @@ PAIRS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("What is she allergic to?", "Peanuts make my throat swell up."),
         ("Does she have any pets?", "Our beagle chewed up the sofa again."),
         ("What instrument does she play?", "My cello needs new strings before Sunday."),
-        ("Which languages does she speak?",
-         "Portuguese is my mother tongue, and I manage some Danish."),
+        (
+            "Which languages does she speak?",
+            "Portuguese is my mother tongue, and I manage some Danish.",
+        ),
         ("What vehicle does she drive?", "I sold the Honda and bought a moped."),
         ("Is she married?", "Tom and I tied the knot in a tiny chapel."),
         ("What did she study at university?", "My degree is in marine biology."),
@@ -44,11 +46,15 @@ PAIRS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("What kind of music does he like?", "I have every Miles Davis record on vinyl."),
         ("When was he born?", "I turn forty on the ninth of March."),
         ("Which book is he reading?", "I am halfway through Middlemarch."),
-        ("Where does he keep his spare key?",
-         "For emergencies there is a copy under the blue flowerpot."),
+        (
+            "Where does he keep his spare key?",
+            "For emergencies there is a copy under the blue flowerpot.",
+        ),
         ("What are his political views?", "I vote for the Greens in every election."),
-        ("What did he get for his anniversary?",
-         "Clara surprised me with a telescope after our ten years together."),
+        (
+            "What did he get for his anniversary?",
+            "Clara surprised me with a telescope after our ten years together.",
+        ),
         ("What computer does he use?", "My old ThinkPad runs Debian."),
         ("Which football team does he support?", "I never miss a match when Galatasaray are on."),
         ("What time does he go to bed?", "Lights are out by half past nine in my room."),
@@ -95,15 +101,19 @@ PAIRS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("Why did she quit her job?", "I resigned because my manager kept shouting at everyone."),
         ("What size are her shoes?", "I need boots in 39."),
         ("What does she wear to parties?", "My red velvet gown comes out for every celebration."),
-        ("How is the relationship with her father?",
-         "Dad and I have not spoken since the funeral."),
+        (
+            "How is the relationship with her father?",
+            "Dad and I have not spoken since the funeral.",
+        ),
         ("What tattoo does she have?", "A swallow is inked on my left shoulder."),
         ("What does her daughter study?", "Mia is in her second year of law."),
     ),
 }
 
 #: talk that answers none of the questions, one line a turn
-CHATTER: Final = tuple(line.strip() for line in """
+CHATTER: Final = tuple(
+    line.strip()
+    for line in """
 The bus was late again this morning.
 They said it might rain until Thursday.
 Did you notice the new mural on the station wall?
@@ -311,7 +321,8 @@ I would rather wait and see.
 That is a fair point.
 Could you repeat that, please?
 It is not as easy as it looks.
-""".strip().splitlines())
+""".strip().splitlines()
+)
 
 _BEGIN: Final = datetime(2026, 3, 2, 9, tzinfo=UTC)
 #: turns of a session
@@ -326,25 +337,36 @@ def paraphrases() -> DataSet:
         told = _spread([text for _, text in pairs], CHATTER)
         items = tuple(
             Item(
-                id=str(n), text=text, speaker=_speaker(person, n, text in CHATTER, named),
-                session=f"s{n // _SESSION}", order=n,
+                id=str(n),
+                text=text,
+                speaker=_speaker(person, n, text in CHATTER, named),
+                session=f"s{n // _SESSION}",
+                order=n,
                 time=_BEGIN + timedelta(days=n // _SESSION, minutes=n % _SESSION),
             )
             for n, text in enumerate(told)
-        )  # fmt: skip
+        )
         stores.append(Store(person, items))
         place = {item.text: item.id for item in items}
         questions += [
             Question(
-                f"{person}-{n}", person, cue, "paraphrase", (place[text],),
-                items[-1].time + timedelta(days=1) if items[-1].time else None, person,
+                f"{person}-{n}",
+                person,
+                cue,
+                "paraphrase",
+                (place[text],),
+                items[-1].time + timedelta(days=1) if items[-1].time else None,
+                person,
             )
             for n, (cue, text) in enumerate(pairs)
-        ]  # fmt: skip
+        ]
     return DataSet(
-        "paraphrases", "paraphrases, written here", tuple(stores), tuple(questions),
+        "paraphrases",
+        "paraphrases, written here",
+        tuple(stores),
+        tuple(questions),
         ("cue and answer share no word that is not a stop word",),
-    )  # fmt: skip
+    )
 
 
 def _spread(facts: list[str], chatter: tuple[str, ...]) -> list[str]:

@@ -72,15 +72,17 @@ class Product:
             yield lambda question, vector: mind.answer(self, question, vector)
 
     @contextmanager
-    def told(
-        self, store: Store, vectors: Matrix, embedder: Embedder | None
-    ) -> Iterator[Mind]:
+    def told(self, store: Store, vectors: Matrix, embedder: Embedder | None) -> Iterator[Mind]:
         """A memory that has been told a store."""
         clock = ManualClock(store.until())
         with spector.open(
-            self.path, embedder=embedder, dim=vectors.shape[1], clock=clock, durability="relaxed",
+            self.path,
+            embedder=embedder,
+            dim=vectors.shape[1],
+            clock=clock,
+            durability="relaxed",
             config=spector.Config(**dict(self.config)),
-        ) as memory:  # fmt: skip
+        ) as memory:
             yield Mind(memory, clock, store, None if embedder else vectors, self.template)
 
 
@@ -88,9 +90,13 @@ class Mind:
     """A memory with the texts of a store, and which item each memory belongs to."""
 
     def __init__(
-        self, memory: spector.Memory, clock: ManualClock, store: Store, vectors: Matrix | None,
+        self,
+        memory: spector.Memory,
+        clock: ManualClock,
+        store: Store,
+        vectors: Matrix | None,
         template: str,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """``vectors``: of the texts; None: the memory embeds texts and cues by itself, which it
         must where it changes them."""
         owner = {part.id: item.id for item in store.items for part in item.parts or (item,)}
@@ -108,9 +114,12 @@ class Mind:
         start = time.process_time()
         if arm.context_tokens:
             context = self._memory.context(
-                question.cue, vector=given, k=self._depth, max_tokens=arm.context_tokens,
+                question.cue,
+                vector=given,
+                k=self._depth,
+                max_tokens=arm.context_tokens,
                 **options,
-            )  # fmt: skip
+            )
             hits: Sequence[Hit] = context.hits
             sure, tokens = None, float(context.tokens)
         else:
@@ -122,7 +131,6 @@ class Mind:
             for each in (hit.id, *hit.also):
                 best.setdefault(self._item_of[each], float(hit.score))
         return Answer(tuple(best)[:K], tuple(best.values())[:K], cpu_ms, sure, tokens)
-
 
     def noticed(self, question: Question, cue: str, vector: Row) -> tuple[Signals | None, set[str]]:
         """Signals of a recall, and the items of its ten hits, copies with them."""

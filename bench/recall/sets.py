@@ -17,8 +17,12 @@ from bench.recall.shape import DataSet, Item, Question, Store
 
 #: LoCoMo's numbers for its kinds of questions
 LOCOMO_CATEGORIES: Final = {
-    1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial",
-}  # fmt: skip
+    1: "multi-hop",
+    2: "temporal",
+    3: "open-domain",
+    4: "single-hop",
+    5: "adversarial",
+}
 #: questions come a day after the last word was spoken
 _LATER: Final = timedelta(days=1)
 #: turns of a session are this far apart, because only sessions have a time
@@ -83,8 +87,9 @@ def locomo_merged(root: Path) -> DataSet:
     apart = locomo_turns(root)
     items = [
         replace(item, id=f"{store.name}/{item.id}", session=f"{store.name}/{item.session}")
-        for store in apart.stores for item in store.items
-    ]  # fmt: skip
+        for store in apart.stores
+        for item in store.items
+    ]
     begin: dict[str, datetime] = {}
     for item in items:
         assert item.time is not None
@@ -95,11 +100,13 @@ def locomo_merged(root: Path) -> DataSet:
     last = max(each.now for each in apart.questions if each.now is not None)
     questions = tuple(
         replace(
-            each, store="all", now=last,
+            each,
+            store="all",
+            now=last,
             gold=tuple(f"{each.store}/{gold}" for gold in each.gold),
         )
         for each in apart.questions
-    )  # fmt: skip
+    )
     return DataSet("locomo-merged", "LoCoMo, turns, one store", (store,), questions)
 
 
@@ -357,9 +364,7 @@ def memorybank(root: Path) -> DataSet:
         last = items[-1].time
         assert last is not None
         for n, cue in enumerate(asked.get(name, [])):
-            questions.append(
-                Question(f"{name}-{n}", name, cue, "probing", (), last + _LATER, name)
-            )
+            questions.append(Question(f"{name}-{n}", name, cue, "probing", (), last + _LATER, name))
     return DataSet("memorybank", "MemoryBank, chats", tuple(stores), tuple(questions))
 
 

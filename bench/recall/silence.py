@@ -46,9 +46,11 @@ _RIDGE: Final = 1e-3
 #: share of answers that constants of names may lose on LoCoMo, and those that are tried: what an
 #: unknown name costs, and slope and offset of what little is known of a known one
 _LOST: Final = 0.015
-_NAMES: Final = tuple(itertools.product(
-    (3.0, 3.5, 4.0), (4.0, 5.0, 6.0, 7.0, 8.0, 10.0), np.arange(2.0, 6.0, 0.25).tolist()
-))  # fmt: skip
+_NAMES: Final = tuple(
+    itertools.product(
+        (3.0, 3.5, 4.0), (4.0, 5.0, 6.0, 7.0, 8.0, 10.0), np.arange(2.0, 6.0, 0.25).tolist()
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +68,11 @@ class Case:
         """What a logistic sees: coverage, likeness, little known of a name, unknown name, 1."""
         like = 0.0 if self.signals.likeness is None else self.signals.likeness
         return (
-            min(self.signals.coverage, 1.0), min(max(like, -1.0), 8.0),
+            min(self.signals.coverage, 1.0),
+            min(max(like, -1.0), 8.0),
             min(0.0, self.signals.coverage - 4 / 7) if self.signals.known_name else 0.0,
-            float(self.signals.unknown_name), 1.0,
+            float(self.signals.unknown_name),
+            1.0,
         )
 
 
@@ -130,8 +134,9 @@ def held_out(cases: Sequence[Case]) -> F64:
 
 def names_held_out(cases: Sequence[Case]) -> F64:
     """(n,) log odds of the product, with constants of names of the other LoCoMo conversations."""
-    bare = np.array([log_odds(replace(c.signals, known_name=False, unknown_name=False))
-                     for c in cases])  # fmt: skip
+    bare = np.array(
+        [log_odds(replace(c.signals, known_name=False, unknown_name=False)) for c in cases]
+    )
     covered = np.array([min(c.signals.coverage, 1.0) for c in cases])
     known = np.array([c.signals.known_name for c in cases])
     unknown = np.array([c.signals.unknown_name for c in cases])
@@ -139,8 +144,10 @@ def names_held_out(cases: Sequence[Case]) -> F64:
     own = np.array([c.set == "locomo" and c.side == "own" for c in cases])
     found = np.array([c.found for c in cases])
     below = Config().abstain_below
-    tried = [bare + known * np.minimum(0.0, slope * covered - offset) - cost * unknown
-             for cost, slope, offset in _NAMES]  # fmt: skip
+    tried = [
+        bare + known * np.minimum(0.0, slope * covered - offset) - cost * unknown
+        for cost, slope, offset in _NAMES
+    ]
     silent = [odds < np.log(below / (1 - below)) for odds in tried]
     out = np.zeros(len(cases))
     stores = np.array([f"{c.set}/{c.store}" for c in cases])
@@ -149,8 +156,9 @@ def names_held_out(cases: Sequence[Case]) -> F64:
         lost = [np.mean((each & found)[own & rest]) for each in silent]
         best = max(
             (n for n, share in enumerate(lost) if share <= _LOST),
-            key=lambda n: np.mean(silent[n][swaps & rest]), default=0,
-        )  # fmt: skip
+            key=lambda n: np.mean(silent[n][swaps & rest]),
+            default=0,
+        )
         print(f"{store}: names {_NAMES[best]}")
         out[~rest] = tried[best][~rest]
     return out
@@ -166,9 +174,7 @@ def table(cases: Sequence[Case], odds: F64) -> Iterator[str]:
         cells = []
         for group in groups:
             mine = [n for n, case in enumerate(cases) if (case.set, case.side) == group]
-            lost = [
-                probability[n] < below and (cases[n].found or group[1] != "own") for n in mine
-            ]
+            lost = [probability[n] < below and (cases[n].found or group[1] != "own") for n in mine]
             cells.append(f"{100 * np.mean(lost):.1f}")
         yield f"| {below:g} | " + " | ".join(cells) + " |"
 

@@ -27,19 +27,19 @@ _STAGES: dict[str, tuple[str, ...]] = {
     "arguments, and everything between the rest": ("spector:Memory.recall",),
     "the snapshot, entered and left; the answer": ("spector.search.searcher:Searcher.recall",),
     "the query": ("spector.search.view.plan:query_of",),
-    "time that the cue names": (
-        "spector.recall.recaller:read_cue",
-    ),
+    "time that the cue names": ("spector.recall.recaller:read_cue",),
     "cue into terms, looked up": ("spector.search.evidence.words:LexicalChannel.query",),
     "scan": ("spector.kernel.threads:ParallelKernel.scan",),
     "best by words": ("spector.lexical.view:WordView.best",),
     "candidates and those around them": (
-        "spector.search.candidates:features_of", "spector.search.candidates:all_features",
+        "spector.search.candidates:features_of",
+        "spector.search.candidates:all_features",
     ),
     "scores and cosines": ("kernel:score",),
     "lengths of mixed vectors": ("kernel:blended_norms",),
     "words counted": (
-        "spector.lexical.view:WordView.counts", "spector.lexical.view:WordView.field_lines",
+        "spector.lexical.view:WordView.counts",
+        "spector.lexical.view:WordView.field_lines",
     ),
     "words weighed with those around": ("kernel:blended_bm25",),
     "evidence added up": ("spector.search.evidence.fusion:Fuser.ranked",),
@@ -47,7 +47,7 @@ _STAGES: dict[str, tuple[str, ...]] = {
     "hits confirmed": ("spector.search.view.confirm:Confirmer.first",),
     "- their rows": ("spector.search.view.confirm:_rows",),
     "names that nobody has": ("spector.search.evidence.signals:knows_names",),
-}  # fmt: skip
+}
 
 
 def _places() -> dict[str, tuple[tuple[Any, str], ...]]:
@@ -92,7 +92,8 @@ def _timed(spent: _Spent) -> Iterator[None]:
 
     before = [
         (owner, name, getattr(owner, name), name in vars(owner), stage)
-        for stage, places in _places().items() for owner, name in places
+        for stage, places in _places().items()
+        for owner, name in places
     ]
     try:
         for owner, name, call, _, stage in before:

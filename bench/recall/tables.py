@@ -7,6 +7,8 @@ from typing import Any
 from bench.recall.arms import ARMS
 
 Run = dict[str, Any]
+
+
 def main_table(figures: dict[str, Any]) -> list[str]:
     """One set: an arm a row."""
     rows = [
@@ -47,7 +49,8 @@ def times_table(run: Run) -> list[str]:
             continue
         told = times[key]
         rows.append(
-            f"| {title} | " + " | ".join(f"{told[n]:.2f}" for n in ("best", "p50", "p95", "p99"))
+            f"| {title} | "
+            + " | ".join(f"{told[n]:.2f}" for n in ("best", "p50", "p95", "p99"))
             + " |"
         )
     return rows

@@ -60,7 +60,9 @@ def timings(sets: Sequence[DataSet], embedder: Embedder, folder: Path) -> dict[s
             for n in range(_PLAIN + _WARM):
                 few.run(partial(_texts_of, memory, rows[-n % len(rows)]))
     return {
-        "turns": len(store.items), **times, **first,
+        "turns": len(store.items),
+        **times,
+        **first,
         "few": min(_FEW, len(store.items)),
         "recall_of_few_by_vector_ms": _short(few.wall_ms[_WARM:]),
     }
@@ -77,14 +79,16 @@ def of_store(path: str, cues: Sequence[tuple[str, Row]], clock: ManualClock) -> 
             words.run(partial(memory.recall, cue, vector=vector, k=K))
         for _, vector in cues[_WARM:]:
             plain.run(partial(memory.recall, vector=vector, k=K))
-        stages = stages_of([
-            partial(memory.recall, cue, vector=vector, k=K) for cue, vector in cues[-_STAGED:]
-        ])
+        stages = stages_of(
+            [partial(memory.recall, cue, vector=vector, k=K) for cue, vector in cues[-_STAGED:]]
+        )
         return {
             "turns": memory.stats()["records"],
-            "recall_ms": _short(words.wall_ms), "recall_cpu_ms": _short(words.cpu_ms),
+            "recall_ms": _short(words.wall_ms),
+            "recall_cpu_ms": _short(words.cpu_ms),
             "recall_by_vector_ms": _short(plain.wall_ms),
-            "recall_by_vector_cpu_ms": _short(plain.cpu_ms), "stages_us": stages,
+            "recall_by_vector_cpu_ms": _short(plain.cpu_ms),
+            "stages_us": stages,
         }
 
 
@@ -111,10 +115,12 @@ def _of_a_talk(
         # nobody asked exactly this before, so no cached vector answers
         whole.run(partial(memory.recall, f"{question.cue} ?", k=K))
         context.run(partial(memory.context, question.cue, vector=vector))
-    stages = stages_of([
-        partial(memory.recall, each.cue, vector=vectors.cues[each.id], k=K)
-        for each in data.questions[:_STAGED]
-    ])
+    stages = stages_of(
+        [
+            partial(memory.recall, each.cue, vector=vectors.cues[each.id], k=K)
+            for each in data.questions[:_STAGED]
+        ]
+    )
     lag, late = _lag(memory, rows)
     return {
         "recall_ms": _short(given.wall_ms[_WARM:]),
@@ -140,9 +146,15 @@ def _grown(data: DataSet, vectors: Vectors, count: int) -> tuple[Store, Matrix]:
         name, item, row = turns[n % len(turns)]
         turn = n // len(turns)
         items.append(
-            Item(f"{name}/{turn}", item.text, item.speaker, f"{name[:7]}-{item.session}-{turn}",
-                 item.time, n)
-        )  # fmt: skip
+            Item(
+                f"{name}/{turn}",
+                item.text,
+                item.speaker,
+                f"{name[:7]}-{item.session}-{turn}",
+                item.time,
+                n,
+            )
+        )
         rows.append(row)
     return Store("grown", tuple(items)), np.stack(rows)
 

@@ -78,8 +78,10 @@ class Shelf:
         return None if found is None else np.frombuffer(found[0], np.float32)
 
     def put(self, fingerprint: str, texts: Sequence[str], rows: Matrix) -> None:
-        told = [(fingerprint, _hash(text), row.astype(np.float32).tobytes())
-                for text, row in zip(texts, rows, strict=True)]  # fmt: skip
+        told = [
+            (fingerprint, _hash(text), row.astype(np.float32).tobytes())
+            for text, row in zip(texts, rows, strict=True)
+        ]
         with self._db:
             self._db.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?, ?)", told)
 
@@ -143,9 +145,12 @@ def default_folder() -> Path:
 
 
 def vectors_of(
-    data: DataSet, embedder: Embedder, folder: Path, template: str = "items",
+    data: DataSet,
+    embedder: Embedder,
+    folder: Path,
+    template: str = "items",
     by_parts: bool = False,
-) -> Vectors:  # fmt: skip
+) -> Vectors:
     """The vectors of a set, from disk as far as they are there; ``by_parts``: of the parts of its
     items."""
     form = TEMPLATES[template]

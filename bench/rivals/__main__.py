@@ -27,9 +27,15 @@ from bench.rivals.guard import run_step
 from bench.rivals.plan import ALWAYS, Limits, Step, plan
 
 PACKAGES: Final = (
-    "faiss-cpu", "usearch", "hnswlib", "sqlite-vec", "apsw", "lancedb", "chromadb",
+    "faiss-cpu",
+    "usearch",
+    "hnswlib",
+    "sqlite-vec",
+    "apsw",
+    "lancedb",
+    "chromadb",
     "qdrant-client",
-)  # fmt: skip
+)
 QUICK, FULL = 100_000, 1_000_000
 
 
@@ -111,13 +117,22 @@ def _run(
     elif step.opens and not (folder / "stores" / step.opens).exists():
         return {"reason": f"its store is gone; run again with --again build-{step.opens}"}
     told = run_step(
-        [step.verb, "--folder", str(folder), "--name", step.name,
-         "--records", str(limits.records), "--cell-s", str(limits.cell_s)],
+        [
+            step.verb,
+            "--folder",
+            str(folder),
+            "--name",
+            step.name,
+            "--records",
+            str(limits.records),
+            "--cell-s",
+            str(limits.cell_s),
+        ],
         seconds=step.seconds,
         memory_bytes=limits.memory_bytes,
         cores=step.cores,
         log=folder / "steps" / f"{step.key}.log",
-    )  # fmt: skip
+    )
     told["code"], told["cell_s"] = code, limits.cell_s
     told["load_average"] = round(os.getloadavg()[0], 2)
     (folder / "steps" / f"{step.key}.json").write_text(json.dumps(told), encoding="utf-8")
@@ -214,8 +229,13 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     size.add_argument("--full", action="store_true", help="1,000,000 records")
     size.add_argument("--records", type=int, metavar="N", help="another number of records")
     add("--only", nargs="+", default=[], metavar="NAME", help="these contenders only")
-    add("--again", nargs="+", default=[], metavar="NAME",
-        help="measure these again (contenders, steps, or all)")  # fmt: skip
+    add(
+        "--again",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="measure these again (contenders, steps, or all)",
+    )
     add("--budget-s", type=float, metavar="S", help="longest build; half of it to query")
     add("--cell-s", type=float, metavar="S", help="time spent on each cell of a table")
     add("--memory-gb", type=float, default=14.0, help="a step that needs more is stopped")

@@ -161,9 +161,12 @@ def _filtered(
 
 
 def _efforts(
-    contender: Any, entry: Entry, work: Workload, truth: dict[str, Any],
+    contender: Any,
+    entry: Entry,
+    work: Workload,
+    truth: dict[str, Any],
     options: argparse.Namespace,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """The same without a filter at other efforts; afterwards it is as it was."""
     usual, told = contender.effort, {}
     try:
@@ -178,9 +181,12 @@ def _efforts(
 
 
 def _trap(
-    contender: Contender, work: Workload, fetched: int, truth: dict[str, Any],
+    contender: Contender,
+    work: Workload,
+    fetched: int,
+    truth: dict[str, Any],
     options: argparse.Namespace,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """How much of the fused top k is among the re-ranked nearest ``fetched``."""
     share = SHARES[0]
     asks = _asks(contender, work, share, fetched)
@@ -200,9 +206,13 @@ def _trap(
 
 
 def _direct(
-    contender: Any, work: Workload, profile: str, share: Share, truth: dict[str, Any],
+    contender: Any,
+    work: Workload,
+    profile: str,
+    share: Share,
+    truth: dict[str, Any],
     options: argparse.Namespace,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """The fused top k from an engine that ranks by it: one call, nothing fetched beforehand."""
     contender.profile = profile
     asks = _asks(contender, work, share, K)
@@ -251,9 +261,11 @@ def _throughput(
         ready = threading.Barrier(callers + 1)
 
         def run(
-            caller: int, done: list[int] = done, stop: threading.Event = stop,
+            caller: int,
+            done: list[int] = done,
+            stop: threading.Event = stop,
             ready: threading.Barrier = ready,
-        ) -> None:  # fmt: skip
+        ) -> None:
             asks[caller]()
             ready.wait()
             n = caller * len(asks) // 2

@@ -34,8 +34,12 @@ def run_step(
     with log.open("w", encoding="utf-8") as errors, one_core() if cores == 1 else nullcontext():
         process = subprocess.Popen(
             python("-m", "bench.rivals.child", *arguments),
-            cwd=REPO, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True,
-        )  # fmt: skip
+            cwd=REPO,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        )
         peak, stopped = _watch(process, begin + seconds, memory_bytes)
         # reports are one short line, so the pipe never fills while nobody reads it
         output = process.stdout.read() if process.stdout else ""

@@ -64,10 +64,13 @@ def plan(entries: Sequence[Entry], records: int, limits: Limits) -> list[Step]:
         Step("formula", needs=("build-spector",), of_spector=True),
         Step("truth", needs=("formula",), of_spector=True),
         Step(
-            "pair", needs=("truth", *(f"build-{name}" for name in ALWAYS)),
-            seconds=limits.query_s * 2, cores=1, of_spector=True,
+            "pair",
+            needs=("truth", *(f"build-{name}" for name in ALWAYS)),
+            seconds=limits.query_s * 2,
+            cores=1,
+            of_spector=True,
         ),
-    ]  # fmt: skip
+    ]
     for entry in entries:
         if entry.most_records is None or records <= entry.most_records:
             if f"build-{entry.store}" not in {step.key for step in steps}:
@@ -79,17 +82,20 @@ def plan(entries: Sequence[Entry], records: int, limits: Limits) -> list[Step]:
 def _build(entry: Entry, limits: Limits) -> list[Step]:
     # writing a store is not part of the race's time limit: without it there is no truth
     seconds = limits.build_s * (3 if entry.name in ALWAYS else 1)
-    return [
-        Step("build", entry.name, ("prepare",), seconds, of_spector=entry.is_spector)
-    ]  # fmt: skip
+    return [Step("build", entry.name, ("prepare",), seconds, of_spector=entry.is_spector)]
 
 
 def _queries(entry: Entry, limits: Limits) -> list[Step]:
     needs = ("truth", f"build-{entry.store}")
     return [
         Step(
-            verb, entry.name, needs, limits.query_s, cores=cores, of_spector=entry.is_spector,
+            verb,
+            entry.name,
+            needs,
+            limits.query_s,
+            cores=cores,
+            of_spector=entry.is_spector,
             opens=entry.store,
         )
         for verb, cores in (("query", 1), ("query2", 2))
-    ]  # fmt: skip
+    ]

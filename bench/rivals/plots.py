@@ -9,9 +9,17 @@ from bench.rivals.workload import SHARES
 
 #: a line or a bar each; all contenders together would be unreadable, and the tables have them
 _LINES: Final = (
-    "spector", "spector-fused", "spector-recall", "faiss-sq8", "faiss-rabitq-sq8", "faiss-hnsw",
-    "hnswlib", "sqlite-vec-int8", "lancedb", "chroma",
-)  # fmt: skip
+    "spector",
+    "spector-fused",
+    "spector-recall",
+    "faiss-sq8",
+    "faiss-rabitq-sq8",
+    "faiss-hnsw",
+    "hnswlib",
+    "sqlite-vec-int8",
+    "lancedb",
+    "chroma",
+)
 _TRAPPED: Final = ("faiss-sq8", "faiss-hnsw", "usearch-hnsw", "lancedb-rq", "chroma")
 
 
@@ -35,7 +43,8 @@ def plots(run: dict[str, Any]) -> dict[str, str]:
             floor=0.5,
             curves={
                 each["title"]: [(cell["p50_ms"], cell["recall"]) for cell in told.values()]
-                for each in run["contenders"] if (told := tables.curve(each))
+                for each in run["contenders"]
+                if (told := tables.curve(each))
             },
         ),
         "rivals-trap.svg": svg.bars(

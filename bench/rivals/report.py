@@ -87,9 +87,14 @@ def docs_page(run: dict[str, Any]) -> str:
 def summary(run: dict[str, Any]) -> str:
     """The tables alone, for the terminal."""
     parts = [
-        tables.promises(run), tables.neighbours(run), tables.efforts(run), tables.facts(run),
-        tables.trap(run), tables.losses(run), tables.missing(run),
-    ]  # fmt: skip
+        tables.promises(run),
+        tables.neighbours(run),
+        tables.efforts(run),
+        tables.facts(run),
+        tables.trap(run),
+        tables.losses(run),
+        tables.missing(run),
+    ]
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 

@@ -9,9 +9,17 @@ from typing import Final
 
 #: distinguishable with and without colour vision (Okabe and Ito), then greys
 COLOURS: Final = (
-    "#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C8C",
-    "#7A5195", "#4C6B1F",
-)  # fmt: skip
+    "#D55E00",
+    "#0072B2",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#000000",
+    "#8C8C8C",
+    "#7A5195",
+    "#4C6B1F",
+)
 _WIDTH, _HEIGHT = 900, 460
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 300, 46, 56
 
@@ -19,9 +27,12 @@ Point = tuple[float, float]
 
 
 def lines(
-    title: str, x_title: str, y_title: str, ticks: Mapping[float, str],
+    title: str,
+    x_title: str,
+    y_title: str,
+    ticks: Mapping[float, str],
     series: Mapping[str, Sequence[Point]],
-) -> str:  # fmt: skip
+) -> str:
     """Lines over a logarithmic x (``ticks``: position -> label) and a logarithmic y."""
     points = [point for line in series.values() for point in line]
     if not points:
@@ -45,9 +56,13 @@ def lines(
 
 
 def scatter(
-    title: str, x_title: str, y_title: str, points: Mapping[str, Point], floor: float,
+    title: str,
+    x_title: str,
+    y_title: str,
+    points: Mapping[str, Point],
+    floor: float,
     curves: Mapping[str, Sequence[Point]] | None = None,
-) -> str:  # fmt: skip
+) -> str:
     """Named points over a logarithmic x and a linear y to 1; what is below ``floor`` sits on it.
 
     curves: what else some of them did, as a thin line of the same colour.
@@ -81,9 +96,12 @@ def scatter(
 
 
 def curves(
-    title: str, x_title: str, y_title: str, series: Mapping[str, Sequence[Point]],
+    title: str,
+    x_title: str,
+    y_title: str,
+    series: Mapping[str, Sequence[Point]],
     percent: Mapping[str, Sequence[Point]] | None = None,
-) -> str:  # fmt: skip
+) -> str:
     """Lines over linear axes from 0; those of ``percent`` are dashed, with an axis at the right."""
     percent = percent or {}
     left = [point for line in series.values() for point in line]
@@ -219,10 +237,9 @@ def _dot(x: float, y: float, colour: str, name: str, value: str, radius: int = 4
 
 def _legend(n: int, name: str, colour: str, away: int = 18) -> str:
     x, y = _WIDTH - _RIGHT + away, _TOP + n * 17
-    return (
-        f'<rect x="{x}" y="{y - 9}" width="12" height="10" fill="{colour}"/>'
-        + _text(x + 18, y, name.replace("`", ""), size=11)
-    )  # fmt: skip
+    return f'<rect x="{x}" y="{y - 9}" width="12" height="10" fill="{colour}"/>' + _text(
+        x + 18, y, name.replace("`", ""), size=11
+    )
 
 
 def _text(

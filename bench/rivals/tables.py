@@ -142,8 +142,9 @@ def trap(run: dict[str, Any]) -> list[str]:
     lines = [*TRAP.splitlines(), ""]
     for title in titles:
         lines += [
-            f"### Profile {title}" if "," not in title else f"### Profile {title} of the records,"
-            " applied after fetching",
+            f"### Profile {title}"
+            if "," not in title
+            else f"### Profile {title} of the records, applied after fetching",
             "",
             "| contender | k x 1 | k x 10 | k x 100 |",
             "|---|--:|--:|--:|",
@@ -200,9 +201,7 @@ def losses(run: dict[str, Any]) -> list[str]:
     return lines or ["In no column of this run."]
 
 
-def _quickest(
-    each: dict[str, Any], label: str, recall: float
-) -> tuple[dict[str, Any], str] | None:
+def _quickest(each: dict[str, Any], label: str, recall: float) -> tuple[dict[str, Any], str] | None:
     """The least time in which a rival finds so much, at whatever effort, and which it was."""
     asked = [(each["query"].get("filters", {}).get(label, {}), "")]
     if label == LABELS[0]:
@@ -329,11 +328,9 @@ def _scanned_bytes(each: dict[str, Any]) -> float | None:
 
 
 _OTHER_LOSSES: Final[
-    tuple[
-        tuple[str, str, Callable[[dict[str, Any]], float | None], Callable[[Any], str]], ...
-    ]
+    tuple[tuple[str, str, Callable[[dict[str, Any]], float | None], Callable[[Any], str]], ...]
 ] = (
     ("Build", "spector, with text and full text,", lambda e: e["build"].get("build_s"), _seconds),
     ("Open", "spector", lambda e: e["query"].get("open_s"), _seconds),
     ("Bytes a record", "spector without its catalog", _scanned_bytes, number),
-)  # fmt: skip
+)

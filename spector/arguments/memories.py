@@ -53,6 +53,7 @@ __all__ = [
     "parse_vector",
 ]
 
+
 def check_text(text: Any, config: Config) -> str:
     """``text`` itself when it can be stored."""
     if type(text) is str and text.isascii() and len(text) <= config.max_text_bytes:
@@ -281,7 +282,7 @@ def parse_superseded(superseded: Any, config: Config) -> tuple[int, ...]:
     ids = _ids_of(superseded)
     if ids is None or len(ids) > config.max_tags:
         raise InvalidInputError(
-            f"supersedes must be a record id, at most {config.max_tags} of them, or \"auto\"",
+            f'supersedes must be a record id, at most {config.max_tags} of them, or "auto"',
             hint='write it like supersedes=hit.id, or supersedes="auto"',
         )
     return tuple(dict.fromkeys(ids))
@@ -294,10 +295,7 @@ def _ids_of(given: Any) -> tuple[int, ...] | None:
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         return None
     ids = [id_of(each) for each in given]
-    if not all(
-        isinstance(i, int) and not isinstance(i, bool) and 0 <= i < 1 << 63
-        for i in ids
-    ):
+    if not all(isinstance(i, int) and not isinstance(i, bool) and 0 <= i < 1 << 63 for i in ids):
         return None
     return tuple(map(int, ids))
 

@@ -22,14 +22,31 @@ from spector.messages import reading, shown
 
 __all__ = [
     "SORTS",
-    "parse_always", "parse_as_of", "parse_budget", "parse_cue", "parse_include", "parse_intent",
-    "parse_k", "parse_kind", "parse_label", "parse_layout", "parse_mask", "parse_mode",
-    "parse_mood", "parse_per_session", "parse_range", "parse_sorts", "parse_valence",
+    "parse_always",
+    "parse_as_of",
+    "parse_budget",
+    "parse_cue",
+    "parse_include",
+    "parse_intent",
+    "parse_k",
+    "parse_kind",
+    "parse_label",
+    "parse_layout",
+    "parse_mask",
+    "parse_mode",
+    "parse_mood",
+    "parse_per_session",
+    "parse_range",
+    "parse_sorts",
+    "parse_valence",
 ]
 
 _INCLUDABLE: Final = {
-    "dormant": Flag.DORMANT, "superseded": Flag.SUPERSEDED, "quarantined": Flag.QUARANTINED,
-    "derived": Flag.AUXILIARY, "statistics": Flag.AUXILIARY,
+    "dormant": Flag.DORMANT,
+    "superseded": Flag.SUPERSEDED,
+    "quarantined": Flag.QUARANTINED,
+    "derived": Flag.AUXILIARY,
+    "statistics": Flag.AUXILIARY,
 }
 _MODES: Final = ("semantic", "structured", "hybrid", "graph", "temporal")
 #: what a memory may be

@@ -23,8 +23,9 @@ def check_scope(value: Any, name: str, config: Config) -> str | None:
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
         raise InvalidScopeError(
             f"{name} must be a non-empty printable str, got {shown(value)}",
-            hint=f"pass {name}=user.id" if isinstance(value, UserSummary) else
-            f"convert it: {name}=str(...)",
+            hint=f"pass {name}=user.id"
+            if isinstance(value, UserSummary)
+            else f"convert it: {name}=str(...)",
         )
     if len(value.encode("utf-8", "replace")) > config.max_scope_bytes:
         raise InvalidScopeError(
@@ -34,9 +35,7 @@ def check_scope(value: Any, name: str, config: Config) -> str | None:
     return value if type(value) is str else str.__str__(value)
 
 
-def refuse_scopes(
-    message: Mapping[str, Any], call: Mapping[str, Any], *, may_fill: bool
-) -> None:
+def refuse_scopes(message: Mapping[str, Any], call: Mapping[str, Any], *, may_fill: bool) -> None:
     """Refuse a message that says whose it is: it comes from a client.
 
     Args:
@@ -55,12 +54,17 @@ def refuse_scopes(
                 f"the message has the {name} {shown(own)}, and the call has "
                 f"{'none' if given is None else shown(given)}",
                 hint=f"leave {name} out of the message, or pass scopes_from_message=True if it is"
-                " yours to say" if given is None else f"leave {name} out of the message",
+                " yours to say"
+                if given is None
+                else f"leave {name} out of the message",
             )
 
 
 def refuse_scopes_in(
-    messages: Any, call: Mapping[str, Any], *, may_fill: bool,
+    messages: Any,
+    call: Mapping[str, Any],
+    *,
+    may_fill: bool,
     is_own: Callable[[Mapping[str, Any]], bool] = lambda _: False,
 ) -> None:
     """The same for each message of a list, before the first of them is stored.

@@ -14,9 +14,21 @@ from spector.layout import MAX_DIM
 from spector.messages import shown
 
 __all__ = [
-    "OpenArguments", "is_nameable", "parse_access", "parse_choice", "parse_clock", "parse_config",
-    "parse_dim", "parse_directory", "parse_limit", "parse_ops_log", "parse_path", "parse_place",
-    "parse_threads", "parse_wait", "without_tilde",
+    "OpenArguments",
+    "is_nameable",
+    "parse_access",
+    "parse_choice",
+    "parse_clock",
+    "parse_config",
+    "parse_dim",
+    "parse_directory",
+    "parse_limit",
+    "parse_ops_log",
+    "parse_path",
+    "parse_place",
+    "parse_threads",
+    "parse_wait",
+    "without_tilde",
 ]
 
 #: seconds that a shared writer waits for others by default
@@ -63,9 +75,7 @@ class OpenArguments:
         return self.wait_s > 0 and self.mode == "rw" and not self.shared
 
 
-def parse_access(
-    mode: Any, durability: Any, shared: Any, wait: Any, ops_log: Any
-) -> OpenArguments:
+def parse_access(mode: Any, durability: Any, shared: Any, wait: Any, ops_log: Any) -> OpenArguments:
     """How to open a store, in turn with other processes or alone."""
     mode = parse_choice(mode, "mode", "rw", "r")
     durability = parse_choice(durability, "durability", "strict", "relaxed")
@@ -196,8 +206,11 @@ def without_tilde(path: str | os.PathLike[str], name: str) -> str:
     given = os.fsdecode(os.fsencode(path))
     found = os.path.expanduser(given)
     user, slash, _ = given.partition("/")
-    if found == given and user.startswith("~") and (slash or user == "~") and not os.path.isdir(
-        user
+    if (
+        found == given
+        and user.startswith("~")
+        and (slash or user == "~")
+        and not os.path.isdir(user)
     ):
         raise InvalidInputError(
             f"{name} is {given!r}, and there is no home directory {user}",

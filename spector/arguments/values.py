@@ -12,8 +12,14 @@ from spector.errors import InvalidFilterError, InvalidInputError
 from spector.messages import items_of, reading, shown
 
 __all__ = [
-    "parse_callback", "parse_duration_ms", "parse_enum", "parse_integer", "parse_number",
-    "parse_switch", "parse_truth", "several",
+    "parse_callback",
+    "parse_duration_ms",
+    "parse_enum",
+    "parse_integer",
+    "parse_number",
+    "parse_switch",
+    "parse_truth",
+    "several",
 ]
 
 #: a thousand years
@@ -55,9 +61,15 @@ def parse_duration_ms(value: Any, name: str) -> int:
     seconds = value.total_seconds() if isinstance(value, timedelta) else value
     if isinstance(seconds, (int, float, np.integer, np.floating)) and seconds == 0:
         raise InvalidInputError(f"{name} is 0", hint="pass more seconds, or forget it instead")
-    return max(1, round(1000 * parse_number(
-        seconds, name, 0.0, _MOST_SECONDS, "it is the number of seconds, or a timedelta"
-    )))  # fmt: skip
+    return max(
+        1,
+        round(
+            1000
+            * parse_number(
+                seconds, name, 0.0, _MOST_SECONDS, "it is the number of seconds, or a timedelta"
+            )
+        ),
+    )
 
 
 def parse_switch(value: Any, name: str) -> bool:

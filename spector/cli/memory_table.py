@@ -26,8 +26,12 @@ _IF_ANY: Final = ("state", "user")
 
 
 def show_memories(
-    console: Console, memories: Sequence[Hit | MemoryRecord], *, full: bool = False,
-    protected: bool = False, users: bool = False,
+    console: Console,
+    memories: Sequence[Hit | MemoryRecord],
+    *,
+    full: bool = False,
+    protected: bool = False,
+    users: bool = False,
 ) -> None:
     """Print time, tier, speaker, text and id of each memory; of hits also rank and score.
 
@@ -37,10 +41,16 @@ def show_memories(
         users: also print the user of each memory.
     """
     columns = [
-        Column("#", right=True), Column("score", right=True), Column("when"), Column("tier"),
-        Column("user", flexible=True, least=8), Column("speaker", flexible=True, least=10),
-        Column("state", flexible=True, least=16), Column("text", flexible=True), Column("id"),
-    ]  # fmt: skip
+        Column("#", right=True),
+        Column("score", right=True),
+        Column("when"),
+        Column("tier"),
+        Column("user", flexible=True, least=8),
+        Column("speaker", flexible=True, least=10),
+        Column("state", flexible=True, least=16),
+        Column("text", flexible=True),
+        Column("id"),
+    ]
     from spector.records import Hit
 
     ranked = any(isinstance(each, Hit) for each in memories)
@@ -51,16 +61,30 @@ def show_memories(
         text = clean(f"({name}: {before}) {record.text}" if name else record.text)
         if not full and len(text) > _SHORT_CHARS:
             text = text[: _SHORT_CHARS - 3].rstrip() + "..."
-        rows.append((
-            str(rank), f"{each.score:.3f}" if isinstance(each, Hit) else "",
-            day(record.event_time, console.zone), record.tier,
-            (record.user_id or "") if users else "", speaker_label(record),
-            ", ".join(filter(None, (
-                state_of(record, protected=protected, zone=console.zone), without_words(record),
-            ))), text, str(record.id),
-        ))  # fmt: skip
+        rows.append(
+            (
+                str(rank),
+                f"{each.score:.3f}" if isinstance(each, Hit) else "",
+                day(record.event_time, console.zone),
+                record.tier,
+                (record.user_id or "") if users else "",
+                speaker_label(record),
+                ", ".join(
+                    filter(
+                        None,
+                        (
+                            state_of(record, protected=protected, zone=console.zone),
+                            without_words(record),
+                        ),
+                    )
+                ),
+                text,
+                str(record.id),
+            )
+        )
     kept = [
-        n for n, column in enumerate(columns)
+        n
+        for n, column in enumerate(columns)
         if (ranked or column.title not in ("#", "score"))
         and (column.title not in _IF_ANY or any(row[n] for row in rows))
     ]

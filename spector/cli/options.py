@@ -76,7 +76,9 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 def add_zone(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--tz", metavar="ZONE", dest="timezone",
+        "--tz",
+        metavar="ZONE",
+        dest="timezone",
         help="zone of days, and of times that are shown: Europe/Istanbul, +03:00 (default: UTC)",
     )
 
@@ -101,7 +103,10 @@ def add_durability(parser: argparse.ArgumentParser) -> None:
 
 def add_wait(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--wait", type=seconds, metavar="SECONDS", default=None,
+        "--wait",
+        type=seconds,
+        metavar="SECONDS",
+        default=None,
         help=f"wait so long for another writer, in turn; 0: not at all (default: {_WAIT_S:g})",
     )
 
@@ -129,7 +134,10 @@ def add_key(parser: argparse.ArgumentParser, what: str) -> None:
     """Add the arguments of :func:`key_of`."""
     parser.add_argument("--key", metavar="KEY", help=what)
     parser.add_argument(
-        "--namespace", metavar="LABEL", action="append", default=[],
+        "--namespace",
+        metavar="LABEL",
+        action="append",
+        default=[],
         help="label of the namespace that the key is of (repeatable, outermost first)",
     )
 
@@ -146,7 +154,9 @@ def key_of(args: argparse.Namespace) -> dict[str, Any]:
 def add_attach(parser: argparse.ArgumentParser) -> None:
     """Add the argument of :func:`attached`."""
     parser.add_argument(
-        "--attach", metavar="FILE", type=Path,
+        "--attach",
+        metavar="FILE",
+        type=Path,
         help='keep the bytes of a file with it; the text may then be ""',
     )
 
@@ -186,16 +196,23 @@ def add_selection(parser: argparse.ArgumentParser, *, recorded: bool = True) -> 
     group.add_argument("--any-tag", action="append", default=[], help="has one of these tags")
     group.add_argument("--tier", action="append", default=[], help="is in this tier (repeatable)")
     group.add_argument(
-        "--sort", action="append", default=[], metavar="NAME",
+        "--sort",
+        action="append",
+        default=[],
+        metavar="NAME",
         help="is of this sort, drawn from others or not: fact, concept, theme (repeatable)",
     )
     group.add_argument("--where", type=json_object, metavar="JSON", help="filter on the metadata")
     group.add_argument(
-        "--key-prefix", metavar="TEXT",
+        "--key-prefix",
+        metavar="TEXT",
         help='has a key that begins so ("": any), in --in-namespace, or else in no namespace',
     )
     group.add_argument(
-        "--in-namespace", metavar="LABEL", action="append", default=[],
+        "--in-namespace",
+        metavar="LABEL",
+        action="append",
+        default=[],
         help="has a key of the namespace with these labels (repeatable, outermost first)",
     )
     group.add_argument("--since", type=time, metavar="TIME", help="event at or after this time")
@@ -214,10 +231,13 @@ def selection(args: argparse.Namespace) -> dict[str, Any]:
     --stored-before is not included, because the library has no such argument.
     """
     given: dict[str, Any] = {
-        "tags": args.tag, "any_tags": args.any_tag, "tiers": args.tier, "where": args.where,
+        "tags": args.tag,
+        "any_tags": args.any_tag,
+        "tiers": args.tier,
+        "where": args.where,
         "sorts": args.sort,
         "time_range": (args.since, args.before) if args.since or args.before else None,
-    }  # fmt: skip
+    }
     given["namespace"] = tuple(args.in_namespace)
     keys = {} if args.key_prefix is None else {"key_prefix": args.key_prefix}
     return {**{name: value for name, value in given.items() if value}, **keys, **scopes(args)}
@@ -241,14 +261,19 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--expires-at", metavar="TIME", help="the same, ISO 8601 with a zone")
     parser.add_argument(
-        "--refresh", action="store_const", const=True,
+        "--refresh",
+        action="store_const",
+        const=True,
         help="with --expires-in: each use (recall --learn) begins it anew",
     )
     parser.add_argument("--metadata", type=json_object, metavar="JSON", help="a JSON object")
     parser.add_argument("--role", help="role of the speaker: user, assistant, ...")
     parser.add_argument("--source", help="document, tool or page it comes from")
     parser.add_argument(
-        "--alias", metavar="NAME", action="append", default=[],
+        "--alias",
+        metavar="NAME",
+        action="append",
+        default=[],
         help="a name that recall finds it by, one typo allowed (repeatable)",
     )
     add_zone(parser)
@@ -257,10 +282,20 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
 def given_fields(args: argparse.Namespace) -> dict[str, Any]:
     """The arguments of ``add_fields`` as keywords of ``Memory.remember``."""
     names = (
-        "importance", "valence", "arousal", "confidence", "event_time", "valid_from",
-        "valid_until", "metadata", "role", "source", "expires_in", "expires_at",
+        "importance",
+        "valence",
+        "arousal",
+        "confidence",
+        "event_time",
+        "valid_from",
+        "valid_until",
+        "metadata",
+        "role",
+        "source",
+        "expires_in",
+        "expires_at",
         "refresh",
-    )  # fmt: skip
+    )
     fields = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     several = {"tags": args.tag, "aliases": args.alias}
     return {**fields, **{name: given for name, given in several.items() if given}}

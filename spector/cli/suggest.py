@@ -19,7 +19,7 @@ _VERBS: Final[Mapping[str, str]] = {
         "recall": "search query find retrieve lookup ask similar match grep semantic-search",
         "remember": "add insert store save put write create append upsert learn note memorize set",
         "forget": "delete remove rm del erase purge drop clear reset wipe destroy delete-all"
-                  " delete-memory delete-user remove-user",
+        " delete-memory delete-user remove-user",
         "list": "ls all show-all get-all list-memories memories records recent browse dir scan",
         "get": "show view read cat fetch get-memory peek open describe",
         "update": "edit change modify patch correct replace move alter",
@@ -49,7 +49,7 @@ _VERBS: Final[Mapping[str, str]] = {
         "--help": "help",
     }.items()
     for name in names.split()
-}  # fmt: skip
+}
 #: options of other tools -> options to suggest; the first that the verb has is taken
 _OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     name: tuple(options.split())

@@ -10,7 +10,18 @@ from spector.config.sections import Numbers
 from spector.config.sleeping import STEPS, SleepConfig
 
 __all__ = [
-    "LAYOUTS", "LLM_TASKS", "MAX_PROBLEMS", "STEPS", "AssociationConfig", "Config",
-    "KnowledgeConfig", "LLMConfig", "Layout", "Numbers", "ObserveConfig", "SessionConfig",
-    "SleepConfig", "language_folders",
+    "LAYOUTS",
+    "LLM_TASKS",
+    "MAX_PROBLEMS",
+    "STEPS",
+    "AssociationConfig",
+    "Config",
+    "KnowledgeConfig",
+    "LLMConfig",
+    "Layout",
+    "Numbers",
+    "ObserveConfig",
+    "SessionConfig",
+    "SleepConfig",
+    "language_folders",
 ]

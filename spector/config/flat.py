@@ -32,9 +32,18 @@ MAX_CONFIDENCE = 100.0
 #: at every reflect, no building of indexes
 _MAY_BE_ZERO = frozenset(
     {
-        "default_importance", "default_confidence", "tombstone_ratio", "cache_entries",
-        "cluster_records", "erase_after_s", "index_rows_per_recall", "recall_confidence",
-        "abstain_below", "context_full", "context_abbreviated", "context_sure",
+        "default_importance",
+        "default_confidence",
+        "tombstone_ratio",
+        "cache_entries",
+        "cluster_records",
+        "erase_after_s",
+        "index_rows_per_recall",
+        "recall_confidence",
+        "abstain_below",
+        "context_full",
+        "context_abbreviated",
+        "context_sure",
     }
 )
 
@@ -232,8 +241,14 @@ class Config:
                 hint=f"pass a number in 0..{MAX_CONFIDENCE:g}; 3 misses next to nothing",
             )
         for name in (
-            "default_importance", "default_confidence", "tombstone_ratio", "utility_rate",
-            "stability_failure_factor", "abstain_below", "context_full", "context_abbreviated",
+            "default_importance",
+            "default_confidence",
+            "tombstone_ratio",
+            "utility_rate",
+            "stability_failure_factor",
+            "abstain_below",
+            "context_full",
+            "context_abbreviated",
             "context_sure",
         ):
             if getattr(self, name) > 1:

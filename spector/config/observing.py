@@ -24,7 +24,11 @@ __all__ = ["LLM_TASKS", "LLMConfig", "ObserveConfig", "SessionConfig"]
 
 #: what a chat model may be asked for
 LLM_TASKS: Final = (
-    "formation", "synthesis", "relations", "consolidation", "summaries",
+    "formation",
+    "synthesis",
+    "relations",
+    "consolidation",
+    "summaries",
 )
 _Boost: TypeAlias = tuple[Factor, ...]
 _THERE: Final = tuple(language_folders())

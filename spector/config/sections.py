@@ -26,8 +26,18 @@ from spector.errors import InvalidInputError
 from spector.messages import shown
 
 __all__ = [
-    "Amount", "Count", "Factor", "Growth", "Names", "Numbers", "Positive", "Range", "Section",
-    "Share", "Shares", "Whole",
+    "Amount",
+    "Count",
+    "Factor",
+    "Growth",
+    "Names",
+    "Numbers",
+    "Positive",
+    "Range",
+    "Section",
+    "Share",
+    "Shares",
+    "Whole",
 ]
 
 #: no count, no number of days and no amount is above this

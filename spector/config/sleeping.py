@@ -23,8 +23,22 @@ __all__ = ["STEPS", "SleepConfig"]
 
 #: the steps of a cycle, in their order
 STEPS: Final = (
-    "seal", "rhythm", "decay", "emotion", "replay", "promote", "demote", "rehearse", "expire",
-    "compress", "extract", "consolidate", "deduplicate", "graph", "forget", "upkeep",
+    "seal",
+    "rhythm",
+    "decay",
+    "emotion",
+    "replay",
+    "promote",
+    "demote",
+    "rehearse",
+    "expire",
+    "compress",
+    "extract",
+    "consolidate",
+    "deduplicate",
+    "graph",
+    "forget",
+    "upkeep",
 )
 _Steps: TypeAlias = Annotated[tuple[str, ...], Words(STEPS)]
 _Rates: TypeAlias = Annotated[Numbers, Range(0.0, 1000.0)]
@@ -62,17 +76,37 @@ class SleepConfig(Section):
         {"working": 10.0, "episodic": 3.0, "semantic": 1.0, "procedural": 1.0}
     )
     #: rate a day at which stability decays, by category
-    category_rates: _Rates = Numbers({
-        "preference": 0.0, "entity": 0.0, "correction": 0.0, "procedure": 0.0, "pattern": 0.0,
-        "summary": 0.0, "fact": 0.005, "decision": 0.02, "plan": 0.02, "event": 0.05,
-        "other": 0.05,
-    })  # fmt: skip
+    category_rates: _Rates = Numbers(
+        {
+            "preference": 0.0,
+            "entity": 0.0,
+            "correction": 0.0,
+            "procedure": 0.0,
+            "pattern": 0.0,
+            "summary": 0.0,
+            "fact": 0.005,
+            "decision": 0.02,
+            "plan": 0.02,
+            "event": 0.05,
+            "other": 0.05,
+        }
+    )
     #: days for which a memory of a category is not forgotten; infinite: never by sleep
-    category_floors_days: _Days = Numbers({
-        "correction": math.inf, "preference": math.inf, "entity": math.inf,
-        "procedure": math.inf, "pattern": math.inf, "summary": math.inf, "decision": 45.0,
-        "plan": 45.0, "fact": 14.0, "event": 7.0, "other": 7.0,
-    })  # fmt: skip
+    category_floors_days: _Days = Numbers(
+        {
+            "correction": math.inf,
+            "preference": math.inf,
+            "entity": math.inf,
+            "procedure": math.inf,
+            "pattern": math.inf,
+            "summary": math.inf,
+            "decision": 45.0,
+            "plan": 45.0,
+            "fact": 14.0,
+            "event": 7.0,
+            "other": 7.0,
+        }
+    )
     #: decay takes stability no lower, in days
     min_stability_days: Positive = 0.25
     #: rate a day at which utility drifts towards 0.5

@@ -61,8 +61,10 @@ CHECKS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     "own_until": (_is_instant, "a time like 2026-05-04T17:30:00Z, or null"),
     "last_access": (_is_instant, "a time like 2026-05-04T17:30:00Z"),
     "flags": (
-        lambda v: isinstance(v, list)
-        and all(isinstance(f, str) and f.upper() in Flag.__members__ for f in v),
+        lambda v: (
+            isinstance(v, list)
+            and all(isinstance(f, str) and f.upper() in Flag.__members__ for f in v)
+        ),
         f"a list of {', '.join(name.lower() for name in Flag.__members__)}",
     ),
 }

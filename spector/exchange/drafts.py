@@ -24,8 +24,11 @@ _GROWTH: Final = {"fact": 2.0, "learning": 3.0}
 
 
 def draft_of(
-    line: Line, path: str, make: Callable[[dict[str, Any]], Draft],
-    id_of: Callable[[int], int | None], zone: tzinfo | None = None,
+    line: Line,
+    path: str,
+    make: Callable[[dict[str, Any]], Draft],
+    id_of: Callable[[int], int | None],
+    zone: tzinfo | None = None,
 ) -> Draft:
     """The draft of a line.
 
@@ -46,12 +49,12 @@ def draft_of(
         arguments["tier"] = TierCode(TIER_OF_SORT[sort]).name.lower()
     draft = make(arguments)
     flags = line.entry.get("flags")  # of an export: a caller's own fact may have sources as well
-    draft.derived = line.knowledge is not None and line.knowledge.is_derived and (
-        flags is None or "auxiliary" in flags
+    draft.derived = (
+        line.knowledge is not None
+        and line.knowledge.is_derived
+        and (flags is None or "auxiliary" in flags)
     )
-    draft.restored = _restored(
-        line.entry, is_derived=draft.derived, is_wordless=draft.is_wordless
-    )
+    draft.restored = _restored(line.entry, is_derived=draft.derived, is_wordless=draft.is_wordless)
     draft.tags = _with_own_end(draft, line.entry)
     draft.revision = line.entry.get("revision")
     if line.entry.get("refresh_s") is not None and draft.expires_ms is not None:
@@ -107,9 +110,7 @@ def _with_own_end(draft: Draft, entry: dict[str, Any]) -> tuple[str, ...]:
     return join_reserved_tags(found.own, found.supersedes, (until_ms,))
 
 
-def _restored(
-    entry: dict[str, Any], *, is_derived: bool, is_wordless: bool
-) -> dict[str, Any]:
+def _restored(entry: dict[str, Any], *, is_derived: bool, is_wordless: bool) -> dict[str, Any]:
     """Fields of the record's mutable half in a line, which ``remember`` does not take.
 
     Args:
@@ -117,7 +118,8 @@ def _restored(
         is_wordless: it has no text, and recalls leave it out, too.
     """
     out = {
-        name: entry[name] for name in ("stability_days", "utility", "access_count")
+        name: entry[name]
+        for name in ("stability_days", "utility", "access_count")
         if entry.get(name) is not None
     }
     if entry.get("last_access"):

@@ -49,8 +49,13 @@ class Exchange:
     """
 
     def __init__(
-        self, listing: Listing, arrivals: ArrivalWriter, router: TierRouter, vectors: Vectors,
-        root: str | None, config: Config,
+        self,
+        listing: Listing,
+        arrivals: ArrivalWriter,
+        router: TierRouter,
+        vectors: Vectors,
+        root: str | None,
+        config: Config,
     ) -> None:
         self._listing = listing
         self._arrivals = arrivals
@@ -60,8 +65,15 @@ class Exchange:
         self._config = config
 
     def export(
-        self, target: Any, given: Mapping[str, Any], *, vectors: Any, overwrite: Any,
-        skip_damaged: Any, progress: Progress | None, count: Callable[[], int],
+        self,
+        target: Any,
+        given: Mapping[str, Any],
+        *,
+        vectors: Any,
+        overwrite: Any,
+        skip_damaged: Any,
+        progress: Progress | None,
+        count: Callable[[], int],
     ) -> int:
         """Write a selection to ``target``, which appears whole or not at all; see `Memory.export`.
 
@@ -74,22 +86,29 @@ class Exchange:
         place = self._place(target, overwrite)
         written = self._export(
             # nothing leads out of the selection, nor to what was forgotten or has expired
-            partial(self._listing.among, chosen), is_whole=chosen.is_everything,
-            vectors=has_vectors, damaged=damaged,
+            partial(self._listing.among, chosen),
+            is_whole=chosen.is_everything,
+            vectors=has_vectors,
+            damaged=damaged,
         ).write(
-            place, self._listing.records(chosen, damaged, proven=True),
+            place,
+            self._listing.records(chosen, damaged, proven=True),
             total=count() if chosen.is_everything else None,
             progress=parse_callback(progress, "progress"),
         )
         if damaged:
             warnings.warn(
                 f"damaged memories were left out: {', '.join(map(str, sorted({*damaged})))}",
-                RuntimeWarning, stacklevel=5,  # past the verb and the checks of its arguments
+                RuntimeWarning,
+                stacklevel=5,  # past the verb and the checks of its arguments
             )
         return written
 
     def save(
-        self, target: Any, is_part: Callable[[Collection[int]], Collection[int]], *,
+        self,
+        target: Any,
+        is_part: Callable[[Collection[int]], Collection[int]],
+        *,
         overwrite: Any,
     ) -> int:
         """Write a part of the memories to ``target``; returns how many.
@@ -113,20 +132,32 @@ class Exchange:
         return not self._router[record.tier].volatile
 
     def _export(
-        self, keeps: Callable[[Collection[int]], Collection[int]], *, is_whole: bool,
-        vectors: bool | None, damaged: list[int] | None,
+        self,
+        keeps: Callable[[Collection[int]], Collection[int]],
+        *,
+        is_whole: bool,
+        vectors: bool | None,
+        damaged: list[int] | None,
     ) -> Export:
         """An export; with vectors by default where nothing here can make them again."""
         with_vectors = not self._vectors.can_embed if vectors is None else vectors
         return Export(
-            self._router, keeps, is_whole=is_whole, damaged=damaged,
+            self._router,
+            keeps,
+            is_whole=is_whole,
+            damaged=damaged,
             vectors=self._vectors if with_vectors else None,
         )
 
     def import_(
-        self, source: Any, change: Change | None = None, limit: Any = None,
-        progress: Progress | None = None, timezone: Any = None,
-        if_forgotten: Any = "skip", *,
+        self,
+        source: Any,
+        change: Change | None = None,
+        limit: Any = None,
+        progress: Progress | None = None,
+        timezone: Any = None,
+        if_forgotten: Any = "skip",
+        *,
         accepts: Callable[[frozenset[str]], bool] | None = None,
     ) -> list[MemoryRecord]:
         """Store every line of ``source``, with the strength, use and flags in it; see `Memory`.
@@ -160,8 +191,13 @@ class Exchange:
         return out
 
     def check_lines(
-        self, source: Any, *, change: Change | None = None, limit: Any = None,
-        accepts: Callable[[frozenset[str]], bool] | None = None, timezone: Any = None,
+        self,
+        source: Any,
+        *,
+        change: Change | None = None,
+        limit: Any = None,
+        accepts: Callable[[frozenset[str]], bool] | None = None,
+        timezone: Any = None,
     ) -> tuple[str, int | None]:
         """Read every line as `import_` does, and store none; the path and limit that are meant.
 
@@ -189,21 +225,32 @@ class Exchange:
         return path, limit
 
     def _store(
-        self, path: str, batch: Batch, arrivals: Arrivals, zone: tzinfo | None, *,
+        self,
+        path: str,
+        batch: Batch,
+        arrivals: Arrivals,
+        zone: tzinfo | None,
+        *,
         brings_back: bool,
     ) -> list[MemoryRecord]:
         if batch.items:
-            self._arrivals.store_items(arrivals, [
-                (f"{path} line {number}", line) for number, line in batch.items
-            ])  # fmt: skip
-            return []
-        return self._arrivals.store(arrivals, [
-            Incoming(
-                draft_of(line, path, self._arrivals.draft, arrivals.id_of, zone),
-                line.knowledge, line.entry.get("id"), line.entry.get("user_id") or "",
+            self._arrivals.store_items(
+                arrivals, [(f"{path} line {number}", line) for number, line in batch.items]
             )
-            for line in batch.memories
-        ], brings_back=brings_back)  # fmt: skip
+            return []
+        return self._arrivals.store(
+            arrivals,
+            [
+                Incoming(
+                    draft_of(line, path, self._arrivals.draft, arrivals.id_of, zone),
+                    line.knowledge,
+                    line.entry.get("id"),
+                    line.entry.get("user_id") or "",
+                )
+                for line in batch.memories
+            ],
+            brings_back=brings_back,
+        )
 
 
 def _parted(

@@ -40,8 +40,13 @@ class Export:
     """
 
     def __init__(
-        self, router: TierRouter, keeps: Callable[[Collection[int]], Collection[int]], *,
-        is_whole: bool, vectors: Vectors | None, damaged: list[int] | None,
+        self,
+        router: TierRouter,
+        keeps: Callable[[Collection[int]], Collection[int]],
+        *,
+        is_whole: bool,
+        vectors: Vectors | None,
+        damaged: list[int] | None,
     ) -> None:
         self._router = router
         self._store = router.durable_store()
@@ -50,8 +55,12 @@ class Export:
         self._knowledge = KnowledgeLines(keeps, is_whole=is_whole)
 
     def write(
-        self, path: str, records: Iterable[tuple[MemoryRecord, Bytes]], *,
-        progress: Progress | None, total: int | None,
+        self,
+        path: str,
+        records: Iterable[tuple[MemoryRecord, Bytes]],
+        *,
+        progress: Progress | None,
+        total: int | None,
     ) -> int:
         """Write records to ``path``; returns the count."""
         count = 0
@@ -103,13 +112,10 @@ class Export:
     ) -> tuple[list[dict[str, Any]], dict[int, dict[str, Any]]]:
         """Lines that come first, and the keys of memories that are there still, in one moment."""
         elsewhere = [
-            record.id for record, _ in chunk
-            if self._router[record.tier].store is not self._store
+            record.id for record, _ in chunk if self._router[record.tier].store is not self._store
         ]
         with self._reading() as (db, reader):
-            living = reader.living(
-                [record.id for record, _ in chunk if record.id not in elsewhere]
-            )
+            living = reader.living([record.id for record, _ in chunk if record.id not in elsewhere])
             keys = self._keys(reader, sorted(living))
             if self._damaged is not None:
                 # the walk has proved them; only the search by their keys is led astray
@@ -164,9 +170,7 @@ def _by_itself(line: dict[str, Any]) -> dict[str, Any]:
     return line
 
 
-def _next_of(
-    records: Iterator[tuple[MemoryRecord, Bytes]]
-) -> list[tuple[MemoryRecord, Bytes]]:
+def _next_of(records: Iterator[tuple[MemoryRecord, Bytes]]) -> list[tuple[MemoryRecord, Bytes]]:
     """The next memories, with no more attachments than there is room for."""
     out: list[tuple[MemoryRecord, Bytes]] = []
     weight = 0

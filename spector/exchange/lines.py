@@ -18,20 +18,55 @@ __all__ = ["ARGUMENTS", "ATTACHED", "KNOWN", "Batch", "Change", "Line", "batches
 
 #: keys that `remember` takes
 ARGUMENTS: Final = (
-    "text", "tier", "tags", "importance", "valence", "arousal", "event_time", "valid_from",
-    "valid_until", "metadata", "session_id", "agent_id", "user_id", "source", "confidence",
-    "category", "modality", "role", "vector", "key", "namespace",
-    "expires_at", "attachment",
+    "text",
+    "tier",
+    "tags",
+    "importance",
+    "valence",
+    "arousal",
+    "event_time",
+    "valid_from",
+    "valid_until",
+    "metadata",
+    "session_id",
+    "agent_id",
+    "user_id",
+    "source",
+    "confidence",
+    "category",
+    "modality",
+    "role",
+    "vector",
+    "key",
+    "namespace",
+    "expires_at",
+    "attachment",
 )
 #: key of an attachment that is bytes
 ATTACHED: Final = "attachment_base64"
 _RESTORED: Final = (
-    "stability_days", "utility", "access_count", "last_access", "flags", "revision",
+    "stability_days",
+    "utility",
+    "access_count",
+    "last_access",
+    "flags",
+    "revision",
     "refresh_s",
 )
 KNOWN: Final = frozenset(
-    (*ARGUMENTS, *_RESTORED, "id", *LINKS, "superseded_by", "own_until", "recorded_at", "content",
-     "vector_model", ATTACHED, *MEMORY_KEYS)
+    (
+        *ARGUMENTS,
+        *_RESTORED,
+        "id",
+        *LINKS,
+        "superseded_by",
+        "own_until",
+        "recorded_at",
+        "content",
+        "vector_model",
+        ATTACHED,
+        *MEMORY_KEYS,
+    )
 )
 _KNOWLEDGE: Final = frozenset(MEMORY_KEYS)
 #: keys of `MemoryRecord.to_dict` that repeat what a payload says
@@ -109,7 +144,11 @@ class Batch:
 
 
 def batches(
-    path: str, vectors: Vectors, most: int, limit: int | None, change: Change | None,
+    path: str,
+    vectors: Vectors,
+    most: int,
+    limit: int | None,
+    change: Change | None,
     accepts: Callable[[frozenset[str]], bool] | None = None,
 ) -> Iterator[Batch]:
     """Lines in batches of at most ``most``; no memory of a batch refers to one of its own.
@@ -155,8 +194,13 @@ def batches(
 
 
 def _line(
-    path: str, number: int, entry: dict[str, Any], vectors: Vectors, change: Change | None,
-    seen: set[int], length: int,
+    path: str,
+    number: int,
+    entry: dict[str, Any],
+    vectors: Vectors,
+    change: Change | None,
+    seen: set[int],
+    length: int,
 ) -> Line | None:
     where = f"{path} line {number}"
     if entry.get("vector") is not None and not vectors.accepts(entry, where):

@@ -18,15 +18,28 @@ if TYPE_CHECKING:
     from spector.facets.procedures import Procedures
 
 __all__ = [
-    "FACETS", "Concepts", "Entities", "Faceted", "Facts", "Graph", "Layers", "Learnings",
-    "MemoryLayer", "Procedures",
+    "FACETS",
+    "Concepts",
+    "Entities",
+    "Faceted",
+    "Facts",
+    "Graph",
+    "Layers",
+    "Learnings",
+    "MemoryLayer",
+    "Procedures",
 ]
 
 #: attribute of a memory -> module and class
 FACETS = {
-    "concepts": "Concepts", "entities": "Entities", "facts": "Facts", "graph": "Graph",
-    "layers": "Layers", "learnings": "Learnings", "procedures": "Procedures",
-}  # fmt: skip
+    "concepts": "Concepts",
+    "entities": "Entities",
+    "facts": "Facts",
+    "graph": "Graph",
+    "layers": "Layers",
+    "learnings": "Learnings",
+    "procedures": "Procedures",
+}
 
 
 class Faceted(Sole):

@@ -91,9 +91,7 @@ class Facet:
             )
         return record
 
-    def _living(
-        self, ids: Iterable[int], scope: Scope = ANYBODY
-    ) -> dict[int, MemoryRecord]:
+    def _living(self, ids: Iterable[int], scope: Scope = ANYBODY) -> dict[int, MemoryRecord]:
         """Those of the records that live in a scope, in the order of ``ids``."""
         out: dict[int, MemoryRecord] = {}
         for each in ids:

@@ -26,7 +26,11 @@ class CompletingFacet(Facet):
 
     @verb
     def complete(
-        self, percept: Percept, *, limit: int = 5, user_id: str | None = None,
+        self,
+        percept: Percept,
+        *,
+        limit: int = 5,
+        user_id: str | None = None,
         agent_id: str | None = None,
     ) -> list[PredictedOutcome]:
         """What happened in the newest twenty episodes of the concepts of a percept.
@@ -41,9 +45,8 @@ class CompletingFacet(Facet):
         ids = {each for layers in references.values() for each in layers.get("episodes", ())}
         living = self._living(sorted(ids), scope)
         figures = {
-            each.name: each.text
-            for found in ground.statistics(concepts).values() for each in found
-        }  # fmt: skip
+            each.name: each.text for found in ground.statistics(concepts).values() for each in found
+        }
         newest = self._parts.config.association.completion_episodes
         return predicted_outcomes(ground.experiences(living), figures, most, newest)
 
@@ -61,8 +64,10 @@ def parse_percept(percept: Any) -> Percept:
         )
     for name in ("objects", "people"):
         value = getattr(percept, name)
-        if isinstance(value, str) or not isinstance(value, Iterable) or not all(
-            isinstance(each, str) for each in value
+        if (
+            isinstance(value, str)
+            or not isinstance(value, Iterable)
+            or not all(isinstance(each, str) for each in value)
         ):
             raise InvalidInputError(
                 f"{name} of a percept is {value!r:.60}", hint=f'write it like {name}=["mug"]'
@@ -90,10 +95,15 @@ def concept_context(
     out = []
     for each, values in chosen.items():
         entry: dict[str, Any] = {
-            "name": values["name"], "category": values["category"],
-            "confidence": values["confidence"], "episode_count": counts[each],
-            "relationships": [], "properties": {}, "layer_context": [], "level": _NAMED,
-        }  # fmt: skip
+            "name": values["name"],
+            "category": values["category"],
+            "confidence": values["confidence"],
+            "episode_count": counts[each],
+            "relationships": [],
+            "properties": {},
+            "layer_context": [],
+            "level": _NAMED,
+        }
         out.append(entry)
         spent = time.monotonic() - start
         if spent < budget_s:

@@ -63,9 +63,15 @@ class Concepts(ItemFacet):
 
     @verb
     def find_or_create(
-        self, name: str, category: str = "object", *, definition: str = "",
-        properties: Mapping[str, Any] | None = None, provenance: str = "episodic_consolidation",
-        user_id: str | None = None, agent_id: str | None = None,
+        self,
+        name: str,
+        category: str = "object",
+        *,
+        definition: str = "",
+        properties: Mapping[str, Any] | None = None,
+        provenance: str = "episodic_consolidation",
+        user_id: str | None = None,
+        agent_id: str | None = None,
     ) -> tuple[Concept, bool]:
         """The concept of a name and category, and whether it was made now.
 
@@ -77,14 +83,24 @@ class Concepts(ItemFacet):
             InvalidInputError: The name is empty, or properties are no JSON.
         """
         return self._find_or_create(
-            name, category, definition=definition, properties=properties, provenance=provenance,
+            name,
+            category,
+            definition=definition,
+            properties=properties,
+            provenance=provenance,
             scope=self._scope(user_id, agent_id),
         )
 
     def _find_or_create(
-        self, name: str, category: str, *, definition: str = "",
-        properties: Mapping[str, Any] | None = None, scope: Scope,
-        provenance: str = "episodic_consolidation", is_automatic: bool = False,
+        self,
+        name: str,
+        category: str,
+        *,
+        definition: str = "",
+        properties: Mapping[str, Any] | None = None,
+        scope: Scope,
+        provenance: str = "episodic_consolidation",
+        is_automatic: bool = False,
     ) -> tuple[Concept, bool]:
         self._may_write()
         name, category = checked_part(name, "name"), folded(checked_part(category, "category"))
@@ -103,7 +119,12 @@ class Concepts(ItemFacet):
             if known is not None and reader.payloads([known], self.sort):
                 made[:] = [known]
                 return plan_concept_met(
-                    reader, known, name=name, properties=given, provenance=origin, scope=user,
+                    reader,
+                    known,
+                    name=name,
+                    properties=given,
+                    provenance=origin,
+                    scope=user,
                     is_automatic=is_automatic,
                 )
             made[:] = [None]
@@ -112,9 +133,11 @@ class Concepts(ItemFacet):
             )
 
         fields: dict[str, Any] = {
-            "tier": "semantic", "user_id": scope.user_id, "agent_id": scope.agent_id,
+            "tier": "semantic",
+            "user_id": scope.user_id,
+            "agent_id": scope.agent_id,
             "category": Category.PATTERN if category in _PATTERNS else Category.ENTITY,
-        }  # fmt: skip
+        }
         fields = {key: value for key, value in fields.items() if value is not None}
         try:
             done = self._parts.knowledge.commit(
@@ -177,9 +200,14 @@ class Concepts(ItemFacet):
 
     @verb
     def find(
-        self, *, name: str | None = None, category: str | None = None,
-        property: tuple[str, Any] | None = None, limit: int = 100,
-        user_id: str | None = None, agent_id: str | None = None,
+        self,
+        *,
+        name: str | None = None,
+        category: str | None = None,
+        property: tuple[str, Any] | None = None,
+        limit: int = 100,
+        user_id: str | None = None,
+        agent_id: str | None = None,
     ) -> list[Concept]:
         """Concepts of a name, a category and a property with its value; the oldest first."""
         most, scope = parse_integer(limit, "limit", low=1), self._scope(user_id, agent_id)
@@ -191,20 +219,26 @@ class Concepts(ItemFacet):
         if property is not None:
             wanted.append(("property", checked_pair(property)))
         with self._read() as reader:
-            found = [
-                concepts_with(reader, sort, each, scope.user_id) for sort, each in wanted
-            ] or [set(reader.all_payloads(self.sort))]
+            found = [concepts_with(reader, sort, each, scope.user_id) for sort, each in wanted] or [
+                set(reader.all_payloads(self.sort))
+            ]
         ids = sorted(set.intersection(*found))
         records = [
-            record for record in self._living(ids, scope).values()
+            record
+            for record in self._living(ids, scope).values()
             if not record.flags & (Flag.DORMANT | Flag.SUPERSEDED | Flag.QUARANTINED)
         ]
         return self._made(records[:most])
 
     @verb
     def similar(
-        self, text: str, *, min_likeness: float = 0.8, limit: int = 5,
-        user_id: str | None = None, agent_id: str | None = None,
+        self,
+        text: str,
+        *,
+        min_likeness: float = 0.8,
+        limit: int = 5,
+        user_id: str | None = None,
+        agent_id: str | None = None,
     ) -> list[Concept]:
         """Concepts whose words are like a text, the most alike first."""
         least = parse_number(min_likeness, "min_likeness", low=-1.0, high=1.0)
@@ -224,10 +258,11 @@ class Concepts(ItemFacet):
         references = sum(len(ids) for each in found for ids in each.memory_refs.values())
         return {
             **self._parts.worker.status(),
-            "concepts": len(found), "categories": dict(sorted(categories.items())),
+            "concepts": len(found),
+            "categories": dict(sorted(categories.items())),
             "references": references,
             "mean_confidence": sum(e.confidence for e in found) / len(found) if found else 0.0,
-        }  # fmt: skip
+        }
 
     @verb
     def flush(self, timeout_s: float | None = None) -> bool:
@@ -280,8 +315,13 @@ class Concepts(ItemFacet):
 
     @verb
     def context(
-        self, percept: Percept, *, limit: int | None = None, budget_ms: float | None = None,
-        user_id: str | None = None, agent_id: str | None = None,
+        self,
+        percept: Percept,
+        *,
+        limit: int | None = None,
+        budget_ms: float | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
     ) -> list[dict[str, Any]]:
         """What is known of the concepts of a percept, the surest first, within a time budget.
 
@@ -352,8 +392,9 @@ class Concepts(ItemFacet):
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
             changes = Changes()
             sorts = reader.sorts([memory]).get(memory, set())
-            layer = next((f"{each}s" for each in ("concept", "statistic") if each in sorts),
-                         "episodes")  # fmt: skip
+            layer = next(
+                (f"{each}s" for each in ("concept", "statistic") if each in sorts), "episodes"
+            )
             strengthen.clear()
             if plan_reinforcement(
                 reader, changes, concept, layer, memory, now_ms, most=self._most_refs
@@ -389,12 +430,18 @@ class Concepts(ItemFacet):
             references = references_of(reader, ids)
         return [
             Concept(
-                id=each.id, name=values["name"], category=values["category"],
-                definition=values["definition"], properties=values["properties"],
-                provenance=values["provenance"], confidence=values["confidence"],
+                id=each.id,
+                name=values["name"],
+                category=values["category"],
+                definition=values["definition"],
+                properties=values["properties"],
+                provenance=values["provenance"],
+                confidence=values["confidence"],
                 reinforcement_count=values["reinforcement_count"],
-                memory_refs=references.get(each.id, {}), record=each,
+                memory_refs=references.get(each.id, {}),
+                record=each,
             )
-            for each in records if each.id in payloads  # else it was forgotten meanwhile
+            for each in records
+            if each.id in payloads  # else it was forgotten meanwhile
             for values in (payloads[each.id],)
-        ]  # fmt: skip
+        ]

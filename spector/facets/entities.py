@@ -42,7 +42,11 @@ class Entities(Facet):
 
     @verb
     def find(
-        self, name: str, *, limit: int = 10, user_id: str | None = None,
+        self,
+        name: str,
+        *,
+        limit: int = 10,
+        user_id: str | None = None,
         agent_id: str | None = None,
     ) -> list[Entity]:
         """Entities of this name or alias, then those whose names have words that begin so.
@@ -57,9 +61,7 @@ class Entities(Facet):
             exact = {row["id"] for row in rows}
             if len(exact) < most:
                 rows = list(reader.all_names(ENTITY_NAMES, scope.user_id))
-            near = {
-                row["id"] for row in rows if f" {row['folded']}".count(f" {wanted}")
-            } - exact
+            near = {row["id"] for row in rows if f" {row['folded']}".count(f" {wanted}")} - exact
             found = self._made(reader, exact | near, scope)
         found.sort(key=lambda each: (each.id not in exact, -each.mentions, each.id))
         return found[:most]
@@ -91,8 +93,9 @@ class Entities(Facet):
             mentions: dict[int, set[int]] = {}
             for row in reader.links("mention", a=[each.id for each in found]):
                 mentions.setdefault(row["a"], set()).add(row["b"])
-        firsts = sorted((each.user_id or "", folded(each.name).split(" ")[0], each.id)
-                        for each in found)  # fmt: skip
+        firsts = sorted(
+            (each.user_id or "", folded(each.name).split(" ")[0], each.id) for each in found
+        )
         known, out = {each.id: each for each in found}, []
         for short in found:
             own, user = folded(short.name), short.user_id or ""
@@ -107,7 +110,11 @@ class Entities(Facet):
 
     @verb
     def profile(
-        self, name: str, *, limit: int = 15, user_id: str | None = None,
+        self,
+        name: str,
+        *,
+        limit: int = 15,
+        user_id: str | None = None,
         agent_id: str | None = None,
     ) -> list[MemoryRecord]:
         """The memories that mention an entity of this name or alias, the most useful first.
@@ -248,7 +255,8 @@ class Entities(Facet):
         """The id of the one entity of a scope that an argument names."""
         if isinstance(target, str) and target.startswith("entity://"):
             ids = {
-                item for item, row in reader.items_of("entity", scope.user_id).items()
+                item
+                for item, row in reader.items_of("entity", scope.user_id).items()
                 if row["json"]["uri"] == target
             }
         elif isinstance(target, str):
@@ -263,7 +271,8 @@ class Entities(Facet):
                     hint="entities.find(name) lists entities",
                 )
             ids = {
-                item for item, row in reader.items([each]).items()
+                item
+                for item, row in reader.items([each]).items()
                 if row["sort"] == "entity" and scope.user_id in (None, row["scope"])
             }
         if not scope.is_open:
@@ -306,17 +315,25 @@ class Entities(Facet):
             about, spelled = row["json"], spellings(row["json"])
             own = folded(about["name"])
             times = [
-                rows[b].event_ms for b in mentions.get(item, ())
+                rows[b].event_ms
+                for b in mentions.get(item, ())
                 if b in rows and scope.holds(rows[b])
             ]
             if row["sort"] != "entity" or not times:
                 continue
-            out.append(Entity(
-                id=item, uri=about["uri"], name=about["name"], type=about["type"],
-                mentions=len(times), last_seen=from_ms(max(times)), user_id=row["scope"] or None,
-                aliases=tuple(
-                    spelled.get(each, each)
-                    for each in sorted({row["folded"] for row in names.get(item, ())} - {own})
-                ),
-            ))  # fmt: skip
+            out.append(
+                Entity(
+                    id=item,
+                    uri=about["uri"],
+                    name=about["name"],
+                    type=about["type"],
+                    mentions=len(times),
+                    last_seen=from_ms(max(times)),
+                    user_id=row["scope"] or None,
+                    aliases=tuple(
+                        spelled.get(each, each)
+                        for each in sorted({row["folded"] for row in names.get(item, ())} - {own})
+                    ),
+                )
+            )
         return out

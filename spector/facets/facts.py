@@ -45,9 +45,17 @@ class Facts(Statements):
 
     @verb
     def add(
-        self, subject: str, predicate: str, object: str, *, source: Memories | None = None,
-        confidence: float = 0.5, text: str | None = None, importance: float | None = None,
-        user_id: str | None = None, agent_id: str | None = None,
+        self,
+        subject: str,
+        predicate: str,
+        object: str,
+        *,
+        source: Memories | None = None,
+        confidence: float = 0.5,
+        text: str | None = None,
+        importance: float | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
     ) -> FactRecord:
         """State a fact; one that is known and holds gains confidence from each new source.
 
@@ -67,8 +75,10 @@ class Facts(Statements):
             UnknownRecordError: A source does not exist.
         """
         self._may_write()
-        parts = [checked_part(each, name) for each, name in
-                 ((subject, "subject"), (predicate, "predicate"), (object, "object"))]  # fmt: skip
+        parts = [
+            checked_part(each, name)
+            for each, name in ((subject, "subject"), (predicate, "predicate"), (object, "object"))
+        ]
         degree = parse_number(confidence, "confidence", low=0.0, high=1.0)
         sources = ids_of(source, "source")
         scope = self._scope(user_id, agent_id)
@@ -81,16 +91,23 @@ class Facts(Statements):
             )
         owner = records[0].user_id if records else scope.user_id
         fact = FactToAdd(
-            subject=parts[0], predicate=parts[1], object=parts[2], scope=owner or "",
-            confidence=degree, sources=sources,
+            subject=parts[0],
+            predicate=parts[1],
+            object=parts[2],
+            scope=owner or "",
+            confidence=degree,
+            sources=sources,
         )
         fields: dict[str, Any] = {
-            "tier": "semantic", "category": Category.FACT, "user_id": owner,
+            "tier": "semantic",
+            "category": Category.FACT,
+            "user_id": owner,
             "agent_id": scope.agent_id if not records else records[0].agent_id,
-            "importance": importance if importance is not None or not records
+            "importance": importance
+            if importance is not None or not records
             else max(each.importance for each in records),
             "confidence": min((each.confidence for each in records), default=None),
-        }  # fmt: skip
+        }
         given = {name: value for name, value in fields.items() if value is not None}
         prepared = [Prepared(text or sentence(*parts), given, FACT_GROWTH)]
         if self._known(fact):
@@ -99,7 +116,10 @@ class Facts(Statements):
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
             changes, which = plan_fact(
-                fact, reader, now_ms=now_ms, step=self._parts.config.knowledge.fact_step,
+                fact,
+                reader,
+                now_ms=now_ms,
+                step=self._parts.config.knowledge.fact_step,
                 single_valued=registered(reader),
                 unchangeable=self._unchangeable(reader, fact),
             )
@@ -124,16 +144,23 @@ class Facts(Statements):
 
     def _unchangeable(self, reader: KnowledgeReader, fact: FactToAdd) -> set[int]:
         present = reader.facts(
-            scope=fact.scope, subject=folded(fact.subject), predicate=folded(fact.predicate),
+            scope=fact.scope,
+            subject=folded(fact.subject),
+            predicate=folded(fact.predicate),
             holds=1,
-        )  # fmt: skip
+        )
         records = self._living(row["id"] for row in present)
         return {each.id for each in records.values() if each.pinned or each.immutable}
 
     @verb
     def about(
-        self, entity: str, *, limit: int | None = None, learn: bool = False,
-        user_id: str | None = None, agent_id: str | None = None,
+        self,
+        entity: str,
+        *,
+        limit: int | None = None,
+        learn: bool = False,
+        user_id: str | None = None,
+        agent_id: str | None = None,
     ) -> list[FactRecord]:
         """Facts that hold and have a name as their subject or object, the surest first.
 
@@ -153,30 +180,35 @@ class Facts(Statements):
             self._parts.changer.note_use([each.id for each in found], scope)
         return found
 
-    def _users_named(
-        self, reader: KnowledgeReader, name: str, scope: Scope
-    ) -> set[str | None]:
+    def _users_named(self, reader: KnowledgeReader, name: str, scope: Scope) -> set[str | None]:
         """Users that a name means: by a fact that says it, or by a session that names them so."""
         if name in _FIRST_PERSON:
             return {scope.user_id}
         named = reader.facts(subject=_USER, predicate=_NAMED, object=name, holds=1)
         users: set[str | None] = {row["scope"] for row in named}
         return users | {
-            each.key.user_id or "" for each in self._parts.sessions.states()
+            each.key.user_id or ""
+            for each in self._parts.sessions.states()
             if each.speaker is not None and folded(each.speaker) == name
         }
 
     @verb
     def query(
-        self, *, subject: str | None = None, predicate: str | None = None,
-        object: str | None = None, min_confidence: float = 0.0,
-        as_of: datetime | str | None = None, user_id: str | None = None,
+        self,
+        *,
+        subject: str | None = None,
+        predicate: str | None = None,
+        object: str | None = None,
+        min_confidence: float = 0.0,
+        as_of: datetime | str | None = None,
+        user_id: str | None = None,
         agent_id: str | None = None,
     ) -> list[FactRecord]:
         """Facts with these parts, oldest first: those that hold, or that held at ``as_of``."""
         given = {"subject": subject, "predicate": predicate, "object": object}
         conditions: dict[str, Any] = {
-            name: folded(checked_part(value, name)) for name, value in given.items()
+            name: folded(checked_part(value, name))
+            for name, value in given.items()
             if value is not None
         }
         if predicate is not None:
@@ -218,14 +250,25 @@ class Facts(Statements):
         self._may_write()
         scope = self._scope(**guard)
         return self._parts.forgetting.forget(
-            self._typed(fact, "fact", scope), {}, scope.labels, purge=False, verify=False,
-            include_protected=False, skip_protected=False,
+            self._typed(fact, "fact", scope),
+            {},
+            scope.labels,
+            purge=False,
+            verify=False,
+            include_protected=False,
+            skip_protected=False,
         )
 
     @verb
     def traverse(
-        self, entity: str, *, hops: int = 3, direction: Literal["both", "out", "in"] = "both",
-        limit: int = 1000, user_id: str | None = None, agent_id: str | None = None,
+        self,
+        entity: str,
+        *,
+        hops: int = 3,
+        direction: Literal["both", "out", "in"] = "both",
+        limit: int = 1000,
+        user_id: str | None = None,
+        agent_id: str | None = None,
     ) -> list[FactEdge]:
         """Facts around a name, breadth-first from subject to object and back, each once."""
         name = checked_part(entity, "entity")
@@ -236,23 +279,26 @@ class Facts(Statements):
         out: list[FactEdge] = []
         with self._read() as reader:
             users = {
-                row["scope"] for end in ("subject", "object")
+                row["scope"]
+                for end in ("subject", "object")
                 for row in reader.facts(holds=1, **{end: folded(name)})
             }
             for user in sorted(users):
                 if scope.user_id not in (None, user):
                     continue
-                steps = list(fact_steps(
-                    reader, name, user, hops=hops, direction=direction, limit=most - len(out)
-                ))  # fmt: skip
+                steps = list(
+                    fact_steps(
+                        reader, name, user, hops=hops, direction=direction, limit=most - len(out)
+                    )
+                )
                 current = current_facts(reader, [row for row, _ in steps], self._fetch)
                 for row, hop in steps:
                     if row not in current:
                         continue
                     said = row["json"]
-                    out.append(FactEdge(
-                        said["subject"], said["predicate"], said["object"], row["id"], hop
-                    ))  # fmt: skip
+                    out.append(
+                        FactEdge(said["subject"], said["predicate"], said["object"], row["id"], hop)
+                    )
                 if len(out) >= most:
                     break
         if scope.agent_id is not None:
@@ -298,13 +344,22 @@ class Facts(Statements):
         out = []
         for fact_id, record in records.items():
             row, said = by_id[fact_id], by_id[fact_id]["json"]
-            out.append(FactRecord(
-                id=fact_id, key=row["fact_key"], subject=said["subject"],
-                predicate=said["predicate"], object=said["object"], text=record.text,
-                confidence=row["confidence"], sources=sources.get(fact_id, ()),
-                created_at=record.recorded_at, last_verified=from_ms(row["verified_ms"]),
-                holds=bool(row["holds"]), record=record,
-            ))  # fmt: skip
+            out.append(
+                FactRecord(
+                    id=fact_id,
+                    key=row["fact_key"],
+                    subject=said["subject"],
+                    predicate=said["predicate"],
+                    object=said["object"],
+                    text=record.text,
+                    confidence=row["confidence"],
+                    sources=sources.get(fact_id, ()),
+                    created_at=record.recorded_at,
+                    last_verified=from_ms(row["verified_ms"]),
+                    holds=bool(row["holds"]),
+                    record=record,
+                )
+            )
         return out
 
 
@@ -347,8 +402,10 @@ def _about(
             each["folded"] for each in names.get(row["id"], ()) if each["sort"] in ENTITY_NAMES
         )
     return {
-        row["id"]: row for scope, some in wanted.items() for end in ("subject", "object")
+        row["id"]: row
+        for scope, some in wanted.items()
+        for end in ("subject", "object")
         for row in reader.facts(
             holds=1, **({} if scope is None else {"scope": scope}), **{end: sorted(some)}
         )
-    }  # fmt: skip
+    }

@@ -64,8 +64,14 @@ class Graph(CompletingFacet):
 
     @verb
     def register(
-        self, name: str, *, symmetric: bool = False, inverse: str | None = None,
-        prunable: bool = False, priority: int = 0, origin: str = "agent",
+        self,
+        name: str,
+        *,
+        symmetric: bool = False,
+        inverse: str | None = None,
+        prunable: bool = False,
+        priority: int = 0,
+        origin: str = "agent",
     ) -> RelationKind:
         """Add a kind of edge; the store keeps it. The same again changes nothing.
 
@@ -79,10 +85,13 @@ class Graph(CompletingFacet):
         """
         self._may_write()
         kind = RelationKind(
-            name=name, symmetric=parse_switch(symmetric, "symmetric"), inverse=inverse,
+            name=name,
+            symmetric=parse_switch(symmetric, "symmetric"),
+            inverse=inverse,
             prunable=parse_switch(prunable, "prunable"),
-            priority=parse_integer(priority, "priority", low=0, high=1000), origin=str(origin),
-        )  # fmt: skip
+            priority=parse_integer(priority, "priority", low=0, high=1000),
+            origin=str(origin),
+        )
         made: list[RelationKind] = []
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
@@ -102,8 +111,14 @@ class Graph(CompletingFacet):
 
     @guarded
     def link(
-        self, source: Named, target: Named, kind: str, *, weight: float = 1.0,
-        confidence: float | None = None, note: Mapping[str, Any] | None = None,
+        self,
+        source: Named,
+        target: Named,
+        kind: str,
+        *,
+        weight: float = 1.0,
+        confidence: float | None = None,
+        note: Mapping[str, Any] | None = None,
         **guard: Unpack[Guard],
     ) -> Edge:
         """Tie two memories of one user; again keeps the greater weight and confidence.
@@ -122,8 +137,10 @@ class Graph(CompletingFacet):
         strength = parse_number(weight, "weight", low=0.0, high=1.0)
         if strength == 0.0:
             raise InvalidInputError("weight is 0", hint="an edge has a weight in (0, 1]; unlink()")
-        sure = strength if confidence is None else parse_number(
-            confidence, "confidence", low=0.0, high=1.0
+        sure = (
+            strength
+            if confidence is None
+            else parse_number(confidence, "confidence", low=0.0, high=1.0)
         )
         ends = [one_id_of(source, "source"), one_id_of(target, "target")]
         if ends[0] == ends[1]:
@@ -144,21 +161,34 @@ class Graph(CompletingFacet):
             changes = Changes()
             first, second, relation = Registry(reader.kinds()).stored(ends[0], ends[1], kind)
             edge = Edge(
-                source=first, target=second, kind=relation.name, weight=strength, confidence=sure,
-                created_at=from_ms(now_ms), note=None if note is None else dict(note),
-            )  # fmt: skip
-            created_ms, found = now_ms, [
-                each for each in reader.edges([first], direction="out", kinds=[relation.name])
-                if each.target == second
-            ]  # fmt: skip
+                source=first,
+                target=second,
+                kind=relation.name,
+                weight=strength,
+                confidence=sure,
+                created_at=from_ms(now_ms),
+                note=None if note is None else dict(note),
+            )
+            created_ms, found = (
+                now_ms,
+                [
+                    each
+                    for each in reader.edges([first], direction="out", kinds=[relation.name])
+                    if each.target == second
+                ],
+            )
             if found:
                 old = found[0]
                 edge = Edge(
-                    source=first, target=second, kind=relation.name,
-                    weight=max(old.weight, strength), confidence=max(old.confidence, sure),
-                    origin=old.origin, created_at=old.created_at,
+                    source=first,
+                    target=second,
+                    kind=relation.name,
+                    weight=max(old.weight, strength),
+                    confidence=max(old.confidence, sure),
+                    origin=old.origin,
+                    created_at=old.created_at,
                     note=old.note if edge.note is None else edge.note,
-                )  # fmt: skip
+                )
                 assert old.created_at is not None
                 created_ms = round(old.created_at.timestamp() * 1000)
             made[:] = [edge]
@@ -190,7 +220,11 @@ class Graph(CompletingFacet):
 
     @guarded
     def edges(
-        self, id: Named, *, direction: Direction = "both", kinds: Iterable[str] | None = None,
+        self,
+        id: Named,
+        *,
+        direction: Direction = "both",
+        kinds: Iterable[str] | None = None,
         **guard: Unpack[Guard],
     ) -> list[Edge]:
         """The edges of a memory, by source, kind and target."""
@@ -209,8 +243,14 @@ class Graph(CompletingFacet):
 
     @guarded
     def neighbours(
-        self, id: Named, *, hops: int = 2, kinds: Iterable[str] | None = None,
-        min_weight: float = 0.0, direction: Direction = "out", limit: int = 100,
+        self,
+        id: Named,
+        *,
+        hops: int = 2,
+        kinds: Iterable[str] | None = None,
+        min_weight: float = 0.0,
+        direction: Direction = "out",
+        limit: int = 100,
         **guard: Unpack[Guard],
     ) -> list[Reached]:
         """Memories within ``hops`` edges, the greatest product of weights first."""
@@ -219,15 +259,21 @@ class Graph(CompletingFacet):
         self._record(node, scope)
         with self._read() as reader:
             return reach(
-                self._edges(reader, direction, kinds, scope), node,
+                self._edges(reader, direction, kinds, scope),
+                node,
                 hops=parse_integer(hops, "hops", low=1, high=_MOST_HOPS),
                 min_weight=parse_number(min_weight, "min_weight", low=0.0, high=1.0),
                 limit=parse_integer(limit, "limit", low=1),
-            )  # fmt: skip
+            )
 
     @guarded
     def path(
-        self, a: Named, b: Named, *, hops: int = 6, kinds: Iterable[str] | None = None,
+        self,
+        a: Named,
+        b: Named,
+        *,
+        hops: int = 6,
+        kinds: Iterable[str] | None = None,
         **guard: Unpack[Guard],
     ) -> list[Edge] | None:
         """The edges of the path out of ``a`` to ``b`` with the greatest product of weights."""
@@ -237,14 +283,21 @@ class Graph(CompletingFacet):
         self._record(end, scope)
         with self._read() as reader:
             return best_path(
-                self._edges(reader, "out", kinds, scope), start, end,
+                self._edges(reader, "out", kinds, scope),
+                start,
+                end,
                 hops=parse_integer(hops, "hops", low=1, high=_MOST_HOPS),
-            )  # fmt: skip
+            )
 
     @guarded
     def walk(
-        self, id: Named, *, hops: int = 2, kinds: Iterable[str] | None = None,
-        direction: Direction = "both", **guard: Unpack[Guard],
+        self,
+        id: Named,
+        *,
+        hops: int = 2,
+        kinds: Iterable[str] | None = None,
+        direction: Direction = "both",
+        **guard: Unpack[Guard],
     ) -> list[list[int]]:
         """Ids by their distance: the first list is one edge away."""
         direction = parse_choice(direction, "direction", "out", "in", "both")
@@ -252,14 +305,21 @@ class Graph(CompletingFacet):
         self._record(node, scope)
         with self._read() as reader:
             return levels(
-                self._edges(reader, direction, kinds, scope), node,
+                self._edges(reader, direction, kinds, scope),
+                node,
                 hops=parse_integer(hops, "hops", low=1, high=_MOST_HOPS),
-            )  # fmt: skip
+            )
 
     @guarded
     def activate(
-        self, seeds: Memories, *, decay: float | None = None, threshold: float | None = None,
-        hops: int | None = None, layers: Iterable[str] | None = None, **guard: Unpack[Guard],
+        self,
+        seeds: Memories,
+        *,
+        decay: float | None = None,
+        threshold: float | None = None,
+        hops: int | None = None,
+        layers: Iterable[str] | None = None,
+        **guard: Unpack[Guard],
     ) -> Activation:
         """What comes to mind from a few memories; None as configured (0.5, 0.05 and 3).
 
@@ -276,11 +336,13 @@ class Graph(CompletingFacet):
         least = parse_number(threshold, "threshold", low=1e-6, high=1.0)
         with self._read() as reader:
             found = activate(
-                self._edges(reader, "both", None, scope), start,
+                self._edges(reader, "both", None, scope),
+                start,
                 lambda ids: _layers(reader, ids),
                 decay=parse_number(decay, "decay", low=0.0, high=1.0),
-                threshold=least, hops=parse_integer(hops, "hops", low=1, high=_MOST_HOPS),
-            )  # fmt: skip
+                threshold=least,
+                hops=parse_integer(hops, "hops", low=1, high=_MOST_HOPS),
+            )
         if any(self._parts.layers):
             others = self._parts.layers.associated(start, least)
             found = Activation({**others, **found.layers})
@@ -351,9 +413,11 @@ class Graph(CompletingFacet):
             rows = columns if len(places) == len(columns) else [columns[at] for at in places]
             source, target, weight, kind, _ = zip(*rows, strict=True)
             table = EdgeArrays.make(
-                np.array(source, np.int64), np.array(target, np.int64), np.array(weight),
+                np.array(source, np.int64),
+                np.array(target, np.int64),
+                np.array(weight),
                 np.array([each in symmetric for each in kind]),
-            )  # fmt: skip
+            )
             ranks = pagerank(
                 table, damping=tuning.pagerank_damping, iterations=tuning.pagerank_iterations
             )
@@ -362,11 +426,20 @@ class Graph(CompletingFacet):
         return out
 
     def _edges(
-        self, reader: KnowledgeReader, direction: str, kinds: Iterable[str] | None, scope: Scope,
+        self,
+        reader: KnowledgeReader,
+        direction: str,
+        kinds: Iterable[str] | None,
+        scope: Scope,
         known: Mapping[int, Row] | None = None,
     ) -> StoreEdges:
         return StoreEdges(
-            reader, self._rows, direction, kinds, known=known, into=self._links.into,
+            reader,
+            self._rows,
+            direction,
+            kinds,
+            known=known,
+            into=self._links.into,
             scope=scope,
         )
 
@@ -394,4 +467,4 @@ def _layers(reader: KnowledgeReader, ids: Iterable[int]) -> dict[int, str]:
     return {
         each: next((LAYERS[sort] for sort in sorts.get(each, ()) if sort in LAYERS), "episodes")
         for each in asked
-    }  # fmt: skip
+    }

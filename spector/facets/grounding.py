@@ -41,17 +41,19 @@ class Grounding(Facet):
             rows = self._parts.store.catalog.fetch(asked)  # the bytes of vectors are not needed
             details = reader.payloads(list(rows), "episode")
             observed = reader.payloads(list(rows), "observed")
-        headers = {
-            each: np.frombuffer(row.mutable, MUTABLE_DTYPE)[0] for each, row in rows.items()
-        }
+        headers = {each: np.frombuffer(row.mutable, MUTABLE_DTYPE)[0] for each, row in rows.items()}
         return [
             Experience(
-                each, rows[each].event_ms, float(headers[each]["importance"]),
-                details.get(each, {}), observed.get(each, {}).get("novelty"),
+                each,
+                rows[each].event_ms,
+                float(headers[each]["importance"]),
+                details.get(each, {}),
+                observed.get(each, {}).get("novelty"),
                 bool(int(headers[each]["flags"]) & Flag.CONSOLIDATED),
             )
-            for each in asked if each in rows
-        ]  # fmt: skip
+            for each in asked
+            if each in rows
+        ]
 
     def statistics(self, concepts: Collection[int]) -> dict[int, list[Statistic]]:
         """The statistics of concepts that are stored, by concept."""
@@ -62,12 +64,21 @@ class Grounding(Facet):
         out: dict[int, list[Statistic]] = {}
         for each, record in records.items():
             values = payloads[each]
-            out.setdefault(values["concept_id"], []).append(Statistic(
-                id=each, concept_id=values["concept_id"], name=values["name"],
-                category=values["category"], domain=values["domain"], values=values["values"],
-                text=record.text, code=values["code"], confidence=values["confidence"],
-                computed_at=from_ms(values["computed_ms"]), record=record,
-            ))  # fmt: skip
+            out.setdefault(values["concept_id"], []).append(
+                Statistic(
+                    id=each,
+                    concept_id=values["concept_id"],
+                    name=values["name"],
+                    category=values["category"],
+                    domain=values["domain"],
+                    values=values["values"],
+                    text=record.text,
+                    code=values["code"],
+                    confidence=values["confidence"],
+                    computed_at=from_ms(values["computed_ms"]),
+                    record=record,
+                )
+            )
         return out
 
     def ground(self, concept: int, name: str, episodes: Collection[int]) -> list[Statistic]:
@@ -96,9 +107,7 @@ class Grounding(Facet):
             living = [each for each in episodes if each in self._living([each])]
             return plan_new_figures(figures, concept, living, now_ms)
 
-        self._parts.knowledge.commit(
-            decide, [Prepared(each.text, fields) for each in figures]
-        )
+        self._parts.knowledge.commit(decide, [Prepared(each.text, fields) for each in figures])
 
     def _restate(self, figure: Figure, old: Statistic, concept: int, episodes: list[int]) -> None:
         with self._read() as reader:
@@ -140,7 +149,8 @@ class Grounding(Facet):
     def active(self, concepts: Iterable[int], scope: Scope) -> list[int]:
         """Those that recalls may show."""
         return [
-            each for each, record in self._living(concepts, scope).items()
+            each
+            for each, record in self._living(concepts, scope).items()
             if not record.flags & (Flag.DORMANT | Flag.SUPERSEDED | Flag.QUARANTINED)
         ]
 

@@ -19,8 +19,19 @@ from spector.write import FIELDS, Memories
 __all__ = ["ItemFacet"]
 
 #: what the facet says itself
-_FIXED = frozenset({"tier", "category", "supersedes", "aliases", "key", "namespace", "expires_in",
-                    "expires_at", "refresh"})
+_FIXED = frozenset(
+    {
+        "tier",
+        "category",
+        "supersedes",
+        "aliases",
+        "key",
+        "namespace",
+        "expires_in",
+        "expires_at",
+        "refresh",
+    }
+)
 _HIDDEN = Flag.SUPERSEDED | Flag.DORMANT | Flag.QUARANTINED
 
 
@@ -63,8 +74,11 @@ class ItemFacet(Facet):
         return records
 
     def _change(
-        self, memory: int, plan: Callable[[dict[str, Any], int], Changes],
-        strengthen: Iterable[tuple[int, Any]] = (), scope: Scope = ANYBODY,
+        self,
+        memory: int,
+        plan: Callable[[dict[str, Any], int], Changes],
+        strengthen: Iterable[tuple[int, Any]] = (),
+        scope: Scope = ANYBODY,
     ) -> None:
         """Change the payload of an item, read in the moment of the commit."""
 

@@ -37,8 +37,9 @@ _NAMES: Final = ("episodes", *LAYERS.values())
 #: layer -> the steps of a cycle that are about it
 _STEPS: Final[Mapping[str, tuple[str, ...]]] = {
     "episodes": ("compress", "extract", "consolidate"),
-    "concepts": ("extract", "promote", "graph"), "statistics": ("extract",),
-}  # fmt: skip
+    "concepts": ("extract", "promote", "graph"),
+    "statistics": ("extract",),
+}
 _EPISODE: Final = tuple(each.name for each in fields_of(Episode))
 #: parts of an episode that are kept as lists
 _LISTS: Final = frozenset({"objects", "people"})
@@ -74,8 +75,11 @@ class StoreLayer(ItemFacet):
 
     @verb
     def store(
-        self, record: str | Mapping[str, Any], *,
-        episode: Episode | Mapping[str, Any] | None = None, **memory_fields: Any,
+        self,
+        record: str | Mapping[str, Any],
+        *,
+        episode: Episode | Mapping[str, Any] | None = None,
+        **memory_fields: Any,
     ) -> int:
         """Keep a memory of this layer; returns its id.
 
@@ -153,8 +157,13 @@ class StoreLayer(ItemFacet):
                 return False
             raise
         self._parts.forgetting.forget(
-            record.id, {}, scope.labels, purge=False, verify=False,
-            include_protected=False, skip_protected=False,
+            record.id,
+            {},
+            scope.labels,
+            purge=False,
+            verify=False,
+            include_protected=False,
+            skip_protected=False,
         )
         return True
 
@@ -186,16 +195,12 @@ class StoreLayer(ItemFacet):
         It is called after the commit, without a lock. An exception is logged, the others run.
         """
         _check_callback(callback)
-        return self._parts.knowledge.callbacks.register(
-            self.layer_name, callback, deletions=False
-        )
+        return self._parts.knowledge.callbacks.register(self.layer_name, callback, deletions=False)
 
     def register_deletion_callback(self, callback: Callback) -> Callable[[], None]:
         """The same for ids that this layer loses."""
         _check_callback(callback)
-        return self._parts.knowledge.callbacks.register(
-            self.layer_name, callback, deletions=True
-        )
+        return self._parts.knowledge.callbacks.register(self.layer_name, callback, deletions=True)
 
     @verb
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> int:
@@ -220,9 +225,11 @@ class StoreLayer(ItemFacet):
             ImportFormatError: Naming the line.
         """
         self._may_write()
-        return len(self._parts.exchange.import_(
-            path, accepts=lambda sorts: layer_of(sorts) == self.layer_name
-        ))  # fmt: skip
+        return len(
+            self._parts.exchange.import_(
+                path, accepts=lambda sorts: layer_of(sorts) == self.layer_name
+            )
+        )
 
     def _ours_among(self, ids: Collection[int]) -> set[int]:
         with self._read() as reader:
@@ -269,10 +276,11 @@ class StoreLayer(ItemFacet):
         if concept is None:
             return str(episode.get("summary") or record.text)
         return {
-            "name": concept["name"], "category": concept["category"],
+            "name": concept["name"],
+            "category": concept["category"],
             "confidence": concept["confidence"],
             "references": {layer: list(ids) for layer, ids in references.items()},
-        }  # fmt: skip
+        }
 
     @verb
     def stats(self) -> dict[str, Any]:
@@ -303,10 +311,10 @@ class StoreLayer(ItemFacet):
             sorts = reader.sorts(list(records))
         router = self._parts.router
         return [
-            record for each, record in records.items()
-            if layer_of(sorts.get(each, ())) == self.layer_name
-            and not router[record.tier].volatile
-        ]  # fmt: skip
+            record
+            for each, record in records.items()
+            if layer_of(sorts.get(each, ())) == self.layer_name and not router[record.tier].volatile
+        ]
 
 
 class Layers(Facet):
@@ -377,7 +385,10 @@ def _episode(given: Any) -> dict[str, Any]:
     if isinstance(given, Episode):
         given = {name: getattr(given, name) for name in _EPISODE}
     return {
-        name: list(value) if isinstance(value, tuple) else dict(value)
-        if isinstance(value, Mapping) else value
+        name: list(value)
+        if isinstance(value, tuple)
+        else dict(value)
+        if isinstance(value, Mapping)
+        else value
         for name, value in _mapping(given).items()
-    }  # fmt: skip
+    }

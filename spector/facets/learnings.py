@@ -42,9 +42,17 @@ class Learnings(ItemFacet):
 
     @verb
     def add(
-        self, insight: str, type: LearningType | str, *, evidence: Memories = (),
-        applies_to: Iterable[str] = (), confidence: float = 0.5, impact: float = 0.5,
-        user_id: str | None = None, agent_id: str | None = None, session_id: str | None = None,
+        self,
+        insight: str,
+        type: LearningType | str,
+        *,
+        evidence: Memories = (),
+        applies_to: Iterable[str] = (),
+        confidence: float = 0.5,
+        impact: float = 0.5,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
     ) -> Learning:
         """Keep an insight.
 
@@ -67,17 +75,23 @@ class Learnings(ItemFacet):
         records = self._evidence(evidence, scope, "evidence")
         owner = records[0].user_id if records else scope.user_id
         values = {
-            "type": str(kind), "title": learning_title(text), "impact": weight,
+            "type": str(kind),
+            "title": learning_title(text),
+            "impact": weight,
             "confidence": parse_number(confidence, "confidence", low=0.0, high=1.0),
-        }  # fmt: skip
+        }
         fields: dict[str, Any] = {
-            "tier": "semantic", "importance": weight, "user_id": owner,
-            "category": Category.PREFERENCE if kind is LearningType.USER_PREFERENCE
+            "tier": "semantic",
+            "importance": weight,
+            "user_id": owner,
+            "category": Category.PREFERENCE
+            if kind is LearningType.USER_PREFERENCE
             else Category.PATTERN,
             "agent_id": scope.agent_id if not records else records[0].agent_id,
-            "session_id": session_id, "tags": list(tags) or None,
+            "session_id": session_id,
+            "tags": list(tags) or None,
             "confidence": min((each.confidence for each in records), default=None),
-        }  # fmt: skip
+        }
         given = {name: value for name, value in fields.items() if value is not None}
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
@@ -89,8 +103,13 @@ class Learnings(ItemFacet):
 
     @verb
     def relevant(
-        self, tags: Iterable[str], *, type: LearningType | str | None = None,
-        min_confidence: float = 0.3, limit: int = 5, user_id: str | None = None,
+        self,
+        tags: Iterable[str],
+        *,
+        type: LearningType | str | None = None,
+        min_confidence: float = 0.3,
+        limit: int = 5,
+        user_id: str | None = None,
         agent_id: str | None = None,
     ) -> list[Learning]:
         """Learnings that apply to one of these tags, by confidence times impact."""
@@ -103,7 +122,7 @@ class Learnings(ItemFacet):
                 self._tags(tags, "tags"), self._scope(user_id, agent_id)
             )
             if values["confidence"] >= least and kind in (None, values["type"])
-        ]  # fmt: skip
+        ]
         found.sort(key=lambda each: (-each[1]["confidence"] * each[1]["impact"], -each[0].id))
         return self._made(found[:most])
 
@@ -143,7 +162,10 @@ class Learnings(ItemFacet):
 
     @verb
     def all(
-        self, type: LearningType | str | None = None, *, user_id: str | None = None,
+        self,
+        type: LearningType | str | None = None,
+        *,
+        user_id: str | None = None,
         agent_id: str | None = None,
     ) -> list[Learning]:
         """Learnings of a type, or all, oldest first."""
@@ -159,13 +181,19 @@ class Learnings(ItemFacet):
         triggers = self._triggers(record for record, _ in found)
         return [
             Learning(
-                id=record.id, insight=record.text, title=values["title"],
-                type=LearningType(values["type"]), confidence=values["confidence"],
-                impact=values["impact"], applies_to=triggers.get(record.id, ()),
-                validated=values["validated"], applications=values["application_count"],
-                last_applied=None if values["last_applied_ms"] is None
+                id=record.id,
+                insight=record.text,
+                title=values["title"],
+                type=LearningType(values["type"]),
+                confidence=values["confidence"],
+                impact=values["impact"],
+                applies_to=triggers.get(record.id, ()),
+                validated=values["validated"],
+                applications=values["application_count"],
+                last_applied=None
+                if values["last_applied_ms"] is None
                 else from_ms(values["last_applied_ms"]),
                 record=record,
             )
             for record, values in found
-        ]  # fmt: skip
+        ]

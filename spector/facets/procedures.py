@@ -44,8 +44,14 @@ class Procedures(ItemFacet):
 
     @verb
     def add(
-        self, name: str, steps: Sequence[Step | str], *, description: str = "",
-        triggers: Iterable[str] = (), status: Status = "draft", **memory_fields: Any,
+        self,
+        name: str,
+        steps: Sequence[Step | str],
+        *,
+        description: str = "",
+        triggers: Iterable[str] = (),
+        status: Status = "draft",
+        **memory_fields: Any,
     ) -> Procedure:
         """Keep how something is done.
 
@@ -60,9 +66,12 @@ class Procedures(ItemFacet):
         self._may_write()
         fields = self._fields(memory_fields, "procedures.add")
         given = ProcedureToAdd(
-            name=checked_part(name, "name"), steps=parse_steps(steps),
-            description=_described(description), triggers=self._tags(triggers, "triggers"),
-            status=parse_choice(status, "status", *_STATUSES), scope=fields.get("user_id") or "",
+            name=checked_part(name, "name"),
+            steps=parse_steps(steps),
+            description=_described(description),
+            triggers=self._tags(triggers, "triggers"),
+            status=parse_choice(status, "status", *_STATUSES),
+            scope=fields.get("user_id") or "",
         )
         return self._store(given, fields)
 
@@ -70,8 +79,12 @@ class Procedures(ItemFacet):
         self, given: ProcedureToAdd, fields: dict[str, Any], replaced: int | None = None
     ) -> Procedure:
         tags = dict.fromkeys([*self._tags(fields.get("tags"), "tags"), *given.triggers])
-        fields = {**fields, "tier": "procedural", "category": Category.PROCEDURE,
-                  "tags": list(tags)}  # fmt: skip
+        fields = {
+            **fields,
+            "tier": "procedural",
+            "category": Category.PROCEDURE,
+            "tags": list(tags),
+        }
         text = procedure_text(given.name, given.description, given.steps)
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
@@ -85,8 +98,13 @@ class Procedures(ItemFacet):
 
     @verb
     def for_situation(
-        self, tags: Iterable[str], *, min_success_rate: float = 0.0, limit: int = 10,
-        user_id: str | None = None, agent_id: str | None = None,
+        self,
+        tags: Iterable[str],
+        *,
+        min_success_rate: float = 0.0,
+        limit: int = 10,
+        user_id: str | None = None,
+        agent_id: str | None = None,
     ) -> list[Procedure]:
         """Procedures with one of these tags as trigger, the most proven first.
 
@@ -96,7 +114,8 @@ class Procedures(ItemFacet):
         most = parse_integer(limit, "limit", low=1)
         scope = self._scope(user_id, agent_id)
         found = [
-            each for each in self._triggered(self._tags(tags, "tags"), scope)
+            each
+            for each in self._triggered(self._tags(tags, "tags"), scope)
             if each[1]["status"] != "deprecated" and each[1]["success_rate"] >= least
         ]
         trust = self._parts.config.knowledge.procedure_trust
@@ -141,7 +160,10 @@ class Procedures(ItemFacet):
 
     @verb
     def all(
-        self, status: Status | None = None, *, user_id: str | None = None,
+        self,
+        status: Status | None = None,
+        *,
+        user_id: str | None = None,
         agent_id: str | None = None,
     ) -> list[Procedure]:
         """Procedures of a status, or all, oldest first."""
@@ -169,9 +191,15 @@ class Procedures(ItemFacet):
 
     @verb
     def replace(
-        self, id: Named, steps: Sequence[Step | str], *, name: str | None = None,
-        description: str | None = None, triggers: Iterable[str] | None = None,
-        status: Status = "draft", **memory_fields: Any,
+        self,
+        id: Named,
+        steps: Sequence[Step | str],
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        triggers: Iterable[str] | None = None,
+        status: Status = "draft",
+        **memory_fields: Any,
     ) -> Procedure:
         """A procedure in place of another one, which is deprecated and superseded.
 
@@ -184,23 +212,23 @@ class Procedures(ItemFacet):
         old = self._get(self._typed(id, self.sort, scope), scope)
         self._refuse_immutable(old.id)
         kept = {
-            "user_id": old.record.user_id, "agent_id": old.record.agent_id,
+            "user_id": old.record.user_id,
+            "agent_id": old.record.agent_id,
             "importance": old.record.importance,
-        }  # fmt: skip
+        }
         fields = {**{key: value for key, value in kept.items() if value is not None}, **fields}
         given = ProcedureToAdd(
             name=old.name if name is None else checked_part(name, "name"),
             steps=parse_steps(steps),
             description=old.description if description is None else _described(description),
             triggers=old.triggers if triggers is None else self._tags(triggers, "triggers"),
-            status=parse_choice(status, "status", *_STATUSES), scope=old.record.user_id or "",
+            status=parse_choice(status, "status", *_STATUSES),
+            scope=old.record.user_id or "",
         )
         return self._store(given, fields, old.id)
 
     @guarded
-    def learn(
-        self, episodes: Session | Memories, **guard: Unpack[Guard]
-    ) -> Procedure | None:
+    def learn(self, episodes: Session | Memories, **guard: Unpack[Guard]) -> Procedure | None:
         """A draft of what a run of episodes with tools did; None unless it ended in success.
 
         Episodes count in the order of their time, attempts that failed are left out. A procedure
@@ -226,21 +254,29 @@ class Procedures(ItemFacet):
         tools = tools_of([each.to_dict() for each in given.steps])
         for record, values in self._every(scope):
             if (
-                record.user_id == user and values["status"] != "deprecated"
+                record.user_id == user
+                and values["status"] != "deprecated"
                 and tools_of(values["steps"]) == tools
             ):
                 return self._made([(record, values)])[0]
         fields: dict[str, Any] = {
-            "user_id": user, "agent_id": records[0].agent_id,
+            "user_id": user,
+            "agent_id": records[0].agent_id,
             "confidence": min(each.confidence for each in records),
-        }  # fmt: skip
+        }
         limit = self._parts.config.max_tags
         fields = {key: value for key, value in fields.items() if value is not None}
         tagged = self._tags(list(given.triggers)[:limit], "triggers")
-        return self._store(ProcedureToAdd(
-            name=given.name, steps=given.steps, triggers=tagged, scope=given.scope,
-            evidence=given.evidence,
-        ), fields)  # fmt: skip
+        return self._store(
+            ProcedureToAdd(
+                name=given.name,
+                steps=given.steps,
+                triggers=tagged,
+                scope=given.scope,
+                evidence=given.evidence,
+            ),
+            fields,
+        )
 
     def _of_session(self, session: Session) -> list[int]:
         """The living episodes of a session and of its user, with those of its agent only."""
@@ -249,10 +285,10 @@ class Procedures(ItemFacet):
             {name: value for name, value in known.items() if value is not None}, "records"
         )
         return [
-            record.id for record, _ in self._parts.listing.records(chosen)
-            if record.user_id == session.user_id
-            and not self._parts.router[record.tier].volatile
-        ]  # fmt: skip
+            record.id
+            for record, _ in self._parts.listing.records(chosen)
+            if record.user_id == session.user_id and not self._parts.router[record.tier].volatile
+        ]
 
     def _refuse_immutable(self, memory: int) -> None:
         if self._record(memory).immutable:
@@ -268,16 +304,22 @@ class Procedures(ItemFacet):
         triggers = self._triggers(record for record, _ in found)
         return [
             Procedure(
-                id=record.id, name=values["name"], description=values["description"],
+                id=record.id,
+                name=values["name"],
+                description=values["description"],
                 steps=tuple(Step(**each) for each in values["steps"]),
-                triggers=triggers.get(record.id, ()), status=values["status"],
-                success_rate=values["success_rate"], executions=values["execution_count"],
-                last_used=None if values["last_used_ms"] is None
+                triggers=triggers.get(record.id, ()),
+                status=values["status"],
+                success_rate=values["success_rate"],
+                executions=values["execution_count"],
+                last_used=None
+                if values["last_used_ms"] is None
                 else from_ms(values["last_used_ms"]),
-                failed_steps=values["failed_steps"], record=record,
+                failed_steps=values["failed_steps"],
+                record=record,
             )
             for record, values in found
-        ]  # fmt: skip
+        ]
 
 
 def _described(description: Any) -> str:

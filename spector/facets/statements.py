@@ -54,15 +54,18 @@ class Statements(Facet):
             single = registered(reader)
         return [
             Fact(
-                one.subject, one.predicate, one.object, one.confidence, one.polarity,
-                one.modality, one.span,
+                one.subject,
+                one.predicate,
+                one.object,
+                one.confidence,
+                one.polarity,
+                one.modality,
+                one.span,
             )
             for one in (each.statement for each in self._reading(text, single)[0].facts)
-        ]  # fmt: skip
+        ]
 
-    def _reading(
-        self, text: str, single: frozenset[str], **about: Any
-    ) -> tuple[Reading, bool]:
+    def _reading(self, text: str, single: frozenset[str], **about: Any) -> tuple[Reading, bool]:
         """What a text says, and whether the caller's model failed; no lock is held."""
         extractor = self._parts.fact_extractor
         found: list[Statement] | None = None
@@ -100,7 +103,8 @@ class Statements(Facet):
             state = reader.sleep_state()
             return bool(
                 "observed" in reader.sorts([memory]).get(memory, ())
-                or reader.links("source", b=[memory]) or reader.links("mention", b=[memory])
+                or reader.links("source", b=[memory])
+                or reader.links("mention", b=[memory])
                 or (state and memory <= state["extracted_id"])
             )
 
@@ -128,8 +132,12 @@ class Statements(Facet):
                 skipped["derived" if record.id in derived else "superseded"] += 1
                 continue
             reading, failed = self._reading(
-                record.text, single, role=record.role, speaker=record.speaker,
-                reference_ms=record.event_ms, vectors=self._parts.embedder,
+                record.text,
+                single,
+                role=record.role,
+                speaker=record.speaker,
+                reference_ms=record.event_ms,
+                vectors=self._parts.embedder,
             )
             fallbacks += failed
             found.append((record, reading))
@@ -145,9 +153,11 @@ class Statements(Facet):
         with self._read() as reader:
             made = self._made(reader, reader.facts(id=list(facts)), self._scope())
         return ReadReport(
-            ids=tuple(record.id for record, _ in read), facts=tuple(made),
-            skipped=dict(skipped), fallbacks=fallbacks,
-        )  # fmt: skip
+            ids=tuple(record.id for record, _ in read),
+            facts=tuple(made),
+            skipped=dict(skipped),
+            fallbacks=fallbacks,
+        )
 
     def _embed(self, texts: list[str]) -> None:
         """Embed many texts at once, so that the commits find them in the cache."""
@@ -158,10 +168,15 @@ class Statements(Facet):
         """Commit what a memory says; the ids of the facts that it states."""
         role = None if is_user_said(record.role) else record.role
         fields: dict[str, Any] = {
-            "tier": "semantic", "category": Category.FACT, "user_id": record.user_id,
-            "agent_id": record.agent_id, "importance": record.importance,
-            "confidence": record.confidence, "event_time": record.event_time, "role": role,
-        }  # fmt: skip
+            "tier": "semantic",
+            "category": Category.FACT,
+            "user_id": record.user_id,
+            "agent_id": record.agent_id,
+            "importance": record.importance,
+            "confidence": record.confidence,
+            "event_time": record.event_time,
+            "role": role,
+        }
         given = {name: value for name, value in fields.items() if value is not None}
         stated: list[int | New] = []
 
@@ -172,7 +187,11 @@ class Statements(Facet):
             if present.user_id != record.user_id:
                 return Changes()
             changes, facts = plan_reading(
-                reader, present, reading, self._living, now_ms=now_ms,
+                reader,
+                present,
+                reading,
+                self._living,
+                now_ms=now_ms,
                 step=self._parts.config.knowledge.fact_step,
             )
             stated[:] = facts

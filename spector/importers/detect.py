@@ -32,12 +32,15 @@ _JSONL_SUFFIXES: Final = frozenset((".jsonl", ".ndjson"))
 _MARKDOWN_SUFFIXES: Final = frozenset((".md", ".markdown", ".mdown"))
 #: beginnings of texts that are no notes -> what they are, and what to do
 _FOREIGN: Final = (
-    (re.compile(r"\s*<(?:!doctype|html|\?xml)", re.IGNORECASE),
-     "it is a page of HTML or XML", "export the conversation as JSON or text"),
+    (
+        re.compile(r"\s*<(?:!doctype|html|\?xml)", re.IGNORECASE),
+        "it is a page of HTML or XML",
+        "export the conversation as JSON or text",
+    ),
     (re.compile(r"%PDF-"), "it is a PDF", "save its text in a file, and name that"),
     (re.compile(r"\{\\rtf"), "it is a text of a word processor", "save it as plain text"),
     (re.compile(r"From \S+@\S+ .*\d{4}\n"), "it is a mailbox", "save the mails' texts in files"),
-)  # fmt: skip
+)
 
 
 #: beginnings of files that are no texts -> what they are, and what to do
@@ -50,16 +53,22 @@ _BINARY: Final = (
     (b"\x89PNG", "a picture", "name a file of messages"),
     (b"\xff\xd8\xff", "a picture", "name a file of messages"),
     (b"\xd0\xcf\x11\xe0", "a document of an office program", "save its text in a file"),
-)  # fmt: skip
+)
 #: keys of the first object of files that are known and not read, what they are, and what to do
 _UNREAD: Final = (
-    (("ID", "Contents"), "it is of Discord's own data package, which has only what you wrote",
-     "export channels with DiscordChatExporter as JSON"),
+    (
+        ("ID", "Contents"),
+        "it is of Discord's own data package, which has only what you wrote",
+        "export channels with DiscordChatExporter as JSON",
+    ),
     (("core_memory", "messages"), "it is an agent of Letta", "export its messages as JSON lines"),
     (("agents", "blocks"), "it is an agent of Letta", "export its messages as JSON lines"),
-    (("participants", "thread_path"), "it is a chat of Facebook or Instagram, whose export breaks"
-     " letters", 'repair its texts, and write {"role", "content", "timestamp"} for each message'),
-)  # fmt: skip
+    (
+        ("participants", "thread_path"),
+        "it is a chat of Facebook or Instagram, whose export breaks letters",
+        'repair its texts, and write {"role", "content", "timestamp"} for each message',
+    ),
+)
 
 
 def register(format: Format) -> None:
@@ -180,7 +189,8 @@ def format_of(source: SourceFile) -> str:
             return each.name
     if head.shape == "text":
         raise source.error(
-            "", f"a file that ends in {source.suffix or 'nothing'} may be anything",
+            "",
+            f"a file that ends in {source.suffix or 'nothing'} may be anything",
             hint="choose the format with --format, for instance --format text",
         )
     if head.shape == "array" and not head.first:
@@ -245,9 +255,7 @@ def _head_of_objects(source: SourceFile, text: str, suffix: str) -> Head:
         try:
             found = source.load()
         except ImportFormatError as error:
-            raise ImportFormatError(
-                error.message, hint="choose --format text or jsonl"
-            ) from error
+            raise ImportFormatError(error.message, hint="choose --format text or jsonl") from error
         return Head(source, text, "object", found if isinstance(found, dict) else {})
     except BAD_JSON as exc:
         raise source.json_error("line 1", exc) from exc

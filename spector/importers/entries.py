@@ -12,8 +12,17 @@ from spector.importers.sources import Head, SourceFile
 from spector.messages import shown
 
 __all__ = [
-    "Broken", "Entry", "Format", "FormatReader", "Found", "LeftOut", "Message", "Options",
-    "label", "owned", "short_text",
+    "Broken",
+    "Entry",
+    "Format",
+    "FormatReader",
+    "Found",
+    "LeftOut",
+    "Message",
+    "Options",
+    "label",
+    "owned",
+    "short_text",
 ]
 
 #: keyword arguments of ``Memory.remember``, with the text under "text"

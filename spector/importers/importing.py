@@ -75,7 +75,10 @@ class ImportOptions:
 
 
 def import_files(
-    memory: Memory, *paths: str | Path, dry_run: bool = False, progress: Progress | None = None,
+    memory: Memory,
+    *paths: str | Path,
+    dry_run: bool = False,
+    progress: Progress | None = None,
     **options: Any,
 ) -> ImportReport:
     """Import files, folders and zip archives into a memory.
@@ -223,7 +226,10 @@ class Importing:
             with _at_a_path(unit.source) as path:
                 lineage = Lineage(memory, self._for_line)
                 memory._parts.exchange.check_lines(
-                    path, change=lineage, limit=self.options.limit, timezone=self._zone,
+                    path,
+                    change=lineage,
+                    limit=self.options.limit,
+                    timezone=self._zone,
                 )
                 if self.report.dry_run and not observes:
                     unit.report.known = lineage.known
@@ -236,7 +242,9 @@ class Importing:
         given = self.options
         zone = self._zone
         options = Options(
-            None if zone is None else zone_named(zone), given.assume_utc, given.chunk_chars,
+            None if zone is None else zone_named(zone),
+            given.assume_utc,
+            given.chunk_chars,
             unit.context,
         )
         tally = FileReport(unit.source.label) if report is None else report
@@ -294,8 +302,11 @@ class Importing:
 
     def _changed(self, message: Message, kind: str, notes: list[str]) -> Message:
         given = self.options
-        labels = {"user_id": given.user_id, "agent_id": given.agent_id,
-                  "session_id": given.session_id}  # fmt: skip
+        labels = {
+            "user_id": given.user_id,
+            "agent_id": given.agent_id,
+            "session_id": given.session_id,
+        }
         takes = given.scopes_from_message or kind == "spector"
         message = owned(message, labels, notes, takes_others=takes)
         if given.me is not None and kind != "spector":
@@ -316,9 +327,11 @@ class Importing:
         """
         from spector.arguments import SORTS  # as above
 
-        store = storing or (lambda messages: memory.remember_many(
-            messages, if_known="keep", if_forgotten="skip"
-        ).outcomes)
+        store = storing or (
+            lambda messages: (
+                memory.remember_many(messages, if_known="keep", if_forgotten="skip").outcomes
+            )
+        )
         total = self.total
         done = 0
         for unit in self._units:
@@ -330,8 +343,11 @@ class Importing:
                 before = memory.count(sorts=SORTS)
                 with _at_a_path(unit.source) as path:
                     memory.import_(
-                        path, change=Lineage(memory, self._for_line), limit=self.options.limit,
-                        timezone=self._zone, progress=_shifted(progress, done, total),
+                        path,
+                        change=Lineage(memory, self._for_line),
+                        limit=self.options.limit,
+                        timezone=self._zone,
+                        progress=_shifted(progress, done, total),
                     )
                 unit.report.stored = max(0, memory.count(sorts=SORTS) - before)
                 unit.report.known = unit.messages - unit.report.stored

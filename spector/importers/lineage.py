@@ -111,8 +111,10 @@ class Lineage:
     def _has_key(self, line: Line) -> bool:
         try:
             self._memory.get(
-                key=line["key"], namespace=line.get("namespace") or (),
-                user_id=line.get("user_id"), agent_id=line.get("agent_id"),
+                key=line["key"],
+                namespace=line.get("namespace") or (),
+                user_id=line.get("user_id"),
+                agent_id=line.get("agent_id"),
             )
         except SpectorError:
             return False

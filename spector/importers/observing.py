@@ -56,8 +56,11 @@ def observing(
     def store(messages: list[Message]) -> list[str]:
         paths = [path_of(each) for each in messages]
         asked = list(dict.fromkeys(path for path in paths if path is not None))
-        seen = {path for path, is_known in zip(asked, parts.forgetter.marked(asked), strict=True)
-                if is_known}  # fmt: skip
+        seen = {
+            path
+            for path, is_known in zip(asked, parts.forgetter.marked(asked), strict=True)
+            if is_known
+        }
         outcomes, fresh = [], []
         for message, path in zip(messages, paths, strict=True):
             outcomes.append("known" if path in seen else "new")

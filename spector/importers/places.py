@@ -18,9 +18,7 @@ from spector.importers.sources import SourceFile
 __all__ = ["ENDINGS", "Archive", "Export", "Place", "exports_around", "place_of"]
 
 #: endings of files that are read in a folder or archive
-ENDINGS: Final = frozenset(
-    ".csv .json .jsonl .markdown .md .mdown .ndjson .text .tsv .txt".split()
-)
+ENDINGS: Final = frozenset(".csv .json .jsonl .markdown .md .mdown .ndjson .text .tsv .txt".split())
 #: files of one folder or archive at most
 _MOST_FILES: Final = 200_000
 #: an archive's file may have this many bytes however well it was packed
@@ -102,7 +100,8 @@ def exports_around(
     taken = set(members)
     for folders in dict.fromkeys(each.folders for each in members):
         beside = [
-            each for each in place.files
+            each
+            for each in place.files
             if each.folders == folders and each not in taken and (each.member or is_beside(each))
         ]
         yield Export([(each, {}) for each in members if each.folders == folders], beside)
@@ -131,7 +130,8 @@ def place_of(path: Path, name: str | None = None) -> Place:
     if not place.files and not place.refused:
         there = ", ".join(f"{count} {ending}" for ending, count in place.others.items())
         raise source.error(
-            "", "no file of messages in it" + (f" (it has {there})" if there else ""),
+            "",
+            "no file of messages in it" + (f" (it has {there})" if there else ""),
             hint=f"files that can be read end in {', '.join(sorted(ENDINGS))}",
         )
     return place
@@ -196,8 +196,11 @@ def _fill_from_archive(place: Place, source: SourceFile) -> None:
         if any(part.startswith((".", "__MACOSX")) for part in parts) or not parts:
             continue
         inner = SourceFile(
-            place.path, f"{place.name}!{member.filename}", member=member.filename,
-            folders=parts[:-1], is_alone=False,
+            place.path,
+            f"{place.name}!{member.filename}",
+            member=member.filename,
+            folders=parts[:-1],
+            is_alone=False,
         )
         problem = _bomb(member)
         if member.filename in seen:
@@ -225,5 +228,3 @@ def _too_many(source: SourceFile) -> ImportFormatError:
     return source.error(
         "", f"has more than {_MOST_FILES:,} files", hint="import its folders one by one"
     )
-
-

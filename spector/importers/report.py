@@ -83,17 +83,28 @@ class FileReport:
     def to_dict(self) -> dict[str, Any]:
         """As JSON writes it; what there is none of is left out, but for the counts."""
         out: dict[str, Any] = {
-            "file": self.file, "format": self.format, "messages": self.messages,
-            "skipped": len(self.bad), "read": self.read, "stored": self.stored,
-            "known": self.known, "left_out": dict(self.left_out.most_common()),
-        }  # fmt: skip
+            "file": self.file,
+            "format": self.format,
+            "messages": self.messages,
+            "skipped": len(self.bad),
+            "read": self.read,
+            "stored": self.stored,
+            "known": self.known,
+            "left_out": dict(self.left_out.most_common()),
+        }
         more: dict[str, Any] = {
-            "forgotten": self.forgotten, "undated": self.undated,
-            "dated_by_others": self.dated_by_others, "zoneless": self.zoneless,
-            "split": self.split, "first": self.first, "last": self.last,
-            "speakers": dict(self.speakers.most_common()), "sessions": len(self.sessions),
-            "error": self.error, "bad": self.bad,
-        }  # fmt: skip
+            "forgotten": self.forgotten,
+            "undated": self.undated,
+            "dated_by_others": self.dated_by_others,
+            "zoneless": self.zoneless,
+            "split": self.split,
+            "first": self.first,
+            "last": self.last,
+            "speakers": dict(self.speakers.most_common()),
+            "sessions": len(self.sessions),
+            "error": self.error,
+            "bad": self.bad,
+        }
         return out | {name: value for name, value in more.items() if value}
 
 
@@ -147,8 +158,10 @@ class ImportReport:
     def pairs(self) -> dict[str, str]:
         """What is counted -> how many, in words."""
         would = "would be " if self.dry_run else ""
-        pairs = [("read", _entries(self.total("read"))),
-                 ("observed" if self.observes else "stored", f"{would}{self.stored:,}")]
+        pairs = [
+            ("read", _entries(self.total("read"))),
+            ("observed" if self.observes else "stored", f"{would}{self.stored:,}"),
+        ]
         if self.known:
             pairs.append(("known already", f"{self.known:,}"))
         if self.total("forgotten"):
@@ -169,26 +182,31 @@ class ImportReport:
         firsts = [each.first for each in self.files if each.first is not None]
         lasts = [each.last for each in self.files if each.last is not None]
         if firsts:
-            begin, end = (
-                local_of_ms(to_ms(each), self.zone) for each in (min(firsts), max(lasts))
-            )
+            begin, end = (local_of_ms(to_ms(each), self.zone) for each in (min(firsts), max(lasts)))
             out.append(("time", f"{begin:%Y-%m-%d} to {end:%Y-%m-%d}"))
         if self.total("zoneless"):
-            out.append((
-                "no time zone", f"{counted(self.total('zoneless'), 'time')} read as UTC; --tz names"
-                " another zone",
-            ))
+            out.append(
+                (
+                    "no time zone",
+                    f"{counted(self.total('zoneless'), 'time')} read as UTC; --tz names"
+                    " another zone",
+                )
+            )
         if self.total("dated_by_others"):
-            out.append((
-                "no time of their own",
-                f"{self.total('dated_by_others'):,} take that of the message next to them",
-            ))
+            out.append(
+                (
+                    "no time of their own",
+                    f"{self.total('dated_by_others'):,} take that of the message next to them",
+                )
+            )
         if self.total("undated"):
-            out.append((
-                "no time at all",
-                f"{self.total('undated'):,} are dated as they are stored; --event-time gives"
-                " another time",
-            ))
+            out.append(
+                (
+                    "no time at all",
+                    f"{self.total('undated'):,} are dated as they are stored; --event-time gives"
+                    " another time",
+                )
+            )
         return out
 
     def _people(self) -> list[tuple[str, str]]:

@@ -16,7 +16,12 @@ from typing import IO, Any, Final, TextIO
 from spector.errors import ImportFormatError, StoreError
 
 __all__ = [
-    "BAD_JSON", "Head", "SourceFile", "each_entry", "each_line", "first_character",
+    "BAD_JSON",
+    "Head",
+    "SourceFile",
+    "each_entry",
+    "each_line",
+    "first_character",
     "iter_array",
 ]
 
@@ -25,7 +30,12 @@ _FIRST_READ_CHARS: Final = 1 << 16
 BAD_JSON: Final = (RecursionError, ValueError)
 #: what a damaged archive raises while a file in it is read
 _BAD_ZIP: Final = (
-    zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
 )
 #: byte-order marks of other encodings than UTF-8
 _MARKS: Final = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
@@ -43,8 +53,13 @@ class SourceFile:
     """
 
     def __init__(
-        self, path: Path, label: str | None = None, *, member: str = "",
-        folders: tuple[str, ...] = (), is_alone: bool = True,
+        self,
+        path: Path,
+        label: str | None = None,
+        *,
+        member: str = "",
+        folders: tuple[str, ...] = (),
+        is_alone: bool = True,
     ) -> None:
         self.path = path
         self.member = member
@@ -72,7 +87,8 @@ class SourceFile:
     def json_error(self, place: str, exc: Exception) -> ImportFormatError:
         """An error for JSON that is nested too deeply, or has a number with thousands of digits."""
         return self.error(
-            place, f"JSON exceeds the limits of the parser: {str(exc)[:80]}",
+            place,
+            f"JSON exceeds the limits of the parser: {str(exc)[:80]}",
             hint="check where the file comes from",
         )
 
@@ -83,7 +99,8 @@ class SourceFile:
             raise self.error("", "it is a directory", hint="name a file inside it")
         if not self.path.is_file():  # reading it could block or never end
             raise self.error(
-                "", "it is a pipe, a socket or a device, not a file",
+                "",
+                "it is a pipe, a socket or a device, not a file",
                 hint="save its content in a file, or pipe it in with - as the file name",
             )
 
@@ -155,7 +172,8 @@ class SourceFile:
                 return json.load(stream)
             except json.JSONDecodeError as exc:
                 raise self.error(
-                    f"line {exc.lineno}", f"broken JSON: {exc.msg}",
+                    f"line {exc.lineno}",
+                    f"broken JSON: {exc.msg}",
                     hint="the file may be truncated",
                 ) from exc
             except UnicodeError:
@@ -254,9 +272,7 @@ def _skip(buffer: str, at: int, characters: str) -> int:
     return at
 
 
-def each_line(
-    source: SourceFile
-) -> Iterator[tuple[str, dict[str, Any] | ImportFormatError]]:
+def each_line(source: SourceFile) -> Iterator[tuple[str, dict[str, Any] | ImportFormatError]]:
     """(place, object) of every line that is not empty; the error of one that is no JSON object."""
     with source.open_text() as stream:
         for number, line in enumerate(stream, 1):

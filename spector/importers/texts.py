@@ -9,7 +9,12 @@ from typing import Final
 from spector.process import keeps
 
 __all__ = [
-    "cut_text", "instructs", "is_blank", "is_unicode", "role_of_person", "text_of_parts",
+    "cut_text",
+    "instructs",
+    "is_blank",
+    "is_unicode",
+    "role_of_person",
+    "text_of_parts",
 ]
 
 #: roles whose messages instruct a model
@@ -53,8 +58,7 @@ def is_blank(text: str) -> bool:
     if text[:1].isalnum():
         return False
     return all(
-        each.isspace() or unicodedata.category(each) in _UNSEEN or each in _FILLERS
-        for each in text
+        each.isspace() or unicodedata.category(each) in _UNSEEN or each in _FILLERS for each in text
     )
 
 

@@ -1,5 +1,4 @@
-"""Times as files write them: ISO 8601, seconds and milliseconds since 1970, with and without zone.
-"""
+"""Times as files write them: ISO 8601, seconds and milliseconds since 1970, with and without zone."""
 
 from __future__ import annotations
 
@@ -18,10 +17,27 @@ __all__ = ["TIME_KEYS", "in_zone", "parse_time", "time_among"]
 
 #: names that makers use for the time of a message, the surest first
 TIME_KEYS: Final = (
-    "timestamp", "created_at", "createdAt", "create_time", "createTime", "created", "date_unixtime",
-    "sent_at", "sentAt", "datetime", "dateTime", "ts", "time", "date", "posted_at", "timestamp_ms",
-    "published_at", "creationdate", "updated_at", "updatedAt",
-)  # fmt: skip
+    "timestamp",
+    "created_at",
+    "createdAt",
+    "create_time",
+    "createTime",
+    "created",
+    "date_unixtime",
+    "sent_at",
+    "sentAt",
+    "datetime",
+    "dateTime",
+    "ts",
+    "time",
+    "date",
+    "posted_at",
+    "timestamp_ms",
+    "published_at",
+    "creationdate",
+    "updated_at",
+    "updatedAt",
+)
 #: of these a value that is no time refuses the entry; of the others it is a property
 _SURE: Final = frozenset(("timestamp", "created_at", "create_time", "time", "date"))
 _NUMBER: Final = re.compile(r"\s*-?\d{1,19}(?:\.\d{1,9})?\s*")
@@ -40,7 +56,12 @@ _OF_DATABASES: Final = ("$date", "$numberLong", "seconds", "_seconds")
 
 
 def parse_time(
-    value: object, source: SourceFile, place: str, options: Options, *, name: str = "event_time",
+    value: object,
+    source: SourceFile,
+    place: str,
+    options: Options,
+    *,
+    name: str = "event_time",
     is_end: bool = False,
 ) -> datetime | None:
     """UTC datetime from an ISO 8601 string, or from seconds or milliseconds since 1970.
@@ -66,15 +87,18 @@ def parse_time(
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         value = float(value)
     if isinstance(value, str):
-        return None if _ZERO.fullmatch(value) else _parse_iso_time(
-            _as_iso(value), source, place, options, name, is_end
+        return (
+            None
+            if _ZERO.fullmatch(value)
+            else _parse_iso_time(_as_iso(value), source, place, options, name, is_end)
         )
     ms = ms_of_number(value)
     if ms is None:
         return None
     if not MIN_MS <= ms <= MAX_MS:  # NaN fails the comparison, too
         raise source.error(
-            place, f"{name} {str(value)[:40]} is outside the years 1 to 9999",
+            place,
+            f"{name} {str(value)[:40]} is outside the years 1 to 9999",
             hint="write seconds since 1970",
         )
     return from_ms(round(ms))
@@ -100,8 +124,7 @@ def time_among(
 def _time_or_none(
     value: object, source: SourceFile, place: str, options: Options
 ) -> datetime | None:
-    """The time that a value is; None for what is none, although a time without a zone is refused.
-    """
+    """The time that a value is; None for what is none, although a time without a zone is refused."""
     if isinstance(value, str) and not value[:1].isdigit():
         return None
     if isinstance(value, (int, float)) and (value < 0 or ms_of_number(value) is None):
@@ -155,7 +178,9 @@ def _parse_iso_time(
             place,
             exc.message,
             hint="add Z or an offset to the times, or import with --tz Europe/Istanbul or"
-            " --assume-utc" if naive else exc.hint,
+            " --assume-utc"
+            if naive
+            else exc.hint,
         ) from exc
     except (ValueError, OverflowError) as exc:
         raise source.error(

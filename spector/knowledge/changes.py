@@ -64,9 +64,10 @@ class Changes:
     def sorts_of(self, memory: int | New) -> set[str]:
         """Sorts of the payloads that a memory gets; a fact counts as one."""
         return {
-            row["sort"] if table.name == "payload" else "fact" for table, row in self.puts
+            row["sort"] if table.name == "payload" else "fact"
+            for table, row in self.puts
             if table.name in ("payload", "fact") and row["id"] == memory
-        }  # fmt: skip
+        }
 
     def is_derived(self, memory: int | New) -> bool:
         """Whether a memory repeats others: a statistic, what a night made, a fact with a source.
@@ -82,7 +83,8 @@ class Changes:
                 for table, row in self.puts
             )
         return not sorts & {"procedure", "learning"} and any(
-            table.name == "payload" and (row["id"], row["sort"]) == (memory, "observed")
+            table.name == "payload"
+            and (row["id"], row["sort"]) == (memory, "observed")
             and decode("observed", row["json"])[0]["write_source"] == "dream"
             for table, row in self.puts
         )

@@ -45,12 +45,17 @@ __all__ = [
 
 MOST_REFERENCES: Final = 200
 PROVENANCES: Final = (
-    "episodic_consolidation", "agent_inference", "direct_ingestion", "hybrid",
-)  # fmt: skip
+    "episodic_consolidation",
+    "agent_inference",
+    "direct_ingestion",
+    "hybrid",
+)
 #: names of the seed -> names of layers
 LAYER_ALIASES: Final[Mapping[str, str]] = {
-    "hippocampus": "episodes", "atl": "concepts", "angular_gyrus": "statistics",
-}  # fmt: skip
+    "hippocampus": "episodes",
+    "atl": "concepts",
+    "angular_gyrus": "statistics",
+}
 #: sort of a payload -> the layer of the memories that have it; plain memories are episodes
 LAYERS: Final[Mapping[str, str]] = {"concept": "concepts", "statistic": "statistics"}
 #: sorts whose memories are of no layer
@@ -113,8 +118,16 @@ def concepts_with(
 
 
 def plan_concept(
-    name: str, category: str, definition: str, properties: Mapping[str, Any], provenance: str,
-    scope: str, *, is_automatic: bool = False, n: int = 0, count: int = 0,
+    name: str,
+    category: str,
+    definition: str,
+    properties: Mapping[str, Any],
+    provenance: str,
+    scope: str,
+    *,
+    is_automatic: bool = False,
+    n: int = 0,
+    count: int = 0,
 ) -> Changes:
     """What a new concept changes: memory ``n`` gets its payload and its names.
 
@@ -124,16 +137,21 @@ def plan_concept(
     """
     changes, made = Changes(store=[n]), New(n)
     values = {
-        "name": name, "category": category, "definition": definition,
-        "properties": dict(properties), "provenance": provenance,
-        "reinforcement_count": count, "confidence": certainty(count),
-    }  # fmt: skip
+        "name": name,
+        "category": category,
+        "definition": definition,
+        "properties": dict(properties),
+        "provenance": provenance,
+        "reinforcement_count": count,
+        "confidence": certainty(count),
+    }
     changes.put("payload", id=made, sort="concept", json=encode("concept", values))
     if is_automatic:
         about = encode("observed", {"write_source": "dream"})
         changes.put("payload", id=made, sort="observed", json=about)
     for sort, each in (
-        ("concept", concept_key(name)), ("category", folded(category)),
+        ("concept", concept_key(name)),
+        ("category", folded(category)),
         *(("property", property_name(*pair)) for pair in properties.items()),
     ):
         changes.put("name", scope=scope, sort=sort, folded=each, id=made)
@@ -141,8 +159,14 @@ def plan_concept(
 
 
 def plan_concept_met(
-    reader: KnowledgeReader, concept: int, *, name: str, properties: Mapping[str, Any],
-    provenance: str, scope: str, is_automatic: bool = False,
+    reader: KnowledgeReader,
+    concept: int,
+    *,
+    name: str,
+    properties: Mapping[str, Any],
+    provenance: str,
+    scope: str,
+    is_automatic: bool = False,
 ) -> Changes:
     """A concept is met again: another name leads to it, what is new about it is noted.
 
@@ -181,12 +205,18 @@ def references_of(
     return {
         concept: {layer: tuple(b for _, b in sorted(ids)) for layer, ids in layers.items()}
         for concept, layers in found.items()
-    }  # fmt: skip
+    }
 
 
 def plan_reference(
-    reader: KnowledgeReader, changes: Changes, concept: int, layer: str, memory: int,
-    *, reinforced_ms: int | None = None, most: int = MOST_REFERENCES,
+    reader: KnowledgeReader,
+    changes: Changes,
+    concept: int,
+    layer: str,
+    memory: int,
+    *,
+    reinforced_ms: int | None = None,
+    most: int = MOST_REFERENCES,
 ) -> None:
     """Tie a concept to a memory; of more than 200 in a layer the first loses its place.
 
@@ -224,21 +254,26 @@ def plan_without_reference(
 
 
 def plan_reinforcement(
-    reader: KnowledgeReader, changes: Changes, concept: int, layer: str, memory: int, now_ms: int,
-    *, most: int = MOST_REFERENCES,
+    reader: KnowledgeReader,
+    changes: Changes,
+    concept: int,
+    layer: str,
+    memory: int,
+    now_ms: int,
+    *,
+    most: int = MOST_REFERENCES,
 ) -> bool:
     """Count a memory for a concept, once; it becomes a reference. False when it was counted."""
     rows = [
-        row for row in reader.link_kinds([memory])
+        row
+        for row in reader.link_kinds([memory])
         if row["a"] == concept and row["b"] == memory and row["kind"].startswith(_REFERENCE)
-    ]  # fmt: skip
+    ]
     if any(row["t_ms"] is not None for row in rows):
         return False
     if rows:
         layer = str(rows[0]["kind"]).removeprefix(_REFERENCE)
-    plan_reference(
-        reader, changes, concept, layer, memory, reinforced_ms=now_ms, most=most
-    )
+    plan_reference(reader, changes, concept, layer, memory, reinforced_ms=now_ms, most=most)
     values = reader.payloads([concept], "concept")[concept]
     count = values["reinforcement_count"] + 1
     _put(changes, concept, values, reinforcement_count=count, confidence=certainty(count))
@@ -246,8 +281,14 @@ def plan_reinforcement(
 
 
 def plan_extracted_concept(
-    name: str, category: str, scope: str, memories: Sequence[int], now_ms: int, n: int,
-    *, most: int = MOST_REFERENCES,
+    name: str,
+    category: str,
+    scope: str,
+    memories: Sequence[int],
+    now_ms: int,
+    n: int,
+    *,
+    most: int = MOST_REFERENCES,
 ) -> Changes:
     """What a new concept that memories show changes: memory ``n``, its names, its references."""
     changes = plan_concept(
@@ -256,15 +297,25 @@ def plan_extracted_concept(
     lost = len(memories) - most
     for place, memory in enumerate(memories):
         changes.put(
-            "link", a=New(n), kind=f"{_REFERENCE}episodes", b=memory,
-            n=None if place < lost else place, t_ms=now_ms,
+            "link",
+            a=New(n),
+            kind=f"{_REFERENCE}episodes",
+            b=memory,
+            n=None if place < lost else place,
+            t_ms=now_ms,
         )
     return changes
 
 
 def plan_reinforced_by(
-    reader: KnowledgeReader, changes: Changes, concept: int, memories: Sequence[int], now_ms: int,
-    *, provenance: str = PROVENANCES[0], properties: Mapping[str, Any] | None = None,
+    reader: KnowledgeReader,
+    changes: Changes,
+    concept: int,
+    memories: Sequence[int],
+    now_ms: int,
+    *,
+    provenance: str = PROVENANCES[0],
+    properties: Mapping[str, Any] | None = None,
     most: int = MOST_REFERENCES,
 ) -> int:
     """Count memories for a concept, each once; they become its references, in their order.
@@ -278,12 +329,15 @@ def plan_reinforced_by(
     """
     kind = f"{_REFERENCE}episodes"
     rows = {row["b"]: row for row in reader.links(kind, a=[concept])}
-    places = dict(sorted(
-        ((b, row["n"]) for b, row in rows.items() if row["n"] is not None),
-        key=lambda each: (each[1], each[0]),
-    ))  # fmt: skip
-    fresh = [each for each in dict.fromkeys(memories)
-             if each not in rows or rows[each]["t_ms"] is None]  # fmt: skip
+    places = dict(
+        sorted(
+            ((b, row["n"]) for b, row in rows.items() if row["n"] is not None),
+            key=lambda each: (each[1], each[0]),
+        )
+    )
+    fresh = [
+        each for each in dict.fromkeys(memories) if each not in rows or rows[each]["t_ms"] is None
+    ]
     after = max(places.values(), default=-1) + 1
     entering = [each for each in fresh if each not in places]
     places |= {each: after + n for n, each in enumerate(entering)}
@@ -300,8 +354,13 @@ def plan_reinforced_by(
     have = values["properties"] if properties is None else dict(properties)
     if fresh or both != values["provenance"] or have != values["properties"]:
         _put(
-            changes, concept, values, reinforcement_count=count, confidence=certainty(count),
-            provenance=both, properties=have,
+            changes,
+            concept,
+            values,
+            reinforcement_count=count,
+            confidence=certainty(count),
+            provenance=both,
+            properties=have,
         )
     return len(fresh)
 
@@ -312,6 +371,7 @@ _NONE: Final = object()
 def _put(changes: Changes, concept: int, values: Mapping[str, Any], **changed: Any) -> None:
     text = encode("concept", {**values, **changed})
     changes.put("payload", id=concept, sort="concept", json=text)
+
 
 def checked_properties(properties: Any) -> dict[str, Any]:
     """Properties that can be kept.

@@ -80,12 +80,11 @@ def _facts_without_source(
 
 def _made_of(reader: KnowledgeReader, front: Collection[int], gone: Collection[int]) -> set[int]:
     """Memories that sleep or formation made of nothing but what is gone."""
-    made = {
-        edge.source for edge in reader.edges(front, direction="in", kinds=_FROM)
-    } | {
-        row["a"] for row in reader.link_kinds(front)
+    made = {edge.source for edge in reader.edges(front, direction="in", kinds=_FROM)} | {
+        row["a"]
+        for row in reader.link_kinds(front)
         if row["kind"].startswith("reference:") and row["b"] in front
-    }  # fmt: skip
+    }
     about = reader.payloads(made, "observed")
     automatic = {each for each in made if about.get(each, {}).get("write_source") in _AUTOMATIC}
     left: set[int] = set()
@@ -96,15 +95,14 @@ def _made_of(reader: KnowledgeReader, front: Collection[int], gone: Collection[i
         if row["kind"].startswith("reference:") and row["b"] not in gone:
             left.add(row["a"])
     merged = {
-        edge.source for edge in reader.edges(front, direction="in", kinds=["derived_from"])
+        edge.source
+        for edge in reader.edges(front, direction="in", kinds=["derived_from"])
         if edge.source in left and edge.origin != "facts"
     }
     return (automatic - left) | merged | _unsaid(reader, left - merged, gone)
 
 
-def _unsaid(
-    reader: KnowledgeReader, concepts: Collection[int], gone: Collection[int]
-) -> set[int]:
+def _unsaid(reader: KnowledgeReader, concepts: Collection[int], gone: Collection[int]) -> set[int]:
     """Extracted concepts whose name none of their remaining memories says."""
     names = {
         each: concept_key(values["name"])
@@ -126,7 +124,8 @@ def _unsaid(
         about = entity_of_mention(entities[row["a"]]["json"], row["b"], row["n"] or 1)
         said.setdefault(row["b"], set()).add(concept_key(about["name"]))
     return {
-        each for each, key in names.items()
+        each
+        for each, key in names.items()
         if not any(key in said.get(memory, ()) for memory in sources[each])
     }
 
@@ -137,9 +136,11 @@ def _items_without(
     """Entities and associations that only memories which are gone are tied to."""
     asked = {row["a"] for kind in _LIVES_BY for row in reader.links(kind, b=front)}
     left = {
-        row["a"] for kind in _LIVES_BY for row in reader.links(kind, a=asked)
+        row["a"]
+        for kind in _LIVES_BY
+        for row in reader.links(kind, a=asked)
         if row["b"] not in gone
-    }  # fmt: skip
+    }
     return asked - left
 
 
@@ -153,9 +154,7 @@ def plan_new_words(reader: KnowledgeReader, changes: Changes, memory: int) -> No
             changes.drop("edge", edge.source, edge.kind, edge.target)
 
 
-def plan_other_user(
-    reader: KnowledgeReader, changes: Changes, memory: int, scope: str
-) -> None:
+def plan_other_user(reader: KnowledgeReader, changes: Changes, memory: int, scope: str) -> None:
     """A memory goes to another user: its ties stay behind, its mentions are entered there anew."""
     for edge in reader.edges([memory]):
         changes.drop("edge", edge.source, edge.kind, edge.target)
@@ -166,9 +165,11 @@ def plan_other_user(
             about = reader.items([row["a"]])[row["a"]]["json"]
             count = row["n"] or 1
             mentioned.append((entity_of_mention(about, memory, count), count))
-    known = {
-        row["json"]["uri"]: item for item, row in reader.items_of("entity", scope).items()
-    } if mentioned else {}  # fmt: skip
+    known = (
+        {row["json"]["uri"]: item for item, row in reader.items_of("entity", scope).items()}
+        if mentioned
+        else {}
+    )
     for about, count in mentioned:
         item: Any = known.get(about["uri"])
         if item is None:

@@ -94,9 +94,10 @@ def plan_merge(reader: KnowledgeReader, changes: Changes, kept: int, gone: int) 
         changes.put("link", a=kept, kind="mention", b=row["b"], n=count, t_ms=None)
     about = items[kept]["json"]
     merged = {
-        "item": ended["json"], "names": [[row["sort"], row["folded"]] for row in names],
+        "item": ended["json"],
+        "names": [[row["sort"], row["folded"]] for row in names],
         "mentions": [[row["b"], row["n"] or 1] for row in mentions],
-    }  # fmt: skip
+    }
     about = about | {"merged": [*about.get("merged", []), merged]}
     changes.put(
         "item", item_id=kept, sort="entity", scope=items[kept]["scope"], json=compact_json(about)
@@ -131,4 +132,3 @@ def plan_split(reader: KnowledgeReader, changes: Changes, entity: int) -> New | 
             changes.drop("link", entity, "mention", memory)
         changes.put("link", a=item, kind="mention", b=memory, n=count, t_ms=None)
     return item
-

@@ -20,8 +20,17 @@ from spector.store.catalog import Row
 from spector.store.payloads import compact_json
 
 __all__ = [
-    "MOST_CHARS", "SINGLE_VALUED", "FactToAdd", "confirm_fact", "contradiction", "current_facts",
-    "held_fact", "is_single_valued", "plan_fact", "put_fact", "sentence",
+    "MOST_CHARS",
+    "SINGLE_VALUED",
+    "FactToAdd",
+    "confirm_fact",
+    "contradiction",
+    "current_facts",
+    "held_fact",
+    "is_single_valued",
+    "plan_fact",
+    "put_fact",
+    "sentence",
 ]
 
 #: characters of a subject, predicate or object
@@ -57,7 +66,8 @@ class FactToAdd:
 
 
 def current_facts(
-    reader: KnowledgeReader, rows: Iterable[dict[str, Any]],
+    reader: KnowledgeReader,
+    rows: Iterable[dict[str, Any]],
     fetch: Callable[[Sequence[int]], Mapping[int, Row]],
 ) -> list[dict[str, Any]]:
     """Rows of facts that have not ended, and do not rest like all of their sources.
@@ -72,7 +82,8 @@ def current_facts(
     known = fetch(sorted({each for some in sources.values() for each in some}))
     awake = {each for each, row in known.items() if not row.mutable[0] & Flag.DORMANT}
     return [
-        row for each, row in by_id.items()
+        row
+        for each, row in by_id.items()
         if each in found and (each not in resting or awake & {*sources.get(each, ())})
     ]
 
@@ -162,9 +173,12 @@ def plan_fact(
 def held_fact(reader: KnowledgeReader, fact: FactToAdd) -> dict[str, Any] | None:
     """The row of a fact that holds and says the same, also with other case and accents."""
     known = reader.facts(scope=fact.scope, fact_key=fact.key, holds=1) or reader.facts(
-        scope=fact.scope, subject=folded(fact.subject), predicate=folded(fact.predicate),
-        object=folded(fact.object), holds=1,
-    )  # fmt: skip
+        scope=fact.scope,
+        subject=folded(fact.subject),
+        predicate=folded(fact.predicate),
+        object=folded(fact.object),
+        holds=1,
+    )
     return known[0] if known else None
 
 
@@ -175,16 +189,29 @@ def put_fact(
     # a later source adds its step as it would in a call of its own
     grown = min(1.0, round(fact.confidence + step * max(0, len(fact.sources) - 1), 9))
     changes.put(
-        "fact", id=made, fact_key=fact.key, scope=fact.scope, subject=folded(fact.subject),
-        predicate=folded(fact.predicate), object=folded(fact.object), holds=1, confidence=grown,
-        verified_ms=now_ms, json=_details(fact),
-    )  # fmt: skip
+        "fact",
+        id=made,
+        fact_key=fact.key,
+        scope=fact.scope,
+        subject=folded(fact.subject),
+        predicate=folded(fact.predicate),
+        object=folded(fact.object),
+        holds=1,
+        confidence=grown,
+        verified_ms=now_ms,
+        json=_details(fact),
+    )
     _tie(changes, made, fact.sources, 0, now_ms)
 
 
 def confirm_fact(
-    changes: Changes, row: dict[str, Any], known: Sequence[int], sources: Iterable[int], *,
-    now_ms: int, step: float,
+    changes: Changes,
+    row: dict[str, Any],
+    known: Sequence[int],
+    sources: Iterable[int],
+    *,
+    now_ms: int,
+    step: float,
 ) -> None:
     """A fact that holds is stated again: each source that is not ``known`` adds ``step``."""
     fresh = [each for each in sources if each not in known]
@@ -194,9 +221,7 @@ def confirm_fact(
         _tie(changes, row["id"], fresh, len(known), now_ms)
 
 
-def contradiction(
-    old: int | New, new: New, confidence: float, now_ms: int
-) -> dict[str, Any]:
+def contradiction(old: int | New, new: New, confidence: float, now_ms: int) -> dict[str, Any]:
     """The edge between two facts that cannot both be so, and are both kept."""
     edge = _edge(old, new, "contradicts", 1.0, "gate", now_ms)
     return edge | {"confidence": confidence}
@@ -209,8 +234,10 @@ def _with(row: dict[str, Any], **changed: Any) -> dict[str, Any]:
 
 def _details(fact: FactToAdd) -> str:
     said: dict[str, Any] = {
-        "subject": fact.subject, "predicate": fact.predicate, "object": fact.object,
-    }  # fmt: skip
+        "subject": fact.subject,
+        "predicate": fact.predicate,
+        "object": fact.object,
+    }
     if not fact.polarity:
         said["polarity"] = False
     if fact.modality != "asserted":
@@ -234,10 +261,15 @@ def _edge(
     source: int | New, target: int | New, kind: str, weight: float, origin: str, now_ms: int
 ) -> dict[str, Any]:
     return {
-        "source_id": source, "kind": kind, "target_id": target, "weight": weight,
-        "confidence": weight, "origin": origin, "created_ms": now_ms, "note": None,
-    }  # fmt: skip
-
+        "source_id": source,
+        "kind": kind,
+        "target_id": target,
+        "weight": weight,
+        "confidence": weight,
+        "origin": origin,
+        "created_ms": now_ms,
+        "note": None,
+    }
 
 
 def fact_steps(

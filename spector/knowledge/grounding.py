@@ -71,10 +71,15 @@ class Figure:
         """The fields of its payload."""
         sure = certainty(self.n) if self.confidence is None else self.confidence
         return {
-            "concept_id": concept, "name": self.name, "category": self.category,
-            "domain": self.domain, "values": dict(self.values), "code": self.code,
-            "confidence": sure, "computed_ms": now_ms,
-        }  # fmt: skip
+            "concept_id": concept,
+            "name": self.name,
+            "category": self.category,
+            "domain": self.domain,
+            "values": dict(self.values),
+            "code": self.code,
+            "confidence": sure,
+            "computed_ms": now_ms,
+        }
 
 
 def concepts_to_ground(
@@ -97,7 +102,8 @@ def concepts_to_ground(
         if values["code"] == _SALIENCE:
             said[values["concept_id"]] = values["values"].get("n", 0), values["computed_ms"] or 0
     due = {
-        each for each, n in counts.items()
+        each
+        for each, n in counts.items()
         if n >= enough and (each not in said or said[each][0] != n or newest[each] > said[each][1])
     }
     met = {each for each, n in counts.items() if n >= _COMMON and newest[each] > since_ms}
@@ -112,29 +118,34 @@ def figure_text(code: str, name: str, values: Mapping[str, float]) -> str:
     return f"{name}: mean={values['mean']:.2f}, std={values['std']:.2f}"
 
 
-def figures_of(
-    name: str, episodes: Sequence[Experience], enough: int = ENOUGH
-) -> list[Figure]:
+def figures_of(name: str, episodes: Sequence[Experience], enough: int = ENOUGH) -> list[Figure]:
     """Salience, novelty and success rate of a concept's episodes; none with fewer than eight.
 
     A figure needs two values; the salience of an episode without details is its importance.
     """
     if len(episodes) < enough:
         return []
-    salience = [each.importance if each["salience"] is None else each["salience"]
-                for each in episodes]  # fmt: skip
+    salience = [
+        each.importance if each["salience"] is None else each["salience"] for each in episodes
+    ]
     novelty = [
-        value for each in episodes
+        value
+        for each in episodes
         if (value := each.novelty if each["novelty"] is None else each["novelty"]) is not None
-    ]  # fmt: skip
+    ]
     outcomes = [each["success"] for each in episodes if each["success"] is not None]
     out = []
     for kind, values in (("salience", salience), ("novelty", novelty)):
         if len(values) < 2:
             continue
         found = assess(values)
-        numbers: dict[str, float] = {"mean": found.mean, "std": found.std, "min": found.min,
-                                     "max": found.max, "n": found.n}  # fmt: skip
+        numbers: dict[str, float] = {
+            "mean": found.mean,
+            "std": found.std,
+            "min": found.min,
+            "max": found.max,
+            "n": found.n,
+        }
         code, title = f"mean_{kind}", f"{name} {kind}"
         out.append(Figure(code, title, figure_text(code, title, numbers), numbers, found.n))
     if len(outcomes) >= 2:
@@ -163,7 +174,11 @@ def plan_new_figures(
 
 
 def plan_restated_figure(
-    figure: Figure, statistic: int, concept: int, before: Sequence[int], episodes: Sequence[int],
+    figure: Figure,
+    statistic: int,
+    concept: int,
+    before: Sequence[int],
+    episodes: Sequence[int],
     now_ms: int,
 ) -> Changes:
     """A statistic that is computed anew: other values, other episodes."""
@@ -179,13 +194,24 @@ def plan_restated_figure(
 
 
 def _tie(
-    changes: Changes, source: int | New, kind: str, target: int, now_ms: int,
+    changes: Changes,
+    source: int | New,
+    kind: str,
+    target: int,
+    now_ms: int,
     weight: float = 1.0,
 ) -> None:
     changes.put(
-        "edge", source_id=source, kind=kind, target_id=target, weight=weight, confidence=weight,
-        origin=_ORIGIN, created_ms=now_ms, note=None,
-    )  # fmt: skip
+        "edge",
+        source_id=source,
+        kind=kind,
+        target_id=target,
+        weight=weight,
+        confidence=weight,
+        origin=_ORIGIN,
+        created_ms=now_ms,
+        note=None,
+    )
 
 
 def plan_cooccurrence(
@@ -231,9 +257,18 @@ def predicted_outcomes(
             continue
         own = each["decision_confidence"]
         sure = _UNSURE if each.is_consolidated or own is None else own
-        found.append((each.event_ms, PredictedOutcome(
-            tool=each["tool"], success=each["success"], goal=each["goal"], confidence=sure,
-            source_episode_id=each.id, math_context=dict(figures),
-        )))  # fmt: skip
+        found.append(
+            (
+                each.event_ms,
+                PredictedOutcome(
+                    tool=each["tool"],
+                    success=each["success"],
+                    goal=each["goal"],
+                    confidence=sure,
+                    source_episode_id=each.id,
+                    math_context=dict(figures),
+                ),
+            )
+        )
     found.sort(key=lambda each: (-each[0], -each[1].confidence, -each[1].source_episode_id))
     return [each for _, each in found[:limit]]

@@ -21,8 +21,11 @@ def learning_title(insight: str) -> str:
 
 
 def plan_learning(
-    values: Mapping[str, Any], applies_to: tuple[str, ...], evidence: tuple[int, ...],
-    scope: str, now_ms: int,
+    values: Mapping[str, Any],
+    applies_to: tuple[str, ...],
+    evidence: tuple[int, ...],
+    scope: str,
+    now_ms: int,
 ) -> Changes:
     """What adding a learning changes: memory 0 gets its payload, triggers and edges."""
     changes, made = Changes(store=[0]), New(0)
@@ -30,25 +33,35 @@ def plan_learning(
     put_triggers(changes, scope, made, applies_to)
     for each in evidence:
         changes.put(
-            "edge", source_id=made, kind="derived_from", target_id=each, weight=_EVIDENCE,
-            confidence=_EVIDENCE, origin="learnings", created_ms=now_ms, note=None,
-        )  # fmt: skip
+            "edge",
+            source_id=made,
+            kind="derived_from",
+            target_id=each,
+            weight=_EVIDENCE,
+            confidence=_EVIDENCE,
+            origin="learnings",
+            created_ms=now_ms,
+            note=None,
+        )
     return changes
 
 
 def plan_application(memory: int, values: Mapping[str, Any], now_ms: int) -> Changes:
     """One more use of a learning."""
-    return _put(memory, values, application_count=values["application_count"] + 1,
-                last_applied_ms=now_ms)  # fmt: skip
+    return _put(
+        memory, values, application_count=values["application_count"] + 1, last_applied_ms=now_ms
+    )
 
 
-def plan_validation(
-    memory: int, values: Mapping[str, Any], success: bool, step: float
-) -> Changes:
+def plan_validation(memory: int, values: Mapping[str, Any], success: bool, step: float) -> Changes:
     """A learning that helped is surer by a step and validated; one that misled is less sure."""
     confidence = values["confidence"] + (step if success else -step)
-    return _put(memory, values, confidence=min(1.0, max(0.0, round(confidence, 9))),
-                validated=success or values["validated"])  # fmt: skip
+    return _put(
+        memory,
+        values,
+        confidence=min(1.0, max(0.0, round(confidence, 9))),
+        validated=success or values["validated"],
+    )
 
 
 def _put(memory: int, values: Mapping[str, Any], **changed: Any) -> Changes:

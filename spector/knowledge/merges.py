@@ -25,7 +25,10 @@ _Names = Sequence[Sequence[str]]
 
 
 def plan_lost_mentions(
-    reader: KnowledgeReader, changes: Changes, gone: Collection[int], dead: Collection[int],
+    reader: KnowledgeReader,
+    changes: Changes,
+    gone: Collection[int],
+    dead: Collection[int],
     words: Callable[[Collection[int]], Mapping[int, str]],
 ) -> None:
     """Reduce merged entities to what memories that stay mention.
@@ -76,10 +79,7 @@ def _by_words(
 ) -> dict[str, Any]:
     """The JSON of an entity, in which those merged have the mentions that say their names only."""
     own = {folded(about["name"]), *about.get("aliases", ())}
-    merged = [
-        {**each, "mentions": dict(each["mentions"])}
-        for each in about.get("merged", ())
-    ]
+    merged = [{**each, "mentions": dict(each["mentions"])} for each in about.get("merged", ())]
     for memory, text in said.items():
         left = counts.get(memory, 0) - sum(each["mentions"].get(memory, 0) for each in merged)
         if left <= 0 or any(name in text for name in own):
@@ -90,11 +90,17 @@ def _by_words(
                 break
     if not merged:
         return dict(about)
-    return {**about, "merged": [
-        {"item": _by_words(each["item"], each["mentions"], said), "names": each["names"],
-         "mentions": [[memory, n] for memory, n in each["mentions"].items()]}
-        for each in merged
-    ]}  # fmt: skip
+    return {
+        **about,
+        "merged": [
+            {
+                "item": _by_words(each["item"], each["mentions"], said),
+                "names": each["names"],
+                "mentions": [[memory, n] for memory, n in each["mentions"].items()],
+            }
+            for each in merged
+        ],
+    }
 
 
 def _reduced(

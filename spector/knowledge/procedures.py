@@ -149,16 +149,25 @@ def plan_procedure(
     """
     changes, made = Changes(store=[0]), New(0)
     values = {
-        "name": given.name, "description": given.description, "status": given.status,
+        "name": given.name,
+        "description": given.description,
+        "status": given.status,
         "steps": [each.to_dict() for each in given.steps],
-    }  # fmt: skip
+    }
     changes.put("payload", id=made, sort="procedure", json=encode("procedure", values))
     put_triggers(changes, given.scope, made, given.triggers)
     for each in given.evidence:
         changes.put(
-            "edge", source_id=made, kind="derived_from", target_id=each, weight=_EVIDENCE,
-            confidence=_EVIDENCE, origin="procedures", created_ms=now_ms, note=None,
-        )  # fmt: skip
+            "edge",
+            source_id=made,
+            kind="derived_from",
+            target_id=each,
+            weight=_EVIDENCE,
+            confidence=_EVIDENCE,
+            origin="procedures",
+            created_ms=now_ms,
+            note=None,
+        )
     if replaced is not None:
         old, before = replaced
         plan_status(changes, old, before, "deprecated")
@@ -179,16 +188,21 @@ def plan_status(changes: Changes, memory: int, values: Mapping[str, Any], status
 
 
 def plan_outcome(
-    memory: int, values: Mapping[str, Any], success: bool, *, now_ms: int,
+    memory: int,
+    values: Mapping[str, Any],
+    success: bool,
+    *,
+    now_ms: int,
     failed_step: str | None = None,
 ) -> Changes:
     """One more execution: rate, count, time, and a draft that has proved itself is active."""
     executions = values["execution_count"] + 1
     rate = running_rate(values["success_rate"], executions, success)
     changed = {
-        "execution_count": executions, "success_rate": min(1.0, max(0.0, rate)),
+        "execution_count": executions,
+        "success_rate": min(1.0, max(0.0, rate)),
         "last_used_ms": now_ms,
-    }  # fmt: skip
+    }
     if values["status"] == "draft" and executions >= _PROVEN and rate > 0.5:
         changed["status"] = "active"
     if failed_step is not None:
@@ -203,7 +217,8 @@ def plan_outcome(
 def tools_of(steps: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     """The tools that steps call, in their order."""
     return tuple(
-        each["action"]["tool"] for each in steps
+        each["action"]["tool"]
+        for each in steps
         if each["action_type"] == "tool_call" and isinstance(each["action"].get("tool"), str)
     )
 
@@ -224,18 +239,21 @@ def learned_procedure(
     goals = [values["goal"] for _, values in done if values["goal"]]
     steps = tuple(
         Step(
-            values["decision"] or values["tool"], action_type="tool_call",
+            values["decision"] or values["tool"],
+            action_type="tool_call",
             action={"tool": values["tool"]},
         )
         for _, values in done
-    )  # fmt: skip
+    )
     words: list[str] = [
-        each for text in (*goals, *(values["tool"] for _, values in done))
+        each
+        for text in (*goals, *(values["tool"] for _, values in done))
         for each in normalize_tokens(text)
-    ]  # fmt: skip
+    ]
     return ProcedureToAdd(
         name=goals[-1] if goals else " then ".join(values["tool"] for _, values in done),
-        steps=steps, triggers=tuple(dict.fromkeys(words)), scope=scope,
+        steps=steps,
+        triggers=tuple(dict.fromkeys(words)),
+        scope=scope,
         evidence=tuple(each for each, _ in done),
-    )  # fmt: skip
-
+    )

@@ -221,9 +221,7 @@ class KnowledgeReader(SleepReader):
 
     def facts(self, **conditions: Any) -> list[dict[str, Any]]:
         """Rows of facts, their JSON taken apart, oldest first."""
-        found = [
-            row | {"json": json.loads(row["json"])} for row in self._rows(_FACT, conditions)
-        ]
+        found = [row | {"json": json.loads(row["json"])} for row in self._rows(_FACT, conditions)]
         return sorted(found, key=lambda row: row["id"])
 
     def sources(self, facts: Collection[int]) -> dict[int, tuple[int, ...]]:
@@ -296,7 +294,11 @@ class KnowledgeReader(SleepReader):
         return [found[key] for key in sorted(found)]
 
     def strong_edges(
-        self, ids: Collection[int], least: float, *, kinds: Collection[str] | None = None,
+        self,
+        ids: Collection[int],
+        least: float,
+        *,
+        kinds: Collection[str] | None = None,
         most: int = 64,
     ) -> list[Edge]:
         """Stored edges of at least a weight, the ``most`` heaviest of each id and end."""
@@ -305,8 +307,11 @@ class KnowledgeReader(SleepReader):
         for each in ids:
             for end in ("source_id", "target_id"):
                 rows = self._rows(
-                    _EDGE, wanted | {end: each}, order="weight DESC, source_id, target_id",
-                    limit=most, least={"weight": least},
+                    _EDGE,
+                    wanted | {end: each},
+                    order="weight DESC, source_id, target_id",
+                    limit=most,
+                    least={"weight": least},
                 )
                 for row in rows:
                     found[row["source_id"], row["kind"], row["target_id"]] = edge_of(row)
@@ -350,12 +355,15 @@ class KnowledgeReader(SleepReader):
         """Relations that callers have registered."""
         return [
             RelationKind(
-                name=row["json"]["name"], symmetric=row["json"].get("symmetric", False),
-                inverse=row["json"].get("inverse"), prunable=row["json"].get("prunable", False),
-                priority=row["json"].get("priority", 0), origin=row["json"].get("origin", "agent"),
+                name=row["json"]["name"],
+                symmetric=row["json"].get("symmetric", False),
+                inverse=row["json"].get("inverse"),
+                prunable=row["json"].get("prunable", False),
+                priority=row["json"].get("priority", 0),
+                origin=row["json"].get("origin", "agent"),
             )
             for _, row in sorted(self.items_of("relation_kind").items())
-        ]  # fmt: skip
+        ]
 
     # -- counts -------------------------------------------------------------------------------
 
@@ -380,20 +388,30 @@ class KnowledgeReader(SleepReader):
 def edge_of(row: Mapping[str, Any]) -> Edge:
     """The edge of a row."""
     return Edge(
-        source=row["source_id"], target=row["target_id"], kind=row["kind"], weight=row["weight"],
-        confidence=row["confidence"], origin=row["origin"], created_at=from_ms(row["created_ms"]),
+        source=row["source_id"],
+        target=row["target_id"],
+        kind=row["kind"],
+        weight=row["weight"],
+        confidence=row["confidence"],
+        origin=row["origin"],
+        created_at=from_ms(row["created_ms"]),
         note=None if row["note"] is None else json.loads(row["note"]),
-    )  # fmt: skip
+    )
 
 
 def edge_row(edge: Edge, created_ms: int) -> dict[str, Any]:
     """The row of an edge."""
     note = None if edge.note is None else compact_json(dict(edge.note))
     return {
-        "source_id": edge.source, "kind": edge.kind, "target_id": edge.target,
-        "weight": edge.weight, "confidence": edge.confidence, "origin": edge.origin,
-        "created_ms": created_ms, "note": note,
-    }  # fmt: skip
+        "source_id": edge.source,
+        "kind": edge.kind,
+        "target_id": edge.target,
+        "weight": edge.weight,
+        "confidence": edge.confidence,
+        "origin": edge.origin,
+        "created_ms": created_ms,
+        "note": note,
+    }
 
 
 def ids_in(rows: Iterable[Mapping[str, Any]], column: str) -> Sequence[int]:

@@ -94,11 +94,15 @@ def alias_terms(aliases: Sequence[str]) -> list[str]:
         out[HAS_ALIAS] = out[_NAME + name] = None
         if _may_be_mistaken(name):
             half = len(name) // 2
-            out.update(dict.fromkeys((
-                _part(_FIRST, name, len(name), name[:half]),
-                _part(_SECOND, name, len(name), name[half:]),
-                _part(_AROUND, name, len(name), name[: half - 1] + name[half + 1 :]),
-            )))
+            out.update(
+                dict.fromkeys(
+                    (
+                        _part(_FIRST, name, len(name), name[:half]),
+                        _part(_SECOND, name, len(name), name[half:]),
+                        _part(_AROUND, name, len(name), name[: half - 1] + name[half + 1 :]),
+                    )
+                )
+            )
     return list(out)
 
 
@@ -136,8 +140,10 @@ def is_typo(text: str, name: str) -> bool:
         return False
     if [c for c in text if c.isdigit()] != [c for c in name if c.isdigit()]:
         return False
-    at = next((n for n, (a, b) in enumerate(zip(text, name, strict=False)) if a != b),
-              min(len(text), len(name)))  # fmt: skip
+    at = next(
+        (n for n, (a, b) in enumerate(zip(text, name, strict=False)) if a != b),
+        min(len(text), len(name)),
+    )
     if len(text) != len(name):
         longer, shorter = sorted((text, name), key=len, reverse=True)
         return longer[at + 1 :] == shorter[at:]

@@ -41,7 +41,7 @@ __all__ = [
     "read_block",
     "size_by_header",
     "spans_of",
-]  # fmt: skip
+]
 
 
 LEX_MAGIC: Final = b"SLEX"
@@ -54,22 +54,47 @@ _MOST: Final = 2**31
 LEXICAL_DTYPE: Final = np.dtype(
     {
         "names": [
-            "magic", "version", "rows", "terms", "dir_bits", "postings", "body_crc", "analysis",
-            "uuid", "header_crc",
+            "magic",
+            "version",
+            "rows",
+            "terms",
+            "dir_bits",
+            "postings",
+            "body_crc",
+            "analysis",
+            "uuid",
+            "header_crc",
         ],
         "formats": [
-            "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u8", ("u1", (16,)), "<u4",
+            "<u4",
+            "<u4",
+            "<u4",
+            "<u4",
+            "<u4",
+            "<u4",
+            "<u4",
+            "<u8",
+            ("u1", (16,)),
+            "<u4",
         ],
         "offsets": [0, 4, 8, 12, 16, 20, 28, 32, 40, 124],
         "itemsize": LEXICAL_HEADER_BYTES,
     }
-)  # fmt: skip
+)
 
 #: columns of a row that are saved; see `spector.lexical.columns`
 COLUMNS: Final = (
-    ("id", "<i8"), ("event_ms", "<i8"), ("session", "<u8"), ("user", "<u8"), ("seal", "<i8"),
-    ("field", "<i4"), ("content", "<u2"), ("size", "<u2"), ("marks", "u1"), ("chained", "?"),
-)  # fmt: skip
+    ("id", "<i8"),
+    ("event_ms", "<i8"),
+    ("session", "<u8"),
+    ("user", "<u8"),
+    ("seal", "<i8"),
+    ("field", "<i4"),
+    ("content", "<u2"),
+    ("size", "<u2"),
+    ("marks", "u1"),
+    ("chained", "?"),
+)
 
 #: the sections in the order of `BlockLayout`
 _DTYPES: Final[tuple[np.dtype[Any], ...]] = (
@@ -129,9 +154,7 @@ def block_layout(rows: int, terms: int, dir_bits: int, postings: int) -> BlockLa
     return BlockLayout(*spans_of(LEXICAL_HEADER_BYTES, _DTYPES, sizes))
 
 
-def spans_of(
-    first: int, dtypes: tuple[np.dtype[Any], ...], sizes: tuple[int, ...]
-) -> list[int]:
+def spans_of(first: int, dtypes: tuple[np.dtype[Any], ...], sizes: tuple[int, ...]) -> list[int]:
     """Offsets of consecutive sections of so many items, and the end of the last one."""
     offsets = [first]
     for dtype, count in zip(dtypes, sizes, strict=True):
@@ -234,9 +257,14 @@ def size_by_header(head: bytes) -> int:
 def _postings(block: StoredBlock) -> Postings:
     unused = np.zeros(block.rows, np.uint8)
     return Postings(
-        hash=block.hash, dir=block.dir, start=block.start, row=block.row, count=block.count,
-        length=unused, id=block.columns["id"].view(np.uint64),
-    )  # fmt: skip
+        hash=block.hash,
+        dir=block.dir,
+        start=block.start,
+        row=block.row,
+        count=block.count,
+        length=unused,
+        id=block.columns["id"].view(np.uint64),
+    )
 
 
 def _header_problem(image: U8, header: Any, uuid: bytes, analysis: int) -> str:
@@ -275,6 +303,10 @@ def drop_rows(block: StoredBlock, keep: NDArray[np.bool_]) -> StoredBlock:
     np.cumsum(left[left > 0], out=start[1:])
     columns = {name: np.where(keep, column, 0) for name, column in block.columns.items()}
     return StoredBlock(
-        hashes, directory_of(hashes), start, block.row[held], block.count[held],
+        hashes,
+        directory_of(hashes),
+        start,
+        block.row[held],
+        block.count[held],
         {name: columns[name].astype(kind) for name, kind in COLUMNS},
-    )  # fmt: skip
+    )

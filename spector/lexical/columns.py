@@ -17,11 +17,22 @@ from spector.language.words import field_terms, term_hash
 __all__ = ["Columns", "FieldTable"]
 
 _DTYPES: Final[dict[str, Any]] = {
-    "id": np.int64, "event_ms": np.int64, "session": np.uint64, "user": np.uint64,
+    "id": np.int64,
+    "event_ms": np.int64,
+    "session": np.uint64,
+    "user": np.uint64,
     "segment": np.int32,
-    "slot": np.int32, "seal": np.int64, "content": np.uint16, "size": np.uint16,
-    "code": np.uint8, "field": np.int32, "marks": np.uint8, "alive": np.bool_,
-    "chained": np.bool_, "before": np.int32, "after": np.int32,
+    "slot": np.int32,
+    "seal": np.int64,
+    "content": np.uint16,
+    "size": np.uint16,
+    "code": np.uint8,
+    "field": np.int32,
+    "marks": np.uint8,
+    "alive": np.bool_,
+    "chained": np.bool_,
+    "before": np.int32,
+    "after": np.int32,
 }
 _FIELD_KEYS: Final = 16_384
 

@@ -67,8 +67,11 @@ def encode_texts(
     row = np.repeat(np.arange(len(texts)), lengths)
     content = ~stops[at] if len(at) else np.zeros(0, bool)
     keys = [hashes[at], hashes[np.array(joined, np.int64)], *fields]
-    rows = [row, np.array(joined_row, np.int64),
-            np.repeat(np.arange(len(texts)), [len(field) for field in fields])]
+    rows = [
+        row,
+        np.array(joined_row, np.int64),
+        np.repeat(np.arange(len(texts)), [len(field) for field in fields]),
+    ]
     key_, row_, count = _combine(np.concatenate(keys), np.concatenate(rows))
     long = np.bincount(row[content], minlength=len(texts))
     return EncodedTexts(key_, row_, count, _saturate(long))

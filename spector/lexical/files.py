@@ -19,9 +19,17 @@ from spector.kernel.contract import WORD_BLOCK_ROWS
 from spector.lexical.block import pack_sections, spans_of
 
 __all__ = [
-    "EXTENT_DTYPE", "FIELD_DTYPE", "MOST_BLOCKS", "NAMED_DTYPE", "ROWS_DTYPE", "ROWS_MAGIC",
-    "SavedRows", "blocks_named", "pack_rows", "read_rows",
-]  # fmt: skip
+    "EXTENT_DTYPE",
+    "FIELD_DTYPE",
+    "MOST_BLOCKS",
+    "NAMED_DTYPE",
+    "ROWS_DTYPE",
+    "ROWS_MAGIC",
+    "SavedRows",
+    "blocks_named",
+    "pack_rows",
+    "read_rows",
+]
 
 
 ROWS_MAGIC: Final = b"SLXR"
@@ -33,17 +41,39 @@ MOST_BLOCKS: Final = 10**8
 ROWS_DTYPE: Final = np.dtype(
     {
         "names": [
-            "magic", "version", "rows", "blocks", "extents", "fields", "speakers", "body_crc",
-            "analysis", "uuid", "name_bytes", "turkish", "header_crc",
+            "magic",
+            "version",
+            "rows",
+            "blocks",
+            "extents",
+            "fields",
+            "speakers",
+            "body_crc",
+            "analysis",
+            "uuid",
+            "name_bytes",
+            "turkish",
+            "header_crc",
         ],
         "formats": [
-            "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u8", ("u1", (16,)), "<u4",
-            "<u4", "<u4",
+            "<u4",
+            "<u4",
+            "<u4",
+            "<u4",
+            "<u4",
+            "<u4",
+            "<u4",
+            "<u4",
+            "<u8",
+            ("u1", (16,)),
+            "<u4",
+            "<u4",
+            "<u4",
         ],
         "offsets": [0, 4, 8, 12, 16, 20, 24, 28, 32, 40, 56, 60, 124],
         "itemsize": 128,
     }
-)  # fmt: skip
+)
 _HEADER_BYTES: Final = ROWS_DTYPE.itemsize
 
 #: a block: the number in its name, its rows, and the ``body_crc`` of its file
@@ -53,17 +83,22 @@ NAMED_DTYPE: Final = np.dtype(
 #: a partition as the index last saw it
 EXTENT_DTYPE: Final = np.dtype(
     [
-        ("segment_id", "<u4"), ("generation", "<u4"), ("slots", "<u4"), ("live", "<u4"),
+        ("segment_id", "<u4"),
+        ("generation", "<u4"),
+        ("slots", "<u4"),
+        ("live", "<u4"),
         ("records_crc", "<u4"),
     ]
-)  # fmt: skip
+)
 #: a speaker and a day since 1970
 FIELD_DTYPE: Final = np.dtype([("speaker", "<u4"), ("day", "<i4"), ("turkish", "<u4")])
 
 _DTYPES: Final[tuple[np.dtype[Any], ...]] = (
-    NAMED_DTYPE, EXTENT_DTYPE, FIELD_DTYPE,
+    NAMED_DTYPE,
+    EXTENT_DTYPE,
+    FIELD_DTYPE,
     *(np.dtype(kind) for kind in ("<u4", "u1", "<i4", "<i4", "u1")),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,10 +135,20 @@ def pack_rows(saved: SavedRows, *, uuid: bytes, analysis: int) -> bytearray:
     header["speakers"], header["name_bytes"] = len(names), sum(map(len, names))
     header["analysis"], header["turkish"] = analysis, saved.turkish
     header["uuid"] = np.frombuffer(uuid, np.uint8)
-    return pack_sections(header, _DTYPES, (
-        saved.named, saved.extents, saved.fields, np.cumsum([len(name) for name in names]),
-        np.frombuffer(b"".join(names), np.uint8), saved.segment, saved.slot, saved.alive,
-    ))  # fmt: skip
+    return pack_sections(
+        header,
+        _DTYPES,
+        (
+            saved.named,
+            saved.extents,
+            saved.fields,
+            np.cumsum([len(name) for name in names]),
+            np.frombuffer(b"".join(names), np.uint8),
+            saved.segment,
+            saved.slot,
+            saved.alive,
+        ),
+    )
 
 
 def read_rows(image: U8, *, uuid: bytes, analysis: int) -> tuple[SavedRows | None, str]:
@@ -200,8 +245,7 @@ def _names(ends: NDArray[np.uint32], raw: bytes) -> tuple[str, ...] | None:
         return None
     try:
         return tuple(
-            raw[first:stop].decode("utf-8", "surrogatepass")
-            for first, stop in pairwise(edges)
+            raw[first:stop].decode("utf-8", "surrogatepass") for first, stop in pairwise(edges)
         )
     except UnicodeDecodeError:
         return None

@@ -57,8 +57,13 @@ class IndexImage:
 
     @classmethod
     def of(
-        cls, stack: Stack, columns: Columns, fields: FieldTable, extents: Sequence[ExtentImage],
-        *, turkish: bool,
+        cls,
+        stack: Stack,
+        columns: Columns,
+        fields: FieldTable,
+        extents: Sequence[ExtentImage],
+        *,
+        turkish: bool,
     ) -> IndexImage:
         """The state of an index; later changes of the index do not affect it."""
         blocks = stack.blocks
@@ -108,7 +113,8 @@ def image_from_files(
         return None
     columns: dict[str, NDArray[Any]] = {
         name: np.concatenate([block.columns[name] for block in blocks])
-        if blocks else np.zeros(0, kind)
+        if blocks
+        else np.zeros(0, kind)
         for name, kind in COLUMNS
     }
     alive = saved.alive
@@ -119,8 +125,12 @@ def image_from_files(
         return None
     unlinked = np.full(len(alive), -1, np.int32)
     columns |= {
-        "alive": alive, "segment": saved.segment, "slot": saved.slot,
-        "code": length_codes(columns["size"]), "before": unlinked, "after": unlinked.copy(),
+        "alive": alive,
+        "segment": saved.segment,
+        "slot": saved.slot,
+        "code": length_codes(columns["size"]),
+        "before": unlinked,
+        "after": unlinked.copy(),
     }
     columns["chained"] = columns["chained"] & alive
     bases = np.cumsum([0, *(block.rows for block in blocks)]).tolist()
@@ -130,7 +140,9 @@ def image_from_files(
     )
     extents = tuple(
         ExtentImage(
-            int(e["segment_id"]), int(e["generation"]) if sure else -1, int(e["slots"]),
+            int(e["segment_id"]),
+            int(e["generation"]) if sure else -1,
+            int(e["slots"]),
             int(e["live"]),
         )
         for e, sure in zip(saved.extents, trusted, strict=True)

@@ -72,7 +72,11 @@ class WordIndex:
     """Words of all memories of one store. Thread-safe."""
 
     def __init__(
-        self, kernel: Kernel, key: bytes = b"", *, mark: Callable[[MemoryText], int] | None = None,
+        self,
+        kernel: Kernel,
+        key: bytes = b"",
+        *,
+        mark: Callable[[MemoryText], int] | None = None,
         saved: Callable[[Sequence[Extent]], IndexImage | None] | None = None,
     ) -> None:
         """
@@ -161,9 +165,9 @@ class WordIndex:
                 self._compare(extent, source)
                 state.skew = extent.live - state.rows
         for segment_id in gone:
-            self._kill(np.flatnonzero(
-                (self._columns["segment"] == segment_id) & self._columns["alive"]
-            ))
+            self._kill(
+                np.flatnonzero((self._columns["segment"] == segment_id) & self._columns["alive"])
+            )
             del followed[segment_id]
         return True
 
@@ -175,8 +179,9 @@ class WordIndex:
             pairs = [(a, b) for a, b in zip(self._recent[0][0], extents, strict=True) if a is not b]
             if all(a.segment_id == b.segment_id for a, b in pairs):
                 return [b for _, b in pairs], []
-        changed = [e for e in extents if (f := followed.get(e.segment_id)) is None
-                   or f.extent is not e]
+        changed = [
+            e for e in extents if (f := followed.get(e.segment_id)) is None or f.extent is not e
+        ]
         if len(extents) == len(followed) + sum(e.segment_id not in followed for e in changed):
             return changed, []
         here = {extent.segment_id for extent in extents}
@@ -191,7 +196,8 @@ class WordIndex:
         else:
             seen = state.extent.slots
             rewritten = (state.extent.generation, state.extent.overwrites) != (
-                extent.generation, extent.overwrites
+                extent.generation,
+                extent.overwrites,
             )
             state.extent = extent
             if rewritten:
@@ -200,10 +206,13 @@ class WordIndex:
             self._add(source.texts(extent.segment_id, seen, extent.slots))
         elif seen > extent.slots:  # the view of a recall that began before the last commit
             columns = self._columns
-            self._kill(np.flatnonzero(
-                (columns["segment"] == extent.segment_id) & (columns["slot"] >= extent.slots)
-                & columns["alive"]
-            ))
+            self._kill(
+                np.flatnonzero(
+                    (columns["segment"] == extent.segment_id)
+                    & (columns["slot"] >= extent.slots)
+                    & columns["alive"]
+                )
+            )
         return False
 
     def image(self, extents: Sequence[Extent], source: TextSource) -> IndexImage:
@@ -286,8 +295,7 @@ class WordIndex:
         return bool(columns["seal"][row] == known.seal)
 
     def _add(self, texts: Iterable[MemoryText]) -> None:
-        """Add rows for memories with a text; a known one is replaced, or moved if it is the same.
-        """
+        """Add rows for memories with a text; a known one is replaced, or moved if it is the same."""
         pending = filter(self._is_indexed, texts)
         while batch := list(islice(pending, _BATCH)):
             batch.sort(key=lambda text: text.id)
@@ -323,9 +331,7 @@ class WordIndex:
 
     def _append(self, batch: list[MemoryText]) -> None:
         columns, fields = self._columns, self._fields
-        texts = [
-            analyse("\n".join((text.turn_before, text.text, *text.aliases))) for text in batch
-        ]
+        texts = [analyse("\n".join((text.turn_before, text.text, *text.aliases))) for text in batch]
         self._turkish = self._turkish or any(found.turkish for found in texts)
         numbers = [
             fields.number(text.speaker, text.event_ms, found.turkish)
@@ -333,30 +339,39 @@ class WordIndex:
         ]
         terms = [
             np.append(fields.terms[n], alias_hashes(text.aliases, self._key))
-            if text.aliases else fields.terms[n] for n, text in zip(numbers, batch, strict=True)
+            if text.aliases
+            else fields.terms[n]
+            for n, text in zip(numbers, batch, strict=True)
         ]
         found = encode_texts(texts, terms, self._key)
         count = len(batch)
         chained = np.array([bool(t.session_id) for t in batch], bool)
         length = np.array([len(fields.terms[n]) for n in numbers], np.int64)
         size = np.minimum(found.content + length, 0xFFFF).astype(np.uint16)
-        first = columns.append({
-            "id": np.array([t.id for t in batch], np.int64),
-            "event_ms": np.array([t.event_ms for t in batch], np.int64),
-            "session": label_hashes([t.session_id for t in batch], self._key),
-            "user": label_hashes([t.user_id for t in batch], self._key),
-            "segment": np.array([t.segment_id for t in batch], np.int32),
-            "slot": np.array([t.slot for t in batch], np.int32),
-            "seal": np.array([_NO_SEAL if t.seal is None else t.seal for t in batch], np.int64),
-            "content": found.content, "size": size, "code": length_codes(size),
-            "field": np.array(numbers, np.int32),
-            "marks": np.array(
-                [self._mark(t) & 0xFF if self._mark else 0 for t in batch],
-                np.uint8,
-            ),
-            "alive": np.ones(count, bool), "chained": chained,
-            "before": np.full(count, -1, np.int32), "after": np.full(count, -1, np.int32),
-        }, count)
+        first = columns.append(
+            {
+                "id": np.array([t.id for t in batch], np.int64),
+                "event_ms": np.array([t.event_ms for t in batch], np.int64),
+                "session": label_hashes([t.session_id for t in batch], self._key),
+                "user": label_hashes([t.user_id for t in batch], self._key),
+                "segment": np.array([t.segment_id for t in batch], np.int32),
+                "slot": np.array([t.slot for t in batch], np.int32),
+                "seal": np.array([_NO_SEAL if t.seal is None else t.seal for t in batch], np.int64),
+                "content": found.content,
+                "size": size,
+                "code": length_codes(size),
+                "field": np.array(numbers, np.int32),
+                "marks": np.array(
+                    [self._mark(t) & 0xFF if self._mark else 0 for t in batch],
+                    np.uint8,
+                ),
+                "alive": np.ones(count, bool),
+                "chained": chained,
+                "before": np.full(count, -1, np.int32),
+                "after": np.full(count, -1, np.int32),
+            },
+            count,
+        )
         self._stack = self._stack.append(count, found.hash, found.row, found.count)
         self._chains.link(columns, first, chained)
         self._ids.assign(columns["id"][first:], first)
@@ -383,8 +398,15 @@ class WordIndex:
 
     def _make_view(self) -> WordView:
         return WordView(
-            self._kernel, self._stack, self._columns.freeze(), self._fields, self._key,
-            self._ids.arrays(), self._alive, self._size, self._turkish,
+            self._kernel,
+            self._stack,
+            self._columns.freeze(),
+            self._fields,
+            self._key,
+            self._ids.arrays(),
+            self._alive,
+            self._size,
+            self._turkish,
         )
 
     def _drop_dead(self) -> None:

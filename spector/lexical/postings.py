@@ -79,13 +79,15 @@ def invert(base: int, rows: int, parts: Sequence[Occurrences]) -> InvertedBlock:
     keys = np.concatenate([part.hash for part in parts]) if parts else np.zeros(0, np.uint64)
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
-    first = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))) if len(keys) else (
-        np.zeros(0, np.int64)
+    first = (
+        np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+        if len(keys)
+        else (np.zeros(0, np.int64))
     )
     start = np.append(first, len(keys)).astype(np.uint32)
     row = np.concatenate([part.row for part in parts])[order] if parts else np.zeros(0, np.uint16)
-    count = np.concatenate([part.count for part in parts])[order] if parts else (
-        np.zeros(0, np.uint8)
+    count = (
+        np.concatenate([part.count for part in parts])[order] if parts else (np.zeros(0, np.uint8))
     )
     terms = keys[first]
     return InvertedBlock(base, rows, terms, start, row, count, directory_of(terms))
@@ -135,20 +137,30 @@ class Stack:
         names, end = ids.view(np.uint64), self.tail_base + self.tail_rows
         blocks = [
             Postings(
-                hash=b.hash, dir=b.dir, start=b.start, row=b.row, count=b.count,
-                length=lengths[b.base : b.base + b.rows], id=names[b.base : b.base + b.rows],
+                hash=b.hash,
+                dir=b.dir,
+                start=b.start,
+                row=b.row,
+                count=b.count,
+                length=lengths[b.base : b.base + b.rows],
+                id=names[b.base : b.base + b.rows],
             )
             for b in self.blocks
-        ]  # fmt: skip
+        ]
         tails = []
         if self.tail_rows:
             used = self.tail_len
             start = np.searchsorted(self.tail.row[:used], np.arange(self.tail_rows + 1))
-            tails.append(Tail(
-                hash=self.tail.hash[:used], start=start.astype(np.uint32),
-                count=self.tail.count[:used], length=lengths[self.tail_base : end],
-                id=names[self.tail_base : end], rows=self.tail_rows,
-            ))
+            tails.append(
+                Tail(
+                    hash=self.tail.hash[:used],
+                    start=start.astype(np.uint32),
+                    count=self.tail.count[:used],
+                    length=lengths[self.tail_base : end],
+                    id=names[self.tail_base : end],
+                    rows=self.tail_rows,
+                )
+            )
         return PostingsTable(blocks, tails)
 
     def append(self, rows: int, hashes: U64, row: NDArray[np.int64], count: U8) -> Stack:
@@ -226,9 +238,13 @@ def _drop_rows(block: InvertedBlock, alive: NDArray[np.bool_], base: int) -> Inv
     rank = (np.cumsum(alive) - 1).astype(np.uint16)
     terms = block.hash[there]
     return InvertedBlock(
-        base, int(alive.sum()), terms,
+        base,
+        int(alive.sum()),
+        terms,
         np.append(kept[:-1][there], kept[-1]).astype(np.uint32),
-        rank[block.row[keep]], block.count[keep], directory_of(terms),
+        rank[block.row[keep]],
+        block.count[keep],
+        directory_of(terms),
     )
 
 

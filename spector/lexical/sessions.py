@@ -43,9 +43,11 @@ class Chains:
         """
         rows = first + np.flatnonzero(chained)
         sessions = columns["session"][rows]
-        known = np.array([self._last_of(int(s)) >= 0 for s in sessions], bool) if (
-            len(rows) <= _ONE_BY_ONE
-        ) else self._known(sessions)
+        known = (
+            np.array([self._last_of(int(s)) >= 0 for s in sessions], bool)
+            if (len(rows) <= _ONE_BY_ONE)
+            else self._known(sessions)
+        )
         if not known.any():
             self._link_all(columns, rows)
         elif len(rows) <= _ONE_BY_ONE:
@@ -99,9 +101,7 @@ class Chains:
         return row
 
     @staticmethod
-    def _members(
-        columns: Columns, first: int, sessions: NDArray[np.uint64]
-    ) -> NDArray[np.int64]:
+    def _members(columns: Columns, first: int, sessions: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Rows before ``first`` in chains of some sessions: linked, or alone in their chain."""
         mine = columns["session"][:first]
         at = np.minimum(np.searchsorted(sessions, mine), len(sessions) - 1)

@@ -65,9 +65,16 @@ class WordView:
     """
 
     def __init__(
-        self, kernel: Kernel, stack: Stack, columns: dict[str, NDArray[Any]],
-        fields: FieldTable, key: bytes,
-        order: tuple[NDArray[np.int64], NDArray[np.int32]], alive: int, size: int, turkish: bool,
+        self,
+        kernel: Kernel,
+        stack: Stack,
+        columns: dict[str, NDArray[Any]],
+        fields: FieldTable,
+        key: bytes,
+        order: tuple[NDArray[np.int64], NDArray[np.int32]],
+        alive: int,
+        size: int,
+        turkish: bool,
     ) -> None:
         self._stack = stack
         self._columns = columns
@@ -113,8 +120,15 @@ class WordView:
         columns = self._columns
         turkish = bool(self._fields.turkish()[columns["field"][alive]].any())
         part = WordView(
-            self._kernel, self._stack, {**columns, "alive": alive}, self._fields, self._key,
-            self._order, count, int(columns["size"][alive].sum(dtype=np.int64)), turkish,
+            self._kernel,
+            self._stack,
+            {**columns, "alive": alive},
+            self._fields,
+            self._key,
+            self._order,
+            count,
+            int(columns["size"][alive].sum(dtype=np.int64)),
+            turkish,
         )
         part.user, part._table = user_id, self._table
         return part
@@ -167,9 +181,7 @@ class WordView:
             return rows[there[0]] if there else 0
         both = np.sort(hashes[there])  # a word has two forms at most
         places, _ = self._kernel.lexical_find(self._table, both)
-        twice = self._kernel.lexical_having(
-            self._table, both, places, len(self), self._living
-        )
+        twice = self._kernel.lexical_having(self._table, both, places, len(self), self._living)
         return sum(rows[n] for n in there) - len(twice)
 
     def df(self, terms: Sequence[Term] | Lookup) -> NDArray[np.int64]:
@@ -183,8 +195,14 @@ class WordView:
         return [terms[n] for n in sorted(order[:limit])]
 
     def best(
-        self, terms: Sequence[Term] | Lookup, weights: Sequence[float] | Floats | None = None,
-        k: int = 128, allow: NDArray[np.bool_] | None = None, *, k1: float = K1, b: float = B,
+        self,
+        terms: Sequence[Term] | Lookup,
+        weights: Sequence[float] | Floats | None = None,
+        k: int = 128,
+        allow: NDArray[np.bool_] | None = None,
+        *,
+        k1: float = K1,
+        b: float = B,
     ) -> tuple[Rows, Floats]:
         """The k memories with the highest BM25, best first, those with equal scores by id.
 
@@ -246,7 +264,9 @@ class WordView:
     # -- rows ---------------------------------------------------------------------------------
 
     def counts(
-        self, rows: Rows, terms: Sequence[Term] | Lookup,
+        self,
+        rows: Rows,
+        terms: Sequence[Term] | Lookup,
         fields: Sequence[tuple[int, NDArray[np.bool_]]] | None = None,
     ) -> NDArray[np.uint8]:
         """(t, n) u8: how often each row's text has each term (not its field).
@@ -342,8 +362,10 @@ class WordView:
 
     def ids(self, rows: Rows) -> NDArray[np.int64]:
         """(n,) ids of rows; -1 for -1."""
-        return np.where(rows < 0, -1, self._columns["id"][rows]) if len(self) else np.full(
-            len(rows), -1, np.int64
+        return (
+            np.where(rows < 0, -1, self._columns["id"][rows])
+            if len(self)
+            else np.full(len(rows), -1, np.int64)
         )
 
     def places(self, rows: Rows) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -388,8 +410,11 @@ class WordView:
         """
         columns = self._columns
         return self._kernel.walk_chains(
-            columns["before"], columns["after"], None if self._whole else self.alive,
-            np.asarray(rows, np.int64), reach,
+            columns["before"],
+            columns["after"],
+            None if self._whole else self.alive,
+            np.asarray(rows, np.int64),
+            reach,
         )
 
     def _of(self, name: str, rows: Rows) -> NDArray[np.int64]:

@@ -18,8 +18,13 @@ from spector.errors import InvalidInputError, UnknownArgumentError
 from spector.messages.counting import counted
 
 __all__ = [
-    "checks_arguments", "hint_for_argument", "made_by", "no_attribute", "refuse_unknown",
-    "with_hints", "with_keywords",
+    "checks_arguments",
+    "hint_for_argument",
+    "made_by",
+    "no_attribute",
+    "refuse_unknown",
+    "with_hints",
+    "with_keywords",
 ]
 
 _Call = TypeVar("_Call", bound=Callable[..., Any])
@@ -36,134 +41,156 @@ def _table(lines: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 #: names of methods elsewhere -> how it is written here
-_METHODS: Final = _table({
-    "remember": "add insert save store put write create upsert append add_memory save_memory"
-    " store_memory create_memory add_text add_document add_message ingest memorize memorise record"
-    " learn push set save_context add_episode log_memory new",
-    "remember_many": "add_texts add_documents add_many add_all add_messages add_memories"
-    " insert_many bulk_insert bulk_add batch_add batch extend upsert_many put_many save_all",
-    "recall": "search query find retrieve lookup look_up ask similarity_search semantic_search"
-    " vector_search similarity_search_with_score similarity_search_by_vector get_relevant_documents"
-    " get_relevant_memories search_memory search_memories retrieve_memories find_similar nearest"
-    " knn match select invoke",
-    "context": "prompt to_prompt as_prompt get_context build_context load_memory_variables"
-    " format_context",
-    "records": "get_all all list items values entries memories list_memories get_memories fetch_all"
-    " find_all list_all load_all scan iterate peek iter",
-    "get": "fetch read get_by_id get_memory get_record get_one find_by_id retrieve_by_id fetch_one",
-    "update": "edit modify patch change update_memory set_metadata move",
-    "forget": "delete remove erase drop discard pop purge expire delete_memory delete_many"
-    " remove_memory delete_by_id invalidate",
-    "forget(user_id=...)": "delete_all delete_user remove_user forget_user clear_user erase_user",
-    "forget(...) with a selection, or delete the directory":
-        "clear clear_all reset reset_all wipe truncate empty drop_all delete_collection",
-    "remember(..., supersedes=id)": "supersede replace overwrite correct",
-    "history(id)": "versions audit get_history timeline changes",
-    "len(memory)": "size length total num_memories ntotal",
-    "count(...)": "count_memories number_of",
-    "users()": "list_users get_users user_ids all_users",
-    "stats()": "info status describe metrics get_stats health summary",
-    "check()": "verify validate fsck integrity_check health_check",
-    "compact()": "vacuum optimize optimise gc defrag cleanup prune",
-    "checkpoint()": "flush commit persist sync save_local fsync",
-    "close()": "shutdown disconnect stop quit exit dispose release",
-    "backup(dest)": "snapshot copy clone save_to",
-    "export(target)": "dump to_json to_jsonl export_json export_all to_file",
-    "import_(source)": "load from_json import_json import_all load_from from_file",
-    "spector.restore(backup, dest)": "restore",
-    "reflect()": "consolidate sleep dream summarize summarise",
-    "reinforce(id)": "feedback rate upvote boost strengthen",
-    "pin(id)": "protect star keep favorite favourite",
-})  # fmt: skip
+_METHODS: Final = _table(
+    {
+        "remember": "add insert save store put write create upsert append add_memory save_memory"
+        " store_memory create_memory add_text add_document add_message ingest memorize memorise record"
+        " learn push set save_context add_episode log_memory new",
+        "remember_many": "add_texts add_documents add_many add_all add_messages add_memories"
+        " insert_many bulk_insert bulk_add batch_add batch extend upsert_many put_many save_all",
+        "recall": "search query find retrieve lookup look_up ask similarity_search semantic_search"
+        " vector_search similarity_search_with_score similarity_search_by_vector get_relevant_documents"
+        " get_relevant_memories search_memory search_memories retrieve_memories find_similar nearest"
+        " knn match select invoke",
+        "context": "prompt to_prompt as_prompt get_context build_context load_memory_variables"
+        " format_context",
+        "records": "get_all all list items values entries memories list_memories get_memories fetch_all"
+        " find_all list_all load_all scan iterate peek iter",
+        "get": "fetch read get_by_id get_memory get_record get_one find_by_id retrieve_by_id fetch_one",
+        "update": "edit modify patch change update_memory set_metadata move",
+        "forget": "delete remove erase drop discard pop purge expire delete_memory delete_many"
+        " remove_memory delete_by_id invalidate",
+        "forget(user_id=...)": "delete_all delete_user remove_user forget_user clear_user erase_user",
+        "forget(...) with a selection, or delete the directory": (
+            "clear clear_all reset reset_all wipe truncate empty drop_all delete_collection"
+        ),
+        "remember(..., supersedes=id)": "supersede replace overwrite correct",
+        "history(id)": "versions audit get_history timeline changes",
+        "len(memory)": "size length total num_memories ntotal",
+        "count(...)": "count_memories number_of",
+        "users()": "list_users get_users user_ids all_users",
+        "stats()": "info status describe metrics get_stats health summary",
+        "check()": "verify validate fsck integrity_check health_check",
+        "compact()": "vacuum optimize optimise gc defrag cleanup prune",
+        "checkpoint()": "flush commit persist sync save_local fsync",
+        "close()": "shutdown disconnect stop quit exit dispose release",
+        "backup(dest)": "snapshot copy clone save_to",
+        "export(target)": "dump to_json to_jsonl export_json export_all to_file",
+        "import_(source)": "load from_json import_json import_all load_from from_file",
+        "spector.restore(backup, dest)": "restore",
+        "reflect()": "consolidate sleep dream summarize summarise",
+        "reinforce(id)": "feedback rate upvote boost strengthen",
+        "pin(id)": "protect star keep favorite favourite",
+    }
+)
 
 #: names of the package elsewhere
-_FUNCTIONS: Final = _table({
-    "open": "Client MemoryClient PersistentClient AsyncClient EphemeralClient connect load create"
-    " init new client Store MemoryStore Database DB Index Collection from_config Spector",
-    "Memory": "AsyncMemory memory",
-    "check": "verify fsck", "restore": "recover",
-})  # fmt: skip
+_FUNCTIONS: Final = _table(
+    {
+        "open": "Client MemoryClient PersistentClient AsyncClient EphemeralClient connect load create"
+        " init new client Store MemoryStore Database DB Index Collection from_config Spector",
+        "Memory": "AsyncMemory memory",
+        "check": "verify fsck",
+        "restore": "recover",
+    }
+)
 
 #: names of methods elsewhere -> how it is written here, of facets; of several what the facet has
-_OF_FACETS: Final = _table({
-    "about": "search lookup for_subject of_subject by_subject of_entity",
-    "find": "search query lookup get match resolve get_entity",
-    "for_situation": "search query find match relevant recall suggest retrieve",
-    "relevant": "search query find match for_situation recall suggest retrieve",
-    "similar": "search query nearest recall retrieve",
-    "query": "search all list find select filter items records match get_all values iterate",
-    "all": "list items records get_all values query iterate",
-    "of": "memory memories for_memory mentions mentioned_in",
-    "profile": "describe summary show details get", "get": "fetch read get_by_id one",
-    "add": "create insert new put remember store save append",
-    "forget": "delete remove drop erase", "merge": "join combine unify same_as",
-    "record_outcome": "outcome record report feedback log used ran",
-    "set_status": "status activate deprecate enable disable",
-    "validate": "confirm verify check", "apply": "use applied used",
-    "neighbours": "neighbors adjacent adjacency near around expand connections related",
-    "edges": "links relations relationships triples get_edges",
-    "link": "add add_edge connect relate create_edge", "unlink": "remove_edge disconnect delete",
-    "path": "shortest_path find_path route paths", "walk": "traverse bfs crawl",
-    "pagerank": "rank centrality page_rank", "central": "hubs top important",
-    "activate": "spread spreading_activation propagate",
-    "find_or_create": "add create insert new get_or_create upsert",
-    "statistics": "numbers figures", "stats": "info status",
-})  # fmt: skip
+_OF_FACETS: Final = _table(
+    {
+        "about": "search lookup for_subject of_subject by_subject of_entity",
+        "find": "search query lookup get match resolve get_entity",
+        "for_situation": "search query find match relevant recall suggest retrieve",
+        "relevant": "search query find match for_situation recall suggest retrieve",
+        "similar": "search query nearest recall retrieve",
+        "query": "search all list find select filter items records match get_all values iterate",
+        "all": "list items records get_all values query iterate",
+        "of": "memory memories for_memory mentions mentioned_in",
+        "profile": "describe summary show details get",
+        "get": "fetch read get_by_id one",
+        "add": "create insert new put remember store save append",
+        "forget": "delete remove drop erase",
+        "merge": "join combine unify same_as",
+        "record_outcome": "outcome record report feedback log used ran",
+        "set_status": "status activate deprecate enable disable",
+        "validate": "confirm verify check",
+        "apply": "use applied used",
+        "neighbours": "neighbors adjacent adjacency near around expand connections related",
+        "edges": "links relations relationships triples get_edges",
+        "link": "add add_edge connect relate create_edge",
+        "unlink": "remove_edge disconnect delete",
+        "path": "shortest_path find_path route paths",
+        "walk": "traverse bfs crawl",
+        "pagerank": "rank centrality page_rank",
+        "central": "hubs top important",
+        "activate": "spread spreading_activation propagate",
+        "find_or_create": "add create insert new get_or_create upsert",
+        "statistics": "numbers figures",
+        "stats": "info status",
+    }
+)
 
 #: keywords elsewhere -> ours; of several meanings that which the verb has
-_KEYWORDS: Final = _table({
-    "k": "top_k topk limit n n_results num_results max_results results size top max_hits count"
-    " similarity_top_k num_memories page_size",
-    "limit": "top_k n count max_results",
-    "user_id": "user userid user_name username uid owner owner_id customer customer_id tenant"
-    " tenant_id namespace account person",
-    "agent_id": "agent agentid bot bot_id assistant_id app_id app",
-    "session_id": "session sessionid thread thread_id conversation conversation_id chat_id run_id"
-    " chat room group_id",
-    "where": "filters filter metadata_filter where_filter query_filter conditions predicate expr"
-    " where_document metadata match",
-    "cue": "query text q question prompt search query_text query_texts search_query input message"
-    " messages content",
-    "text_or_message": "text content message messages document documents data memory body value"
-    " page_content texts input",
-    "items": "texts messages documents memories records data",
-    "text": "content message new_text data memory body value",
-    "target": "id ids memory_id memory_ids record_id record_ids doc_id uuid memory key file"
-    " filename path dest output out",
-    "vector": "embedding embeddings query_embedding query_embeddings query_vector emb vectors",
-    "metadata": "meta metadatas payload properties attributes extra custom custom_metadata",
-    "tags": "tag labels label keywords topics categories",
-    "any_tags": "tags_any anytags",
-    "tiers": "tier type types memory_type layer layers collection",
-    "tier": "tiers type memory_type layer collection kind",
-    "category": "categories type", "modality": "modalities",
-    "selective": "threshold score_threshold similarity_threshold min_score min_similarity cutoff"
-    " score distance_threshold relevance_threshold",
-    "mmr": "diversity rerank lambda_mult",
-    "max_tokens": "token_limit max_token budget tokens max_length token_budget limit",
-    "event_time": "timestamp created_at date when time datetime ts at happened_at",
-    "time_range": "date_range between since until start end period time after before start_time"
-    " end_time",
-    "as_of": "at timestamp asof at_time",
-    "expires_in": "ttl time_to_live lifetime",
-    "expires_at": "expiration_date expires expiry expiration expire_at",
-    "valid_until": "valid_to ttl expires_at expiration_date expires expiry expiration",
-    "valid_from": "starts_at start",
-    "importance": "priority weight salience score",
-    "pinned": "pin protected important", "role": "speaker author sender",
-    "supersedes": "replaces supersede replace", "parents": "parent parent_id parent_ids",
-    "embedder": "model embedding_model embedding_function embed embeddings encoder embed_fn",
-    "mode": "read_only readonly access",
-    "dim": "dimension dims dimensions embedding_dim vector_size",
-    "path": "persist_directory directory dir db_path location uri url database root folder"
-    " filename",
-    "dest": "destination target to out output path", "source": "file filename path src",
-    "overwrite": "force replace exist_ok", "force": "overwrite replace exist_ok",
-    "purge": "hard permanent permanently erase hard_delete",
-    "dry_run": "dry preview simulate",
-    "progress": "on_progress callback show_progress progress_bar",
-    "options": "params settings search_params",
-})  # fmt: skip
+_KEYWORDS: Final = _table(
+    {
+        "k": "top_k topk limit n n_results num_results max_results results size top max_hits count"
+        " similarity_top_k num_memories page_size",
+        "limit": "top_k n count max_results",
+        "user_id": "user userid user_name username uid owner owner_id customer customer_id tenant"
+        " tenant_id namespace account person",
+        "agent_id": "agent agentid bot bot_id assistant_id app_id app",
+        "session_id": "session sessionid thread thread_id conversation conversation_id chat_id run_id"
+        " chat room group_id",
+        "where": "filters filter metadata_filter where_filter query_filter conditions predicate expr"
+        " where_document metadata match",
+        "cue": "query text q question prompt search query_text query_texts search_query input message"
+        " messages content",
+        "text_or_message": "text content message messages document documents data memory body value"
+        " page_content texts input",
+        "items": "texts messages documents memories records data",
+        "text": "content message new_text data memory body value",
+        "target": "id ids memory_id memory_ids record_id record_ids doc_id uuid memory key file"
+        " filename path dest output out",
+        "vector": "embedding embeddings query_embedding query_embeddings query_vector emb vectors",
+        "metadata": "meta metadatas payload properties attributes extra custom custom_metadata",
+        "tags": "tag labels label keywords topics categories",
+        "any_tags": "tags_any anytags",
+        "tiers": "tier type types memory_type layer layers collection",
+        "tier": "tiers type memory_type layer collection kind",
+        "category": "categories type",
+        "modality": "modalities",
+        "selective": "threshold score_threshold similarity_threshold min_score min_similarity cutoff"
+        " score distance_threshold relevance_threshold",
+        "mmr": "diversity rerank lambda_mult",
+        "max_tokens": "token_limit max_token budget tokens max_length token_budget limit",
+        "event_time": "timestamp created_at date when time datetime ts at happened_at",
+        "time_range": "date_range between since until start end period time after before start_time"
+        " end_time",
+        "as_of": "at timestamp asof at_time",
+        "expires_in": "ttl time_to_live lifetime",
+        "expires_at": "expiration_date expires expiry expiration expire_at",
+        "valid_until": "valid_to ttl expires_at expiration_date expires expiry expiration",
+        "valid_from": "starts_at start",
+        "importance": "priority weight salience score",
+        "pinned": "pin protected important",
+        "role": "speaker author sender",
+        "supersedes": "replaces supersede replace",
+        "parents": "parent parent_id parent_ids",
+        "embedder": "model embedding_model embedding_function embed embeddings encoder embed_fn",
+        "mode": "read_only readonly access",
+        "dim": "dimension dims dimensions embedding_dim vector_size",
+        "path": "persist_directory directory dir db_path location uri url database root folder"
+        " filename",
+        "dest": "destination target to out output path",
+        "source": "file filename path src",
+        "overwrite": "force replace exist_ok",
+        "force": "overwrite replace exist_ok",
+        "purge": "hard permanent permanently erase hard_delete",
+        "dry_run": "dry preview simulate",
+        "progress": "on_progress callback show_progress progress_bar",
+        "options": "params settings search_params",
+    }
+)
 
 #: keywords of what observes a message -> the key of the message that is meant
 _OF_A_MESSAGE: Final = {"role": "role", "speaker": "name", "sender": "name", "author": "name"}
@@ -173,8 +200,10 @@ _FIRST: Final = {
     "export": ("target", "vectors", "overwrite", "skip_damaged", "progress"),
     "forget": ("target", "purge", "verify", "include_protected", "skip_protected"),
     "records": ("as_of",),
-    "remember": ("text_or_message",), "remember_many": ("items", "progress"), "update": ("target",),
-}  # fmt: skip
+    "remember": ("text_or_message",),
+    "remember_many": ("items", "progress"),
+    "update": ("target",),
+}
 
 
 #: of the package and of a memory; all others are facets
@@ -271,7 +300,9 @@ def with_keywords(fields: type) -> Callable[[_Call], _Call]:
         own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
         keys = [
             inspect.Parameter(
-                name, inspect.Parameter.KEYWORD_ONLY, default=None,
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=None,
                 annotation=getattr(of, "__forward_arg__", of),
             )
             for name, of in fields.__annotations__.items()
@@ -340,28 +371,37 @@ def _unfit(
     parameters = list(inspect.signature(function).parameters.values())
     if any(each.kind is each.VAR_KEYWORD for each in parameters):  # it refuses them by itself
         absent = tuple(
-            each.name for n, each in enumerate(parameters)
-            if each.default is each.empty and each.kind is each.POSITIONAL_OR_KEYWORD
-            and n >= len(args) and each.name not in given
+            each.name
+            for n, each in enumerate(parameters)
+            if each.default is each.empty
+            and each.kind is each.POSITIONAL_OR_KEYWORD
+            and n >= len(args)
+            and each.name not in given
         )
         names = {each.name for each in parameters}
         meant = [name for name in given if name not in names and _named(name, _KEYWORDS, absent)]
         return _unknown_among(meant, absent, where) or _misplaced(parameters, args, given, where)
     known = tuple(
-        each.name for each in parameters if each.kind is not each.POSITIONAL_ONLY
-        and each.name != "self"
-    )  # fmt: skip
+        each.name
+        for each in parameters
+        if each.kind is not each.POSITIONAL_ONLY and each.name != "self"
+    )
     return _unknown_among(given, known, where) or _misplaced(parameters, args, given, where)
 
 
 def _misplaced(
-    parameters: Sequence[inspect.Parameter], args: Sequence[Any], given: Mapping[str, Any],
+    parameters: Sequence[inspect.Parameter],
+    args: Sequence[Any],
+    given: Mapping[str, Any],
     where: str,
 ) -> UnknownArgumentError | None:
     """The error for a call with too many arguments without a name, or with too few."""
     kinds = {each.kind for each in parameters}
-    placed = [each for each in parameters
-              if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]  # fmt: skip
+    placed = [
+        each
+        for each in parameters
+        if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+    ]
     if len(args) > len(placed) and inspect.Parameter.VAR_POSITIONAL not in kinds:
         own = [each.name for each in placed if each.name != "self"]
         named = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
@@ -369,11 +409,15 @@ def _misplaced(
             f"{where}() takes {', '.join(own) or 'nothing'} without a name, and got"
             f" {counted(len(args) - len(placed) + len(own), 'value')}",
             hint="write the others with their names: "
-            + ", ".join(f"{name}=..." for name in named[:6]) if named else "leave the others out",
+            + ", ".join(f"{name}=..." for name in named[:6])
+            if named
+            else "leave the others out",
         )
     absent = [
-        each.name for n, each in enumerate(parameters)
-        if each.default is each.empty and each.name not in given
+        each.name
+        for n, each in enumerate(parameters)
+        if each.default is each.empty
+        and each.name not in given
         and (each.kind is each.KEYWORD_ONLY or (each in placed and n >= len(args)))
     ]
     if not absent:

@@ -56,9 +56,13 @@ __all__ = ["Analyst"]
 #: whose wish to have something remembered counts
 _OF_ORDERS: Final = frozenset(("user_message", "system"))
 _CATEGORIES: Final = {
-    "rule": Category.PREFERENCE, "plan": Category.PLAN, "preference": Category.PREFERENCE,
-    "decision": Category.DECISION, "correction": Category.CORRECTION, "fact": Category.FACT,
-}  # fmt: skip
+    "rule": Category.PREFERENCE,
+    "plan": Category.PLAN,
+    "preference": Category.PREFERENCE,
+    "decision": Category.DECISION,
+    "correction": Category.CORRECTION,
+    "fact": Category.FACT,
+}
 #: what leaves no message out that answers or corrects
 _THIN: Final = frozenset(("small_talk", "request", "thin", "fragment"))
 #: characters of a message that are read; what stands behind them is kept as it is
@@ -77,7 +81,10 @@ class Analyst:
     """
 
     def __init__(
-        self, config: ObserveConfig, vectors: Any = None, models: Models | None = None,
+        self,
+        config: ObserveConfig,
+        vectors: Any = None,
+        models: Models | None = None,
         extractor: FactExtractor | None = None,
     ) -> None:
         self._config = config
@@ -86,9 +93,16 @@ class Analyst:
         self._models = models
 
     def read(
-        self, message: Message, event_ms: int, *, referents: Referents | None = None,
-        stopped: str | None = None, force: bool = False, single_valued: Collection[str] = (),
-        statements: Sequence[Statement] | None = None, before: tuple[str, str] = ("", ""),
+        self,
+        message: Message,
+        event_ms: int,
+        *,
+        referents: Referents | None = None,
+        stopped: str | None = None,
+        force: bool = False,
+        single_valued: Collection[str] = (),
+        statements: Sequence[Statement] | None = None,
+        before: tuple[str, str] = ("", ""),
     ) -> Analysis:
         """The analysis of a message up to its statements; those of what a filter stops are none.
 
@@ -101,19 +115,29 @@ class Analyst:
             statements: what a model of the caller's found.
             before: what a correction corrects, and the last words of the same speaker.
         """
-        return in_languages(self._config.language, lambda: self._analysis(
-            message, event_ms, referents, stopped, force, single_valued, statements,
-            before
-        ))  # fmt: skip
+        return in_languages(
+            self._config.language,
+            lambda: self._analysis(
+                message, event_ms, referents, stopped, force, single_valued, statements, before
+            ),
+        )
 
     def _analysis(
-        self, message: Message, event_ms: int, referents: Referents | None,
-        stopped: str | None, force: bool, single_valued: Collection[str],
-        statements: Sequence[Statement] | None, before: tuple[str, str],
+        self,
+        message: Message,
+        event_ms: int,
+        referents: Referents | None,
+        stopped: str | None,
+        force: bool,
+        single_valued: Collection[str],
+        statements: Sequence[Statement] | None,
+        before: tuple[str, str],
     ) -> Analysis:
         known = referents or Referents()
         out = Analysis(
-            message=message, event_ms=event_ms, referents=known,
+            message=message,
+            event_ms=event_ms,
+            referents=known,
             turn_before=turn_before(known, message, before[0]),
         )
         passes = force or message.is_call
@@ -154,7 +178,9 @@ class Analyst:
             unit.reading = self._read(out, whole, (), single_valued, None)[0]
             sign = "Düzeltme" if language_of(whole) == "tr" else "Correction"
             unit.incoming = replace(
-                unit.incoming, said=f"{sign}: {whole}", corrects=before,
+                unit.incoming,
+                said=f"{sign}: {whole}",
+                corrects=before,
                 statements=tuple(each.statement for each in unit.reading.facts),
             )
 
@@ -163,10 +189,13 @@ class Analyst:
         pending = [
             (analysis, unit, text) for analysis in analyses for unit, text in analysis.unnamed
         ]
-        found = names_in([
-            to_name(text, analysis.message, unit.text, unit.notes)
-            for analysis, unit, text in pending
-        ], self._vectors)  # fmt: skip
+        found = names_in(
+            [
+                to_name(text, analysis.message, unit.text, unit.notes)
+                for analysis, unit, text in pending
+            ],
+            self._vectors,
+        )
         for (_, unit, _), own in zip(pending, found, strict=True):
             unit.reading = replace(unit.reading, mentions=self._fewest(own))
         for each in analyses:
@@ -182,15 +211,15 @@ class Analyst:
         head = load_head(getattr(self._vectors, "fingerprint", None))
         if head is not None:
             analysis.emotion = emotion_in(
-                analysis.message.text, vector=vector, head=head,
+                analysis.message.text,
+                vector=vector,
+                head=head,
                 exclamation=self._config.exclamation,
             )
 
     def _worth(self, out: Analysis) -> str | None:
         """What leaves a message out; a doubt is noted."""
-        found = worth_keeping(
-            out.message.text, is_own=out.message.data_source not in MACHINES
-        )
+        found = worth_keeping(out.message.text, is_own=out.message.data_source not in MACHINES)
         if out.turn_before[0] and found.reason in _THIN:
             return None
         if found.verdict == "empty":
@@ -199,7 +228,9 @@ class Analyst:
         return None
 
     def _describe(
-        self, out: Analysis, single_valued: Collection[str],
+        self,
+        out: Analysis,
+        single_valued: Collection[str],
         statements: Sequence[Statement] | None,
     ) -> None:
         """Class, feeling and names of the whole message."""
@@ -220,7 +251,10 @@ class Analyst:
         out.is_asked = message.data_source in _OF_ORDERS and asks_to_keep(text)
 
     def _units(
-        self, out: Analysis, known: Referents, single_valued: Collection[str],
+        self,
+        out: Analysis,
+        known: Referents,
+        single_valued: Collection[str],
         statements: Sequence[Statement] | None,
     ) -> list[Unit]:
         message, config = out.message, self._config
@@ -229,8 +263,10 @@ class Analyst:
         found = self._by_model(out)
         if found is not None:
             return self._formed_by_model(out, found, known, single_valued)
-        spans = cut(message.text, config.max_chars) if len(message.text) >= config.max_chars else (
-            (0, len(message.text)),
+        spans = (
+            cut(message.text, config.max_chars)
+            if len(message.text) >= config.max_chars
+            else ((0, len(message.text)),)
         )
         made: list[Unit] = []
         for start, end in spans:
@@ -239,8 +275,12 @@ class Analyst:
                 made.append(self._unit(out, _whole(part), single_valued, ()))
                 continue
             formed = form(
-                part, referents=known, now_ms=out.event_ms, timezone=message.zone,
-                annotate=config.annotate, reference_precision=config.reference_precision,
+                part,
+                referents=known,
+                now_ms=out.event_ms,
+                timezone=message.zone,
+                annotate=config.annotate,
+                reference_precision=config.reference_precision,
                 speaker=message.speaker,
             )
             own = statements if len(spans) == 1 else None
@@ -276,7 +316,10 @@ class Analyst:
             return None
 
     def _formed_by_model(
-        self, out: Analysis, found: FormedByModel, known: Referents,
+        self,
+        out: Analysis,
+        found: FormedByModel,
+        known: Referents,
         single_valued: Collection[str],
     ) -> list[Unit]:
         """The statements that a model found; dates and plans are also read by the rules."""
@@ -285,8 +328,12 @@ class Analyst:
         for start, end in found.spans or ((0, len(message.text)),):
             part = message.text[start:end]
             rules = form(
-                part, referents=known, now_ms=out.event_ms, timezone=message.zone,
-                annotate=config.annotate, reference_precision=config.reference_precision,
+                part,
+                referents=known,
+                now_ms=out.event_ms,
+                timezone=message.zone,
+                annotate=config.annotate,
+                reference_precision=config.reference_precision,
                 speaker=message.speaker,
             )
             whole = rules[0] if len(rules) == 1 else _whole(part)
@@ -297,8 +344,10 @@ class Analyst:
             self.name([out])  # the rules and the head first, the model's names beside them
             mentions = dict(unit.reading.mentions)
             for name, kind in found.entities:
-                if name in part and len(mentions) < config.max_entities and not any(
-                    plain(each) == plain(name) for each, _ in mentions
+                if (
+                    name in part
+                    and len(mentions) < config.max_entities
+                    and not any(plain(each) == plain(name) for each, _ in mentions)
                 ):
                     mentions[name, kind] = part.count(name)
             unit.reading = Reading(mentions, unit.reading.facts)
@@ -308,13 +357,18 @@ class Analyst:
         return made
 
     def _unit(
-        self, out: Analysis, formed: Formed, single_valued: Collection[str],
+        self,
+        out: Analysis,
+        formed: Formed,
+        single_valued: Collection[str],
         statements: Sequence[Statement] | None,
     ) -> Unit:
         message = out.message
-        own = None if statements is None else [
-            each for each in statements if formed.start <= each.span[0] < formed.end
-        ]
+        own = (
+            None
+            if statements is None
+            else [each for each in statements if formed.start <= each.span[0] < formed.end]
+        )
         reading, read = self._read(
             out, formed.said, formed.references, single_valued, own, formed.start, formed.subject
         )
@@ -326,17 +380,24 @@ class Analyst:
         if formed.plan and out.kind != "rule":
             category = Category.PLAN
         unit = Unit(
-            text=text, said=formed.said, raw=raw if self._config.keep_raw else None,
-            notes=formed.notes if raw is None else (), references=formed.references,
-            category=category if given is None else given, reading=reading,
+            text=text,
+            said=formed.said,
+            raw=raw if self._config.keep_raw else None,
+            notes=formed.notes if raw is None else (),
+            references=formed.references,
+            category=category if given is None else given,
+            reading=reading,
             incoming=Incoming(
-                text=text, said=news_of(own_words(formed.said)),
+                text=text,
+                said=news_of(own_words(formed.said)),
                 statements=tuple(each.statement for each in reading.facts),
-                speaker=speaker_key(message), data_source=message.data_source,
+                speaker=speaker_key(message),
+                data_source=message.data_source,
                 confidence=message.fields.get("confidence", out.confidence),
-                source=message.fields.get("source"), event_ms=out.event_ms,
+                source=message.fields.get("source"),
+                event_ms=out.event_ms,
             ),
-        )  # fmt: skip
+        )
         out.unnamed.append((unit, read))
         return unit
 
@@ -350,8 +411,13 @@ class Analyst:
         return (made, formed.said) if made != formed.said else (formed.text, None)
 
     def _read(
-        self, out: Analysis, said: str, references: Sequence[Reference],
-        single_valued: Collection[str], statements: Sequence[Statement] | None, start: int = 0,
+        self,
+        out: Analysis,
+        said: str,
+        references: Sequence[Reference],
+        single_valued: Collection[str],
+        statements: Sequence[Statement] | None,
+        start: int = 0,
         subject: str = "",
     ) -> tuple[Reading, str]:
         """Names and statements of a text without its questions, and the text as it was read.
@@ -365,16 +431,24 @@ class Analyst:
         if reading is None:
             about = to_name(text, out.message)
             reading = read_text(
-                text, role=about.role, speaker=about.speaker, reference_ms=out.event_ms,
-                single_valued=single_valued, statements=statements,
+                text,
+                role=about.role,
+                speaker=about.speaker,
+                reference_ms=out.event_ms,
+                single_valued=single_valued,
+                statements=statements,
             )
             reading = replace(reading, mentions=self._fewest(reading.mentions))
             if statements is None:
                 out.known[text] = reading
         if back and statements is None:
-            reading = replace(reading, facts=tuple(
-                replace(each, statement=moved_back(each.statement, back)) for each in reading.facts
-            ))
+            reading = replace(
+                reading,
+                facts=tuple(
+                    replace(each, statement=moved_back(each.statement, back))
+                    for each in reading.facts
+                ),
+            )
         if out.doubt:
             reading = replace(reading, facts=())
         return reading, text

@@ -58,7 +58,12 @@ class Committer:
     """
 
     def __init__(
-        self, config: Config, series: Series, *, reinforce: Any, rater: Rater,
+        self,
+        config: Config,
+        series: Series,
+        *,
+        reinforce: Any,
+        rater: Rater,
         dry_run: bool = False,
     ) -> None:
         self._config = config
@@ -93,14 +98,25 @@ class Committer:
         decision, importance = self._decide(job, candidates)
         if not job.is_forced and is_retold(job.unit.incoming, candidates):
             decision = Decision(action="skip", rule="echo", reason="echo")
-        done = Done(ObservedUnit(
-            text=job.unit.text, said=job.unit.said, action=decision.action,
-            relation=decision.relation, likeness=decision.likeness, nearest=decision.nearest,
-            rule=decision.rule, verdict=decision.verdict, confidence=decision.confidence,
-            references=job.unit.references, notes=job.unit.notes,
-            importance=importance, valid_until=_moment(job.ready.draft.valid_until_ms),
-            entities=job.unit.entities,
-        ), decision.reason)  # fmt: skip
+        done = Done(
+            ObservedUnit(
+                text=job.unit.text,
+                said=job.unit.said,
+                action=decision.action,
+                relation=decision.relation,
+                likeness=decision.likeness,
+                nearest=decision.nearest,
+                rule=decision.rule,
+                verdict=decision.verdict,
+                confidence=decision.confidence,
+                references=job.unit.references,
+                notes=job.unit.notes,
+                importance=importance,
+                valid_until=_moment(job.ready.draft.valid_until_ms),
+                entities=job.unit.entities,
+            ),
+            decision.reason,
+        )
         if decision.action == "reinforce":
             assert decision.reinforced is not None, "it names what is strengthened"
             record = self._series.change(decision.reinforced, self._strengthening)
@@ -139,9 +155,7 @@ class Committer:
             out.append(each)
         return out
 
-    def _decide(
-        self, job: Job, candidates: Sequence[Candidate]
-    ) -> tuple[Decision, Importance]:
+    def _decide(self, job: Job, candidates: Sequence[Candidate]) -> tuple[Decision, Importance]:
         config = self._config.observe
         decision = Decision()
         if job.analysis.quarantined:
@@ -163,19 +177,25 @@ class Committer:
     # -- writing -----------------------------------------------------------------------------------
 
     def _create(
-        self, job: Job, candidates: Sequence[Candidate], decision: Decision, done: Done,
+        self,
+        job: Job,
+        candidates: Sequence[Candidate],
+        decision: Decision,
+        done: Done,
         attaches: bool,
     ) -> None:
         series = self._series
         knowledge = {each.id for each in candidates if each.is_knowledge}
         gone = tuple(each for each in decision.superseded if each not in knowledge)
         utilities = [each.record.utility for each in candidates if each.id in gone]
-        heirs = heirs_of(series.reader, series.living, gone, [
-            each.statement for each in job.unit.reading.facts
-        ])
+        heirs = heirs_of(
+            series.reader, series.living, gone, [each.statement for each in job.unit.reading.facts]
+        )
         record = series.store(
-            job.ready, done.unit.importance.composite,
-            supersedes=self._ending((*gone, *heirs.pop(MESSAGE, ()))), attaches=attaches,
+            job.ready,
+            done.unit.importance.composite,
+            supersedes=self._ending((*gone, *heirs.pop(MESSAGE, ()))),
+            attaches=attaches,
         )
         if utilities:
             record = series.change(record.id, _with_utility(max(utilities)))
@@ -185,14 +205,24 @@ class Committer:
         facts = () if job.analysis.quarantined else self._state(job, record, heirs)
         edges = () if job.analysis.quarantined else self._relate(job, record, candidates, decision)
         done.unit = replace(
-            done.unit, record=record, facts=facts, edges=tuple(edges),
-            superseded=decision.superseded, flashbulb=record.flashbulb,
-        )  # fmt: skip
+            done.unit,
+            record=record,
+            facts=facts,
+            edges=tuple(edges),
+            superseded=decision.superseded,
+            flashbulb=record.flashbulb,
+        )
         self._note(job, record, done)
-        self._add(job, Candidate(
-            record=record, said=job.unit.said, statements=job.unit.incoming.statements,
-            speaker=job.unit.incoming.speaker, data_source=job.unit.incoming.data_source,
-        ))  # fmt: skip
+        self._add(
+            job,
+            Candidate(
+                record=record,
+                said=job.unit.said,
+                statements=job.unit.incoming.statements,
+                speaker=job.unit.incoming.speaker,
+                data_source=job.unit.incoming.data_source,
+            ),
+        )
 
     def _ending(self, ids: Collection[int]) -> tuple[int, ...]:
         """Those that end now: nothing ends twice, though a message and its facts say it does."""
@@ -223,20 +253,27 @@ class Committer:
         """
         series = self._series
         changes, stated = plan_reading(
-            series.reader, record, job.unit.reading, series.living, now_ms=series.now_ms,
+            series.reader,
+            record,
+            job.unit.reading,
+            series.living,
+            now_ms=series.now_ms,
             step=_STEP,
         )
         made: dict[int, int] = {}
         for n in changes.store:
             gone = self._ending({*changes.supersedes.get(New(n), ()), *heirs.get(n, ())})
             job.facts[n].draft.derived = True
-            fact = series.store(
-                job.facts[n], record.importance, supersedes=gone, layer=None
-            )
+            fact = series.store(job.facts[n], record.importance, supersedes=gone, layer=None)
             made[n] = fact.id
-            self._add(job, candidate_of(
-                fact, statements=(job.unit.reading.facts[n].statement,), is_knowledge=True,
-            ))  # fmt: skip
+            self._add(
+                job,
+                candidate_of(
+                    fact,
+                    statements=(job.unit.reading.facts[n].statement,),
+                    is_knowledge=True,
+                ),
+            )
         series.put(changes, made)
         return tuple(each if isinstance(each, int) else made[each.n] for each in stated)
 
@@ -261,8 +298,10 @@ class Committer:
         found = {each: fresh.get(each) or read[each] for each in chosen if each in fresh | read}
         payloads = reader.sorts(list(found))
         others = {
-            each: other for each, other in found.items()
-            if each not in knowledge and not other.superseded
+            each: other
+            for each, other in found.items()
+            if each not in knowledge
+            and not other.superseded
             and payloads.get(each, set()) <= DESCRIBING
         }
         if job.outside.relations is None:
@@ -328,7 +367,9 @@ def _known(reader: KnowledgeReader, edges: Sequence[Edge]) -> dict[tuple[int, st
 
 
 def _of_model(
-    new: MemoryRecord, others: Collection[int], relations: dict[int, tuple[str, float]],
+    new: MemoryRecord,
+    others: Collection[int],
+    relations: dict[int, tuple[str, float]],
     taken: Collection[int],
 ) -> Iterator[Edge]:
     """The edges that a model named."""
@@ -339,9 +380,13 @@ def _of_model(
         if kind in ("related_to", "similar_to", "same_entity"):
             source, target = min(source, target), max(source, target)
         yield Edge(
-            source=source, target=target, kind=kind, weight=confidence, confidence=confidence,
+            source=source,
+            target=target,
+            kind=kind,
+            weight=confidence,
+            confidence=confidence,
             origin="relate",
-        )  # fmt: skip
+        )
 
 
 def _with_utility(value: float) -> Any:
@@ -368,21 +413,27 @@ def observed_of(job: Job, decision: Decision, done: Done) -> dict[str, Any]:
     """How a statement was observed, as it is kept beside its memory."""
     analysis, unit, weight = job.analysis, job.unit, done.unit.importance
     observed: dict[str, Any] = {
-        "write_source": "observer", "data_source": analysis.message.data_source,
-        "kind": analysis.kind, "emotion": analysis.emotion.category,
-        "class_confidence": analysis.class_confidence or None, "novelty": weight.novelty,
-        "arousal_channel": weight.arousal, "reward": weight.reward,
-        "attention": weight.attention, "boost": weight.boost, "decision": decision.action,
-        "likeness": decision.likeness, "nearest_id": decision.nearest,
-        "notes": [each.to_list() for each in unit.notes], "raw": unit.raw,
+        "write_source": "observer",
+        "data_source": analysis.message.data_source,
+        "kind": analysis.kind,
+        "emotion": analysis.emotion.category,
+        "class_confidence": analysis.class_confidence or None,
+        "novelty": weight.novelty,
+        "arousal_channel": weight.arousal,
+        "reward": weight.reward,
+        "attention": weight.attention,
+        "boost": weight.boost,
+        "decision": decision.action,
+        "likeness": decision.likeness,
+        "nearest_id": decision.nearest,
+        "notes": [each.to_list() for each in unit.notes],
+        "raw": unit.raw,
         "reply": analysis.turn_before[0] == "asked",
-    }  # fmt: skip
+    }
     return observed
 
 
-def put_details(
-    changes: Changes, job: Job, memory: int, observed: dict[str, Any]
-) -> None:
+def put_details(changes: Changes, job: Job, memory: int, observed: dict[str, Any]) -> None:
     """Put how a memory was observed, and the details of its episode."""
     changes.put("payload", id=memory, sort="observed", json=encode("observed", observed))
     if job.analysis.message.episode is not None:

@@ -46,19 +46,24 @@ class DetectingAnalyst(Analyst):
             super().feel_again(analysis, vector)
 
     def _describe(
-        self, out: Analysis, single_valued: Collection[str],
+        self,
+        out: Analysis,
+        single_valued: Collection[str],
         statements: Sequence[Statement] | None,
     ) -> None:
         super()._describe(out, single_valued, statements)
         detector = self._detectors.emotion
         if detector is not None and not out.quarantined:
-            found = _asked(out, "emotion", lambda: _feeling(
-                elsewhere(detector.detect, out.message.text)
-            ))  # fmt: skip
+            found = _asked(
+                out, "emotion", lambda: _feeling(elsewhere(detector.detect, out.message.text))
+            )
             out.emotion = out.emotion if found is None else found
 
     def _units(
-        self, out: Analysis, known: Referents, single_valued: Collection[str],
+        self,
+        out: Analysis,
+        known: Referents,
+        single_valued: Collection[str],
         statements: Sequence[Statement] | None,
     ) -> list[Unit]:
         resolver = self._detectors.references
@@ -94,7 +99,11 @@ class _Resolved(Referents):
     analysis: Analysis | None = None
 
     def after(
-        self, text: str, *, speaker: str | None = None, asked_by: str | None = None,
+        self,
+        text: str,
+        *,
+        speaker: str | None = None,
+        asked_by: str | None = None,
         asked: str = "",
     ) -> Referents:
         known = Referents(self.turns).after(text, speaker=speaker)
@@ -108,14 +117,14 @@ class _Resolved(Referents):
         assert out is not None, "made with both"
         if "references" not in out.fallbacks:
             before = [turn.text for turn in self.turns]
-            found = _asked(out, "references", lambda: _references(
-                elsewhere(resolver.resolve, text, before), text
-            ))  # fmt: skip
+            found = _asked(
+                out,
+                "references",
+                lambda: _references(elsewhere(resolver.resolve, text, before), text),
+            )
             if found is not None:
                 return found
-        return Referents(self.turns).references(
-            text, turkish=turkish, least=least, speaker=speaker
-        )
+        return Referents(self.turns).references(text, turkish=turkish, least=least, speaker=speaker)
 
 
 class DetectingModels(Models):
@@ -200,8 +209,9 @@ def _references(found: Any, text: str) -> tuple[Reference, ...]:
         if text[each.start : each.start + len(each.word)] != each.word or not each.word:
             raise ValueError("a word that is not where it says")
         names = [name for name, _ in each.candidates] + ([each.chosen] if each.chosen else [])
-        if any(len(name) > _MOST_NAME or not name.strip() or set(name) & set("[]\n")
-               for name in names):
+        if any(
+            len(name) > _MOST_NAME or not name.strip() or set(name) & set("[]\n") for name in names
+        ):
             raise ValueError("a name that cannot be a note")
     return out
 

@@ -24,8 +24,13 @@ __all__ = ["Channels", "Rater", "by_channels", "by_text", "priority_of"]
 
 #: how much each class of message promises
 _PRIOR: Final = {
-    "rule": 0.9, "correction": 0.9, "preference": 0.8, "decision": 0.8, "plan": 0.7, "fact": 0.7,
-}  # fmt: skip
+    "rule": 0.9,
+    "correction": 0.9,
+    "preference": 0.8,
+    "decision": 0.8,
+    "plan": 0.7,
+    "fact": 0.7,
+}
 _OTHER: Final = 0.4
 #: of what a user asks to remember, as of a rule
 _ASKED: Final = 0.9
@@ -42,8 +47,11 @@ _OF_MACHINE: Final = 0.2
 _OF_HEDGE: Final = 0.1
 #: how far the origin of a text counts where nothing else is known
 _SOURCE: Final = {
-    "system": 0.90, "user_message": 0.70, "tool": 0.50, "document": 0.30,
-}  # fmt: skip
+    "system": 0.90,
+    "user_message": 0.70,
+    "tool": 0.50,
+    "document": 0.30,
+}
 _OTHER_SOURCE: Final = 0.40
 _KEYWORDS: Final = frozenset(
     """error failed failure critical important remember always never decided preference must
@@ -101,9 +109,7 @@ def by_channels(found: Channels, config: ObserveConfig) -> Importance:
     boost = _clamp(_boost(found), low, high)
     parts = zip(config.weights, (novelty, arousal, reward, attention), strict=True)
     composite = _clamp(sum(weight * value for weight, value in parts) * boost)
-    return Importance(
-        novelty, arousal, reward, attention, boost, composite, priority_of(composite)
-    )
+    return Importance(novelty, arousal, reward, attention, boost, composite, priority_of(composite))
 
 
 def _reward(found: Channels, config: ObserveConfig) -> float:
@@ -120,8 +126,10 @@ def _reward(found: Channels, config: ObserveConfig) -> float:
 
 def _boost(found: Channels) -> float:
     return (
-        1.0 + _INTENSITY * max(abs(found.valence), found.arousal)
-        + _OF_CLASS * (found.kind in _TELLING) - _OF_MACHINE * (found.data_source in _MACHINES)
+        1.0
+        + _INTENSITY * max(abs(found.valence), found.arousal)
+        + _OF_CLASS * (found.kind in _TELLING)
+        - _OF_MACHINE * (found.data_source in _MACHINES)
         - _OF_HEDGE * found.is_hedged
     )
 
@@ -153,9 +161,7 @@ class Rater:
         score: the caller's importance of a draft; None for the formula of the configuration.
     """
 
-    def __init__(
-        self, config: ObserveConfig, score: Callable[[Any], float] | None = None
-    ) -> None:
+    def __init__(self, config: ObserveConfig, score: Callable[[Any], float] | None = None) -> None:
         self._config = config
         self._score = score
 
@@ -171,24 +177,27 @@ class Rater:
             if "importance" not in job.analysis.fallbacks:
                 job.analysis.fallbacks.append("importance")
 
-    def rate(
-        self, job: Job, candidates: Sequence[Candidate], decision: Decision
-    ) -> Importance:
+    def rate(self, job: Job, candidates: Sequence[Candidate], decision: Decision) -> Importance:
         analysis, observe = job.analysis, self._config
         changed = decision.action == "supersede" or decision.relation == "contradicts"
         near = [
-            (each.likeness, each.record.utility) for each in candidates
-            if each.likeness is not None
+            (each.likeness, each.record.utility) for each in candidates if each.likeness is not None
         ]
         found = by_channels(
             Channels(
-                kind=analysis.kind, data_source=analysis.message.data_source,
-                valence=analysis.emotion.valence, arousal=analysis.emotion.arousal,
-                alarm=analysis.alarm, is_hedged=analysis.is_hedged,
+                kind=analysis.kind,
+                data_source=analysis.message.data_source,
+                valence=analysis.emotion.valence,
+                arousal=analysis.emotion.arousal,
+                alarm=analysis.alarm,
+                is_hedged=analysis.is_hedged,
                 is_asked=analysis.is_asked,
-                likeness=max((like for like, _ in near), default=None), is_changed=changed,
-                kin=near, attention=self._attention(job),
-            ), observe,
+                likeness=max((like for like, _ in near), default=None),
+                is_changed=changed,
+                kin=near,
+                attention=self._attention(job),
+            ),
+            observe,
         )
         value = self._valued(job, found.composite)
         if value == found.composite:

@@ -22,14 +22,17 @@ from spector.observe.messages import Message
 from spector.records import Emotion, MemoryRecord, Note, ObservedUnit, Reference
 from spector.write import Ready
 
-__all__ = ["Analysis", "Done", "Job", "Outside", "SessionMemory", "Unit", "facts_of",
-    "fields_of"]
+__all__ = ["Analysis", "Done", "Job", "Outside", "SessionMemory", "Unit", "facts_of", "fields_of"]
 
 #: trust in an origin
 _TRUST: Final = {
-    "user_message": 0.9, "tool": 0.8, "document": 0.7, "assistant_message": 0.6,
-    "federation": 0.5, "system": 0.9,
-}  # fmt: skip
+    "user_message": 0.9,
+    "tool": 0.8,
+    "document": 0.7,
+    "assistant_message": 0.6,
+    "federation": 0.5,
+    "system": 0.9,
+}
 _HEDGED: Final = 0.7
 
 
@@ -118,8 +121,12 @@ class SessionMemory(Protocol):
         self, vector: NDArray[np.float32] | None, valence: float | None = None
     ) -> None: ...
     def note_stored(
-        self, record: MemoryRecord, vector: NDArray[np.float32] | None = None, *,
-        entry_id: str | None = None, tags: bool = True,
+        self,
+        record: MemoryRecord,
+        vector: NDArray[np.float32] | None = None,
+        *,
+        entry_id: str | None = None,
+        tags: bool = True,
     ) -> bool: ...
     def note_skipped(self, text: str, importance: float) -> None: ...
     def erase(self, ids: Collection[int], texts: Collection[str]) -> int: ...
@@ -143,13 +150,14 @@ def fields_of(analysis: Analysis, unit: Unit, config: Config) -> tuple[str, dict
     """Text and fields of ``remember`` of a statement."""
     message = analysis.message
     fields: dict[str, Any] = {
-        "confidence": analysis.class_confidence if config.observe.confidence == "class"
+        "confidence": analysis.class_confidence
+        if config.observe.confidence == "class"
         else analysis.confidence,
         "valence": analysis.emotion.valence,
         "arousal": 0.0 if analysis.doubt else analysis.emotion.arousal,
         **{name: value for name, value in message.fields.items() if value is not None},
         "category": unit.category,
-    }  # fmt: skip
+    }
     if message.role is not None:
         fields["role"] = message.role
     name, words = unit.turn_before
@@ -165,11 +173,14 @@ def facts_of(analysis: Analysis, unit: Unit) -> list[tuple[str, dict[str, Any]]]
     message = analysis.message
     given = message.fields
     fields: dict[str, Any] = {
-        "tier": "semantic", "category": Category.FACT, "confidence": analysis.confidence,
-        "user_id": given.get("user_id"), "agent_id": given.get("agent_id"),
+        "tier": "semantic",
+        "category": Category.FACT,
+        "confidence": analysis.confidence,
+        "user_id": given.get("user_id"),
+        "agent_id": given.get("agent_id"),
         "event_time": given.get("event_time"),
         "role": message.role if message.speaker or message.data_source != "user_message" else None,
-    }  # fmt: skip
+    }
     kept = {name: value for name, value in fields.items() if value is not None}
     return [(each.text, kept) for each in unit.reading.facts]
 

@@ -24,9 +24,13 @@ __all__ = ["DATA_SOURCES", "Message", "message_of"]
 
 #: classes of origins, and the role that says so of a message without one
 DATA_SOURCES: Final[Mapping[str, str | None]] = {
-    "user_message": None, "assistant_message": "assistant", "system": "system", "tool": "tool",
-    "document": "document", "federation": "federation",
-}  # fmt: skip
+    "user_message": None,
+    "assistant_message": "assistant",
+    "system": "system",
+    "tool": "tool",
+    "document": "document",
+    "federation": "federation",
+}
 #: fields of ``remember`` that a message may bring along
 _FIELDS: Final = frozenset(
     """tags importance event_time valid_from valid_until metadata session_id agent_id user_id source
@@ -69,8 +73,13 @@ class Message:
 
 
 def message_of(
-    item: Any, common: Mapping[str, Any], *, zone: tzinfo, data_source: str | None = None,
-    episode: Episode | None = None, names_scopes: bool = False,
+    item: Any,
+    common: Mapping[str, Any],
+    *,
+    zone: tzinfo,
+    data_source: str | None = None,
+    episode: Episode | None = None,
+    names_scopes: bool = False,
 ) -> Message:
     """A message of a text or mapping; its own fields win over the common ones.
 
@@ -116,13 +125,15 @@ def message_of(
         event_time = sent_at(item, zone)
         fields.update({} if event_time is None else {"event_time": event_time})
     return Message(
-        text=found.text or "\n".join(f"{name}({given})" for name, given in found.calls), role=role,
+        text=found.text or "\n".join(f"{name}({given})" for name, given in found.calls),
+        role=role,
         data_source=data_source or data_source_of(role, fields.get("source")),
         zone=_zone_of_time(event_time) or zone,
         event_ms=None if event_time is None else to_ms(event_time, name="event_time", zone=zone),
-        fields=fields, episode=episode if episode is not None else _episode_of(found, role),
+        fields=fields,
+        episode=episode if episode is not None else _episode_of(found, role),
         is_call=bool(found.calls and not found.text),
-    )  # fmt: skip
+    )
 
 
 def _zone_of_time(when: Any) -> tzinfo | None:

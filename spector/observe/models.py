@@ -106,7 +106,10 @@ class Models:
             LLMError: The model failed, or its answer cannot be.
         """
         return self._asked(
-            "formation", _FORMATION, quoted(text), lambda found: _formation(found, text),
+            "formation",
+            _FORMATION,
+            quoted(text),
+            lambda found: _formation(found, text),
             max_tokens=_tokens(text),
         )
 
@@ -123,7 +126,9 @@ class Models:
             ensure_ascii=False,
         )
         return self._asked(
-            "relate", _RELATIONS + ", ".join(KINDS) + ".", about,
+            "relate",
+            _RELATIONS + ", ".join(KINDS) + ".",
+            about,
             lambda found: _relations(found, {each for each, _ in others}),
         )
 
@@ -153,12 +158,20 @@ class Models:
             LLMError: The model failed, or its answer cannot be.
         """
         return self._asked(
-            "importance", _IMPORTANCE, quoted(text[:_MOST_RATED]),
-            lambda found: _share(found.get("importance"), "importance"), max_tokens=32,
+            "importance",
+            _IMPORTANCE,
+            quoted(text[:_MOST_RATED]),
+            lambda found: _share(found.get("importance"), "importance"),
+            max_tokens=32,
         )
 
     def _asked(
-        self, op: str, system: str, about: str, check: Callable[[Mapping[str, Any]], T], *,
+        self,
+        op: str,
+        system: str,
+        about: str,
+        check: Callable[[Mapping[str, Any]], T],
+        *,
         max_tokens: int = 512,
     ) -> T:
         """The model's answer, checked; the log says how long it took, and that rules had to do."""
@@ -184,27 +197,29 @@ def _formation(found: Mapping[str, Any], text: str) -> FormedByModel:
     if bounded not in ("persistent", "time_bounded"):
         raise _nonsense("another temporalType")
     named = found.get("category")
-    if named is not None and not (
-        isinstance(named, str) and named.upper() in Category.__members__
-    ):
+    if named is not None and not (isinstance(named, str) and named.upper() in Category.__members__):
         raise _nonsense("another category")
     resolved = found.get("resolvedText", text)
     if not isinstance(resolved, str):
         raise _nonsense("no resolvedText")
     notes = _notes(resolved, text)
     return FormedByModel(
-        spans=_spans(facts, text), text=text if notes is None else resolved,
-        notes=notes or (), entities=_entities(found.get("entities"), text),
+        spans=_spans(facts, text),
+        text=text if notes is None else resolved,
+        notes=notes or (),
+        entities=_entities(found.get("entities"), text),
         plan=bool(foresight) or bounded == "time_bounded",
         category=None if named is None else Category[named.upper()],
-    )  # fmt: skip
+    )
 
 
 def _texts(value: Any, name: str) -> list[str]:
     if value is None:
         return []
-    if not isinstance(value, list) or len(value) > _MOST_FACTS or not all(
-        isinstance(each, str) for each in value
+    if (
+        not isinstance(value, list)
+        or len(value) > _MOST_FACTS
+        or not all(isinstance(each, str) for each in value)
     ):
         raise _nonsense(f"no texts in {name}")
     return value
@@ -251,9 +266,11 @@ def _entities(value: Any, text: str) -> tuple[tuple[str, str], ...]:
         raise _nonsense("no list of entities")
     out = []
     for each in value[:_MOST_ENTITIES]:
-        name, kind = (each.get("name"), each.get("type", "thing")) if isinstance(
-            each, dict
-        ) else (each, "thing")
+        name, kind = (
+            (each.get("name"), each.get("type", "thing"))
+            if isinstance(each, dict)
+            else (each, "thing")
+        )
         if not isinstance(name, str) or not isinstance(kind, str):
             raise _nonsense("an entity without a name")
         if name.strip() and name.strip() in text:

@@ -80,9 +80,17 @@ class Observer:
     """
 
     def __init__(
-        self, *, series: SeriesWriter, comparer: Comparer, analyst: Analyst, rater: Rater,
-        reinforcing: Callable[[bool], Change], clock: Clock, config: Config,
-        updating: Updating, models: Models | None = None,
+        self,
+        *,
+        series: SeriesWriter,
+        comparer: Comparer,
+        analyst: Analyst,
+        rater: Rater,
+        reinforcing: Callable[[bool], Change],
+        clock: Clock,
+        config: Config,
+        updating: Updating,
+        models: Models | None = None,
     ) -> None:
         self._updating = updating
         self._models = models
@@ -95,7 +103,9 @@ class Observer:
         self._config = config
 
     def observe(
-        self, messages: Sequence[Message], sessions: Sequence[SessionMemory | None],
+        self,
+        messages: Sequence[Message],
+        sessions: Sequence[SessionMemory | None],
         options: Options,
     ) -> list[ObserveResult]:
         """Take messages through all stages, in their order, and commit once.
@@ -116,7 +126,9 @@ class Observer:
     # -- before the commit -------------------------------------------------------------------------
 
     def _read(
-        self, messages: Sequence[Message], sessions: Sequence[SessionMemory | None],
+        self,
+        messages: Sequence[Message],
+        sessions: Sequence[SessionMemory | None],
         options: Options,
     ) -> list[Work]:
         """The analysis of each message; each knows who was named before it in its session."""
@@ -136,16 +148,23 @@ class Observer:
             who = (talk, speaker_key(message))
             earlier, words = self._said_before(last.get(who), session, who[1])
             told = heard(
-                message, session,
-                None if session is None else silent.get(key, session.off_record), now_ms,
+                message,
+                session,
+                None if session is None else silent.get(key, session.off_record),
+                now_ms,
                 self._config.observe,
             )
             if options.force:
                 told = told._replace(news=message, stopped=None)
             entry_id = self._sense(message, session, options, keeps=told.stopped != "unwanted")
             analysis = self._analyst.read(
-                told.news, now_ms, referents=known.get(talk, before), stopped=told.stopped,
-                force=options.force, single_valued=single, before=words,
+                told.news,
+                now_ms,
+                referents=known.get(talk, before),
+                stopped=told.stopped,
+                force=options.force,
+                single_valued=single,
+                before=words,
             )
             if told.news is not message and (analysis.filter or analysis.doubt):
                 analysis.filter, analysis.doubt, analysis.units = "echo", "", []
@@ -197,19 +216,27 @@ class Observer:
             draft.quarantined = work.analysis.quarantined
         self._series.speakers(drafts)
         facts = [
-            self._series.drafts(facts_of(work.analysis, unit)) if not work.analysis.quarantined
-            else [] for work, unit in units
+            self._series.drafts(facts_of(work.analysis, unit))
+            if not work.analysis.quarantined
+            else []
+            for work, unit in units
         ]
         for each in itertools.chain.from_iterable(facts):
             each.growth = _FACT_GROWTH
         ready = self._series.ready([*drafts, *itertools.chain.from_iterable(facts)])
         rest = iter(ready[len(drafts) :])
         for (work, unit), one, own in zip(units, ready, facts, strict=False):
-            work.jobs.append(Job(
-                analysis=work.analysis, unit=unit, ready=one,
-                facts=list(itertools.islice(rest, len(own))), session=work.session,
-                entry_id=work.entry_id, is_forced=options.force,
-            ))  # fmt: skip
+            work.jobs.append(
+                Job(
+                    analysis=work.analysis,
+                    unit=unit,
+                    ready=one,
+                    facts=list(itertools.islice(rest, len(own))),
+                    session=work.session,
+                    entry_id=work.entry_id,
+                    is_forced=options.force,
+                )
+            )
         for job in itertools.chain.from_iterable(work.jobs for work in works):
             self._rater.ask(job)
         for work in works:
@@ -225,7 +252,10 @@ class Observer:
             for job in work.jobs:
                 if not job.analysis.quarantined:
                     job.candidates = self._comparer.candidates(
-                        job.unit.incoming, job.ready.vector, user_id=job.user_id, now_ms=now_ms,
+                        job.unit.incoming,
+                        job.ready.vector,
+                        user_id=job.user_id,
+                        now_ms=now_ms,
                         single_valued=single,
                     )
                     job.sample = self._comparer.sample(job.user_id, now_ms)
@@ -275,7 +305,8 @@ class Observer:
             return
         weight = self._rater.rate(job, job.candidates, decision or Decision()).composite
         near = [
-            (each.id, each.said) for each in job.candidates
+            (each.id, each.said)
+            for each in job.candidates
             if not each.is_knowledge and not each.is_dormant
         ][: observe.relate_neighbours]
         try:
@@ -326,19 +357,26 @@ class Observer:
             plan_mentions(reader, changes, old.user_id or "", old.id, mentions)
             return changes
 
-        record = self._updating(old.id, {
-            "text": decision.merged,
-            "importance": max(old.importance, done.unit.importance.composite),
-            "tags": [*dict.fromkeys((*old.tags, *job.ready.draft.tags))] or None,
-            **_attached(job, old),
-        }, Beside(lambda header: strengthened(reinforce, header, old), rows))  # fmt: skip
+        record = self._updating(
+            old.id,
+            {
+                "text": decision.merged,
+                "importance": max(old.importance, done.unit.importance.composite),
+                "tags": [*dict.fromkeys((*old.tags, *job.ready.draft.tags))] or None,
+                **_attached(job, old),
+            },
+            Beside(lambda header: strengthened(reinforce, header, old), rows),
+        )
         done.unit = replace(done.unit, record=record, text=decision.merged)
         done.reason = "merged"
         return done
 
     def _committer(self, series: Series, options: Options) -> Committer:
         return Committer(
-            self._config, series, reinforce=self._reinforcing(True), rater=self._rater,
+            self._config,
+            series,
+            reinforce=self._reinforcing(True),
+            rater=self._rater,
             dry_run=options.dry_run,
         )
 
@@ -365,23 +403,30 @@ class Observer:
             work.done.append(committer.step(job, attaches=not is_attached))
             is_attached |= work.done[-1].is_new
         made = [
-            (job, done.unit.record) for job, done in zip(work.jobs, work.done, strict=True)
+            (job, done.unit.record)
+            for job, done in zip(work.jobs, work.done, strict=True)
             if done.unit.record is not None
         ]
         ids = [record.id for _, record in made]
         if not work.analysis.quarantined:
             before = () if work.session is None else work.session.previous
             edges = [
-                *followed(before, ids), *itertools.chain.from_iterable(
+                *followed(before, ids),
+                *itertools.chain.from_iterable(
                     followed([one], [other]) for one, other in itertools.pairwise(ids)
                 ),
-                *causal_edges(work.analysis.message.text, [
-                    (*_span(job.unit, work.analysis.message.text), record.id)
-                    for job, record in made
-                ]),
+                *causal_edges(
+                    work.analysis.message.text,
+                    [
+                        (*_span(job.unit, work.analysis.message.text), record.id)
+                        for job, record in made
+                    ],
+                ),
             ]
-            if ids and (old := _corrected(work)) is not None and old not in (
-                *ids, *work.done[0].unit.superseded
+            if (
+                ids
+                and (old := _corrected(work)) is not None
+                and old not in (*ids, *work.done[0].unit.superseded)
             ):
                 edges.append(gate_edge(ids[0], old, "may_change", 1.0))
             committer.tie(edges)
@@ -447,10 +492,19 @@ def _result(work: Work, spent_ms: float, options: Options) -> ObserveResult:
         reason = next((each.reason for each in work.done if each.reason), "nothing to store")
     captured: Iterable[int] = itertools.chain.from_iterable(each.captured for each in work.done)
     return ObserveResult(
-        entry_id=work.entry_id, stored=stored, reason=reason, filter=analysis.filter,
-        kind=analysis.kind, doubt=analysis.doubt, category=analysis.category.name.lower(),
-        class_confidence=analysis.class_confidence, entities=analysis.entities,
-        emotion=analysis.emotion, units=tuple(units), captured=tuple(dict.fromkeys(captured)),
-        fallbacks=tuple(dict.fromkeys(analysis.fallbacks)), elapsed_ms=spent_ms,
+        entry_id=work.entry_id,
+        stored=stored,
+        reason=reason,
+        filter=analysis.filter,
+        kind=analysis.kind,
+        doubt=analysis.doubt,
+        category=analysis.category.name.lower(),
+        class_confidence=analysis.class_confidence,
+        entities=analysis.entities,
+        emotion=analysis.emotion,
+        units=tuple(units),
+        captured=tuple(dict.fromkeys(captured)),
+        fallbacks=tuple(dict.fromkeys(analysis.fallbacks)),
+        elapsed_ms=spent_ms,
         dry_run=options.dry_run,
-    )  # fmt: skip
+    )

@@ -63,8 +63,12 @@ class Observing:
         return self._observe([message], common, how)[0]
 
     def observe_many(
-        self, messages: Iterable[Any], common: Mapping[str, Any], how: Mapping[str, Any],
-        progress: Progress | None, noted: Callable[[Any, ObserveResult], None],
+        self,
+        messages: Iterable[Any],
+        common: Mapping[str, Any],
+        how: Mapping[str, Any],
+        progress: Progress | None,
+        noted: Callable[[Any, ObserveResult], None],
     ) -> list[ObserveResult]:
         """Observe many messages; each batch is embedded in one call and committed as one.
 
@@ -122,9 +126,12 @@ class Observing:
         names_scopes = parse_switch(how["scopes_from_message"], "scopes_from_message")
         parsed = [
             messages_of.message_of(
-                each, common,
+                each,
+                common,
                 zone=self._parts.config.zone if zone is None else zone_named(zone),
-                data_source=given.get("data_source"), episode=episode, names_scopes=names_scopes,
+                data_source=given.get("data_source"),
+                episode=episode,
+                names_scopes=names_scopes,
             )
             for each in items
         ]
@@ -150,12 +157,14 @@ class Observing:
             stages = import_module("spector.observe.observer")
             analyst, models = self._readers()
             made: Observer = stages.Observer(
-                series=parts.series, comparer=gate.Comparer(parts.neighbours, config.observe),
+                series=parts.series,
+                comparer=gate.Comparer(parts.neighbours, config.observe),
                 analyst=analyst,
-                rater=stages.Rater(
-                    config.observe, None if parts.scorer is None else self._score
-                ),
-                reinforcing=parts.reinforcing, clock=parts.clock, config=config, models=models,
+                rater=stages.Rater(config.observe, None if parts.scorer is None else self._score),
+                reinforcing=parts.reinforcing,
+                clock=parts.clock,
+                config=config,
+                models=models,
                 updating=parts.updating,
             )
             self._made = made
@@ -190,9 +199,7 @@ class Observing:
         """
         scorer = self._parts.scorer
         assert scorer is not None, "asked for only where there is one"
-        score = float(elsewhere(
-            scorer.score, draft.text, role=draft.role, metadata=draft.metadata
-        ))  # fmt: skip
+        score = float(elsewhere(scorer.score, draft.text, role=draft.role, metadata=draft.metadata))
         if not 0.0 <= score <= 1.0:
             raise InvalidInputError(
                 f"the importance scorer returned {score}", hint="it must return 0..1"

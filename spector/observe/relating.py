@@ -19,7 +19,13 @@ from spector.language.words import analyse, folded, is_stop, plain
 from spector.records import Edge, MemoryRecord
 
 __all__ = [
-    "MESSAGE", "causal_edges", "content_of", "followed", "gate_edge", "heirs_of", "related",
+    "MESSAGE",
+    "causal_edges",
+    "content_of",
+    "followed",
+    "gate_edge",
+    "heirs_of",
+    "related",
     "sharing",
 ]
 
@@ -57,16 +63,19 @@ def sharing(reader: KnowledgeReader, record_id: int) -> dict[int, int]:
     counts = reader.mention_counts(entities)
     few = [each for each in sorted(entities) if 1 < counts[each] <= _MOST_MENTIONS]
     found: Counter[int] = Counter(
-        row["b"] for row in (reader.links("mention", a=few) if few else ())
-        if row["b"] != record_id
+        row["b"] for row in (reader.links("mention", a=few) if few else ()) if row["b"] != record_id
     )
     first = sorted(found.items(), key=lambda each: (-each[1], -each[0]))
     return dict(first[:MOST])
 
 
 def related(
-    new: MemoryRecord, words: frozenset[str], others: Mapping[int, MemoryRecord],
-    shared: Mapping[int, int], taken: Collection[int], config: KnowledgeConfig,
+    new: MemoryRecord,
+    words: frozenset[str],
+    others: Mapping[int, MemoryRecord],
+    shared: Mapping[int, int],
+    taken: Collection[int],
+    config: KnowledgeConfig,
 ) -> Iterator[Edge]:
     """The edges from a new memory to others of its scope, one each.
 
@@ -115,11 +124,13 @@ def gate_edge(new: int, old: int, kind: str, confidence: float) -> Edge:
     source, target = (min(new, old), max(new, old)) if kind == "contradicts" else (new, old)
     weight = ELABORATES if kind == "elaborates" else 1.0
     return Edge(
-        source=source, target=target, kind=kind, weight=weight,
-        confidence=ELABORATES if kind == "elaborates" else confidence, origin="gate",
-    )  # fmt: skip
-
-
+        source=source,
+        target=target,
+        kind=kind,
+        weight=weight,
+        confidence=ELABORATES if kind == "elaborates" else confidence,
+        origin="gate",
+    )
 
 
 def _edge(source: int, target: int, kind: str, weight: float) -> Edge:
@@ -134,8 +145,10 @@ def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def heirs_of(
-    reader: KnowledgeReader, living: Callable[[Collection[int]], Mapping[int, MemoryRecord]],
-    gone: Sequence[int], facts: Sequence[Statement],
+    reader: KnowledgeReader,
+    living: Callable[[Collection[int]], Mapping[int, MemoryRecord]],
+    gone: Sequence[int],
+    facts: Sequence[Statement],
 ) -> dict[int, list[int]]:
     """Facts that only superseded memories state, by what takes their place.
 
@@ -148,10 +161,7 @@ def heirs_of(
     out: dict[int, list[int]] = {}
     alone = facts_of_alone(reader, gone)
     found = living(sorted(alone))
-    known = {
-        (folded(each.subject), folded(each.predicate)): n
-        for n, each in enumerate(facts)
-    }
+    known = {(folded(each.subject), folded(each.predicate)): n for n, each in enumerate(facts)}
     for row in reader.facts(id=sorted(alone), holds=1) if alone else ():
         if not (found[row["id"]].pinned or found[row["id"]].immutable):
             n = known.get((row["subject"], row["predicate"]), MESSAGE)

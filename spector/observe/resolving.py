@@ -75,10 +75,18 @@ def to_name(
 
 def _days_named(message: Message, event_ms: int, config: ObserveConfig) -> frozenset[str]:
     """The days that a message names, as notes have them."""
-    formed = in_languages(config.language, lambda: form(
-        message.text, referents=Referents(), now_ms=event_ms, timezone=message.zone,
-        annotate=True, reference_precision=config.reference_precision, speaker=message.speaker,
-    ))  # fmt: skip
+    formed = in_languages(
+        config.language,
+        lambda: form(
+            message.text,
+            referents=Referents(),
+            now_ms=event_ms,
+            timezone=message.zone,
+            annotate=True,
+            reference_precision=config.reference_precision,
+            speaker=message.speaker,
+        ),
+    )
     notes = (note for each in formed for note in each.notes)
     return frozenset(str(note.value) for note in notes if note.kind == "date")
 
@@ -96,7 +104,9 @@ def after_turn(known: Referents, message: Message) -> Referents:
         return known.after(message.text, speaker=message.speaker, asked_by=speaker, asked=asked)
     waits = known.asked_by == speaker or not need_gate(message.text).needed
     return known.after(
-        message.text, speaker=message.speaker, asked_by=known.asked_by if waits else None,
+        message.text,
+        speaker=message.speaker,
+        asked_by=known.asked_by if waits else None,
         asked=known.asked if waits else "",
     )
 
@@ -172,7 +182,9 @@ def moved_back(one: Statement, moves: _Moves) -> Statement:
         return (_back(place[0], moves), max(_back(place[0], moves), _back(place[1], moves)))
 
     return replace(
-        one, span=back(one.span), subject_span=back(one.subject_span),
+        one,
+        span=back(one.span),
+        subject_span=back(one.subject_span),
         object_span=back(one.object_span),
     )
 
@@ -208,7 +220,10 @@ class Heard(NamedTuple):
 
 
 def heard(
-    message: Message, session: SessionMemory | None, off_record: str | None, now_ms: int,
+    message: Message,
+    session: SessionMemory | None,
+    off_record: str | None,
+    now_ms: int,
     config: ObserveConfig,
 ) -> Heard:
     """What of a message may be kept, before it is read."""
@@ -225,7 +240,8 @@ def is_retold(new: Incoming, candidates: Sequence[Candidate]) -> bool:
     if new.data_source not in MACHINES:
         return False
     known = [
-        Wording(each.said, each.record.event_ms) for each in candidates
+        Wording(each.said, each.record.event_ms)
+        for each in candidates
         if each.data_source == "user_message" and not each.is_knowledge
     ]
     rest = without_repeats(new.said, known)

@@ -15,8 +15,14 @@ __all__ = ["cognition_stats"]
 
 
 def cognition_stats(
-    *, store: Store, stores: Iterable[Store], sessions: Mapping[str, Any], cache: Embedder | None,
-    operations: Mapping[str, Any] | None, model: Mapping[str, int] | None, waiting: int,
+    *,
+    store: Store,
+    stores: Iterable[Store],
+    sessions: Mapping[str, Any],
+    cache: Embedder | None,
+    operations: Mapping[str, Any] | None,
+    model: Mapping[str, int] | None,
+    waiting: int,
 ) -> dict[str, Any]:
     """See ``Memory.stats``; JSON-ready. Each count equals what the facets list.
 
@@ -32,36 +38,41 @@ def cognition_stats(
             current = current_facts(reader, reader.facts(holds=1), store.catalog.fetch)
             known["facts"]["count"] = len(current)
     return {
-        "sessions": sessions["live"], "sensory": sessions["sensory"],
+        "sessions": sessions["live"],
+        "sensory": sessions["sensory"],
         "zones": sessions["zones"],
         "episodes": {
-            "short_term": flags.episodes - flags.consolidated, "medium_term": flags.consolidated,
+            "short_term": flags.episodes - flags.consolidated,
+            "medium_term": flags.consolidated,
         },
         **known,
-        "dormant": flags.dormant, "queue": waiting,
+        "dormant": flags.dormant,
+        "queue": waiting,
         "cache_hit_rate": cache.stats().hit_rate if isinstance(cache, CachedEmbedder) else None,
         "ops_log": operations,
         "llm": {"calls": 0, "failures": 0} | dict(model or {}),
-    }  # fmt: skip
+    }
 
 
 def _knowledge(reader: KnowledgeReader) -> dict[str, Any]:
     counts = reader.counts()
     nodes, kinds = reader.graph_size()
     procedures = reader.all_payloads("procedure")
-    triggers = {
-        row["folded"] for row in reader.all_names(["trigger"]) if row["id"] in procedures
-    }
+    triggers = {row["folded"] for row in reader.all_names(["trigger"]) if row["id"] in procedures}
     state = reader.sleep_state()
     return {
         "facts": {"count": counts["held_fact"], "entities": counts["entity"]},
         "procedures": {"count": len(procedures), "triggers": len(triggers)},
-        "learnings": counts["learning"], "concepts": counts["concept"],
+        "learnings": counts["learning"],
+        "concepts": counts["concept"],
         "statistics": counts["statistic"],
         "graph": {"nodes": nodes, "edges": sum(kinds.values()), "by_kind": kinds},
         "coactivation_pairs": counts["pair"],
-        "last_cycle": None if state is None or not state["cycle"] else {
-            "cycle": state["cycle"], "started_at": iso_of_ms(state["started_ms"]),
+        "last_cycle": None
+        if state is None or not state["cycle"]
+        else {
+            "cycle": state["cycle"],
+            "started_at": iso_of_ms(state["started_ms"]),
             "step": state["step"] or None,
         },
-    }  # fmt: skip
+    }

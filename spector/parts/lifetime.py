@@ -57,9 +57,17 @@ class Lifetime:
     """
 
     def __init__(
-        self, access: Access, calls: Calls, kernel: ParallelKernel, daemon: ReflectDaemon, *,
-        keep_last_id: Callable[[], None], close_search: Callable[[], None], sessions: Sessions,
-        operations: Operations, worker: ConceptWorker,
+        self,
+        access: Access,
+        calls: Calls,
+        kernel: ParallelKernel,
+        daemon: ReflectDaemon,
+        *,
+        keep_last_id: Callable[[], None],
+        close_search: Callable[[], None],
+        sessions: Sessions,
+        operations: Operations,
+        worker: ConceptWorker,
     ) -> None:
         self._worker = worker
         self._opened = access.opened
@@ -153,9 +161,11 @@ class Lifetime:
         except Exception as error:
             if self._opened[0].store.files.durable:
                 warnings.warn(
-                    f"{owner!r} could not be closed properly: {error}", RuntimeWarning,
-                    stacklevel=5, source=owner,
-                )  # fmt: skip
+                    f"{owner!r} could not be closed properly: {error}",
+                    RuntimeWarning,
+                    stacklevel=5,
+                    source=owner,
+                )
 
 
 def _others_run() -> bool:

@@ -94,10 +94,14 @@ class Parts:
         if request is None or not any(self.layers) or not request.cue.text:
             return hits
         chosen = request.selection
-        scopes = {"user_id": chosen.user_id, "agent_id": chosen.agent_id,
-                  "session_id": chosen.session_id}  # fmt: skip
+        scopes = {
+            "user_id": chosen.user_id,
+            "agent_id": chosen.agent_id,
+            "session_id": chosen.session_id,
+        }
         hits.layers = self.layers.recalled(
-            request.cue.text, request.k,
+            request.cue.text,
+            request.k,
             {name: value for name, value in scopes.items() if value is not None},
         )
         return hits
@@ -110,7 +114,9 @@ class Parts:
     def stats(self, labels: Mapping[str, str]) -> dict[str, Any]:
         """See ``Memory.stats``; ``labels`` are those of its scope."""
         about = {
-            "path": self.path, "mode": self.access.mode, "durability": self.durability,
+            "path": self.path,
+            "mode": self.access.mode,
+            "durability": self.durability,
             "dim": self.dim,
         }
         if labels:
@@ -121,20 +127,31 @@ class Parts:
             )
         cache = self.embedder.stats() if isinstance(self.embedder, CachedEmbedder) else None
         cognition = cognition_stats(
-            store=self.store, stores=self.router.stores(), sessions=self.sessions.stats(),
-            cache=self.embedder, operations=self.operations.stats(),
+            store=self.store,
+            stores=self.router.stores(),
+            sessions=self.sessions.stats(),
+            cache=self.embedder,
+            operations=self.operations.stats(),
             model=None if self.chat is None else self.chat.stats(),
             waiting=self.worker.status()["queue"],
         )
         night = cognition["last_cycle"]
-        return self.keeper.stats(about, {
-            "users": count_users(self.store.catalog), "facts": cognition["facts"]["count"],
-            "nights": 0 if night is None else night["cycle"],
-            "embedding_cache": None if cache is None else {
-                "hits": cache.hits, "misses": cache.misses, "entries": cache.entries,
-                "hit_rate": cache.hit_rate,
+        return self.keeper.stats(
+            about,
+            {
+                "users": count_users(self.store.catalog),
+                "facts": cognition["facts"]["count"],
+                "nights": 0 if night is None else night["cycle"],
+                "embedding_cache": None
+                if cache is None
+                else {
+                    "hits": cache.hits,
+                    "misses": cache.misses,
+                    "entries": cache.entries,
+                    "hit_rate": cache.hit_rate,
+                },
+                "daemon": self.daemon.status(),
+                "ops_log": self.operations.stats(),
+                "cognition": cognition,
             },
-            "daemon": self.daemon.status(),
-            "ops_log": self.operations.stats(),
-            "cognition": cognition,
-        })  # fmt: skip
+        )

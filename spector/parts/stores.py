@@ -26,8 +26,9 @@ def at_home(path: str) -> str:
     if found != path and os.path.exists(os.path.join(path, "catalog.db")):
         warnings.warn(
             f"{path} is in the home directory; a store of an earlier version is at ./{path}",
-            UserWarning, stacklevel=4,
-        )  # fmt: skip
+            UserWarning,
+            stacklevel=4,
+        )
     return found
 
 
@@ -43,15 +44,22 @@ def open_stores(
             )
         opened = [open_memory(stamp, tiers, config, kernel)]
     else:
-        opened = [open_disk(
-            where, stamp, tiers, config, kernel, mode=how.mode, durability=how.durability,
-            wait_s=how.wait_s, shared=how.shared,
-        )]
+        opened = [
+            open_disk(
+                where,
+                stamp,
+                tiers,
+                config,
+                kernel,
+                mode=how.mode,
+                durability=how.durability,
+                wait_s=how.wait_s,
+                shared=how.shared,
+            )
+        ]
     try:
         if where != ":memory:":
-            volatile = open_memory(
-                Stamp(opened[0].store.dim, None, None), tiers, config, kernel
-            )
+            volatile = open_memory(Stamp(opened[0].store.dim, None, None), tiers, config, kernel)
             volatile.store.share_lock(opened[0].store)
             opened.append(volatile)
         for tier in router:

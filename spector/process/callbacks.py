@@ -24,9 +24,7 @@ class Watchers:
         self._watching: list[
             weakref.WeakMethod[Callable[[Collection[int], Collection[str]], object]]
         ] = []
-        self._watching_wholes: list[
-            weakref.WeakMethod[Callable[[Mapping[str, str]], object]]
-        ] = []
+        self._watching_wholes: list[weakref.WeakMethod[Callable[[Mapping[str, str]], object]]] = []
 
     def add(self, watcher: Callable[[Collection[int], Collection[str]], object]) -> None:
         """Have a method called with the ids and the former words of what is gone."""

@@ -146,7 +146,11 @@ class Pace:
     """
 
     def __init__(
-        self, calls: Calls, share: float, *, now: Callable[[], float] = time.monotonic,
+        self,
+        calls: Calls,
+        share: float,
+        *,
+        now: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], object] = time.sleep,
         worked: Callable[[], float] = time.thread_time,
     ) -> None:

@@ -11,7 +11,6 @@ from spector.process.resources import elsewhere
 __all__ = ["ForeignLayers"]
 
 
-
 class ForeignLayers:
     """Layers by name, in the order in which they were registered."""
 

@@ -26,15 +26,30 @@ class Operation:
     """
 
     __slots__ = (
-        "at_ms", "details", "fallback", "input", "latency_ms", "model", "op", "output", "success",
+        "at_ms",
+        "details",
+        "fallback",
+        "input",
+        "latency_ms",
+        "model",
+        "op",
+        "output",
+        "success",
         "texts",
     )
 
     # no dataclass: that would load ``inspect`` with the package
     def __init__(
-        self, op: str, *, input: dict[str, Any] | None = None,
-        output: dict[str, Any] | None = None, model: str | None = None, success: bool = True,
-        fallback: bool = False, latency_ms: float = 0.0, texts: dict[str, str] | None = None,
+        self,
+        op: str,
+        *,
+        input: dict[str, Any] | None = None,
+        output: dict[str, Any] | None = None,
+        model: str | None = None,
+        success: bool = True,
+        fallback: bool = False,
+        latency_ms: float = 0.0,
+        texts: dict[str, str] | None = None,
     ) -> None:
         self.op, self.model, self.success, self.fallback = op, model, success, fallback
         self.input = {} if input is None else input
@@ -126,5 +141,3 @@ class Operations:
     def stats(self) -> Mapping[str, Any] | None:
         """Figures of the log; None without one."""
         return None if self.sink is None else self.sink.stats()
-
-

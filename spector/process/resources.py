@@ -26,8 +26,21 @@ from types import GeneratorType
 from typing import Any, Generic, ParamSpec, TypeVar
 
 __all__ = [
-    "Call", "Resource", "WeakList", "begin", "calls_here", "completed", "drop", "each_elsewhere",
-    "elsewhere", "end", "entry", "held_by_calling", "managed", "postpone", "take",
+    "Call",
+    "Resource",
+    "WeakList",
+    "begin",
+    "calls_here",
+    "completed",
+    "drop",
+    "each_elsewhere",
+    "elsewhere",
+    "end",
+    "entry",
+    "held_by_calling",
+    "managed",
+    "postpone",
+    "take",
 ]
 
 T = TypeVar("T")

@@ -14,8 +14,13 @@ from collections.abc import Iterator
 __all__ = ["is_short_of_memory", "said_as_memory_error"]
 
 _WORDS = (
-    "failed to map segment", "cannot allocate memory", "bad alloc", "bad_alloc", "out of memory",
-    "cannot create shared object descriptor", "can't start new thread",
+    "failed to map segment",
+    "cannot allocate memory",
+    "bad alloc",
+    "bad_alloc",
+    "out of memory",
+    "cannot create shared object descriptor",
+    "can't start new thread",
     # how CPython 3.11 reports an import for which there is no memory
     "error return without exception set",
 )

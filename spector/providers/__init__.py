@@ -130,9 +130,7 @@ def resolve_llm(llm: LLM | str | None) -> LLM | None:
     return llm
 
 
-def resolve_extractor(
-    llm: LLM | None, extractor: FactExtractor | None
-) -> FactExtractor | None:
+def resolve_extractor(llm: LLM | None, extractor: FactExtractor | None) -> FactExtractor | None:
     """What reads statements: the extractor, else one over the model, else None for the rules.
 
     Raises:
@@ -180,7 +178,10 @@ def resolve_detectors(detectors: Detectors | None) -> Detectors:
 
 #: stage -> the method that its detector must have
 _DETECTING: Final = {
-    "references": "resolve", "entities": "entities", "emotion": "detect", "relations": "relate",
+    "references": "resolve",
+    "entities": "entities",
+    "emotion": "detect",
+    "relations": "relate",
     "intent": "classify",
 }
 

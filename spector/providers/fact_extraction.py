@@ -67,19 +67,25 @@ def _fact_of(said: Any, text: str, answer: str) -> Fact | None:
     confidence = said.get("confidence", 0.6)
     if (
         not all(isinstance(each, str) and 0 < len(each.strip()) <= _MOST_CHARS for each in parts)
-        or not isinstance(quote, str) or not isinstance(polarity, bool)
-        or isinstance(confidence, bool) or not isinstance(confidence, (int, float))
+        or not isinstance(quote, str)
+        or not isinstance(polarity, bool)
+        or isinstance(confidence, bool)
+        or not isinstance(confidence, (int, float))
         or not 0 <= confidence <= 1
-    ):  # fmt: skip
+    ):
         raise _nonsense(answer)
     start = text.find(quote) if quote.strip() else -1
     if start < 0:
         return None
     subject, predicate, value = (" ".join(str(each).split()) for each in parts)
     return Fact(
-        subject, "_".join(predicate.lower().split()), value, float(confidence), polarity,
+        subject,
+        "_".join(predicate.lower().split()),
+        value,
+        float(confidence),
+        polarity,
         span=(start, start + len(quote)),
-    )  # fmt: skip
+    )
 
 
 def _nonsense(answer: str) -> LLMError:

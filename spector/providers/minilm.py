@@ -188,9 +188,7 @@ class _LoadedModel:
                 windows.append((len(windows), window))
                 owners.append(i)
         # of windows whose words were looked at before, the sums are known
-        rows = [
-            self._pooled.get(_digest(ids)) if self._pooled else None for _, ids in windows
-        ]
+        rows = [self._pooled.get(_digest(ids)) if self._pooled else None for _, ids in windows]
         new = [window for window, row in zip(windows, rows, strict=True) if row is None]
         for batch, pooled in self._run_all(list(batches_of(new)), self._run):
             for (n, _), row in zip(batch, pooled, strict=True):
@@ -220,9 +218,7 @@ class _LoadedModel:
                 if future is not None:
                     future.cancel()
 
-    def _submit(
-        self, run: _RunBatch, batch: list[Window]
-    ) -> Future[NDArray[np.float32]] | None:
+    def _submit(self, run: _RunBatch, batch: list[Window]) -> Future[NDArray[np.float32]] | None:
         """Submit a batch to the pool; None once the system cannot start a thread.
 
         A pool that cannot start its thread has queued the batch already, where it may stay for

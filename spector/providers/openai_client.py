@@ -26,7 +26,11 @@ class OpenAIConnection:
     """
 
     def __init__(
-        self, api_key: str | None, base_url: str | None, timeout_s: float, given: Any,
+        self,
+        api_key: str | None,
+        base_url: str | None,
+        timeout_s: float,
+        given: Any,
         error: type[SpectorError],
     ) -> None:
         self._api_key = api_key
@@ -64,7 +68,9 @@ class OpenAIConnection:
             ) from error
         try:
             return openai.OpenAI(
-                api_key=self._api_key, base_url=self._base_url, timeout=self._timeout_s,
+                api_key=self._api_key,
+                base_url=self._base_url,
+                timeout=self._timeout_s,
                 max_retries=0,
             )
         except Exception as error:  # a missing key, a malformed URL

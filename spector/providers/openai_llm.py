@@ -59,7 +59,12 @@ class OpenAILLM:
         self._retry = Retry(max_retries, sleep, jitter, wanted="answer")
 
     def complete(
-        self, system: str, user: str, *, max_tokens: int = 512, temperature: float = 0.0,
+        self,
+        system: str,
+        user: str,
+        *,
+        max_tokens: int = 512,
+        temperature: float = 0.0,
         json: bool = False,
     ) -> str:
         """The model's answer to one question.
@@ -76,12 +81,15 @@ class OpenAILLM:
 
         def attempt() -> Any:
             return client.chat.completions.create(
-                model=self.model_id, max_tokens=max_tokens, temperature=temperature,
+                model=self.model_id,
+                max_tokens=max_tokens,
+                temperature=temperature,
                 messages=[
-                    {"role": "system", "content": system}, {"role": "user", "content": user},
+                    {"role": "system", "content": system},
+                    {"role": "user", "content": user},
                 ],
                 **extra,
-            )  # fmt: skip
+            )
 
         try:
             answer = self._retry.run(attempt)

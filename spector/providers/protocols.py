@@ -12,9 +12,19 @@ from numpy.typing import NDArray
 from spector.records import Emotion, PromotionCandidate, Reference
 
 __all__ = [
-    "LLM", "CoreferenceResolver", "Detectors", "Embedder", "EmotionDetector", "EntityExtractor",
-    "Fact", "FactExtractor", "ImportanceScorer", "IntentClassifier", "PromotionSource",
-    "RelationDetector", "Summarizer",
+    "LLM",
+    "CoreferenceResolver",
+    "Detectors",
+    "Embedder",
+    "EmotionDetector",
+    "EntityExtractor",
+    "Fact",
+    "FactExtractor",
+    "ImportanceScorer",
+    "IntentClassifier",
+    "PromotionSource",
+    "RelationDetector",
+    "Summarizer",
 ]
 
 
@@ -64,7 +74,12 @@ class LLM(Protocol):
         ...
 
     def complete(
-        self, system: str, user: str, *, max_tokens: int = 512, temperature: float = 0.0,
+        self,
+        system: str,
+        user: str,
+        *,
+        max_tokens: int = 512,
+        temperature: float = 0.0,
         json: bool = False,
     ) -> str:
         """Return the answer to one question; a JSON object if ``json``.

@@ -24,12 +24,21 @@ __all__ = ["ESTIMATE", "TokenCounter", "estimated_tokens", "token_counter"]
 
 #: prefix of a model's name -> encoding; the first match counts, specific prefixes come first
 _MODELS: Final = (
-    ("gpt-4o", "o200k_base"), ("chatgpt-4o", "o200k_base"), ("gpt-4.1", "o200k_base"),
-    ("gpt-4.5", "o200k_base"), ("gpt-5", "o200k_base"), ("gpt-oss", "o200k_base"),
-    ("o1", "o200k_base"), ("o3", "o200k_base"), ("o4", "o200k_base"),
-    ("gpt-4", "cl100k_base"), ("gpt-3.5", "cl100k_base"), ("gpt-35", "cl100k_base"),
-    ("text-embedding-3", "cl100k_base"), ("text-embedding-ada-002", "cl100k_base"),
-)  # fmt: skip
+    ("gpt-4o", "o200k_base"),
+    ("chatgpt-4o", "o200k_base"),
+    ("gpt-4.1", "o200k_base"),
+    ("gpt-4.5", "o200k_base"),
+    ("gpt-5", "o200k_base"),
+    ("gpt-oss", "o200k_base"),
+    ("o1", "o200k_base"),
+    ("o3", "o200k_base"),
+    ("o4", "o200k_base"),
+    ("gpt-4", "cl100k_base"),
+    ("gpt-3.5", "cl100k_base"),
+    ("gpt-35", "cl100k_base"),
+    ("text-embedding-3", "cl100k_base"),
+    ("text-embedding-ada-002", "cl100k_base"),
+)
 _ENCODINGS: Final = ("cl100k_base", "o200k_base")
 
 #: runs of letters, marks or symbols for which the library would need quadratic time
@@ -64,10 +73,21 @@ _PER_PICTURE: Final = 2.0
 #: (last code point of a script, tokens per letter) for words with letters beyond ASCII; the larger
 #: of the two encodings: the newer one needs half as many for Greek and Hindi
 _PER_LETTER: Final = (
-    (0x7F, 0.42), (0x24F, 0.7), (0x3FF, 1.1), (0x52F, 0.72), (0x5FF, 1.2), (0x77F, 0.9),
-    (0x1DFF, 1.25), (0x1EFF, 2.2), (0x2E7F, 1.2), (0x30FF, 1.15), (0x9FFF, 1.5), (0xABFF, 1.2),
-    (0xD7FF, 1.25), (0x10FFFF, 1.5),
-)  # fmt: skip
+    (0x7F, 0.42),
+    (0x24F, 0.7),
+    (0x3FF, 1.1),
+    (0x52F, 0.72),
+    (0x5FF, 1.2),
+    (0x77F, 0.9),
+    (0x1DFF, 1.25),
+    (0x1EFF, 2.2),
+    (0x2E7F, 1.2),
+    (0x30FF, 1.15),
+    (0x9FFF, 1.5),
+    (0xABFF, 1.2),
+    (0xD7FF, 1.25),
+    (0x10FFFF, 1.5),
+)
 _SCRIPTS: Final = [code for code, _ in _PER_LETTER]
 
 

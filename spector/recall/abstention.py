@@ -21,9 +21,15 @@ from spector.search.selection import CUT, SEMANTIC, near_the_best, own_scores
 from spector.search.view import RecallRequest
 
 __all__ = [
-    "CROWD", "Verdict", "choose_hits", "judge", "least_relevance", "log_odds", "relevances",
+    "CROWD",
+    "Verdict",
+    "choose_hits",
+    "judge",
+    "least_relevance",
+    "log_odds",
+    "relevances",
     "select_hits",
-]  # fmt: skip
+]
 
 #: hits that a recall should have for ``relevances``: the best, and as many of the crowd
 CROWD: Final = 40
@@ -81,15 +87,18 @@ def judge(signals: Signals | None, below: float) -> Verdict:
     if probability >= below:
         return Verdict(False, probability, "")
     side = "below" if (signals.likeness or 0.0) < 0 else "above"
-    like = "" if signals.likeness is None else (
-        f", the closest memory is {abs(signals.likeness):.1f} SD {side} unrelated questions"
+    like = (
+        ""
+        if signals.likeness is None
+        else (f", the closest memory is {abs(signals.likeness):.1f} SD {side} unrelated questions")
     )
     name = ", and a name in the cue is unknown" if signals.unknown_name else ""
     return Verdict(
-        True, probability,
+        True,
+        probability,
         f"nothing seems to answer this (probability {probability:.2f}, limit {below:g}):"
         f" {signals.coverage:.0%} of the cue's words are covered{like}{name}",
-    )  # fmt: skip
+    )
 
 
 def least_relevance(signals: Signals | None, least: float) -> float:

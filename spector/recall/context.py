@@ -101,20 +101,27 @@ class Context:
     def to_dict(self) -> dict[str, Any]:
         """All of it, JSON-ready."""
         return {
-            "text": self.text, "tokens": self.tokens, "max_tokens": self.max_tokens,
-            "tokenizer": self.tokenizer, "exact": self.exact, "reason": self.reason,
-            "abstained": self.abstained, "notes": list(self.notes),
+            "text": self.text,
+            "tokens": self.tokens,
+            "max_tokens": self.max_tokens,
+            "tokenizer": self.tokenizer,
+            "exact": self.exact,
+            "reason": self.reason,
+            "abstained": self.abstained,
+            "notes": list(self.notes),
             "standing": [_identity(hit) for hit in self.standing],
             "pinned": [_identity(hit) for hit in self.pinned],
             "hot": [_identity(hit) for hit in self.hot],
             "known": [_identity(hit) for hit in self.known],
             "quotes": [quote.to_dict() for quote in self.quotes],
-        }  # fmt: skip
+        }
 
 
 def _identity(hit: Hit) -> dict[str, Any]:
     """Which memory, JSON-ready."""
     return {
-        "id": hit.id, "event_time": iso_of_ms(hit.record.event_ms), "session_id": hit.session_id,
+        "id": hit.id,
+        "event_time": iso_of_ms(hit.record.event_ms),
+        "session_id": hit.session_id,
         "score": round(hit.score, 6),
-    }  # fmt: skip
+    }

@@ -54,8 +54,13 @@ class ContextBuilder:
     """
 
     def __init__(
-        self, counter: TokenCounter, max_tokens: int, config: Config,
-        layout: Layout = "compact", ids: bool = False, zone: tzinfo = UTC,
+        self,
+        counter: TokenCounter,
+        max_tokens: int,
+        config: Config,
+        layout: Layout = "compact",
+        ids: bool = False,
+        zone: tzinfo = UTC,
     ) -> None:
         self._counter = counter
         self._max = max_tokens
@@ -63,7 +68,11 @@ class ContextBuilder:
         self._layout, self._ids, self._zone = layout, ids, zone
 
     def empty(
-        self, reason: str, *, abstained: bool = False, pinned: Sequence[Hit] = (),
+        self,
+        reason: str,
+        *,
+        abstained: bool = False,
+        pinned: Sequence[Hit] = (),
         standing: Sequence[Hit] = (),
     ) -> Context:
         """A context without hits, and why; standing and pinned memories are quoted all the same."""
@@ -72,15 +81,30 @@ class ContextBuilder:
     def _empty(self, first: _First, reason: str, *, abstained: bool = False) -> Context:
         text = self._block(first.text).text()
         return Context(
-            text=text, tokens=self._counter(text) if text else 0, max_tokens=self._max,
-            tokenizer=self._counter.name, exact=self._counter.exact, reason=reason,
-            abstained=abstained, standing=first.standing.hits, pinned=first.pinned.hits,
-            hot=first.hot.hits, notes=first.notes,
-        )  # fmt: skip
+            text=text,
+            tokens=self._counter(text) if text else 0,
+            max_tokens=self._max,
+            tokenizer=self._counter.name,
+            exact=self._counter.exact,
+            reason=reason,
+            abstained=abstained,
+            standing=first.standing.hits,
+            pinned=first.pinned.hits,
+            hot=first.hot.hits,
+            notes=first.notes,
+        )
 
     def context(
-        self, hits: HitList, cue: str | None, k: int, *, cut: float = CUT, always: bool = False,
-        rules: Sequence[Hit] = (), pinned: Sequence[Hit] = (), hot: Sequence[Hit] = (),
+        self,
+        hits: HitList,
+        cue: str | None,
+        k: int,
+        *,
+        cut: float = CUT,
+        always: bool = False,
+        rules: Sequence[Hit] = (),
+        pinned: Sequence[Hit] = (),
+        hot: Sequence[Hit] = (),
     ) -> Context:
         """The context of the best k of ``hits``, and what became of each.
 
@@ -105,25 +129,37 @@ class ContextBuilder:
             reason = verdict.reason + ", but an instruction is about it" * asked
             return self._empty(first, reason, abstained=not asked)
         draft = _Draft(
-            self._counter, self._max, cue or "", self._config.context_full,
-            self._block(first.text), first, self._zone,
-        )  # fmt: skip
+            self._counter,
+            self._max,
+            cue or "",
+            self._config.context_full,
+            self._block(first.text),
+            first,
+            self._zone,
+        )
         draft.order = order_of(hits, k)
-        quotes, tokens = draft.settle([
-            draft.consider(Quote(hit=hit, form="full", relevance=value), reason)
-            for hit, value, reason in found
-        ])  # fmt: skip
+        quotes, tokens = draft.settle(
+            [
+                draft.consider(Quote(hit=hit, form="full", relevance=value), reason)
+                for hit, value, reason in found
+            ]
+        )
         quoted = any(quote.form != "skipped" for quote in quotes)
         return replace(
             self._empty(first, "" if quoted else "no memory fits the budget"),
-            text=draft.text(), tokens=tokens, quotes=tuple(quotes),
-        )  # fmt: skip
+            text=draft.text(),
+            tokens=tokens,
+            quotes=tuple(quotes),
+        )
 
     def _block(self, section: str = "") -> Block:
         return Block(self._layout, ids=self._ids, section=section, zone=self._zone)
 
     def with_knowledge(
-        self, found: Context, hits: HitList, known: Sequence[Hit] = (),
+        self,
+        found: Context,
+        hits: HitList,
+        known: Sequence[Hit] = (),
         predictions: Sequence[PredictedOutcome] = (),
     ) -> Context:
         """A context with lines of what is known at its end, as many as the budget has room for.
@@ -131,7 +167,8 @@ class ContextBuilder:
         Themes of the recall come first, those of which no source is quoted.
         """
         shown = {
-            each for hit in (*found.hits, *found.standing, *found.pinned, *found.hot)
+            each
+            for hit in (*found.hits, *found.standing, *found.pinned, *found.hot)
             for each in (hit.id, *hit.also)
         }
         themes = hits._themes_beside(shown)
@@ -173,13 +210,21 @@ class ContextBuilder:
         first = _First(rules, self._section(_PINNED, kept, before=rules.text), notes)
         there = {*stands, *(hit.id for hit in first.pinned.hits)}
         left_over = [hit for hit in hot if hit.id not in there]
-        return first._replace(hot=self._section(
-            _HOT, left_over, before=first.text, percent=_HOT_PERCENT
-        ) if left_over else _NO_SECTION)  # fmt: skip
+        return first._replace(
+            hot=self._section(_HOT, left_over, before=first.text, percent=_HOT_PERCENT)
+            if left_over
+            else _NO_SECTION
+        )
 
     def _section(
-        self, title: str, hits: Sequence[Hit], *, before: str = "", percent: int = 100,
-        whole: bool = False, most: int | None = None,
+        self,
+        title: str,
+        hits: Sequence[Hit],
+        *,
+        before: str = "",
+        percent: int = 100,
+        whole: bool = False,
+        most: int | None = None,
     ) -> _Section:
         """A section after the text ``before``, of at most so many percent of the budget.
 
@@ -262,8 +307,14 @@ class _Draft:
     """A block under construction, and what is left of its budget."""
 
     def __init__(
-        self, counter: TokenCounter, max_tokens: int, cue: str, full: float, block: Block,
-        first: _First, zone: tzinfo = UTC,
+        self,
+        counter: TokenCounter,
+        max_tokens: int,
+        cue: str,
+        full: float,
+        block: Block,
+        first: _First,
+        zone: tzinfo = UTC,
     ) -> None:
         #: relevance from which a memory is quoted in full
         self._full = full
@@ -278,8 +329,9 @@ class _Draft:
         #: memory -> why it is not in full in the section of pinned ones, "" if it is
         self._elsewhere = {
             hit.id: _BEGINNING if hit.id in section.cut else ""
-            for section in (first.pinned, first.hot) for hit in section.hits
-        }  # fmt: skip
+            for section in (first.pinned, first.hot)
+            for hit in section.hits
+        }
         self._hot = frozenset(hit.id for hit in first.hot.hits)
         #: memories that are instructions as well, in full
         self._stands = frozenset(hit.id for hit in first.standing.hits)
@@ -355,7 +407,12 @@ class _Draft:
     def _line(self, hit: Hit, limit: int, *, whole: bool = True) -> Line | None:
         mark, head = self.order.marks.get(hit.id, ""), self.order.heads.get(hit.id)
         line = line_within(
-            hit, limit, self._tokens, self._words, whole=whole, zone=self._zone,
+            hit,
+            limit,
+            self._tokens,
+            self._words,
+            whole=whole,
+            zone=self._zone,
             mark=mark if head is None else "",
         )
         if line is None or head is None:

@@ -54,26 +54,41 @@ _TEMPLATES_TR: Final[dict[Shape, tuple[str, ...]]] = {
 }
 
 _SHAPES: Final[tuple[tuple[Shape, re.Pattern[str]], ...]] = (
-    (Shape.TECHNICAL, re.compile(
-        r"\b(?:error|bug|exception|crash\w{0,3}|config\w{0,12}|code|api|deploy\w{0,4}|debug\w{0,4}"
-        r"|function|library|database|hata|kod|ayar\w{0,5}|sunucu)\b"
-    )),
+    (
+        Shape.TECHNICAL,
+        re.compile(
+            r"\b(?:error|bug|exception|crash\w{0,3}|config\w{0,12}|code|api|deploy\w{0,4}|debug\w{0,4}"
+            r"|function|library|database|hata|kod|ayar\w{0,5}|sunucu)\b"
+        ),
+    ),
     (Shape.HOWTO, re.compile(r"\b(?:how (?:to|do i|do you|can i|should i)|steps to|nasil)\b")),
-    (Shape.REASONING, re.compile(
-        r"\b(?:why|how come|what (?:caused|made|inspired|motivated)|reason|neden|nicin|niye)\b"
-    )),
-    (Shape.PREFERENCE, re.compile(
-        r"\b(?:prefer\w{0,5}|favou?rites?|likes?|enjoys?|loves?|hates?|recommend\w{0,4}"
-        r"|suggest\w{0,4}|tercih\w{0,6}|sever\w{0,4}|oner\w{0,6}|favori\w{0,3})\b"
-    )),
-    (Shape.DEFINITION, re.compile(
-        r"^\s*(?:what (?:is|are) (?:an? )?\w+\s*\??$|what does .{1,60} mean|define )|\bnedir\b"
-    )),
-    (Shape.LOOKUP, re.compile(
-        r"^\s*(?:who|where|when|which|what|whose|how (?:many|much|long|old|often)|did|does|do|is"
-        r"|was|are|were|has|have)\b|\b(?:kim|nerede|hangi|kac|ne zaman)\b"
-    )),
-)  # fmt: skip
+    (
+        Shape.REASONING,
+        re.compile(
+            r"\b(?:why|how come|what (?:caused|made|inspired|motivated)|reason|neden|nicin|niye)\b"
+        ),
+    ),
+    (
+        Shape.PREFERENCE,
+        re.compile(
+            r"\b(?:prefer\w{0,5}|favou?rites?|likes?|enjoys?|loves?|hates?|recommend\w{0,4}"
+            r"|suggest\w{0,4}|tercih\w{0,6}|sever\w{0,4}|oner\w{0,6}|favori\w{0,3})\b"
+        ),
+    ),
+    (
+        Shape.DEFINITION,
+        re.compile(
+            r"^\s*(?:what (?:is|are) (?:an? )?\w+\s*\??$|what does .{1,60} mean|define )|\bnedir\b"
+        ),
+    ),
+    (
+        Shape.LOOKUP,
+        re.compile(
+            r"^\s*(?:who|where|when|which|what|whose|how (?:many|much|long|old|often)|did|does|do|is"
+            r"|was|are|were|has|have)\b|\b(?:kim|nerede|hangi|kac|ne zaman)\b"
+        ),
+    ),
+)
 #: what a question begins with, before its topic
 _OPENING: Final = re.compile(
     r"^\s*(?:(?:please|can you|could you|would you|do you (?:know|remember))\s+)?"

@@ -18,8 +18,14 @@ _CHARS_PER_TOKEN: Final = 16
 
 
 def line_within(
-    hit: Hit, limit: int, count: Callable[[str], int], words: frozenset[str] = frozenset(), *,
-    whole: bool = True, mark: str = "", zone: tzinfo = UTC,
+    hit: Hit,
+    limit: int,
+    count: Callable[[str], int],
+    words: frozenset[str] = frozenset(),
+    *,
+    whole: bool = True,
+    mark: str = "",
+    zone: tzinfo = UTC,
 ) -> Line | None:
     """The line of a memory with at most ``limit`` tokens of its words; None if there is none.
 

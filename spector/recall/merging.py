@@ -18,7 +18,10 @@ __all__ = ["answer_parts", "merge_answers"]
 
 
 def answer_parts(
-    searcher: Searcher, embedder: Embedder | None, request: RecallRequest, named: str,
+    searcher: Searcher,
+    embedder: Embedder | None,
+    request: RecallRequest,
+    named: str,
     hits: HitList,
 ) -> HitList:
     """The answer to a cue, ``hits``, and to its parts; embeds only what has a part."""
@@ -36,13 +39,15 @@ def answer_parts(
     vectors = [request.cue.vector] * len(parts)
     if embedder is not None:
         vectors = list(embedded(embedder, parts))
-    found = searcher.recall_all([
-        replace(request, k=max(request.k, POOL)),
-        *(
-            replace(request, cue=Cue(part, vector), reading=read(part), k=POOL)
-            for part, vector in zip(parts, vectors, strict=True)
-        ),
-    ])
+    found = searcher.recall_all(
+        [
+            replace(request, k=max(request.k, POOL)),
+            *(
+                replace(request, cue=Cue(part, vector), reading=read(part), k=POOL)
+                for part, vector in zip(parts, vectors, strict=True)
+            ),
+        ]
+    )
     return merge_answers(found, request.k)
 
 

@@ -25,15 +25,14 @@ def note_recall(
         operation.output["abstained"] = True
 
 
-def note_context(
-    operation: Operation, cue: Any, given: Mapping[str, Any], found: Context
-) -> None:
+def note_context(operation: Operation, cue: Any, given: Mapping[str, Any], found: Context) -> None:
     """The same of a context: its relevance is 0..1, and its tokens count."""
     _note_cue(operation, cue, given)
     shown = [quote for quote in found.quotes if quote.form != "skipped"]
     _note_hits(operation, found.hits, [quote.relevance for quote in shown])
     operation.output.update(
-        tokens=found.tokens, standing_ids=[hit.id for hit in found.standing],
+        tokens=found.tokens,
+        standing_ids=[hit.id for hit in found.standing],
         pinned_ids=[hit.id for hit in found.pinned],
         skipped_ids=[quote.hit.id for quote in found.skipped if quote.hit.confidence < 0.3],
     )
@@ -49,9 +48,12 @@ def note_observed(
     units = found.units
     operation.found(
         [each.record.id for each in units if each.record is not None],
-        actions=[each.action for each in units], rules=[each.rule for each in units],
+        actions=[each.action for each in units],
+        rules=[each.rule for each in units],
         nearest_ids=[each.nearest for each in units if each.nearest is not None],
-        captured_ids=list(found.captured), kind=found.kind, filter=found.filter,
+        captured_ids=list(found.captured),
+        kind=found.kind,
+        filter=found.filter,
     )
     operation.fallback = bool(found.fallbacks)
 

@@ -36,10 +36,18 @@ from spector.records import Percept
 from spector.search.selection import CUT, SEMANTIC_CUT
 
 __all__ = [
-    "COMMON", "ContextArguments", "ParsedOptions", "RareArguments", "RecallArguments",
-    "RecallOptions", "cut_of",
-    "diversity_weight", "options_of", "reject_unknown_options", "zone_of",
-]  # fmt: skip
+    "COMMON",
+    "ContextArguments",
+    "ParsedOptions",
+    "RareArguments",
+    "RecallArguments",
+    "RecallOptions",
+    "cut_of",
+    "diversity_weight",
+    "options_of",
+    "reject_unknown_options",
+    "zone_of",
+]
 
 Several = str | Iterable[str]
 
@@ -49,8 +57,23 @@ _COVERAGE: Final = 0.8
 _SURVEY: Final = 0.5
 #: the arguments of ``Memory.recall`` that are not in `RecallOptions`, for its messages
 COMMON: Final = (
-    "cue", "vector", "k", "tiers", "tags", "any_tags", "time_range", "where", "user_id",
-    "agent_id", "session_id", "as_of", "kind", "profile", "selective", "learn", "options",
+    "cue",
+    "vector",
+    "k",
+    "tiers",
+    "tags",
+    "any_tags",
+    "time_range",
+    "where",
+    "user_id",
+    "agent_id",
+    "session_id",
+    "as_of",
+    "kind",
+    "profile",
+    "selective",
+    "learn",
+    "options",
 )
 
 
@@ -186,9 +209,9 @@ class RecallOptions:
             drop &= ~int(Flag.AUXILIARY)
         return ParsedOptions(
             valence=parse_valence(self.valence),
-            min_importance=0.0 if least is None else parse_number(
-                least, "min_importance", 0.0, 1.0, "0.8 keeps to what matters most"
-            ),
+            min_importance=0.0
+            if least is None
+            else parse_number(least, "min_importance", 0.0, 1.0, "0.8 keeps to what matters most"),
             category_mask=parse_mask(Category, self.categories, "category"),
             modality_mask=parse_mask(Modality, self.modalities, "modality"),
             drop_flags=drop,
@@ -202,16 +225,14 @@ class RecallOptions:
             coverage=parse_switch(self.coverage, "coverage"),
             per_session=parse_per_session(self.per_session),
             cut=_parse_cut(self.cut),
-            associate=None if self.associate is None else parse_switch(
-                self.associate, "associate"
-            ),
+            associate=None if self.associate is None else parse_switch(self.associate, "associate"),
             expand=None if self.expand is None else parse_switch(self.expand, "expand"),
             sorts=sorts,
             mode=parse_mode(self.mode),
             seed=None if self.seed is None else parse_integer(id_of(self.seed), "seed", 0),
-            near_session=None if self.near_session is None else parse_label(
-                self.near_session, "near_session"
-            ),
+            near_session=None
+            if self.near_session is None
+            else parse_label(self.near_session, "near_session"),
             dormant_hint=parse_switch(self.dormant_hint, "dormant_hint"),
             zone=None if self.timezone is None else zone_named(self.timezone),
         )
@@ -271,8 +292,14 @@ class ContextArguments(RecallArguments, total=False):
 
 
 _OF_CONTEXT: Final = (
-    "max_tokens", "tokenizer", "always", "layout", "ids", "hot", "knowledge",
-)  # fmt: skip
+    "max_tokens",
+    "tokenizer",
+    "always",
+    "layout",
+    "ids",
+    "hot",
+    "knowledge",
+)
 _NAMES: Final = tuple(field.name for field in fields(RecallOptions))
 
 

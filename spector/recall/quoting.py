@@ -37,13 +37,16 @@ _CONTRADICTED: Final = "(contradicted)"
 #: written by sleep or a model: it was not said
 _MADE: Final = frozenset({"dream", "formation"})
 _ORIGINS: Final = {
-    "assistant_message": "assistant", "tool": "tool", "document": "document",
+    "assistant_message": "assistant",
+    "tool": "tool",
+    "document": "document",
     "federation": "another store",
 }
 #: characters of what a memory answers or corrects: the last ones
 _BEFORE_CHARS: Final = 160
 #: not of the locale
 _MONTHS: Final = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -104,12 +107,17 @@ def line_of(
         until = None if end_ms is None else local_of_ms(end_ms, zone)
         marks.append("(superseded)" if until is None else f"(superseded {until:%Y-%m-%d})")
     return Line(
-        id=hit.id, session=hit.session_id, event_ms=hit.record.event_ms,
+        id=hit.id,
+        session=hit.session_id,
+        event_ms=hit.record.event_ms,
         at=local_of_ms(hit.record.event_ms, zone).isoformat(" ", "minutes")[:16],
         who=origin_beside(hit, words) or _origin_known(hit),
-        source="" if hit.source is None else label(hit.source), marks=tuple(marks), words=words,
-        whole=whole, cut=cut,
-    )  # fmt: skip
+        source="" if hit.source is None else label(hit.source),
+        marks=tuple(marks),
+        words=words,
+        whole=whole,
+        cut=cut,
+    )
 
 
 def _origin_known(hit: Hit) -> str:
@@ -131,7 +139,11 @@ class Block:
     """
 
     def __init__(
-        self, layout: Layout = "compact", *, ids: bool = False, section: str = "",
+        self,
+        layout: Layout = "compact",
+        *,
+        ids: bool = False,
+        section: str = "",
         zone: tzinfo = UTC,
     ) -> None:
         name = zone_name(zone)

@@ -18,7 +18,12 @@ _ZONES_MS: Final = 14 * 3_600_000
 
 
 def read_cue(
-    text: str | None, *, named: str, topic: Topic | None, may_be_now: bool, now_ms: int | None,
+    text: str | None,
+    *,
+    named: str,
+    topic: Topic | None,
+    may_be_now: bool,
+    now_ms: int | None,
     zone: tzinfo | None = None,
 ) -> Reading:
     """The reading of a cue.

@@ -102,10 +102,23 @@ class Recaller:
     """
 
     def __init__(
-        self, searcher: Searcher, listing: Listing, finder: Finder, *, embedder: Embedder | None,
-        probes: Probes, clock: Clock, config: Config, profile: ScoringProfile, dim: int,
-        has_one_user: Callable[[], bool], note_use: NoteUse, operations: Operations, hot: HotTier,
-        refresh: Callable[..., None], chat: ChatModel | IntentClassifier | None = None,
+        self,
+        searcher: Searcher,
+        listing: Listing,
+        finder: Finder,
+        *,
+        embedder: Embedder | None,
+        probes: Probes,
+        clock: Clock,
+        config: Config,
+        profile: ScoringProfile,
+        dim: int,
+        has_one_user: Callable[[], bool],
+        note_use: NoteUse,
+        operations: Operations,
+        hot: HotTier,
+        refresh: Callable[..., None],
+        chat: ChatModel | IntentClassifier | None = None,
     ) -> None:
         self._searcher, self._listing, self._finder = searcher, listing, finder
         self._embedder, self._probes, self._limits = embedder, probes, Limits(embedder)
@@ -131,8 +144,19 @@ class Recaller:
         return hits
 
     def _recall(
-        self, cue: Any, vector: ArrayLike | None, k: Any, as_of: Any, kind: Any, profile: Any,
-        selective: Any, learn: bool, options: Any, rare: RareArguments, *, in_order: bool = True,
+        self,
+        cue: Any,
+        vector: ArrayLike | None,
+        k: Any,
+        as_of: Any,
+        kind: Any,
+        profile: Any,
+        selective: Any,
+        learn: bool,
+        options: Any,
+        rare: RareArguments,
+        *,
+        in_order: bool = True,
         **selecting: Any,
     ) -> HitList:
         """The memories that should come to mind, those of an intent ``in_order`` of it."""
@@ -168,18 +192,32 @@ class Recaller:
         request = RecallRequest(
             cue=Cue(text, like),
             reading=read_cue(
-                text, named=kind, topic=topic, now_ms=now_ms if by_time else None,
+                text,
+                named=kind,
+                topic=topic,
+                now_ms=now_ms if by_time else None,
                 may_be_now=moment is None and selecting.get("time_range") is None,
                 zone=zone if parsed.zone or zone is not UTC else None,
             ),
-            k=fetched, selection=until(selection, moment), profile=weights, now_ms=now_ms,
-            valence=parsed.valence, min_importance=parsed.min_importance,
-            mood=parsed.mood, drop_flags=drop, replaced=replaced,
-            mmr=diversity_weight(parsed, is_survey=is_survey), per_session=parsed.per_session,
-            probes=probes, limits=self._limits.for_cue(like, probes, make=selective),
+            k=fetched,
+            selection=until(selection, moment),
+            profile=weights,
+            now_ms=now_ms,
+            valence=parsed.valence,
+            min_importance=parsed.min_importance,
+            mood=parsed.mood,
+            drop_flags=drop,
+            replaced=replaced,
+            mmr=diversity_weight(parsed, is_survey=is_survey),
+            per_session=parsed.per_session,
+            probes=probes,
+            limits=self._limits.for_cue(like, probes, make=selective),
             cut=0.0 if selective else parsed.cut,
-            modality_mask=parsed.modality_mask, category_mask=parsed.category_mask,
-            exact=parsed.exact, lexical=parsed.lexical, tuning=self._config.association,
+            modality_mask=parsed.modality_mask,
+            category_mask=parsed.category_mask,
+            exact=parsed.exact,
+            lexical=parsed.lexical,
+            tuning=self._config.association,
             dormant_hint=parsed.dormant_hint,
             associate=_associates(parsed.associate, weights),
             near=None if parsed.associate is False else parsed.near_session,
@@ -218,13 +256,25 @@ class Recaller:
         return found
 
     def _context(
-        self, cue: Any, max_tokens: Any, k: Any, tokenizer: Any, layout: Any, ids: Any,
-        always: Any, learn: bool, recall: ContextArguments,
+        self,
+        cue: Any,
+        max_tokens: Any,
+        k: Any,
+        tokenizer: Any,
+        layout: Any,
+        ids: Any,
+        always: Any,
+        learn: bool,
+        recall: ContextArguments,
     ) -> Context:
         reject_unknown_options(recall)
         budget, (laid_out, with_ids) = parse_budget(max_tokens), parse_layout(layout, ids)
         builder = ContextBuilder(
-            token_counter(tokenizer), budget, self._config, laid_out, with_ids,
+            token_counter(tokenizer),
+            budget,
+            self._config,
+            laid_out,
+            with_ids,
             zone_of(recall.get("options"), recall, self._config),
         )
         text, notes = parse_cue(cue, self._config)
@@ -243,8 +293,13 @@ class Recaller:
         fetched = max(wanted, CROWD)
         hits = self._recall_for_context(text, fetched, {**recall, "cut": 0.0})
         found = builder.context(
-            hits, text if topic is None else topic.text or text, wanted, cut=cut,
-            always=ever is True, rules=() if small_talk else self._standing(hits), pinned=pinned,
+            hits,
+            text if topic is None else topic.text or text,
+            wanted,
+            cut=cut,
+            always=ever is True,
+            rules=() if small_talk else self._standing(hits),
+            pinned=pinned,
             hot=self._hot(recall) if wants_hot else (),
         )
         found = builder.with_knowledge(
@@ -259,8 +314,17 @@ class Recaller:
         rare: Any = {name: value for name, value in given.items() if name not in apart}
         selecting = {name: given.get(name) for name in _SELECTING}
         return self._recall(
-            text, given.get("vector"), k, given.get("as_of"), given.get("kind"),
-            given.get("profile"), False, False, given.get("options"), rare, in_order=False,
+            text,
+            given.get("vector"),
+            k,
+            given.get("as_of"),
+            given.get("kind"),
+            given.get("profile"),
+            False,
+            False,
+            given.get("options"),
+            rare,
+            in_order=False,
             **selecting,
         )
 
@@ -276,10 +340,15 @@ class Recaller:
         include: RareArguments = {"include": recall["include"]} if "include" in recall else {}
         flags = options_of(recall.get("options"), include).parsed.drop_flags
         drop, replaced = _dropped(flags, moment)
-        hits = self._searcher.recall(pinned_request(
-            chosen, min(max(1, budget // _MIN_LINE_TOKENS), self._config.max_k),
-            self._clock.now_ms() if moment is None else moment, drop_flags=drop, replaced=replaced,
-        ))  # fmt: skip
+        hits = self._searcher.recall(
+            pinned_request(
+                chosen,
+                min(max(1, budget // _MIN_LINE_TOKENS), self._config.max_k),
+                self._clock.now_ms() if moment is None else moment,
+                drop_flags=drop,
+                replaced=replaced,
+            )
+        )
         self._confine(hits, chosen)
         return sorted(hits, key=lambda hit: (hit.record.event_ms, hit.id), reverse=True)
 
@@ -307,10 +376,14 @@ class Recaller:
             return (), predictions
         request = _request_of(hits)
         request = replace(request, drop_flags=request.drop_flags & ~int(Flag.AUXILIARY))
-        related = self._searcher.look(request, partial(
-            known_from, seeds=[hit.id for hit in found.hits],
-            limit=self._config.association.knowledge_limit,
-        ))  # fmt: skip
+        related = self._searcher.look(
+            request,
+            partial(
+                known_from,
+                seeds=[hit.id for hit in found.hits],
+                limit=self._config.association.knowledge_limit,
+            ),
+        )
         self._confine(related, request.selection)
         return related, predictions
 
@@ -338,7 +411,9 @@ class Recaller:
         """
         if request.reading.window is not None:
             inside = answer_in_window(
-                request, usual, lambda asked, filling: self._hits_of(asked, kind, filling, 0)[0],
+                request,
+                usual,
+                lambda asked, filling: self._hits_of(asked, kind, filling, 0)[0],
                 self._config.max_k,
             )
             return inside, inside._holding(inside[:first]) if 0 < first < len(inside) else inside
@@ -370,9 +445,7 @@ class Recaller:
             return True
         return self._has_one_user()
 
-    def _cue_vector(
-        self, text: str | None, vector: ArrayLike | None, *, hyde: bool = False
-    ) -> Any:
+    def _cue_vector(self, text: str | None, vector: ArrayLike | None, *, hyde: bool = False) -> Any:
         given = None if vector is None else parse_vector(vector, self._dim)
         if text is None or self._embedder is None:
             return given

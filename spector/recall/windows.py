@@ -79,7 +79,8 @@ def _named(hits: Sequence[Hit], request: RecallRequest) -> list[Hit]:
         spans = [_span(each, zone) for one in found for each in one.periods]
         asked += [one for one in spans if not window.is_past or one.start_ms <= request.now_ms]
     return [
-        hit for hit in hits
+        hit
+        for hit in hits
         if any(one.start_ms <= hit.record.event_ms < one.end_ms for one in asked)
         or _names(hit, asked, zone)
     ]
@@ -100,7 +101,8 @@ def _names(hit: Hit, asked: Sequence[Span], zone: tzinfo) -> bool:
     named = [_span(each, zone) for found in days for each in found.periods]
     return any(
         one.start_ms < other.end_ms and other.start_ms < one.end_ms
-        for one in named for other in asked
+        for one in named
+        for other in asked
     )
 
 

@@ -16,8 +16,19 @@ from spector.records.fading import DualStrength, dual_strength, retention_at
 from spector.records.subtiers import sub_tier_of
 
 __all__ = [
-    "KEY_BYTES", "NAMESPACE_END", "Attached", "AttachmentReader", "Described", "Details", "Note",
-    "details_of", "note_of", "notes_of", "source_of_role", "with_entry", "without_notes",
+    "KEY_BYTES",
+    "NAMESPACE_END",
+    "Attached",
+    "AttachmentReader",
+    "Described",
+    "Details",
+    "Note",
+    "details_of",
+    "note_of",
+    "notes_of",
+    "source_of_role",
+    "with_entry",
+    "without_notes",
 ]
 
 #: stands behind each label of a stored namespace, and in none
@@ -145,12 +156,19 @@ class Details:
 _NONE: Final = Details()
 #: what comes of the entry of a memory
 _OF_ENTRY: Final = (
-    "key", "namespace", "revision", "expires_ms", "refresh_ms", "attached_bytes", "reader",
+    "key",
+    "namespace",
+    "revision",
+    "expires_ms",
+    "refresh_ms",
+    "attached_bytes",
+    "reader",
 )
 
 
 def details_of(
-    payloads: Mapping[str, Mapping[str, Any]], entry: Mapping[str, Any] | None = None,
+    payloads: Mapping[str, Mapping[str, Any]],
+    entry: Mapping[str, Any] | None = None,
     reader: AttachmentReader | None = None,
 ) -> Details | None:
     """The details of a memory with these payloads; None where they say nothing.
@@ -164,19 +182,24 @@ def details_of(
     rest = payloads.get("rest", {})
     made = Details(
         payload=next((each for each in _SORTS if each in payloads), None),
-        notes=notes_of(observed), emotion=observed.get("emotion"),
+        notes=notes_of(observed),
+        emotion=observed.get("emotion"),
         write_source=observed.get("write_source") or "manual",
         data_source=observed.get("data_source"),
-        class_confidence=observed.get("class_confidence"), summary=episode.get("summary"),
-        raw=observed.get("raw"), rested_ms=rest.get("since_ms"), rested_by=rest.get("rule"),
-    )  # fmt: skip
+        class_confidence=observed.get("class_confidence"),
+        summary=episode.get("summary"),
+        raw=observed.get("raw"),
+        rested_ms=rest.get("since_ms"),
+        rested_by=rest.get("rule"),
+    )
     if entry is not None:
         made = with_entry(made, entry, reader)
     return None if made == _NONE else made
 
 
 def with_entry(
-    details: Details | None, entry: Mapping[str, Any] | None,
+    details: Details | None,
+    entry: Mapping[str, Any] | None,
     reader: AttachmentReader | None = None,
 ) -> Details:
     """Details with what the entry of a memory says of it."""
@@ -185,8 +208,12 @@ def with_entry(
         return kept
     key, labels = entry["record_key"], tuple(entry["namespace"].split(NAMESPACE_END)[:-1])
     return replace(
-        kept, key=key, namespace=labels, revision=0 if key is None else entry["revision"],
-        expires_ms=entry["expires_ms"], refresh_ms=entry["refresh_ms"],
+        kept,
+        key=key,
+        namespace=labels,
+        revision=0 if key is None else entry["revision"],
+        expires_ms=entry["expires_ms"],
+        refresh_ms=entry["refresh_ms"],
         attached_bytes=entry["attached_bytes"],
         reader=None if entry["attached_bytes"] is None else reader,
     )
@@ -194,9 +221,11 @@ def with_entry(
 
 #: role of a memory -> where its words are from
 _SOURCES: Final[Mapping[str | None, str]] = {
-    None: "user_message", "user": "user_message", "assistant": "assistant_message",
+    None: "user_message",
+    "user": "user_message",
+    "assistant": "assistant_message",
     "tool": "tool",
-}  # fmt: skip
+}
 
 
 def source_of_role(role: str | None) -> str:
@@ -295,7 +324,7 @@ class Described:
 
     @property
     def payload(self) -> str | None:
-        """"fact", "procedure", "learning", "concept" or "statistic"; None for a plain memory."""
+        """ "fact", "procedure", "learning", "concept" or "statistic"; None for a plain memory."""
         return None if self.details is None else self.details.payload
 
     @property
@@ -351,7 +380,7 @@ class Described:
 
     @property
     def temporal_type(self) -> Literal["persistent", "time_bounded"]:
-        """"time_bounded" when its validity has an end."""
+        """ "time_bounded" when its validity has an end."""
         return "persistent" if self.valid_until_ms is None else "time_bounded"
 
     def retention(self, at: datetime | str | None = None, curve: str = "fsrs") -> float:

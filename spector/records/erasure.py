@@ -155,9 +155,9 @@ class ErasureReceipt:
         if self.verification is not None:
             lines += _searched(self.verification)
         lines += [f"  pending: {each}" for each in self.pending]
-        lines += _first([
-            f"not part of the store, not touched: {each}" for each in self.unknown_files
-        ])
+        lines += _first(
+            [f"not part of the store, not touched: {each}" for each in self.unknown_files]
+        )
         lines += [f"  not covered: {each}" for each in self.not_covered]
         return "\n".join(lines)
 
@@ -180,11 +180,13 @@ def _searched(found: Verification) -> list[str]:
         )
     if found.too_short:
         lines.append(f"  not counted: {counted(found.too_short, 'value')} too short to search for")
-    lines += _first([
-        f"trace: {each.kind} in {each.where}"
-        + ("" if each.offset is None else f" at byte {each.offset}")
-        for each in found.residue
-    ])
+    lines += _first(
+        [
+            f"trace: {each.kind} in {each.where}"
+            + ("" if each.offset is None else f" at byte {each.offset}")
+            for each in found.residue
+        ]
+    )
     return lines + _first([f"not searched: {each}" for each in found.unsearched])
 
 

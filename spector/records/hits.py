@@ -17,7 +17,10 @@ __all__ = ["Explanation", "Hit", "HitList", "RecordSource", "ScanStats", "Signal
 _OF_WORDS: Final = frozenset({"words", "name"})
 #: fields of a hit that few hits have, and what the others have instead
 _ASIDE: Final[Mapping[str, Any]] = {
-    "payload": None, "graph_distance": 0, "conflicts": (), "via": "",
+    "payload": None,
+    "graph_distance": 0,
+    "conflicts": (),
+    "via": "",
 }
 
 
@@ -107,7 +110,10 @@ class Hit(_Lazy):
 
     @classmethod
     def of(
-        cls, source: RecordSource, score: float, explainer: Callable[[], Explanation],
+        cls,
+        source: RecordSource,
+        score: float,
+        explainer: Callable[[], Explanation],
         also: tuple[int, ...] = (),
     ) -> Self:
         """A hit that makes its record on first use; most callers read only the text."""
@@ -365,11 +371,18 @@ class HitList(list[Hit]):
     limits: tuple[Hit, ...] = ()
 
     def __init__(
-        self, hits: list[Hit] | None = None, stats: ScanStats | None = None, *,
-        signals: Signals | None = None, abstained: bool = False, reason: str = "",
-        standing: tuple[Hit, ...] = (), notes: tuple[str, ...] = (), is_survey: bool = False,
+        self,
+        hits: list[Hit] | None = None,
+        stats: ScanStats | None = None,
+        *,
+        signals: Signals | None = None,
+        abstained: bool = False,
+        reason: str = "",
+        standing: tuple[Hit, ...] = (),
+        notes: tuple[str, ...] = (),
+        is_survey: bool = False,
         outdated: Mapping[int, tuple[int, ...]] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(hits or [])
         self.outdated = outdated or {}
         self.standing = standing
@@ -387,12 +400,16 @@ class HitList(list[Hit]):
     ) -> HitList:
         """A copy of this list with other hits, and with what else is given."""
         out = HitList(
-            list(hits), self.stats, signals=self.signals,
+            list(hits),
+            self.stats,
+            signals=self.signals,
             abstained=self.abstained if abstained is None else abstained,
             reason=self.reason if reason is None else reason,
-            standing=self.standing, notes=self.notes, is_survey=self.is_survey,
+            standing=self.standing,
+            notes=self.notes,
+            is_survey=self.is_survey,
             outdated=self.outdated,
-        )  # fmt: skip
+        )
         out.request, out.layers, out._themes = self.request, self.layers, self._themes
         out.limits = self.limits
         return out

@@ -57,12 +57,20 @@ class FactRecord:
     def to_dict(self) -> dict[str, Any]:
         """As JSON writes it."""
         return {
-            "id": self.id, "key": self.key, "subject": self.subject, "predicate": self.predicate,
-            "object": self.object, "text": self.text, "confidence": self.confidence,
-            "sources": list(self.sources), "created_at": self.created_at.isoformat(),
-            "last_verified": self.last_verified.isoformat(), "holds": self.holds,
-            "user_id": self.record.user_id, "agent_id": self.record.agent_id,
-        }  # fmt: skip
+            "id": self.id,
+            "key": self.key,
+            "subject": self.subject,
+            "predicate": self.predicate,
+            "object": self.object,
+            "text": self.text,
+            "confidence": self.confidence,
+            "sources": list(self.sources),
+            "created_at": self.created_at.isoformat(),
+            "last_verified": self.last_verified.isoformat(),
+            "holds": self.holds,
+            "user_id": self.record.user_id,
+            "agent_id": self.record.agent_id,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +104,15 @@ class Entity:
         """As JSON writes it."""
         seen = None if self.last_seen is None else self.last_seen.isoformat()
         return {
-            "id": self.id, "uri": self.uri, "name": self.name, "type": self.type,
-            "mentions": self.mentions, "aliases": list(self.aliases), "last_seen": seen,
+            "id": self.id,
+            "uri": self.uri,
+            "name": self.name,
+            "type": self.type,
+            "mentions": self.mentions,
+            "aliases": list(self.aliases),
+            "last_seen": seen,
             "user_id": self.user_id,
-        }  # fmt: skip
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,9 +136,11 @@ class ReadReport:
     def to_dict(self) -> dict[str, Any]:
         """As JSON writes it."""
         return {
-            "ids": list(self.ids), "facts": [each.to_dict() for each in self.facts],
-            "skipped": dict(self.skipped), "fallbacks": self.fallbacks,
-        }  # fmt: skip
+            "ids": list(self.ids),
+            "facts": [each.to_dict() for each in self.facts],
+            "skipped": dict(self.skipped),
+            "fallbacks": self.fallbacks,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +159,14 @@ class Step:
     def to_dict(self) -> dict[str, Any]:
         """As JSON writes it."""
         return {
-            "description": self.description, "step_id": self.step_id,
-            "action_type": self.action_type, "action": dict(self.action),
-            "success_criteria": self.success_criteria, "on_failure": self.on_failure,
+            "description": self.description,
+            "step_id": self.step_id,
+            "action_type": self.action_type,
+            "action": dict(self.action),
+            "success_criteria": self.success_criteria,
+            "on_failure": self.on_failure,
             "max_retries": self.max_retries,
-        }  # fmt: skip
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,13 +196,19 @@ class Procedure:
         """As JSON writes it."""
         used = None if self.last_used is None else self.last_used.isoformat()
         return {
-            "id": self.id, "name": self.name, "description": self.description,
-            "steps": [each.to_dict() for each in self.steps], "triggers": list(self.triggers),
-            "status": self.status, "success_rate": self.success_rate,
-            "executions": self.executions, "last_used": used,
+            "id": self.id,
+            "name": self.name,
+            "description": self.description,
+            "steps": [each.to_dict() for each in self.steps],
+            "triggers": list(self.triggers),
+            "status": self.status,
+            "success_rate": self.success_rate,
+            "executions": self.executions,
+            "last_used": used,
             "failed_steps": dict(self.failed_steps),
-            "user_id": self.record.user_id, "agent_id": self.record.agent_id,
-        }  # fmt: skip
+            "user_id": self.record.user_id,
+            "agent_id": self.record.agent_id,
+        }
 
 
 class LearningType(StrEnum):
@@ -219,12 +243,19 @@ class Learning:
         """As JSON writes it."""
         applied = None if self.last_applied is None else self.last_applied.isoformat()
         return {
-            "id": self.id, "insight": self.insight, "title": self.title, "type": str(self.type),
-            "confidence": self.confidence, "impact": self.impact,
-            "applies_to": list(self.applies_to), "validated": self.validated,
-            "applications": self.applications, "last_applied": applied,
-            "user_id": self.record.user_id, "agent_id": self.record.agent_id,
-        }  # fmt: skip
+            "id": self.id,
+            "insight": self.insight,
+            "title": self.title,
+            "type": str(self.type),
+            "confidence": self.confidence,
+            "impact": self.impact,
+            "applies_to": list(self.applies_to),
+            "validated": self.validated,
+            "applications": self.applications,
+            "last_applied": applied,
+            "user_id": self.record.user_id,
+            "agent_id": self.record.agent_id,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,13 +278,18 @@ class Concept:
     def to_dict(self) -> dict[str, Any]:
         """As JSON writes it."""
         return {
-            "id": self.id, "name": self.name, "category": self.category,
-            "definition": self.definition, "properties": dict(self.properties),
-            "provenance": self.provenance, "confidence": self.confidence,
+            "id": self.id,
+            "name": self.name,
+            "category": self.category,
+            "definition": self.definition,
+            "properties": dict(self.properties),
+            "provenance": self.provenance,
+            "confidence": self.confidence,
             "reinforcement_count": self.reinforcement_count,
             "memory_refs": {layer: list(ids) for layer, ids in self.memory_refs.items()},
-            "user_id": self.record.user_id, "agent_id": self.record.agent_id,
-        }  # fmt: skip
+            "user_id": self.record.user_id,
+            "agent_id": self.record.agent_id,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,11 +311,17 @@ class Statistic:
     def to_dict(self) -> dict[str, Any]:
         """As JSON writes it."""
         return {
-            "id": self.id, "concept_id": self.concept_id, "name": self.name,
-            "category": self.category, "domain": self.domain, "values": dict(self.values),
-            "text": self.text, "code": self.code, "confidence": self.confidence,
+            "id": self.id,
+            "concept_id": self.concept_id,
+            "name": self.name,
+            "category": self.category,
+            "domain": self.domain,
+            "values": dict(self.values),
+            "text": self.text,
+            "code": self.code,
+            "confidence": self.confidence,
             "computed_at": self.computed_at.isoformat(),
-        }  # fmt: skip
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -301,12 +343,18 @@ class Episode:
     def to_dict(self) -> dict[str, Any]:
         """As JSON writes it."""
         return {
-            "objects": list(self.objects), "people": list(self.people), "goal": self.goal,
+            "objects": list(self.objects),
+            "people": list(self.people),
+            "goal": self.goal,
             "context": None if self.context is None else dict(self.context),
-            "decision": self.decision, "decision_confidence": self.decision_confidence,
-            "tool": self.tool, "success": self.success, "salience": self.salience,
-            "novelty": self.novelty, "run_id": self.run_id,
-        }  # fmt: skip
+            "decision": self.decision,
+            "decision_confidence": self.decision_confidence,
+            "tool": self.tool,
+            "success": self.success,
+            "salience": self.salience,
+            "novelty": self.novelty,
+            "run_id": self.run_id,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

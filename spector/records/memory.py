@@ -15,8 +15,16 @@ from spector.records.decision import Decision
 from spector.records.details import Described, Details
 
 __all__ = [
-    "ALIAS_CHARS", "MOST_ALIASES", "NOT_GIVEN", "TURNS_BEFORE", "MemoryRecord", "aliases_in",
-    "complete", "make_records", "shortened", "turn_before_in",
+    "ALIAS_CHARS",
+    "MOST_ALIASES",
+    "NOT_GIVEN",
+    "TURNS_BEFORE",
+    "MemoryRecord",
+    "aliases_in",
+    "complete",
+    "make_records",
+    "shortened",
+    "turn_before_in",
 ]
 
 #: most aliases of one memory, and most characters of one alias

@@ -13,7 +13,12 @@ from spector.records.knowledge import Episode
 from spector.records.memory import MemoryRecord, shortened
 
 __all__ = [
-    "Emotion", "Episode", "Importance", "ObserveResult", "ObservedUnit", "Reference",
+    "Emotion",
+    "Episode",
+    "Importance",
+    "ObserveResult",
+    "ObservedUnit",
+    "Reference",
 ]
 
 #: characters before the words of a stage
@@ -39,9 +44,11 @@ class Emotion:
     def to_dict(self) -> dict[str, Any]:
         """As JSON writes it."""
         return {
-            "valence": self.valence, "arousal": self.arousal, "category": self.category,
+            "valence": self.valence,
+            "arousal": self.arousal,
+            "category": self.category,
             "evidence": list(self.evidence),
-        }  # fmt: skip
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +66,11 @@ class Reference:
     def to_dict(self) -> dict[str, Any]:
         """As JSON writes it."""
         return {
-            "word": self.word, "start": self.start, "chosen": self.chosen,
+            "word": self.word,
+            "start": self.start,
+            "chosen": self.chosen,
             "candidates": [list(each) for each in self.candidates],
-        }  # fmt: skip
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,17 +145,27 @@ class ObservedUnit:
         """As JSON writes it."""
         until = None if self.valid_until is None else self.valid_until.isoformat()
         return {
-            "text": self.text, "said": self.said, "action": self.action,
-            "relation": self.relation, "id": None if self.record is None else self.record.id,
-            "likeness": self.likeness, "nearest": self.nearest, "rule": self.rule,
-            "verdict": self.verdict, "confidence": self.confidence,
+            "text": self.text,
+            "said": self.said,
+            "action": self.action,
+            "relation": self.relation,
+            "id": None if self.record is None else self.record.id,
+            "likeness": self.likeness,
+            "nearest": self.nearest,
+            "rule": self.rule,
+            "verdict": self.verdict,
+            "confidence": self.confidence,
             "references": [each.to_dict() for each in self.references],
             "notes": [each.to_list() for each in self.notes],
-            "importance": self.importance.to_dict(), "facts": list(self.facts),
+            "importance": self.importance.to_dict(),
+            "facts": list(self.facts),
             "edges": [each.to_dict() for each in self.edges],
-            "superseded": list(self.superseded), "tagged": self.tagged,
-            "flashbulb": self.flashbulb, "valid_until": until, "entities": list(self.entities),
-        }  # fmt: skip
+            "superseded": list(self.superseded),
+            "tagged": self.tagged,
+            "flashbulb": self.flashbulb,
+            "valid_until": until,
+            "entities": list(self.entities),
+        }
 
     def stages(self) -> Iterator[tuple[str, str]]:
         """Name and outcome of each stage that this unit went through."""
@@ -209,15 +228,22 @@ class ObserveResult:
     def to_dict(self) -> dict[str, Any]:
         """As JSON writes it."""
         return {
-            "entry_id": self.entry_id, "stored": self.stored, "reason": self.reason,
-            "filter": self.filter, "kind": self.kind, "category": self.category,
+            "entry_id": self.entry_id,
+            "stored": self.stored,
+            "reason": self.reason,
+            "filter": self.filter,
+            "kind": self.kind,
+            "category": self.category,
             "doubt": self.doubt,
-            "class_confidence": self.class_confidence, "entities": list(self.entities),
+            "class_confidence": self.class_confidence,
+            "entities": list(self.entities),
             "emotion": self.emotion.to_dict(),
-            "units": [each.to_dict() for each in self.units], "captured": list(self.captured),
-            "fallbacks": list(self.fallbacks), "elapsed_ms": self.elapsed_ms,
+            "units": [each.to_dict() for each in self.units],
+            "captured": list(self.captured),
+            "fallbacks": list(self.fallbacks),
+            "elapsed_ms": self.elapsed_ms,
             "dry_run": self.dry_run,
-        }  # fmt: skip
+        }
 
     def __str__(self) -> str:
         lines = [self._summary()]
@@ -242,8 +268,11 @@ class ObserveResult:
         return f"{would}{done}"
 
     def _stages(self) -> Iterator[tuple[str, str]]:
-        yield "filters", "passed" if self.filter is None else (
-            f"stopped by {self.filter}{_HELP.get(self.filter, '')}"
+        yield (
+            "filters",
+            "passed"
+            if self.filter is None
+            else (f"stopped by {self.filter}{_HELP.get(self.filter, '')}"),
         )
         if self.filter is None or self.class_confidence:
             sure = f" ({self.class_confidence:.2f})" if self.class_confidence else ""

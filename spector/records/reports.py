@@ -14,8 +14,18 @@ from spector.records.memory import MemoryRecord
 from spector.records.sleep import Proposal, StepReport
 
 __all__ = [
-    "BackupReport", "CheckReport", "CompactionReport", "ForgetReport", "Loss", "MemoryList",
-    "Problem", "ReflectReport", "RepairReport", "SessionReport", "Skipped", "UserSummary",
+    "BackupReport",
+    "CheckReport",
+    "CompactionReport",
+    "ForgetReport",
+    "Loss",
+    "MemoryList",
+    "Problem",
+    "ReflectReport",
+    "RepairReport",
+    "SessionReport",
+    "Skipped",
+    "UserSummary",
 ]
 
 #: proposals of a dry run that ``str`` shows
@@ -272,9 +282,15 @@ class Loss:
     text: str | None = None
 
     def __str__(self) -> str:
-        at = " ".join(str(part) for part in (
-            self.file, None if self.slot is None else f"slot {self.slot}",
-            None if self.id is None else f"memory {self.id}") if part is not None)
+        at = " ".join(
+            str(part)
+            for part in (
+                self.file,
+                None if self.slot is None else f"slot {self.slot}",
+                None if self.id is None else f"memory {self.id}",
+            )
+            if part is not None
+        )
         return f"{at}: {self.reason}" if at else self.reason
 
 

@@ -10,9 +10,12 @@ __all__ = ["Proposal", "StepReport"]
 
 #: how an action reads after "would", where its name is no verb
 _VERBS: Final = {
-    "retired": "put to rest", "tier": "move to another tier", "consolidated": "gather",
-    "rehearsed": "rehearse", "woken": "wake",
-}  # fmt: skip
+    "retired": "put to rest",
+    "tier": "move to another tier",
+    "consolidated": "gather",
+    "rehearsed": "rehearse",
+    "woken": "wake",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,15 +58,20 @@ class StepReport:
             + (f" ({self.ruled})" if self.rules else "")
             + (f"; {self.spared}" if self.spared else "")
             + (" (without the model)" if self.fallback else "")
-        )  # fmt: skip
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         return {
-            "name": self.name, "seen": self.seen, "changed": self.changed, "ids": list(self.ids),
-            "skipped": dict(self.skipped), "rules": dict(self.rules), "fallback": self.fallback,
+            "name": self.name,
+            "seen": self.seen,
+            "changed": self.changed,
+            "ids": list(self.ids),
+            "skipped": dict(self.skipped),
+            "rules": dict(self.rules),
+            "fallback": self.fallback,
             "elapsed_ms": round(self.elapsed_ms, 3),
-        }  # fmt: skip
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +98,10 @@ class Proposal:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         return {
-            "step": self.step, "action": self.action, "ids": list(self.ids),
-            "reason": self.reason, "before": dict(self.before), "after": dict(self.after),
-        }  # fmt: skip
+            "step": self.step,
+            "action": self.action,
+            "ids": list(self.ids),
+            "reason": self.reason,
+            "before": dict(self.before),
+            "after": dict(self.after),
+        }

@@ -12,10 +12,16 @@ from spector.layout import Category
 __all__ = ["SUB_TIERS", "sub_tier_of"]
 
 #: sub-tier -> factor of the score of a memory
-SUB_TIERS: Final[Mapping[str, float]] = MappingProxyType({
-    "personal": 1.1, "observed": 1.0, "vicarious": 0.9,
-    "schematic": 1.1, "procedural": 1.05, "factual": 1.0,
-})  # fmt: skip
+SUB_TIERS: Final[Mapping[str, float]] = MappingProxyType(
+    {
+        "personal": 1.1,
+        "observed": 1.0,
+        "vicarious": 0.9,
+        "schematic": 1.1,
+        "procedural": 1.05,
+        "factual": 1.0,
+    }
+)
 #: words of what holds always; suffixes of Turkish words may follow
 _SCHEMATIC: Final = re.compile(
     r"\b(?:always|never|rules?|asla|her zaman|daima|kural\w*)\b", re.IGNORECASE

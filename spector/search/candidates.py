@@ -109,9 +109,9 @@ class CandidateRanker:
         kept = [each for each in self._whole if each.snap is snap]
         whole = next((each for each in kept if each.views == views), None)
         if whole is None:
-            tables = tuple([
-                all_features(snap, n, view) for n, view in enumerate(views) if view.n_rows
-            ])
+            tables = tuple(
+                [all_features(snap, n, view) for n, view in enumerate(views) if view.n_rows]
+            )
             whole = _Whole(snap, views, tables)
             self._whole = (whole, *kept[: _USERS - 1])
         corpus = whole.corpus(plan.query.profile.ranking)
@@ -120,7 +120,11 @@ class CandidateRanker:
         return ranked
 
     def best_of(
-        self, plan: Plan, cue: LexicalQuery, result: ScanResult, by_words: int,
+        self,
+        plan: Plan,
+        cue: LexicalQuery,
+        result: ScanResult,
+        by_words: int,
         allow: AllowedRecords | None,
     ) -> Ranked:
         """The ranking of a large store's candidates: of ``result``, by words, and neighbours."""
@@ -128,20 +132,24 @@ class CandidateRanker:
         sample = self._sample_of(plan.snap, views, query.profile.ranking)
         rows = sum([view.n_rows for view in views])
         corpus = Corpus(rows, sample.mean_length, _spread(sample, query))
-        tables = tuple([
-            _candidates(plan, n, view, cue, result, by_words, allow)
-            for n, view in enumerate(views) if view.n_rows
-        ])
+        tables = tuple(
+            [
+                _candidates(plan, n, view, cue, result, by_words, allow)
+                for n, view in enumerate(views)
+                if view.n_rows
+            ]
+        )
         return self._fuser.ranked(plan, tables, cue, corpus, result)
 
-    def _sample_of(
-        self, snap: Snapshot, views: tuple[WordView, ...], ranking: Ranking
-    ) -> _Sample:
+    def _sample_of(self, snap: Snapshot, views: tuple[WordView, ...], ranking: Ranking) -> _Sample:
         """The sample, taken anew when the stores have drifted away from it."""
         users, rows = tuple([view.user for view in views]), tuple(view.n_rows for view in views)
         kept = self._samples.get(users)
-        if kept is not None and kept.ranking == ranking and len(kept.rows) == len(rows) and all(
-            abs(a - b) <= _DRIFT * max(a, 1) for a, b in zip(kept.rows, rows, strict=True)
+        if (
+            kept is not None
+            and kept.ranking == ranking
+            and len(kept.rows) == len(rows)
+            and all(abs(a - b) <= _DRIFT * max(a, 1) for a, b in zip(kept.rows, rows, strict=True))
         ):
             return kept
         share = max(1.0, sum(rows) / _SAMPLE)
@@ -162,7 +170,12 @@ class CandidateRanker:
 
 
 def _candidates(
-    plan: Plan, n: int, view: WordView, cue: LexicalQuery, result: ScanResult, by_words: int,
+    plan: Plan,
+    n: int,
+    view: WordView,
+    cue: LexicalQuery,
+    result: ScanResult,
+    by_words: int,
     allow: AllowedRecords | None,
 ) -> FeatureTable:
     """The candidates of one store: by score, by words, by alias, and their neighbours."""
@@ -170,17 +183,23 @@ def _candidates(
     first = snap.offsets[n]
     mine = (parts >= first) & (parts < first + len(snap.views[n].partitions))
     by_score = view.rows(result.hits["id"][mine].astype(np.int64))
-    found = np.concatenate([
-        by_score[by_score >= 0],
-        _best_by_words(plan, n, view, cue, by_words, allow),
-        cue.aliases.rows[n] if cue.aliases else np.zeros(0, np.int64),
-    ])
+    found = np.concatenate(
+        [
+            by_score[by_score >= 0],
+            _best_by_words(plan, n, view, cue, by_words, allow),
+            cue.aliases.rows[n] if cue.aliases else np.zeros(0, np.int64),
+        ]
+    )
     near = view.neighbours(found, REACH)
     return features_of(snap, n, view, mark_rows(len(view), [found, near.ravel()]))
 
 
 def _best_by_words(
-    plan: Plan, n: int, view: WordView, cue: LexicalQuery, count: int,
+    plan: Plan,
+    n: int,
+    view: WordView,
+    cue: LexicalQuery,
+    count: int,
     allow: AllowedRecords | None,
 ) -> I64:
     """Rows with the best BM25; more of them until enough pass the filters."""
@@ -213,4 +232,3 @@ def _mean(arrays: Sequence[NDArray[np.float32]], none: float) -> float:
     """Of all numbers in some arrays; ``none`` if there are none."""
     values = np.concatenate(arrays)
     return float(np.mean(values, dtype=np.float64)) if len(values) else none
-

@@ -60,8 +60,14 @@ class EvidenceSearch:
     """Ranks the candidates of a plan, confirms the best, and decides their final order."""
 
     def __init__(
-        self, stores: int, config: Config, confirmer: Confirmer, lexical: LexicalChannel,
-        standing: Standing, by_score: ScoreSearch, modifiers: Sequence[MakeModifier],
+        self,
+        stores: int,
+        config: Config,
+        confirmer: Confirmer,
+        lexical: LexicalChannel,
+        standing: Standing,
+        by_score: ScoreSearch,
+        modifiers: Sequence[MakeModifier],
     ) -> None:
         self._config = config
         self._confirmer = confirmer

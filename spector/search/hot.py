@@ -113,10 +113,12 @@ class HotTier:
         """Whether a memory of the choice still belongs there."""
         until_ms, from_ms = record.valid_until_ms, record.valid_from_ms
         return (
-            record.tier in _TIERS and not record.flags & DEFAULT_DROP_FLAGS
+            record.tier in _TIERS
+            and not record.flags & DEFAULT_DROP_FLAGS
             and record.utility >= self._config.hot_utility - _ROUNDING
             and record.recorded_ms > now_ms - self._config.hot_days * MS_PER_DAY
-            and (until_ms is None or until_ms > now_ms) and (from_ms is None or from_ms <= now_ms)
+            and (until_ms is None or until_ms > now_ms)
+            and (from_ms is None or from_ms <= now_ms)
         )
 
 

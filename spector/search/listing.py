@@ -43,8 +43,17 @@ TRUSTED_S: Final = 60.0
 _CHUNK: Final = 500
 _MOST_ID: Final = (1 << 63) - 1
 _SELECTING: Final = (
-    "tiers", "tags", "any_tags", "user_id", "agent_id", "session_id", "time_range", "where",
-    "key_prefix", "namespace", "sorts",
+    "tiers",
+    "tags",
+    "any_tags",
+    "user_id",
+    "agent_id",
+    "session_id",
+    "time_range",
+    "where",
+    "key_prefix",
+    "namespace",
+    "sorts",
 )
 _SELECTABLE: Final = frozenset(_SELECTING)
 
@@ -69,17 +78,13 @@ WHOLE: Final = Page()
 class Listing:
     """Turns keywords into selections, and selections into records."""
 
-    def __init__(
-        self, router: TierRouter, finder: Finder, config: Config, clock: Clock
-    ) -> None:
+    def __init__(self, router: TierRouter, finder: Finder, config: Config, clock: Clock) -> None:
         self._router = router
         self._finder = finder
         self._config = config
         self._clock = clock
 
-    def select(
-        self, given: Mapping[str, Any], verb: str, zone: tzinfo | None = None
-    ) -> Selection:
+    def select(self, given: Mapping[str, Any], verb: str, zone: tzinfo | None = None) -> Selection:
         """The selection that keyword arguments of ``verb`` name; checked, and for known tiers.
 
         ``zone``: of days without a time; None for that of the store.
@@ -127,8 +132,13 @@ class Listing:
         )
 
     def records(
-        self, chosen: Selection, damaged: list[int] | None = None, *,
-        moment_ms: int | None = None, proven: bool = False, drop: int = 0,
+        self,
+        chosen: Selection,
+        damaged: list[int] | None = None,
+        *,
+        moment_ms: int | None = None,
+        proven: bool = False,
+        drop: int = 0,
         page: Page = WHOLE,
     ) -> Iterator[tuple[MemoryRecord, Bytes]]:
         """Records with their bytes, by ascending id unless the page says otherwise.
@@ -150,9 +160,19 @@ class Listing:
             trusted_s = TRUSTED_S
         scope, finder = chosen.scope, self._finder
         walks = [
-            walk(store, finder.tier_name, found.sql, found.params, damaged,
-                 trusted_s=trusted_s, scope=scope, after=page.after, most=page.limit,
-                 newest_first=page.newest_first, ways=chosen.ways if led else ())
+            walk(
+                store,
+                finder.tier_name,
+                found.sql,
+                found.params,
+                damaged,
+                trusted_s=trusted_s,
+                scope=scope,
+                after=page.after,
+                most=page.limit,
+                newest_first=page.newest_first,
+                ways=chosen.ways if led else (),
+            )
             for store, found in self.conditions(chosen, condition)
         ]
         every = heapq.merge(*walks, key=lambda each: each[0].id, reverse=page.newest_first)
@@ -222,17 +242,13 @@ class Listing:
         rest, led = chosen, beside_ways and bool(chosen.ways)
         if led:
             rest = chosen.beside_ways()
-        exact = rest.exact(
-            now_ms=moment_ms, replaced=moment_ms is not None, whole_store=not led
-        )
+        exact = rest.exact(now_ms=moment_ms, replaced=moment_ms is not None, whole_store=not led)
         found = rest.with_times(exact, codes)
         if chosen.keys is not None:
             found = self._with_keys(found, *chosen.keys)
         return found, None if chosen.is_indexed else 0.0
 
-    def conditions(
-        self, chosen: Selection, condition: SqlFilter
-    ) -> list[tuple[Store, SqlFilter]]:
+    def conditions(self, chosen: Selection, condition: SqlFilter) -> list[tuple[Store, SqlFilter]]:
         """The stores that may have memories of a selection, each with what its rows must satisfy.
 
         ``condition``: of `condition`, which knows nothing of sorts. Only what lasts has a key.
@@ -258,8 +274,16 @@ def parse_page(after: Any, limit: Any, newest_first: Any) -> Page:
     Raises:
         InvalidInputError: ``after`` is no id, ``limit`` no positive number.
     """
-    last = None if after is None else parse_integer(
-        id_of(after), "after", 0, _MOST_ID, "it is the last memory of the page before, or its id"
+    last = (
+        None
+        if after is None
+        else parse_integer(
+            id_of(after),
+            "after",
+            0,
+            _MOST_ID,
+            "it is the last memory of the page before, or its id",
+        )
     )
     most = None if limit is None else parse_integer(limit, "limit", 1, sys.maxsize)
     return Page(last, most, parse_switch(newest_first, "newest_first"))

@@ -77,8 +77,15 @@ class Neighbours:
         self._searcher = searcher
 
     def find(
-        self, text: str, vector: NDArray[np.float32] | None, *, user_id: str | None, now_ms: int,
-        slots: Collection[Slot] = (), count: int = 5, channels: Collection[str] | None = None,
+        self,
+        text: str,
+        vector: NDArray[np.float32] | None,
+        *,
+        user_id: str | None,
+        now_ms: int,
+        slots: Collection[Slot] = (),
+        count: int = 5,
+        channels: Collection[str] | None = None,
     ) -> list[Neighbour]:
         """The best ``count`` of each channel, episodic and semantic, each once; dormant ones too.
 
@@ -164,25 +171,37 @@ def _described(
     observed = reader.payloads(ids, "observed") if sorts else {}
     return [
         Neighbour(
-            record=hit.record, likeness=like,
+            record=hit.record,
+            likeness=like,
             sorts=frozenset(sorts.get(hit.id, ())) - DESCRIBING,
-            fact=facts.get(hit.id), observed=observed.get(hit.id),
+            fact=facts.get(hit.id),
+            observed=observed.get(hit.id),
         )
         for hit, like in zip(hits, likeness, strict=True)
     ]
 
 
 def _request(
-    text: str, vector: NDArray[np.float32] | None, user_id: str | None, now_ms: int, count: int,
-    *, derived: bool = False,
+    text: str,
+    vector: NDArray[np.float32] | None,
+    user_id: str | None,
+    now_ms: int,
+    count: int,
+    *,
+    derived: bool = False,
 ) -> RecallRequest:
     selection = Selection(
         tiers=TIERS, user_id=user_id, where=WITHOUT_USER if user_id is None else None
     )
     drop = DEFAULT_DROP_FLAGS & ~int(Flag.DORMANT | (Flag.AUXILIARY if derived else 0))
     return RecallRequest(
-        cue=Cue(text, vector), k=count, selection=selection, profile=get_profile("similarity"),
-        now_ms=now_ms, drop_flags=drop, exact=True,
+        cue=Cue(text, vector),
+        k=count,
+        selection=selection,
+        profile=get_profile("similarity"),
+        now_ms=now_ms,
+        drop_flags=drop,
+        exact=True,
         lexical=False,
     )
 
@@ -224,9 +243,7 @@ def _of_slots(reader: KnowledgeReader, scope: str, slots: Collection[Slot]) -> l
         rows |= dict.fromkeys(row["id"] for row in found[-_OF_SLOT:])
     newest = sorted(rows, reverse=True)
     sources = reader.sources(newest)
-    return list(dict.fromkeys(
-        each for fact in newest for each in (fact, *sources.get(fact, ()))
-    ))  # fmt: skip
+    return list(dict.fromkeys(each for fact in newest for each in (fact, *sources.get(fact, ()))))
 
 
 def _cosines(hits: Sequence[Hit], vector: NDArray[np.float32] | None) -> list[float | None]:

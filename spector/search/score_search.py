@@ -100,7 +100,11 @@ class ScoreSearch:
         return found[0] if found else None
 
     def hits_of(
-        self, plan: Plan, ids: Sequence[int], evidence: Mapping[str, float] | None = None, *,
+        self,
+        plan: Plan,
+        ids: Sequence[int],
+        evidence: Mapping[str, float] | None = None,
+        *,
         most: int | None = None,
     ) -> list[Hit]:
         """Those of some memories that pass every gate and filter of a plan, in their order.
@@ -120,8 +124,11 @@ class ScoreSearch:
                 continue
             sims = np.zeros(len(places), np.float32)
             scores = snap.kernel.score(
-                snap.table, plan.query, [part for _, part, _ in places],
-                [slot for _, _, slot in places], similarity=sims,
+                snap.table,
+                plan.query,
+                [part for _, part, _ in places],
+                [slot for _, _, slot in places],
+                similarity=sims,
             ).tolist()
             for (found, part, slot), score, sim in zip(places, scores, sims.tolist(), strict=True):
                 if score > -np.inf:

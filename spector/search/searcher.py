@@ -89,8 +89,14 @@ class Searcher:
     """Answers recalls. Thread-safe, takes no lock while it scans."""
 
     def __init__(
-        self, router: TierRouter, scanner: Scanner, kernel: Kernel, config: Config, *,
-        embed: Embed | None = None, modifiers: Sequence[MakeModifier] = ASSOCIATIVE,
+        self,
+        router: TierRouter,
+        scanner: Scanner,
+        kernel: Kernel,
+        config: Config,
+        *,
+        embed: Embed | None = None,
+        modifiers: Sequence[MakeModifier] = ASSOCIATIVE,
     ) -> None:
         """
         Args:
@@ -107,7 +113,12 @@ class Searcher:
         self._by_score = ScoreSearch(confirmer)
         self._associations = Associations(self._by_score)
         self._by_evidence = EvidenceSearch(
-            len(self._stores), config, confirmer, self._lexical, self._standing, self._by_score,
+            len(self._stores),
+            config,
+            confirmer,
+            self._lexical,
+            self._standing,
+            self._by_score,
             modifiers,
         )
         self._cached: Snapshot | None = None
@@ -142,11 +153,8 @@ class Searcher:
 
         return self._answers([request], make)[0]
 
-    def look(
-        self, request: RecallRequest, find: Callable[[Plan, ScoreSearch], HitList]
-    ) -> HitList:
-        """What ``find`` makes of a request's plan, in one snapshot; no evidence, no order of ours.
-        """
+    def look(self, request: RecallRequest, find: Callable[[Plan, ScoreSearch], HitList]) -> HitList:
+        """What ``find`` makes of a request's plan, in one snapshot; no evidence, no order of ours."""
 
         def make(snap: Snapshot, request: RecallRequest, by_catalog: bool) -> HitList:
             plan = self._plan(snap, self._lexical.at(snap), request, by_catalog)
@@ -214,7 +222,10 @@ class Searcher:
         return hits
 
     def _in_snapshot(
-        self, requests: Sequence[RecallRequest], make: _Make, by_catalog: bool,
+        self,
+        requests: Sequence[RecallRequest],
+        make: _Make,
+        by_catalog: bool,
         views: tuple[View, ...],
     ) -> tuple[list[HitList], tuple[View, ...]]:
         """The hits and the views of all stores; those given are held already."""
@@ -279,16 +290,29 @@ class Searcher:
         self, snap: Snapshot, views: tuple[WordView, ...], request: RecallRequest, by_catalog: bool
     ) -> Plan:
         return make_plan(
-            snap, views, request, k=request.k, router=self._router,
-            scanner=self._scanner, config=self._config, by_catalog=by_catalog,
+            snap,
+            views,
+            request,
+            k=request.k,
+            router=self._router,
+            scanner=self._scanner,
+            config=self._config,
+            by_catalog=by_catalog,
         )
 
     def _replan(self, plan: Plan, request: RecallRequest) -> Plan:
         """The plan of a request with another vector or selection, for the same cue."""
         return make_plan(
-            plan.snap, plan.every, request, k=plan.k, router=self._router,
-            scanner=plan.scanner, config=self._config, by_catalog=plan.by_catalog,
-            is_scoped=plan.is_scoped, beside=plan.beside,
+            plan.snap,
+            plan.every,
+            request,
+            k=plan.k,
+            router=self._router,
+            scanner=plan.scanner,
+            config=self._config,
+            by_catalog=plan.by_catalog,
+            is_scoped=plan.is_scoped,
+            beside=plan.beside,
         )
 
     def _first(self, plan: Plan) -> Answer:
@@ -344,7 +368,8 @@ class Searcher:
             answer = self._run_passes(plan, depth)
             fresh = [hit for hit in answer.hits if hit.id not in known]
             more = [
-                hit for hit in self._different(plan, [*hits, *out, *fresh])
+                hit
+                for hit in self._different(plan, [*hits, *out, *fresh])
                 if known.isdisjoint((hit.id, *hit.also))
             ]
             weight = plan.request.mmr
@@ -361,8 +386,7 @@ class Searcher:
         return hits
 
     def _run_passes(self, plan: Plan, depth: int) -> Answer:
-        """The best of a plan, searched again nearer to the first of them where a profile says so.
-        """
+        """The best of a plan, searched again nearer to the first of them where a profile says so."""
         plan, share = replace(plan, k=depth), plan.request.profile.ranking.feedback
         answer = self._with_time_named(plan, self._search(plan))
         cue, weight = plan.request.cue, plan.request.profile.w_lexical
@@ -405,8 +429,10 @@ def _cut(hits: Sequence[Hit], k: int, added: Collection[int]) -> Sequence[Hit]:
 
 def _is_about(request: RecallRequest) -> bool:
     """Whether a score says how well a memory fits the cue: words and similarity both count."""
-    return request.cue.vector is not None and request.ranks_by_evidence and bool(
-        request.profile.w_similarity
+    return (
+        request.cue.vector is not None
+        and request.ranks_by_evidence
+        and bool(request.profile.w_similarity)
     )
 
 

@@ -72,7 +72,11 @@ class Surveyor:
         found = self._router.durable_store().catalog.fetch(sorted(ids))
         return {
             each: Words(
-                row.text, row.role, row.source, split_reserved_tags(row.tags).own, row.metadata,
+                row.text,
+                row.role,
+                row.source,
+                split_reserved_tags(row.tags).own,
+                row.metadata,
                 row.parents,
             )
             for each, row in found.items()

@@ -60,7 +60,12 @@ class SessionBuffer:
     """
 
     def __init__(
-        self, clock: Clock, *, capacity: int, scale_min: float, promote_accesses: int,
+        self,
+        clock: Clock,
+        *,
+        capacity: int,
+        scale_min: float,
+        promote_accesses: int,
         promote_importance: float,
     ) -> None:
         self._clock = clock
@@ -84,7 +89,12 @@ class SessionBuffer:
         return tuple(self._entries)
 
     def add(
-        self, id: int | None, text: str, *, importance: float, access_count: int = 0,
+        self,
+        id: int | None,
+        text: str,
+        *,
+        importance: float,
+        access_count: int = 0,
         lasts: bool = False,
     ) -> bool:
         """Put in an entry; of a full buffer the one with the lowest score goes.
@@ -107,17 +117,26 @@ class SessionBuffer:
         access_count = parse_integer(access_count, "access_count", 0)
         now = from_ms(self._clock.now_ms())
         new = BufferEntry(
-            id=id, text=text, importance=importance, access_count=access_count, added_at=now,
-            last_accessed=now, lasts=lasts,
-        )  # fmt: skip
+            id=id,
+            text=text,
+            importance=importance,
+            access_count=access_count,
+            added_at=now,
+            last_accessed=now,
+            lasts=lasts,
+        )
         with self._lock:
             at = self._place_of(id)
             if at is not None:
                 known = self._entries[at]
                 self._entries[at] = replace(
-                    known, text=text, importance=importance, last_accessed=now,
-                    access_count=max(known.access_count, access_count), lasts=lasts,
-                )  # fmt: skip
+                    known,
+                    text=text,
+                    importance=importance,
+                    last_accessed=now,
+                    access_count=max(known.access_count, access_count),
+                    lasts=lasts,
+                )
                 return True
             entries = [*self._entries, new]
             if len(entries) > self._capacity:
@@ -144,7 +163,8 @@ class SessionBuffer:
         """Entries worth keeping: accessed twice or more, or of importance 0.6 or more."""
         least = self._importance - _ROUNDING
         return tuple(
-            each for each in self._entries
+            each
+            for each in self._entries
             if each.access_count >= self._accesses or each.importance >= least
         )
 
@@ -158,7 +178,8 @@ class SessionBuffer:
         """Drop the entries of some ids, or with some texts; returns how many."""
         with self._lock:
             kept = [
-                each for each in self._entries
+                each
+                for each in self._entries
                 if each.id not in ids and each.text.strip() not in texts
             ]
             count, self._entries = len(self._entries) - len(kept), kept

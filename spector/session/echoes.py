@@ -29,9 +29,15 @@ _PART: Final = re.compile(r"(?<=[.!?:\u2026])\s+|\n+")
 
 #: an agent says "you" of what its user said with "I"
 _PERSONS: Final = {
-    "you": "i", "me": "i", "your": "my", "yours": "mine", "yourself": "myself", "are": "am",
-    "re": "m", "were": "was",
-}  # fmt: skip
+    "you": "i",
+    "me": "i",
+    "your": "my",
+    "yours": "mine",
+    "yourself": "myself",
+    "are": "am",
+    "re": "m",
+    "were": "was",
+}
 
 _Words = tuple[str, ...]
 

@@ -26,17 +26,37 @@ __all__ = ["Keeping"]
 
 #: fields of a memory of a volatile tier that its lasting copy gets
 _COPIED = (
-    "tags", "metadata", "valid_from", "valid_until", "event_time", "role", "source", "confidence",
-    "valence", "arousal", "pinned", "immutable", "unresolved", "category", "modality", "parents",
-)  # fmt: skip
+    "tags",
+    "metadata",
+    "valid_from",
+    "valid_until",
+    "event_time",
+    "role",
+    "source",
+    "confidence",
+    "valence",
+    "arousal",
+    "pinned",
+    "immutable",
+    "unresolved",
+    "category",
+    "modality",
+    "parents",
+)
 
 
 class Keeping:
     """Writes for sessions. Callers check that the store may be written to."""
 
     def __init__(
-        self, router: TierRouter, finder: Finder, writer: Writer, changer: Changer,
-        forgetter: Forgetter, config: Config, dim: int,
+        self,
+        router: TierRouter,
+        finder: Finder,
+        writer: Writer,
+        changer: Changer,
+        forgetter: Forgetter,
+        config: Config,
+        dim: int,
     ) -> None:
         self._router = router
         self._finder = finder
@@ -90,9 +110,15 @@ class Keeping:
         if source is not None:
             fields = {name: getattr(source, name) for name in _COPIED}
         text = entry.text if source is None else source.text
-        record = self._writer.remember(text, {
-            **fields, **key._asdict(), "importance": entry.importance, "tier": "episodic",
-        })  # fmt: skip
+        record = self._writer.remember(
+            text,
+            {
+                **fields,
+                **key._asdict(),
+                "importance": entry.importance,
+                "tier": "episodic",
+            },
+        )
         if source is not None:
             with contextlib.suppress(UnknownRecordError):
                 self._forgetter.forget_ids([source.id], Manner(include_protected=True), ANYBODY)

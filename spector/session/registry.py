@@ -118,8 +118,12 @@ class Sessions:
             self._end_quietly(found)
         with self._lock:
             made = SessionState(
-                key, clock=self._clock, config=self._config, counter=counter,
-                vectors_of=self._tools.vectors_of, lasts=self._tools.lasts,
+                key,
+                clock=self._clock,
+                config=self._config,
+                counter=counter,
+                vectors_of=self._tools.vectors_of,
+                lasts=self._tools.lasts,
             )
             return self._states.setdefault(key, made)
 
@@ -265,7 +269,8 @@ class Sessions:
             for zone, usage in each.zones.usage().items():
                 zones[zone] += int(usage["used"])
         return {
-            "live": len(states), "ended": self._ended,
+            "live": len(states),
+            "ended": self._ended,
             "sensory": {
                 "size": sum(each.sensory.size for each in states),
                 "total_ingested": sum(each.sensory.total_ingested for each in states),
@@ -273,7 +278,7 @@ class Sessions:
             "buffer": sum(len(each.buffer) for each in states),
             "tags": sum(len(each.tags) for each in states),
             "zones": zones,
-        }  # fmt: skip
+        }
 
     def _end_quietly(self, state: SessionState) -> None:
         """End an idle session for a caller who has nothing to do with it."""

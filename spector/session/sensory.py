@@ -40,10 +40,13 @@ class SensoryEntry:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         return {
-            "entry_id": self.entry_id, "content": self.content, "source": self.source,
-            "modality": self.modality, "timestamp": self.timestamp.isoformat(),
+            "entry_id": self.entry_id,
+            "content": self.content,
+            "source": self.source,
+            "modality": self.modality,
+            "timestamp": self.timestamp.isoformat(),
             "token_estimate": self.token_estimate,
-        }  # fmt: skip
+        }
 
 
 class SensoryBuffer:
@@ -78,9 +81,12 @@ class SensoryBuffer:
         with self._lock:
             self._total += 1
             entry = SensoryEntry(
-                entry_id=f"{self._name}#{self._total}", content=content, source=source,
-                modality=modality, timestamp=now,
-            )  # fmt: skip
+                entry_id=f"{self._name}#{self._total}",
+                content=content,
+                source=source,
+                modality=modality,
+                timestamp=now,
+            )
             self._entries.append(entry)
         return entry
 
@@ -104,7 +110,8 @@ class SensoryBuffer:
         """Drop some entries, and those that have one of some texts; returns how many."""
         with self._lock:
             kept = [
-                each for each in self._entries
+                each
+                for each in self._entries
                 if each.entry_id not in entry_ids
                 and not any(text in each.content for text in texts)
             ]

@@ -52,9 +52,7 @@ class Session(Sole):
     then. Its verbs are those of the memory, restricted to the user.
     """
 
-    def __init__(
-        self, memory: Remembering, state: SessionState, registry: Sessions
-    ) -> None:
+    def __init__(self, memory: Remembering, state: SessionState, registry: Sessions) -> None:
         self._memory = memory
         self._registry = registry
         self._profile: ScoringProfile | None = None
@@ -175,8 +173,12 @@ class Session(Sole):
         return record
 
     def recall(
-        self, cue: str | Mapping[str, Any] | None = None, *, learn: bool = True,
-        stage: int | None = None, **recall: Any,
+        self,
+        cue: str | Mapping[str, Any] | None = None,
+        *,
+        learn: bool = True,
+        stage: int | None = None,
+        **recall: Any,
     ) -> HitList:
         """The user's memories that come to mind, of all sessions and agents.
 
@@ -206,8 +208,12 @@ class Session(Sole):
         return hits
 
     def context(
-        self, cue: str | Mapping[str, Any] | None = None, *, learn: bool = True,
-        max_tokens: int = 1000, **context: Any,
+        self,
+        cue: str | Mapping[str, Any] | None = None,
+        *,
+        learn: bool = True,
+        max_tokens: int = 1000,
+        **context: Any,
     ) -> Context:
         """The user's memories for a cue as a block of text; see :meth:`Memory.context`.
 
@@ -225,9 +231,7 @@ class Session(Sole):
         given.setdefault("knowledge", True)
         if self._tokenizer is not None:
             given.setdefault("tokenizer", self._tokenizer)
-        found = self._memory.context(
-            cue, learn=self._learns(learn), max_tokens=max_tokens, **given
-        )
+        found = self._memory.context(cue, learn=self._learns(learn), max_tokens=max_tokens, **given)
         self.state.note_recalled([hit.record for hit in found.hits[: self._registry.staged]])
         self.state.note_quoted(
             [hit.record for hit in (*found.hits, *found.standing, *found.pinned, *found.hot)]
@@ -235,7 +239,12 @@ class Session(Sole):
         return found
 
     def outcome(
-        self, tool: str, success: bool, *, goal: str | None = None, confidence: float = 1.0,
+        self,
+        tool: str,
+        success: bool,
+        *,
+        goal: str | None = None,
+        confidence: float = 1.0,
         objects: Iterable[str] = (),
     ) -> MemoryRecord:
         """Store what came of using a tool, as an episode that sleep learns from.
@@ -260,11 +269,16 @@ class Session(Sole):
         on = f" with {', '.join(map(str, things))}" if things else ""
         stored = self._memory.layers["episodes"].store(
             f"{tool} {'succeeded' if worked else 'failed'}{what}{on}",
-            **self.state.key._asdict(), role="tool", episode={
-                "tool": tool, "success": worked, "goal": goal, "objects": things,
+            **self.state.key._asdict(),
+            role="tool",
+            episode={
+                "tool": tool,
+                "success": worked,
+                "goal": goal,
+                "objects": things,
                 "decision_confidence": parse_number(confidence, "confidence", 0.0, 1.0),
             },
-        )  # fmt: skip
+        )
         record = self._memory.get(stored)
         self.state.note_stored(record)
         return record
@@ -282,8 +296,12 @@ class Session(Sole):
         kept = self.zones.items("system")
         self.end()
         made = self._memory.session(
-            session_id, user_id=self.user_id, agent_id=self.agent_id, profile=self._profile,
-            tokenizer=self._tokenizer, speaker=self.speaker,
+            session_id,
+            user_id=self.user_id,
+            agent_id=self.agent_id,
+            profile=self._profile,
+            tokenizer=self._tokenizer,
+            speaker=self.speaker,
         )
         for each in reversed(kept):
             made.zones.add(each.item_id, each.content, each.zone, each.importance)
@@ -395,5 +413,3 @@ class Session(Sole):
             return None
         named = source if isinstance(source, str) and source else "user"
         return self.sensory.ingest(content, source=named).entry_id
-
-

@@ -58,8 +58,14 @@ class SessionState:
     """
 
     def __init__(
-        self, key: SessionKey, *, clock: Clock, config: Config, counter: TokenCounter,
-        vectors_of: VectorsOf, lasts: Callable[[str], bool],
+        self,
+        key: SessionKey,
+        *,
+        clock: Clock,
+        config: Config,
+        counter: TokenCounter,
+        vectors_of: VectorsOf,
+        lasts: Callable[[str], bool],
     ) -> None:
         session, observe = config.session, config.observe
         self.key = key
@@ -69,21 +75,29 @@ class SessionState:
         self.used_ms = clock.now_ms()
         self.sensory = SensoryBuffer(session.sensory_capacity, clock, key.session_id)
         self.buffer = SessionBuffer(
-            clock, capacity=session.buffer_items, scale_min=session.buffer_scale_min,
+            clock,
+            capacity=session.buffer_items,
+            scale_min=session.buffer_scale_min,
             promote_accesses=session.promote_accesses,
             promote_importance=session.promote_importance,
         )
         self.zones = Zones(
-            clock, counter,
+            clock,
+            counter,
             budgets={
-                "system": session.system_tokens, "active": session.active_tokens,
+                "system": session.system_tokens,
+                "active": session.active_tokens,
                 "staging": session.staging_tokens,
             },
             weights=(session.zone_importance, session.zone_recency),
         )
         self.tags = SynapticTags(
-            clock, key.session_id, below=observe.tag_below, capture_from=observe.capture_from,
-            ttl_s=observe.tag_ttl_s, factor=observe.capture_factor,
+            clock,
+            key.session_id,
+            below=observe.tag_below,
+            capture_from=observe.capture_from,
+            ttl_s=observe.tag_ttl_s,
+            factor=observe.capture_factor,
         )
         self.referents: Any = None
         self.previous: tuple[int, ...] = ()
@@ -150,7 +164,11 @@ class SessionState:
     # -- what was stored and recalled -------------------------------------------------------------
 
     def note_stored(
-        self, record: MemoryRecord, vector: F32 | None = None, *, entry_id: str | None = None,
+        self,
+        record: MemoryRecord,
+        vector: F32 | None = None,
+        *,
+        entry_id: str | None = None,
         tags: bool = True,
     ) -> bool:
         """Note that a memory was stored through the session; says whether it is tagged.
@@ -161,8 +179,11 @@ class SessionState:
             tags: False for memories of volatile tiers, which are never tagged.
         """
         self.buffer.add(
-            record.id, record.text, importance=min(1.0, max(0.0, record.importance)),
-            access_count=record.access_count, lasts=self._lasts(record.tier),
+            record.id,
+            record.text,
+            importance=min(1.0, max(0.0, record.importance)),
+            access_count=record.access_count,
+            lasts=self._lasts(record.tier),
         )
         if vector is not None:
             self._vectors[record.id] = vector.copy()
@@ -186,7 +207,9 @@ class SessionState:
         for each in records:
             if not count_access(each.id):
                 self.buffer.add(
-                    each.id, each.text, importance=min(1.0, max(0.0, each.importance)),
+                    each.id,
+                    each.text,
+                    importance=min(1.0, max(0.0, each.importance)),
                     lasts=self._lasts(each.tier),
                 )
 
@@ -210,9 +233,12 @@ class SessionState:
         self.previous = tuple(each for each in self.previous if each not in ids)
         self.said = {who: each for who, each in self.said.items() if each not in ids}
         found = [
-            self.buffer.erase(ids, texts), self.zones.erase(ids, texts), self.tags.erase(ids),
-            self.sensory.erase(entries, texts), self._echoes.erase(ids),
-        ]  # fmt: skip
+            self.buffer.erase(ids, texts),
+            self.zones.erase(ids, texts),
+            self.tags.erase(ids),
+            self.sensory.erase(entries, texts),
+            self._echoes.erase(ids),
+        ]
         if any(found):
             self._messages.clear()
             self.referents = None
@@ -223,11 +249,14 @@ class SessionState:
         tags, now = self.tags, from_ms(self.clock.now_ms())
         tags.drop_expired()
         self.report = SessionReport(
-            session_id=self.key.session_id, promoted=tuple(promoted),
-            dropped=dropped, tags_captured=tags.captured, tags_expired=tags.expired,
+            session_id=self.key.session_id,
+            promoted=tuple(promoted),
+            dropped=dropped,
+            tags_captured=tags.captured,
+            tags_expired=tags.expired,
             observed=self.observed,
             elapsed_s=(now - self.started_at).total_seconds(),
-        )  # fmt: skip
+        )
         self.clear()
 
     def clear(self) -> None:
@@ -245,16 +274,22 @@ class SessionState:
     def stats(self) -> dict[str, Any]:
         """Figures of the session, JSON-ready."""
         return {
-            "session_id": self.key.session_id, "user_id": self.key.user_id,
-            "agent_id": self.key.agent_id, "started_at": _iso(self.started_at),
-            "used_at": _iso(from_ms(self.used_ms)), "observed": self.observed,
+            "session_id": self.key.session_id,
+            "user_id": self.key.user_id,
+            "agent_id": self.key.agent_id,
+            "started_at": _iso(self.started_at),
+            "used_at": _iso(from_ms(self.used_ms)),
+            "observed": self.observed,
             "sensory": {"size": self.sensory.size, "total_ingested": self.sensory.total_ingested},
-            "buffer": len(self.buffer), "zones": self.zones.usage(), "mood": self.mood,
+            "buffer": len(self.buffer),
+            "zones": self.zones.usage(),
+            "mood": self.mood,
             "tags": {
-                "live": len(self.tags), "captured": self.tags.captured,
+                "live": len(self.tags),
+                "captured": self.tags.captured,
                 "expired": self.tags.expired,
             },
-        }  # fmt: skip
+        }
 
 
 def _iso(at: datetime) -> str:

@@ -44,7 +44,13 @@ class SynapticTags:
     """
 
     def __init__(
-        self, clock: Clock, session_id: str, *, below: float, capture_from: float, ttl_s: float,
+        self,
+        clock: Clock,
+        session_id: str,
+        *,
+        below: float,
+        capture_from: float,
+        ttl_s: float,
         factor: float,
     ) -> None:
         self._clock = clock
@@ -103,9 +109,11 @@ class SynapticTags:
         if importance >= self._below:
             return False
         tag = SynapticTag(
-            memory_id=memory_id, tagged_at=from_ms(self._clock.now_ms()), ttl=self._ttl,
+            memory_id=memory_id,
+            tagged_at=from_ms(self._clock.now_ms()),
+            ttl=self._ttl,
             session_id=self._session_id,
-        )  # fmt: skip
+        )
         with self._lock:
             return self._tags.setdefault(memory_id, tag) is tag
 

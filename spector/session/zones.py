@@ -50,7 +50,11 @@ class Zones:
     """
 
     def __init__(
-        self, clock: Clock, counter: TokenCounter, *, budgets: Mapping[str, int],
+        self,
+        clock: Clock,
+        counter: TokenCounter,
+        *,
+        budgets: Mapping[str, int],
         weights: tuple[float, float],
     ) -> None:
         self._clock = clock
@@ -107,9 +111,14 @@ class Zones:
             for each in victims:
                 del self._items[each]
             self._items[item_id] = ZoneItem(
-                item_id=item_id, content=content, zone=zone, importance=importance, tokens=tokens,
-                added_at=now if old is None else old.added_at, last_accessed=now,
-            )  # fmt: skip
+                item_id=item_id,
+                content=content,
+                zone=zone,
+                importance=importance,
+                tokens=tokens,
+                added_at=now if old is None else old.added_at,
+                last_accessed=now,
+            )
             return True
 
     def get(self, item_id: ItemId) -> ZoneItem | None:
@@ -161,7 +170,8 @@ class Zones:
         """Take out the items of some memories, or with some texts; returns how many."""
         with self._lock:
             gone = [
-                key for key, each in self._items.items()
+                key
+                for key, each in self._items.items()
                 if key in ids or any(text in each.content for text in texts)
             ]
             for key in gone:

@@ -52,7 +52,9 @@ class Condenser:
     """
 
     def __init__(
-        self, summarizer: Summarizer | None = None, chat: ChatModel | None = None,
+        self,
+        summarizer: Summarizer | None = None,
+        chat: ChatModel | None = None,
         limits: LLMConfig | None = None,
     ) -> None:
         #: waits for models that were given
@@ -76,9 +78,7 @@ class Condenser:
         try:
             if (summarizer := self._summarizer) is not None and task in _CONDENSING:
                 shown = [each[:_MOST_CHARS] for each in texts]
-                made = self.patience.answer(
-                    lambda: summarizer.summarize(shown, max_tokens=most)
-                )
+                made = self.patience.answer(lambda: summarizer.summarize(shown, max_tokens=most))
             else:
                 made = self._asked(task, texts, most)
         except Exception:  # whatever a model of someone else raises, the rules go on
@@ -97,7 +97,9 @@ class Condenser:
         made = found.get("text")
         known = set(_NUMBER.findall(shown))
         if not (
-            isinstance(made, str) and made.strip() and estimated_tokens(made) <= 2 * most
+            isinstance(made, str)
+            and made.strip()
+            and estimated_tokens(made) <= 2 * most
             and set(_NUMBER.findall(made)) <= known
         ):
             self._chat.note_failure()

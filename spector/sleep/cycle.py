@@ -54,8 +54,7 @@ def named_steps(config: Config, steps: str | Iterable[str] | None) -> tuple[str,
 def begin(
     state: SleepState, names: Sequence[str], now_ms: int, *, resumable: bool
 ) -> tuple[list[str], bool]:
-    """The steps that are left, and whether an unfinished cycle goes on; the state is brought there.
-    """
+    """The steps that are left, and whether an unfinished cycle goes on; the state is brought there."""
     if resumable and state.step and now_ms - state.started_ms < _STALE_MS:
         steps = list(state.recent.get("steps", names))
         if state.step in steps:
@@ -90,17 +89,23 @@ class _Tally:
         self.skipped.update(unit.skipped)
         if unit.what == RETIRED or unit.erases:
             self.rules.update(
-                without_ids(unit.reasons.get(each, unit.reason)) for each in found
+                without_ids(unit.reasons.get(each, unit.reason))
+                for each in found
                 if each not in unit.kinds
             )
         self.fallback = self.fallback or unit.fallback
 
     def report(self) -> StepReport:
         return StepReport(
-            name=self.name, seen=self.seen, changed=self.changed, ids=tuple(self.ids),
-            skipped=dict(self.skipped), rules=dict(self.rules), fallback=self.fallback,
+            name=self.name,
+            seen=self.seen,
+            changed=self.changed,
+            ids=tuple(self.ids),
+            skipped=dict(self.skipped),
+            rules=dict(self.rules),
+            fallback=self.fallback,
             elapsed_ms=(time.perf_counter() - self.started) * 1000,
-        )  # fmt: skip
+        )
 
 
 class Cycle:
@@ -112,9 +117,17 @@ class Cycle:
     """
 
     def __init__(
-        self, config: Config, survey: Surveyor, writer: UnitWriter, tools: Tools, *,
-        upkeep: Callable[[], ReflectReport], seal: Callable[[], int], calls: int,
-        must_stop: Callable[[], bool], progress: Progress | None = None,
+        self,
+        config: Config,
+        survey: Surveyor,
+        writer: UnitWriter,
+        tools: Tools,
+        *,
+        upkeep: Callable[[], ReflectReport],
+        seal: Callable[[], int],
+        calls: int,
+        must_stop: Callable[[], bool],
+        progress: Progress | None = None,
     ) -> None:
         self._config = config
         self._survey = survey
@@ -135,7 +148,12 @@ class Cycle:
         self._is_resumed = False
 
     def run(
-        self, state: SleepState, steps: Sequence[str], *, named: bool, dry_run: bool,
+        self,
+        state: SleepState,
+        steps: Sequence[str],
+        *,
+        named: bool,
+        dry_run: bool,
         note: dict[str, Any] | None = None,
     ) -> ReflectReport:
         """Run steps from where the state is; it moves along.
@@ -146,8 +164,16 @@ class Cycle:
         """
         started, self._note = time.perf_counter(), note
         left = max(0, self._calls - int(state.recent.get("calls", 0)))
-        night = Night(self._config, self._survey, state, self._tools, named=named, dry=dry_run,
-                      calls_left=left, must_stop=self._must_stop)  # fmt: skip
+        night = Night(
+            self._config,
+            self._survey,
+            state,
+            self._tools,
+            named=named,
+            dry=dry_run,
+            calls_left=left,
+            must_stop=self._must_stop,
+        )
         self._is_resumed = note is None and not dry_run
         if self._is_resumed:
             self._writer.finish_erasing(state.cycle)
@@ -169,12 +195,17 @@ class Cycle:
         night.begin_step()
         after = self._counts(night)
         return replace(
-            self._files, sealed=self._sealed + self._files.sealed,
+            self._files,
+            sealed=self._sealed + self._files.sealed,
             cycle=state.cycle if is_on_record else 0,
-            steps=tuple(self._reports), finished=finished,
-            llm_calls=night.calls, proposals=tuple(self._proposals), memories=(before[0], after[0]),
-            dormant=(before[1], after[1]), elapsed_ms=(time.perf_counter() - started) * 1000,
-        )  # fmt: skip
+            steps=tuple(self._reports),
+            finished=finished,
+            llm_calls=night.calls,
+            proposals=tuple(self._proposals),
+            memories=(before[0], after[0]),
+            dormant=(before[1], after[1]),
+            elapsed_ms=(time.perf_counter() - started) * 1000,
+        )
 
     def _step(self, night: Night, name: str, *, dry_run: bool) -> None:
         if name not in (FIRST, LAST, *STEPS):
@@ -211,9 +242,7 @@ class Cycle:
                 return
             yield unit
 
-    def _do(
-        self, night: Night, name: str, unit: Unit, tally: _Tally, *, dry_run: bool
-    ) -> None:
+    def _do(self, night: Night, name: str, unit: Unit, tally: _Tally, *, dry_run: bool) -> None:
         if dry_run:
             proposed = list(self._proposed(night, name, unit))
             self._proposals += proposed
@@ -239,9 +268,13 @@ class Cycle:
         """What a unit would change, a proposal each."""
         for record_id, before, after in night.pretend(unit):
             yield Proposal(
-                step=name, action=unit.what, ids=(record_id,),
-                reason=unit.reasons.get(record_id, unit.reason), before=before, after=after,
-            )  # fmt: skip
+                step=name,
+                action=unit.what,
+                ids=(record_id,),
+                reason=unit.reasons.get(record_id, unit.reason),
+                before=before,
+                after=after,
+            )
         yield from _rows_proposed(night, name, unit)
 
     def _counts(self, night: Night) -> tuple[int, int]:
@@ -271,11 +304,17 @@ def _rows_proposed(night: Night, name: str, unit: Unit) -> Iterator[Proposal]:
         return
     for n in () if unit.restates is not None else changes.store:
         if night.proposes(name, unit.prepared[n].text):
-            yield Proposal(step=name, action="make", reason=unit.reason,
-                           after={"text": unit.prepared[n].text})  # fmt: skip
+            yield Proposal(
+                step=name, action="make", reason=unit.reason, after={"text": unit.prepared[n].text}
+            )
     if unit.restates is not None:
-        yield Proposal(step=name, action="restate", ids=(unit.restates,), reason=unit.reason,
-                       after={"text": unit.prepared[0].text})  # fmt: skip
+        yield Proposal(
+            step=name,
+            action="restate",
+            ids=(unit.restates,),
+            reason=unit.reason,
+            after={"text": unit.prepared[0].text},
+        )
     for each in unit.noted:
         yield Proposal(step=name, action="note", ids=(each,), reason=unit.reason)
 
@@ -283,9 +322,10 @@ def _rows_proposed(night: Night, name: str, unit: Unit) -> Iterator[Proposal]:
 def note_of(state: SleepState) -> dict[str, Any]:
     """What the record of changes says of a cycle: where sleep was before it."""
     return {
-        "started_ms": state.started_ms, "decayed_ms": state.decayed_ms,
-        "compressed_ms": state.compressed_ms, "extracted_id": state.extracted_id,
-        "abstracted_id": state.abstracted_id, "recent": state.recent,
-    }  # fmt: skip
-
-
+        "started_ms": state.started_ms,
+        "decayed_ms": state.decayed_ms,
+        "compressed_ms": state.compressed_ms,
+        "extracted_id": state.extracted_id,
+        "abstracted_id": state.abstracted_id,
+        "recent": state.recent,
+    }

@@ -107,7 +107,9 @@ class ReflectDaemon(Sole):
         """For :meth:`Memory.stats`; JSON-ready."""
         error = self.last_error
         return {
-            "running": self.running, "cycles": self.cycles, "nights": self.nights,
+            "running": self.running,
+            "cycles": self.cycles,
+            "nights": self.nights,
             "last_error": None if error is None else str(error) or type(error).__name__,
         }
 
@@ -215,10 +217,14 @@ class ReflectDaemon(Sole):
     def _note(self, report: ReflectReport) -> None:
         failed = report.compaction.failed
         self.last_report = report
-        self.last_error = PartitionCorruptError(
-            f"{counted(len(failed), 'partition')} could not be rebuilt; the first: "
-            f"{failed[0]['message']}"
-        ) if failed else None
+        self.last_error = (
+            PartitionCorruptError(
+                f"{counted(len(failed), 'partition')} could not be rebuilt; the first: "
+                f"{failed[0]['message']}"
+            )
+            if failed
+            else None
+        )
         self._stuck = frozenset(each["path"] for each in failed)
         self._more = report.clustered > 0 and report.unclustered > 0
         self.cycles += 1

@@ -23,7 +23,11 @@ __all__ = ["reflect_once"]
 
 
 def reflect_once(
-    router: TierRouter, *, now_ms: int, config: Config, between: Callable[[], object] = int,
+    router: TierRouter,
+    *,
+    now_ms: int,
+    config: Config,
+    between: Callable[[], object] = int,
     must_stop: Callable[[], bool] = bool,
 ) -> ReflectReport:
     """Seal finished partitions, compact wasteful ones, put sealed ones in order, mark and index.
@@ -43,8 +47,13 @@ def reflect_once(
     # what these two rebuild begins a new life as a sealed partition
     erase = is_overdue(router, now_ms, config.erase_after_s)
     compaction = compact_all(
-        router, config=config, threshold=0.0 if erase else config.tombstone_ratio, now_ms=now_ms,
-        erase=erase, between=between, must_stop=must_stop,
+        router,
+        config=config,
+        threshold=0.0 if erase else config.tombstone_ratio,
+        now_ms=now_ms,
+        erase=erase,
+        between=between,
+        must_stop=must_stop,
     )
     between()
     is_cut, marked = compaction.partitions_left > 0, 0
@@ -57,8 +66,11 @@ def reflect_once(
     failed = {each["path"]: each for each in (*clustered.failed, *compaction.failed)}
     return ReflectReport(
         finished=not is_cut,
-        sealed=sealed, marked_reflectable=marked, clustered=clustered.partitions,
-        clustered_records=clustered.records, unclustered=clustered.left,
+        sealed=sealed,
+        marked_reflectable=marked,
+        clustered=clustered.partitions,
+        clustered_records=clustered.records,
+        unclustered=clustered.left,
         compaction=replace(compaction, failed=tuple(failed.values())),
         elapsed_ms=(time.perf_counter() - started) * 1000,
     )

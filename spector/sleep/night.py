@@ -24,8 +24,21 @@ from spector.sleep.state import ERASED, TIERS, SleepState, before_step, compact
 from spector.write import Unit, differences, unpacked_rows
 
 __all__ = [
-    "DAY_MS", "ERASED", "NO_END", "REHEARSED", "RETIRED", "Mask", "Night", "Rows",
-    "Units", "batches", "breathe", "has_flag", "mark_of", "texts_of", "without_ids",
+    "DAY_MS",
+    "ERASED",
+    "NO_END",
+    "REHEARSED",
+    "RETIRED",
+    "Mask",
+    "Night",
+    "Rows",
+    "Units",
+    "batches",
+    "breathe",
+    "has_flag",
+    "mark_of",
+    "texts_of",
+    "without_ids",
 ]
 
 #: the units of a step, and at its end the fields of the state that change with it
@@ -110,7 +123,8 @@ class Night:
         for row in () if self.dry else self._own_changes():
             if row["what"] == "rows":
                 found.update(
-                    each.key[0] for each in unpacked_rows(row["before"]["rows"])
+                    each.key[0]
+                    for each in unpacked_rows(row["before"]["rows"])
                     if each.table == table and each.mark is None
                 )
         return found
@@ -188,8 +202,12 @@ class Night:
         return out
 
     def summary_of(
-        self, texts: Sequence[str], task: str, *,
-        worth: Callable[[str], float] = content_density, most: int | None = None,
+        self,
+        texts: Sequence[str],
+        task: str,
+        *,
+        worth: Callable[[str], float] = content_density,
+        most: int | None = None,
     ) -> tuple[str, bool]:
         """One text of many, and whether a model was to make it and did not."""
         made, fallback = self.condensed(texts, task)
@@ -295,7 +313,8 @@ class Night:
             rows = reader.cycle_changes(what)
         since = self.started_ms - DAY_MS
         return [
-            row["record_id"] for row in rows
+            row["record_id"]
+            for row in rows
             if row["record_id"] is not None and begun.get(row["cycle"], 0) > since
         ] + self.proposed.get(what, [])
 
@@ -318,7 +337,8 @@ class Night:
             user: max(
                 self.sleep.blast_least,
                 int(self.sleep.blast_radius * (active[user] + retired[user])),
-            ) - retired[user]
+            )
+            - retired[user]
             for user in {*active, *retired}
         }
 

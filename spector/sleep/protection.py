@@ -54,9 +54,7 @@ class Protection:
             found[_FLOOR] = found.get(_FLOOR, 0) + self._young
         return found
 
-    def of_headers(
-        self, rows: Rows, *, floors: bool | Mask, use: bool
-    ) -> Mask:
+    def of_headers(self, rows: Rows, *, floors: bool | Mask, use: bool) -> Mask:
         """Which memories may be forgotten, as far as their headers tell.
 
         Args:
@@ -131,7 +129,8 @@ class Protection:
         """
         observed = reader.payloads(ids, "observed")
         said = {
-            each for each in ids
+            each
+            for each in ids
             if observed.get(each, {}).get("data_source") == "user_message"
             and observed[each].get("write_source") == "observer"
         }
@@ -143,16 +142,15 @@ class Protection:
             self._spared.setdefault(name, []).append(np.array(ids, np.int64))
 
 
-def guessed_preferences(
-    night: Night, rows: Rows, reader: KnowledgeReader
-) -> set[int]:
+def guessed_preferences(night: Night, rows: Rows, reader: KnowledgeReader) -> set[int]:
     """Observed memories that were taken for a preference and only like what they speak of.
 
     A budget that kept them all would have room for little else.
     """
     ids = rows["id"][rows["category"] == int(Category.PREFERENCE)].tolist()
     observed = {
-        each for each, known in reader.payloads(ids, "observed").items()
+        each
+        for each, known in reader.payloads(ids, "observed").items()
         if known["write_source"] == "observer" and known["kind"] == "preference"
     }
     words = texts_of(night, sorted(observed))
@@ -170,15 +168,14 @@ def _mean_use(night: Night, rows: Rows) -> dict[int, float]:
     return {user: sums[user] / counts[user] for user in np.flatnonzero(counts).tolist()}
 
 
-def _rules(
-    ids: Collection[int], words: Mapping[int, Words], reader: KnowledgeReader
-) -> set[int]:
+def _rules(ids: Collection[int], words: Mapping[int, Words], reader: KnowledgeReader) -> set[int]:
     observed = reader.payloads(ids, "observed")
     return {
-        each for each in ids
+        each
+        for each in ids
         if observed.get(each, {}).get("kind") == "rule"
         or (each in words and _instructs(words[each]))
-    }  # fmt: skip
+    }
 
 
 def _instructs(words: Words) -> bool:
@@ -200,7 +197,8 @@ def _last_holders(
     facts = {row["id"]: row for row in reader.facts(id=[each["a"] for each in stated])}
     holders = reader.sources(facts)
     out.update(
-        each for each, fact in own.items()
+        each
+        for each, fact in own.items()
         if fact["holds"] and is_single_valued(fact["predicate"], registered)
     )
     place, gone = {each: n for n, each in enumerate(ids)}, set[int]()
@@ -235,13 +233,15 @@ def _states_slot(words: Words) -> bool:
 
 def _procedures(ids: Collection[int], reader: KnowledgeReader) -> set[int]:
     return {
-        each for each, known in reader.payloads(ids, "procedure").items()
+        each
+        for each, known in reader.payloads(ids, "procedure").items()
         if known["status"] == "active" and known["success_rate"] > _ACTIVE_RATE
     }
 
 
 def _learnings(ids: Collection[int], reader: KnowledgeReader) -> set[int]:
     return {
-        each for each, known in reader.payloads(ids, "learning").items()
+        each
+        for each, known in reader.payloads(ids, "learning").items()
         if known["validated"] and known["confidence"] > _VALIDATED
     }

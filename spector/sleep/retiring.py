@@ -27,8 +27,13 @@ __all__ = ["noting_rest", "retiring"]
 
 
 def retiring(
-    night: Night, rows: Rows, why: str | Mapping[int, str], spared: Mapping[str, int], *,
-    waiting: int = 0, erases: bool = False,
+    night: Night,
+    rows: Rows,
+    why: str | Mapping[int, str],
+    spared: Mapping[str, int],
+    *,
+    waiting: int = 0,
+    erases: bool = False,
 ) -> Iterable[Unit]:
     """Units that make memories dormant, in their order, as far as a day's limit allows.
 
@@ -53,18 +58,26 @@ def retiring(
         if erases:
             names = (mark_of(night.memories.users[users[each]]) for each in batch.tolist())
             yield Unit(
-                erases=batch.tolist(), users=Counter(names), what="forget", seen=len(batch),
-                skipped=skipped, reason=why if isinstance(why, str) else "",
+                erases=batch.tolist(),
+                users=Counter(names),
+                what="forget",
+                seen=len(batch),
+                skipped=skipped,
+                reason=why if isinstance(why, str) else "",
                 reasons={} if isinstance(why, str) else why,
-            )  # fmt: skip
+            )
             skipped = {}
             continue
         yield Unit(
-            ids=batch.tolist(), alter=_put_to_rest, what=RETIRED, seen=len(batch),
-            skipped=skipped, reason=why if isinstance(why, str) else "",
+            ids=batch.tolist(),
+            alter=_put_to_rest,
+            what=RETIRED,
+            seen=len(batch),
+            skipped=skipped,
+            reason=why if isinstance(why, str) else "",
             reasons={} if isinstance(why, str) else why,
             decide=noting_rest(night, batch.tolist(), why),
-        )  # fmt: skip
+        )
         skipped = {}
     if skipped:
         yield Unit(seen=waiting, skipped=skipped)
@@ -79,9 +92,18 @@ def noting_rest(
         changes = Changes()
         for each in sorted(reader.owners(list(ids))):
             rule = why if isinstance(why, str) else why.get(each, "")
-            changes.put("payload", id=each, sort="rest", json=encode("rest", {
-                "since_ms": night.started_ms, "rule": without_ids(rule),
-            }))  # fmt: skip
+            changes.put(
+                "payload",
+                id=each,
+                sort="rest",
+                json=encode(
+                    "rest",
+                    {
+                        "since_ms": night.started_ms,
+                        "rule": without_ids(rule),
+                    },
+                ),
+            )
         return changes
 
     return decide

@@ -68,11 +68,20 @@ class Sleeper:
     """
 
     def __init__(
-        self, calls: Calls, router: TierRouter, config: Config, clock: Clock, *,
+        self,
+        calls: Calls,
+        router: TierRouter,
+        config: Config,
+        clock: Clock,
+        *,
         ensure: Callable[..., None],
         empty_caches: Callable[[CompactionReport], CompactionReport],
-        survey: Surveyor, writer: UnitWriter, tools: Tools, turn: CycleTurn,
-        operations: Operations, expire: Callable[[], object],
+        survey: Surveyor,
+        writer: UnitWriter,
+        tools: Tools,
+        turn: CycleTurn,
+        operations: Operations,
+        expire: Callable[[], object],
     ) -> None:
         self._calls = calls
         self._router = router
@@ -101,8 +110,12 @@ class Sleeper:
 
     @verb
     def reflect(
-        self, steps: str | Iterable[str] | None = None, *, dry_run: bool = False,
-        max_seconds: float | None = None, max_llm_calls: int | None = None,
+        self,
+        steps: str | Iterable[str] | None = None,
+        *,
+        dry_run: bool = False,
+        max_seconds: float | None = None,
+        max_llm_calls: int | None = None,
         progress: Progress | None = None,
     ) -> ReflectReport:
         """One cycle, or some of its steps; see ``Memory.reflect``."""
@@ -132,14 +145,23 @@ class Sleeper:
         )
         operation.fallback = any(each.fallback for each in report.steps)
         for each in report.steps:
-            self._operations.note(Operation(
-                each.name, input={"cycle": report.cycle, "seen": each.seen},
-                output={"ids": list(each.ids), "changed": each.changed}, fallback=each.fallback,
-                latency_ms=each.elapsed_ms,
-            ))  # fmt: skip
+            self._operations.note(
+                Operation(
+                    each.name,
+                    input={"cycle": report.cycle, "seen": each.seen},
+                    output={"ids": list(each.ids), "changed": each.changed},
+                    fallback=each.fallback,
+                    latency_ms=each.elapsed_ms,
+                )
+            )
 
     def _cycle(
-        self, named: tuple[str, ...] | None, *, dry_run: bool, seconds: float, calls: int,
+        self,
+        named: tuple[str, ...] | None,
+        *,
+        dry_run: bool,
+        seconds: float,
+        calls: int,
         progress: Progress | None,
     ) -> ReflectReport:
         # what a night does is loaded by the first one: it takes a fifth of all that is opened
@@ -153,9 +175,15 @@ class Sleeper:
             return self._interrupted or is_over() or self._turn.is_wanted
 
         cycle = partial(
-            Cycle, self._config, self._survey, self._writer, self._tools,
+            Cycle,
+            self._config,
+            self._survey,
+            self._writer,
+            self._tools,
             upkeep=lambda: self._maintain(must_stop),
-            seal=lambda: seal_finished(self._router, now_ms), calls=calls, progress=progress,
+            seal=lambda: seal_finished(self._router, now_ms),
+            calls=calls,
+            progress=progress,
         )
         resumable = named is None or list(named) == state.recent.get("steps")
         if state.step == _DECAY and not resumable and not dry_run:
@@ -164,7 +192,10 @@ class Sleeper:
         note = note_of(state)
         left, resumed = begin(state, names, now_ms, resumable=resumable)
         report = cycle(must_stop=must_stop).run(
-            state, left, named=named is not None, dry_run=dry_run,
+            state,
+            left,
+            named=named is not None,
+            dry_run=dry_run,
             note=None if resumed else {**note, "started_ms": state.started_ms},
         )
         return replace(report, resumed=resumed)
@@ -179,8 +210,11 @@ class Sleeper:
     def _maintain(self, must_stop: Callable[[], bool]) -> ReflectReport:
         self._expire()
         report = reflect_once(
-            self._router, now_ms=self._clock.now_ms(), config=self._config,
-            between=self._pace.breathe, must_stop=must_stop,
+            self._router,
+            now_ms=self._clock.now_ms(),
+            config=self._config,
+            between=self._pace.breathe,
+            must_stop=must_stop,
         )
         return replace(report, compaction=self._empty_caches(report.compaction))
 

@@ -77,12 +77,19 @@ def undo(
     state.step, state.cursor = "", 0
     writer.put_state(state.row(), drop=cycle)
     report = StepReport(
-        name="undo", seen=len(rows), changed=len(set(work.changed)) + len(made),
+        name="undo",
+        seen=len(rows),
+        changed=len(set(work.changed)) + len(made),
         ids=tuple(dict.fromkeys([*work.changed, *made]))[:1000],
-        skipped={name: count for name, count in (
-            ("changed since", len(work.kept)), ("forgotten since", len(work.gone - work.kept)),
-        ) if count},
-    )  # fmt: skip
+        skipped={
+            name: count
+            for name, count in (
+                ("changed since", len(work.kept)),
+                ("forgotten since", len(work.gone - work.kept)),
+            )
+            if count
+        },
+    )
     return ReflectReport(cycle=cycle, steps=(report,), kept=tuple(sorted(work.kept)))
 
 
@@ -104,8 +111,11 @@ class _Undo:
         waiting: list[dict[str, Any]] = []
         for row in reversed(self._rows):
             kind = _kind(row)
-            if waiting and (_kind(waiting[0]) != kind or len(waiting) == _BATCH
-                            or any(row["record_id"] == each["record_id"] for each in waiting)):
+            if waiting and (
+                _kind(waiting[0]) != kind
+                or len(waiting) == _BATCH
+                or any(row["record_id"] == each["record_id"] for each in waiting)
+            ):
                 yield self._values(waiting)
                 waiting = []
             if kind == "packed":
@@ -136,9 +146,7 @@ class _Undo:
             else:
                 yield Unit(restates=each, prepared=[Prepared(text, {})])
 
-    def _rows_back(
-        self, row: dict[str, Any]
-    ) -> Callable[[KnowledgeReader, int], Changes]:
+    def _rows_back(self, row: dict[str, Any]) -> Callable[[KnowledgeReader, int], Changes]:
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
             changes, kept = plan_rows_back(reader, unpacked_rows(row["before"]["rows"]))
             self.kept |= kept
@@ -146,9 +154,7 @@ class _Undo:
 
         return decide
 
-    def _without_item(
-        self, row: dict[str, Any]
-    ) -> Callable[[KnowledgeReader, int], Changes]:
+    def _without_item(self, row: dict[str, Any]) -> Callable[[KnowledgeReader, int], Changes]:
         """Drop an entity or an association that the cycle made, if nothing was added to it."""
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
@@ -162,9 +168,10 @@ class _Undo:
     def made(self) -> list[int]:
         """Memories that the cycle made and that are unchanged."""
         marks = {
-            row["record_id"]: row["before"].get("text") for row in self._rows
+            row["record_id"]: row["before"].get("text")
+            for row in self._rows
             if row["what"] == "made"
-        }  # fmt: skip
+        }
         words = self._survey.words(marks)
         same = [each for each, found in words.items() if text_mark(found.text) == marks[each]]
         self.kept |= words.keys() - set(same)
@@ -172,22 +179,25 @@ class _Undo:
 
     def erased(self) -> set[int]:
         """What the cycle has forgotten for good."""
-        return {each for row in self._rows if row["what"] == "erased"
-                for each in row["before"]["ids"]}  # fmt: skip
+        return {
+            each for row in self._rows if row["what"] == "erased" for each in row["before"]["ids"]
+        }
 
     def ended(self, made: Sequence[int]) -> list[int]:
         """What these memories, which the cycle made, had superseded."""
         return [
-            each for row in self._rows
+            each
+            for row in self._rows
             if row["what"] == "made" and row["record_id"] in made
             for each in row["before"].get("ended", ())
-        ]  # fmt: skip
+        ]
 
     def _values(self, rows: Sequence[dict[str, Any]]) -> Unit:
         values = {row["record_id"]: row["before"] for row in rows}
         tier = rows[0]["before"].get("tier")
         return Unit(
-            ids=list(values), alter=lambda fresh: self._turned_back(fresh, values),
+            ids=list(values),
+            alter=lambda fresh: self._turned_back(fresh, values),
             to_tier=None if tier is None else tier[0],
         )
 

@@ -56,8 +56,11 @@ class ConceptWorker(Sole):
         with self._change:
             error = self._error
             return {
-                "extract": self.mode, "running": self.running, "queue": len(self._waiting),
-                "overflows": self._dropped, "extracted": self._extracted,
+                "extract": self.mode,
+                "running": self.running,
+                "queue": len(self._waiting),
+                "overflows": self._dropped,
+                "extracted": self._extracted,
                 "last_error": None if error is None else str(error) or type(error).__name__,
             }
 
@@ -176,9 +179,11 @@ class ConceptWorker(Sole):
             self._busy = True
             behind = self._behind
             self._behind = False  # what is dropped from now on has to be caught up again
-            batch = [] if behind else [
-                self._waiting.popleft() for _ in range(min(_BATCH, len(self._waiting)))
-            ]
+            batch = (
+                []
+                if behind
+                else [self._waiting.popleft() for _ in range(min(_BATCH, len(self._waiting)))]
+            )
         if behind:
             if not self._catch_up():
                 with self._change:

@@ -35,20 +35,26 @@ class TierTests:
     def open(self, path: Path) -> Memory:
         """A store with the tier. Its vectors are given, its clock stands still."""
         return open_memory(
-            path, embedder=None, dim=_DIM, clock=ManualClock(_START),
+            path,
+            embedder=None,
+            dim=_DIM,
+            clock=ManualClock(_START),
             extra_tiers=[self.make_tier()],
-        )  # fmt: skip
+        )
 
     def fill(self, memory: Memory) -> list[int]:
         """Write ``records`` memories, one an hour, half of them in one batch; return their ids."""
         half, name = self.records // 2, self.make_tier().name
         lines: list[dict[str, Any]] = [
             {
-                "text": f"entry {n} of the log", "vector": _vector(n), "tier": name,
-                "tags": [f"group-{n % 4}"], "event_time": _START - timedelta(hours=n),
+                "text": f"entry {n} of the log",
+                "vector": _vector(n),
+                "tier": name,
+                "tags": [f"group-{n % 4}"],
+                "event_time": _START - timedelta(hours=n),
             }
             for n in range(self.records)
-        ]  # fmt: skip
+        ]
         ids = [memory.remember(line.pop("text"), **line).id for line in lines[:half]]
         return ids + [record.id for record in memory.remember_many(lines[half:])]
 

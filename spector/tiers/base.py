@@ -176,8 +176,11 @@ class PartitionedTier:
                     return last
                 tx.set_state(last.id, PartitionState.SEALED)
         return tx.create_segment(
-            tier=self.code, day=group, sequence=mine[-1].sequence + 1 if mine else 0,
-            capacity=self.capacity, slots=min(wanted, self.capacity),
+            tier=self.code,
+            day=group,
+            sequence=mine[-1].sequence + 1 if mine else 0,
+            capacity=self.capacity,
+            slots=min(wanted, self.capacity),
         )
 
 

@@ -244,7 +244,9 @@ class Finder:
             return tuple(each for each in ids if each not in outside)
 
         return replace(
-            record, parents=inside(record.parents), supersedes=inside(record.supersedes),
+            record,
+            parents=inside(record.parents),
+            supersedes=inside(record.supersedes),
             superseded_by=inside(record.superseded_by),
         )
 

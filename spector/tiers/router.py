@@ -18,8 +18,18 @@ from spector.tiers.working import WorkingTier
 __all__ = ["TierRouter", "default_tiers"]
 
 _PROTOCOL = (
-    "name", "code", "volatile", "files", "max_batch", "compactable", "attach", "store", "place",
-    "relocate", "may_hold", "finished",
+    "name",
+    "code",
+    "volatile",
+    "files",
+    "max_batch",
+    "compactable",
+    "attach",
+    "store",
+    "place",
+    "relocate",
+    "may_hold",
+    "finished",
 )
 
 

@@ -72,9 +72,16 @@ class WorkingTier(PartitionedTier):
     ) -> Placement:
         """Stage records, (n, stride) u8, each in the ring of its user; return the places."""
         mine = tx.partitions_of(self.code, -1)
-        row = mine[0] if mine else tx.create_segment(
-            tier=self.code, day=-1, sequence=0, capacity=self.capacity * self.users,
-            slots=self.capacity,
+        row = (
+            mine[0]
+            if mine
+            else tx.create_segment(
+                tier=self.code,
+                day=-1,
+                sequence=0,
+                capacity=self.capacity * self.users,
+                slots=self.capacity,
+            )
         )
         slab = self._slabs.get(tx)
         if slab is None:
@@ -87,7 +94,8 @@ class WorkingTier(PartitionedTier):
             self._owners.pop(record_id, None)
         self._owners.update(zip(new_ids, users, strict=True))
         return Placement(
-            np.full(len(images), row.id, dtype=np.int64), np.array(slots, dtype=np.int64),
+            np.full(len(images), row.id, dtype=np.int64),
+            np.array(slots, dtype=np.int64),
             tuple(evicted),
         )
 
@@ -99,8 +107,7 @@ class WorkingTier(PartitionedTier):
         return row.segment_id, row.slot
 
     def _dead(self, row: SegmentRow) -> tuple[dict[str | None, list[_Held]], list[int]]:
-        """Dead slots as of the last commit: by user, those with a place in a ring, and free ones.
-        """
+        """Dead slots as of the last commit: by user, those with a place in a ring, and free ones."""
         found: dict[str | None, list[_Held]] = {}
         free: list[int] = []
         segment = self.store.segments.get(row.id)
@@ -137,8 +144,14 @@ class _Slab:
     """
 
     def __init__(
-        self, tx: Transaction, row: SegmentRow, dead: dict[str | None, list[_Held]],
-        free: list[int], *, capacity: int, users: int,
+        self,
+        tx: Transaction,
+        row: SegmentRow,
+        dead: dict[str | None, list[_Held]],
+        free: list[int],
+        *,
+        capacity: int,
+        users: int,
     ) -> None:
         self._tx = weakref.proxy(tx)  # the tier keeps the slab as long as the transaction lives
         self._row = row
@@ -203,8 +216,12 @@ class _Slab:
         many rings or too long ones, so drop what exceeds the bounds.
         """
         dead = [
-            (held, ring) for other in {*self._dead, *self._rings} if other != user
-            for ring in [self._ring(other)] for held in ring if held.mutable is None
+            (held, ring)
+            for other in {*self._dead, *self._rings}
+            if other != user
+            for ring in [self._ring(other)]
+            for held in ring
+            if held.mutable is None
         ]
         if dead:
             held, ring = min(dead, key=lambda each: each[0].id)
@@ -253,8 +270,7 @@ class _Slab:
         users = users_by_age(self._tx.connection, self._row.id)
         before = [user for user in users if user not in self._written]
         gone = {
-            user for user, ring in self._rings.items()
-            if all(held.mutable is None for held in ring)
+            user for user, ring in self._rings.items() if all(held.mutable is None for held in ring)
         }
         return [user for user in (*before, *self._written) if user not in gone]
 

@@ -100,25 +100,40 @@ def compact_all(
     receipt = None
     if not left and (erasing or ((always or needles is not None) and not dry_run)):
         receipt = finish_erasure(
-            router, erasing, now_ms=now_ms, after_s=config.erase_after_s, rewritten=rows,
-            failed=failed, needles=needles, between=between,
+            router,
+            erasing,
+            now_ms=now_ms,
+            after_s=config.erase_after_s,
+            rewritten=rows,
+            failed=failed,
+            needles=needles,
+            between=between,
         )
     after = bytes_before - sum(each["bytes_before"] - each["bytes_after"] for each in rows)
     after = after if dry_run else sum(_bytes(store) for store in router.stores())
     return CompactionReport(
-        dry_run=dry_run, partitions_seen=seen, partitions_compacted=len(rows),
-        partitions_removed=sum(each["kept"] == 0 for each in rows), partitions_left=left,
+        dry_run=dry_run,
+        partitions_seen=seen,
+        partitions_compacted=len(rows),
+        partitions_removed=sum(each["kept"] == 0 for each in rows),
+        partitions_left=left,
         records_kept=sum(each["kept"] for each in rows),
         records_reclaimed=sum(each["reclaimed"] for each in rows),
-        bytes_before=bytes_before, bytes_after=after,
+        bytes_before=bytes_before,
+        bytes_after=after,
         erased=not failed and not (left and erasing) and (receipt is None or receipt.complete),
-        receipt=receipt, partitions=tuple(rows), failed=tuple(failed),
+        receipt=receipt,
+        partitions=tuple(rows),
+        failed=tuple(failed),
         elapsed_ms=(time.perf_counter() - started) * 1000,
     )
 
 
 def _rebuilt(
-    store: Store, segment_id: int, router: TierRouter, config: Config,
+    store: Store,
+    segment_id: int,
+    router: TierRouter,
+    config: Config,
     between: Callable[[], object],
 ) -> Rewrite | None:
     """Compact a partition; what it did."""
@@ -137,7 +152,10 @@ def _rehearse(store: Store, segment_id: int, *_: object) -> Rewrite | None:
             return None
         row = segment.row
         return Rewrite(
-            path=row.path, kept=row.live, reclaimed=row.dead, bytes_before=segment.file_bytes(),
+            path=row.path,
+            kept=row.live,
+            reclaimed=row.dead,
+            bytes_before=segment.file_bytes(),
             bytes_after=segment.bytes_used(row.live) if row.live else 0,
         )
 

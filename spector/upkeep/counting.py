@@ -28,7 +28,12 @@ from spector.store.core import Store
 from spector.store.integrity import refuse_disagreement
 
 __all__ = [
-    "FlagCounts", "count_flags", "count_of", "has_one_user", "receipt_within", "tiers_of",
+    "FlagCounts",
+    "count_flags",
+    "count_of",
+    "has_one_user",
+    "receipt_within",
+    "tiers_of",
     "users_of",
 ]
 
@@ -104,8 +109,7 @@ def users_of(stores: Iterable[Store], *, trusted_s: float | None) -> list[UserSu
 
 
 def has_one_user(stores: Iterable[Store]) -> bool:
-    """Whether all memories that are of a user are of the same one; the first and last of an index.
-    """
+    """Whether all memories that are of a user are of the same one; the first and last of an index."""
     found: set[object] = set()
     for store in stores:
         _prove(store, None)
@@ -142,13 +146,17 @@ def receipt_within(
 
     if found is not None:
         found = replace(
-            found, living=of_scope(found.living),
+            found,
+            living=of_scope(found.living),
             left_of=tuple(each for each in found.left_of if each in own),
         )
     derived = of_scope(receipt.derived)
     return replace(
-        receipt, ids=tuple(each for each in receipt.ids if each in own),
+        receipt,
+        ids=tuple(each for each in receipt.ids if each in own),
         not_yet=tuple(each for each in receipt.not_yet if each in own),
-        replaced=of_scope(receipt.replaced), derived=derived,
-        derived_elsewhere=len(receipt.derived) - len(derived), verification=found,
+        replaced=of_scope(receipt.replaced),
+        derived=derived,
+        derived_elsewhere=len(receipt.derived) - len(derived),
+        verification=found,
     )

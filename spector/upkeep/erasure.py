@@ -62,9 +62,15 @@ def is_overdue(router: TierRouter, now_ms: int, after_s: float) -> bool:
 
 
 def finish_erasure(
-    router: TierRouter, due: Mapping[Store, DueErasure], *, now_ms: int, after_s: float,
-    rewritten: Sequence[Mapping[str, Any]], failed: Sequence[Mapping[str, str]],
-    needles: Needles | None, between: Callable[[], object] = int,
+    router: TierRouter,
+    due: Mapping[Store, DueErasure],
+    *,
+    now_ms: int,
+    after_s: float,
+    rewritten: Sequence[Mapping[str, Any]],
+    failed: Sequence[Mapping[str, str]],
+    needles: Needles | None,
+    between: Callable[[], object] = int,
 ) -> ErasureReceipt:
     """Finish an erasure after partitions have been rewritten; returns the receipt.
 
@@ -124,10 +130,14 @@ def finish_erasure(
     every = _ids(due.values())
     erased = every - not_yet
     return ErasureReceipt(
-        store=durable.files.root, time=iso_of_ms(now_ms),
-        ids=tuple(sorted(erased - alive)), not_yet=tuple(sorted(every & not_yet)),
-        replaced=tuple(sorted(erased & alive)), derived=derived,
-        purged=tuple(purged), pending=tuple(pending),
+        store=durable.files.root,
+        time=iso_of_ms(now_ms),
+        ids=tuple(sorted(erased - alive)),
+        not_yet=tuple(sorted(every & not_yet)),
+        replaced=tuple(sorted(erased & alive)),
+        derived=derived,
+        purged=tuple(purged),
+        pending=tuple(pending),
         unknown_files=foreign_files(durable),
         verification=verification,
     )
@@ -156,13 +166,15 @@ def _wipe(router: TierRouter, store: Store) -> list[Purged]:
     """Blank dead records in partitions that are never rewritten, of tiers that reuse slots."""
     with store.exclusive():
         held = [
-            (segment_id, segment.row.path) for segment_id, segment in store.segments.items()
+            (segment_id, segment.row.path)
+            for segment_id, segment in store.segments.items()
             if segment.row.dead and not router.by_code(segment.row.tier).compactable
         ]
     what = "forgotten records blanked where they lie"
     return [
         Purged(where=path, what=what, bytes=blanked)
-        for segment_id, path in held if (blanked := wipe_dead(store, segment_id))
+        for segment_id, path in held
+        if (blanked := wipe_dead(store, segment_id))
     ]
 
 
@@ -180,8 +192,9 @@ def _remove_words(store: Store) -> tuple[list[Purged], str]:
 def _purged_partition(row: Mapping[str, Any]) -> Purged:
     gone = counted(row["reclaimed"], "forgotten record")
     what = f"rewritten without {gone}" if row["kept"] else f"removed with its {gone}"
-    return Purged(where=row["path"], what=f"{what}, its scan index removed",
-                  bytes=row["bytes_before"])  # fmt: skip
+    return Purged(
+        where=row["path"], what=f"{what}, its scan index removed", bytes=row["bytes_before"]
+    )
 
 
 def _ids(due: Collection[DueErasure]) -> set[int]:

@@ -67,8 +67,13 @@ class Keeper:
     # -- erasure ------------------------------------------------------------------------------
 
     def compact(
-        self, threshold: Any, *, dry_run: bool, verify: Iterable[str | bytes],
-        progress: Progress | None, scope: Scope,
+        self,
+        threshold: Any,
+        *,
+        dry_run: bool,
+        verify: Iterable[str | bytes],
+        progress: Progress | None,
+        scope: Scope,
     ) -> CompactionReport:
         """Rebuild partitions and erase what is due; see ``Memory.compact``."""
         parse_callback(progress, "progress")
@@ -99,10 +104,15 @@ class Keeper:
         return replace(report, receipt=replace(receipt, protected=report.protected))
 
     def _erase(self, threshold: float, **more: Any) -> CompactionReport:
-        return self.empty_caches(compact_all(
-            self._router, config=self._config, threshold=threshold,
-            now_ms=self._clock.now_ms(), **more,
-        ))  # fmt: skip
+        return self.empty_caches(
+            compact_all(
+                self._router,
+                config=self._config,
+                threshold=threshold,
+                now_ms=self._clock.now_ms(),
+                **more,
+            )
+        )
 
     def empty_caches(self, report: CompactionReport) -> CompactionReport:
         """After an erasure: caches forget, too, and the receipt says so."""
@@ -132,8 +142,12 @@ class Keeper:
                     store.checkpoint()  # it has no journal to look up which slots are due to go
                 reports.append(
                     check_settled(
-                        store.files, store.catalog, tiers, store.kernel,
-                        progress if store is durable else None, limit=limit,
+                        store.files,
+                        store.catalog,
+                        tiers,
+                        store.kernel,
+                        progress if store is durable else None,
+                        limit=limit,
                     )
                 )
         return CheckReport(
@@ -152,9 +166,11 @@ class Keeper:
         from spector.store.backup import copy_store
 
         return copy_store(
-            self._router.durable_store(), parse_directory(dest, "dest"),
+            self._router.durable_store(),
+            parse_directory(dest, "dest"),
             taken_ms=self._clock.now_ms(),
-            force=parse_truth(force, "force"), progress=parse_callback(progress, "progress"),
+            force=parse_truth(force, "force"),
+            progress=parse_callback(progress, "progress"),
         )
 
     # -- figures ------------------------------------------------------------------------------
@@ -180,7 +196,9 @@ class Keeper:
         return tiers_of([(each, _DERIVED) for each in self._router.stores()], trusted_s=None)
 
     def count(
-        self, conditions: Iterable[tuple[Store, SqlFilter]], trusted_s: float | None,
+        self,
+        conditions: Iterable[tuple[Store, SqlFilter]],
+        trusted_s: float | None,
         ways: Sequence[Way] = (),
     ) -> int:
         """How many memories of stores satisfy a condition; ``trusted_s`` as in ``walk``.
@@ -235,8 +253,11 @@ class Keeper:
         }
 
     def stats_within(
-        self, about: Mapping[str, Any], scope: Mapping[str, str],
-        conditions: Iterable[tuple[Store, SqlFilter]], trusted_s: float | None,
+        self,
+        about: Mapping[str, Any],
+        scope: Mapping[str, str],
+        conditions: Iterable[tuple[Store, SqlFilter]],
+        trusted_s: float | None,
     ) -> dict[str, Any]:
         """How many memories of a scope there are, by tier; what belongs to all is left out."""
         found = tiers_of(conditions, trusted_s=trusted_s)

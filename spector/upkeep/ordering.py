@@ -52,7 +52,9 @@ class Clustered:
 
 
 def cluster_due(
-    router: TierRouter, config: Config, between: Callable[[], object] = int,
+    router: TierRouter,
+    config: Config,
+    between: Callable[[], object] = int,
     must_stop: Callable[[], bool] = bool,
 ) -> Clustered:
     """Put sealed partitions in order, up to about ``config.cluster_records`` records.
@@ -129,9 +131,7 @@ def _in_blocks(order: NDArray[np.intp], importance: NDArray[np.float32]) -> NDAr
     return order[np.argsort(block, kind="stable")]
 
 
-def _due(
-    router: TierRouter, store: Store, segment_id: int, config: Config
-) -> Partition | None:
+def _due(router: TierRouter, store: Store, segment_id: int, config: Config) -> Partition | None:
     """The partition, if it takes no more appends, is large enough and is not in order.
 
     Records are written with centroid 0, and only a rewrite of the whole partition changes that.

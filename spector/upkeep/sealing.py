@@ -18,16 +18,16 @@ __all__ = ["has_failed", "index_rest", "mark_reflectable", "seal_finished"]
 def seal_finished(router: TierRouter, now_ms: int) -> int:
     """Seal every active partition that its tier calls finished; returns how many."""
     return _advance_all(
-        router, PartitionState.ACTIVE, PartitionState.SEALED,
+        router,
+        PartitionState.ACTIVE,
+        PartitionState.SEALED,
         lambda row: router.by_code(row.tier).finished(row, now_ms),
     )
 
 
 def mark_reflectable(router: TierRouter) -> int:
     """Take every sealed partition to the next state; returns how many."""
-    return _advance_all(
-        router, PartitionState.SEALED, PartitionState.REFLECTABLE, lambda row: True
-    )
+    return _advance_all(router, PartitionState.SEALED, PartitionState.REFLECTABLE, lambda row: True)
 
 
 def index_rest(router: TierRouter) -> None:
@@ -42,7 +42,9 @@ def has_failed(router: TierRouter) -> bool:
 
 
 def _advance_all(
-    router: TierRouter, before: PartitionState, after: PartitionState,
+    router: TierRouter,
+    before: PartitionState,
+    after: PartitionState,
     ready: Callable[[SegmentRow], bool],
 ) -> int:
     """How many partitions were taken from one state to the next."""
@@ -54,7 +56,10 @@ def _advance_all(
 
 
 def _advance(
-    store: Store, segment_id: int, before: PartitionState, after: PartitionState,
+    store: Store,
+    segment_id: int,
+    before: PartitionState,
+    after: PartitionState,
     ready: Callable[[SegmentRow], bool],
 ) -> bool:
     """Take one partition one state further if it is in ``before`` and ready."""

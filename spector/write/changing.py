@@ -39,9 +39,7 @@ class Changer:
         self._parts = parts
         self._note_writes = note_writes
 
-    def set_flag(
-        self, target: Named, flag: Flag, on: bool, scope: Scope = ANYBODY
-    ) -> MemoryRecord:
+    def set_flag(self, target: Named, flag: Flag, on: bool, scope: Scope = ANYBODY) -> MemoryRecord:
         """Set or clear one flag."""
 
         def change(header: Any, _: MemoryRecord) -> bool:
@@ -94,8 +92,7 @@ class Changer:
         return [finder.within(record, scope) for record in records]
 
     def _along(self, ids: Collection[int]) -> list[int]:
-        """What is derived from memories, and from no other that is awake; not what may not change.
-        """
+        """What is derived from memories, and from no other that is awake; not what may not change."""
         store = self._parts.router.durable_store()
         with store.catalog.reading() as db:
             if not has_tables(db):
@@ -104,7 +101,8 @@ class Changer:
             first = derived_of(reader, ids)
             others = {each for some in reader.sources(first.weaker).values() for each in some}
             awake = {
-                row.id for row in store.catalog.fetch(sorted(others)).values()
+                row.id
+                for row in store.catalog.fetch(sorted(others)).values()
                 if not row.mutable[0] & Flag.DORMANT
             }
             found = derived_of(reader, {*ids, *(others - awake)}).memories
@@ -147,18 +145,25 @@ class Changer:
         """Edges between a memory and those that contradict it; the smaller id comes first."""
         make_tables(tx.connection)
         now_ms = self._parts.clock.now_ms()
-        put_rows(tx.connection, table_named("edge"), [
-            {
-                "source_id": min(older, each), "kind": "contradicts",
-                "target_id": max(older, each), "weight": 1.0, "confidence": 1.0,
-                "origin": "reinstate", "created_ms": now_ms, "note": None,
-            }
-            for each in newer
-        ])  # fmt: skip
+        put_rows(
+            tx.connection,
+            table_named("edge"),
+            [
+                {
+                    "source_id": min(older, each),
+                    "kind": "contradicts",
+                    "target_id": max(older, each),
+                    "weight": 1.0,
+                    "confidence": 1.0,
+                    "origin": "reinstate",
+                    "created_ms": now_ms,
+                    "note": None,
+                }
+                for each in newer
+            ],
+        )
 
-    def reinforce(
-        self, target: Named, success: bool, scope: Scope = ANYBODY
-    ) -> MemoryRecord:
+    def reinforce(self, target: Named, success: bool, scope: Scope = ANYBODY) -> MemoryRecord:
         """Strengthen a memory that helped, or weaken one that misled.
 
         Success adds ``stability_boost_days * max(1, days since last access)`` to stability (the
@@ -209,8 +214,10 @@ class Changer:
 
         with self._parts.exclusive():
             present = {
-                row.id for store in self._parts.router.stores()
-                for row in store.catalog.fetch(ids).values() if scope.holds(row)
+                row.id
+                for store in self._parts.router.stores()
+                for row in store.catalog.fetch(ids).values()
+                if scope.holds(row)
             }
             self.change([i for i in ids if i in present], change)
 

@@ -39,9 +39,9 @@ class WriteContext:
         object.__setattr__(self, "stores", tuple(self.router.stores()))
         for store in self.stores:
             store.when_moved.append(self.speakers.forget)
-            store.catalog.ends.derived = lambda db, path, ids: derived_of(
-                KnowledgeReader(db, path), ids
-            ).memories
+            store.catalog.ends.derived = lambda db, path, ids: (
+                derived_of(KnowledgeReader(db, path), ids).memories
+            )
 
     def exclusive(self) -> AbstractContextManager[object]:
         """A context in which no other thread of this process changes any store of the memory.

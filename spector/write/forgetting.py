@@ -88,9 +88,7 @@ class Forgetter:
         note_writes: called with the number of memories after they have gone.
     """
 
-    def __init__(
-        self, parts: WriteContext, *, note_writes: Callable[[int], None]
-    ) -> None:
+    def __init__(self, parts: WriteContext, *, note_writes: Callable[[int], None]) -> None:
         self._parts = parts
         self._note_writes = note_writes
 
@@ -144,9 +142,11 @@ class Forgetter:
     ) -> tuple[ForgetReport, Needles | None]:
         purge, verify, included, skipped, cascade = manner
         how = {
-            "named": named, "include_protected": included, "skip_protected": skipped,
+            "named": named,
+            "include_protected": included,
+            "skip_protected": skipped,
             "cascade": cascade,
-        }  # fmt: skip
+        }
         needles = None
         if verify:
             doomed = self.to_forget(ids, **how)
@@ -172,8 +172,14 @@ class Forgetter:
         return needles
 
     def forget(
-        self, ids: Iterable[int], *, named: bool, at_once: bool = False,
-        include_protected: bool = False, skip_protected: bool = False, cascade: bool = True,
+        self,
+        ids: Iterable[int],
+        *,
+        named: bool,
+        at_once: bool = False,
+        include_protected: bool = False,
+        skip_protected: bool = False,
+        cascade: bool = True,
     ) -> ForgetReport:
         """Delete records: their rows at once, their bytes are tombstoned until compaction.
 
@@ -185,8 +191,11 @@ class Forgetter:
         due_ms = 0 if at_once else self._parts.erasure_due_ms()
         with self._parts.exclusive():
             doomed = self.to_forget(
-                ids, named=named, include_protected=include_protected,
-                skip_protected=skip_protected, cascade=cascade,
+                ids,
+                named=named,
+                include_protected=include_protected,
+                skip_protected=skip_protected,
+                cascade=cascade,
             )
             self._note_layers(doomed)
             for store, rows in doomed.rows.items():
@@ -196,12 +205,13 @@ class Forgetter:
         self._parts.watchers.note_gone(gone, {text for row in every if (text := row.text.strip())})
         waits = not at_once and any(store.files.durable for store in doomed.rows)
         return ForgetReport(
-            ids=tuple(sorted(gone)), protected=tuple(doomed.kept),
+            ids=tuple(sorted(gone)),
+            protected=tuple(doomed.kept),
             derived=tuple(each for each in doomed.derived if each in gone),
             without_source=tuple(each for each in doomed.derived if each not in gone),
             lost_source=tuple(sorted(doomed.weaker)),
             due=from_ms(due_ms) if waits else None,
-        )  # fmt: skip
+        )
 
     def _note_layers(self, doomed: Doomed) -> None:
         """Have the callbacks of layers called for what goes; the caller has the lock."""
@@ -215,8 +225,13 @@ class Forgetter:
         callbacks.note_deleted({each: name for each, name in layers.items() if name is not None})
 
     def to_forget(
-        self, ids: Iterable[int], *, named: bool, include_protected: bool = False,
-        skip_protected: bool = False, cascade: bool = True,
+        self,
+        ids: Iterable[int],
+        *,
+        named: bool,
+        include_protected: bool = False,
+        skip_protected: bool = False,
+        cascade: bool = True,
     ) -> Doomed:
         """What `forget` deletes, and what it keeps. The caller has the lock.
 
@@ -231,7 +246,8 @@ class Forgetter:
         wanted = list(dict.fromkeys(ids))
         found = {
             row.id: (store, row)
-            for store in self._parts.router.stores() for row in store.catalog.fetch(wanted).values()
+            for store in self._parts.router.stores()
+            for row in store.catalog.fetch(wanted).values()
         }
         missing = [each for each in wanted if each not in found]
         if missing:  # by a walk that came to them, or another thread was faster
@@ -239,9 +255,11 @@ class Forgetter:
         if named and missing:
             raise unknown(min(missing))
         holds = Flag.IMMUTABLE if named else Flag.IMMUTABLE | Flag.PINNED
-        kept = [] if include_protected else [
-            i for i, (_, row) in found.items() if flags_of(row) & holds
-        ]
+        kept = (
+            []
+            if include_protected
+            else [i for i, (_, row) in found.items() if flags_of(row) & holds]
+        )
         if named and kept and not skip_protected:
             raise _immutable(sorted(kept))
         doomed: dict[Store, list[Row]] = {}
@@ -253,7 +271,9 @@ class Forgetter:
             durable = self._parts.router.durable_store()
             doomed.setdefault(durable, []).extend(row for row in derived if row.id not in safe)
         return Doomed(
-            doomed, sorted({*kept, *safe} if cascade else kept), [row.id for row in derived],
+            doomed,
+            sorted({*kept, *safe} if cascade else kept),
+            [row.id for row in derived],
             *knowledge,
         )
 

@@ -40,11 +40,13 @@ def quoted(router: TierRouter, finder: Finder, ids: Collection[int]) -> dict[int
     while waiting:
         with store.catalog.latest() as db:
             reader = KnowledgeReader(db, store.catalog.path)
-            later = {(each.target, each.source) for each in reader.edges(
-                waiting, direction="in", kinds=("may_change",)
-            )} | {(each.source, each.target) for each in reader.edges(
-                waiting, direction="out", kinds=("followed_by",)
-            )}  # fmt: skip
+            later = {
+                (each.target, each.source)
+                for each in reader.edges(waiting, direction="in", kinds=("may_change",))
+            } | {
+                (each.source, each.target)
+                for each in reader.edges(waiting, direction="out", kinds=("followed_by",))
+            }
         rows = store.catalog.fetch(sorted(waiting))
         later |= {(row.id, new) for row in rows.values() for new in newer_than(store.catalog, row)}
         known, waiting = waiting, {}

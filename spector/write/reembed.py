@@ -34,7 +34,8 @@ def reembed_store(store: Store, embedder: Embedder, progress: Progress | None = 
         return _with_vectors(images, vectors, embedder.dim, store.uuid)
 
     meta = {
-        "dim": str(embedder.dim), "model_id": embedder.model_id,
+        "dim": str(embedder.dim),
+        "model_id": embedder.model_id,
         "fingerprint": embedder.fingerprint,
     }
     return rewrite_all(store, transform, meta, progress=progress)

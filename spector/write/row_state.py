@@ -27,15 +27,27 @@ def current_bytes(store: Store, row: Row) -> Bytes:
 
 def words_of_row(row: Row) -> tuple[object, ...]:
     """The readable content of a row; none of it may outlive its replacement."""
-    return (row.text, row.tags, row.metadata, row.session_id, row.agent_id, row.user_id, row.role,
-            row.source)
+    return (
+        row.text,
+        row.tags,
+        row.metadata,
+        row.session_id,
+        row.agent_id,
+        row.user_id,
+        row.role,
+        row.source,
+    )
 
 
 def indexed_of(memory: Row | Draft) -> tuple[object, ...]:
     """What the index of words has of a memory and its record has not."""
     return (
-        memory.text, speaker_in(memory.role, memory.metadata), memory.role, memory.source,
-        aliases_in(memory.metadata), turn_before_in(memory.metadata),
+        memory.text,
+        speaker_in(memory.role, memory.metadata),
+        memory.role,
+        memory.source,
+        aliases_in(memory.metadata),
+        turn_before_in(memory.metadata),
     )
 
 
@@ -45,13 +57,25 @@ def with_flag(block: bytes, flag: Flag) -> bytes:
     return array.tobytes()
 
 
-def row_of(
-    draft: Draft, record_id: int, mutable: bytes, event_ms: int, recorded_ms: int
-) -> Row:
+def row_of(draft: Draft, record_id: int, mutable: bytes, event_ms: int, recorded_ms: int) -> Row:
     """The row of a draft; placing it fills in segment and slot."""
     return Row(
-        record_id, -1, -1, event_ms, recorded_ms, draft.valid_from_ms, draft.valid_until_ms,
-        draft.session_id, draft.agent_id, draft.user_id, mutable, draft.text, draft.tags,
-        draft.metadata or {}, draft.role, draft.source, draft.parents,
+        record_id,
+        -1,
+        -1,
+        event_ms,
+        recorded_ms,
+        draft.valid_from_ms,
+        draft.valid_until_ms,
+        draft.session_id,
+        draft.agent_id,
+        draft.user_id,
+        mutable,
+        draft.text,
+        draft.tags,
+        draft.metadata or {},
+        draft.role,
+        draft.source,
+        draft.parents,
         draft.metadata_json if draft.metadata else None,
     )

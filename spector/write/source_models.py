@@ -72,24 +72,42 @@ def source_model(
         return _known(identity, given)
     model = given if given is not None else resolve("default")
     if model is None or model.dim != identity.dim:
-        return SourceModel(identity, None, (_note(
-            f"nothing says which model made the vectors of {identity.dim} dimensions, and the new"
-            " store names none; if there was one, repair again with it: embedder=, --embedder"
-        ),))
+        return SourceModel(
+            identity,
+            None,
+            (
+                _note(
+                    f"nothing says which model made the vectors of {identity.dim} dimensions, and the new"
+                    " store names none; if there was one, repair again with it: embedder=, --embedder"
+                ),
+            ),
+        )
     asked = given is not None
     try:
         tried, same = _try(model, files, recovered, identity)
     except EmbeddingError as error:
-        return SourceModel(identity, None, (_note(
-            f"nothing says which model made the vectors of {identity.dim} dimensions, and"
-            f" {model.model_id} cannot be tried: {error.message}"
-        ),))
+        return SourceModel(
+            identity,
+            None,
+            (
+                _note(
+                    f"nothing says which model made the vectors of {identity.dim} dimensions, and"
+                    f" {model.model_id} cannot be tried: {error.message}"
+                ),
+            ),
+        )
     if tried and not same:
-        return SourceModel(identity, None, (_note(
-            f"nothing says which model made the vectors; {model.model_id} has their {identity.dim}"
-            f" dimensions, but makes others of {tried} texts, so the new store names no model; if"
-            " there was one, repair again with it: embedder=, --embedder"
-        ),))
+        return SourceModel(
+            identity,
+            None,
+            (
+                _note(
+                    f"nothing says which model made the vectors; {model.model_id} has their {identity.dim}"
+                    f" dimensions, but makes others of {tried} texts, so the new store names no model; if"
+                    " there was one, repair again with it: embedder=, --embedder"
+                ),
+            ),
+        )
     if tried:
         why = f"it makes the same of {tried} texts whose vectors are whole"
     elif asked:
@@ -115,10 +133,16 @@ def _known(identity: Identity, given: Embedder | None) -> SourceModel:
         return SourceModel(identity, given)
     named = bool(identity.fingerprint)
     made = f"are of {identity.model_id}" if named else "were given by the store's users"
-    return SourceModel(identity, None, (_note(
-        f"{given.model_id} is not used: the vectors {made}; spector reembed moves the new store to"
-        " another model"
-    ),))
+    return SourceModel(
+        identity,
+        None,
+        (
+            _note(
+                f"{given.model_id} is not used: the vectors {made}; spector reembed moves the new store to"
+                " another model"
+            ),
+        ),
+    )
 
 
 def _note(reason: str) -> Loss:

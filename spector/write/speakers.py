@@ -60,7 +60,7 @@ _MOST_SCOPES: Final = 1024
 _MOST_NAMES: Final = 4096
 #: characters at the start of a text in which its opening name is looked for
 _HEAD_CHARS: Final = 64
-_SENTENCE_START: Final = re.compile("(?:^|[.!?\u2026:\\n\"\u201c\u00ab])\\s*\\Z")
+_SENTENCE_START: Final = re.compile('(?:^|[.!?\u2026:\\n"\u201c\u00ab])\\s*\\Z')
 _LETTER: Final = re.compile(r"[^\W\d_]")
 
 
@@ -97,15 +97,21 @@ class Speakers:
     def openings(self, drafts: Sequence[Draft]) -> dict[int, Opening]:
         """The names that drafts without a speaker open with, by number; reads no store."""
         return {
-            n: opening for n, draft in enumerate(drafts)
-            if not _is_given(draft) and not _is_doubtful(draft)
+            n: opening
+            for n, draft in enumerate(drafts)
+            if not _is_given(draft)
+            and not _is_doubtful(draft)
             and (opening := self._opens(draft.text)) is not None
             and not (opening.role and draft.source is not None)
         }
 
     def read(
-        self, store: Store, drafts: Sequence[Draft], openings: Mapping[int, Opening],
-        *, without: int | None = None,
+        self,
+        store: Store,
+        drafts: Sequence[Draft],
+        openings: Mapping[int, Opening],
+        *,
+        without: int | None = None,
     ) -> Reading:
         """The speakers of drafts for a store, and of earlier memories that these decide.
 
@@ -122,8 +128,14 @@ class Speakers:
         return out
 
     def _read_scope(
-        self, store: Store, scope: _Scope, members: list[int], drafts: Sequence[Draft],
-        openings: Mapping[int, Opening], without: int | None, out: Reading,
+        self,
+        store: Store,
+        scope: _Scope,
+        members: list[int],
+        drafts: Sequence[Draft],
+        openings: Mapping[int, Opening],
+        without: int | None,
+        out: Reading,
     ) -> None:
         known = dict(self._names(store, scope))
         own = [n for n, draft in enumerate(drafts) if (draft.user_id, draft.agent_id) == scope]
@@ -140,14 +152,20 @@ class Speakers:
             if _may_repeat(wanted, earlier, [openings[n] for n in members]):
                 lines = list(map(self._line_of, earlier))
                 lines += [
-                    _Line(None, drafts[n].session_id, drafts[n].text, openings.get(n),
-                          _is_given(drafts[n]))
+                    _Line(
+                        None,
+                        drafts[n].session_id,
+                        drafts[n].text,
+                        openings.get(n),
+                        _is_given(drafts[n]),
+                    )
                     for n in own
                 ]
             found = _names_among(lines, known)
             known |= found
             silent = [
-                (line.id, found[line.opening.folded]) for line in lines
+                (line.id, found[line.opening.folded])
+                for line in lines
                 if line.id is not None and line.opening and line.opening.folded in found
             ]
             out.earlier.update(silent)
@@ -201,7 +219,8 @@ def words_with(drafts: Sequence[Draft], names: Mapping[int, str]) -> list[str]:
     """The words of drafts that are embedded; some of the drafts get a speaker."""
     return [
         searched_words(draft.text, None, {**(draft.metadata or {}), "speaker": names[n]})
-        if n in names else draft_words(draft)
+        if n in names
+        else draft_words(draft)
         for n, draft in enumerate(drafts)
     ]
 
@@ -214,9 +233,7 @@ def name_speakers(drafts: Sequence[Draft], names: Mapping[int, str], config: Con
         )
 
 
-def with_room(
-    drafts: Sequence[Draft], names: Mapping[int, str], config: Config
-) -> dict[int, str]:
+def with_room(drafts: Sequence[Draft], names: Mapping[int, str], config: Config) -> dict[int, str]:
     """The speakers that fit into the metadata of their drafts."""
     out = {}
     for n, name in names.items():
@@ -232,9 +249,11 @@ def without_speaker(before: MemoryRecord, draft: Draft, config: Config) -> str |
     None when the speaker was given, or there is none.
     """
     was = before.metadata.get("speaker")
-    if not isinstance(was, str) or before.role is not None or words_of(
-        before.text, was
-    ) == before.text:
+    if (
+        not isinstance(was, str)
+        or before.role is not None
+        or words_of(before.text, was) == before.text
+    ):
         return None
     kept = dict(draft.metadata or {})
     if kept.get("speaker") == was:
@@ -247,8 +266,7 @@ def _is_given(draft: Draft) -> bool:
     """Whether the caller has named the speaker, or has ruled one out (``None``)."""
     metadata = draft.metadata
     return draft.role is not None or (
-        metadata is not None
-        and ("speaker" in metadata or speaker_in(None, metadata) is not None)
+        metadata is not None and ("speaker" in metadata or speaker_in(None, metadata) is not None)
     )
 
 
@@ -331,9 +349,13 @@ def _talkers(
     """The names that take turns in a session: each has spoken, and together they open nearly all
     lines without a given speaker."""
     names = {
-        folded for folded, mine in turns.items()
-        if mine[0].role or folded in known or (
-            len(mine) >= _OPENINGS and any(turn.proper for turn in mine)
+        folded
+        for folded, mine in turns.items()
+        if mine[0].role
+        or folded in known
+        or (
+            len(mine) >= _OPENINGS
+            and any(turn.proper for turn in mine)
             and any(turn.says_i or turn.asks for turn in mine)
         )
     }

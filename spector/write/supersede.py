@@ -39,8 +39,20 @@ from spector.store.payloads import has_tables, note_holding
 from spector.write.drafts import Draft
 
 __all__ = [
-    "Ending", "apply", "ended", "endings", "flagged", "inherited", "moved", "refuse_new_end",
-    "reinstated", "starts_at", "starts_ms", "was_ended", "with_end", "with_end_of",
+    "Ending",
+    "apply",
+    "ended",
+    "endings",
+    "flagged",
+    "inherited",
+    "moved",
+    "refuse_new_end",
+    "reinstated",
+    "starts_at",
+    "starts_ms",
+    "was_ended",
+    "with_end",
+    "with_end_of",
 ]
 
 
@@ -191,7 +203,9 @@ def ended(row: Row, start_ms: int, now_ms: int) -> Row:
     elif own.valid_until_ms is not None:
         end_ms = min(own.valid_until_ms, start_ms)
     return replace(
-        own, valid_until_ms=end_ms, mutable=flagged(row, end_ms is None or end_ms <= now_ms),
+        own,
+        valid_until_ms=end_ms,
+        mutable=flagged(row, end_ms is None or end_ms <= now_ms),
         tags=with_end(own.tags, (own.valid_until_ms,)),
     )
 
@@ -202,8 +216,10 @@ def own_row(row: Row) -> Row:
         return row
     found = split_reserved_tags(row.tags)
     return replace(
-        row, valid_until_ms=found.until_ms[0] if found.until_ms else None,
-        mutable=flagged(row, False), tags=with_end(row.tags, ()),
+        row,
+        valid_until_ms=found.until_ms[0] if found.until_ms else None,
+        mutable=flagged(row, False),
+        tags=with_end(row.tags, ()),
     )
 
 
@@ -213,7 +229,11 @@ def with_end_of(row: Row, tags: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def reinstated(
-    store: Store, row: Row, scope: Scope = ANYBODY, *, keep: bool = False,
+    store: Store,
+    row: Row,
+    scope: Scope = ANYBODY,
+    *,
+    keep: bool = False,
     along: Sequence[Row] = (),
 ) -> list[Ending]:
     """The changes that make a superseded memory valid again; none when it was not superseded.
@@ -329,9 +349,7 @@ def inherited(store: Store, gone: Sequence[Row]) -> list[Ending]:
     return out
 
 
-def _heirs(
-    record_id: int, by: Mapping[int, Iterable[int]], doomed: set[int]
-) -> set[int]:
+def _heirs(record_id: int, by: Mapping[int, Iterable[int]], doomed: set[int]) -> set[int]:
     """The nearest successors of a memory that are not forgotten as well."""
     out: set[int] = set()
     ahead = [record_id]
@@ -363,9 +381,7 @@ def apply(tx: Transaction, changes: Sequence[Ending]) -> None:
             tx.hide()
             tx.set_mutable(row.segment_id, row.slot, row.mutable)
         catalog_rows.update_row(tx.connection, change.before, row)
-    note_holding(
-        tx.connection, {each.after.id: not was_ended(each.after) for each in changes}
-    )
+    note_holding(tx.connection, {each.after.id: not was_ended(each.after) for each in changes})
 
 
 def was_ended(row: Row) -> bool:

@@ -41,7 +41,7 @@ from spector.write.drafts import (
     strengths_of,
     with_aliases,
     without_end,
-)  # fmt: skip
+)
 from spector.write.embedding import vectors_of
 from spector.write.forgetting import flags_of
 from spector.write.quoting import requoted, stage_quotes
@@ -62,7 +62,10 @@ __all__ = ["Updater"]
 #: fields that `update` cannot change; scopes change by ``move_to``
 _FIXED: Final = frozenset({"tier", "parents", "supersedes", "key", "namespace", *SCOPES})
 _CHANGEABLE: Final = (
-    *(name for name in FIELDS if name not in _FIXED), "text", "move_to", *SCOPES,
+    *(name for name in FIELDS if name not in _FIXED),
+    "text",
+    "move_to",
+    *SCOPES,
 )
 #: changes after which the speaker may be another
 _SPEAKING: Final = frozenset({"text", "metadata", "role", "confidence"})
@@ -92,7 +95,10 @@ class Updater:
         self._note_writes = note_writes
 
     def update(
-        self, target: Named, changes: dict[str, Any], move_to: Mapping[str, str | None] | None,
+        self,
+        target: Named,
+        changes: dict[str, Any],
+        move_to: Mapping[str, str | None] | None,
         scope: Scope,
     ) -> MemoryRecord:
         """Change fields of a memory of the scope; see ``Memory.update``."""
@@ -111,7 +117,11 @@ class Updater:
         return self._parts.finder.within(record, scope)
 
     def _update(
-        self, record_id: int, changes: dict[str, Any], scope: Scope, more: Beside | None = None,
+        self,
+        record_id: int,
+        changes: dict[str, Any],
+        scope: Scope,
+        more: Beside | None = None,
         ends: Mapping[str, int | None] | None = None,
     ) -> MemoryRecord:
         finder, exclusive = self._parts.finder, self._parts.exclusive
@@ -223,9 +233,16 @@ class Updater:
         return reading.earlier
 
     def _replace(
-        self, record_id: int, changes: Mapping[str, Any], draft: Draft, scope: Scope,
-        *, earlier: Mapping[int, str], restated: Changes | None = None,
-        more: Beside | None = None, ends: Mapping[str, int | None] | None = None,
+        self,
+        record_id: int,
+        changes: Mapping[str, Any],
+        draft: Draft,
+        scope: Scope,
+        *,
+        earlier: Mapping[int, str],
+        restated: Changes | None = None,
+        more: Beside | None = None,
+        ends: Mapping[str, int | None] | None = None,
     ) -> MemoryRecord:
         """Bring a record to the state of ``draft``; ``changes`` has what the caller gave.
 
@@ -255,7 +272,10 @@ class Updater:
                 encoded.headers["centroid"] = 0
                 encoded = reseal(encoded.images, store.uuid)
             after = row_of(
-                draft, record_id, encoded.mutable(0), int(encoded.headers[0]["event_ms"]),
+                draft,
+                record_id,
+                encoded.mutable(0),
+                int(encoded.headers[0]["event_ms"]),
                 row.recorded_ms,
             )
             after.segment_id, after.slot = row.segment_id, row.slot
@@ -265,8 +285,10 @@ class Updater:
                 encoded.headers["flags"] = np.frombuffer(after.mutable, "<u2", count=1)
                 encoded = reseal(encoded.images, store.uuid)
             to_name = namings(store, self._parts.router, earlier, self._parts.config)
-            quoting = [] if draft.text == row.text else requoted(
-                self._parts, store, [row], draft.text, others
+            quoting = (
+                []
+                if draft.text == row.text
+                else requoted(self._parts, store, [row], draft.text, others)
             )
             ties = Ties(restated) if restated else ties_of(store, row, after)
             with store.transaction() as tx:
@@ -281,7 +303,10 @@ class Updater:
                     tx.hide()
                 if moves:
                     after.segment_id, after.slot = tier.relocate(
-                        tx, row, encoded.images, int(encoded.headers[0]["event_ms"]),
+                        tx,
+                        row,
+                        encoded.images,
+                        int(encoded.headers[0]["event_ms"]),
                         with_flag(row.mutable, Flag.TOMBSTONE),
                     )
                 else:
@@ -299,8 +324,14 @@ class Updater:
             return self._parts.finder.complete(store, [to_record(*made)])[0]
 
     def _changed_image(
-        self, store: Store, row: Row, image: NDArray[np.uint8], changes: Mapping[str, Any],
-        draft: Draft, tier: TierStore, more: Beside | None,
+        self,
+        store: Store,
+        row: Row,
+        image: NDArray[np.uint8],
+        changes: Mapping[str, Any],
+        draft: Draft,
+        tier: TierStore,
+        more: Beside | None,
     ) -> Encoded:
         config = self._parts.config
         if "text" in changes or "vector" in changes:
@@ -308,8 +339,15 @@ class Updater:
             if vectors is not None:
                 batch = Batch([draft])
                 fresh = encode_batch(
-                    batch, strengths_of(batch, [0.0], config), [row.id], [tier.code], vectors,
-                    now_ms=0, dim=self._parts.dim, uuid=store.uuid, config=config,
+                    batch,
+                    strengths_of(batch, [0.0], config),
+                    [row.id],
+                    [tier.code],
+                    vectors,
+                    now_ms=0,
+                    dim=self._parts.dim,
+                    uuid=store.uuid,
+                    config=config,
                 )
                 image[:, 64:] = fresh.images[:, 64:]
                 image[:, 4:8] = fresh.images[:, 4:8]
@@ -325,8 +363,11 @@ class Updater:
         if draft.importance is not None:
             header["importance"] = draft.importance
         flags = int(header["flags"][0])
-        for name, flag in (("pinned", Flag.PINNED), ("immutable", Flag.IMMUTABLE),
-                           ("unresolved", Flag.UNRESOLVED)):
+        for name, flag in (
+            ("pinned", Flag.PINNED),
+            ("immutable", Flag.IMMUTABLE),
+            ("unresolved", Flag.UNRESOLVED),
+        ):
             if name in changes:
                 flags = flags | flag if getattr(draft, name) else flags & ~int(flag)
         header["flags"] = draft.flags_of_text(flags)
@@ -357,7 +398,10 @@ def _with_aliases(changes: Mapping[str, Any], before: MemoryRecord) -> dict[str,
 
 
 def _follow(
-    tx: Transaction, after: Row, ends: Mapping[str, int | None] | None, draft: Draft,
+    tx: Transaction,
+    after: Row,
+    ends: Mapping[str, int | None] | None,
+    draft: Draft,
     changes: Mapping[str, Any],
 ) -> bool:
     """Let the entry and the attachment of a changed memory follow; whether one went.
@@ -403,6 +447,8 @@ def _fields_of(record: MemoryRecord) -> dict[str, Any]:
     own_names = (name for name in FIELDS if name not in _ELSEWHERE)
     fields = {name: getattr(record, name) for name in own_names}
     return {
-        **fields, "text": record.text, "valid_until": until,
+        **fields,
+        "text": record.text,
+        "valid_until": until,
         "supersedes": record.supersedes or None,
     }

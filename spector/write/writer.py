@@ -67,8 +67,12 @@ class Writer:
     """
 
     def __init__(
-        self, parts: WriteContext, *, expect: Callable[[Iterable[str]], None],
-        note_writes: Callable[[int], None], settler: Settler | None = None,
+        self,
+        parts: WriteContext,
+        *,
+        expect: Callable[[Iterable[str]], None],
+        note_writes: Callable[[int], None],
+        settler: Settler | None = None,
         keyed: KeyStore | None = None,
     ) -> None:
         self._parts = parts
@@ -85,8 +89,12 @@ class Writer:
         return self.store([self.draft(item, fields, names_scopes=names_scopes)])[0]
 
     def remember_many(
-        self, items: Iterable[str | Mapping[str, Any]], common: Mapping[str, Any],
-        progress: Progress | None, known: Any = "replace", forgotten: Any = "store",
+        self,
+        items: Iterable[str | Mapping[str, Any]],
+        common: Mapping[str, Any],
+        progress: Progress | None,
+        known: Any = "replace",
+        forgotten: Any = "store",
         names_scopes: bool = False,
     ) -> MemoryList:
         """Store many, in batches of ``Config.batch_records``; each batch is one commit a store."""
@@ -159,8 +167,13 @@ class Writer:
         return self.draft(item, {})
 
     def draft(
-        self, item: Any, given: Mapping[str, Any], *, names_aliases: bool = False,
-        is_attached: bool = False, names_scopes: bool = True,
+        self,
+        item: Any,
+        given: Mapping[str, Any],
+        *,
+        names_aliases: bool = False,
+        is_attached: bool = False,
+        names_scopes: bool = True,
     ) -> Draft:
         """The draft of a text or message, for a tier that there is.
 
@@ -170,9 +183,14 @@ class Writer:
             names_scopes: a message may say whose it is, where ``given`` leaves it open.
         """
         draft = make_draft(
-            item, given, config=self._parts.config, dim=self._parts.dim,
-            may_name=None if names_aliases else may_name, is_attached=is_attached,
-            names_scopes=names_scopes)
+            item,
+            given,
+            config=self._parts.config,
+            dim=self._parts.dim,
+            may_name=None if names_aliases else may_name,
+            is_attached=is_attached,
+            names_scopes=names_scopes,
+        )
         tier = self._parts.router[draft.tier]  # an unknown one is refused before embedding
         return draft.in_tier(tier.name, lasts=not tier.volatile)
 
@@ -189,8 +207,10 @@ class Writer:
         if then is not None:
             return records
         lasting = [
-            each for each, draft in zip(found, drafts, strict=True)
-            if each is not None and draft.outcome in _WRITTEN
+            each
+            for each, draft in zip(found, drafts, strict=True)
+            if each is not None
+            and draft.outcome in _WRITTEN
             and not self._parts.router[each.tier].volatile
         ]
         self._parts.callbacks.note_stored("episodes", lasting)
@@ -199,7 +219,8 @@ class Writer:
     def announce(self, drafts: Iterable[Draft]) -> None:
         """Pass drafts about to be written that may be instructions to ``expect``."""
         self._expect(
-            draft.text for draft in drafts
+            draft.text
+            for draft in drafts
             if (draft.role is not None or draft.confidence is None or draft.confidence >= CERTAIN)
             and may_be_instruction(
                 draft.text, draft.role, speaker_in(draft.role, draft.metadata), draft.source
@@ -245,12 +266,12 @@ class Writer:
                 store: namings(store, self._parts.router, each, self._parts.config)
                 for store, each in earlier.items()
             }
-            return self._store_all(
-                by_store, drafts, tiers, importance, vectors, to_name, ties
-            )
+            return self._store_all(by_store, drafts, tiers, importance, vectors, to_name, ties)
 
     def _settle(
-        self, by_store: Mapping[Store, list[int]], drafts: Sequence[Draft],
+        self,
+        by_store: Mapping[Store, list[int]],
+        drafts: Sequence[Draft],
         vectors: NDArray[np.float32] | None,
     ) -> dict[Store, Then]:
         """Decide what drafts of the durable store supersede; what their commit adds, by store."""
@@ -260,7 +281,8 @@ class Writer:
         if self._settler is None or not members:
             return {}
         changes = self._settler.settle(
-            [drafts[n] for n in members], None if vectors is None else vectors[members],
+            [drafts[n] for n in members],
+            None if vectors is None else vectors[members],
             self._parts.clock.now_ms(),
         )
 
@@ -273,7 +295,9 @@ class Writer:
         return {store: put_ties} if changes else {}
 
     def _read(
-        self, by_store: Mapping[Store, list[int]], drafts: Sequence[Draft],
+        self,
+        by_store: Mapping[Store, list[int]],
+        drafts: Sequence[Draft],
         openings: Mapping[int, Opening],
     ) -> tuple[dict[int, str], dict[Store, dict[int, str]]]:
         """Speakers of drafts by number, and of earlier memories by store and id."""
@@ -284,19 +308,21 @@ class Writer:
             reading = self._parts.speakers.read(store, [drafts[n] for n in members], own)
             names.update((members[at], name) for at, name in reading.drafts.items())
             superseded = {i for n in members for i in drafts[n].supersedes}
-            earlier[store] = {
-                i: name for i, name in reading.earlier.items() if i not in superseded
-            }
+            earlier[store] = {i: name for i, name in reading.earlier.items() if i not in superseded}
         return with_room(drafts, names, self._parts.config), earlier
 
     def _store_all(
-        self, by_store: Mapping[Store, list[int]], drafts: Sequence[Draft],
-        tiers: Sequence[TierStore], importance: Sequence[float],
-        vectors: NDArray[np.float32] | None, to_name: Mapping[Store, Sequence[Naming]],
+        self,
+        by_store: Mapping[Store, list[int]],
+        drafts: Sequence[Draft],
+        tiers: Sequence[TierStore],
+        importance: Sequence[float],
+        vectors: NDArray[np.float32] | None,
+        to_name: Mapping[Store, Sequence[Naming]],
         ties: Mapping[Store, Then],
     ) -> list[MemoryRecord | None]:
         if len(by_store) == 1:
-            store, = by_store
+            (store,) = by_store
             return self._store_batch(
                 store, drafts, tiers, importance, vectors, to_name.get(store, ()), ties.get(store)
             )
@@ -309,9 +335,13 @@ class Writer:
             # the disk first, which may have no room
             for store, members in sorted(by_store.items(), key=lambda e: not e[0].files.durable):
                 records = self._store_batch(
-                    store, [drafts[n] for n in members], [tiers[n] for n in members],
-                    [importance[n] for n in members], None if vectors is None else vectors[members],
-                    to_name.get(store, ()), ties.get(store),
+                    store,
+                    [drafts[n] for n in members],
+                    [tiers[n] for n in members],
+                    [importance[n] for n in members],
+                    None if vectors is None else vectors[members],
+                    to_name.get(store, ()),
+                    ties.get(store),
                 )
                 out.update(zip(members, records, strict=True))
         return [out[n] for n in range(len(drafts))]
@@ -328,8 +358,11 @@ class Writer:
         return earlier.get(store, {})
 
     def store_with(
-        self, drafts: Sequence[Draft], vectors: NDArray[np.float32] | None,
-        importance: Sequence[float], then: Then,
+        self,
+        drafts: Sequence[Draft],
+        vectors: NDArray[np.float32] | None,
+        importance: Sequence[float],
+        then: Then,
     ) -> list[MemoryRecord]:
         """Store drafts of the durable store, embedded before, with what ``then`` adds."""
         tiers = [self._parts.router[draft.tier] for draft in drafts]
@@ -339,9 +372,14 @@ class Writer:
         return self._parts.finder.complete(store, records)  # what was added may say more of them
 
     def _store_batch(
-        self, store: Store, drafts: Sequence[Draft], tiers: Sequence[TierStore],
-        importance: Sequence[float], vectors: NDArray[np.float32] | None,
-        to_name: Sequence[Naming], then: Then | None = None,
+        self,
+        store: Store,
+        drafts: Sequence[Draft],
+        tiers: Sequence[TierStore],
+        importance: Sequence[float],
+        vectors: NDArray[np.float32] | None,
+        to_name: Sequence[Naming],
+        then: Then | None = None,
     ) -> list[MemoryRecord | None]:
         """Store drafts of one store in one commit.
 
@@ -352,9 +390,19 @@ class Writer:
         if self._keyed is not None and batch.has_entries:
             with store.exclusive():  # it may wait, so the clock is read afterwards
                 refuse_future_parents(drafts, self._next_id(now_ms := self._parts.clock.now_ms()))
-                return self._keyed.store(Work(
-                    store, drafts, tiers, importance, vectors, to_name, now_ms, self.claim_ids, then
-                ))  # fmt: skip
+                return self._keyed.store(
+                    Work(
+                        store,
+                        drafts,
+                        tiers,
+                        importance,
+                        vectors,
+                        to_name,
+                        now_ms,
+                        self.claim_ids,
+                        then,
+                    )
+                )
         with store.exclusive(), store.transaction() as tx:
             ids = self.claim_ids(tx, len(drafts), now_ms := self._parts.clock.now_ms())
             refuse_future_parents(drafts, ids[0])
@@ -364,9 +412,15 @@ class Writer:
             for naming in to_name:
                 naming.stage(tx)
             encoded = encode_batch(
-                batch, strengths_of(batch, importance, self._parts.config), ids,
-                [tier.code for tier in tiers], vectors,
-                now_ms=now_ms, dim=self._parts.dim, uuid=store.uuid, config=self._parts.config,
+                batch,
+                strengths_of(batch, importance, self._parts.config),
+                ids,
+                [tier.code for tier in tiers],
+                vectors,
+                now_ms=now_ms,
+                dim=self._parts.dim,
+                uuid=store.uuid,
+                config=self._parts.config,
             )
             append_batch(tx, tiers, batch, ids, encoded, now_ms)
             if then is not None:

@@ -46,17 +46,38 @@ def opened(path: Path | str, **more: Any) -> Memory:
 # -- values ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("value", [
-    b"", b"\x00\xff", "", "a text", 0, -0.0, 0.1, False, [], {}, ITEM, [[[]]], 10**400,
-    {"a": {"b": [1.5, "x"]}}, "\u2028", [None],
-], ids=lambda each: type(each).__name__)  # fmt: skip
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"",
+        b"\x00\xff",
+        "",
+        "a text",
+        0,
+        -0.0,
+        0.1,
+        False,
+        [],
+        {},
+        ITEM,
+        [[[]]],
+        10**400,
+        {"a": {"b": [1.5, "x"]}},
+        "\u2028",
+        [None],
+    ],
+    ids=lambda each: type(each).__name__,
+)
 def test_a_value_comes_back_equal(memory: Memory, value: Any, proof: Any) -> None:
     record = memory.remember("said", attachment=value)
     for found in (record, memory.get(record.id), next(memory.records()), memory.recall("said")[0]):
         got = getattr(found, "record", found).attachment()
         assert (got, type(got)) == (value, type(value))
-    size = len(value) if isinstance(value, bytes) else len(
-        json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
+    size = (
+        len(value)
+        if isinstance(value, bytes)
+        else len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
+    )
     assert memory.get(record.id).attachment_bytes == size
     proof("attachments", values_read_back=4)
 
@@ -90,14 +111,29 @@ def doubled() -> Any:
     return out
 
 
-@pytest.mark.parametrize(("value", "said"), [
-    (b"x" * (5 << 20), "5,242,880 bytes, the limit is 4,194,304"), ("y" * (5 << 20), "the limit"),
-    (doubled, "the limit"), (float("nan"), "nan"), ([1, {"a": float("-inf")}], "inf"),
-    (object(), "object"), ({"a": {1, 2}}, "set"), ({1: 2}, "key 1"), ({None: 2}, "key None"),
-    (itself(), "contains itself"), (nested(5000), "nested"), (nested(200), "nested"),
-    ("\ud800", "surrogates"), ({"\ud800": 1}, "surrogates"), (10**5000, "4300"), ([b"x"], "bytes"),
-    (spector, "module"),
-], ids=lambda each: type(each).__name__)  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (b"x" * (5 << 20), "5,242,880 bytes, the limit is 4,194,304"),
+        ("y" * (5 << 20), "the limit"),
+        (doubled, "the limit"),
+        (float("nan"), "nan"),
+        ([1, {"a": float("-inf")}], "inf"),
+        (object(), "object"),
+        ({"a": {1, 2}}, "set"),
+        ({1: 2}, "key 1"),
+        ({None: 2}, "key None"),
+        (itself(), "contains itself"),
+        (nested(5000), "nested"),
+        (nested(200), "nested"),
+        ("\ud800", "surrogates"),
+        ({"\ud800": 1}, "surrogates"),
+        (10**5000, "4300"),
+        ([b"x"], "bytes"),
+        (spector, "module"),
+    ],
+    ids=lambda each: type(each).__name__,
+)
 def test_what_cannot_come_back_is_refused_by_name(memory: Memory, value: Any, said: str) -> None:
     value = value() if value is doubled else value
     with pytest.raises(InvalidInputError, match="attachment") as caught:
@@ -148,7 +184,8 @@ def test_a_key_that_is_given_again_replaces_the_attachment(memory: Memory) -> No
     assert (second.id, second.attachment()) == (first.id, None)
     assert memory.remember("one", key="k", attachment=[3]).attachment() == [3]
     made = memory.remember_many(
-        [{"text": "x", "key": "k", "attachment": n} for n in range(3)], if_known="replace")
+        [{"text": "x", "key": "k", "attachment": n} for n in range(3)], if_known="replace"
+    )
     assert [each.attachment() for each in made] == [2, 2, 2]
     kept = memory.remember_many([{"text": "y", "key": "k", "attachment": 9}], if_known="keep")
     assert kept[0].attachment() == 2
@@ -164,14 +201,26 @@ def test_immutable_and_volatile_memories(memory: Memory) -> None:
         memory.remember("now", tier="working", attachment=[1])
 
 
-@pytest.mark.parametrize(("given", "said"), [
-    ({"item": {"role": "assistant", "content": "I book it",
-               "tool_calls": [{"function": {"name": "book"}}]}}, "the message calls tools"),
-    ({"item": "now", "attachment": b"raw"}, "has no attachment"),
-    ({"attachment": b"raw"}, "has no attachment"), ({"item": "now", "key": "k"}, "has no key"),
-    ({"item": "now", "expires_in": 5}, "has no end"),
-    ({"item": "now", "key": "k", "attachment": [1]}, "has no key"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            {
+                "item": {
+                    "role": "assistant",
+                    "content": "I book it",
+                    "tool_calls": [{"function": {"name": "book"}}],
+                }
+            },
+            "the message calls tools",
+        ),
+        ({"item": "now", "attachment": b"raw"}, "has no attachment"),
+        ({"attachment": b"raw"}, "has no attachment"),
+        ({"item": "now", "key": "k"}, "has no key"),
+        ({"item": "now", "expires_in": 5}, "has no end"),
+        ({"item": "now", "key": "k", "attachment": [1]}, "has no key"),
+    ],
+)
 def test_the_working_tier_refuses_what_it_cannot_keep(
     memory: Memory, given: dict[str, Any], said: str
 ) -> None:
@@ -181,8 +230,10 @@ def test_the_working_tier_refuses_what_it_cannot_keep(
     assert "working" in caught.value.message
     assert 'tier="episodic"' in caught.value.hint
     with pytest.raises(InvalidInputError, match=said):
-        memory.remember_many(["first", {"text": item, **given} if type(item) is str else item
-                              or given], tier="working")
+        memory.remember_many(
+            ["first", {"text": item, **given} if type(item) is str else item or given],
+            tier="working",
+        )
     assert len(memory) == 0
     spoken = memory.remember("now", tier="working")
     for change in ({"attachment": [1]}, {"expires_in": 5}, {"expires_at": "2099-01-01"}):
@@ -291,7 +342,9 @@ def test_it_travels_in_an_export(memory: Memory, tmp_path: Path) -> None:
     memory.export(file)
     lines = [json.loads(each) for each in file.read_text().splitlines()]
     assert [sorted({"attachment", "attachment_base64"} & each.keys()) for each in lines] == [
-        ["attachment_base64"], ["attachment"], [],
+        ["attachment_base64"],
+        ["attachment"],
+        [],
     ]
     with opened(tmp_path / "other") as other:
         other.import_(file)
@@ -302,10 +355,14 @@ def test_it_travels_in_an_export(memory: Memory, tmp_path: Path) -> None:
         assert other.check().ok
 
 
-@pytest.mark.parametrize("line", [
-    {"text": "x", "attachment_base64": "%%%"}, {"text": "x", "attachment_base64": 7},
-    {"text": "x", "attachment_base64": "ü"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"text": "x", "attachment_base64": "%%%"},
+        {"text": "x", "attachment_base64": 7},
+        {"text": "x", "attachment_base64": "ü"},
+    ],
+)
 def test_a_line_that_no_export_wrote(memory: Memory, tmp_path: Path, line: Any) -> None:
     (tmp_path / "odd.jsonl").write_text(json.dumps(line))
     with pytest.raises(spector.ImportFormatError, match=r"line 1.*attachment_base64"):
@@ -321,11 +378,13 @@ def test_damage_is_found_and_costs_the_attachment_alone(
         record = memory.remember("said", attachment=SECRET)
         other = memory.remember("other", attachment=[1])
     with sqlite3.connect(path / "catalog.db") as db:
-        db.execute({
-            "data": f"UPDATE attachment SET data = zeroblob({len(SECRET)}) WHERE id = {record.id}",
-            "row": f"DELETE FROM attachment WHERE id = {record.id}",
-            "entry": f"DELETE FROM entry WHERE id = {record.id}",
-        }[part])  # fmt: skip
+        db.execute(
+            {
+                "data": f"UPDATE attachment SET data = zeroblob({len(SECRET)}) WHERE id = {record.id}",
+                "row": f"DELETE FROM attachment WHERE id = {record.id}",
+                "entry": f"DELETE FROM entry WHERE id = {record.id}",
+            }[part]
+        )
     db.close()
     problems = spector.check(path).problems
     assert [(p.code, p.id) for p in problems] == [("I27" if part == "data" else "I31", record.id)]

@@ -106,7 +106,7 @@ VECTORS: dict[str, tuple[Any, type[SpectorError]]] = {
     "NaN": ([math.nan, *vector()[1:]], InvalidVectorError),
     "infinity": ([math.inf, *vector()[1:]], InvalidVectorError),
     "minus infinity": ([-math.inf, *vector()[1:]], InvalidVectorError),
-    "too large for float32": ([1e+39, *vector()[1:]], InvalidVectorError),
+    "too large for float32": ([1e39, *vector()[1:]], InvalidVectorError),
     "only zeros": ([0.0] * DIM, InvalidVectorError),
     "too small to have a direction": ([1e-44] * DIM, InvalidVectorError),
     "complex": (np.ones(DIM) * 1j, InvalidVectorError),
@@ -379,8 +379,10 @@ def test_an_id_of_no_memory_is_refused_by_every_verb(
     memory: Memory, verb: Callable[[Memory, Any], object], record_id: Any, kind: type[SpectorError]
 ) -> None:
     memory.remember("x")
-    with refused(memory, kind if record_id is not None or verb is not ID_VERBS["forget"]
-                 else InvalidFilterError):
+    with refused(
+        memory,
+        kind if record_id is not None or verb is not ID_VERBS["forget"] else InvalidFilterError,
+    ):
         verb(memory, record_id)
 
 
@@ -511,9 +513,7 @@ def test_compact_refuses_a_threshold_that_is_no_share(memory: Memory, threshold:
 @pytest.mark.parametrize("value", [1e25, np.float32(3e38)])
 def test_a_vector_of_huge_numbers_is_stored_without_a_warning(value: float) -> None:
     """Mechanism: the sum of their squares overflows, which NumPy says to whoever listens."""
-    with (
-        spector.open(":memory:", embedder=None, dim=8) as memory, warnings.catch_warnings()
-    ):
+    with spector.open(":memory:", embedder=None, dim=8) as memory, warnings.catch_warnings():
         warnings.simplefilter("error")
         for vector in (np.full(8, value, np.float32), [float(value)] * 8, np.full(8, float(value))):
             made = memory.remember("x", vector=vector)

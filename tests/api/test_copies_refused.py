@@ -26,10 +26,12 @@ from tests.fakes import FakeEmbedder
 COPIES: dict[str, Callable[[Any], object]] = {
     "deepcopy": copy.deepcopy,
     "deepcopy within a dictionary": lambda thing: copy.deepcopy({"agent": [thing]}),
-    **{f"pickle {n}": lambda thing, n=n: pickle.dumps(thing, protocol=n)  # type: ignore[misc]
-       for n in range(pickle.HIGHEST_PROTOCOL + 1)},
+    **{
+        f"pickle {n}": lambda thing, n=n: pickle.dumps(thing, protocol=n)  # type: ignore[misc]
+        for n in range(pickle.HIGHEST_PROTOCOL + 1)
+    },
     "reduce": lambda thing: thing.__reduce_ex__(2),
-}  # fmt: skip
+}
 PARTS: dict[str, Callable[[Memory], Any]] = {
     "memory": lambda m: m,
     "daemon": lambda m: m.daemon,

@@ -34,10 +34,12 @@ memory.recall("m1", vector=vector_of("m1"))
 ENDS: dict[str, tuple[str, list[str]]] = {
     "functions of the user's at the end still have their memory": (
         # registered before anything of spector but its name was loaded
-        "atexit.register(lambda: put('goodbye'))" + _OPEN, ["goodbye"],
+        "atexit.register(lambda: put('goodbye'))" + _OPEN,
+        ["goodbye"],
     ),
     "a thread sleeps between two calls": (
-        _OPEN + """
+        _OPEN
+        + """
 def work():
     put("from a thread")
     done.set()
@@ -46,16 +48,20 @@ def work():
 done = threading.Event()
 threading.Thread(target=work, daemon=True).start()
 done.wait()
-""", ["from a thread"],
+""",
+        ["from a thread"],
     ),
     "a thread is about to begin": (
-        _OPEN + """
+        _OPEN
+        + """
 threading.Thread(target=lambda: [memory.recall("m1", vector=vector_of("m1")) for _ in range(10**6)],
                  daemon=True).start()
-""", [],
+""",
+        [],
     ),
     "threads are in calls of every kind": (
-        _OPEN + """
+        _OPEN
+        + """
 def loop(call):
     while True: call()
 for call in (
@@ -63,10 +69,12 @@ for call in (
     lambda: list(memory), memory.stats,
 ): threading.Thread(target=loop, args=(call,), daemon=True).start()
 time.sleep(0.2)
-""", [],
+""",
+        [],
     ),
     "memories in cycles, on disk and not, with their daemons running": (
-        _OPEN + """
+        _OPEN
+        + """
 class Agent: pass
 for path in (":memory:", sys.argv[1] + "-other"):
     agent = Agent()
@@ -76,24 +84,32 @@ for path in (":memory:", sys.argv[1] + "-other"):
     agent.memory.recall("x", vector=vector_of("x"))
 memory.daemon.start()
 agent = [memory]; agent.append(agent)
-""", [],
+""",
+        [],
     ),
     "it is opened while the program ends": (
-        _OPEN + """
+        _OPEN
+        + """
 memory.close()
 class Late:
     def __del__(self): self.memory = open_tiny(self.path); self.keep.append(self)
 late = Late(); late.path = sys.argv[1]; late.keep = sys.modules.setdefault("late", [])
-""", [],
+""",
+        [],
     ),
-}  # fmt: skip
+}
 
 
 def run(code: str, path: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, *options, "-c", code, str(path)], cwd=REPO, text=True, check=False,
-        env={**os.environ, "PYTHONPATH": str(REPO)}, capture_output=True, timeout=120,
-    )  # fmt: skip
+        [sys.executable, *options, "-c", code, str(path)],
+        cwd=REPO,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(REPO)},
+        capture_output=True,
+        timeout=120,
+    )
 
 
 @pytest.mark.sampled
@@ -118,9 +134,10 @@ def test_a_developer_is_told_of_what_was_not_closed(store_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "beside", ["", "threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()"],
+    "beside",
+    ["", "threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()"],
     ids=["alone", "beside a thread of something else"],
-)  # fmt: skip
+)
 def test_what_no_other_thread_has_used_is_closed_properly(store_path: Path, beside: str) -> None:
     """Nothing has to be replayed the next time."""
     assert run(_BEGIN + _OPEN + beside, store_path).returncode == 0

@@ -33,6 +33,7 @@ from tests.fakes import FakeEmbedder
 
 def seen(memory: Memory, record_id: int, key: str | None = None) -> dict[str, bool]:
     """Where a memory is seen; ``text`` has a word of its own."""
+
     def finds(call: Callable[[], Any]) -> bool:
         try:
             call()
@@ -64,9 +65,7 @@ def seen(memory: Memory, record_id: int, key: str | None = None) -> dict[str, bo
     }
 
 
-def test_at_its_end_nothing_returns_it(
-    memory: Memory, clock: ManualClock, proof: Any
-) -> None:
+def test_at_its_end_nothing_returns_it(memory: Memory, clock: ManualClock, proof: Any) -> None:
     memory.remember_many([f"a sparrow number {n}" for n in range(5)])
     made = memory.remember(
         "a quetzal in the tree", key="k", user_id=None, tags=["bird"], expires_in=60
@@ -91,11 +90,14 @@ def test_at_its_end_nothing_returns_it(
         memory.forget(made.id)
 
 
-@pytest.mark.parametrize("write", [
-    lambda memory, plain: memory.remember("goes", expires_in=5),
-    lambda memory, plain: memory.remember_many([{"text": "goes", "key": "k", "expires_in": 5}]),
-    lambda memory, plain: memory.update(plain.id, text="goes", expires_in=5),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda memory, plain: memory.remember("goes", expires_in=5),
+        lambda memory, plain: memory.remember_many([{"text": "goes", "key": "k", "expires_in": 5}]),
+        lambda memory, plain: memory.update(plain.id, text="goes", expires_in=5),
+    ],
+)
 @pytest.mark.parametrize("place", ["disk", ":memory:"])
 def test_an_interrupt_right_after_the_first_one_is_stored_shows_it_no_longer(
     tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, place: str, write: Any
@@ -155,8 +157,9 @@ def test_a_reader_leaves_it_out_by_its_own_clock(tmp_path: Path, clock: ManualCl
 def test_upkeep_and_compact_erase_it_with_a_receipt(
     memory: Memory, clock: ManualClock, tmp_path: Path
 ) -> None:
-    for n, erase in enumerate((lambda: memory.compact(),
-                               lambda: memory.reflect("upkeep").compaction)):
+    for n, erase in enumerate(
+        (lambda: memory.compact(), lambda: memory.reflect("upkeep").compaction)
+    ):
         source = memory.remember(
             f"Zebulon number {n} is here", key="k", expires_in=5, pinned=True, user_id="u"
         )
@@ -218,9 +221,7 @@ def test_an_update_moves_an_end_or_takes_it_off(memory: Memory, clock: ManualClo
 
 
 def test_validity_is_something_else(memory: Memory, clock: ManualClock) -> None:
-    made = memory.remember(
-        "valid", valid_until=NOW + timedelta(seconds=5), expires_in=60
-    )
+    made = memory.remember("valid", valid_until=NOW + timedelta(seconds=5), expires_in=60)
     clock.advance(seconds=10)
     assert memory.get(made.id).valid_until == NOW + timedelta(seconds=5)
     assert not memory.recall("valid")
@@ -257,13 +258,24 @@ def test_a_recall_of_memories_without_ends_writes_nothing(memory: Memory) -> Non
 
 
 @pytest.mark.parametrize(
-    "bad", [{"expires_in": 0}, {"expires_in": -1}, {"expires_in": math.nan},
-            {"expires_in": math.inf}, {"expires_in": "5"}, {"expires_in": True},
-            {"expires_at": "soon"}, {"expires_in": 5, "expires_at": NOW}, {"refresh": True},
-            {"expires_at": NOW, "refresh": True}, {"expires_in": 5, "refresh": "yes"},
-            {"expires_in": 5, "immutable": True}, {"expires_in": 5, "tier": "working"},
-            {"expires_in": timedelta(seconds=-5)}],
-)  # fmt: skip
+    "bad",
+    [
+        {"expires_in": 0},
+        {"expires_in": -1},
+        {"expires_in": math.nan},
+        {"expires_in": math.inf},
+        {"expires_in": "5"},
+        {"expires_in": True},
+        {"expires_at": "soon"},
+        {"expires_in": 5, "expires_at": NOW},
+        {"refresh": True},
+        {"expires_at": NOW, "refresh": True},
+        {"expires_in": 5, "refresh": "yes"},
+        {"expires_in": 5, "immutable": True},
+        {"expires_in": 5, "tier": "working"},
+        {"expires_in": timedelta(seconds=-5)},
+    ],
+)
 def test_what_is_no_end_is_refused(memory: Memory, bad: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError):
         memory.remember("x", **bad)
@@ -294,7 +306,8 @@ def test_ends_travel_in_an_export(memory: Memory, clock: ManualClock, tmp_path: 
     memory.export(tmp_path / "all.jsonl")
     lines = [json.loads(each) for each in (tmp_path / "all.jsonl").read_text().splitlines()]
     assert [(e["text"], "expires_at" in e, e.get("refresh_s")) for e in lines] == [
-        ("one", True, 60.0), ("two", True, None),
+        ("one", True, 60.0),
+        ("two", True, None),
     ]
     with spector.open(tmp_path / "other", embedder=FakeEmbedder(), clock=clock) as other:
         other.import_(tmp_path / "all.jsonl")

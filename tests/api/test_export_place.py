@@ -71,7 +71,9 @@ def test_force_on_the_command_line_does_not_change_that(store: Memory, tmp_path:
     target = tmp_path / "store" / "catalog.db"
     done = subprocess.run(
         [sys.executable, "-m", "spector", "export", str(target.parent), str(target), "--force"],
-        capture_output=True, text=True, check=False,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 2, done.stderr
     assert "in the store itself" in done.stderr
@@ -154,7 +156,10 @@ def test_output_that_cannot_be_written_is_no_bug_of_ours(store: Memory, tmp_path
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "spector", "stats", str(tmp_path / "store")],
-            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
         )
     assert done.returncode == 74
     assert "the output cannot be written" in done.stderr

@@ -68,9 +68,13 @@ def test_what_holds_now_answers_and_an_earlier_time_has_its_own_answer(
         assert ids(memory.recall(CUE)) == [new.id]
         assert ids(memory.recall()) == ids(memory.recall(vector=vector(3))) == [new.id]
         for moment, held in (
-            ("2026-03-09", []), (MARCH, [old.id]), ("2026-06-04T23:59:59.999Z", [old.id]),
-            (JUNE, [new.id]), (NOW, [new.id]), ("2030-01-01", [new.id]),
-        ):  # fmt: skip
+            ("2026-03-09", []),
+            (MARCH, [old.id]),
+            ("2026-06-04T23:59:59.999Z", [old.id]),
+            (JUNE, [new.id]),
+            (NOW, [new.id]),
+            ("2030-01-01", [new.id]),
+        ):
             assert ids(memory.recall(CUE, as_of=moment)) == held, moment
             assert ids(memory.recall(CUE, as_of=moment, lexical=False)) == held, moment
             assert ids(memory.recall(CUE, as_of=moment, tags=["home"])) == held, moment
@@ -86,9 +90,13 @@ def test_both_sides_know_of_each_other_wherever_they_are_seen(memory: Memory) ->
     old, new = moved(memory)
     assert (new.supersedes, new.superseded_by, new.superseded) == ((old.id,), (), False)
     seen = [
-        memory.get(old.id), next(memory.records()),
-        memory.recall(CUE, as_of=MARCH)[0].record, memory.pin(old.id), memory.reinforce(old.id),
-        memory.update(old.id, metadata={"city": "Berlin"}), memory.history(old.id)[0],
+        memory.get(old.id),
+        next(memory.records()),
+        memory.recall(CUE, as_of=MARCH)[0].record,
+        memory.pin(old.id),
+        memory.reinforce(old.id),
+        memory.update(old.id, metadata={"city": "Berlin"}),
+        memory.history(old.id)[0],
     ]
     for record in seen:
         assert (record.supersedes, record.superseded_by) == ((), (new.id,))
@@ -109,9 +117,9 @@ def test_both_sides_know_of_each_other_wherever_they_are_seen(memory: Memory) ->
 def test_a_history_leads_through_every_change(memory: Memory) -> None:
     made = [memory.remember("lives in Ulm", event_time="2020-01-01")]
     for year, city in ((2021, "Bonn"), (2023, "Rome"), (2025, "Oslo")):
-        made.append(memory.remember(
-            f"lives in {city}", event_time=f"{year}-01-01", supersedes=made[-1]
-        ))
+        made.append(
+            memory.remember(f"lives in {city}", event_time=f"{year}-01-01", supersedes=made[-1])
+        )
     alone = memory.remember("likes tea")
     wide = memory.remember("works and lives in Kiel", supersedes=[made[-1], alone])
     every = [*made, alone, wide]
@@ -127,9 +135,11 @@ def test_a_history_leads_through_every_change(memory: Memory) -> None:
 def test_a_history_is_in_the_order_of_its_links_not_of_its_times(memory: Memory) -> None:
     old = memory.remember("it is red", event_time=JUNE)
     new = memory.remember("it was green all along", event_time=MARCH, supersedes=old)
-    assert ids(memory.history(old)) == ids(memory.history(memory.recall("green")[0])) == [
-        old.id, new.id
-    ]
+    assert (
+        ids(memory.history(old))
+        == ids(memory.history(memory.recall("green")[0]))
+        == [old.id, new.id]
+    )
     last = memory.remember("it is blue", supersedes=memory.history(old.id)[-1])
     with pytest.raises(SupersededRecordError, match=str(new.id)) as caught:
         memory.remember("it is grey", supersedes=old)
@@ -154,8 +164,11 @@ def test_forgetting_the_middle_leaves_one_history_and_one_that_holds(
         assert ids(memory.history(each)) == [first.id, beside.id, last.id]
     assert set(memory.get(last.id).supersedes) == {first.id, beside.id, later.id}
     assert memory.get(first.id).superseded_by == (last.id,)
-    for moment, held in (("2020-06-01", {first.id, beside.id}), ("2021-06-01", set()),
-                         ("2023-06-01", {last.id})):  # fmt: skip
+    for moment, held in (
+        ("2020-06-01", {first.id, beside.id}),
+        ("2021-06-01", set()),
+        ("2023-06-01", {last.id}),
+    ):
         assert set(ids(memory.records(as_of=moment))) == held
     with pytest.raises(SupersededRecordError, match=str(last.id)):
         memory.reinstate(first)
@@ -269,19 +282,24 @@ def test_a_batch_over_two_stores_is_refused_before_any_of_it_is_stored(memory: M
     step = memory.remember("step 0", tier="working")
     before = state(memory)
     for batch in (
-        [{"text": "step 1", "tier": "working", "supersedes": step},
-         {"text": "new", "supersedes": old}],
+        [
+            {"text": "step 1", "tier": "working", "supersedes": step},
+            {"text": "new", "supersedes": old},
+        ],
         [{"text": "new"}, {"text": "step 1", "tier": "working", "supersedes": old}],
         [{"text": "new"}, {"text": "step 1", "tier": "working", "parents": [1 << 62]}],
         [{"text": "step 1", "tier": "working"}, {"text": "new", "parents": [1 << 62]}],
-    ):  # fmt: skip
+    ):
         with pytest.raises(InvalidInputError):
             memory.remember_many(batch)
         assert state(memory) == before
     assert ids(memory.recall(tiers=["working"])) == [step.id]
-    made = memory.remember_many([
-        {"text": "step 1", "tier": "working", "supersedes": step}, {"text": "new"},
-    ])  # fmt: skip
+    made = memory.remember_many(
+        [
+            {"text": "step 1", "tier": "working", "supersedes": step},
+            {"text": "new"},
+        ]
+    )
     assert texts(made) == ["step 1", "new"]
     assert memory.check().ok
 
@@ -333,13 +351,18 @@ def test_a_reinstated_memory_has_its_own_end_again(memory: Memory, tmp_path: Pat
     end, gone = datetime(2027, 1, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC)
     made = [
         (memory.remember(f"lives in {n}", event_time=MARCH, valid_until=until, tags=["home"]), more)
-        for n, (until, more) in enumerate([
-            (end, {"event_time": JUNE}), (None, {"event_time": JUNE}), (gone, {"event_time": JUNE}),
-            (end, {"event_time": "2026-01-01"}), (None, {"event_time": "2026-01-01"}),
-            (end, {"valid_from": NOW + timedelta(days=2)}),
-            (None, {"valid_from": NOW + timedelta(days=2)}),
-        ])
-    ]  # fmt: skip
+        for n, (until, more) in enumerate(
+            [
+                (end, {"event_time": JUNE}),
+                (None, {"event_time": JUNE}),
+                (gone, {"event_time": JUNE}),
+                (end, {"event_time": "2026-01-01"}),
+                (None, {"event_time": "2026-01-01"}),
+                (end, {"valid_from": NOW + timedelta(days=2)}),
+                (None, {"valid_from": NOW + timedelta(days=2)}),
+            ]
+        )
+    ]
     before = [memory.get(old.id) for old, _ in made]
     new = [memory.remember("elsewhere", supersedes=old, **more) for old, more in made]
     for old, _ in made:
@@ -351,7 +374,7 @@ def test_a_reinstated_memory_has_its_own_end_again(memory: Memory, tmp_path: Pat
         other.import_(tmp_path / "out.jsonl")
         for each in (memory, copy, other):
             there = ids(each)
-            each.forget(there[len(made):])
+            each.forget(there[len(made) :])
             assert all(record.tags == ("home", "old") for record in each)
             for old, target in zip(before, there, strict=False):
                 back = each.reinstate(target)
@@ -508,10 +531,16 @@ def test_an_export_brings_the_links_under_new_ids(memory: Memory, tmp_path: Path
     def shape(mind: Memory) -> list[tuple[Any, ...]]:
         order = {record.id: n for n, record in enumerate(mind)}
         return [
-            (r.text, r.tags, r.flags, r.valid_until, [order.get(i) for i in r.supersedes],
-             [order[i] for i in r.superseded_by])
+            (
+                r.text,
+                r.tags,
+                r.flags,
+                r.valid_until,
+                [order.get(i) for i in r.supersedes],
+                [order[i] for i in r.superseded_by],
+            )
             for r in mind
-        ]  # fmt: skip
+        ]
 
     with mind() as other:
         assert other.import_(tmp_path / "out.jsonl")[1].supersedes == (ids(other)[0],)
@@ -524,8 +553,9 @@ def test_lines_by_hand_may_say_what_supersedes_what(memory: Memory, tmp_path: Pa
     (tmp_path / "in.jsonl").write_text(
         '{"id": 1, "text": "lives in Ulm", "event_time": "2026-03-10T00:00:00Z"}\n'
         '{"id": 2, "text": "lives in Rome", "event_time": "2026-06-05T00:00:00Z",'
-        ' "supersedes": [1, 77]}\n', encoding="utf-8",
-    )  # fmt: skip
+        ' "supersedes": [1, 77]}\n',
+        encoding="utf-8",
+    )
     with pytest.raises(ImportFormatError, match=r"line 2.*77"):
         memory.import_(tmp_path / "in.jsonl")
     text = (tmp_path / "in.jsonl").read_text(encoding="utf-8").replace(", 77", "")
@@ -539,9 +569,7 @@ def test_lines_by_hand_may_say_what_supersedes_what(memory: Memory, tmp_path: Pa
 def test_damage_to_a_link_is_seen(tmp_path: Path) -> None:
     with mind(tmp_path / "mind") as memory:
         moved(memory)
-        memory._parts.store.catalog.main.execute(
-            "UPDATE record SET valid_until_ms = NULL"
-        )
+        memory._parts.store.catalog.main.execute("UPDATE record SET valid_until_ms = NULL")
         assert "I17" in {problem.code for problem in memory.check().problems}
 
 
@@ -558,7 +586,9 @@ def test_every_moment_shows_what_brute_force_says(rng: np.random.Generator) -> N
             day = int(rng.integers(0, 90))
             chosen = [i for i in current if rng.random() < 0.15][:3]
             new = memory.remember(
-                f"fact {n}", vector=vector(n), event_time=base + timedelta(days=day),
+                f"fact {n}",
+                vector=vector(n),
+                event_time=base + timedelta(days=day),
                 supersedes=chosen,
             )
             for old in chosen:

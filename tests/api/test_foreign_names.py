@@ -35,16 +35,31 @@ def mind() -> Iterator[Memory]:
 @pytest.mark.parametrize(
     ("name", "meant"),
     [
-        ("upsert", "remember"), ("add_memory", "remember"), ("add_texts", "remember_many"),
-        ("similarity_search", "recall"), ("find", "recall"), ("ask", "recall"),
-        ("list_memories", "records"), ("all", "records"), ("get_by_id", "get"),
-        ("remove", "forget"), ("delete_user", "forget"), ("wipe", "forget"), ("edit", "update"),
-        ("supersede", "remember(..., supersedes=id)"), ("vacuum", "compact"),
+        ("upsert", "remember"),
+        ("add_memory", "remember"),
+        ("add_texts", "remember_many"),
+        ("similarity_search", "recall"),
+        ("find", "recall"),
+        ("ask", "recall"),
+        ("list_memories", "records"),
+        ("all", "records"),
+        ("get_by_id", "get"),
+        ("remove", "forget"),
+        ("delete_user", "forget"),
+        ("wipe", "forget"),
+        ("edit", "update"),
+        ("supersede", "remember(..., supersedes=id)"),
+        ("vacuum", "compact"),
         ("commit", "checkpoint"),
-        ("shutdown", "close"), ("snapshot", "backup"), ("to_json", "export"), ("load", "import_"),
-        ("consolidate", "reflect"), ("forgett", "forget"), ("rememberMany", "remember_many"),
+        ("shutdown", "close"),
+        ("snapshot", "backup"),
+        ("to_json", "export"),
+        ("load", "import_"),
+        ("consolidate", "reflect"),
+        ("forgett", "forget"),
+        ("rememberMany", "remember_many"),
     ],
-)  # fmt: skip
+)
 def test_a_foreign_verb_is_no_attribute_and_says_which_is_meant(
     mind: Memory, name: str, meant: str
 ) -> None:
@@ -77,41 +92,86 @@ def test_the_class_itself_says_how_it_is_opened(call: Callable[[], Any]) -> None
 
 
 CALLS: dict[str, tuple[Callable[[Memory, dict[str, Any]], Any], dict[str, str]]] = {
-    "recall": (lambda m, more: m.recall("key", **more), {
-        "topk": "k", "n": "k", "max_results": "k", "user": "user_id", "uid": "user_id",
-        "tenant": "user_id", "thread_id": "session_id", "run_id": "session_id",
-        "bot_id": "agent_id",
-        "filter": "where", "metadata_filter": "where", "embedding": "vector", "layer": "tiers",
-        "score_threshold": "selective", "date_range": "time_range", "any_tag": "any_tags",
-        "query_text": "cue",
-    }),
-    "context": (lambda m, more: m.context("key", **more), {
-        "top_k": "k", "token_budget": "max_tokens", "user": "user_id", "filters": "where",
-        "sesion_id": "session_id",
-    }),
-    "remember": (lambda m, more: m.remember("x", **more), {
-        "user": "user_id", "label": "tags", "payload": "metadata", "created_at": "event_time",
-        "expiration_date": "expires_at", "ttl": "expires_in", "type": "tier",
-        "priority": "importance",
-        "embedding": "vector", "documents": "text_or_message", "speaker": "role",
-        "replaces": "supersedes",
-    }),
-    "remember_many": (lambda m, more: m.remember_many(["x"], **more), {
-        "user": "user_id", "metadatas": "metadata", "embeddings": "vector",
-    }),
+    "recall": (
+        lambda m, more: m.recall("key", **more),
+        {
+            "topk": "k",
+            "n": "k",
+            "max_results": "k",
+            "user": "user_id",
+            "uid": "user_id",
+            "tenant": "user_id",
+            "thread_id": "session_id",
+            "run_id": "session_id",
+            "bot_id": "agent_id",
+            "filter": "where",
+            "metadata_filter": "where",
+            "embedding": "vector",
+            "layer": "tiers",
+            "score_threshold": "selective",
+            "date_range": "time_range",
+            "any_tag": "any_tags",
+            "query_text": "cue",
+        },
+    ),
+    "context": (
+        lambda m, more: m.context("key", **more),
+        {
+            "top_k": "k",
+            "token_budget": "max_tokens",
+            "user": "user_id",
+            "filters": "where",
+            "sesion_id": "session_id",
+        },
+    ),
+    "remember": (
+        lambda m, more: m.remember("x", **more),
+        {
+            "user": "user_id",
+            "label": "tags",
+            "payload": "metadata",
+            "created_at": "event_time",
+            "expiration_date": "expires_at",
+            "ttl": "expires_in",
+            "type": "tier",
+            "priority": "importance",
+            "embedding": "vector",
+            "documents": "text_or_message",
+            "speaker": "role",
+            "replaces": "supersedes",
+        },
+    ),
+    "remember_many": (
+        lambda m, more: m.remember_many(["x"], **more),
+        {
+            "user": "user_id",
+            "metadatas": "metadata",
+            "embeddings": "vector",
+        },
+    ),
     "records": (lambda m, more: list(m.records(**more)), {"user": "user_id", "filters": "where"}),
-    "forget": (lambda m, more: m.forget(**more), {
-        "memory_id": "target", "ids": "target", "user": "user_id", "hard": "purge",
-        "filter": "where",
-    }),
+    "forget": (
+        lambda m, more: m.forget(**more),
+        {
+            "memory_id": "target",
+            "ids": "target",
+            "user": "user_id",
+            "hard": "purge",
+            "filter": "where",
+        },
+    ),
     "update": (lambda m, more: m.update(1, **more), {"content": "text", "meta": "metadata"}),
     "export": (lambda m, more: m.export("x", **more), {"force": "overwrite", "user": "user_id"}),
-    "backup": (lambda m, more: m.backup("x", **more), {
-        "overwrite": "force", "callback": "progress",
-    }),
+    "backup": (
+        lambda m, more: m.backup("x", **more),
+        {
+            "overwrite": "force",
+            "callback": "progress",
+        },
+    ),
     "compact": (lambda m, more: m.compact(**more), {"dry": "dry_run"}),
     "import_": (lambda m, more: m.import_("x", **more), {"top_k": "limit", "callback": "progress"}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(
@@ -143,7 +203,7 @@ def test_a_foreign_argument_is_a_typed_error_that_says_which_is_meant(
         (lambda: spector.repair("x", output="y"), "dest"),
         (lambda: spector.reembed("x", model="default"), "embedder"),
     ],
-)  # fmt: skip
+)
 def test_the_functions_of_the_package_do_too(call: Callable[[], Any], meant: str) -> None:
     with pytest.raises(UnknownArgumentError, match=f"did you mean {meant}") as caught:
         call()
@@ -159,7 +219,7 @@ def test_the_functions_of_the_package_do_too(call: Callable[[], Any], meant: str
         (lambda m: m.export(filename="x", tags=["t"]), "did you mean target?"),
         (lambda m: m.users(count=3), "it takes none"),
     ],
-)  # fmt: skip
+)
 def test_a_foreign_name_of_the_first_argument_is_told_though_that_is_absent(
     mind: Memory, call: Callable[[Memory], Any], said: str
 ) -> None:
@@ -243,10 +303,17 @@ def test_every_name_that_is_suggested_is_there() -> None:
     for meant in {each for found in hints._FUNCTIONS.values() for each in found}:
         assert hasattr(spector, meant), meant
     every = {
-        name for member in [*vars(Memory).values(), spector.open, spector.repair, spector.restore,
-                            spector.reembed]
-        if inspect.isfunction(member) for name in inspect.signature(member).parameters
-    }  # fmt: skip
+        name
+        for member in [
+            *vars(Memory).values(),
+            spector.open,
+            spector.repair,
+            spector.restore,
+            spector.reembed,
+        ]
+        if inspect.isfunction(member)
+        for name in inspect.signature(member).parameters
+    }
     selecting = {"any_tags", "tiers", "where", "time_range"}
     rare = {"mmr", "modalities", "text"}
     for meant in {each for found in hints._KEYWORDS.values() for each in found}:

@@ -53,21 +53,27 @@ def _metadata(size: int) -> dict[str, Any]:
 SIZES: dict[str, tuple[Any, int, type[SpectorError]]] = {
     "text": (lambda n: {"text": "x" * n}, LIMITS.max_text_bytes, InvalidTextError),
     "text of two-byte letters": (
-        lambda n: {"text": "x" * (n % 2) + "é" * (n // 2)}, LIMITS.max_text_bytes,
+        lambda n: {"text": "x" * (n % 2) + "é" * (n // 2)},
+        LIMITS.max_text_bytes,
         InvalidTextError,
     ),
     "text of words": (
-        lambda n: {"text": ("word " * (n // 5 + 1))[:n - 1] + "."}, LIMITS.max_text_bytes,
+        lambda n: {"text": ("word " * (n // 5 + 1))[: n - 1] + "."},
+        LIMITS.max_text_bytes,
         InvalidTextError,
     ),
     "tags": (lambda n: {"tags": [f"t{i}" for i in range(n)]}, LIMITS.max_tags, InvalidTagError),
     "a tag": (lambda n: {"tags": ["t" * n]}, LIMITS.max_tag_bytes, InvalidTagError),
     "metadata": (
-        lambda n: {"metadata": _metadata(n)}, LIMITS.max_metadata_bytes, InvalidMetadataError
+        lambda n: {"metadata": _metadata(n)},
+        LIMITS.max_metadata_bytes,
+        InvalidMetadataError,
     ),
     "a scope": (lambda n: {"user_id": "u" * n}, LIMITS.max_scope_bytes, InvalidScopeError),
     "parents": (
-        lambda n: {"parents": list(range(1, n + 1))}, LIMITS.max_parents, InvalidInputError
+        lambda n: {"parents": list(range(1, n + 1))},
+        LIMITS.max_parents,
+        InvalidInputError,
     ),
 }
 
@@ -77,8 +83,9 @@ def test_a_limit_is_exact(memory: Memory, name: str, proof: Proof) -> None:
     make, limit, kind = SIZES[name]
     rest = {"text": "a text", "vector": vector()}
     if name == "parents":
-        memory.remember_many([{"text": f"m{n}", "vector": v} for n, v in
-                              enumerate(vectors(limit + 1))])
+        memory.remember_many(
+            [{"text": f"m{n}", "vector": v} for n, v in enumerate(vectors(limit + 1))]
+        )
         known = sorted(record.id for record in memory)
 
         def make(n: int) -> dict[str, Any]:
@@ -124,8 +131,10 @@ def test_half_of_a_pair_is_refused_wherever_it_stands(
     memory: Memory, text: str, proof: Proof
 ) -> None:
     calls: list[tuple[type[SpectorError], Any]] = [
-        (InvalidTextError, {"text": text}), (InvalidTagError, {"tags": [text]}),
-        (InvalidScopeError, {"user_id": text}), (SpectorError, {"metadata": {"k": text}}),
+        (InvalidTextError, {"text": text}),
+        (InvalidTagError, {"tags": [text]}),
+        (InvalidScopeError, {"user_id": text}),
+        (SpectorError, {"metadata": {"k": text}}),
         (SpectorError, {"source": text}),
     ]
     for kind, given in calls:
@@ -149,9 +158,15 @@ def test_a_million_tags_are_refused_by_the_first_too_many(memory: Memory, proof:
     proof("T20", refused=2, untyped=0)
 
 
-@pytest.mark.parametrize("tag", [
-    "e" + MARK * 1_000_000, "t" * (1 << 26), "e" + (MARK + "\u0323") * 500_000,
-], ids=["a million marks", "64 MiB", "a million marks in no order"])
+@pytest.mark.parametrize(
+    "tag",
+    [
+        "e" + MARK * 1_000_000,
+        "t" * (1 << 26),
+        "e" + (MARK + "\u0323") * 500_000,
+    ],
+    ids=["a million marks", "64 MiB", "a million marks in no order"],
+)
 def test_a_huge_tag_is_refused_by_every_verb(memory: Memory, tag: str, proof: Proof) -> None:
     record = memory.remember("a text", vector=vector(), tags=["fine"])
     for call in (
@@ -189,14 +204,19 @@ SLOW = pytest.mark.slow
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize(("size", "letter", "verb"), [
-    (1 << 26, "x", "remember"), (1 << 26, "é", "update"), (1 << 26, "x", "recall"),
-    pytest.param(1 << 30, "x", "remember", marks=SLOW),
-    pytest.param(1 << 30, "x", "remember_many", marks=SLOW),
-    pytest.param(1 << 30, "é", "remember", marks=SLOW),
-    pytest.param(1 << 30, "\U0001f600", "update", marks=SLOW),
-    pytest.param(1 << 30, "x", "recall", marks=SLOW),
-])
+@pytest.mark.parametrize(
+    ("size", "letter", "verb"),
+    [
+        (1 << 26, "x", "remember"),
+        (1 << 26, "é", "update"),
+        (1 << 26, "x", "recall"),
+        pytest.param(1 << 30, "x", "remember", marks=SLOW),
+        pytest.param(1 << 30, "x", "remember_many", marks=SLOW),
+        pytest.param(1 << 30, "é", "remember", marks=SLOW),
+        pytest.param(1 << 30, "\U0001f600", "update", marks=SLOW),
+        pytest.param(1 << 30, "x", "recall", marks=SLOW),
+    ],
+)
 def test_refusing_a_huge_text_costs_no_more_than_its_copies(
     size: int, letter: str, verb: str, proof: Proof
 ) -> None:
@@ -204,8 +224,13 @@ def test_refusing_a_huge_text_costs_no_more_than_its_copies(
     found = in_fresh_process("tests.api.huge:refuse", size=size, letter=letter, verb=verb)
     copies = found["grown"] / size
     is_read = verb == "recall"
-    proof("T20", refused=int(not is_read), untyped=0, largest_text_mib=size / 2**20,
-          most_copies_to_refuse=round(copies, 2))
+    proof(
+        "T20",
+        refused=int(not is_read),
+        untyped=0,
+        largest_text_mib=size / 2**20,
+        most_copies_to_refuse=round(copies, 2),
+    )
     assert found["stored"] == ["known"]
     assert found["error"] == ("accepted" if is_read else "InvalidTextError")
     assert found["grown"] <= 2 * size + (64 << 20)

@@ -53,9 +53,7 @@ def test_an_id_tells_the_millisecond_that_it_was_given_out_in(store_path: Path) 
 
 
 @pytest.mark.parametrize("number", [-1, 0, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, 1 << 64])
-def test_a_number_that_no_memory_can_have_is_an_unknown_one(
-    store_path: Path, number: int
-) -> None:
+def test_a_number_that_no_memory_can_have_is_an_unknown_one(store_path: Path, number: int) -> None:
     """SQLite has numbers of 64 bits with a sign, and Python has no end of them."""
     with spector.open(store_path, embedder=FakeEmbedder()) as memory:
         memory.remember("alpha one")

@@ -52,10 +52,24 @@ def test_a_key_is_replaced_under_its_id(memory: Memory, clock: ManualClock) -> N
 
 def test_every_other_field_is_what_the_call_gives_or_its_default(memory: Memory) -> None:
     first = memory.remember(
-        "Ann: hello", key="k", tags=["a"], metadata={"n": 1}, importance=0.9, pinned=True,
-        unresolved=True, valence=0.5, arousal=0.9, confidence=0.4, session_id="s", source="web",
-        role="user", valid_until="2030-01-01T00:00:00Z", category="fact", tier="semantic",
-        parents=[memory.remember("parent").id], aliases=["hi"],
+        "Ann: hello",
+        key="k",
+        tags=["a"],
+        metadata={"n": 1},
+        importance=0.9,
+        pinned=True,
+        unresolved=True,
+        valence=0.5,
+        arousal=0.9,
+        confidence=0.4,
+        session_id="s",
+        source="web",
+        role="user",
+        valid_until="2030-01-01T00:00:00Z",
+        category="fact",
+        tier="semantic",
+        parents=[memory.remember("parent").id],
+        aliases=["hi"],
     )
     memory.reinforce(first)
     memory.retire(first)
@@ -93,7 +107,9 @@ def test_a_memory_keeps_its_place_among_versions(memory: Memory, clock: ManualCl
     assert replaced.superseded_by == (newest.id,)
     assert Flag.SUPERSEDED in replaced.flags
     assert [each.text for each in memory.history(newest)] == [
-        "lives in Rome", "lives in Lyon", "lives in Oslo",
+        "lives in Rome",
+        "lives in Lyon",
+        "lives in Oslo",
     ]
     assert [hit.text for hit in memory.recall("where does she live?")] == ["lives in Oslo"]
     memory.forget(newest)
@@ -154,10 +170,14 @@ def test_an_update_by_key_counts_up_and_keeps_the_rest(memory: Memory) -> None:
 
 
 def test_of_one_key_in_a_call_the_last_wins(memory: Memory) -> None:
-    made = memory.remember_many([
-        {"text": "one", "key": "a"}, {"text": "two", "key": "b"}, {"text": "three", "key": "a"},
-        "four",
-    ])
+    made = memory.remember_many(
+        [
+            {"text": "one", "key": "a"},
+            {"text": "two", "key": "b"},
+            {"text": "three", "key": "a"},
+            "four",
+        ]
+    )
     assert made.outcomes == ["repeated", "new", "new", "new"]
     assert [each.text for each in made] == ["three", "two", "three", "four"]
     assert made[0].id == made[2].id
@@ -186,7 +206,10 @@ def test_what_is_known_is_kept_and_what_was_forgotten_skipped(memory: Memory) ->
     assert [each.key for each in made] == ["m0", "m2", "m3"]
     assert memory.get(key="m0", user_id="u").revision == 1
     assert memory.remember_many(items, if_known="keep", if_forgotten="skip").outcomes == [
-        "known", "forgotten", "known", "known",
+        "known",
+        "forgotten",
+        "known",
+        "known",
     ]
     before = memory._parts.store.head.change_seq
     memory.remember_many(items, if_known="keep", if_forgotten="skip")
@@ -252,9 +275,14 @@ def test_no_file_tells_a_purged_key(memory: Memory, tmp_path: Path) -> None:
 
 def test_keys_of_other_users_agents_and_namespaces_are_others(memory: Memory) -> None:
     scopes: list[dict[str, Any]] = [
-        {}, {"user_id": "a"}, {"user_id": "b"}, {"agent_id": "a"},
-        {"user_id": "a", "agent_id": "a"}, {"namespace": ("a",)},
-        {"namespace": ("a", "b"), "user_id": "a"}, {"namespace": "ab"},
+        {},
+        {"user_id": "a"},
+        {"user_id": "b"},
+        {"agent_id": "a"},
+        {"user_id": "a", "agent_id": "a"},
+        {"namespace": ("a",)},
+        {"namespace": ("a", "b"), "user_id": "a"},
+        {"namespace": "ab"},
     ]
     ids = [memory.remember(f"text {n}", key="k", **each).id for n, each in enumerate(scopes)]
     assert len(set(ids)) == len(scopes)
@@ -323,9 +351,22 @@ def test_what_is_no_key_is_refused(memory: Memory, key: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "namespace", [("a", 1), ("a", None), ("",), (" ",), ("a\x1fb",), ("a\n",), {"a": 1}, 5, b"a",
-                  ("x" * 600,), ("a",) * 33, ({},)],
-)  # fmt: skip
+    "namespace",
+    [
+        ("a", 1),
+        ("a", None),
+        ("",),
+        (" ",),
+        ("a\x1fb",),
+        ("a\n",),
+        {"a": 1},
+        5,
+        b"a",
+        ("x" * 600,),
+        ("a",) * 33,
+        ({},),
+    ],
+)
 def test_what_is_no_namespace_is_refused(memory: Memory, namespace: Any) -> None:
     for call in (
         lambda: memory.remember("x", key="k", namespace=namespace),
@@ -434,7 +475,9 @@ def test_keys_travel_in_an_export(memory: Memory, tmp_path: Path) -> None:
     memory.export(tmp_path / "all.jsonl")
     lines = [json.loads(each) for each in (tmp_path / "all.jsonl").read_text().splitlines()]
     assert [(e.get("key"), e.get("namespace"), e.get("revision")) for e in lines] == [
-        ("a", ["x", "y"], 2), ("b", [], 1), (None, None, None),
+        ("a", ["x", "y"], 2),
+        ("b", [], 1),
+        (None, None, None),
     ]
     with spector.open(tmp_path / "other", embedder=FakeEmbedder()) as other:
         other.import_(tmp_path / "all.jsonl")
@@ -545,10 +588,13 @@ def test_the_command_line_updates_by_key(
     assert main(["update", path, *key, *whose, "--importance", "0.9"]) == 0
     assert main(["update", path, str(record.id), "--tag", "t"]) == 0
     for given, said in (
-        ([*key, "--tag", "x"], "no memory with the key"), ([], "an ID or --key is needed"),
-        (["5", "words", "--key", "theme"], "an ID or --key"), (["theme", "x"], "not a memory id"),
-        (["5", "x", "--namespace", "ui"], "without --key"), ([*key, *whose], "no change"),
-    ):  # fmt: skip
+        ([*key, "--tag", "x"], "no memory with the key"),
+        ([], "an ID or --key is needed"),
+        (["5", "words", "--key", "theme"], "an ID or --key"),
+        (["theme", "x"], "not a memory id"),
+        (["5", "x", "--namespace", "ui"], "without --key"),
+        ([*key, *whose], "no change"),
+    ):
         capsys.readouterr()
         assert main(["update", path, *given]) == 2
         assert said in capsys.readouterr().err

@@ -50,10 +50,16 @@ def opened(path: Any, **more: Any) -> Memory:
 
 def fill(memory: Memory, count: int = 200) -> None:
     memory.remember_many(
-        {"text": f"Ann saw {n} lamps on pier {n % 9}", "vector": each, "tags": [f"t{n % 3}"],
-         "session_id": f"s{n % 7}", "role": "user", "metadata": {"speaker": "Ann"}}
+        {
+            "text": f"Ann saw {n} lamps on pier {n % 9}",
+            "vector": each,
+            "tags": [f"t{n % 3}"],
+            "session_id": f"s{n % 7}",
+            "role": "user",
+            "metadata": {"speaker": "Ann"},
+        }
         for n, each in enumerate(vectors(count))
-    )  # fmt: skip
+    )
 
 
 def use(memory: Memory) -> None:
@@ -83,8 +89,12 @@ def parts_of(memory: Memory) -> dict[str, weakref.ref[Any]]:
     found: dict[str, Any] = {"memory": memory, "reader": parts.searcher, "writer": parts.writer}
     for n, each in enumerate(memory._parts.access.opened):
         store, words = each.store, memory._parts.searcher._lexical._words[n]
-        found |= {f"store {n}": store, f"catalog {n}": store.catalog, f"words {n}": words._index,
-                  f"indexes {n}": store.partitions.indexes}  # fmt: skip
+        found |= {
+            f"store {n}": store,
+            f"catalog {n}": store.catalog,
+            f"words {n}": words._index,
+            f"indexes {n}": store.partitions.indexes,
+        }
         if words._index._recent:
             found[f"column {n}"] = words._index._recent[0][1]._columns["id"]
         for segment in store.segments.values():
@@ -148,8 +158,11 @@ def test_a_closed_memory_that_is_kept_keeps_nothing_else(store_path: Path, place
     memory = opened(store_path if place == "disk" else ":memory:")
     change(memory)
     use(memory)
-    parts = {name: part for name, part in parts_of(memory).items()
-             if name.startswith(("words", "column", "segment", "records", "index "))}  # fmt: skip
+    parts = {
+        name: part
+        for name, part in parts_of(memory).items()
+        if name.startswith(("words", "column", "segment", "records", "index "))
+    }
     assert maps_of(store_path) or place != "disk" or not os.path.exists("/proc/self/maps")
     memory.close()
     assert left_of(parts) == []

@@ -213,13 +213,24 @@ def test_a_file_is_not_a_store(tmp_path: Path) -> None:
 
 
 CONFIGS: list[dict[str, Any]] = [
-    {"episodic_capacity": 0}, {"episodic_capacity": -1}, {"episodic_capacity": 2.5},
-    {"episodic_capacity": "many"}, {"episodic_capacity": True}, {"max_tags": None},
-    {"tombstone_ratio": 1.1}, {"tombstone_ratio": -0.1}, {"tombstone_ratio": float("nan")},
-    {"default_importance": 2}, {"default_confidence": 1.5}, {"utility_rate": 1.5},
-    {"stability_failure_factor": 1.5}, {"initial_stability_days": float("inf")},
-    {"reflect_interval_s": 0}, {"cache_ttl_s": -1}, {"batch_records": 0},
-]  # fmt: skip
+    {"episodic_capacity": 0},
+    {"episodic_capacity": -1},
+    {"episodic_capacity": 2.5},
+    {"episodic_capacity": "many"},
+    {"episodic_capacity": True},
+    {"max_tags": None},
+    {"tombstone_ratio": 1.1},
+    {"tombstone_ratio": -0.1},
+    {"tombstone_ratio": float("nan")},
+    {"default_importance": 2},
+    {"default_confidence": 1.5},
+    {"utility_rate": 1.5},
+    {"stability_failure_factor": 1.5},
+    {"initial_stability_days": float("inf")},
+    {"reflect_interval_s": 0},
+    {"cache_ttl_s": -1},
+    {"batch_records": 0},
+]
 
 
 @pytest.mark.parametrize("given", CONFIGS, ids=repr)
@@ -240,7 +251,10 @@ def test_a_config_can_be_compared_and_not_changed() -> None:
 def test_threads_may_do_everything_at_once(store_path: Path, clock: ManualClock) -> None:
     errors: list[BaseException] = []
     with spector.open(
-        store_path, embedder=FakeEmbedder(), clock=clock, durability="relaxed",
+        store_path,
+        embedder=FakeEmbedder(),
+        clock=clock,
+        durability="relaxed",
         config=Config(episodic_capacity=16, batch_records=4),
     ) as memory:
 
@@ -288,10 +302,24 @@ def test_an_export_imported_elsewhere_is_the_same_memory(
 ) -> None:
     parent = memory.remember("the parent é\n\0", tags=["a", "b"], metadata={"x": [1, None, "é"]})
     child = memory.remember(
-        "the child", tier="semantic", parents=[parent.id], importance=0.7, valence=-0.5,
-        arousal=0.9, event_time="1999-12-31T23:59:59.123Z", valid_from="2000-01-01",
-        valid_until="2100-01-01", session_id="s", agent_id="a", user_id="u", role="tool",
-        source="src", confidence=0.4, unresolved=True, category="plan", modality="code",
+        "the child",
+        tier="semantic",
+        parents=[parent.id],
+        importance=0.7,
+        valence=-0.5,
+        arousal=0.9,
+        event_time="1999-12-31T23:59:59.123Z",
+        valid_from="2000-01-01",
+        valid_until="2100-01-01",
+        session_id="s",
+        agent_id="a",
+        user_id="u",
+        role="tool",
+        source="src",
+        confidence=0.4,
+        unresolved=True,
+        category="plan",
+        modality="code",
     )
     memory.remember("frozen", immutable=True, tier="procedural")
     clock.advance(days=5)
@@ -325,8 +353,13 @@ def test_an_import_commits_strength_and_flags_together_with_the_memory(
 ) -> None:
     """In two commits, a kill between them would set a quarantined memory free."""
     entry = {
-        "text": "planted", "vector": [1.0, *[0.0] * 31], "vector_model": "", "stability_days": 9.5,
-        "utility": 0.25, "access_count": 7, "last_access": "2026-01-02T03:04:05Z",
+        "text": "planted",
+        "vector": [1.0, *[0.0] * 31],
+        "vector_model": "",
+        "stability_days": 9.5,
+        "utility": 0.25,
+        "access_count": 7,
+        "last_access": "2026-01-02T03:04:05Z",
         "flags": ["quarantined", "pinned"],
     }
     (tmp_path / "in.jsonl").write_text(json.dumps(entry), encoding="utf-8")
@@ -343,8 +376,11 @@ def test_an_import_commits_strength_and_flags_together_with_the_memory(
         memory.import_(tmp_path / "in.jsonl")
         names = ("stability_days", "utility", "access_count", "last_access", "flags")
         assert [{name: found[name] for name in names} for found in seen] == [
-            {**{name: entry[name] for name in names}, "last_access": seen[0]["last_access"],
-             "flags": seen[0]["flags"]}
+            {
+                **{name: entry[name] for name in names},
+                "last_access": seen[0]["last_access"],
+                "flags": seen[0]["flags"],
+            }
         ]
         assert sorted(seen[0]["flags"]) == ["pinned", "quarantined"]
         assert seen[0]["last_access"].startswith("2026-01-02T03:04:05")

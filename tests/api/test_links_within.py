@@ -38,8 +38,11 @@ def test_records_and_exports_of_a_user_name_no_memory_of_others(
     assert found[child].parents == (own,)
     memory.export(tmp_path / "ida.jsonl", user_id="ida")
     lines = (tmp_path / "ida.jsonl").read_text().splitlines()
-    assert [json.loads(line)["parents"] for line in lines if f'"id": {child}' in line or
-            json.loads(line)["id"] == child] == [[own]]
+    assert [
+        json.loads(line)["parents"]
+        for line in lines
+        if f'"id": {child}' in line or json.loads(line)["id"] == child
+    ] == [[own]]
     assert str(other) not in "".join(lines)
     everything = {record.id: record for record in memory.records()}
     assert everything[child].parents == (other, own)

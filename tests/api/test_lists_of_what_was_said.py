@@ -25,7 +25,8 @@ def memory() -> Memory:
     concept, _ = memory.concepts.find_or_create("tea kettle", user_id="u")
     for n in range(8):
         each = memory.layers["episodes"].store(
-            f"boil {n}", user_id="u",
+            f"boil {n}",
+            user_id="u",
             episode={"objects": ["kettle"], "tool": "boil", "success": n != 2, "salience": n / 10},
         )
         memory.concepts.reinforce(concept.id, each)

@@ -232,8 +232,9 @@ def a_lower_threshold_makes_a_flashbulb_sooner(path: Path) -> None:
             assert memory.remember("x", arousal=0.6).flashbulb is bright
 
 
-@case(CONFIG, "stability_boost_days", "stability_failure_factor", "utility_rate",
-      "max_stability_days")  # fmt: skip
+@case(
+    CONFIG, "stability_boost_days", "stability_failure_factor", "utility_rate", "max_stability_days"
+)
 def reinforcement_follows_its_constants(path: Path) -> None:
     def after(success: bool, **config: Any) -> MemoryRecord:
         with mind(**config) as memory:
@@ -262,10 +263,12 @@ def a_store_within_the_limit_is_ranked_whole(path: Path) -> None:
     found = []
     for limit in (100, 1000):
         with own_vectors(config=Config(rank_all_records=limit)) as memory:
-            memory.remember_many([
-                {"text": "I prefer hot food" if n == middling else f"n {n}",
-                 "vector": given[n]} for n in range(400)
-            ])
+            memory.remember_many(
+                [
+                    {"text": "I prefer hot food" if n == middling else f"n {n}", "vector": given[n]}
+                    for n in range(400)
+                ]
+            )
             liked = dataclasses.replace(
                 spector.PROFILES["balanced"], ranking=spector.Ranking(preference=3.0)
             )
@@ -383,9 +386,7 @@ def _scored(ask: dict[str, Any], **config: Any) -> tuple[int, list[tuple[int, fl
     """How many memories of 3,000 a recall looked at closely, and its answer."""
     vectors = np.random.default_rng(5).standard_normal((3000, 64)).astype(np.float32)
     with mind(embedder=FakeEmbedder(dim=64), **config) as memory:
-        memory.remember_many(
-            {"text": str(n), "vector": vector} for n, vector in enumerate(vectors)
-        )
+        memory.remember_many({"text": str(n), "vector": vector} for n, vector in enumerate(vectors))
         hits = memory.recall(vector=vectors[7] + 0.2 * vectors[8], profile="similarity", **ask)
         return hits.stats.scored, [(hit.id, hit.score) for hit in hits]
 
@@ -600,20 +601,50 @@ def k_lengthens_the_answer_and_never_reorders_it(path: Path) -> None:
         assert answers[1] == answers[2][:3]
 
 
-@case(RECALL, "tiers", "tags", "any_tags", "valence", "time_range", "min_importance", "user_id",
-      "agent_id", "session_id", "where", "categories", "modalities")  # fmt: skip
+@case(
+    RECALL,
+    "tiers",
+    "tags",
+    "any_tags",
+    "valence",
+    "time_range",
+    "min_importance",
+    "user_id",
+    "agent_id",
+    "session_id",
+    "where",
+    "categories",
+    "modalities",
+)
 def every_gate_narrows_the_answer(path: Path) -> None:
     ask: dict[str, Any] = {
-        "tiers": "semantic", "tags": ["a"], "any_tags": ["a", "z"], "valence": (0.1, 1),
-        "time_range": (None, "2026-01-01"), "min_importance": 0.8, "user_id": "u",
-        "agent_id": "u", "session_id": "u", "where": {"a": 1}, "categories": "plan",
+        "tiers": "semantic",
+        "tags": ["a"],
+        "any_tags": ["a", "z"],
+        "valence": (0.1, 1),
+        "time_range": (None, "2026-01-01"),
+        "min_importance": 0.8,
+        "user_id": "u",
+        "agent_id": "u",
+        "session_id": "u",
+        "where": {"a": 1},
+        "categories": "plan",
         "modalities": "code",
-    }  # fmt: skip
+    }
     with mind() as memory:
         inside = memory.remember(
-            "river", tier="semantic", tags=["a"], valence=0.5, event_time="2025-05-05",
-            importance=0.9, user_id="u", agent_id="u", session_id="u", metadata={"a": 1},
-            category="plan", modality="code",
+            "river",
+            tier="semantic",
+            tags=["a"],
+            valence=0.5,
+            event_time="2025-05-05",
+            importance=0.9,
+            user_id="u",
+            agent_id="u",
+            session_id="u",
+            metadata={"a": 1},
+            category="plan",
+            modality="code",
         )
         memory.remember("river")
         assert len(memory.recall("river")) == 2
@@ -720,8 +751,9 @@ def a_lower_threshold_answers_more_cues(path: Path) -> None:
         opened, rows = _told(abstain_below=below)
         with opened as memory:
             memory.remember_many(rows)
-            hits = memory.recall("Where does Zoe keep the xylophone?", vector=vector(3),
-                                 selective=True)  # fmt: skip
+            hits = memory.recall(
+                "Where does Zoe keep the xylophone?", vector=vector(3), selective=True
+            )
             kept.append(len(hits))
             assert hits.abstained == (not hits)
     assert kept[0] > kept[1] == 0
@@ -731,9 +763,7 @@ def a_lower_threshold_answers_more_cues(path: Path) -> None:
 def hits_that_stand_out_less_are_shortened_or_left_out(path: Path) -> None:
     sizes = {}
     for full, abbreviated in ((0.0, 0.0), (1.0, 0.0), (1.0, 0.99)):
-        opened, rows = _told(
-            context_full=full, context_abbreviated=abbreviated, abstain_below=0.0
-        )
+        opened, rows = _told(context_full=full, context_abbreviated=abbreviated, abstain_below=0.0)
         with opened as memory:
             memory.remember_many([{**row, "text": f"{row['text']}. " * 8} for row in rows])
             found = memory.context(
@@ -764,8 +794,11 @@ def in_doubt_a_context_quotes_two_memories_at_most(path: Path) -> None:
 
 @case(RECALL, "timezone")
 def a_day_further_east_begins_earlier(path: Path) -> None:
-    zones = {"UTC": ("2026-11-10", "2026-11-11"), "+03:00": ("2026-11-11", "2026-11-12"),
-             "-09:00": ("2026-11-10", "2026-11-11")}  # fmt: skip
+    zones = {
+        "UTC": ("2026-11-10", "2026-11-11"),
+        "+03:00": ("2026-11-11", "2026-11-12"),
+        "-09:00": ("2026-11-10", "2026-11-11"),
+    }
     with mind() as memory:
         late = memory.remember("the late train", event_time="2026-11-10T22:30:00Z")
         for zone, (day, after) in zones.items():
@@ -919,8 +952,9 @@ def options_count_as_keywords_do(path: Path) -> None:
 
 # -- running and completeness ---------------------------------------------------------------------
 
-_EVERY = sorted({f for table in (CONFIG, REMEMBER, RECALL) for f in table.values()},
-                key=lambda f: f.__name__)  # type: ignore[attr-defined]  # fmt: skip
+_EVERY = sorted(
+    {f for table in (CONFIG, REMEMBER, RECALL) for f in table.values()}, key=lambda f: f.__name__
+)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("check", _EVERY, ids=lambda f: f.__name__)
@@ -931,7 +965,8 @@ def test_metamorphic(check: Case, tmp_path: Path) -> None:
 def test_every_field_of_the_config_has_a_case() -> None:
     """But for the sections, whose fields tests/config lists, and the time zone, tried there."""
     names = {
-        field.name for field in dataclasses.fields(Config)
+        field.name
+        for field in dataclasses.fields(Config)
         if not dataclasses.is_dataclass(field.default)
     }
     assert names - {"timezone"} == set(CONFIG)

@@ -21,11 +21,18 @@ from tests.fakes import FakeEmbedder
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
     with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as opened:
-        opened.remember_many([
-            {"text": f"memory {n}", "user_id": f"u{n % 2}", "tags": [f"t{n % 3}"],
-             "metadata": {"n": n}, "tier": "semantic" if n % 5 else "episodic"}
-            for n in range(23)
-        ])  # fmt: skip
+        opened.remember_many(
+            [
+                {
+                    "text": f"memory {n}",
+                    "user_id": f"u{n % 2}",
+                    "tags": [f"t{n % 3}"],
+                    "metadata": {"n": n},
+                    "tier": "semantic" if n % 5 else "episodic",
+                }
+                for n in range(23)
+            ]
+        )
         opened.remember("passing", tier="working", user_id="u0")
         yield opened
 
@@ -42,9 +49,16 @@ def pages(memory: Memory, size: int, **more: Any) -> list[list[int]]:
 
 @pytest.mark.parametrize("size", [1, 2, 7, 23, 24, 25, 1000])
 @pytest.mark.parametrize(
-    "chosen", [{}, {"user_id": "u1"}, {"tags": ["t1"]}, {"where": {"n": {"gt": 8}}},
-               {"tiers": ["semantic"], "user_id": "u0"}, {"include": []}],
-)  # fmt: skip
+    "chosen",
+    [
+        {},
+        {"user_id": "u1"},
+        {"tags": ["t1"]},
+        {"where": {"n": {"gt": 8}}},
+        {"tiers": ["semantic"], "user_id": "u0"},
+        {"include": []},
+    ],
+)
 def test_pages_are_the_list_in_parts(memory: Memory, size: int, chosen: dict[str, Any]) -> None:
     whole = [each.id for each in memory.records(**chosen)]
     assert whole == sorted(whole)
@@ -94,10 +108,23 @@ def test_after_takes_a_record_a_hit_or_an_id_of_anything(memory: Memory) -> None
 
 
 @pytest.mark.parametrize(
-    "bad", [{"limit": 0}, {"limit": -1}, {"limit": 1.5}, {"limit": True}, {"limit": "5"},
-            {"after": -1}, {"after": "7"}, {"after": 1.0}, {"after": True}, {"after": 1 << 63},
-            {"after": [1]}, {"newest_first": 1}, {"newest_first": "yes"}],
-)  # fmt: skip
+    "bad",
+    [
+        {"limit": 0},
+        {"limit": -1},
+        {"limit": 1.5},
+        {"limit": True},
+        {"limit": "5"},
+        {"after": -1},
+        {"after": "7"},
+        {"after": 1.0},
+        {"after": True},
+        {"after": 1 << 63},
+        {"after": [1]},
+        {"newest_first": 1},
+        {"newest_first": "yes"},
+    ],
+)
 def test_what_is_no_page_is_refused(memory: Memory, bad: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError, match=next(iter(bad))):
         memory.records(**bad)
@@ -111,9 +138,16 @@ def test_only_lists_have_pages(memory: Memory) -> None:
 
 
 def test_counts_agree_with_lists(memory: Memory) -> None:
-    for chosen in ({}, {"user_id": "u0"}, {"tags": ["t0"]}, {"tags": ["t0"], "user_id": "u1"},
-                   {"where": {"n": {"lt": 5}}}, {"tags": ["none"]}, {"any_tags": ["t0", "t1"]},
-                   {"tiers": ["working"]}):  # fmt: skip
+    for chosen in (
+        {},
+        {"user_id": "u0"},
+        {"tags": ["t0"]},
+        {"tags": ["t0"], "user_id": "u1"},
+        {"where": {"n": {"lt": 5}}},
+        {"tags": ["none"]},
+        {"any_tags": ["t0", "t1"]},
+        {"tiers": ["working"]},
+    ):
         more: dict[str, Any] = dict(chosen)
         assert memory.count(**more) == len(list(memory.records(**more))), chosen
 

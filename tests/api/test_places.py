@@ -59,9 +59,7 @@ def test_a_tilde_is_the_home_in_every_verb(home: Path, kind: Callable[[str], Any
     spector.repair(kind("~/agent"), kind("~/saved"))
     with pytest.raises(spector.EmbeddingError):  # and not that nothing is there
         spector.reembed(kind("~/agent"), Refusing())
-    assert sorted(p.name for p in home.iterdir()) == [
-        "agent", "all.jsonl", "back", "copy", "saved"
-    ]  # fmt: skip
+    assert sorted(p.name for p in home.iterdir()) == ["agent", "all.jsonl", "back", "copy", "saved"]
     assert os.listdir() == []
 
 
@@ -79,11 +77,15 @@ def test_a_tilde_is_the_home_on_the_command_line(
 ) -> None:
     make(home / "agent")
     for command in (
-        ["check", "~/agent"], ["export", "~/agent", "~/all.jsonl"], ["backup", "~/agent", "~/copy"],
-        ["restore", "~/copy", "~/back"], ["check", "~/agent", "--repair=~/saved"],
-        ["inspect", "~/agent"], ["stats", "~/agent"],
+        ["check", "~/agent"],
+        ["export", "~/agent", "~/all.jsonl"],
+        ["backup", "~/agent", "~/copy"],
+        ["restore", "~/copy", "~/back"],
+        ["check", "~/agent", "--repair=~/saved"],
+        ["inspect", "~/agent"],
+        ["stats", "~/agent"],
         ["import", "~/back", "~/all.jsonl", "--embedder", "none"],
-    ):  # fmt: skip
+    ):
         assert main(command) == 0, (command, capsys.readouterr().err)
     assert os.listdir() == []
     assert spector.check(home / "back").records == 1  # it knows its own export
@@ -151,13 +153,25 @@ def test_a_folder_of_stores_names_them(folder: Path, verb: str) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [["stats"], ["check"], ["export"], ["recall", "tea"], ["remember", "tea"], ["inspect"],
-     ["backup", "new"], ["restore", "new"], ["check", "--repair", "new"], ["compact"],
-     ["reembed", "--embedder", "default"]],
+    [
+        ["stats"],
+        ["check"],
+        ["export"],
+        ["recall", "tea"],
+        ["remember", "tea"],
+        ["inspect"],
+        ["backup", "new"],
+        ["restore", "new"],
+        ["check", "--repair", "new"],
+        ["compact"],
+        ["reembed", "--embedder", "default"],
+    ],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_every_command_names_them(
-    folder: Path, command: list[str], capsys: pytest.CaptureFixture[str],
+    folder: Path,
+    command: list[str],
+    capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(folder.parent)
@@ -267,7 +281,9 @@ def test_an_export_replaces_a_file_only_when_told_to(
 def test_the_command_runs_as_a_program_too(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "spector", "stats", str(tmp_path)],
-        capture_output=True, text=True, check=False,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 3
     assert "there is no store at" in done.stderr

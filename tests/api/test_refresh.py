@@ -165,13 +165,17 @@ def test_what_has_ended_is_not_brought_back(memory: Memory, clock: ManualClock) 
     assert list(memory.records()) == []
 
 
-@pytest.mark.parametrize(("change", "end"), [
-    (lambda m, i: m.update(i, expires_in=None), None),
-    (lambda m, i: m.update(i, expires_in=7), 12), (lambda m, i: m.update(i, importance=0.5), 65),
-    (lambda m, i: m.remember("new words", key="k", user_id="u", expires_in=3), 8),
-    (lambda m, i: m.remember("new words", key="k", user_id="u"), None),
-    (lambda m, i: m.update(i, move_to={"user_id": "v"}), 65),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "end"),
+    [
+        (lambda m, i: m.update(i, expires_in=None), None),
+        (lambda m, i: m.update(i, expires_in=7), 12),
+        (lambda m, i: m.update(i, importance=0.5), 65),
+        (lambda m, i: m.remember("new words", key="k", user_id="u", expires_in=3), 8),
+        (lambda m, i: m.remember("new words", key="k", user_id="u"), None),
+        (lambda m, i: m.update(i, move_to={"user_id": "v"}), 65),
+    ],
+)
 def test_changes_of_a_memory_win_over_a_note(
     memory: Memory, clock: ManualClock, path: Path, change: Any, end: int | None
 ) -> None:
@@ -226,9 +230,7 @@ def test_no_recall_fails_because_a_note_cannot_be_written(
     assert end_in(path, clock) == at(90)
 
 
-def test_a_damaged_row_keeps_no_other_change_waiting(
-    path: Path, clock: ManualClock
-) -> None:
+def test_a_damaged_row_keeps_no_other_change_waiting(path: Path, clock: ManualClock) -> None:
     with opened(path, clock) as memory:
         memory.remember(CUE, expires_in=60, refresh=True)
         clock.advance(seconds=5)
@@ -241,8 +243,9 @@ def test_a_damaged_row_keeps_no_other_change_waiting(
 
 def test_many_notes_are_written_together(path: Path, clock: ManualClock) -> None:
     with opened(path, clock) as memory:
-        memory.remember_many([f"quetzal number {n}" for n in range(70)], expires_in=600,
-                             refresh=True)
+        memory.remember_many(
+            [f"quetzal number {n}" for n in range(70)], expires_in=600, refresh=True
+        )
         clock.advance(seconds=1)
         before = commits(memory)
         memory.recall("quetzal", k=60)
@@ -275,9 +278,11 @@ def test_the_command_line_keeps_one_alive_that_is_used(
     for more, said in (
         (["--refresh"], "--refresh was given without --expires-in"),
         (["--refresh", "--expires-at", "2099-01-01"], "--refresh was given without --expires-in"),
-        (["--expires-in", "5", "--expires-at", "2099-01-01"],
-         "--expires-in and --expires-at were given"),
-    ):  # fmt: skip
+        (
+            ["--expires-in", "5", "--expires-at", "2099-01-01"],
+            "--expires-in and --expires-at were given",
+        ),
+    ):
         assert main([*given, *more]) == 2
         assert said in capsys.readouterr().err
     assert main([*given, "--refresh", "--expires-in", "60"]) == 0

@@ -26,20 +26,37 @@ def drawn(memory: Memory, text: str) -> list[tuple[str, str, str]]:
     return [(each.subject, each.predicate, each.object) for each in found]
 
 
-@pytest.mark.parametrize(("fact", "texts"), [
-    (("user", "manager", "Odile"), (
-        "My boss is Odile.", "My supervisor is called Odile.", "I report to Odile.",
-        "Odile is my line manager.",
-    )),
-    (("user", "partner", "Kemal"), (
-        "My husband is Kemal.", "I'm married to Kemal.", "My fiance is called Kemal.",
-    )),
-    (("user", "works_at", "Brackley Foundry"), (
-        "I work at Brackley Foundry.", "My employer is Brackley Foundry.",
-        "I'm employed by Brackley Foundry.",
-    )),
-    (("user", "lives_in", "Fowey"), ("I live in Fowey.", "My home is in Fowey.")),
-])
+@pytest.mark.parametrize(
+    ("fact", "texts"),
+    [
+        (
+            ("user", "manager", "Odile"),
+            (
+                "My boss is Odile.",
+                "My supervisor is called Odile.",
+                "I report to Odile.",
+                "Odile is my line manager.",
+            ),
+        ),
+        (
+            ("user", "partner", "Kemal"),
+            (
+                "My husband is Kemal.",
+                "I'm married to Kemal.",
+                "My fiance is called Kemal.",
+            ),
+        ),
+        (
+            ("user", "works_at", "Brackley Foundry"),
+            (
+                "I work at Brackley Foundry.",
+                "My employer is Brackley Foundry.",
+                "I'm employed by Brackley Foundry.",
+            ),
+        ),
+        (("user", "lives_in", "Fowey"), ("I live in Fowey.", "My home is in Fowey.")),
+    ],
+)
 def test_one_relation_has_one_predicate(
     memory: Memory, fact: tuple[str, str, str], texts: tuple[str, ...]
 ) -> None:

@@ -38,10 +38,12 @@ def reopen(path: str, memories: int, openings: int) -> dict[str, Any]:
     vectors = rng.standard_normal((min(memories, _BATCH), _DIM)).astype(np.float32)
     with spector.open(path, embedder=None, dim=_DIM, durability="relaxed") as memory:
         for first in range(0, memories, _BATCH):
-            memory.remember_many([
-                {"text": f"memory {n} about w{n % 5000}", "vector": vectors[n % _BATCH]}
-                for n in range(first, min(first + _BATCH, memories))
-            ])
+            memory.remember_many(
+                [
+                    {"text": f"memory {n} about w{n % 5000}", "vector": vectors[n % _BATCH]}
+                    for n in range(first, min(first + _BATCH, memories))
+                ]
+            )
         memory.recall("about w77", vector=vectors[3])
     del memory
     gc.collect()
@@ -61,8 +63,9 @@ def reopen(path: str, memories: int, openings: int) -> dict[str, Any]:
 
 
 def test_a_small_store_that_is_opened_again_and_again_leaves_nothing(store_path: Path) -> None:
-    found = in_fresh_process("tests.api.test_reopening:reopen", path=str(store_path),
-                             memories=4000, openings=25)  # fmt: skip
+    found = in_fresh_process(
+        "tests.api.test_reopening:reopen", path=str(store_path), memories=4000, openings=25
+    )
     # one index of words and vectors of this store is about 3 MiB
     assert found["last_mib"] < found["fifth_mib"] + 3, found
     assert found["maps"] == 0
@@ -72,8 +75,13 @@ def test_a_small_store_that_is_opened_again_and_again_leaves_nothing(store_path:
 def test_a_hundred_openings_of_a_hundred_thousand_memories_leave_nothing(
     store_path: Path, proof: Proof
 ) -> None:
-    found = in_fresh_process("tests.api.test_reopening:reopen", path=str(store_path),
-                             memories=100_000, openings=100, timeout_s=1200)  # fmt: skip
+    found = in_fresh_process(
+        "tests.api.test_reopening:reopen",
+        path=str(store_path),
+        memories=100_000,
+        openings=100,
+        timeout_s=1200,
+    )
     grown = found["last_mib"] - found["fifth_mib"]
     proof("T31", reopenings=100, mib_grown_by_reopening=f"{grown:.1f}")
     assert grown < 10, found

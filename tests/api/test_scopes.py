@@ -63,9 +63,14 @@ VERBS: dict[str, Verb] = {
 }
 #: of a memory of user u, agent g, session s
 WRONG: list[dict[str, str]] = [
-    {"user_id": "mallory"}, {"agent_id": "other"}, {"session_id": "later"},
-    {"user_id": "u", "agent_id": "other"}, {"user_id": "mallory", "agent_id": "g"},
-    {"user_id": "U"}, {"user_id": "u "}, {"agent_id": "g", "session_id": "S"},
+    {"user_id": "mallory"},
+    {"agent_id": "other"},
+    {"session_id": "later"},
+    {"user_id": "u", "agent_id": "other"},
+    {"user_id": "mallory", "agent_id": "g"},
+    {"user_id": "U"},
+    {"user_id": "u "},
+    {"agent_id": "g", "session_id": "S"},
 ]
 MINE = {"user_id": "u", "agent_id": "g", "session_id": "s"}
 
@@ -82,8 +87,9 @@ def words(error: SpectorError, record_id: int) -> tuple[type, str, str]:
 @pytest.fixture(params=["episodic", "working"])
 def kept(request: pytest.FixtureRequest, memory: Memory) -> spector.MemoryRecord:
     """A memory of somebody else, with an end, a pin, an open matter and a successor."""
-    old = memory.remember("the safe is behind the map", tier=request.param, unresolved=True,
-                          pinned=True, **MINE)  # fmt: skip
+    old = memory.remember(
+        "the safe is behind the map", tier=request.param, unresolved=True, pinned=True, **MINE
+    )
     memory.remember("the safe is under the stairs", tier=request.param, supersedes=old, **MINE)
     return memory.get(old.id)
 
@@ -199,9 +205,20 @@ def test_under_a_guard_no_memory_changes_its_user(memory: Memory, guard: dict[st
 
 
 @pytest.mark.parametrize(
-    "move", [{}, [], "user_id", {"user": "v"}, {"user_id": ""}, {"user_id": 3}, {3: "v"}, 7,
-             {"text": "x"}, [("user_id", "v")]]
-)  # fmt: skip
+    "move",
+    [
+        {},
+        [],
+        "user_id",
+        {"user": "v"},
+        {"user_id": ""},
+        {"user_id": 3},
+        {3: "v"},
+        7,
+        {"text": "x"},
+        [("user_id", "v")],
+    ],
+)
 def test_a_move_to_nowhere_is_refused(memory: Memory, move: Any) -> None:
     record = memory.remember("the deed", **MINE)
     with pytest.raises(InvalidInputError) as caught:
@@ -216,8 +233,9 @@ def test_a_move_to_nowhere_is_refused(memory: Memory, move: Any) -> None:
 def test_history_and_links_end_at_the_wall(memory: Memory) -> None:
     first = memory.remember("lives in Rome", user_id="u", agent_id="g")
     second = memory.remember("lives in Turin", user_id="u", agent_id="h", supersedes=first)
-    third = memory.remember("lives in Bari", user_id="u", agent_id="g", supersedes=second,
-                            parents=[first, second])  # fmt: skip
+    third = memory.remember(
+        "lives in Bari", user_id="u", agent_id="g", supersedes=second, parents=[first, second]
+    )
     every = [first.id, second.id, third.id]
     assert ids(memory.history(third)) == every
     assert ids(memory.history(third, user_id="u")) == every
@@ -271,7 +289,8 @@ def test_a_parent_is_a_number_that_nothing_is_read_through(memory: Memory) -> No
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_takes_ids_hits_and_records(memory: Memory, verb: str) -> None:
     shapes: list[Callable[[spector.MemoryRecord], Any]] = [
-        lambda r: r, lambda r: memory.recall("mine", k=50, where={"n": r.metadata["n"]})[0],
+        lambda r: r,
+        lambda r: memory.recall("mine", k=50, where={"n": r.metadata["n"]})[0],
         lambda r: np.int64(r.id),
     ]
     for n, shape in enumerate(shapes):
@@ -308,14 +327,25 @@ def test_links_take_hits_and_records(memory: Memory) -> None:
 
 def test_count_is_what_records_yields(memory: Memory) -> None:
     for n in range(12):
-        memory.remember(f"n {n}", tags=["even"] if n % 2 == 0 else ["odd"], metadata={"n": n},
-                        tier=["episodic", "working", "semantic"][n % 3],
-                        user_id=[None, "u", "v"][n // 4],
-                        event_time=f"2026-0{1 + n % 9}-03")  # fmt: skip
+        memory.remember(
+            f"n {n}",
+            tags=["even"] if n % 2 == 0 else ["odd"],
+            metadata={"n": n},
+            tier=["episodic", "working", "semantic"][n % 3],
+            user_id=[None, "u", "v"][n // 4],
+            event_time=f"2026-0{1 + n % 9}-03",
+        )
     selections: list[dict[str, Any]] = [
-        {}, {"user_id": "u"}, {"user_id": "w"}, {"tags": ["even"]}, {"any_tags": ["odd"]},
-        {"where": {"n": {"gt": 3}}}, {"tiers": ["working"]}, {"where": {"user_id": "v"}},
-        {"time_range": ("2026-02-01", "2026-05-01"), "user_id": "u"}, {"user_id": None},
+        {},
+        {"user_id": "u"},
+        {"user_id": "w"},
+        {"tags": ["even"]},
+        {"any_tags": ["odd"]},
+        {"where": {"n": {"gt": 3}}},
+        {"tiers": ["working"]},
+        {"where": {"user_id": "v"}},
+        {"time_range": ("2026-02-01", "2026-05-01"), "user_id": "u"},
+        {"user_id": None},
         {"where": {"user_id": None}},
     ]
     for chosen in selections:
@@ -335,8 +365,9 @@ def test_users_are_listed_with_their_first_and_last_event(memory: Memory) -> Non
     assert (al.id, al.count, al.first) == ("al", 1, al.last)
     assert (bo.id, bo.count) == ("bo", 2)
     assert (bo.first.isoformat(), bo.last.isoformat()) == (
-        "2025-05-01T10:00:00+00:00", "2026-01-01T00:00:00+00:00",
-    )  # fmt: skip
+        "2025-05-01T10:00:00+00:00",
+        "2026-01-01T00:00:00+00:00",
+    )
     assert isinstance(al, spector.UserSummary)
     with pytest.raises(InvalidScopeError, match=r"user_id=user\.id"):
         memory.count(user_id=al)
@@ -384,8 +415,9 @@ def test_stats_of_a_scope_tell_of_nobody_else(memory: Memory) -> None:
     found = memory.stats(user_id="u")
     assert (found["records"], found["scope"]) == (3, {"user_id": "u"})
     assert {n: t["records"] for n, t in found["tiers"].items() if t["records"]} == {
-        "episodic": 2, "working": 1,
-    }  # fmt: skip
+        "episodic": 2,
+        "working": 1,
+    }
     assert memory.stats(user_id="u", agent_id="g")["records"] == 2
     assert memory.stats(user_id="w")["records"] == 0
     told = memory.stats(user_id="u")
@@ -427,18 +459,28 @@ def test_a_filter_understands_the_scopes(memory: Memory) -> None:
     b = memory.remember("b", user_id="v", session_id="s", metadata={"k": 1})
     c = memory.remember("c", metadata={"k": 2})
     cases: list[tuple[dict[str, Any], list[int]]] = [
-        ({"user_id": "u"}, [a.id]), ({"user_id": {"eq": "v"}}, [b.id]),
-        ({"user_id": {"$eq": "v"}, "k": 1}, [b.id]), ({"user_id": {"ne": "u"}}, [b.id, c.id]),
-        ({"user_id": None}, [c.id]), ({"user_id": {"ne": None}}, [a.id, b.id]),
-        ({"user_id": {"exists": False}}, [c.id]), ({"user_id": {"in": ["u", "w"]}}, [a.id]),
-        ({"user_id": {"in": ["v", None]}}, [b.id, c.id]), ({"not": {"user_id": "u"}}, [b.id, c.id]),
+        ({"user_id": "u"}, [a.id]),
+        ({"user_id": {"eq": "v"}}, [b.id]),
+        ({"user_id": {"$eq": "v"}, "k": 1}, [b.id]),
+        ({"user_id": {"ne": "u"}}, [b.id, c.id]),
+        ({"user_id": None}, [c.id]),
+        ({"user_id": {"ne": None}}, [a.id, b.id]),
+        ({"user_id": {"exists": False}}, [c.id]),
+        ({"user_id": {"in": ["u", "w"]}}, [a.id]),
+        ({"user_id": {"in": ["v", None]}}, [b.id, c.id]),
+        ({"not": {"user_id": "u"}}, [b.id, c.id]),
         ({"or": [{"user_id": "u"}, {"session_id": "s"}]}, [a.id, b.id]),
-        ({"and": [{"user_id": "u"}, {"agent_id": "h"}]}, []), ({"user_id": 7}, []),
-        ({"user_id": {"gt": "u"}}, [b.id]), ({"user_id": "meta"}, []),
-        ({r"\user_id": "meta"}, [a.id]), ({"user_id.x": "u"}, []),
+        ({"and": [{"user_id": "u"}, {"agent_id": "h"}]}, []),
+        ({"user_id": 7}, []),
+        ({"user_id": {"gt": "u"}}, [b.id]),
+        ({"user_id": "meta"}, []),
+        ({r"\user_id": "meta"}, [a.id]),
+        ({"user_id.x": "u"}, []),
         ({"user_id": {"not": {"contains": "u"}}}, [b.id, c.id]),
-        ({"k": {"ne": 1}}, [c.id]), ({"none": {"ne": 1}}, [a.id, b.id, c.id]),
-        ({"none": {"ne": None}}, []), ({"none": {"not": {"gt": 1}}}, [a.id, b.id, c.id]),
+        ({"k": {"ne": 1}}, [c.id]),
+        ({"none": {"ne": 1}}, [a.id, b.id, c.id]),
+        ({"none": {"ne": None}}, []),
+        ({"none": {"not": {"gt": 1}}}, [a.id, b.id, c.id]),
     ]
     for where, expected in cases:
         assert ids(memory.records(where=where)) == expected, where
@@ -560,11 +602,15 @@ USERS = ("u", "v", "w")
 @settings(max_examples=15)
 @given(
     st.lists(
-        st.tuples(st.sampled_from([*VERBS, "supersede", "clear"]), st.sampled_from(USERS),
-                  st.integers(0, 11)),
-        min_size=1, max_size=12,
+        st.tuples(
+            st.sampled_from([*VERBS, "supersede", "clear"]),
+            st.sampled_from(USERS),
+            st.integers(0, 11),
+        ),
+        min_size=1,
+        max_size=12,
     )
-)  # fmt: skip
+)
 def test_whatever_a_user_does_the_others_memories_stay(
     steps: list[tuple[str, str, int]],
 ) -> None:
@@ -573,11 +619,16 @@ def test_whatever_a_user_does_the_others_memories_stay(
         made = []
         for n in range(12):
             user, before = USERS[n % 3], made[n - 3] if n in (6, 7) else None
-            made.append(memory.remember(
-                f"{user} says {n}", user_id=user, pinned=n % 4 == 0, immutable=n % 5 == 0 and n > 0,
-                tier="working" if n in (8, 9) else "episodic",
-                supersedes=before.id if before and not before.immutable else None,
-            ))  # fmt: skip
+            made.append(
+                memory.remember(
+                    f"{user} says {n}",
+                    user_id=user,
+                    pinned=n % 4 == 0,
+                    immutable=n % 5 == 0 and n > 0,
+                    tier="working" if n in (8, 9) else "episodic",
+                    supersedes=before.id if before and not before.immutable else None,
+                )
+            )
         for verb, user, which in steps:
             others = {r.id: r for r in memory.records() if r.user_id != user}
             refusals = (UnknownRecordError, ImmutableRecordError, SupersededRecordError)

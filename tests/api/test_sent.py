@@ -22,12 +22,15 @@ SAYS = {"role": "user", "content": "Ada moved to Lisbon last week."}
 @pytest.mark.parametrize(
     "time",
     [
-        {"timestamp": "2026-03-02T09:00:00+03:00"}, {"timestamp": SENT}, {"created": 1772431200},
-        {"created_at": 1772431200.0}, {"timestamp": 1772431200000},
+        {"timestamp": "2026-03-02T09:00:00+03:00"},
+        {"timestamp": SENT},
+        {"created": 1772431200},
+        {"created_at": 1772431200.0},
+        {"timestamp": 1772431200000},
         {"timestamp": datetime(2026, 3, 2, 9, tzinfo=timezone(timedelta(hours=3)))},
         {"timestamp": "10:42 AM", "created_at": "2026-03-02T06:00:00"},  # of the store's zone
     ],
-)  # fmt: skip
+)
 def test_the_time_of_a_message_is_its_event_time(time: dict[str, Any]) -> None:
     with spector.open(":memory:", clock=ManualClock(NOW)) as memory:
         observed = memory.observe({**SAYS, **time}).records[0]

@@ -104,10 +104,17 @@ def test_a_keyword_wins_over_the_message(memory: Memory) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["  spaces kept  ", "two\nlines\r\n", "🦓 日本語 e\u0301", "NUL \0 inside", "x" * 1_048_575,
-     "\"'; DROP TABLE record; --", "!!!"],
+    [
+        "  spaces kept  ",
+        "two\nlines\r\n",
+        "🦓 日本語 e\u0301",
+        "NUL \0 inside",
+        "x" * 1_048_575,
+        "\"'; DROP TABLE record; --",
+        "!!!",
+    ],
     ids=["spaces", "lines", "Unicode", "NUL", "1 MB", "SQL", "no word"],
-)  # fmt: skip
+)
 def test_an_honest_text_comes_back_to_the_byte_and_can_be_forgotten(text: str) -> None:
     with own_vectors() as other:
         record = other.remember(text, vector=vector(1))
@@ -304,9 +311,18 @@ def test_update_changes_the_one_field_under_the_same_id(
 
 @pytest.mark.parametrize(
     ("name", "empty"),
-    [("metadata", {}), ("session_id", None), ("agent_id", None), ("user_id", None),
-     ("valid_from", None), ("valid_until", None), ("tags", ()), ("source", None), ("role", None)],
-)  # fmt: skip
+    [
+        ("metadata", {}),
+        ("session_id", None),
+        ("agent_id", None),
+        ("user_id", None),
+        ("valid_from", None),
+        ("valid_until", None),
+        ("tags", ()),
+        ("source", None),
+        ("role", None),
+    ],
+)
 def test_update_with_none_clears_a_field(memory: Memory, name: str, empty: Any) -> None:
     start = {key: old for key, (old, _) in CHANGES.items()}
     record = memory.remember(start.pop("text"), **start)
@@ -329,11 +345,23 @@ def test_an_updated_text_replaces_the_old_one_in_every_channel(memory: Memory) -
 def test_updated_text_is_gone_from_every_byte_after_compact(
     memory: Memory, store_path: Path
 ) -> None:
-    record = memory.remember("the old secret xylophone", tags=["tag-aardvark"],
-                             metadata={"k": "meta-bandicoot"}, session_id="session-capybara",
-                             source="source-dugong", role="role-echidna")  # fmt: skip
-    memory.update(record.id, text="nothing", tags=["t"], metadata=None, source=None, role=None,
-                  move_to={"session_id": None})  # fmt: skip
+    record = memory.remember(
+        "the old secret xylophone",
+        tags=["tag-aardvark"],
+        metadata={"k": "meta-bandicoot"},
+        session_id="session-capybara",
+        source="source-dugong",
+        role="role-echidna",
+    )
+    memory.update(
+        record.id,
+        text="nothing",
+        tags=["t"],
+        metadata=None,
+        source=None,
+        role=None,
+        move_to={"session_id": None},
+    )
     assert memory.compact().erased
     for word in ("xylophone", "aardvark", "bandicoot", "capybara", "dugong", "echidna"):
         assert files_with(store_path, word) == [], word
@@ -476,12 +504,25 @@ def test_a_filter_forgets_what_it_selects_and_nothing_else(
     memory: Memory, selection: dict[str, Any]
 ) -> None:
     match = memory.remember(
-        "match", tier="semantic", tags=["red", "round"], user_id="ada", agent_id="ada",
-        session_id="ada", event_time="2020-06-01", metadata={"size": 5},
+        "match",
+        tier="semantic",
+        tags=["red", "round"],
+        user_id="ada",
+        agent_id="ada",
+        session_id="ada",
+        event_time="2020-06-01",
+        metadata={"size": 5},
     )
     pinned = memory.remember(
-        "pinned", tier="semantic", tags=["red", "round"], user_id="ada", agent_id="ada",
-        session_id="ada", event_time="2020-06-01", metadata={"size": 5}, pinned=True,
+        "pinned",
+        tier="semantic",
+        tags=["red", "round"],
+        user_id="ada",
+        agent_id="ada",
+        session_id="ada",
+        event_time="2020-06-01",
+        metadata={"size": 5},
+        pinned=True,
     )
     other = memory.remember("other", tags=["blue"], user_id="bob", metadata={"size": 1})
     report = memory.forget(**selection)
@@ -493,9 +534,17 @@ def test_a_filter_forgets_what_it_selects_and_nothing_else(
 
 @pytest.mark.parametrize(
     "nothing",
-    [{}, {"target": None}, {"tags": []}, {"where": {}}, {"target": {}}, {"user_id": None},
-     {"time_range": (None, None)}, {"any_tags": ()}],
-)  # fmt: skip
+    [
+        {},
+        {"target": None},
+        {"tags": []},
+        {"where": {}},
+        {"target": {}},
+        {"user_id": None},
+        {"time_range": (None, None)},
+        {"any_tags": ()},
+    ],
+)
 def test_forget_without_any_condition_is_refused(memory: Memory, nothing: dict[str, Any]) -> None:
     memory.remember("x")
     with pytest.raises(InvalidFilterError) as caught:
@@ -518,12 +567,27 @@ def test_forgotten_words_are_in_no_byte_of_any_file_after_compact(
 ) -> None:
     keep = memory.remember_many([f"an ordinary note {n}" for n in range(50)], session_id="daily")
     secret = memory.remember(
-        "swordfish opens the vault", tags=["tag-aardvark"], metadata={"key-bandicoot": "v-bilby"},
-        session_id="session-capybara", agent_id="agent-dugong", user_id="user-echidna",
-        source="source-fossa", role="role-gerenuk",
+        "swordfish opens the vault",
+        tags=["tag-aardvark"],
+        metadata={"key-bandicoot": "v-bilby"},
+        session_id="session-capybara",
+        agent_id="agent-dugong",
+        user_id="user-echidna",
+        source="source-fossa",
+        role="role-gerenuk",
     )
-    words = ("swordfish", "vault", "aardvark", "bandicoot", "bilby", "capybara", "dugong",
-             "echidna", "fossa", "gerenuk")  # fmt: skip
+    words = (
+        "swordfish",
+        "vault",
+        "aardvark",
+        "bandicoot",
+        "bilby",
+        "capybara",
+        "dugong",
+        "echidna",
+        "fossa",
+        "gerenuk",
+    )
     assert all(files_with(store_path, word) for word in words)
     image = memory._parts.vectors.of(image_of(memory, secret.id))
     assert image is not None
@@ -539,9 +603,7 @@ def test_forgotten_words_are_in_no_byte_of_any_file_after_compact(
 # -- recall changes nothing unless asked ----------------------------------------------------------
 
 
-def test_a_recall_changes_no_byte_and_repeats_its_answer(
-    memory: Memory, store_path: Path
-) -> None:
+def test_a_recall_changes_no_byte_and_repeats_its_answer(memory: Memory, store_path: Path) -> None:
     memory.remember_many([f"note {n} about rivers" for n in range(30)], tags=["water"])
     memory.checkpoint()
     before = fingerprint(store_path)
@@ -669,13 +731,28 @@ class _WrongEmbedder(FakeEmbedder):
 @pytest.mark.parametrize(
     "answer",
     [
-        lambda v: v * 0, lambda v: v * float("nan"), lambda v: v * float("inf"),
-        lambda v: v[:, :-1], lambda v: v[:-1], lambda v: v[0], lambda v: None, lambda v: "vectors",
+        lambda v: v * 0,
+        lambda v: v * float("nan"),
+        lambda v: v * float("inf"),
+        lambda v: v[:, :-1],
+        lambda v: v[:-1],
+        lambda v: v[0],
+        lambda v: None,
+        lambda v: "vectors",
         lambda v: [[None] * DIM],
     ],
-    ids=["zeros", "NaN", "infinity", "short rows", "a row missing", "one row", "None", "text",
-         "Nones"],
-)  # fmt: skip
+    ids=[
+        "zeros",
+        "NaN",
+        "infinity",
+        "short rows",
+        "a row missing",
+        "one row",
+        "None",
+        "text",
+        "Nones",
+    ],
+)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("cache", [0, 16])
 def test_what_an_embedder_answers_is_checked(answer: Any, cache: int) -> None:

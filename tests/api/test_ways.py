@@ -22,30 +22,44 @@ from tests.fakes import FakeEmbedder
 
 _TAGS = ([], ["all"], ["t1"], ["all", "t1"], ["t1", "half"], ["İz"], ["nobody's"])
 _LABELS: tuple[dict[str, Any], ...] = (
-    {}, {"user_id": "ada"}, {"user_id": "nobody"}, {"agent_id": "bot"},
-    {"user_id": "çelik", "session_id": "s1"}, {"user_id": "ada", "agent_id": "bot"},
-)  # fmt: skip
+    {},
+    {"user_id": "ada"},
+    {"user_id": "nobody"},
+    {"agent_id": "bot"},
+    {"user_id": "çelik", "session_id": "s1"},
+    {"user_id": "ada", "agent_id": "bot"},
+)
 _MORE: tuple[dict[str, Any], ...] = (
-    {}, {"where": {"n": {"lt": 60}}}, {"tiers": ["semantic"]}, {"any_tags": ["t2", "half"]},
-    {"key_prefix": "k1", "namespace": ()}, {"time_range": (None, "2026-03-03")},
-)  # fmt: skip
+    {},
+    {"where": {"n": {"lt": 60}}},
+    {"tiers": ["semantic"]},
+    {"any_tags": ["t2", "half"]},
+    {"key_prefix": "k1", "namespace": ()},
+    {"time_range": (None, "2026-03-03")},
+)
 
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
     clock = ManualClock("2026-03-02T09:00:00Z")
     with spector.open(tmp_path / "mind", embedder=FakeEmbedder(), clock=clock) as opened:
-        opened.remember_many([
-            {
-                "text": f"memory {n}", "tags": ["all", f"t{n % 3}", *["half"] * (n % 2)],
-                "user_id": ("ada", "çelik", None)[n // 3 % 3], "session_id": f"s{n % 5}",
-                "agent_id": "bot" if n % 4 else None, "metadata": {"n": n}, "key": f"k{n}",
-                "tier": "semantic" if n % 5 else "episodic",
-                "event_time": f"2026-03-0{1 + n % 5}",
-                **({"expires_in": 60.0} if n % 7 == 0 else {}),
-            }
-            for n in range(90)
-        ])  # fmt: skip
+        opened.remember_many(
+            [
+                {
+                    "text": f"memory {n}",
+                    "tags": ["all", f"t{n % 3}", *["half"] * (n % 2)],
+                    "user_id": ("ada", "çelik", None)[n // 3 % 3],
+                    "session_id": f"s{n % 5}",
+                    "agent_id": "bot" if n % 4 else None,
+                    "metadata": {"n": n},
+                    "key": f"k{n}",
+                    "tier": "semantic" if n % 5 else "episodic",
+                    "event_time": f"2026-03-0{1 + n % 5}",
+                    **({"expires_in": 60.0} if n % 7 == 0 else {}),
+                }
+                for n in range(90)
+            ]
+        )
         opened.remember("iz", tags=["İz", "all"], user_id="ada", agent_id="bot")
         clock.advance(seconds=61)
         opened.forget(key="k10", user_id="ada", agent_id="bot")
@@ -70,7 +84,8 @@ def test_counts_and_pages_are_those_of_the_list(
         chosen = _chosen(tags, labels, more)
         whole = [each.id for each in memory.records(**chosen)]
         plain = {
-            each.id for each in every
+            each.id
+            for each in every
             if set(tags) <= set(each.tags)
             and all(getattr(each, name) == value for name, value in labels.items())
         }

@@ -21,8 +21,13 @@ from tests.fakes import FakeEmbedder
 NOON = "2026-05-04T12:00:00Z"
 CALL = {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "book"}}]}
 WORDS = [
-    "Ada: I sail to Kars on Friday", "the boat is red", "we moved the boat to pier 9",
-    "Ada lives in Oslo", "Ada has moved to Bergen", "what is left to do?", "call the harbour",
+    "Ada: I sail to Kars on Friday",
+    "the boat is red",
+    "we moved the boat to pier 9",
+    "Ada lives in Oslo",
+    "Ada has moved to Bergen",
+    "what is left to do?",
+    "call the harbour",
 ]
 
 
@@ -44,12 +49,20 @@ def memory(path: Path) -> Iterator[Memory]:
 def add(memory: Memory) -> list[int]:
     """Memories without words, with all that could bring one to mind."""
     made = [
-        memory.remember(attachment={"boat": "red"}, key="k", user_id="u", tags=["t"], pinned=True,
-                        metadata={"n": 1, "aliases": ["boat"]}, unresolved=True, importance=1.0),
+        memory.remember(
+            attachment={"boat": "red"},
+            key="k",
+            user_id="u",
+            tags=["t"],
+            pinned=True,
+            metadata={"n": 1, "aliases": ["boat"]},
+            unresolved=True,
+            importance=1.0,
+        ),
         memory.remember(CALL, attachment=CALL, session_id="s"),
         memory.remember("", attachment=b"raw", tier="semantic", arousal=1.0, metadata={"n": 1}),
         *memory.remember_many([{"attachment": [n], "role": "user"} for n in range(3)]),
-    ]  # fmt: skip
+    ]
     return [each.id for each in made]
 
 
@@ -58,10 +71,16 @@ def answers(memory: Memory) -> list[Any]:
     out: list[Any] = []
     for cue in (None, "boat", "where does Ada live?", "book", "what is open?", "yesterday"):
         for given in (
-            {}, {"tags": ["t"]}, {"where": {"n": 1}}, {"user_id": "u"}, {"exact": True},
-            {"include": ["derived", "dormant", "superseded", "quarantined"]}, {"k": 100},
-            {"profile": "similarity"}, {"session_id": "s"},
-        ):  # fmt: skip
+            {},
+            {"tags": ["t"]},
+            {"where": {"n": 1}},
+            {"user_id": "u"},
+            {"exact": True},
+            {"include": ["derived", "dormant", "superseded", "quarantined"]},
+            {"k": 100},
+            {"profile": "similarity"},
+            {"session_id": "s"},
+        ):
             hits = memory.recall(cue, **given)  # type: ignore[arg-type]
             out.append([(hit.text, hit.score, hit.confidence) for hit in hits])
         out.append(str(memory.context(cue, always="pinned")))
@@ -89,8 +108,15 @@ def test_recalls_answer_as_if_it_were_not_there(
 
 
 CUES = ("which boat is red", "where does Ada live?", "harbour", "call Ada on friday")
-GIVEN = ({}, {"user_id": "u"}, {"k": 3}, {"profile": "cognitive"}, {"exact": True},
-         {"session_id": "s1"}, {"selective": True})  # fmt: skip
+GIVEN = (
+    {},
+    {"user_id": "u"},
+    {"k": 3},
+    {"profile": "cognitive"},
+    {"exact": True},
+    {"session_id": "s1"},
+    {"selective": True},
+)
 
 
 def scores(memory: Memory, count: int) -> list[Any]:
@@ -99,34 +125,59 @@ def scores(memory: Memory, count: int) -> list[Any]:
     for cue in CUES[:count]:
         for given in GIVEN[: 2 * count]:
             hits = memory.recall(cue, **given)  # type: ignore[arg-type]
-            out.append((hits.abstained, hits.reason, [
-                (hit.text, hit.score, hit.confidence, repr(hit.explain())) for hit in hits
-            ]))  # fmt: skip
+            out.append(
+                (
+                    hits.abstained,
+                    hits.reason,
+                    [(hit.text, hit.score, hit.confidence, repr(hit.explain())) for hit in hits],
+                )
+            )
         found = memory.context(cue, max_tokens=200, always=True)
         out.append((found.text, [quote.relevance for quote in found.quotes]))
     return out
 
 
 def spoken(memory: Memory, numbers: range) -> None:
-    memory.remember_many([
-        {"text": f"{WORDS[n % 7]}, said on day {n}", "session_id": f"s{n % 3}", "role": "user",
-         "user_id": "u" if n % 2 else None, "event_time": f"2026-04-{1 + n % 28:02}T09:00:00Z"}
-        for n in numbers
-    ])  # fmt: skip
+    memory.remember_many(
+        [
+            {
+                "text": f"{WORDS[n % 7]}, said on day {n}",
+                "session_id": f"s{n % 3}",
+                "role": "user",
+                "user_id": "u" if n % 2 else None,
+                "event_time": f"2026-04-{1 + n % 28:02}T09:00:00Z",
+            }
+            for n in numbers
+        ]
+    )
 
 
 def bare(memory: Memory, numbers: range) -> list[int]:
-    return [each.id for each in memory.remember_many([
-        {"attachment": [n], "session_id": f"s{n % 3}", "role": "tool",
-         "user_id": "u" if n % 2 else None, "metadata": {"aliases": ["boat"], "speaker": "Ada"},
-         "event_time": f"2026-04-{1 + n % 28:02}T09:30:00Z"}
-        for n in numbers
-    ])]  # fmt: skip
+    return [
+        each.id
+        for each in memory.remember_many(
+            [
+                {
+                    "attachment": [n],
+                    "session_id": f"s{n % 3}",
+                    "role": "tool",
+                    "user_id": "u" if n % 2 else None,
+                    "metadata": {"aliases": ["boat"], "speaker": "Ada"},
+                    "event_time": f"2026-04-{1 + n % 28:02}T09:30:00Z",
+                }
+                for n in numbers
+            ]
+        )
+    ]
 
 
-@pytest.mark.parametrize(("count", "words"), [
-    (12, 1), pytest.param(50, 4, marks=pytest.mark.slow),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [
+        (12, 1),
+        pytest.param(50, 4, marks=pytest.mark.slow),
+    ],
+)
 def test_no_score_of_any_other_memory_changes(
     path: Path, tmp_path: Path, count: int, words: int, proof: Any
 ) -> None:
@@ -196,17 +247,21 @@ def test_words_come_and_go(memory: Memory) -> None:
     assert memory.check().ok
 
 
-@pytest.mark.parametrize(("call", "said"), [
-    (lambda m, b, w: m.remember(), "NoneType"), (lambda m, b, w: m.remember(""), "empty"),
-    (lambda m, b, w: m.remember("  ", attachment=[1]), "empty"),
-    (lambda m, b, w: m.remember(attachment=[1], vector=[1.0] * 32), "vector"),
-    (lambda m, b, w: m.remember(attachment=[1], supersedes="auto"), "auto"),
-    (lambda m, b, w: m.update(b, attachment=None), "empty"),
-    (lambda m, b, w: m.update(w, text=""), "empty"),
-    (lambda m, b, w: m.update(b, vector=[1.0] * 32), "vector"),
-    (lambda m, b, w: m.remember(attachment=None), "NoneType"),
-    (lambda m, b, w: m.remember(7, attachment=[1]), "int"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda m, b, w: m.remember(), "NoneType"),
+        (lambda m, b, w: m.remember(""), "empty"),
+        (lambda m, b, w: m.remember("  ", attachment=[1]), "empty"),
+        (lambda m, b, w: m.remember(attachment=[1], vector=[1.0] * 32), "vector"),
+        (lambda m, b, w: m.remember(attachment=[1], supersedes="auto"), "auto"),
+        (lambda m, b, w: m.update(b, attachment=None), "empty"),
+        (lambda m, b, w: m.update(w, text=""), "empty"),
+        (lambda m, b, w: m.update(b, vector=[1.0] * 32), "vector"),
+        (lambda m, b, w: m.remember(attachment=None), "NoneType"),
+        (lambda m, b, w: m.remember(7, attachment=[1]), "int"),
+    ],
+)
 def test_what_has_neither_is_refused(memory: Memory, call: Any, said: str) -> None:
     bare, worded = memory.remember(attachment=[0]).id, memory.remember("words").id
     with pytest.raises(InvalidInputError, match=said) as caught:
@@ -276,15 +331,27 @@ def test_it_travels_and_a_new_model_gives_it_no_vector(path: Path, tmp_path: Pat
     report = spector.repair(path, tmp_path / "mended")
     assert (report.kept, report.lost) == (len(WORDS) + len(made), ())
     with spector.open(tmp_path / "mended", embedder=FakeEmbedder(dim=48)) as memory:
-        assert [(r.metadata, r.attachment(), r.flags, r.key)
-                for r in memory.records() if not r.text] == was  # fmt: skip
+        assert [
+            (r.metadata, r.attachment(), r.flags, r.key) for r in memory.records() if not r.text
+        ] == was
         assert memory.check().ok
 
 
-@pytest.mark.parametrize("command", [
-    "list", "get", "history", "inspect", "stats", "check", "export", "reflect", "compact",
-    "dormant",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "command",
+    [
+        "list",
+        "get",
+        "history",
+        "inspect",
+        "stats",
+        "check",
+        "export",
+        "reflect",
+        "compact",
+        "dormant",
+    ],
+)
 def test_commands_take_a_store_with_some(
     path: Path, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

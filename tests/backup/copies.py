@@ -173,8 +173,14 @@ def killed(seed: int, copies: int) -> dict[str, Any]:
         with scratch() as root:
             mind, target, rest = Path(root, "mind"), Path(root, "copy"), Path(root, "rest")
 
-            def work(mind: Path = mind, target: Path = target, rest: Path = rest, n: int = n,
-                     rng: np.random.Generator = rng, whole: bool = whole) -> None:  # fmt: skip
+            def work(
+                mind: Path = mind,
+                target: Path = target,
+                rest: Path = rest,
+                n: int = n,
+                rng: np.random.Generator = rng,
+                whole: bool = whole,
+            ) -> None:
                 memory = open_tiny(str(mind))
                 fd = os.open(mind.parent / "lines", os.O_CREAT | os.O_APPEND | os.O_WRONLY)
                 worker = Worker(memory, {}, seed * 1000 + n, tell_pipe(fd))

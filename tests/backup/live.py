@@ -203,4 +203,3 @@ def _write_for_ever(path: str, seed: int, fd: int) -> None:
             worker.step()
     finally:
         os._exit(1)
-

@@ -22,8 +22,13 @@ def fill(memory: spector.Memory, count: int = 20, start: int = 0) -> list[int]:
     texts = [f"w{n} version 0" for n in range(start, start + count)]
     return [
         memory.remember(
-            text, vector=vector_of(text), tier=("episodic", "semantic")[n % 2], tags=[f"t{n % 3}"],
-            user_id=f"u{n % 2}", metadata={"n": n}, valence=0.25,
+            text,
+            vector=vector_of(text),
+            tier=("episodic", "semantic")[n % 2],
+            tags=[f"t{n % 3}"],
+            user_id=f"u{n % 2}",
+            metadata={"n": n},
+            valence=0.25,
         ).id
         for n, text in enumerate(texts)
     ]
@@ -53,7 +58,8 @@ def everything(path: Path) -> list[dict[str, Any]]:
 def contents(path: Path) -> dict[str, bytes]:
     """Every file, without what SQLite makes for a reader."""
     return {
-        str(p.relative_to(path)): p.read_bytes() for p in sorted(path.rglob("*"))
+        str(p.relative_to(path)): p.read_bytes()
+        for p in sorted(path.rglob("*"))
         if p.is_file() and p.name not in ("catalog.db-shm", "catalog.db-wal")
     }
 
@@ -360,8 +366,9 @@ def test_a_backup_that_was_written_to_is_not_replaced(mind: Path) -> None:
         memory.backup(copy)  # being read does not count
     open_tiny(str(copy)).close()
     before = contents(copy)
-    with open_tiny(str(mind)) as memory, pytest.raises(
-        spector.StoreExistsError, match="in use since"
+    with (
+        open_tiny(str(mind)) as memory,
+        pytest.raises(spector.StoreExistsError, match="in use since"),
     ):
         memory.backup(copy)
     assert contents(copy) == before
@@ -393,7 +400,8 @@ def test_a_reader_of_a_backup_that_is_replaced_does_not_mix_the_two(mind: Path) 
             assert len(reader.recall(vector=cue, k=500)) == before
             catalog = reader._parts.store.catalog
             with (  # as a second thread would have it
-                catalog.reading(), pytest.raises(spector.StoreError, match="another file")
+                catalog.reading(),
+                pytest.raises(spector.StoreError, match="another file"),
             ):
                 reader.recall(vector=cue, k=500)
             assert len(reader.recall(vector=cue, k=500)) == before
@@ -471,9 +479,7 @@ def test_a_destination_that_is_being_written_is_refused(mind: Path) -> None:
 
 
 def test_a_store_in_memory_says_what_to_do_instead(tmp_path: Path) -> None:
-    with open_tiny(":memory:") as memory, pytest.raises(
-        spector.InvalidInputError, match="export"
-    ):
+    with open_tiny(":memory:") as memory, pytest.raises(spector.InvalidInputError, match="export"):
         memory.backup(tmp_path / "copy")
 
 
@@ -522,13 +528,20 @@ def _break_catalog(mind: Path) -> None:
     (mind / "catalog.db").write_bytes(data)
 
 
-DAMAGES = [_flip_vector, _cut_partition, _lose_partition, _swap_partitions, _lose_content,
-           _break_catalog]
+DAMAGES = [
+    _flip_vector,
+    _cut_partition,
+    _lose_partition,
+    _swap_partitions,
+    _lose_content,
+    _break_catalog,
+]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_store_is_not_copied(damage: Any, mind: Path, proof: Any) -> None:
     damage(mind)
+
     def by_backup(dest: Path) -> None:
         with open_tiny(str(mind), mode="r") as memory:
             memory.backup(dest)
@@ -588,8 +601,9 @@ def test_two_backups_to_one_destination_do_not_mix(mind: Path) -> None:
     left.mkdir()
     lock = WriterLock(str(left))
     try:
-        with open_tiny(str(mind)) as memory, pytest.raises(
-            spector.StoreLockedError, match="another copy"
+        with (
+            open_tiny(str(mind)) as memory,
+            pytest.raises(spector.StoreLockedError, match="another copy"),
         ):
             memory.backup(mind.parent / "copy")
     finally:

@@ -53,8 +53,13 @@ def test_killed_at_every_step(case: str, proof: Any) -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("case", "kind"),
-    [("new", "ENOSPC"), ("again", "EMFILE"), ("again in two steps", "EIO"), ("restore", "EACCES"),
-     ("repair", "ENOSPC")],
+    [
+        ("new", "ENOSPC"),
+        ("again", "EMFILE"),
+        ("again in two steps", "EIO"),
+        ("restore", "EACCES"),
+        ("repair", "ENOSPC"),
+    ],
 )
 def test_errors_at_every_step(case: str, kind: str, proof: Any) -> None:
     _sweep(proof, case, kind, timeout_s=590)
@@ -80,8 +85,14 @@ def test_a_copy_that_does_not_fit_leaves_nothing(
 ) -> None:
     with spector.open(tmp_path / "mind", embedder=None, dim=16, clock=ManualClock(START)) as memory:
         memory.remember_many(
-            [{"text": f"w{n} version 0", "vector": vector_of(f"w{n} version 0"), "tags": [f"t{n}"]}
-             for n in range(900)]
+            [
+                {
+                    "text": f"w{n} version 0",
+                    "vector": vector_of(f"w{n} version 0"),
+                    "tags": [f"t{n}"],
+                }
+                for n in range(900)
+            ]
         )  # a partition of 115 kB, which is the last to be written
     assert in_fork(lambda: _with_files_of_at_most(limit, str(tmp_path), what)) == 0
     assert [p.name for p in tmp_path.iterdir()] == ["mind"]

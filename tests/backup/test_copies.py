@@ -44,9 +44,11 @@ def _plain_copies(name: str, what: str, seeds: range, copies: int, proof: Any) -
         wrong |= done["wrong"]
         logs += done.get("logs", 0)
     proof(
-        "T33", **{what: found.total()}, **{f"{what}_{each}": found[each] for each in _OUTCOMES},
+        "T33",
+        **{what: found.total()},
+        **{f"{what}_{each}": found[each] for each in _OUTCOMES},
         silently_wrong=len(wrong),
-    )  # fmt: skip
+    )
     assert not wrong, f"SPECTOR_SEED={seeds[0]}: {wrong}"
     if name == "killed":
         assert logs == found.total(), "no log was left"
@@ -90,11 +92,13 @@ def _over_killed(first: int, count: int, proof: Any) -> dict[str, int]:
     opened = [each for seeds in done["opened"].values() for each in seeds]
     print(f"opened for writing: {done['opened']}")
     proof(
-        "T33", backups_over_killed_stores=count, over_killed_opened_for_writing=len(opened),
+        "T33",
+        backups_over_killed_stores=count,
+        over_killed_opened_for_writing=len(opened),
         **{f"over_killed_{name}": number for name, number in found.items()},
         over_killed_opened_seeds=",".join(map(str, sorted(opened))) or "none",
         silently_wrong=len(done["wrong"]),
-    )  # fmt: skip
+    )
     assert not done["wrong"], f"mixtures that nobody notices, by seed: {done['wrong']}"
     assert done["logs"] == count, "a killed writer left no log"
     return found

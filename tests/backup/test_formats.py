@@ -133,8 +133,12 @@ class TestFixture:
     ) -> None:
         shutil.copytree(unpack(version, kind, tmp_path), tmp_path / "copy")
         with spector.open(
-            tmp_path / "copy", embedder=None, config=make.SMALL, durability="relaxed",
-            clock=spector.ManualClock(make.LATER), threads=1,
+            tmp_path / "copy",
+            embedder=None,
+            config=make.SMALL,
+            durability="relaxed",
+            clock=spector.ManualClock(make.LATER),
+            threads=1,
         ) as memory:
             assert_same(memory, expected(version))
         assert spector.check(tmp_path / "copy").ok
@@ -165,7 +169,11 @@ def test_an_upgrade_killed_on_its_way_is_finished_by_the_next_opening(
 ) -> None:
     """A sample: the row of kills has this upgrade killed at every call, and with torn writes."""
     found = in_shimmed_process(
-        "tests.crash.sweep:kills", names=["upgrade"], start=start, step=step, torn=False,
+        "tests.crash.sweep:kills",
+        names=["upgrade"],
+        start=start,
+        step=step,
+        torn=False,
         timeout_s=290 if step > 9 else 890,
     )
     tried = sum(found["points"].values())
@@ -262,13 +270,19 @@ def test_a_migration_that_finds_the_disk_full_takes_its_files_back(
 
 def _steps_beyond(runs: list[int], die_in: int) -> tuple[Step, ...]:
     """Two more formats that change nothing but the number."""
+
     def to(version: int) -> Callable[[Store], object]:
         def run(store: Store) -> object:
             runs.append(version)
             if version == die_in:
                 raise spector.StoreError("killed here")
-            return rewrite_all(store, lambda images, rows: images,
-                               {"format_version": str(version)}, keep_damaged=True)
+            return rewrite_all(
+                store,
+                lambda images, rows: images,
+                {"format_version": str(version)},
+                keep_damaged=True,
+            )
+
         return run
 
     last = FORMAT_VERSION
@@ -338,7 +352,8 @@ def test_a_newer_format_is_refused_and_both_are_named(
     forge_meta(mind, format_version=newer)
     before = {p: p.read_bytes() for p in mind.rglob("*.mem")}
     for call in (
-        lambda: make.open_small(str(mind), mode=mode), lambda: spector.check(mind),
+        lambda: make.open_small(str(mind), mode=mode),
+        lambda: spector.check(mind),
         lambda: spector.restore(mind, mind.parent / "back"),
         lambda: spector.reembed(mind, "default"),
     ):
@@ -381,10 +396,17 @@ def test_a_partition_of_another_format_than_its_catalog_is_found(
     proof("T16", cells_passed=2)
 
 
-@pytest.mark.parametrize("values", [
-    {"format_version": "0"}, {"format_version": "-1"}, {"format_version": "two"},
-    {"format_version": ""}, {"format_minor": "-1"}, {"format_minor": "x"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"format_version": "0"},
+        {"format_version": "-1"},
+        {"format_version": "two"},
+        {"format_version": ""},
+        {"format_minor": "-1"},
+        {"format_minor": "x"},
+    ],
+)
 def test_a_version_that_is_none_is_damage(values: dict[str, str], mind: Path, proof: Any) -> None:
     forge_meta(mind, **values)
     for mode in ("rw", "r"):

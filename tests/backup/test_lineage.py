@@ -66,8 +66,7 @@ def test_a_twin_does_not_replace_the_backup_of_the_original(tmp_path: Path) -> N
 def test_a_twin_that_was_given_a_model_does_not_replace_the_backup_of_the_other(
     tmp_path: Path,
 ) -> None:
-    """Giving a model is a commit of its own: without its note either twin may be taken for older.
-    """
+    """Giving a model is a commit of its own: without its note either twin may be taken for older."""
     twins = (tmp_path / "one", tmp_path / "twin")
     _put(twins[0], "common")
     shutil.copytree(twins[0], twins[1])
@@ -172,10 +171,14 @@ def test_a_store_goes_on_replacing_its_backups_through_everything_it_does(tmp_pa
     assert _back_up(one, copy) == 15
 
 
-@pytest.mark.parametrize(("ours", "theirs", "known"), [
-    (((5, 0), (90, 8)), ((5, 0),), 8), (((5, 0), (90, 8)), ((5, 0), (90, 8)), 95),
-    (((5, 0),), (), 95),
-])
+@pytest.mark.parametrize(
+    ("ours", "theirs", "known"),
+    [
+        (((5, 0), (90, 8)), ((5, 0),), 8),
+        (((5, 0), (90, 8)), ((5, 0), (90, 8)), 95),
+        (((5, 0),), (), 95),
+    ],
+)
 def test_a_state_is_ours_up_to_where_its_opening_ended(
     ours: tuple[tuple[int, int], ...], theirs: tuple[tuple[int, int], ...], known: int
 ) -> None:

@@ -17,7 +17,9 @@ def _run(name: str, proof: Any, *, default_seed: int, **more: Any) -> dict[str, 
     print(f"SPECTOR_SEED={number}")
     found: dict[str, Any] = in_fresh_process(f"tests.backup.live:{name}", seed=number, **more)
     proof(
-        "T33", backups_of_live_stores=found["backups"], seeds=str(number),
+        "T33",
+        backups_of_live_stores=found["backups"],
+        seeds=str(number),
         wrong=len(found["wrong"]),
     )
     assert found["wrong"] == [], found

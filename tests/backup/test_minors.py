@@ -65,8 +65,14 @@ def test_it_is_read_as_it_is_and_written_to(mind: Path, proof: Any) -> None:
     assert minor_of(mind) == "2"
     with make.open_small(str(mind)) as memory:
         assert_same(memory)
-        memory.remember("new", vector=vector_of("new"), key="a", namespace=("x", "y"),
-                        user_id="ada", attachment=[2])  # fmt: skip
+        memory.remember(
+            "new",
+            vector=vector_of("new"),
+            key="a",
+            namespace=("x", "y"),
+            user_id="ada",
+            attachment=[2],
+        )
         assert memory.get(key="a", namespace=("x", "y"), user_id="ada").attachment() == [2]
         memory.reflect("upkeep")
         assert memory.check().ok

@@ -95,9 +95,7 @@ def test_erased_words_leave_the_backup_with_the_next_one(tmp_path: Path) -> None
     """What was forgotten is due a day later; erasing it changes no memory, but the files."""
     clock = ManualClock(START)
     copy, secret = tmp_path / "copy", b"zwetschgenkompott"
-    with spector.open(
-        tmp_path / "mind", embedder=None, dim=16, clock=clock, config=TINY
-    ) as memory:
+    with spector.open(tmp_path / "mind", embedder=None, dim=16, clock=clock, config=TINY) as memory:
         fill(memory, 6)
         doomed = memory.remember(secret.decode(), vector=vector_of("x")).id
         memory.forget(doomed)
@@ -144,9 +142,7 @@ def _link(copy: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [_rot, _lose, _cut, _spoil_catalog, _share, _link])
-def test_a_backup_that_is_in_doubt_is_made_anew(
-    mind: Path, damage: Callable[[Path], None]
-) -> None:
+def test_a_backup_that_is_in_doubt_is_made_anew(mind: Path, damage: Callable[[Path], None]) -> None:
     copy = mind.parent / "copy"
     damage(copy)
     with open_tiny(str(mind)) as memory:
@@ -167,7 +163,7 @@ def test_what_a_killed_backup_left_goes_although_nothing_changed(mind: Path) -> 
 
 
 def test_a_twin_in_the_same_state_keeps_the_backup_and_one_that_went_on_is_refused(
-    mind: Path
+    mind: Path,
 ) -> None:
     twin, copy = mind.parent / "twin", mind.parent / "copy"
     shutil.copytree(mind, twin)

@@ -50,9 +50,13 @@ def mind(tmp_path: Path) -> Path:
 def everything(root: Path) -> dict[str, object]:
     """Each path below, and what is there; without what a reader of a store leaves beside it."""
     return {
-        str(p.relative_to(root)): os.readlink(p) if p.is_symlink()
-        else p.read_bytes() if p.is_file() else None
-        for p in root.rglob("*") if not p.name.startswith("catalog.db-")
+        str(p.relative_to(root)): os.readlink(p)
+        if p.is_symlink()
+        else p.read_bytes()
+        if p.is_file()
+        else None
+        for p in root.rglob("*")
+        if not p.name.startswith("catalog.db-")
     }
 
 
@@ -218,9 +222,12 @@ def _used_store(left: Path) -> None:
     ("put", "said"), [(_strange_file, "thesis.txt"), (_used_store, "has been in use")]
 )
 def test_what_comes_to_the_name_of_a_leftover_before_it_is_locked_is_left_alone(
-    copy: Copy, put: Callable[[Path], None], said: str, mind: Path,
+    copy: Copy,
+    put: Callable[[Path], None],
+    said: str,
+    mind: Path,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     """The first look is without the lock, and somebody may be quicker."""
     real, left = staging._claim, mind.parent / ".out.spector-incomplete"
     came: list[dict[str, object]] = []
@@ -458,7 +465,9 @@ def test_a_tree_that_is_removed_stays_locked_to_the_end(
 
 @pytest.mark.parametrize("command", [["backup"], ["restore"], ["check", "--repair"]])
 def test_an_error_of_the_destination_sends_nobody_to_check_the_source(
-    command: list[str], mind: Path, monkeypatch: pytest.MonkeyPatch,
+    command: list[str],
+    mind: Path,
+    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     def broken(*_: object) -> None:

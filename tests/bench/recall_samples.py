@@ -25,17 +25,20 @@ class Recording:
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         self.seen += texts
-        rows = np.stack([
-            np.random.default_rng(list(text.encode())).standard_normal(self.dim) for text in texts
-        ])  # fmt: skip
+        rows = np.stack(
+            [np.random.default_rng(list(text.encode())).standard_normal(self.dim) for text in texts]
+        )
         return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
 def a_store(name: str = "one", texts: Sequence[str] = TEXTS) -> Store:
-    return Store(name, tuple(
-        Item(f"t{n}", text, "Ann", f"s{n // 2}", DAY + timedelta(minutes=n), n)
-        for n, text in enumerate(texts)
-    ))  # fmt: skip
+    return Store(
+        name,
+        tuple(
+            Item(f"t{n}", text, "Ann", f"s{n // 2}", DAY + timedelta(minutes=n), n)
+            for n, text in enumerate(texts)
+        ),
+    )
 
 
 def a_set() -> DataSet:

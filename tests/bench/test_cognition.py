@@ -13,9 +13,12 @@ from bench.cognition.statements import data
 
 
 def test_a_row_that_misses_its_goal_says_so() -> None:
-    page = page_of([
-        Score(4, "names", "57.0", "51.9", "56", True), Score(5, "isim", "23.5", "50.8", "58", False)
-    ])
+    page = page_of(
+        [
+            Score(4, "names", "57.0", "51.9", "56", True),
+            Score(5, "isim", "23.5", "50.8", "58", False),
+        ]
+    )
     assert "| 4 | names | 57.0 | 51.9 | 56 | yes |" in page
     assert "| 5 | isim | 23.5 | 50.8 | 58 | no |" in page
     assert page.endswith("Goals missed: 1 of 2.\n")
@@ -34,10 +37,13 @@ def test_a_row_that_is_computed_with_another_takes_the_place_of_its_old_self() -
 @pytest.mark.parametrize(
     ("labels", "spans"),
     [
-        ("O B-X I-X O", [(1, 3)]), ("B-X B-X", [(0, 1), (1, 2)]), ("I-X O", [(0, 1)]),
-        ("O O", []), ("O B-X", [(1, 2)]),
+        ("O B-X I-X O", [(1, 3)]),
+        ("B-X B-X", [(0, 1), (1, 2)]),
+        ("I-X O", [(0, 1)]),
+        ("O O", []),
+        ("O B-X", [(1, 2)]),
     ],
-)  # fmt: skip
+)
 def test_spans_of_labels(labels: str, spans: list[tuple[int, int]]) -> None:
     assert list(spans_of(labels.split())) == spans
 

@@ -12,16 +12,24 @@ from bench import large, report, results
 
 def run_of(records: int, day: int, *, slept: bool = False) -> dict[str, Any]:
     measured = {
-        "reader": "sum", "streamed_bytes": 448 * records, "recall_at_10": 1.0,
+        "reader": "sum",
+        "streamed_bytes": 448 * records,
+        "recall_at_10": 1.0,
         "seconds": {name: [0.002, 0.004, 0.006] for name in (*large.QUESTIONS, large.STRAIGHT)},
         "opened": [{"open_s": 0.1, "first_recall_s": 0.2, "rss_open": {"anon": 4e7}}],
-    }  # fmt: skip
+    }
     measured["seconds"][large.STRAIGHT] = [0.016]
     run = {
-        "schema": results.SCHEMA, "records": records, "started": f"2026-11-{day}T08:00:00Z",
-        "source": "turns", "machine": {"cpu": "a processor", "load_average": [0.5]},
-        "commit": f"{day}abcdef", "built": None, "bytes": {"derived": records}, **measured,
-    }  # fmt: skip
+        "schema": results.SCHEMA,
+        "records": records,
+        "started": f"2026-11-{day}T08:00:00Z",
+        "source": "turns",
+        "machine": {"cpu": "a processor", "load_average": [0.5]},
+        "commit": f"{day}abcdef",
+        "built": None,
+        "bytes": {"derived": records},
+        **measured,
+    }
     if slept:
         run["slept"] = {"seconds": 3.0, "partitions": 2, "records": records, "left": 0}
         run["after"] = measured
@@ -35,14 +43,19 @@ def keep(folder: Path, *runs: dict[str, Any]) -> None:
 
 def test_the_page_tells_of_the_newest_run_of_each_of_its_sizes(tmp_path: Path) -> None:
     keep(
-        tmp_path, run_of(10_000_000, 21), run_of(10_000_000, 22), run_of(1_000_000, 23, slept=True),
+        tmp_path,
+        run_of(10_000_000, 21),
+        run_of(10_000_000, 22),
+        run_of(1_000_000, 23, slept=True),
         run_of(20_000, 24),
-    )  # fmt: skip
+    )
     told = large.block(large.newest(tmp_path))
     assert [line for line in told.splitlines() if line.startswith("#")] == [
-        "## Large stores", "### 1,000,000 memories", "#### 1,000,000 after sleep",
+        "## Large stores",
+        "### 1,000,000 memories",
+        "#### 1,000,000 after sleep",
         "### 10,000,000 memories",
-    ]  # fmt: skip
+    ]
     assert "23abcde" in told
     assert "22abcde" in told
     assert "21abcde" not in told

@@ -26,9 +26,13 @@ def test_equal_valences_count_half() -> None:
 
 @pytest.mark.parametrize(
     ("text", "kind", "stopped"),
-    [("I'm a nurse.", "fact", None), ("let me think about that", "smalltalk", "thin"),
-     ("What is it?", "question", "question"), ("<a>b</a>", "code", "code")],
-)  # fmt: skip
+    [
+        ("I'm a nurse.", "fact", None),
+        ("let me think about that", "smalltalk", "thin"),
+        ("What is it?", "question", "question"),
+        ("<a>b</a>", "code", "code"),
+    ],
+)
 def test_what_is_observed(text: str, kind: str, stopped: str | None) -> None:
     assert observed(text) == (kind, stopped)
 

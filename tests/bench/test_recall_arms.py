@@ -66,8 +66,11 @@ def test_the_files_hold_ids_and_hashes_and_no_text(tmp_path: Path) -> None:
     assert np.load(tmp_path / "recording" / "locomo.items.npy").shape == (8, 8)
     assert "cat" not in json.dumps(about)
     assert sorted(path.name for path in (tmp_path / "recording").iterdir()) == [
-        "locomo.cues.json", "locomo.cues.npy", "locomo.items.json", "locomo.items.npy",
-    ]  # fmt: skip
+        "locomo.cues.json",
+        "locomo.cues.npy",
+        "locomo.items.json",
+        "locomo.items.npy",
+    ]
 
 
 def test_a_run_that_is_cut_short_keeps_what_it_has(tmp_path: Path) -> None:
@@ -293,9 +296,9 @@ def test_times_of_a_store_that_is_there_are_read_only_and_leave_nothing_wrapped(
     monkeypatch.setattr("bench.recall.timing._WARM", 1)
     rng, clock, recall = np.random.default_rng(3), ManualClock(NOW), spector.Memory.recall
     with spector.open(tmp_path / "mind", embedder=None, dim=8, clock=clock) as memory:
-        memory.remember_many([
-            {"text": f"the cat sat {n} times", "vector": rng.normal(size=8)} for n in range(30)
-        ])
+        memory.remember_many(
+            [{"text": f"the cat sat {n} times", "vector": rng.normal(size=8)} for n in range(30)]
+        )
     cues = [(f"cat {n}", rng.normal(size=8).astype(np.float32)) for n in range(4)]
     told = of_store(str(tmp_path / "mind"), cues, clock)
     assert told["turns"] == 30

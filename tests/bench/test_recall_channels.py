@@ -75,7 +75,7 @@ def test_bm25_of_unknown_words_or_of_nothing_is_zero() -> None:
 
 
 def test_coverage_is_the_share_of_what_the_words_of_a_cue_could_score() -> None:
-    """"cat" (in one of two texts) is found in a text of one word, "zebra" is nowhere."""
+    """ "cat" (in one of two texts) is found in a text of one word, "zebra" is nowhere."""
     bm25 = Bm25(["cat", "dog"], k1=1.2, b=0.75)
     cat, zebra = math.log(1 + 1.5 / 1.5), math.log(1 + 2.5 / 0.5)
     assert bm25.coverage("cat") == pytest.approx(1 / 2.2)

@@ -40,9 +40,13 @@ def question(gold: str, name: str = "q", category: str = "kind", group: str = "g
 
 
 def outcome(
-    *ranks: int | None, name: str = "q", group: str = "g", category: str = "kind",
-    score: float | None = 1.0, returned: int = 10,
-) -> Outcome:  # fmt: skip
+    *ranks: int | None,
+    name: str = "q",
+    group: str = "g",
+    category: str = "kind",
+    score: float | None = 1.0,
+    returned: int = 10,
+) -> Outcome:
     return Outcome(name, category, group, ranks, returned, 0.0, score, 0.0)
 
 
@@ -80,9 +84,14 @@ def test_an_item_that_comes_back_twice_is_a_fault_of_the_arm() -> None:
     ],
 )
 def test_metrics_equal_the_values_worked_out_by_hand(
-    ranks: tuple[int | None, ...], k: int, some: float, every: float, share: float, mrr: float,
+    ranks: tuple[int | None, ...],
+    k: int,
+    some: float,
+    every: float,
+    share: float,
+    mrr: float,
     precision: float,
-) -> None:  # fmt: skip
+) -> None:
     told = outcome(*ranks)
     assert any_at(told, k) == some
     assert all_at(told, k) == every
@@ -176,9 +185,10 @@ def test_a_gain_in_every_group_is_clear_and_repeats() -> None:
 def some_set(sizes: dict[str, int]) -> DataSet:
     item = Item("a", "text", "Ann", "s", datetime(2024, 1, 1, tzinfo=UTC), 0)
     asked = [
-        question("a", f"{group}{n}", group=group) for group, size in sizes.items()
+        question("a", f"{group}{n}", group=group)
+        for group, size in sizes.items()
         for n in range(size)
-    ]  # fmt: skip
+    ]
     return DataSet("made up", "made up", (Store("store", (item,)),), tuple(asked))
 
 
@@ -206,8 +216,12 @@ def test_a_threshold_keeps_the_wanted_share_quiet_and_no_more() -> None:
 
 
 def test_silence_costs_what_the_withheld_answers_would_have_earned() -> None:
-    own = [outcome(1, score=0.9), outcome(1, score=0.2), outcome(None, score=0.1),
-           outcome(None, score=0.8)]  # fmt: skip
+    own = [
+        outcome(1, score=0.9),
+        outcome(1, score=0.2),
+        outcome(None, score=0.1),
+        outcome(None, score=0.8),
+    ]
     foreign = [outcome(score=0.3), outcome(score=0.6)]
     assert at_threshold(own, foreign, any_at, {"g": 0.5}) == (0.5, 0.25)
 

@@ -38,15 +38,28 @@ def run(vectors: Vectors) -> dict[str, Any]:
     data = a_set()
     asked = {name: ask_all(name, arm, data, vectors) for name, arm in ARMS.items()}
     return {
-        "versions": {"spector": "0"}, "commit": "c" * 40, "dirty": False,
-        "started": "2026-11-22T09:00:00Z", "embedder": "e", "elapsed_s": 1.0,
+        "versions": {"spector": "0"},
+        "commit": "c" * 40,
+        "dirty": False,
+        "started": "2026-11-22T09:00:00Z",
+        "embedder": "e",
+        "elapsed_s": 1.0,
         "bm25": {"k1": 1.2, "b": 0.75, "stop": "s", "stem": "t"},
-        "machine": {"cpu": "cpu", "cores": 2}, "load_average": [0.5, 0.6], "times": {},
-        "sets": {"locomo": {
-            "title": "LoCoMo, turns", "digest": "d", "stores": 2, "items": 8, "questions": 3,
-            "notes": [], "arms": arm_figures(data, asked, 5),
-        }},
-    }  # fmt: skip
+        "machine": {"cpu": "cpu", "cores": 2},
+        "load_average": [0.5, 0.6],
+        "times": {},
+        "sets": {
+            "locomo": {
+                "title": "LoCoMo, turns",
+                "digest": "d",
+                "stores": 2,
+                "items": 8,
+                "questions": 3,
+                "notes": [],
+                "arms": arm_figures(data, asked, 5),
+            }
+        },
+    }
 
 
 def test_the_page_has_every_arm(run: dict[str, Any]) -> None:

@@ -60,12 +60,23 @@ def test_folds_never_move_and_both_parts_have_groups() -> None:
 
 
 def test_names_of_the_store_asked_take_the_place_of_strangers() -> None:
-    here = Store("here", tuple(Item(str(n), text, who, "s", DAY, n) for n, (who, text) in enumerate(
-        [("Ann", "I met Zoltan today"), ("Bob", "and Zoltan said"), ("Ann", "that Zoltan left")]
-    )))  # fmt: skip
-    there = Store("there", tuple(
-        Item(str(n), "we saw Priya by the lake", "Carl", "s", DAY, n) for n in range(3)
-    ))  # fmt: skip
+    here = Store(
+        "here",
+        tuple(
+            Item(str(n), text, who, "s", DAY, n)
+            for n, (who, text) in enumerate(
+                [
+                    ("Ann", "I met Zoltan today"),
+                    ("Bob", "and Zoltan said"),
+                    ("Ann", "that Zoltan left"),
+                ]
+            )
+        ),
+    )
+    there = Store(
+        "there",
+        tuple(Item(str(n), "we saw Priya by the lake", "Carl", "s", DAY, n) for n in range(3)),
+    )
     cue = "What did Ann's friend Zoltan tell Bob at the lake?"
     found = swapped(cue, Names(here), Names(there))
     assert found == "What did Carl's friend Priya tell Carl at the lake?"
@@ -113,14 +124,29 @@ class _Clock:
 
 
 def _row(n: int, rank: int | None, group: str = "a", **more: Any) -> dict[str, Any]:
-    return {"question": f"q{n}", "group": group, "category": "x", "kind": "own", "ranks": [rank],
-            "hits": 4, "found": int(rank is not None), "instruction": False, "quoted": 1,
-            **more}  # fmt: skip
+    return {
+        "question": f"q{n}",
+        "group": group,
+        "category": "x",
+        "kind": "own",
+        "ranks": [rank],
+        "hits": 4,
+        "found": int(rank is not None),
+        "instruction": False,
+        "quoted": 1,
+        **more,
+    }
 
 
 def test_measures_of_plain_rows() -> None:
-    rows = [_row(0, 1), _row(1, 3), _row(2, 11, quoted=0), _row(3, None),
-            _row(4, 2, quoted=0), {**_row(5, None), "kind": "swapped", "quoted": 0}]  # fmt: skip
+    rows = [
+        _row(0, 1),
+        _row(1, 3),
+        _row(2, 11, quoted=0),
+        _row(3, None),
+        _row(4, 2, quoted=0),
+        {**_row(5, None), "kind": "swapped", "quoted": 0},
+    ]
     found = {name: mean_of(rows, each) for name, each in MEASURES.items()}
     assert (found["any1"], found["any3"], found["any10"]) == (0.2, 0.6, 0.6)
     assert found["lost"] == 0.2
@@ -223,9 +249,10 @@ def test_the_fit_takes_more_than_a_tie_and_prefers_no_term() -> None:
 
 def test_the_page_says_what_was_settled() -> None:
     rows = {"locomo": {way: [_row(n, 1, f"g{n}") for n in range(20)] for way in ("role", "name")}}
-    base = {"commit": "old", "rows": {"locomo": {"role": [
-        _row(n, None, f"g{n}") for n in range(20)
-    ]}}}  # fmt: skip
+    base = {
+        "commit": "old",
+        "rows": {"locomo": {"role": [_row(n, None, f"g{n}") for n in range(20)]}},
+    }
     run = {"commit": "new", "started": "2026-11-25T10:00:00", "times": "real", "rows": rows}
     gone = {"dates": {"locomo": {"develop": [1.2, 0.3], "report": [0.1, 0.3]}}}
     told = settled(run, ODD, base, {}, gone)

@@ -55,8 +55,16 @@ def test_spoken_turns_lose_their_marks_and_keep_who_said_what() -> None:
 def test_a_turn_whose_speaker_is_missing_is_kept() -> None:
     """Mechanism: only turns of the usual form were read. Damage: ten of MADial's 80 cues had lost a
     turn, in silence."""
-    turns = ["<BOD>\n", '<Bart>: "One"\n', '"Two"\n', '<Bart>: "Three"\n', "<Four!>\n",
-             '<Bart>: "Five"\n', '<Assistant>: "Six"\n', "<EOD>\n"]  # fmt: skip
+    turns = [
+        "<BOD>\n",
+        '<Bart>: "One"\n',
+        '"Two"\n',
+        '<Bart>: "Three"\n',
+        "<Four!>\n",
+        '<Bart>: "Five"\n',
+        '<Assistant>: "Six"\n',
+        "<EOD>\n",
+    ]
     assert spoken(turns, True, 5) == "Bart: One\nAssistant: Two\nBart: Three\nAssistant: Four!"
     assert spoken(turns, False, 3) == "One\nTwo"
     assert spoken(['"One"', '"Two"'], True) == "One\nTwo"
@@ -72,52 +80,100 @@ def root(tmp_path: Path) -> Path:
         text = "\n".join(json.dumps(row) for row in value) if as_lines else json.dumps(value)
         path.write_text(text, encoding="utf-8")
 
-    put("locomo/locomo_dev.json", [
-        {
-            "sample_id": f"conv-{n}",
-            "conversation": {
-                "speaker_a": "Ann",
-                "session_10_date_time": "1:05 pm on 3 June, 2023",
-                "session_10": [{"speaker": "Ann", "dia_id": "D10:1", "text": "Tenth."}],
-                "session_2_date_time": "1:56 pm on 8 May, 2023",
-                "session_2": [
-                    {"speaker": "Ann", "dia_id": "D2:1", "text": "A cat."},
-                    {"speaker": "Bob", "dia_id": "D2:2", "text": "Look!",
-                     "blip_caption": "a photo of a cat"},
+    put(
+        "locomo/locomo_dev.json",
+        [
+            {
+                "sample_id": f"conv-{n}",
+                "conversation": {
+                    "speaker_a": "Ann",
+                    "session_10_date_time": "1:05 pm on 3 June, 2023",
+                    "session_10": [{"speaker": "Ann", "dia_id": "D10:1", "text": "Tenth."}],
+                    "session_2_date_time": "1:56 pm on 8 May, 2023",
+                    "session_2": [
+                        {"speaker": "Ann", "dia_id": "D2:1", "text": "A cat."},
+                        {
+                            "speaker": "Bob",
+                            "dia_id": "D2:2",
+                            "text": "Look!",
+                            "blip_caption": "a photo of a cat",
+                        },
+                    ],
+                    "session_3_date_time": "1:56 pm on 9 May, 2023",
+                },
+                "qa": [
+                    {
+                        "question": "Whose?",
+                        "answer": 1,
+                        "evidence": ["D2:1; D2:2", "D10:01"],
+                        "category": 1,
+                    },
+                    {"question": "None?", "answer": 1, "evidence": [], "category": 3},
                 ],
-                "session_3_date_time": "1:56 pm on 9 May, 2023",
+            }
+            for n in (1, 2)
+        ],
+    )
+    put(
+        "beam_100k/chat_1.json",
+        [
+            {
+                "batch_number": 1,
+                "turns": [
+                    [
+                        {
+                            "role": "user",
+                            "id": 0,
+                            "time_anchor": "March-15-2024",
+                            "content": "Hi ->-> 1,1",
+                        },
+                        {"role": "assistant", "id": 1, "content": "Hello"},
+                    ]
+                ],
             },
-            "qa": [
-                {"question": "Whose?", "answer": 1, "evidence": ["D2:1; D2:2", "D10:01"],
-                 "category": 1},
-                {"question": "None?", "answer": 1, "evidence": [], "category": 3},
+        ],
+    )
+    put(
+        "beam_100k/probing_1.json",
+        {
+            "knowledge_update": [
+                {"question": "New?", "source_chat_ids": {"a": [1], "b": [0, [1]]}}
             ],
-        }
-        for n in (1, 2)
-    ])  # fmt: skip
-    put("beam_100k/chat_1.json", [
-        {"batch_number": 1, "turns": [[
-            {"role": "user", "id": 0, "time_anchor": "March-15-2024", "content": "Hi ->-> 1,1"},
-            {"role": "assistant", "id": 1, "content": "Hello"},
-        ]]},
-    ])  # fmt: skip
-    put("beam_100k/probing_1.json", {
-        "knowledge_update": [{"question": "New?", "source_chat_ids": {"a": [1], "b": [0, [1]]}}],
-        "abstention": [{"question": "Never?"}],
-    })  # fmt: skip
-    put("madial/memory_en.jsonl", [
-        {"7": {"time": "2023-12-25", "event": "Bart danced."}},
-        {"9": {"time": "2023-03-07", "event": "Bart ran."}},
-    ], as_lines=True)  # fmt: skip
-    put("madial/dialogue_en.jsonl", [
-        {"dialogue": ["<BOD>\n", '<Bart>: "One"\n', '<Bart>: "Two"\n'], "test-turn": [2],
-         "relevant-id": [9, 12], "user-id": 1},
-    ], as_lines=True)  # fmt: skip
+            "abstention": [{"question": "Never?"}],
+        },
+    )
+    put(
+        "madial/memory_en.jsonl",
+        [
+            {"7": {"time": "2023-12-25", "event": "Bart danced."}},
+            {"9": {"time": "2023-03-07", "event": "Bart ran."}},
+        ],
+        as_lines=True,
+    )
+    put(
+        "madial/dialogue_en.jsonl",
+        [
+            {
+                "dialogue": ["<BOD>\n", '<Bart>: "One"\n', '<Bart>: "Two"\n'],
+                "test-turn": [2],
+                "relevant-id": [9, 12],
+                "user-id": 1,
+            },
+        ],
+        as_lines=True,
+    )
     put("prefeval/pets.json", [{"preference": "I like dogs.", "question": "Which pet?"}])
-    put("memorybank_en/memory_bank_en.json", {
-        " Emily ": {"history": {"2023-04-28": [{"query": "c", "response": "d"}],
-                                "2023-04-27": [{"query": "a", "response": "b"}]}},
-    })  # fmt: skip
+    put(
+        "memorybank_en/memory_bank_en.json",
+        {
+            " Emily ": {
+                "history": {
+                    "2023-04-28": [{"query": "c", "response": "d"}],
+                    "2023-04-27": [{"query": "a", "response": "b"}],
+                }
+            },
+        },
+    )
     put("memorybank_en/probing_questions_en.jsonl", [{"Emily": ["Who?"]}], as_lines=True)
     return tmp_path
 
@@ -157,8 +213,13 @@ def test_merged_conversations_keep_their_sessions_apart_and_whole(root: Path) ->
     items = data.stores[0].items
     # the sessions of both conversations began at the same times
     assert [item.id for item in items] == [
-        "conv-1/D2:1", "conv-1/D2:2", "conv-2/D2:1", "conv-2/D2:2", "conv-1/D10:1", "conv-2/D10:1",
-    ]  # fmt: skip
+        "conv-1/D2:1",
+        "conv-1/D2:2",
+        "conv-2/D2:1",
+        "conv-2/D2:2",
+        "conv-1/D10:1",
+        "conv-2/D10:1",
+    ]
     assert items[0].session == "conv-1/D2"
     assert data.questions[0].gold == ("conv-1/D2:1", "conv-1/D2:2", "conv-1/D10:1")
     assert foreign_questions(data) == {}
@@ -180,13 +241,14 @@ def test_each_question_is_put_to_as_many_others_as_there_are_up_to_four(
     names = [f"s{n}" for n in range(stores)]
     item = Item("i", "text", "Ann", "s", None, 0)
     data = DataSet(
-        "set", "Set", tuple(Store(name, (item,)) for name in names),
+        "set",
+        "Set",
+        tuple(Store(name, (item,)) for name in names),
         tuple(Question(f"q{name}", name, "cue", "c", ("i",), None, name) for name in names),
-    )  # fmt: skip
+    )
     found = foreign_questions(data)
     for name in names:
-        told = [each.id for questions in found.values() for each in questions
-                if each.store == name]  # fmt: skip
+        told = [each.id for questions in found.values() for each in questions if each.store == name]
         assert len(told) == len(set(told)) == others
         assert f"q{name} to {name}" not in told
 
@@ -195,8 +257,9 @@ def test_beam_messages_lose_what_the_generator_left_and_gold_is_unfolded(root: P
     data = load("beam", root)
     items = data.stores[0].items
     assert [(item.id, item.text, item.speaker) for item in items] == [
-        ("0", "Hi", "user"), ("1", "Hello", "assistant"),
-    ]  # fmt: skip
+        ("0", "Hi", "user"),
+        ("1", "Hello", "assistant"),
+    ]
     assert items[0].time == datetime(2024, 3, 15, tzinfo=UTC)
     update, abstention = data.questions
     assert (update.category, update.gold) == ("knowledge update", ("1", "0"))
@@ -261,9 +324,16 @@ def test_the_real_sets_are_read_whole(
 
 def test_every_set_has_a_loader() -> None:
     assert set(LOADERS) == {
-        "locomo", "locomo-sessions", "locomo-merged", "beam", "madial", "madial-named", "prefeval",
-        "memorybank", "paraphrases",
-    }  # fmt: skip
+        "locomo",
+        "locomo-sessions",
+        "locomo-merged",
+        "beam",
+        "madial",
+        "madial-named",
+        "prefeval",
+        "memorybank",
+        "paraphrases",
+    }
 
 
 def test_a_paraphrase_shares_no_word_with_its_answer() -> None:

@@ -169,10 +169,17 @@ def test_a_readme_without_exactly_one_block_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (0, "0"), (0.000123456, "0.000123"), (1.0, "1"), (1.999, "2"), (9.876, "9.88"),
-        (99.94, "99.9"), (99.96, "100"), (123.4, "123"), (1_234_567.8, "1,234,568"),
+        (0, "0"),
+        (0.000123456, "0.000123"),
+        (1.0, "1"),
+        (1.999, "2"),
+        (9.876, "9.88"),
+        (99.94, "99.9"),
+        (99.96, "100"),
+        (123.4, "123"),
+        (1_234_567.8, "1,234,568"),
     ],
-)  # fmt: skip
+)
 def test_numbers_read_well(value: float, text: str) -> None:
     assert report.number(value) == text
 

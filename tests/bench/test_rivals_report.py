@@ -36,20 +36,28 @@ def a_contender(name: str, p50_ms: float = 2.0, **changes: Any) -> dict[str, Any
         "sits_out": entry.why_not_more,
         "build": {"build_s": 4.0, "bytes_per_record": 400.0, "peak_bytes": 1 << 20},
         "query": {
-            "open_s": 0.01, "first_answer_s": 0.02, "peak_bytes": 1 << 21,
+            "open_s": 0.01,
+            "first_answer_s": 0.02,
+            "peak_bytes": 1 << 21,
             "filters": {label: dict(cell) for label in tables.LABELS},
             "trap": {times: dict(trap) for times in ("1", "10", "100")},
         },
         "query2": {},
-    } | changes  # fmt: skip
+    } | changes
 
 
 def a_pair(ratio: float = 13.0) -> dict[str, Any]:
     times = {"p50_ms": 1.0, "p99_ms": 2.0, "best_ms": 0.5, "samples": 9}
     way = {
-        **times, "ratio": ratio, "ratio_p25": 1.0, "ratio_p75": 30.0, "recall": 0.99,
-        "recall_of_exact": 0.999, "ratio_best": 12.0, "ratio_cpu": 11.0,
-    }  # fmt: skip
+        **times,
+        "ratio": ratio,
+        "ratio_p25": 1.0,
+        "ratio_p75": 30.0,
+        "recall": 0.99,
+        "recall_of_exact": 0.999,
+        "ratio_best": 12.0,
+        "ratio_cpu": 11.0,
+    }
     filters = {label: {"faiss-sq8": times, "default": way} for label in tables.LABELS}
     filters["0.01 %"]["as recall asks"] = way
     return {"yardstick": "faiss-sq8", "profile": "balanced", "k": 10, "filters": filters}
@@ -70,13 +78,18 @@ def a_run(*contenders: dict[str, Any], **changes: Any) -> dict[str, Any]:
         "kernel": "native (avx2)",
         "load_average": [0.1, 1.0],
         "machine": {
-            "cpu": "A CPU", "cores": 2, "ram_gb": 24.0, "stream_gb_per_s": 22.5,
-            "cpu_flags": ["avx2"], "l3_cache": "1K", "system": "Linux",
+            "cpu": "A CPU",
+            "cores": 2,
+            "ram_gb": 24.0,
+            "stream_gb_per_s": 22.5,
+            "cpu_flags": ["avx2"],
+            "l3_cache": "1K",
+            "system": "Linux",
         },
         "versions": {"python": "3.11.7", "spector": "0.1.0"},
         "contenders": list(contenders),
         "pair": a_pair(),
-    }  # fmt: skip
+    }
     return run | changes
 
 
@@ -170,13 +183,16 @@ def test_a_rival_is_shown_at_every_effort_and_beats_us_with_the_best_of_them() -
 def test_efforts_are_a_line_of_the_plot() -> None:
     rival = with_efforts("hnswlib", _64=(0.5, 0.6), _128=(1.0, 0.985))
     drawn = plots.plots(a_run(a_contender("spector"), rival))["rivals-recall.svg"]
-    (line,) = [each for each in ElementTree.fromstring(drawn).iter() if each.tag.endswith("line")
-               and "points" in each.attrib]  # fmt: skip
+    (line,) = [
+        each
+        for each in ElementTree.fromstring(drawn).iter()
+        if each.tag.endswith("line") and "points" in each.attrib
+    ]
     assert len(line.attrib["points"].split()) == 2
 
 
 def test_only_who_has_efforts_is_asked_at_some_and_then_as_usual_again(
-    monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked = []
 

@@ -20,8 +20,17 @@ from bench.rivals import svg
 def test_months_that_lose_what_is_guarded_miss_their_goal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    row = {"set": "own", "share": 0.5, "whole": 100, "kept": 96, "active": [60, 50], "total": 100,
-           "guarded": {"rules": 3}, "lost": {"rules": 0}, "through": 97}  # fmt: skip
+    row = {
+        "set": "own",
+        "share": 0.5,
+        "whole": 100,
+        "kept": 96,
+        "active": [60, 50],
+        "total": 100,
+        "guarded": {"rules": 3},
+        "lost": {"rules": 0},
+        "through": 97,
+    }
     monkeypatch.setattr(forgetting, "FILE", tmp_path / "found.json")
     found = []
     for lost in (0, 1):
@@ -33,8 +42,9 @@ def test_months_that_lose_what_is_guarded_miss_their_goal(
 
 
 def test_a_curve_has_a_line_for_each_series_and_axes_of_round_numbers() -> None:
-    page = svg.curves("t", "days", "memories", {"a": [(0, 0), (730, 1234)]},
-                      {"b, %": [(0, 100.0), (730, 50.0)]})  # fmt: skip
+    page = svg.curves(
+        "t", "days", "memories", {"a": [(0, 0), (730, 1234)]}, {"b, %": [(0, 100.0), (730, 50.0)]}
+    )
     assert page.count("<polyline") == 2
     assert page.count("stroke-dasharray") == 1
     assert ">2000<" in page

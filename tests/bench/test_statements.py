@@ -33,8 +33,13 @@ def test_each_tuple_is_matched_with_one_of_the_gold() -> None:
 
 
 def test_facts_of_one_wording_with_two_values_are_a_pair() -> None:
-    lines = ["Here is a list:", "0. The mayor of Ghent is Ann.", "1. Ann was born in Bruges.",
-             "2. The mayor of Ghent is Bob.", "3. The mayor of Ghent is Bob."]
+    lines = [
+        "Here is a list:",
+        "0. The mayor of Ghent is Ann.",
+        "1. Ann was born in Bruges.",
+        "2. The mayor of Ghent is Bob.",
+        "3. The mayor of Ghent is Bob.",
+    ]
     assert list(changed_pairs(lines)) == [
         ("The mayor of Ghent is Ann", "The mayor of Ghent is Bob"),
         ("The mayor of Ghent is Ann", "The mayor of Ghent is Bob"),

@@ -75,13 +75,27 @@ def run(
 
 
 LINES = [
-    {"text": "Deploys happen on Tuesday mornings", "tags": ["deploy"], "importance": 0.9,
-     "event_time": "2026-09-07T08:00:00Z", "metadata": {"team": "core"}},
-    {"text": "The cat is called Quokka", "tags": ["family"], "user_id": "maya",
-     "event_time": "2026-09-08T08:00:00Z"},
-    {"text": "Rollback with the command revert", "tags": ["deploy", "ops"], "tier": "procedural",
-     "event_time": "2026-09-09T08:00:00Z", "pinned": True},
-]  # fmt: skip
+    {
+        "text": "Deploys happen on Tuesday mornings",
+        "tags": ["deploy"],
+        "importance": 0.9,
+        "event_time": "2026-09-07T08:00:00Z",
+        "metadata": {"team": "core"},
+    },
+    {
+        "text": "The cat is called Quokka",
+        "tags": ["family"],
+        "user_id": "maya",
+        "event_time": "2026-09-08T08:00:00Z",
+    },
+    {
+        "text": "Rollback with the command revert",
+        "tags": ["deploy", "ops"],
+        "tier": "procedural",
+        "event_time": "2026-09-09T08:00:00Z",
+        "pinned": True,
+    },
+]
 
 
 @pytest.fixture

@@ -18,9 +18,11 @@ def ruined(tmp_path: Path) -> Path:
     path = tmp_path / "ruined"
     with spector.open(path, embedder=None, dim=DIM) as memory:
         memory.remember_many(
-            [{"text": f"memory {n}", "vector": vector_of(str(n)), "tier": "semantic"}
-             for n in range(1100)]
-        )  # fmt: skip
+            [
+                {"text": f"memory {n}", "vector": vector_of(str(n)), "tier": "semantic"}
+                for n in range(1100)
+            ]
+        )
     part = path / "semantic" / "semantic-000.mem"
     data = bytearray(part.read_bytes())
     for slot in range(1100):

@@ -47,12 +47,41 @@ def test_remember_creates_a_store_and_recall_finds_it(run: Run, tmp_path: Path) 
 
 def test_remember_json_prints_the_record_with_every_field(run: Run, tmp_path: Path) -> None:
     result = run(
-        "remember", tmp_path / "s", "A fact", "-t", "a", "-t", "b", "--tier", "semantic",
-        "--importance", "0.25", "--valence", "-0.5", "--arousal", "0.2", "--confidence", "0.6",
-        "--event-time", "2026-05-04T10:00:00+02:00", "--valid-until", "2027-01-01",
-        "--metadata", '{"n": 1}', "--role", "user", "--source", "test", "--user", "u",
-        "--agent", "g", "--session", "s", "--json",
-    )  # fmt: skip
+        "remember",
+        tmp_path / "s",
+        "A fact",
+        "-t",
+        "a",
+        "-t",
+        "b",
+        "--tier",
+        "semantic",
+        "--importance",
+        "0.25",
+        "--valence",
+        "-0.5",
+        "--arousal",
+        "0.2",
+        "--confidence",
+        "0.6",
+        "--event-time",
+        "2026-05-04T10:00:00+02:00",
+        "--valid-until",
+        "2027-01-01",
+        "--metadata",
+        '{"n": 1}',
+        "--role",
+        "user",
+        "--source",
+        "test",
+        "--user",
+        "u",
+        "--agent",
+        "g",
+        "--session",
+        "s",
+        "--json",
+    )
     record = result.json
     assert result.code == 0
     assert record["event_time"] == "2026-05-04T08:00:00Z"
@@ -113,9 +142,7 @@ def test_recall_prints_a_table(run: Run, filled: Path) -> None:
         (["--where", '{"team": "core"}'], {0}),
     ],
 )
-def test_recall_filters(
-    run: Run, filled: Path, arguments: list[str], expected: set[int]
-) -> None:
+def test_recall_filters(run: Run, filled: Path, arguments: list[str], expected: set[int]) -> None:
     found = run("recall", filled, "anything", "-k", "10", "--json", *arguments).json
     texts = {hit["text"] for hit in found["hits"]}
     # a pinned memory is exempt from the floor on importance, so both answers are in the contract
@@ -263,7 +290,8 @@ def test_import_reports_each_file(run: Run, tmp_path: Path) -> None:
         {"read": 1, "stored": 1, "messages": 1, "known": 0, "skipped": 0},
     ]
     assert [(each["file"], each["format"]) for each in result.json["files"]] == [
-        (str(first), "jsonl"), (str(second), "markdown")
+        (str(first), "jsonl"),
+        (str(second), "markdown"),
     ]
     assert (result.json["stored"], result.json["dry_run"]) == (3, False)
     hits = run("recall", tmp_path / "s", "three", "--tag", "x", "-k", "9", "--json").json["hits"]
@@ -554,8 +582,16 @@ def test_inspect_shows_the_header_of_one_record(run: Run, filled: Path) -> None:
 
 def test_an_alias_is_given_and_taken_away_from_the_shell(run: Run, tmp_path: Path) -> None:
     mind = tmp_path / "mind"
-    made = run("remember", mind, "Postgres 14 on host pg-3", "--alias", "Ledger DB", "--alias",
-               "pgpay", "--json").json  # fmt: skip
+    made = run(
+        "remember",
+        mind,
+        "Postgres 14 on host pg-3",
+        "--alias",
+        "Ledger DB",
+        "--alias",
+        "pgpay",
+        "--json",
+    ).json
     assert made["metadata"] == {"aliases": ["Ledger DB", "pgpay"]}
     for n in range(5):
         run("remember", mind, f"Lunch number {n} was soup")
@@ -569,8 +605,15 @@ def test_an_alias_is_given_and_taken_away_from_the_shell(run: Run, tmp_path: Pat
 def test_a_memory_supersedes_another_from_the_shell(run: Run, tmp_path: Path) -> None:
     mind = tmp_path / "mind"
     old = run("remember", mind, "I live in Berlin", "--event-time", "2026-03-10T00:00Z", "--json")
-    told = run("remember", mind, "I live in Lisbon", "--supersedes", old.json["id"],
-               "--event-time", "2026-06-05T00:00Z")  # fmt: skip
+    told = run(
+        "remember",
+        mind,
+        "I live in Lisbon",
+        "--supersedes",
+        old.json["id"],
+        "--event-time",
+        "2026-06-05T00:00Z",
+    )
     assert told.code == 0
     assert f"instead of {old.json['id']}" in told.out
     (new,) = (h["id"] for h in run("recall", mind, "where do I live", "--json").json["hits"])
@@ -579,7 +622,8 @@ def test_a_memory_supersedes_another_from_the_shell(run: Run, tmp_path: Path) ->
     assert "Berlin" in run("context", mind, "where do I live", "--as-of", "2026-04-01T00:00Z").out
     shown = [run("inspect", mind, each, "--json").json["catalog"] for each in (old.json["id"], new)]
     assert [(each["supersedes"], each["superseded_by"], each["tags"]) for each in shown] == [
-        ([], [new], []), ([old.json["id"]], [], []),
+        ([], [new], []),
+        ([old.json["id"]], [], []),
     ]
     again = run("remember", mind, "I live in Porto", "--supersedes", old.json["id"])
     assert (again.code, "superseded" in again.err) == (2, True)
@@ -589,8 +633,16 @@ def test_a_memory_supersedes_another_from_the_shell(run: Run, tmp_path: Path) ->
 
 def test_a_history_is_shown_and_taken_back_from_the_shell(run: Run, tmp_path: Path) -> None:
     mind = tmp_path / "mind"
-    old = run("remember", mind, "I live in Berlin", "--valid-until", "2030-01-01T00:00Z",
-              "--event-time", "2026-03-10T00:00Z", "--json").json["id"]  # fmt: skip
+    old = run(
+        "remember",
+        mind,
+        "I live in Berlin",
+        "--valid-until",
+        "2030-01-01T00:00Z",
+        "--event-time",
+        "2026-03-10T00:00Z",
+        "--json",
+    ).json["id"]
     new = run("remember", mind, "I live in Lisbon", "--supersedes", old, "--json").json["id"]
     told = run("history", mind, old)
     assert told.code == 0
@@ -613,15 +665,24 @@ def test_a_history_is_shown_and_taken_back_from_the_shell(run: Run, tmp_path: Pa
     other = run("remember", mind, "I live in Porto", "--supersedes", old, "--json").json["id"]
     assert run("reinstate", mind, old, "--keep").code == 0
     assert [(h["id"], h["conflicts"]) for h in run(*question).json["hits"]] == [
-        (other, [old]), (old, [other]),
-    ]  # fmt: skip
+        (other, [old]),
+        (old, [other]),
+    ]
     assert run("history", mind, 12345).code == run("reinstate", mind, 12345).code == 2
 
 
-@pytest.mark.parametrize("more", [
-    ("--tag", "x"), ("--limit", "9"), ("--source", "s"), ("--tier", "semantic"),
-    ("--format", "jsonl"), ("--user", "ann"), ("--event-time", "2026-01-01T00:00Z"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("--tag", "x"),
+        ("--limit", "9"),
+        ("--source", "s"),
+        ("--tier", "semantic"),
+        ("--format", "jsonl"),
+        ("--user", "ann"),
+        ("--event-time", "2026-01-01T00:00Z"),
+    ],
+)
 def test_an_export_imported_with_options_brings_nothing_back_as_current(
     run: Run, tmp_path: Path, more: tuple[str, str]
 ) -> None:

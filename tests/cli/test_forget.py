@@ -31,8 +31,11 @@ def mind(fake_model: None, tmp_path: Path) -> Path:
             "Tomas has a blue bicycle": {"user_id": "tomas", "pinned": True},
             "Tomas signed the lease": {"user_id": "tomas", "immutable": True},
             "Vera paints boats": {"user_id": "vera", "tags": ["work"], "session_id": "s1"},
-            "Vera moved the anchor": {"user_id": "vera", "metadata": {"year": 2019},
-                                      "event_time": "2019-05-05T00:00Z"},
+            "Vera moved the anchor": {
+                "user_id": "vera",
+                "metadata": {"year": 2019},
+                "event_time": "2019-05-05T00:00Z",
+            },
             "The harbour is closed on Mondays": {"event_time": "2020-01-01T00:00Z"},
         }.items():
             memory.remember(text, **more)  # type: ignore[arg-type]
@@ -42,8 +45,9 @@ def mind(fake_model: None, tmp_path: Path) -> Path:
 @pytest.fixture
 def ids(mind: Path) -> Ids:
     with spector.open(mind, mode="r") as memory:
-        return {record.text.split()[0] + " " + record.text.split()[1]: record.id
-                for record in memory}  # fmt: skip
+        return {
+            record.text.split()[0] + " " + record.text.split()[1]: record.id for record in memory
+        }
 
 
 def texts(path: Path) -> set[str]:
@@ -67,12 +71,13 @@ def in_the_files(path: Path, word: bytes) -> bool:
         (["--any-tag", "work", "--session", "s1"], {"Vera paints boats"}),
         (["--where", '{"year": 2019}'], {"Vera moved the anchor"}),
         (["--before", "2019-12-31"], {"Vera moved the anchor"}),
-        (["--before", "2021-01-01", "--since", "2020-01-01"],
-         {"The harbour is closed on Mondays"}),
-        (["--user", "vera", "--stored-before", "2999-01-01"],
-         {"Vera paints boats", "Vera moved the anchor"}),
+        (["--before", "2021-01-01", "--since", "2020-01-01"], {"The harbour is closed on Mondays"}),
+        (
+            ["--user", "vera", "--stored-before", "2999-01-01"],
+            {"Vera paints boats", "Vera moved the anchor"},
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_selection_forgets_what_it_leads_to_and_no_more(
     run: Run, mind: Path, selection: list[str], gone: set[str]
 ) -> None:
@@ -94,7 +99,9 @@ def test_stored_before_is_about_when_it_was_told_not_when_it_happened(
     result = run("forget", mind, "--stored-before", edge, "--yes", "--json")
     assert result.code == 0, result.err
     assert texts(mind) == {
-        "Told late of 1999", "Tomas has a blue bicycle", "Tomas signed the lease",
+        "Told late of 1999",
+        "Tomas has a blue bicycle",
+        "Tomas signed the lease",
     }
     assert len(result.json["protected"]) == 2
     assert run("forget", mind, "--before", "2000-01-01", "--yes").code == 0
@@ -104,13 +111,20 @@ def test_stored_before_is_about_when_it_was_told_not_when_it_happened(
 @pytest.mark.parametrize(
     "argv",
     [
-        [], ["--user", ""], ["--tag", ""], ["--where", "{}"], ["--before", "soon"],
-        ["--before", "2020-01-01T00:00"], ["7", "--tag", "work"], ["7", "--before", "2020-01-01"],
-        ["--tag", "work", "--verify"], ["--tag", "work", "--skip-protected"],
+        [],
+        ["--user", ""],
+        ["--tag", ""],
+        ["--where", "{}"],
+        ["--before", "soon"],
+        ["--before", "2020-01-01T00:00"],
+        ["7", "--tag", "work"],
+        ["7", "--before", "2020-01-01"],
+        ["--tag", "work", "--verify"],
+        ["--tag", "work", "--skip-protected"],
         ["7", "--include-protected", "--skip-protected"],
     ],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_what_does_not_say_what_to_forget_forgets_nothing(
     run: Run, mind: Path, argv: list[str]
 ) -> None:
@@ -142,8 +156,10 @@ def typing(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
     def answers(text: str) -> None:
         monkeypatch.setattr("sys.stdin", Keyboard(text))
-        monkeypatch.setattr("spector.cli.output._is_tty", lambda stream: stream.isatty()
-                            if isinstance(stream, Keyboard) else True)  # fmt: skip
+        monkeypatch.setattr(
+            "spector.cli.output._is_tty",
+            lambda stream: stream.isatty() if isinstance(stream, Keyboard) else True,
+        )
         monkeypatch.setenv("NO_COLOR", "1")
 
     return answers
@@ -240,9 +256,16 @@ def test_protected_ones_that_stay_keep_an_erasure_by_age_from_being_complete(
     run: Run, mind: Path
 ) -> None:
     result = run(
-        "forget", mind, "--user", "tomas", "--stored-before", "2999-01-01", "--purge", "--yes",
+        "forget",
+        mind,
+        "--user",
+        "tomas",
+        "--stored-before",
+        "2999-01-01",
+        "--purge",
+        "--yes",
         "--json",
-    )  # fmt: skip
+    )
     assert result.code == 1
     assert len(result.json["protected"]) == len(result.json["receipt"]["protected"]) == 2
     assert result.json["receipt"]["complete"] is False
@@ -306,9 +329,7 @@ def test_forget_and_stats_say_until_when_the_words_are_in_the_files(
 
 
 def test_a_purge_leaves_nothing_due(run: Run, mind: Path) -> None:
-    told: dict[str, Any] = run(
-        "forget", mind, "--user", "vera", "--purge", "--yes", "--json"
-    ).json
+    told: dict[str, Any] = run("forget", mind, "--user", "vera", "--purge", "--yes", "--json").json
     assert told["receipt"]["complete"] is True
     assert "in_files_until" not in told
     soft = run("forget", mind, "--before", "2020-12-31", "--yes", "--json").json
@@ -333,8 +354,16 @@ def test_a_receipt_by_the_time_of_recording_names_memories_of_the_scope_only(
     """Vera's memory was forgotten before; the purge of Tomas's takes it along, unnamed."""
     assert run("forget", mind, str(ids["Vera paints"])).code == 0
     result = run(
-        "forget", mind, "--user", "tomas", "--stored-before", "2999-01-01", "--purge", "--yes",
-        "--include-protected", "--json",
+        "forget",
+        mind,
+        "--user",
+        "tomas",
+        "--stored-before",
+        "2999-01-01",
+        "--purge",
+        "--yes",
+        "--include-protected",
+        "--json",
     )
     assert result.code == 0
     assert set(result.json["receipt"]["ids"]) == set(result.json["forgotten"])
@@ -347,8 +376,9 @@ def test_a_receipt_names_no_memory_of_another_user(
 ) -> None:
     """With --stored-before it named those that were made from what was erased, whoever's."""
     with spector.open(mind) as memory:
-        child = memory.remember("Tomas may repair the harbour clock", user_id="vera",
-                                parents=[ids["Tomas repairs"]])  # fmt: skip
+        child = memory.remember(
+            "Tomas may repair the harbour clock", user_id="vera", parents=[ids["Tomas repairs"]]
+        )
         gone = memory.remember("Vera has sold the boat", user_id="vera")
         memory.forget(gone)
     result = run("forget", mind, "--user", "tomas", *more, "--purge", "--yes", "--json")

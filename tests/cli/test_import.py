@@ -94,17 +94,25 @@ def test_a_zone_for_times_without_one(run: Run, tmp_path: Path) -> None:
     with spector.open(tmp_path / "s", mode="r") as memory:
         assert next(iter(memory)).event_time.isoformat() == "2025-02-12T21:30:00+00:00"
     assert "2 known already" in run("import", tmp_path / "s", chat).out, "in another zone as well"
-    hits = run("recall", tmp_path / "s", "cat", "--since", "2025-02-13", "--until", "2025-02-13",
-               "--tz", "Europe/Istanbul", "--json").json["hits"]  # fmt: skip
+    hits = run(
+        "recall",
+        tmp_path / "s",
+        "cat",
+        "--since",
+        "2025-02-13",
+        "--until",
+        "2025-02-13",
+        "--tz",
+        "Europe/Istanbul",
+        "--json",
+    ).json["hits"]
     assert len(hits) == 2
     hits = run("recall", tmp_path / "s", "cat", "--until", "2025-02-11", "--json").json["hits"]
     assert not hits
     assert run("recall", tmp_path / "s", "cat", "--tz", "Mars/Olympus").code == 2
 
 
-def test_observing_a_folder_reads_past_an_odd_file(
-    run: Run, tmp_path: Path, folder: Path
-) -> None:
+def test_observing_a_folder_reads_past_an_odd_file(run: Run, tmp_path: Path, folder: Path) -> None:
     result = run("observe", tmp_path / "s", folder, "--json")
     assert result.code == 1
     assert result.json["messages"] == 2
@@ -116,14 +124,23 @@ def test_an_interrupt_says_how_much_is_stored_and_the_next_run_completes_it(
 ) -> None:
     log = tmp_path / "log.jsonl"
     entries: list[dict[str, Any]] = [
-        {"role": "user", "content": f"Entry {n}: pump {n * 7 % 97} reads {n * 3} bar",
-         "timestamp": 1714730000 + n, "id": f"m{n}"} for n in range(2000)
-    ]  # fmt: skip
+        {
+            "role": "user",
+            "content": f"Entry {n}: pump {n * 7 % 97} reads {n * 3} bar",
+            "timestamp": 1714730000 + n,
+            "id": f"m{n}",
+        }
+        for n in range(2000)
+    ]
     log.write_text("".join(json.dumps(each) + "\n" for each in entries))
     command = [sys.executable, "-m", "spector", "import", str(tmp_path / "s"), str(log)]
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=env,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     while process.poll() is None and not list(tmp_path.glob("s/episodic/*.mem")):

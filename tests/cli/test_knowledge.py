@@ -97,7 +97,8 @@ def test_entities_by_mentions_by_name_and_their_memories(
     assert (entity["name"], entity["aliases"]) == ("Ada", ["Lovelace"])
     assert main(["entities", path, "Lovelace", "--memories", "--json"]) == 0
     assert {each["text"] for each in json.loads(printed(capsys))["memories"]} == {
-        "Ada works at Acme", "Ada lives in Paris",
+        "Ada works at Acme",
+        "Ada lives in Paris",
     }
     assert main(["entities", path, "--user", "v"]) == 1
     assert main(["entities", path, "--memories"]) == 2
@@ -212,9 +213,7 @@ def test_memories_rest_and_return(
     assert main(["retire", path, str(a), "--user", "v"]) == 2
 
 
-def test_what_proved_itself_is_listed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_proved_itself_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "mind"
     with spector.open(path, embedder=FakeEmbedder()) as memory:
         used = memory.remember("deploys need a review", tier="semantic", user_id="u")
@@ -231,7 +230,9 @@ def test_what_proved_itself_is_listed(
 
 @pytest.mark.parametrize("target", ["-", "file"])
 def test_an_export_from_the_shell_carries_what_is_known(
-    learned: tuple[str, dict[str, int]], tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    learned: tuple[str, dict[str, int]],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
     target: str,
 ) -> None:
     path, _ = learned

@@ -28,21 +28,77 @@ from spector.errors import (
 from tests.cli.conftest import Run
 
 VERBS = (
-    "remember", "observe", "recall", "import", "export", "forget", "reflect", "compact", "check",
+    "remember",
+    "observe",
+    "recall",
+    "import",
+    "export",
+    "forget",
+    "reflect",
+    "compact",
+    "check",
     "stats",
-    "inspect", "reembed", "demo", "history", "reinstate", "list", "get", "count", "users",
-    "update", "pin", "unpin", "resolve", "reinforce", "context", "backup", "restore", "bench",
-    "facts", "graph", "entities", "procedures", "learnings", "concepts", "retire", "reactivate",
-    "dormant", "hot",
-)  # fmt: skip
+    "inspect",
+    "reembed",
+    "demo",
+    "history",
+    "reinstate",
+    "list",
+    "get",
+    "count",
+    "users",
+    "update",
+    "pin",
+    "unpin",
+    "resolve",
+    "reinforce",
+    "context",
+    "backup",
+    "restore",
+    "bench",
+    "facts",
+    "graph",
+    "entities",
+    "procedures",
+    "learnings",
+    "concepts",
+    "retire",
+    "reactivate",
+    "dormant",
+    "hot",
+)
 NEEDS_STORE = {
-    "recall": ["x"], "export": [], "forget": ["1"], "reflect": [], "compact": [], "check": [],
-    "stats": [], "inspect": [], "reembed": [], "history": ["1"], "reinstate": ["1"],
-    "list": [], "get": ["1"], "count": [], "users": [], "update": ["1", "x"], "pin": ["1"],
-    "unpin": ["1"], "resolve": ["1"], "reinforce": ["1"], "facts": [], "graph": ["1"],
-    "entities": [], "procedures": [], "learnings": [], "concepts": [], "retire": ["1"],
-    "reactivate": ["1"], "dormant": [], "hot": [],
-}  # fmt: skip
+    "recall": ["x"],
+    "export": [],
+    "forget": ["1"],
+    "reflect": [],
+    "compact": [],
+    "check": [],
+    "stats": [],
+    "inspect": [],
+    "reembed": [],
+    "history": ["1"],
+    "reinstate": ["1"],
+    "list": [],
+    "get": ["1"],
+    "count": [],
+    "users": [],
+    "update": ["1", "x"],
+    "pin": ["1"],
+    "unpin": ["1"],
+    "resolve": ["1"],
+    "reinforce": ["1"],
+    "facts": [],
+    "graph": ["1"],
+    "entities": [],
+    "procedures": [],
+    "learnings": [],
+    "concepts": [],
+    "retire": ["1"],
+    "reactivate": ["1"],
+    "dormant": [],
+    "hot": [],
+}
 
 
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in ("bench", "restore")])
@@ -70,12 +126,19 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     "argv",
     [
-        [], ["dream"], ["recall"], ["recall", "p", "x", "-k", "0"], ["recall", "p", "x", "-k", "a"],
-        ["remember", "p", "x", "--importance", "1.5"], ["remember", "p", "x", "--valence", "nan"],
-        ["recall", "p", "x", "--where", "[1]"], ["recall", "p", "x", "--where", "{"],
-        ["forget", "p", "first"], ["compact", "p", "--threshold", "2"],
+        [],
+        ["dream"],
+        ["recall"],
+        ["recall", "p", "x", "-k", "0"],
+        ["recall", "p", "x", "-k", "a"],
+        ["remember", "p", "x", "--importance", "1.5"],
+        ["remember", "p", "x", "--valence", "nan"],
+        ["recall", "p", "x", "--where", "[1]"],
+        ["recall", "p", "x", "--where", "{"],
+        ["forget", "p", "first"],
+        ["compact", "p", "--threshold", "2"],
     ],
-)  # fmt: skip
+)
 def test_wrong_usage_exits_2_with_a_hint(
     argv: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -94,7 +157,8 @@ def test_wrong_usage_exits_2_with_a_hint(
         (["recall", "p", "--user", "u", "cue"], {"cue": "cue", "user_id": "u"}),
         (["recall", "p", "-k", "3", "-"], {"cue": "-", "k": 3}),
         (["recall", "p", "--valence", "-0.5", "0.5", "cue"], {"valence": [-0.5, 0.5]}),
-        (["recall", "p"], {"cue": None}), (["remember", "p", "--pin"], {"text": "-"}),
+        (["recall", "p"], {"cue": None}),
+        (["remember", "p", "--pin"], {"text": "-"}),
         (["remember", "p", "--", "-dash"], {"text": "-dash", "path": "p"}),
         (["forget", "p", "--purge", "12", "13"], {"ids": [12, 13]}),
         (["forget", "p", "12", "--purge", "13"], {"ids": [12, 13], "purge": True}),
@@ -109,7 +173,7 @@ def test_wrong_usage_exits_2_with_a_hint(
         (["bench", "recall", "--help"], {"arguments": ["--help"]}),
     ],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_options_stand_before_between_and_behind_the_others(
     argv: list[str], expected: dict[str, Any]
 ) -> None:
@@ -138,11 +202,15 @@ def test_json_errors_are_one_document_on_stderr(run: Run, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (ImportFormatError("x"), 2), (UnknownRecordError("x"), 2), (StoreNotFoundError("x"), 3),
-        (StoreLockedError("x"), 3), (ModelMismatchError("x"), 3), (EmbeddingError("x"), 4),
+        (ImportFormatError("x"), 2),
+        (UnknownRecordError("x"), 2),
+        (StoreNotFoundError("x"), 3),
+        (StoreLockedError("x"), 3),
+        (ModelMismatchError("x"), 3),
+        (EmbeddingError("x"), 4),
         (KernelUnavailableError("x"), 4),
     ],
-)  # fmt: skip
+)
 def test_exit_code_of_each_kind_of_error(error: Any, code: int) -> None:
     assert cli.exit_code_of(error) == code
 
@@ -191,12 +259,24 @@ def test_a_command_waits_for_another_writer(run: Run, filled: Path) -> None:
 
 
 WRITING = {
-    "remember": ["a cat"], "update": ["1", "a dog"], "pin": ["1"], "unpin": ["1"],
-    "resolve": ["1"], "reinforce": ["1"], "retire": ["1"], "reactivate": ["1"],
-    "reinstate": ["1"], "forget": ["1"], "import": ["{file}"], "observe": ["{file}"],
-    "recall": ["a cat", "--learn"], "context": ["a cat", "--learn"], "reflect": [],
-    "compact": [], "reembed": [],
-}  # fmt: skip
+    "remember": ["a cat"],
+    "update": ["1", "a dog"],
+    "pin": ["1"],
+    "unpin": ["1"],
+    "resolve": ["1"],
+    "reinforce": ["1"],
+    "retire": ["1"],
+    "reactivate": ["1"],
+    "reinstate": ["1"],
+    "forget": ["1"],
+    "import": ["{file}"],
+    "observe": ["{file}"],
+    "recall": ["a cat", "--learn"],
+    "context": ["a cat", "--learn"],
+    "reflect": [],
+    "compact": [],
+    "reembed": [],
+}
 
 
 @pytest.mark.sampled
@@ -269,7 +349,10 @@ def test_module_runs_as_a_program() -> None:
 def _answer_of(code: str) -> tuple[int, str]:
     done = subprocess.run(
         [sys.executable, "-c", "from spector.cli import main as cli\n" + code],
-        capture_output=True, text=True, check=False, timeout=60,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
     return done.returncode, done.stderr
 

@@ -113,9 +113,19 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        (CheckReport(problems=(Problem(code="c", where="w", message="m"),)).problems[0],
-         {"code": "c", "where": "w", "message": "m", "file": None, "offset": None, "slot": None,
-          "id": None, "ids": []}),
+        (
+            CheckReport(problems=(Problem(code="c", where="w", message="m"),)).problems[0],
+            {
+                "code": "c",
+                "where": "w",
+                "message": "m",
+                "file": None,
+                "offset": None,
+                "slot": None,
+                "id": None,
+                "ids": [],
+            },
+        ),
         ((np.float32(0.5), np.int64(3)), [0.5, 3]),
         (Category.PLAN, "plan"),
         (datetime(2026, 1, 1, tzinfo=UTC), "2026-01-01T00:00:00+00:00"),
@@ -123,7 +133,7 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -
         (b"\x01\xff", "01ff"),
     ],
     ids=["dataclass", "numpy", "enum", "time", "mapping", "bytes"],
-)  # fmt: skip
+)
 def test_everything_a_report_holds_becomes_json(value: Any, expected: Any) -> None:
     assert json.loads(json.dumps(to_jsonable(value))) == expected
 
@@ -136,15 +146,21 @@ def test_a_record_becomes_its_own_dictionary() -> None:
 def test_nested_pairs_are_readable(capsys: pytest.CaptureFixture[str]) -> None:
     Console().pairs({"rows": 3, "tiers": {"a": None, "bb": [1, 2]}, "none": {}, "ok": True})
     assert capsys.readouterr().out.splitlines() == [
-        "rows   3", "tiers", "  a   -", "  bb  1, 2", "none   -", "ok     yes"
-    ]  # fmt: skip
+        "rows   3",
+        "tiers",
+        "  a   -",
+        "  bb  1, 2",
+        "none   -",
+        "ok     yes",
+    ]
 
 
 def test_a_question_is_asked_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
     for keyboard, screen, can in (
-        (Terminal(), Terminal(), True), (Terminal(), io.StringIO(), False),
+        (Terminal(), Terminal(), True),
+        (Terminal(), io.StringIO(), False),
         (io.StringIO(), Terminal(), False),
-    ):  # fmt: skip
+    ):
         monkeypatch.setattr("sys.stdin", keyboard)
         monkeypatch.setattr("sys.stderr", screen)
         assert Console().can_ask is can

@@ -74,9 +74,14 @@ def test_input_that_cannot_be_read_is_no_output_that_cannot_be_written(
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize(("command", "code"), [
-    ("check /nonexistent", 3), ("stats STORE >/dev/full", 74), ("forget STORE", 2),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("check /nonexistent", 3),
+        ("stats STORE >/dev/full", 74),
+        ("forget STORE", 2),
+    ],
+)
 def test_an_error_that_nobody_can_be_told_keeps_its_exit_code(
     store: Path, command: str, code: int
 ) -> None:

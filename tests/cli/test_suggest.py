@@ -21,15 +21,35 @@ _, PARSERS = cli.build_parser()
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
-        ("search", "recall"), ("QUERY", "recall"), ("add", "remember"), ("insert", "remember"),
-        ("delete", "forget"), ("rm", "forget"), ("get_all", "list"), ("ls", "list"),
-        ("show", "get"), ("edit", "update"), ("vacuum", "compact"), ("fsck", "check"),
-        ("repair", "check PATH --repair DEST"), ("info", "stats"), ("ingest", "import"),
-        ("recal", "recall"), ("rembmer", "remember"), ("forgett", "forget"), ("lst", "list"),
-        ("chekc", "check"), ("exprot", "export"), ("re-embed", "reembed"), ("contxt", "context"),
-        ("user", "users"), ("unpinn", "unpin"), ("reinst", "reinstate"), ("compct", "compact"),
+        ("search", "recall"),
+        ("QUERY", "recall"),
+        ("add", "remember"),
+        ("insert", "remember"),
+        ("delete", "forget"),
+        ("rm", "forget"),
+        ("get_all", "list"),
+        ("ls", "list"),
+        ("show", "get"),
+        ("edit", "update"),
+        ("vacuum", "compact"),
+        ("fsck", "check"),
+        ("repair", "check PATH --repair DEST"),
+        ("info", "stats"),
+        ("ingest", "import"),
+        ("recal", "recall"),
+        ("rembmer", "remember"),
+        ("forgett", "forget"),
+        ("lst", "list"),
+        ("chekc", "check"),
+        ("exprot", "export"),
+        ("re-embed", "reembed"),
+        ("contxt", "context"),
+        ("user", "users"),
+        ("unpinn", "unpin"),
+        ("reinst", "reinstate"),
+        ("compct", "compact"),
     ],
-)  # fmt: skip
+)
 def test_a_verb_that_is_not_there_names_the_one_that_was_meant(
     run: Run, tmp_path: Path, typed: str, meant: str
 ) -> None:
@@ -52,17 +72,21 @@ def test_a_verb_like_no_other_suggests_nothing_and_drives_no_terminal(run: Run, 
 @pytest.mark.parametrize(
     ("argv", "meant"),
     [
-        (["recall", "p", "x", "--top-k", "3"], "-k"), (["recall", "p", "x", "--limit=3"], "-k"),
+        (["recall", "p", "x", "--top-k", "3"], "-k"),
+        (["recall", "p", "x", "--limit=3"], "-k"),
         (["recall", "p", "x", "--user_id", "a"], "--user"),
         (["recall", "p", "x", "--filters", "{}"], "--where"),
-        (["list", "p", "--top_k", "3"], "--limit"), (["list", "p", "--until", "2026"], "--before"),
+        (["list", "p", "--top_k", "3"], "--limit"),
+        (["list", "p", "--until", "2026"], "--before"),
         (["forget", "p", "--created-before", "2026"], "--stored-before"),
-        (["forget", "p", "1", "--confirm"], "--yes"), (["forget", "p", "1", "--hard"], "--purge"),
+        (["forget", "p", "1", "--confirm"], "--yes"),
+        (["forget", "p", "1", "--hard"], "--purge"),
         (["remember", "p", "x", "--improtance", "1"], "--importance"),
         (["context", "p", "x", "--budget", "9"], "--max-tokens"),
-        (["stats", "p", "--agent-id", "a"], "--agent"), (["get", "p", "1", "--format"], "--json"),
+        (["stats", "p", "--agent-id", "a"], "--agent"),
+        (["get", "p", "1", "--format"], "--json"),
     ],
-)  # fmt: skip
+)
 def test_an_option_that_is_not_there_names_the_one_that_was_meant(
     run: Run, argv: list[str], meant: str
 ) -> None:

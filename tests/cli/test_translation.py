@@ -46,10 +46,12 @@ def _hints() -> list[str]:
                 if isinstance(value, ast.Constant) and isinstance(value.value, str):
                     found.append(value.value)
                 elif isinstance(value, ast.JoinedStr):
-                    found.append("".join(
-                        each.value if isinstance(each, ast.Constant) else "17"
-                        for each in value.values
-                    ))  # type: ignore[arg-type]
+                    found.append(
+                        "".join(
+                            each.value if isinstance(each, ast.Constant) else "17"
+                            for each in value.values
+                        )
+                    )  # type: ignore[arg-type]
     return found
 
 
@@ -68,8 +70,10 @@ def test_no_hint_of_the_library_reaches_the_terminal_in_python() -> None:
         ("pass dim=, or an embedder", "pass --embedder default"),
         ('write it like tags=["two words"]', 'write it like --tag "two words"'),
         ("verify=True needs purge=True", "--verify needs --purge"),
-        ("history(41) has all of them: spector history PATH 41",
-         "spector history PATH 41 has all of them"),
+        (
+            "history(41) has all of them: spector history PATH 41",
+            "spector history PATH 41 has all of them",
+        ),
         ("forget(id, purge=True) erases it", "spector forget PATH ID --purge erases it"),
         ("event_time has no zone", "--event-time has no zone"),
         ("time_range start 'x' is no date", "--since 'x' is no date"),
@@ -77,17 +81,24 @@ def test_no_hint_of_the_library_reaches_the_terminal_in_python() -> None:
         ("time_range ends before it starts", "the range of times ends before it starts"),
         ("tags must be short", "--tag must be short"),
     ],
-)  # fmt: skip
+)
 def test_arguments_become_flags(text: str, said: str) -> None:
     assert said in translate_to_commands(text)
 
 
 @pytest.mark.parametrize(
     "text",
-    ['unknown key "user_id" in a message', "run: spector check PATH --repair DEST",
-     "/home/user_id/mind is no store", "the metadata key event_times is new",
-     "line 3: tags of a memory are a list", "tags", "kept=True", 'a memory says "forget(id)"'],
-)  # fmt: skip
+    [
+        'unknown key "user_id" in a message',
+        "run: spector check PATH --repair DEST",
+        "/home/user_id/mind is no store",
+        "the metadata key event_times is new",
+        "line 3: tags of a memory are a list",
+        "tags",
+        "kept=True",
+        'a memory says "forget(id)"',
+    ],
+)
 def test_what_is_no_argument_stays(text: str) -> None:
     assert translate_to_commands(text) == text
 
@@ -105,8 +116,11 @@ def test_a_locked_store_is_told_in_either_tongue(
 
 def test_every_flag_and_command_in_a_hint_exists() -> None:
     _, parsers = build_parser()
-    flags = {flag for parser in parsers.values()
-             for flag in re.findall(r"--[a-z-]+", parser.format_help())}  # fmt: skip
+    flags = {
+        flag
+        for parser in parsers.values()
+        for flag in re.findall(r"--[a-z-]+", parser.format_help())
+    }
     for hint in _hints():
         said = translate_to_commands(hint)
         if "pip install" in said or OF_CODE.search(hint):
@@ -118,22 +132,34 @@ def test_every_flag_and_command_in_a_hint_exists() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('write update(id, move_to={"user_id": "b"})',
-         "write spector update PATH ID --move-to-user b"),
-        ("user_id must be a non-empty printable str, got ''",
-         "--user must be a non-empty printable str, got ''"),
-        ("give it up: forget(12) drops the memory",
-         "give it up: spector forget PATH 12 drops the memory"),
-        ("reinstate(11, keep=True) keeps both; else forget(12) first, or remember what is true now:"
-         " spector forget PATH 12",
-         "--keep keeps both; else spector forget PATH 12 first, or remember what is true now"),
-        ("forget(12) first, or remember what is true now: spector forget PATH 12",
-         "spector forget PATH 12 first, or remember what is true now"),
+        (
+            'write update(id, move_to={"user_id": "b"})',
+            "write spector update PATH ID --move-to-user b",
+        ),
+        (
+            "user_id must be a non-empty printable str, got ''",
+            "--user must be a non-empty printable str, got ''",
+        ),
+        (
+            "give it up: forget(12) drops the memory",
+            "give it up: spector forget PATH 12 drops the memory",
+        ),
+        (
+            "reinstate(11, keep=True) keeps both; else forget(12) first, or remember what is true now:"
+            " spector forget PATH 12",
+            "--keep keeps both; else spector forget PATH 12 first, or remember what is true now",
+        ),
+        (
+            "forget(12) first, or remember what is true now: spector forget PATH 12",
+            "spector forget PATH 12 first, or remember what is true now",
+        ),
         ("split it into passages, or raise Config.max_text_bytes", "split it into passages"),
-        ('open it with mode="rw" to finish that',
-         "a command that writes (spector reflect PATH) finishes that"),
+        (
+            'open it with mode="rw" to finish that',
+            "a command that writes (spector reflect PATH) finishes that",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_way_out_can_be_typed(text: str, said: str) -> None:
     assert translate_to_commands(text) == said
 

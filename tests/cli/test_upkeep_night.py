@@ -48,11 +48,16 @@ def test_a_dry_run_tells_first_what_would_rest_and_be_made_in_words(
     where = str(tmp_path / "akıl")
     with spector.open(where, embedder=None, dim=4, clock=ManualClock(BEGIN)) as memory:
         for n in range(70):
-            memory.remember(f"şey {n}", importance=0.1 if n > 60 else 0.6,
-                            vector=[1.0, n, 0.0, 0.0])  # fmt: skip
+            memory.remember(
+                f"şey {n}", importance=0.1 if n > 60 else 0.6, vector=[1.0, n, 0.0, 0.0]
+            )
         for n in range(4):
-            tea = memory.remember(f"Çayı {n} şekerli severim.", category="preference",
-                                  importance=0.6, vector=[0.0, 0.0, 1.0, n / 100])  # fmt: skip
+            tea = memory.remember(
+                f"Çayı {n} şekerli severim.",
+                category="preference",
+                importance=0.6,
+                vector=[0.0, 0.0, 1.0, n / 100],
+            )
             mention(memory, tea, "Çay")
     assert main(["reflect", where, "--dry-run"]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -25,7 +25,9 @@ def mind(fake_model: None, tmp_path: Path) -> Path:
     with spector.open(tmp_path / "mind") as memory:
         for n in range(5):
             memory.remember(
-                f"Oskar's note {n}", user_id="oskar", event_time=f"2025-01-0{5 - n}T00:00Z",
+                f"Oskar's note {n}",
+                user_id="oskar",
+                event_time=f"2025-01-0{5 - n}T00:00Z",
                 tags=["even"] if n % 2 == 0 else ["odd"],
             )
         memory.remember("Lena keeps bees", user_id="lena", agent_id="hive", unresolved=True)
@@ -71,11 +73,16 @@ def test_a_selection_that_leads_to_nothing_exits_1(run: Run, mind: Path) -> None
 @pytest.mark.parametrize(
     ("selection", "count"),
     [
-        ([], 7), (["--user", "oskar"], 5), (["--user", "nina"], 0), (["--tag", "even"], 3),
-        (["--before", "2021-01-01"], 1), (["--stored-before", "2000-01-01"], 0),
-        (["--stored-before", "2999-01-01", "--user", "lena"], 1), (["--agent", "hive"], 1),
+        ([], 7),
+        (["--user", "oskar"], 5),
+        (["--user", "nina"], 0),
+        (["--tag", "even"], 3),
+        (["--before", "2021-01-01"], 1),
+        (["--stored-before", "2000-01-01"], 0),
+        (["--stored-before", "2999-01-01", "--user", "lena"], 1),
+        (["--agent", "hive"], 1),
     ],
-)  # fmt: skip
+)
 def test_count(run: Run, mind: Path, selection: list[str], count: int) -> None:
     assert run("count", mind, *selection).out == f"{count}\n"
     assert run("count", mind, *selection, "--json").json == {"count": count}
@@ -124,9 +131,18 @@ def test_stats_of_a_user_count_that_user_only(run: Run, mind: Path) -> None:
 def test_get_shows_every_word_and_what_is_known_of_it(run: Run, tmp_path: Path) -> None:
     text = "one\n   two " + "long " * 60 + "\nlast"
     told = run(
-        "remember", tmp_path / "s", text, "--tag", "a", "--role", "tool", "--metadata",
-        '{"n": 1}', "--pin", "--json",
-    ).json  # fmt: skip
+        "remember",
+        tmp_path / "s",
+        text,
+        "--tag",
+        "a",
+        "--role",
+        "tool",
+        "--metadata",
+        '{"n": 1}',
+        "--pin",
+        "--json",
+    ).json
     shown = run("get", tmp_path / "s", told["id"])
     assert shown.code == 0
     assert shown.out.split("\n\n", 1)[1].split() == text.split()
@@ -138,14 +154,22 @@ def test_get_shows_every_word_and_what_is_known_of_it(run: Run, tmp_path: Path) 
 # --- the guard -----------------------------------------------------------------------------------
 
 CHANGES = {
-    "get": [], "pin": [], "unpin": [], "resolve": [], "reinforce": [],
-    "update": ["new words"], "history": [], "reinstate": [], "forget": [],
-}  # fmt: skip
+    "get": [],
+    "pin": [],
+    "unpin": [],
+    "resolve": [],
+    "reinforce": [],
+    "update": ["new words"],
+    "history": [],
+    "reinstate": [],
+    "forget": [],
+}
 
 
 @pytest.mark.parametrize("verb", CHANGES)
 @pytest.mark.parametrize(
-    "guard", [["--user", "oskar"], ["--user", "lena", "--agent", "desk"], ["--session", "s"]],
+    "guard",
+    [["--user", "oskar"], ["--user", "lena", "--agent", "desk"], ["--session", "s"]],
     ids=" ".join,
 )
 def test_a_memory_of_another_scope_is_as_unknown_as_one_that_never_was(
@@ -197,8 +221,19 @@ def test_update_changes_what_is_given_and_nothing_else(
     run: Run, mind: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = record_of(mind, "Lena")
-    told = run("update", mind, before.id, "Lena keeps wasps", "--tag", "a", "--importance", "0.9",
-               "--source", "a letter", "--json").json  # fmt: skip
+    told = run(
+        "update",
+        mind,
+        before.id,
+        "Lena keeps wasps",
+        "--tag",
+        "a",
+        "--importance",
+        "0.9",
+        "--source",
+        "a letter",
+        "--json",
+    ).json
     assert (told["id"], told["text"], told["tags"]) == (before.id, "Lena keeps wasps", ["a"])
     assert (told["source"], told["importance"]) == ("a letter", pytest.approx(0.9))
     assert (told["user_id"], told["agent_id"]) == ("lena", "hive")
@@ -211,8 +246,21 @@ def test_update_changes_what_is_given_and_nothing_else(
 
 def test_update_takes_away_what_is_to_be_cleared(run: Run, mind: Path) -> None:
     lena = record_of(mind, "Lena").id
-    run("update", mind, lena, "--tag", "x", "--metadata", '{"a": 1}', "--valid-until",
-        "2999-01-01", "--role", "user", "--source", "web")  # fmt: skip
+    run(
+        "update",
+        mind,
+        lena,
+        "--tag",
+        "x",
+        "--metadata",
+        '{"a": 1}',
+        "--valid-until",
+        "2999-01-01",
+        "--role",
+        "user",
+        "--source",
+        "web",
+    )
     fields = ("tags", "metadata", "valid-until", "role", "source")
     clear = [part for field in fields for part in ("--clear", field)]
     told = run("update", mind, lena, *clear, "--json").json

@@ -56,7 +56,11 @@ def cells(out: str, record_id: int) -> dict[str, str]:
     ],
 )
 def test_the_table_says_who_said_it(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, given: tuple[str, ...],
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    verb: str,
+    given: tuple[str, ...],
     who: str,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "160")
@@ -76,9 +80,14 @@ def test_what_is_superseded_is_marked_with_its_end(
     mind = tmp_path / "mind"
     old = remembered(run, mind, "The office is in Graz.", "--event-time", "2026-02-03T00:00Z")
     new = remembered(
-        run, mind, "The office is in Linz (superseded, until 2020-01-01).", "--supersedes",
-        str(old), "--event-time", "2026-07-08T09:30Z",
-    )  # fmt: skip
+        run,
+        mind,
+        "The office is in Linz (superseded, until 2020-01-01).",
+        "--supersedes",
+        str(old),
+        "--event-time",
+        "2026-07-08T09:30Z",
+    )
     monkeypatch.setenv("COLUMNS", columns)
     asked = ["where is the office", "--include", "superseded"] if verb == "recall" else []
     shown = run(verb, mind, *asked).out
@@ -86,16 +95,16 @@ def test_what_is_superseded_is_marked_with_its_end(
         states = [cells(shown, each)["state"] for each in (old, new)]
         assert states == ["superseded, until 2026-07-08 09:30", ""], "its own words count nothing"
     else:
-        heads = {each: next(line for line in shown.splitlines() if f"id {each}" in line)
-                 for each in (old, new)}  # fmt: skip
+        heads = {
+            each: next(line for line in shown.splitlines() if f"id {each}" in line)
+            for each in (old, new)
+        }
         assert "superseded, until 2026-07-08 09:30" in heads[old]
         assert "superseded" not in heads[new]
     assert "superseded, until 2026-07-08 09:30" in run("get", mind, old).out
 
 
-def test_a_table_without_anything_superseded_has_no_column_for_it(
-    run: Run, tmp_path: Path
-) -> None:
+def test_a_table_without_anything_superseded_has_no_column_for_it(run: Run, tmp_path: Path) -> None:
     remembered(run, tmp_path / "mind", "The office is in Graz.")
     assert "state" not in run("recall", tmp_path / "mind", "office").out.splitlines()[0]
 
@@ -116,15 +125,21 @@ def test_nothing_that_a_stranger_wrote_drives_the_terminal(
     mind = tmp_path / "mind"
     with spector.open(mind) as memory:
         record = memory.remember(
-            "first\x1b[2Jsecond\nthird\u2066", role="tool", source="page", user_id="x",
-            metadata={"speaker": "\u200eroot", "k\u202e": "v\x9b1m"}, tags=["plain"],
+            "first\x1b[2Jsecond\nthird\u2066",
+            role="tool",
+            source="page",
+            user_id="x",
+            metadata={"speaker": "\u200eroot", "k\u202e": "v\x9b1m"},
+            tags=["plain"],
         )
     argv = {
-        "recall": ["recall", mind, "first"], "list": ["list", mind, "--full"],
-        "get": ["get", mind, record.id], "users": ["users", mind],
+        "recall": ["recall", mind, "first"],
+        "list": ["list", mind, "--full"],
+        "get": ["get", mind, record.id],
+        "users": ["users", mind],
         "update": ["update", mind, record.id, "--clear", "user"],
         "dry-run": ["forget", mind, "--tag", "plain", "--dry-run"],
-    }[verb]  # fmt: skip
+    }[verb]
     for more in ([], ["--json"]):
         result = run(*argv, *more)
         assert result.code == 0, result.err

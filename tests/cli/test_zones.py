@@ -24,15 +24,27 @@ LATE = "2026-11-25T22:30:00Z"
 
 @pytest.fixture
 def path(tmp_path: Path, run: Run) -> Path:
-    run("remember", tmp_path / "s", "I saw the dentist in Kars.", "--event-time", LATE,
-        "--user", "ada", "--valid-until", "2026-11-30", *ZONE)  # fmt: skip
+    run(
+        "remember",
+        tmp_path / "s",
+        "I saw the dentist in Kars.",
+        "--event-time",
+        LATE,
+        "--user",
+        "ada",
+        "--valid-until",
+        "2026-11-30",
+        *ZONE,
+    )
     return tmp_path / "s"
 
 
 def test_days_are_those_of_the_zone_in_every_selection(run: Run, path: Path) -> None:
     for command in ("list", "count"):
         for day, zone, there in (
-            ("2026-11-26", ZONE, True), ("2026-11-26", (), False), ("2026-11-25", (), True),
+            ("2026-11-26", ZONE, True),
+            ("2026-11-26", (), False),
+            ("2026-11-25", (), True),
             ("2026-11-26", ("--tz", "-05:00"), False),
         ):
             said = run(command, path, "--since", day, *zone).out
@@ -71,11 +83,16 @@ def test_an_unknown_zone_ends_every_command_alike(run: Run, path: Path) -> None:
         assert "Mars/Base" in result.err
 
 
-@pytest.mark.parametrize(("zone", "name", "day"), [
-    (None, "UTC", "25 Nov 2026"), ("UTC", "UTC", "25 Nov 2026"), ("+03:00", "+03:00", "26 Nov"),
-    ("Europe/Istanbul", "Europe/Istanbul", "26 Nov 2026"),
-    (timezone(timedelta(hours=3), "x"), "+03:00", "26 Nov 2026"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("zone", "name", "day"),
+    [
+        (None, "UTC", "25 Nov 2026"),
+        ("UTC", "UTC", "25 Nov 2026"),
+        ("+03:00", "+03:00", "26 Nov"),
+        ("Europe/Istanbul", "Europe/Istanbul", "26 Nov 2026"),
+        (timezone(timedelta(hours=3), "x"), "+03:00", "26 Nov 2026"),
+    ],
+)
 @pytest.mark.parametrize("layout", ["compact", "full"])
 def test_a_context_names_the_zone_of_its_dates(
     run: Run, path: Path, zone: str | tzinfo | None, name: str, day: str, layout: str

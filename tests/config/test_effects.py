@@ -23,7 +23,9 @@ from tests.fakes import FakeEmbedder
 
 def mind(**sections: Any) -> Memory:
     return spector.open(
-        ":memory:", embedder=FakeEmbedder(), clock=ManualClock(NOW),
+        ":memory:",
+        embedder=FakeEmbedder(),
+        clock=ManualClock(NOW),
         config=Config.preset("spector", **sections),
     )
 
@@ -153,8 +155,10 @@ def pair_bonus(memory: Memory) -> float:
 @pytest.mark.parametrize(
     ("fields", "bonus", "wanted"),
     [
-        ({}, entity_bonus, 0.10), ({"entity": 0.25}, entity_bonus, 0.25),
-        ({"entity": 0.0}, entity_bonus, 0.0), ({}, pair_bonus, 0.0),
+        ({}, entity_bonus, 0.10),
+        ({"entity": 0.25}, entity_bonus, 0.25),
+        ({"entity": 0.0}, entity_bonus, 0.0),
+        ({}, pair_bonus, 0.0),
         ({"coactivation_from": 2}, pair_bonus, 0.05),
         ({"coactivation_from": 2, "coactivation": 0.2}, pair_bonus, 0.2),
     ],
@@ -169,16 +173,15 @@ def test_a_bonus_is_as_great_as_configured(
 def test_expansion_follows_the_configuration() -> None:
     def added(expand: bool | None = None, **fields: Any) -> dict[int, tuple[int, float]]:
         with associating(**fields) as memory:
-            seed, one, two, turn = (
-                memory.remember(text) for text in ("river", "xx", "yy", "zz")
-            )
+            seed, one, two, turn = (memory.remember(text) for text in ("river", "xx", "yy", "zz"))
             memory.graph.link(seed, one, "causes", weight=0.6)
             memory.graph.link(one, two, "causes", weight=0.8)
             memory.graph.link(seed, turn, "followed_by", weight=1.0)
             hits = memory.recall("river", k=1, expand=expand)
             return {
                 (one.id, two.id, turn.id).index(hit.id): (
-                    hit.graph_distance, round(hit.score / hits[0].score, 3)
+                    hit.graph_distance,
+                    round(hit.score / hits[0].score, 3),
                 )
                 for hit in hits[1:]
             }
@@ -221,7 +224,9 @@ def test_what_is_less_similar_than_configured_is_no_hit() -> None:
 
 def test_a_context_of_concepts_has_the_limits_of_the_configuration() -> None:
     for fields, count, level in (
-        ({}, 3, 1), ({"concept_limit": 2}, 2, 1), ({"budget_ms": 0}, 3, 3),
+        ({}, 3, 1),
+        ({"concept_limit": 2}, 2, 1),
+        ({"budget_ms": 0}, 3, 3),
     ):
         with associating(**fields) as memory:
             names = ["mug", "cup", "jar"]

@@ -51,10 +51,12 @@ def test_a_promoted_pattern_keeps_so_many_references(most: int, kept: int) -> No
         layer = memory.layers["episodes"]
         for part in (5, 3):
             for n in range(part):
-                layer.store({
-                    "text": f"grasped the mug {part}{n}",
-                    "episode": {"objects": ["mug"], "tool": "grasp", "success": True},
-                })  # fmt: skip
+                layer.store(
+                    {
+                        "text": f"grasped the mug {part}{n}",
+                        "episode": {"objects": ["mug"], "tool": "grasp", "success": True},
+                    }
+                )
                 pass_days(clock, 1)
             memory.reflect("extract")
             memory.reflect("promote")
@@ -160,7 +162,12 @@ class Router:
         self.asked: list[tuple[str, str]] = []
 
     def complete(
-        self, system: str, user: str, *, max_tokens: int = 512, temperature: float = 0.0,
+        self,
+        system: str,
+        user: str,
+        *,
+        max_tokens: int = 512,
+        temperature: float = 0.0,
         json: bool = False,
     ) -> str:
         self.asked.append((system, user))
@@ -171,7 +178,10 @@ class Router:
 
 def routed(model: Router, **fields: Any) -> tuple[Memory, Any]:
     memory = spector.open(
-        ":memory:", embedder=FakeEmbedder(), clock=ManualClock(NOW), llm=model,
+        ":memory:",
+        embedder=FakeEmbedder(),
+        clock=ManualClock(NOW),
+        llm=model,
         config=Config(llm=LLMConfig(**fields)),
     )
     memory.remember_many([f"the river rose {n}" for n in range(30)])
@@ -196,7 +206,8 @@ def test_a_model_is_asked_for_the_intent_where_that_is_configured() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", ["not json", '{"intent": "gossip"}', '{"intent": 7}', "[]", LLMError("no", hint="x")],
+    "answer",
+    ["not json", '{"intent": "gossip"}', '{"intent": 7}', "[]", LLMError("no", hint="x")],
     ids=str,
 )
 def test_a_model_that_names_no_intent_leaves_it_to_the_words(answer: Any) -> None:
@@ -213,7 +224,10 @@ def habits(model: Any, **fields: Any) -> tuple[list[str], list[str]]:
     """What a night makes of a theme and a long text: tasks that were asked for, and the words."""
     clock = ManualClock(NOW)
     with spector.open(
-        ":memory:", embedder=FakeEmbedder(), clock=clock, llm=model,
+        ":memory:",
+        embedder=FakeEmbedder(),
+        clock=clock,
+        llm=model,
         config=config(llm=fields, sleep={"max_llm_calls": 20}),
     ) as memory:
         long = memory.remember("It rained on the hill all day. " * 60, importance=0.9, user_id="u")
@@ -243,10 +257,17 @@ def test_sleep_asks_a_model_for_the_tasks_that_are_configured() -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    ["not json", '{"text": 7}', '{"text": ""}', '{"text": "Tea at 4711."}', "[]", OSError("down"),
-     '{"text": "' + "tea " * 2000 + '"}'],
+    [
+        "not json",
+        '{"text": 7}',
+        '{"text": ""}',
+        '{"text": "Tea at 4711."}',
+        "[]",
+        OSError("down"),
+        '{"text": "' + "tea " * 2000 + '"}',
+    ],
     ids=lambda each: str(each)[:20],
-)  # fmt: skip
+)
 def test_a_model_that_answers_nonsense_leaves_the_night_to_the_rules(answer: Any) -> None:
     assert habits(Router(answer))[1] == habits(Router("x"), tasks=())[1]
 
@@ -277,7 +298,9 @@ def test_a_message_is_read_in_the_languages_that_are_configured(
 ) -> None:
     def kind_in(chosen: tuple[str, ...]) -> str:
         with spector.open(
-            ":memory:", embedder=FakeEmbedder(), clock=ManualClock(NOW),
+            ":memory:",
+            embedder=FakeEmbedder(),
+            clock=ManualClock(NOW),
             config=config(observe={"language": chosen}),
         ) as memory:
             return memory.observe(text, force=True, dry_run=True).kind

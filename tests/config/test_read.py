@@ -24,8 +24,10 @@ SOURCE = Path(spector.__file__).parent
 ROOTS = frozenset({"config", "_config", "args"})
 #: further names of single sections
 NAMES = {
-    "association": {"tuning", "usual"}, "knowledge": {"tuning", "usual"}, "llm": {"limits"},
-}  # fmt: skip
+    "association": {"tuning", "usual"},
+    "knowledge": {"tuning", "usual"},
+    "llm": {"limits"},
+}
 
 
 @functools.cache
@@ -56,9 +58,10 @@ def unread(found: dict[str, set[str]]) -> set[str]:
             continue
         names = ROOTS | {field.name} | NAMES.get(field.name, set())
         out.update(
-            f"{field.name}.{each.name}" for each in dataclasses.fields(value)
+            f"{field.name}.{each.name}"
+            for each in dataclasses.fields(value)
             if not found[each.name] & names
-        )  # fmt: skip
+        )
     return out
 
 

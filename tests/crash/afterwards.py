@@ -18,6 +18,7 @@ __all__ = ["examine", "examine_all"]
 
 _NEW = "after the cut"
 
+
 def examine(root: str, thorough: bool) -> dict[str, Any]:
     """Open the store in ``root``; its state, and what is wrong with it, as text."""
     path, wrong = os.path.join(root, STORE), []
@@ -104,9 +105,7 @@ def _nothing(why: str) -> dict[str, Any]:
     return {"state": "", "texts": [], "beside": {}, "wrong": [why]}
 
 
-def _examine_from(
-    images: Sequence[Image], thorough: Sequence[bool], start: int, fd: int
-) -> None:
+def _examine_from(images: Sequence[Image], thorough: Sequence[bool], start: int, fd: int) -> None:
     with scratch() as root:
         for n in range(start, len(images)):
             place = os.path.join(root, str(n))

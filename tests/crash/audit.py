@@ -182,10 +182,13 @@ class Audit:
                 if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'journal'").fetchone():
                     return _Claims({}, [], [])
                 return _Claims(
-                    {row[0]: _Row(*row[1:]) for row in db.execute(
-                        "SELECT id, path, state, slots, live FROM segment WHERE state <> ?",
-                        (_GONE,),
-                    )},
+                    {
+                        row[0]: _Row(*row[1:])
+                        for row in db.execute(
+                            "SELECT id, path, state, slots, live FROM segment WHERE state <> ?",
+                            (_GONE,),
+                        )
+                    },
                     db.execute("SELECT id, segment_id, slot, mutable FROM record").fetchall(),
                     db.execute(
                         "SELECT segment_id, kind, slot, image FROM journal ORDER BY seq"

@@ -32,7 +32,8 @@ def brim(durability: str) -> dict[str, Any]:
             lines = told.read().splitlines()
     counts = dict(line.split("=") for line in lines if "=" in line)
     return {
-        "code": code, "wrong": [line for line in lines if "=" not in line],
+        "code": code,
+        "wrong": [line for line in lines if "=" not in line],
         "counts": {name: int(count) for name, count in counts.items()},
     }
 
@@ -66,8 +67,13 @@ def _live_at_the_brim(root: str, durability: str) -> list[str]:
         troubles += _differences("room", again, alive)
         troubles += [f"check: {p}" for p in again.check().problems]
     return [
-        *wrong, *troubles, f"filled={filled}", f"forgotten={filled - before}",
-        f"bytes_to_forget={needed}", f"refused={refused}", f"resumed={len(more)}",
+        *wrong,
+        *troubles,
+        f"filled={filled}",
+        f"forgotten={filled - before}",
+        f"bytes_to_forget={needed}",
+        f"refused={refused}",
+        f"resumed={len(more)}",
     ]
 
 

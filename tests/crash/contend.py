@@ -48,8 +48,10 @@ def contend(processes: int = 4, grants: int = 40) -> dict[str, Any]:
     with scratch() as root:
         path = os.path.join(root, "mind")
         open_tiny(path).close()
-        running = {_start(lambda n=n: fight(path, n)): n  # type: ignore[misc]
-                   for n in range(processes)}  # fmt: skip
+        running = {
+            _start(lambda n=n: fight(path, n)): n  # type: ignore[misc]
+            for n in range(processes)
+        }
         killed, wrong = 0, []
         while running:
             pid, status = os.wait()
@@ -66,9 +68,12 @@ def contend(processes: int = 4, grants: int = 40) -> dict[str, Any]:
                 wrong.append(f"lost {set(expected) - set(found)}, new {set(found) - set(expected)}")
             wrong += [f"check: {problem}" for problem in memory.check().problems]
     return {
-        "grants": int(granted.sum()), "overlaps": int(overlaps[0]), "refused": int(cells[2]),
-        "killed": killed, "wrong": wrong,
-    }  # fmt: skip
+        "grants": int(granted.sum()),
+        "overlaps": int(overlaps[0]),
+        "refused": int(cells[2]),
+        "killed": killed,
+        "wrong": wrong,
+    }
 
 
 def _start(work: Callable[[], object]) -> int:

@@ -129,25 +129,32 @@ class Disk:
 
     def _write(self, call: Call) -> None:
         node = self._of(call)
-        self._change(node, Item(
-            "write", node, call.offset, call.data,
-            what=f"write {call.path} {call.offset}+{len(call.data)}",
-        ))
+        self._change(
+            node,
+            Item(
+                "write",
+                node,
+                call.offset,
+                call.data,
+                what=f"write {call.path} {call.offset}+{len(call.data)}",
+            ),
+        )
 
     def _resize(self, call: Call) -> None:
         node = self._of(call)
-        self._change(node, Item(
-            "resize", node, size=call.length, what=f"resize {call.path} to {call.length}"
-        ))
+        self._change(
+            node,
+            Item("resize", node, size=call.length, what=f"resize {call.path} to {call.length}"),
+        )
 
     def _allocate(self, call: Call) -> None:
         if call.flags & ~_KEEP_SIZE:
             raise ValueError(f"fallocate of {call.path} in mode {call.flags} is not modelled")
         node, end = self._of(call), call.offset + call.length
         if not call.flags & _KEEP_SIZE and end > len(node.cached):
-            self._change(node, Item(
-                "allocate", node, size=end, what=f"allocate {call.path} to {end}"
-            ))
+            self._change(
+                node, Item("allocate", node, size=end, what=f"allocate {call.path} to {end}")
+            )
 
     def _share(self, call: Call) -> None:
         if not self._of(call).volatile:
@@ -234,14 +241,15 @@ class Disk:
             found += node.pending
             stack += node.names.values()
             stack += (
-                target for item in self._names for folder, _, target in item.names
+                target
+                for item in self._names
+                for folder, _, target in item.names
                 if folder is node and target is not None
             )
         return sorted(found, key=lambda item: item.number)
 
     def image(self, fates: dict[Item, Fate]) -> Image:
-        """The disk after a power cut in which each pending item had that fate; lost if not named.
-        """
+        """The disk after a power cut in which each pending item had that fate; lost if not named."""
         names: dict[int, dict[str, Node]] = {}
         for item in self._names:
             if fates.get(item) is None:
@@ -287,9 +295,9 @@ class Disk:
         return None if node is None else node.bytes
 
 
-def _walk(node: Node, names: dict[int, dict[str, Node]] | None, path: str) -> Iterator[
-    tuple[str, Node]
-]:
+def _walk(
+    node: Node, names: dict[int, dict[str, Node]] | None, path: str
+) -> Iterator[tuple[str, Node]]:
     inner = node.shown if names is None else names.get(id(node), node.names)
     for name, child in sorted(inner.items()):
         where = f"{path}/{name}" if path else name

@@ -74,8 +74,12 @@ def survive(stage: Stage, trouble: Trouble) -> tuple[Report, list[str]]:
         os.close(lines[0])
         os.close(notes[0])
         told: list[str] = []
-        report = _live(stage, trouble, _Telling(stage.case, stage.durability, lines[1],
-                                                trouble.begin, told), told)
+        report = _live(
+            stage,
+            trouble,
+            _Telling(stage.case, stage.durability, lines[1], trouble.begin, told),
+            told,
+        )
         os.write(notes[1], json.dumps(vars(report)).encode())
 
     code = in_fork(work)
@@ -167,9 +171,7 @@ _CALLS: dict[str, Callable[[spector.Memory], Any]] = {
 }
 
 
-def _goes_on(
-    stage: Stage, memory: spector.Memory, told: list[str], report: Report
-) -> list[str]:
+def _goes_on(stage: Stage, memory: spector.Memory, told: list[str], report: Report) -> list[str]:
     """After an error that did not fail it, a store is as it was, and works."""
     complete = report.outcome == "no error"
     before = stage.states[len(told)]
@@ -182,8 +184,11 @@ def _goes_on(
         if seen not in allowed:
             wrong.append(f"not failed, but {difference(seen, allowed)}")
         report.again = memory.remember(AGAIN, vector=stage.life.vector(AGAIN, memory.dim)).id
-        wrong += [f"not failed, but check: {p}" for p in memory.check().problems
-                  if "does not belong" not in p.message]
+        wrong += [
+            f"not failed, but check: {p}"
+            for p in memory.check().problems
+            if "does not belong" not in p.message
+        ]
     except SpectorError as error:
         wrong.append(f"not failed, but {error!r}")
     return wrong
@@ -215,7 +220,9 @@ def failing(
 
     hit: list[int] = []
     return Trouble(
-        begin, mend, hits=lambda: shim[0].hits() if shim else 0,
+        begin,
+        mend,
+        hits=lambda: shim[0].hits() if shim else 0,
         retried=lambda: shim[0].retried() if shim else (0, ""),
         retried_folders=lambda: shim[0].retried_folders() if shim else 0,
     )
@@ -243,6 +250,7 @@ def _present(shim: Shim) -> int:
 
 def narrow(room_bytes: int) -> Trouble:
     """The process may have so much more memory and no more."""
+
     def begin() -> None:
         with open("/proc/self/statm", encoding="ascii") as file:
             present = int(file.read().split()[0]) * resource.getpagesize()
@@ -255,7 +263,10 @@ def narrow(room_bytes: int) -> Trouble:
 
 
 def tight(
-    kind: str, names: list[str] | None = None, start: int = 0, step: int = 16_384,
+    kind: str,
+    names: list[str] | None = None,
+    start: int = 0,
+    step: int = 16_384,
     durability: str = "strict",
 ) -> dict[str, Any]:
     """Live with ``start``, ``start + step``, ... bytes to spare, until that is enough.
@@ -279,13 +290,18 @@ def tight(
                 if report.outcome == "no error" or room > 64 << 20:
                     enough[name] = room
                     break
-    return {"cases": sum(outcomes.values()), "outcomes": outcomes, "enough": enough,
-            "wrong": wrong}
+    return {"cases": sum(outcomes.values()), "outcomes": outcomes, "enough": enough, "wrong": wrong}
 
 
 def errors(
-    error: int, classes: int, times: int = 1, names: list[str] | None = None, start: int = 1,
-    step: int = 1, durability: str = "strict", long_bytes: int | None = None,
+    error: int,
+    classes: int,
+    times: int = 1,
+    names: list[str] | None = None,
+    start: int = 1,
+    step: int = 1,
+    durability: str = "strict",
+    long_bytes: int | None = None,
     most: int | None = None,
 ) -> dict[str, Any]:
     """Fail call ``start``, ``start + step``, ... of each life: all of them, or ``most``.

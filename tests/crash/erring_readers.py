@@ -31,7 +31,11 @@ _PREPARED: dict[str, Callable[[str], None]] = {"closed": prepared, "killed": dir
 
 
 def readers(
-    error: int, classes: int, times: int = 1, start: int = 1, step: int = 1,
+    error: int,
+    classes: int,
+    times: int = 1,
+    start: int = 1,
+    step: int = 1,
     most: int | None = None,
 ) -> dict[str, Any]:
     """Fail call ``start``, ``start + step``, ... of a reader; all of them, or ``most``."""
@@ -75,7 +79,8 @@ def _shown(memory: spector.Memory) -> dict[str, Any]:
     state = state_of(memory) or {}
     text = state[min(state)]["text"]
     found = {
-        "state": state, "len": len(memory),
+        "state": state,
+        "len": len(memory),
         "by vector": [hit.id for hit in memory.recall(vector=vector_of(text), k=5)],
         "by word": [hit.id for hit in memory.recall("version 0", k=20)],
         "problems": [str(problem) for problem in memory.check().problems],
@@ -117,8 +122,9 @@ def _read(
 
 
 def _unlike(expected: dict[str, Any], seen: dict[str, Any], when: str) -> list[str]:
-    return [f"{when}: {key} is {str(seen[key])[:300]}" for key in expected
-            if seen[key] != expected[key]]
+    return [
+        f"{when}: {key} is {str(seen[key])[:300]}" for key in expected if seen[key] != expected[key]
+    ]
 
 
 def _digests(root: str) -> dict[str, str]:
@@ -131,5 +137,8 @@ def _digests(root: str) -> dict[str, str]:
 
 
 def _changed(before: dict[str, str], after: dict[str, str]) -> list[str]:
-    return [f"{os.path.basename(name)} has changed" for name in before
-            if after.get(name) != before[name]]
+    return [
+        f"{os.path.basename(name)} has changed"
+        for name in before
+        if after.get(name) != before[name]
+    ]

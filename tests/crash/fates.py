@@ -55,7 +55,9 @@ def sampled(items: Sequence[Item], rng: np.random.Generator) -> Iterator[dict[It
         yield {}
         return
     kinds: list[Iterator[dict[Item, Fate]]] = [
-        iter(({}, dict.fromkeys(items, KEEP))), subsets(items, rng), tears(items, rng),
+        iter(({}, dict.fromkeys(items, KEEP))),
+        subsets(items, rng),
+        tears(items, rng),
         _chances(items, rng),
     ]
     while True:
@@ -101,8 +103,11 @@ def tears(items: Sequence[Item], rng: np.random.Generator) -> Iterator[dict[Item
     all before it kept and all after it lost."""
     few = newest(items) or items[-EXHAUSTIVE:]
     choices = [
-        (number, base, how) for number in range(len(items) - len(few), len(items))
-        if items[number].kind == "write" for base in range(3) for how in range(4)
+        (number, base, how)
+        for number in range(len(items) - len(few), len(items))
+        if items[number].kind == "write"
+        for base in range(3)
+        for how in range(4)
     ]
     for choice in rng.permutation(len(choices)).tolist():
         number, base, how = choices[choice]
@@ -133,9 +138,7 @@ def _newest(items: Sequence[Item], rng: np.random.Generator) -> dict[Item, Fate]
     """Any subset of the newest few; what has been pending for longer is kept or lost as one."""
     few = items[-EXHAUSTIVE:]
     old: Fate = (None, KEEP)[rng.integers(2)]
-    return {
-        **dict.fromkeys(items, old), **{i: (None, KEEP)[rng.integers(2)] for i in few}
-    }
+    return {**dict.fromkeys(items, old), **{i: (None, KEEP)[rng.integers(2)] for i in few}}
 
 
 def _any(items: Sequence[Item], rng: np.random.Generator) -> dict[Item, Fate]:

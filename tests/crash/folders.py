@@ -69,8 +69,12 @@ def folders(
                 if found:
                     wrong[f"{name} {sync.at} {sync.path}"] = found
     return {
-        "cases": sum(outcomes.values()), "outcomes": outcomes, "wrong": wrong, "retried": retried,
-        "swallowed": swallowed, "retried_after_sqlite": retried_after_sqlite,
+        "cases": sum(outcomes.values()),
+        "outcomes": outcomes,
+        "wrong": wrong,
+        "retried": retried,
+        "swallowed": swallowed,
+        "retried_after_sqlite": retried_after_sqlite,
     }
 
 

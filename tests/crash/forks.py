@@ -32,14 +32,21 @@ def _forked(call: Callable[[], object]) -> None:
 
 def _looks(memory: spector.Memory, first: int) -> list[Callable[[], object]]:
     return [
-        lambda: memory.get(first), lambda: memory.recall("before"), lambda: list(memory),
-        lambda: len(memory), memory.check, memory.stats, lambda: first in memory,
+        lambda: memory.get(first),
+        lambda: memory.recall("before"),
+        lambda: list(memory),
+        lambda: len(memory),
+        memory.check,
+        memory.stats,
+        lambda: first in memory,
     ]
 
 
 def _changes(memory: spector.Memory, first: int) -> list[Callable[[], object]]:
     return [
-        lambda: memory.remember("x", vector=vector_of("x")), memory.compact, memory.reflect,
+        lambda: memory.remember("x", vector=vector_of("x")),
+        memory.compact,
+        memory.reflect,
         lambda: memory.forget(first),
     ]
 
@@ -177,6 +184,7 @@ def child_exit_keeps_later_commits() -> list[str]:
             for connection in connections:
                 del connection
             import gc
+
             connections.clear()
             gc.collect()
             os._exit(0)
@@ -212,7 +220,8 @@ def child_of_a_process_that_had_it_open() -> list[str]:
         def refused(*more: Callable[[], object]) -> None:
             os.read(go, 1)
             looks: list[Callable[[], object]] = [
-                lambda: open_tiny(path, mode="r"), lambda: spector.check(path),
+                lambda: open_tiny(path, mode="r"),
+                lambda: spector.check(path),
             ]
             for look in (*looks, *more):
                 _forked(look)

@@ -31,7 +31,10 @@ _RAISED = 3
 
 
 def in_fresh_process(
-    target: str, *, timeout_s: float = TIMEOUT_S, env: Mapping[str, str] | None = None,
+    target: str,
+    *,
+    timeout_s: float = TIMEOUT_S,
+    env: Mapping[str, str] | None = None,
     **kwargs: Any,
 ) -> Any:
     """The result of ``module:function`` called with ``kwargs`` in a new interpreter.
@@ -41,8 +44,12 @@ def in_fresh_process(
     processes outlives this call.
     """
     with subprocess.Popen(
-        [sys.executable, "-m", "tests.crash.harness", target, json.dumps(kwargs)], cwd=REPO,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        [sys.executable, "-m", "tests.crash.harness", target, json.dumps(kwargs)],
+        cwd=REPO,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
         env={**os.environ, **(env or {})},
     ) as process:
         try:

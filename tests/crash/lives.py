@@ -124,8 +124,9 @@ def _append(scene: Scene) -> None:
 
 def _batch(scene: Scene) -> None:
     memory = _living(scene)
-    items = [item(f"many{n} version 0", event_time=START + timedelta(days=n // 3))
-             for n in range(7)]
+    items = [
+        item(f"many{n} version 0", event_time=START + timedelta(days=n // 3)) for n in range(7)
+    ]
     memory.remember_many(items, progress=scene.between)
     scene.did("remember_many")
 
@@ -181,15 +182,23 @@ def _keys(scene: Scene) -> None:
     scene.did("remember")
     remember(memory, "key1 version 0", key="a", user_id="u", namespace=("x", "y"), tier="semantic")
     scene.did("replace")
-    memory.remember_many([
-        item("key2 version 0", key="b"), item("key3 version 0", key="a"),
-        item("key4 version 0", key="b"),
-    ], progress=scene.between)  # fmt: skip
+    memory.remember_many(
+        [
+            item("key2 version 0", key="b"),
+            item("key3 version 0", key="a"),
+            item("key4 version 0", key="b"),
+        ],
+        progress=scene.between,
+    )
     scene.did("remember_many")
-    memory.remember_many([
-        item("key5 version 0", key="b"), item("key6 version 0", key="c"),
-        item("key7 version 0", key="a", tier="semantic"),
-    ], progress=scene.between)  # fmt: skip
+    memory.remember_many(
+        [
+            item("key5 version 0", key="b"),
+            item("key6 version 0", key="c"),
+            item("key7 version 0", key="a", tier="semantic"),
+        ],
+        progress=scene.between,
+    )
     scene.did("remember_many")
     text = "key8 version 0"
     memory.update(key="b", text=text, vector=vector_of(text))
@@ -254,8 +263,11 @@ def _reflect(scene: Scene) -> None:
 
 def _half_ordered(folder: str, done: list[str]) -> list[str]:
     with open_tiny(store_in(folder), mode="r") as reader:
-        found = [p.headers()["centroid"].tolist()
-                 for p in reader._parts.router["semantic"].store.view().partitions if p.state]
+        found = [
+            p.headers()["centroid"].tolist()
+            for p in reader._parts.router["semantic"].store.view().partitions
+            if p.state
+        ]
     return [f"half in order: {c}" for c in found if 0 in c and any(c)]
 
 
@@ -276,8 +288,9 @@ def _erased(folder: str, done: list[str]) -> list[str]:
         for name in names:
             with open(os.path.join(directory, name), "rb") as file:
                 data = file.read()
-            wrong += [f"{name} has {word!r}" for word in (b"way0", b"old1", b"new2")
-                      if word in data]
+            wrong += [
+                f"{name} has {word!r}" for word in (b"way0", b"old1", b"new2") if word in data
+            ]
     return wrong
 
 
@@ -422,9 +435,12 @@ def _opened_to_know(
     folder: str, durability: str = "strict", embedder: Any = None, config: Any = TINY
 ) -> spector.Memory:
     memory = spector.open(
-        store_in(folder), embedder=embedder or Vectors(), config=config, clock=ManualClock(NOW),
+        store_in(folder),
+        embedder=embedder or Vectors(),
+        config=config,
+        clock=ManualClock(NOW),
         durability=durability,
-    )  # fmt: skip
+    )
     opened.append(memory)
     return memory
 
@@ -448,8 +464,12 @@ def _everything(scene: Scene) -> None:
     memory = _open(scene)
     scene.did("open")
     memory.remember_many(
-        [item(f"{word} version 0", event_time=NOW - timedelta(days=n % 2))
-         for n, word in enumerate(("alpha", "beta", "gamma", "delta"))], progress=scene.between)
+        [
+            item(f"{word} version 0", event_time=NOW - timedelta(days=n % 2))
+            for n, word in enumerate(("alpha", "beta", "gamma", "delta"))
+        ],
+        progress=scene.between,
+    )
     scene.did("remember_many")
     ids = ids_of(memory)
     memory.update(ids["alpha"], text="alpha version 1", vector=vector_of("alpha version 1"))
@@ -517,7 +537,9 @@ LIVES: dict[str, Life] = {
     "restore": Life(_restore, backed_up),
     "migrate": Life(_reopen, legacy, _migrated),
     "upgrade": Life(
-        _reopen, of_format_1, _upgraded,
+        _reopen,
+        of_format_1,
+        _upgraded,
         vector=lambda text, dim: vector_of("hello" if text.startswith("Grüße") else text),
     ),
     "reembed": Life(_reembed, embedded, dim=None, vector=_embedding),

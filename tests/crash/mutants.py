@@ -124,9 +124,15 @@ def unsynced_reconcile() -> None:
 
 
 MUTANTS: dict[str, Callable[[], None]] = {
-    each.__name__: each for each in (
-        skipped_sync, wrong_order, missing_directory_sync, missing_folder_sync, early_unlink,
-        relaxed_log, unsynced_backup,
+    each.__name__: each
+    for each in (
+        skipped_sync,
+        wrong_order,
+        missing_directory_sync,
+        missing_folder_sync,
+        early_unlink,
+        relaxed_log,
+        unsynced_backup,
     )
 }
 #: those of recoveries

@@ -32,8 +32,17 @@ from tests.crash.trace import MARK, Call
 from tests.crash.workload import DIM, START, TINY
 from tests.knowing import known_rows
 
-__all__ = ["COPIES", "EMPTY", "STORE", "Allowed", "Recorder", "describe", "digest_of", "open_any",
-           "vector"]
+__all__ = [
+    "COPIES",
+    "EMPTY",
+    "STORE",
+    "Allowed",
+    "Recorder",
+    "describe",
+    "digest_of",
+    "open_any",
+    "vector",
+]
 
 #: where the store is, below what is recorded; not even its parent is there at first
 STORE = "home/mind"
@@ -50,7 +59,8 @@ def describe(memory: spector.Memory) -> dict[int, dict[str, Any]]:
     """Everything that a store says of its memories and knows of them; reading verifies each."""
     known = known_rows(memory)
     return {
-        record.id: record.to_dict() | ({"known": known[record.id]} if record.id in known else {})
+        record.id: record.to_dict()
+        | ({"known": known[record.id]} if record.id in known else {})
         | ({"attached": repr(value)} if (value := record.attachment()) is not None else {})
         for record in memory
     }

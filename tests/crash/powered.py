@@ -42,8 +42,10 @@ class Model:
 
 
 def _all(words: str, *, dim: int = DIM, **more: Any) -> list[dict[str, Any]]:
-    return [{"text": f"{w} version 0", "vector": vector(f"{w} version 0", dim), **more}
-            for w in words.split()]
+    return [
+        {"text": f"{w} version 0", "vector": vector(f"{w} version 0", dim), **more}
+        for w in words.split()
+    ]
 
 
 def life(recorder: Recorder, durability: str = "strict") -> None:
@@ -52,7 +54,8 @@ def life(recorder: Recorder, durability: str = "strict") -> None:
     later = START + timedelta(days=1)
     ids = {}
     for words, more in (
-        ("alpha beta", {"event_time": START}), ("gamma delta eps zeta eta", {"event_time": later}),
+        ("alpha beta", {"event_time": START}),
+        ("gamma delta eps zeta eta", {"event_time": later}),
         ("fact0 fact1 fact2 fact3", {"tier": "semantic", "tags": ["f"]}),
     ):
         found = memory.remember_many(_all(words, **more))
@@ -220,8 +223,10 @@ def _secret(memory: spector.Memory, word: str, **more: Any) -> tuple[int, list[b
     found = memory.remember(
         text, vector=vector(text, DIM), tags=[f"{word}tag"], metadata={"k": f"{word}meta"}, **more
     ).id
-    return found, [*(f"{word}{end}".encode() for end in ("text", "tag", "meta")),
-                   codes_of(memory, found)]
+    return found, [
+        *(f"{word}{end}".encode() for end in ("text", "tag", "meta")),
+        codes_of(memory, found),
+    ]
 
 
 def know(recorder: Recorder, durability: str = "strict") -> None:
@@ -275,10 +280,12 @@ def keyed(recorder: Recorder, **more: Any) -> None:
     put("delta", key="a", user_id="ada", namespace=("x",), attachment=b"2" * 3000)
     put("eps", key="a", user_id="bob", expires_in=60)
     memory.remember(attachment={"n": [1, None, "ş"]}, key="b")
-    memory.remember_many([
-        {**each, "key": key, "attachment": key * 900}
-        for key, each in zip("cdc", _all("zeta eta theta"), strict=True)
-    ])  # fmt: skip
+    memory.remember_many(
+        [
+            {**each, "key": key, "attachment": key * 900}
+            for key, each in zip("cdc", _all("zeta eta theta"), strict=True)
+        ]
+    )
     memory.checkpoint()
     memory.update(key="d", text="eta again", vector=vector("eta again", DIM), attachment=None)
     memory.update(key="a", user_id="bob", expires_in=None)
@@ -330,12 +337,36 @@ def gathered(folder: str) -> None:
 WORKLOADS: dict[str, Callable[[Recorder], None]] = {
     each.__name__: each
     for each in (
-        life, relaxed, mixed, mixed_relaxed, bulk, reembed, migrate, upgrade, backup, short, again,
-        reopen, reopen_relaxed, erase, erase_relaxed, gather, know, know_relaxed,
-        observe, observe_relaxed, merge, keyed, keyed_relaxed, shared, night,
+        life,
+        relaxed,
+        mixed,
+        mixed_relaxed,
+        bulk,
+        reembed,
+        migrate,
+        upgrade,
+        backup,
+        short,
+        again,
+        reopen,
+        reopen_relaxed,
+        erase,
+        erase_relaxed,
+        gather,
+        know,
+        know_relaxed,
+        observe,
+        observe_relaxed,
+        merge,
+        keyed,
+        keyed_relaxed,
+        shared,
+        night,
     )
 }
 #: workload -> what makes the store that it begins with, all of it durable, in a directory
 PREPARED: dict[str, Callable[[str], None]] = {
-    "migrate": legacy, "upgrade": of_format_1, "gather": gathered,
+    "migrate": legacy,
+    "upgrade": of_format_1,
+    "gather": gathered,
 }

@@ -44,13 +44,17 @@ def ids_of(memory: spector.Memory) -> dict[str, int]:
 def prepared(folder: str) -> None:
     """Thirteen memories in seven partitions, some of them moved, some forgotten."""
     with open_tiny(store_in(folder)) as memory:
-        memory.remember_many([
-            *(item(f"old{n} version 0", event_time=START, tags=["a"]) for n in range(5)),
-            *(item(f"new{n} version 0", event_time=START + timedelta(days=1), user_id="u")
-              for n in range(3)),
-            *(item(f"fact{n} version 0", tier="semantic", unresolved=n == 1) for n in range(5)),
-            *(item(f"way{n} version 0", tier="procedural") for n in range(2)),
-        ])
+        memory.remember_many(
+            [
+                *(item(f"old{n} version 0", event_time=START, tags=["a"]) for n in range(5)),
+                *(
+                    item(f"new{n} version 0", event_time=START + timedelta(days=1), user_id="u")
+                    for n in range(3)
+                ),
+                *(item(f"fact{n} version 0", tier="semantic", unresolved=n == 1) for n in range(5)),
+                *(item(f"way{n} version 0", tier="procedural") for n in range(2)),
+            ]
+        )
         ids = ids_of(memory)
         memory.forget([ids["old1"], ids["fact0"]])
         memory.update(ids["old2"], text="old2 version 1", vector=vector_of("old2 version 1"))
@@ -110,7 +114,10 @@ def legacy(folder: str) -> None:
     """A store from before the semantic tier was partitioned: eleven memories in one file."""
     path = store_in(folder)
     with spector.open(
-        path, embedder=None, dim=DIM, config=replace(TINY, semantic_capacity=40),
+        path,
+        embedder=None,
+        dim=DIM,
+        config=replace(TINY, semantic_capacity=40),
         clock=ManualClock(START),
     ) as memory:
         for n in range(12):

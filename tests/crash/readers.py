@@ -128,7 +128,10 @@ class Churn:
         board.misc[0] += 1
         text = churn_text(key, 0)
         record = self.memory.remember(
-            text, vector=vector_of(text), tags=["churn"], metadata={"key": key},
+            text,
+            vector=vector_of(text),
+            tags=["churn"],
+            metadata={"key": key},
             tier=("episodic", "semantic")[key % 2],
         )
         board.ids[key] = record.id
@@ -155,8 +158,16 @@ def fill(memory: spector.Memory, board: Board) -> None:
     """The memories that exist throughout."""
     texts = [stable_text(n) for n in range(STABLE)]
     found = memory.remember_many(
-        [{"text": t, "vector": vector_of(t), "tags": ["stable"], "metadata": {"key": -1},
-          "tier": ("episodic", "semantic")[n % 2]} for n, t in enumerate(texts)]
+        [
+            {
+                "text": t,
+                "vector": vector_of(t),
+                "tags": ["stable"],
+                "metadata": {"key": -1},
+                "tier": ("episodic", "semantic")[n % 2],
+            }
+            for n, t in enumerate(texts)
+        ]
     )
     board.misc[1 : 1 + STABLE] = [record.id for record in found]
 
@@ -176,8 +187,15 @@ class Witness:
     def run(self) -> None:
         """Look until the board says that it is over."""
         looks: list[Callable[[], None]] = [
-            self._walk, self._count, self._get_stable, self._get_churn, self._recall_stable,
-            self._recall_churn, self._recall_word, self._recall_filtered, self._recall_tagged,
+            self._walk,
+            self._count,
+            self._get_stable,
+            self._get_churn,
+            self._recall_stable,
+            self._recall_churn,
+            self._recall_word,
+            self._recall_filtered,
+            self._recall_tagged,
         ]
         while not self.board.over and len(self.wrong) < 10:
             look = looks[self.rng.integers(len(looks))]
@@ -206,7 +224,11 @@ class Witness:
             self._judge("walk", key, before, after, found)
 
     def _judge(
-        self, look: str, key: int, before: NDArray[np.int64], after: NDArray[np.int64],
+        self,
+        look: str,
+        key: int,
+        before: NDArray[np.int64],
+        after: NDArray[np.int64],
         text: str | None,
     ) -> None:
         """Could a look between the two notes have shown this text for this key?"""
@@ -370,6 +392,8 @@ def threads(seconds: float, readers: int = 3, seed: int = 1) -> dict[str, Any]:
         cycles = memory.daemon.cycles
         wrong += [f"check: {p}" for p in memory.check().problems]
     return {
-        "operations": churn.operations, "looks": int(board.looks.sum()),
-        "cycles": cycles, "wrong": wrong[:20],
+        "operations": churn.operations,
+        "looks": int(board.looks.sum()),
+        "cycles": cycles,
+        "wrong": wrong[:20],
     }

@@ -70,11 +70,15 @@ def run(
             cuts = _cuts(disk, place / "mind", Path(root), moments, rng, durability)
         strict = (judged or durability) == "strict"
         found = [_judge(cut, options, strict) for cut in cuts]
-    wrong = [f"cut {n} ({cuts[n].doing}): {line}" for n, lines in enumerate(found)
-             for line in lines]
+    wrong = [
+        f"cut {n} ({cuts[n].doing}): {line}" for n, lines in enumerate(found) for line in lines
+    ]
     return {
-        "images": len(cuts), "wrong": wrong, "disagreeing": sum(map(bool, found)),
-        "acknowledged": cuts[-1].acknowledged, "distinct": len({cut.content for cut in cuts}),
+        "images": len(cuts),
+        "wrong": wrong,
+        "disagreeing": sum(map(bool, found)),
+        "acknowledged": cuts[-1].acknowledged,
+        "distinct": len({cut.content for cut in cuts}),
         "retaken": sum(cut.retaken for cut in cuts),
     }
 
@@ -96,8 +100,16 @@ def _make(disk: Path, options: str) -> str:
     """An empty file system; why not, where that is impossible."""
     disk.touch()
     os.truncate(disk, SIZE)
-    reason = _said("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0",
-                   "-O", "^resize_inode", str(disk))
+    reason = _said(
+        "mkfs.ext4",
+        "-q",
+        "-F",
+        "-E",
+        "lazy_itable_init=0,lazy_journal_init=0",
+        "-O",
+        "^resize_inode",
+        str(disk),
+    )
     if reason:
         return reason
     try:
@@ -199,8 +211,9 @@ def _cuts(
     pid = os.fork()
     if pid == 0:
         os.close(reading)
-        run_and_exit(lambda: _write_for_ever(str(path), int(rng.integers(1 << 30)), durability,
-                                             writing))
+        run_and_exit(
+            lambda: _write_for_ever(str(path), int(rng.integers(1 << 30)), durability, writing)
+        )
     os.close(writing)
     lines, model, cuts, acknowledged = _Lines(reading), Model(), [], 0
     history = [copy.deepcopy(model)]

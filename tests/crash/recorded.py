@@ -53,8 +53,12 @@ class Trace:
 
 
 def record(
-    workload: str, seed: int, mutate: Callable[[], object] | None = None, *,
-    after: Trace | None = None, on: tuple[str, Image, str] | None = None,
+    workload: str,
+    seed: int,
+    mutate: Callable[[], object] | None = None,
+    *,
+    after: Trace | None = None,
+    on: tuple[str, Image, str] | None = None,
 ) -> Trace:
     """The trace of a workload in a process of its own, which is a child of a shimmed one.
 
@@ -101,7 +105,11 @@ def record(
         name = workload if on is None else f"{on[0]}>{workload}"
         return Trace(name, seed, calls, before, first)
     return Trace(
-        f"{after.workload}+{workload}", seed, [*after.calls, *calls], after.before, after.first,
+        f"{after.workload}+{workload}",
+        seed,
+        [*after.calls, *calls],
+        after.before,
+        after.first,
         killed_at=len(after.calls),
     )
 

@@ -48,8 +48,16 @@ class Replay:
     """Builds, judges and counts the images of one trace."""
 
     def __init__(
-        self, trace: Trace, states: int, seed: int, *, stop_at: int = _SHOWN, batch: int = _BATCH,
-        exhaustive: bool = False, keep: int = 0, results: dict[bytes, dict[str, Any]] | None = None,
+        self,
+        trace: Trace,
+        states: int,
+        seed: int,
+        *,
+        stop_at: int = _SHOWN,
+        batch: int = _BATCH,
+        exhaustive: bool = False,
+        keep: int = 0,
+        results: dict[bytes, dict[str, Any]] | None = None,
     ) -> None:
         """``exhaustive``: at every point, build every subset of what is new there.
 
@@ -95,9 +103,13 @@ class Replay:
     def counts(self) -> dict[str, int]:
         kinds = {f"states_{kind}": self.kinds[kind] for kind in KINDS}
         return {
-            "calls": len(self.trace.calls) - max(0, self.trace.killed_at), "cuts": len(self.cuts),
-            "built": self.built, "states": len(self.found), "searched": self.searched,
-            "exhausted": self.exhausted, **kinds,
+            "calls": len(self.trace.calls) - max(0, self.trace.killed_at),
+            "cuts": len(self.cuts),
+            "built": self.built,
+            "states": len(self.found),
+            "searched": self.searched,
+            "exhausted": self.exhausted,
+            **kinds,
         }
 
     def _walk(self, chosen: list[int]) -> None:
@@ -186,8 +198,10 @@ class Replay:
             if not wrong and result["beside"].get(name, content) not in allowed:
                 wrong.append(f"{name} is not what was promised, nor what it was to become")
         wrong += [
-            f"{name} has bytes that were erased: {needle!r}" for needle in case.allowed.gone
-            for name, data in case.image.items() if needle in (data or b"")
+            f"{name} has bytes that were erased: {needle!r}"
+            for needle in case.allowed.gone
+            for name, data in case.image.items()
+            if needle in (data or b"")
         ]
         if wrong:
             self.wrong.append(f"{case.told}\n  -> " + "\n  -> ".join(wrong[:_SHOWN]))
@@ -199,7 +213,12 @@ def _list(fates: dict[Item, Fate], items: list[Item], fate: Fate) -> list[str]:
 
 
 def run(
-    workload: str, seed: int = 0, states: int = 40, *, kills: int = 0, recoveries: int = 0,
+    workload: str,
+    seed: int = 0,
+    states: int = 40,
+    *,
+    kills: int = 0,
+    recoveries: int = 0,
     exhaustive: bool = False,
 ) -> dict[str, Any]:
     """Record one workload, replay it and audit it; counts, and what was wrong.
@@ -264,8 +283,11 @@ def hunt(mutants: Sequence[str], states: int = 120) -> dict[str, Any]:
     warm_up()
     found = {}
     for name in mutants:
-        traces = iter([record("backup" if "backup" in name else "life", 0, MUTANTS[name])]) \
-            if name in MUTANTS else _wrong_recoveries(IN_RECOVERY[name])
+        traces = (
+            iter([record("backup" if "backup" in name else "life", 0, MUTANTS[name])])
+            if name in MUTANTS
+            else _wrong_recoveries(IN_RECOVERY[name])
+        )
         looked, wrong, violations = 0, [], []
         for trace in traces:
             replay = Replay(trace, states - looked, 0, stop_at=1, batch=10)
@@ -275,7 +297,9 @@ def hunt(mutants: Sequence[str], states: int = 120) -> dict[str, Any]:
             if wrong or looked >= states:
                 break
         found[name] = {
-            "states": looked if wrong else -1, "wrong": wrong, "violations": violations,
+            "states": looked if wrong else -1,
+            "wrong": wrong,
+            "violations": violations,
         }
     return found
 

@@ -77,9 +77,22 @@ CHANGING = (
     CREATE | WRITE | SYNC | RENAME | UNLINK | MKDIR | RMDIR | TRUNCATE | ALLOCATE | LINK | CHMOD
 )
 CLASSES = {
-    "open": OPEN, "create": CREATE, "write": WRITE, "sync": SYNC, "rename": RENAME,
-    "unlink": UNLINK, "mkdir": MKDIR, "rmdir": RMDIR, "truncate": TRUNCATE, "allocate": ALLOCATE,
-    "link": LINK, "chmod": CHMOD, "map": MAP, "share": SHARE, "read": READ, "close": CLOSE,
+    "open": OPEN,
+    "create": CREATE,
+    "write": WRITE,
+    "sync": SYNC,
+    "rename": RENAME,
+    "unlink": UNLINK,
+    "mkdir": MKDIR,
+    "rmdir": RMDIR,
+    "truncate": TRUNCATE,
+    "allocate": ALLOCATE,
+    "link": LINK,
+    "chmod": CHMOD,
+    "map": MAP,
+    "share": SHARE,
+    "read": READ,
+    "close": CLOSE,
 }
 
 #: what a fault does at its call: die before it; die after it; write half, to the end of a
@@ -118,13 +131,35 @@ def read_trace(path: str) -> Iterator[Call]:
     """The calls of a trace, in order."""
     with open(path, "rb") as file:
         while head := file.read(_ENTRY.size):
-            (magic, name, sequence, number, result, offset, length, inode, fd, flags, n_path,
-             n_path2, n_data) = _ENTRY.unpack(head)
+            (
+                magic,
+                name,
+                sequence,
+                number,
+                result,
+                offset,
+                length,
+                inode,
+                fd,
+                flags,
+                n_path,
+                n_path2,
+                n_data,
+            ) = _ENTRY.unpack(head)
             if magic != b"CALL":
                 raise AssertionError(f"{path} is not a trace, or is torn")
             yield Call(
-                name.rstrip(b"\0").decode(), sequence, number, result, offset, length, inode, fd,
-                flags, os.fsdecode(file.read(n_path)), os.fsdecode(file.read(n_path2)),
+                name.rstrip(b"\0").decode(),
+                sequence,
+                number,
+                result,
+                offset,
+                length,
+                inode,
+                fd,
+                flags,
+                os.fsdecode(file.read(n_path)),
+                os.fsdecode(file.read(n_path2)),
                 file.read(n_data),
             )
 
@@ -148,8 +183,20 @@ def library() -> str:
     if not target.exists():
         made = folder / f"{key}.{os.getpid()}.tmp"
         subprocess.run(
-            [compiler, "-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC",
-             "-pthread", "-o", str(made), str(SOURCE)],
+            [
+                compiler,
+                "-std=c11",
+                "-O2",
+                "-Wall",
+                "-Wextra",
+                "-Werror",
+                "-shared",
+                "-fPIC",
+                "-pthread",
+                "-o",
+                str(made),
+                str(SOURCE),
+            ],
             check=True,
         )
         made.replace(target)
@@ -181,11 +228,19 @@ class Shim:
         library.shim_used.restype = ctypes.c_int64
         library.shim_mark.argtypes = (ctypes.c_char_p, ctypes.c_size_t)
         library.shim_fault.argtypes = (
-            ctypes.c_int, ctypes.c_int, ctypes.c_long, ctypes.c_long, ctypes.c_int,
+            ctypes.c_int,
+            ctypes.c_int,
+            ctypes.c_long,
+            ctypes.c_long,
+            ctypes.c_int,
             ctypes.c_char_p,
         )
         for name in (
-            "shim_count", "shim_seen", "shim_hits", "shim_retried", "shim_retried_folders",
+            "shim_count",
+            "shim_seen",
+            "shim_hits",
+            "shim_retried",
+            "shim_retried_folders",
         ):
             getattr(library, name).restype = ctypes.c_long
         library.shim_retried_path.restype = ctypes.c_char_p
@@ -201,7 +256,13 @@ class Shim:
         self._library.shim_disarm()
 
     def fault(
-        self, action: int, *, classes: int = CHANGING, at: int = 1, times: int = 1, error: int = 0,
+        self,
+        action: int,
+        *,
+        classes: int = CHANGING,
+        at: int = 1,
+        times: int = 1,
+        error: int = 0,
         only: str = "",
     ) -> None:
         """Do ``action`` at the ``at``-th call from now of these classes, and ``times`` in all.
@@ -280,5 +341,6 @@ class Shim:
 def _space_in(root: str) -> int:
     return sum(
         -(-os.lstat(os.path.join(directory, name)).st_size // 4096) * 4096
-        for directory, _, names in os.walk(root) for name in names
+        for directory, _, names in os.walk(root)
+        for name in names
     )

@@ -142,6 +142,7 @@ def live(stage: Stage, ready: Callable[[], None]) -> tuple[int, list[str]]:
 
 def strike(stage: Stage, action: int, classes: int, at: int) -> Callable[[], None]:
     """What a child does when it begins: from now on its calls count, and one is its last."""
+
     def ready() -> None:
         shim = Shim()
         shim.arm(stage.case)
@@ -165,10 +166,14 @@ def state_of(memory: spector.Memory) -> State:
     of them.
     """
     known = known_rows(memory)
-    found: State = json.loads(json.dumps({
-        str(r.id): r.to_dict() | ({"known": known[r.id]} if r.id in known else {})
-        for r in memory
-    }))  # fmt: skip
+    found: State = json.loads(
+        json.dumps(
+            {
+                str(r.id): r.to_dict() | ({"known": known[r.id]} if r.id in known else {})
+                for r in memory
+            }
+        )
+    )
     return found
 
 
@@ -224,9 +229,7 @@ def known(states: list[State]) -> set[str]:
     return {record_id for state in states for record_id in state or ()}
 
 
-def usable(
-    stage: Stage, memory: spector.Memory, seen: dict[str, Any], ids: set[str]
-) -> list[str]:
+def usable(stage: Stage, memory: spector.Memory, seen: dict[str, Any], ids: set[str]) -> list[str]:
     """What an open store gets wrong: check, counting, reading, recalling, and one more memory.
 
     ``ids`` are all that anybody was ever told of.
@@ -277,7 +280,9 @@ def _compared(seen: State, other: State) -> str:
     added = [seen[i]["text"] for i in seen.keys() - other.keys()]
     changed = [
         (seen[i]["text"], key, other[i].get(key), seen[i].get(key))
-        for i in other.keys() & seen.keys() for key in other[i] if other[i][key] != seen[i].get(key)
+        for i in other.keys() & seen.keys()
+        for key in other[i]
+        if other[i][key] != seen[i].get(key)
     ]
     return f"missing {missing}, added {added}, changed {changed}"
 
@@ -286,7 +291,10 @@ def _compared(seen: State, other: State) -> str:
 
 
 def kills(
-    names: list[str] | None = None, durability: str = "strict", start: int = 1, step: int = 1,
+    names: list[str] | None = None,
+    durability: str = "strict",
+    start: int = 1,
+    step: int = 1,
     torn: bool = True,
 ) -> dict[str, Any]:
     """Kill each life at call ``start``, ``start + step``, ... and, ``torn``, within its writes.
@@ -308,7 +316,8 @@ def kills(
                     found = inspect(stage, told)
                     if found:
                         wrong[f"{name} {durability} {'torn' if action == TORN else 'at'} {n}"] = (
-                            found)
+                            found
+                        )
                     points[name] += code == KILLED
                     within.add(len(told))
                     n += step
@@ -320,7 +329,10 @@ def kills(
 
 
 def recoveries(
-    names: list[str] | None = None, durability: str = "strict", start: int = 1, step: int = 1,
+    names: list[str] | None = None,
+    durability: str = "strict",
+    start: int = 1,
+    step: int = 1,
     inner: int = 1,
 ) -> dict[str, Any]:
     """Kill the opening that follows each of those kills at its calls, and the next opening as well.
@@ -410,7 +422,11 @@ def _settled(stage: Stage) -> dict[str, Any]:
 
 #: what an opening may not change; counters that only have to grow are left out
 _KEPT = (
-    ("meta", "*"), ("record", "*"), ("content", "*"), ("record_tag", "*"), ("journal", "*"),
+    ("meta", "*"),
+    ("record", "*"),
+    ("content", "*"),
+    ("record_tag", "*"),
+    ("journal", "*"),
     ("segment", "id, tier, day, sequence, generation, path, state, capacity, slots, live"),
     ("head", "last_id"),
 )

@@ -35,8 +35,12 @@ def test_a_store_that_many_want_to_write_is_granted_to_one_at_a_time(
 
 def test_a_dead_writers_store_is_taken_over(proof: Proof) -> None:
     found = in_fresh_process("tests.crash.contend:takeovers")
-    proof("T14", takeovers=found["takeovers"], takeover_median_ms=f"{found['median_ms']:.0f}",
-          takeover_max_ms=f"{found['max_ms']:.0f}")  # fmt: skip
+    proof(
+        "T14",
+        takeovers=found["takeovers"],
+        takeover_median_ms=f"{found['median_ms']:.0f}",
+        takeover_max_ms=f"{found['max_ms']:.0f}",
+    )
 
 
 @pytest.mark.sampled
@@ -46,9 +50,7 @@ def test_a_dead_writers_store_is_taken_over(proof: Proof) -> None:
 def test_eight_threads_use_every_verb_of_one_memory(
     rounds: int, path: str | None, proof: Proof
 ) -> None:
-    found = in_fresh_process(
-        "tests.crash.contend:hammer", rounds=rounds, path=path, timeout_s=890
-    )
+    found = in_fresh_process("tests.crash.contend:hammer", rounds=rounds, path=path, timeout_s=890)
     proof("T15", thread_operations=found["operations"], thread_violations=len(found["wrong"]))
     assert found["wrong"] == []
     assert found["operations"] == 8 * rounds
@@ -94,10 +96,14 @@ def test_a_process_that_ends_without_a_close_leaves_a_whole_store(
     store_path: Path, end: str, proof: Proof
 ) -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", _LIFE + _ENDS[end], str(store_path)], cwd=REPO,
-        env={**os.environ, "PYTHONPATH": str(REPO)}, capture_output=True, text=True, timeout=120,
+        [sys.executable, "-W", "ignore", "-c", _LIFE + _ENDS[end], str(store_path)],
+        cwd=REPO,
+        env={**os.environ, "PYTHONPATH": str(REPO)},
+        capture_output=True,
+        text=True,
+        timeout=120,
         check=False,
-    )  # fmt: skip
+    )
     assert (done.returncode, done.stderr) == (0, ""), done
     with open_tiny(str(store_path)) as memory:
         proof("T15", ends_without_close=1, lost_acknowledged=20 - len(memory))

@@ -23,8 +23,10 @@ def _disk(*calls: Call) -> Disk:
 def _made(path: str = "a", fd: int = 3) -> list[Call]:
     """A file whose name is safe and whose bytes are ``0123456789``."""
     return [
-        Call("create", path, fd=fd), Call("write", path, fd=fd, data=b"0123456789"),
-        Call("sync", path, fd=fd), Call("sync", os.path.dirname(path)),
+        Call("create", path, fd=fd),
+        Call("write", path, fd=fd, data=b"0123456789"),
+        Call("sync", path, fd=fd),
+        Call("sync", os.path.dirname(path)),
     ]
 
 
@@ -34,10 +36,14 @@ def _what(items: Iterable[Item]) -> list[str]:
 
 def _with(disk: Disk, **fates: Fate) -> Image:
     """The image in which the pending items whose words begin so had these fates."""
-    return disk.image({
-        item: fate for item in disk.pending() for word, fate in fates.items()
-        if item.what.split()[0] == word
-    })
+    return disk.image(
+        {
+            item: fate
+            for item in disk.pending()
+            for word, fate in fates.items()
+            if item.what.split()[0] == word
+        }
+    )
 
 
 def test_what_was_synced_is_there_and_nothing_is_pending() -> None:
@@ -62,7 +68,8 @@ def test_a_synced_name_says_nothing_about_its_bytes() -> None:
 
 def test_a_later_write_may_be_kept_and_an_earlier_one_lost() -> None:
     disk = _disk(
-        *_made(), Call("write", "a", fd=3, offset=0, data=b"AB"),
+        *_made(),
+        Call("write", "a", fd=3, offset=0, data=b"AB"),
         Call("write", "a", fd=3, offset=12, data=b"CD"),
     )
     first, second = disk.pending()
@@ -73,15 +80,20 @@ def test_a_later_write_may_be_kept_and_an_earlier_one_lost() -> None:
 
 def test_a_sync_of_one_file_is_none_of_another() -> None:
     disk = _disk(
-        *_made("a", 3), *_made("b", 4), Call("write", "a", fd=3, data=b"A"),
-        Call("write", "b", fd=4, data=b"B"), Call("sync", "b", fd=4),
+        *_made("a", 3),
+        *_made("b", 4),
+        Call("write", "a", fd=3, data=b"A"),
+        Call("write", "b", fd=4, data=b"B"),
+        Call("sync", "b", fd=4),
     )
     assert disk.image({}) == {"a": b"0123456789", "b": b"B123456789"}
 
 
 def test_growth_and_shrinking_may_be_lost_by_themselves() -> None:
     disk = _disk(
-        *_made(), Call("resize", "a", fd=3, length=4), Call("allocate", "a", fd=3, length=6),
+        *_made(),
+        Call("resize", "a", fd=3, length=4),
+        Call("allocate", "a", fd=3, length=6),
     )
     assert _with(disk)["a"] == b"0123456789"
     assert _with(disk, resize=KEEP)["a"] == b"0123"
@@ -92,14 +104,25 @@ def test_growth_and_shrinking_may_be_lost_by_themselves() -> None:
 
 def test_a_rename_is_lost_or_kept_as_one_and_may_outlive_the_creation() -> None:
     disk = _disk(*_made("a.tmp", 3)[:3], Call("rename", "a.tmp", "a"))
-    assert [set(_with(disk, create=c, rename=r)) for c, r in [
-        (None, None), (KEEP, None), (None, KEEP), (KEEP, KEEP),
-    ]] == [set(), {"a.tmp"}, {"a"}, {"a"}]
+    assert [
+        set(_with(disk, create=c, rename=r))
+        for c, r in [
+            (None, None),
+            (KEEP, None),
+            (None, KEEP),
+            (KEEP, KEEP),
+        ]
+    ] == [set(), {"a.tmp"}, {"a"}, {"a"}]
 
 
 def test_two_names_are_exchanged_as_one_change() -> None:
-    disk = _disk(*_made("a", 3), *_made("b", 4), Call("write", "b", fd=4, data=b"B"),
-                 Call("sync", "b", fd=4), Call("rename", "a", "b", flags=2))
+    disk = _disk(
+        *_made("a", 3),
+        *_made("b", 4),
+        Call("write", "b", fd=4, data=b"B"),
+        Call("sync", "b", fd=4),
+        Call("rename", "a", "b", flags=2),
+    )
     before = {"a": b"0123456789", "b": b"B123456789"}
     assert _with(disk) == before
     assert _with(disk, rename=KEEP) == {"a": before["b"], "b": before["a"]} == disk.cache()

@@ -55,20 +55,35 @@ _TRANSPARENT = {"EINTR thrice", "short writes"}
 
 
 def _errors(
-    proof: Proof | None, kind: str, step: int, names: list[str] | None = None, start: int = 0,
+    proof: Proof | None,
+    kind: str,
+    step: int,
+    names: list[str] | None = None,
+    start: int = 0,
     **more: Any,
 ) -> dict[str, Any]:
     error, classes, times, _ = TROUBLES[kind]
     print(f"SPECTOR_SEED={seed(5)}")
     found: dict[str, Any] = in_shimmed_process(
-        "tests.crash.erring:errors", error=error, classes=classes, times=times, names=names,
-        start=start or 1 + seed(5) % step, step=step, timeout_s=1700, **more,
+        "tests.crash.erring:errors",
+        error=error,
+        classes=classes,
+        times=times,
+        names=names,
+        start=start or 1 + seed(5) % step,
+        step=step,
+        timeout_s=1700,
+        **more,
     )
     outcomes, wrong = found["outcomes"], found["wrong"]
     if proof is not None:
         proof(
-            "T6", calls_failed=found["cases"], untyped_escapes=outcomes.get("untyped", 0),
-            retried_syncs_of_files=found["retried"], harmed=len(wrong), kind=kind,
+            "T6",
+            calls_failed=found["cases"],
+            untyped_escapes=outcomes.get("untyped", 0),
+            retried_syncs_of_files=found["retried"],
+            harmed=len(wrong),
+            kind=kind,
             seeds=str(seed(5)),
         )
     assert wrong == {}
@@ -93,7 +108,11 @@ def test_error_at_every_few_calls(proof: Proof, kind: str) -> None:
 #: the lives that differ most between the durabilities; every how many-th of their calls is struck
 _RELAXED_LIVES = ["append", "checkpoint", "close", "compact", "everything"]
 _RELAXED = {
-    "EIO once": 60, "EIO of a sync": 4, "ENOSPC for ever": 60, "EDQUOT once": 60, "EACCES once": 7,
+    "EIO once": 60,
+    "EIO of a sync": 4,
+    "ENOSPC for ever": 60,
+    "EDQUOT once": 60,
+    "EACCES once": 7,
 }
 
 
@@ -110,7 +129,11 @@ def test_error_at_some_calls_of_a_relaxed_writer(proof: Proof, kind: str) -> Non
 
 #: kind -> which of its calls are struck in a full run; a reader does not sync
 _READING = {
-    "EIO once": 13, "EDQUOT once": 2, "EMFILE for ever": 9, "EACCES once": 7, "EACCES for ever": 9,
+    "EIO once": 13,
+    "EDQUOT once": 2,
+    "EMFILE for ever": 9,
+    "EACCES once": 7,
+    "EACCES for ever": 9,
     "ENOMEM of maps": 3,
 }
 
@@ -119,13 +142,21 @@ def _reading(proof: Proof, kind: str, step: int) -> dict[str, Any]:
     error, classes, times, _ = TROUBLES[kind]
     print(f"SPECTOR_SEED={seed(5)}")
     found: dict[str, Any] = in_shimmed_process(
-        "tests.crash.erring_readers:readers", error=error, classes=classes, times=times,
-        start=1 + seed(5) % step, step=step, timeout_s=600,
+        "tests.crash.erring_readers:readers",
+        error=error,
+        classes=classes,
+        times=times,
+        start=1 + seed(5) % step,
+        step=step,
+        timeout_s=600,
     )
     outcomes = found["outcomes"]
     proof(
-        "T6", calls_of_readers_failed=found["cases"], harmed=len(found["wrong"]),
-        untyped_escapes=outcomes.get("untyped", 0), kind=f"{kind}, to a reader",
+        "T6",
+        calls_of_readers_failed=found["cases"],
+        harmed=len(found["wrong"]),
+        untyped_escapes=outcomes.get("untyped", 0),
+        kind=f"{kind}, to a reader",
         seeds=str(seed(5)),
     )
     assert found["wrong"] == {}

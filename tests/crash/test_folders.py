@@ -19,12 +19,14 @@ pytestmark = pytest.mark.crash
 
 
 def _fail(proof: Proof, **more: Any) -> dict[str, Any]:
-    found: dict[str, Any] = in_shimmed_process(
-        "tests.crash.folders:folders", timeout_s=900, **more
-    )
+    found: dict[str, Any] = in_shimmed_process("tests.crash.folders:folders", timeout_s=900, **more)
     proof(
-        "T6", syncs_of_folders_failed=found["cases"], retried_syncs_of_folders=found["retried"],
-        harmed=len(found["wrong"]), swallowed_by_sqlite=found["swallowed"], kind="EIO of a folder",
+        "T6",
+        syncs_of_folders_failed=found["cases"],
+        retried_syncs_of_folders=found["retried"],
+        harmed=len(found["wrong"]),
+        swallowed_by_sqlite=found["swallowed"],
+        kind="EIO of a folder",
         durability=more.get("durability", "strict"),
     )
     assert found["wrong"] == {}

@@ -38,12 +38,23 @@ def _tight(proof: Proof, kind: str, step: int, **kwargs: Any) -> dict[str, Any]:
     )
     outcomes, wrong = found["outcomes"], found["wrong"]
     if kind == "disk":
-        proof("T7", sizes=found["cases"], full=outcomes.get("StoreFullError", 0),
-              failed_stores=sum(n for name, n in outcomes.items() if "failed" in name),
-              harmed=len(wrong), seeds=str(seed(7)))
+        proof(
+            "T7",
+            sizes=found["cases"],
+            full=outcomes.get("StoreFullError", 0),
+            failed_stores=sum(n for name, n in outcomes.items() if "failed" in name),
+            harmed=len(wrong),
+            seeds=str(seed(7)),
+        )
     else:
-        proof("T8", sizes=found["cases"], memory_errors=outcomes.get("MemoryError", 0),
-              crashes=outcomes.get("crash", 0), harmed=len(wrong), seeds=str(seed(7)))
+        proof(
+            "T8",
+            sizes=found["cases"],
+            memory_errors=outcomes.get("MemoryError", 0),
+            crashes=outcomes.get("crash", 0),
+            harmed=len(wrong),
+            seeds=str(seed(7)),
+        )
     assert wrong == {}
     return found
 
@@ -75,9 +86,7 @@ def test_disk_that_is_full_at_any_point_of_a_life(proof: Proof, durability: str)
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("durability", ["strict", "relaxed"])
-def test_store_filled_to_the_brim_goes_on_once_there_is_room(
-    proof: Proof, durability: str
-) -> None:
+def test_store_filled_to_the_brim_goes_on_once_there_is_room(proof: Proof, durability: str) -> None:
     """Forgetting needs room as well: for the commit that says so. Without, it says that."""
     found = in_shimmed_process("tests.crash.brim:brim", durability=durability)
     proof("T7", brims=1, harmed=len(found["wrong"]), durability=durability)
@@ -113,7 +122,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     where.mkdir()
     done = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(where)],
-        capture_output=True, text=True, check=False,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         pytest.skip(f"cannot mount a small file system here: {done.stderr.strip()}")
@@ -219,16 +230,25 @@ def test_closing_on_a_full_disk_is_no_error(small_disk: Path, durability: str, l
         assert memory.check().ok
 
 
-@pytest.mark.parametrize(("limit_bytes", "config", "expected"), [
-    (200_000, TINY, StoreError),  # the catalog's log: SQLite calls that an I/O error
-    (4096, TINY, StoreError),
-    (6_000_000, replace(TINY, episodic_capacity=200_000, min_extent_bytes=1 << 23,
-                        max_extent_bytes=1 << 23), StoreFullError),  # a partition
-])
+@pytest.mark.parametrize(
+    ("limit_bytes", "config", "expected"),
+    [
+        (200_000, TINY, StoreError),  # the catalog's log: SQLite calls that an I/O error
+        (4096, TINY, StoreError),
+        (
+            6_000_000,
+            replace(
+                TINY, episodic_capacity=200_000, min_extent_bytes=1 << 23, max_extent_bytes=1 << 23
+            ),
+            StoreFullError,
+        ),  # a partition
+    ],
+)
 def test_file_size_limit_is_a_typed_error(
     store_path: Path, limit_bytes: int, config: Config, expected: type[StoreError]
 ) -> None:
     """EFBIG instead of ENOSPC: RLIMIT_FSIZE, which also holds for SQLite's files."""
+
     def work() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         with spector.open(str(store_path), embedder=None, dim=DIM, config=config) as memory:
@@ -275,8 +295,11 @@ def test_more_partitions_than_open_files_are_allowed(store_path: Path) -> None:
     )
     for mode in ("fill", "r", "rw"):
         done = subprocess.run(
-            [sys.executable, "-c", code, str(store_path), mode], capture_output=True, text=True,
-            cwd=os.getcwd(), check=False,
+            [sys.executable, "-c", code, str(store_path), mode],
+            capture_output=True,
+            text=True,
+            cwd=os.getcwd(),
+            check=False,
         )
         assert done.returncode == 0, (mode, done.stderr[-3000:])
 

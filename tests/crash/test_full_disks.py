@@ -129,9 +129,9 @@ def test_upkeep_begun_without_room_changes_nothing_and_works_with_room(
     path, refused = str(disk / "mind"), list[StoreFullError]()
     with open_tiny(path) as memory:
         texts = [f"old{n} version 0 " + "padding " * 60 for n in range(60)]
-        memory.remember_many([
-            {"text": text, "vector": vector_of(text), "event_time": START} for text in texts
-        ])
+        memory.remember_many(
+            [{"text": text, "vector": vector_of(text), "event_time": START} for text in texts]
+        )
     with open_tiny(path, at=NOW) as memory:
         alive = texts_of(memory)
         alive |= _fill(memory, "new", 8)

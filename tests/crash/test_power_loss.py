@@ -18,23 +18,44 @@ pytestmark = pytest.mark.crash
 
 #: of each: workload, states in the quick sample, states and seeds of a full run
 PLAN = {
-    "life": (5, 750, 3), "relaxed": (3, 600, 3), "mixed": (3, 800, 4),
-    "mixed_relaxed": (3, 650, 4), "bulk": (2, 400, 2), "reembed": (3, 500, 2),
-    "migrate": (2, 300, 2), "upgrade": (2, 300, 2), "backup": (3, 700, 3),
-    "erase": (3, 400, 1), "erase_relaxed": (2, 400, 1), "gather": (2, 300, 1),
-    "know": (2, 500, 2), "know_relaxed": (0, 300, 1), "observe": (0, 400, 1),
-    "observe_relaxed": (0, 300, 1), "merge": (1, 300, 1), "keyed": (0, 500, 2),
-    "keyed_relaxed": (0, 300, 1), "shared": (1, 500, 2), "night": (0, 400, 1),
+    "life": (5, 750, 3),
+    "relaxed": (3, 600, 3),
+    "mixed": (3, 800, 4),
+    "mixed_relaxed": (3, 650, 4),
+    "bulk": (2, 400, 2),
+    "reembed": (3, 500, 2),
+    "migrate": (2, 300, 2),
+    "upgrade": (2, 300, 2),
+    "backup": (3, 700, 3),
+    "erase": (3, 400, 1),
+    "erase_relaxed": (2, 400, 1),
+    "gather": (2, 300, 1),
+    "know": (2, 500, 2),
+    "know_relaxed": (0, 300, 1),
+    "observe": (0, 400, 1),
+    "observe_relaxed": (0, 300, 1),
+    "merge": (1, 300, 1),
+    "keyed": (0, 500, 2),
+    "keyed_relaxed": (0, 300, 1),
+    "shared": (1, 500, 2),
+    "night": (0, 400, 1),
 }
 #: processes that are killed before the power goes: of each kills and states, as above
 KILLED = {
-    "life": (1, 8, 16, 600), "mixed": (1, 5, 16, 600), "mixed_relaxed": (1, 5, 16, 600),
-    "reembed": (0, 0, 10, 250), "backup": (0, 0, 10, 250), "know": (0, 0, 12, 400),
+    "life": (1, 8, 16, 600),
+    "mixed": (1, 5, 16, 600),
+    "mixed_relaxed": (1, 5, 16, 600),
+    "reembed": (0, 0, 10, 250),
+    "backup": (0, 0, 10, 250),
+    "know": (0, 0, 12, 400),
 }
 #: openings after a power cut, in which it goes again: of each how many and states, as above
 RECOVERIES = {
-    "life": (0, 0, 16, 400), "relaxed": (1, 15, 24, 600), "mixed_relaxed": (0, 0, 24, 600),
-    "mixed": (0, 0, 12, 300), "know": (0, 0, 12, 300),
+    "life": (0, 0, 16, 400),
+    "relaxed": (1, 15, 24, 600),
+    "mixed_relaxed": (0, 0, 24, 600),
+    "mixed": (0, 0, 12, 300),
+    "know": (0, 0, 12, 300),
 }
 #: a full run of one workload takes a minute; a busy machine may be much slower
 PATIENCE_S = 3000.0
@@ -44,24 +65,35 @@ OTHER_MUTANTS = ("unsynced_backup", "missing_folder_sync", "early_unlink", "rela
 
 def _count(results: list[dict[str, Any]], proof: Proof, seeds: str) -> None:
     """Write down what was done, then insist that nothing was wrong and enough was done."""
+
     def total(name: str) -> int:
         return sum(result.get(name, 0) for result in results)
 
     wrong = [line for result in results for line in result["wrong"]]
     violations = [line for result in results for line in result["violations"]]
     proof(
-        "T3", states=total("states"), images_built=total("built"), cuts=total("cuts"),
-        recorded_calls=total("calls"), exhausted_cuts=total("exhausted"),
+        "T3",
+        states=total("states"),
+        images_built=total("built"),
+        cuts=total("cuts"),
+        recorded_calls=total("calls"),
+        exhausted_cuts=total("exhausted"),
         **{f"states_{kind}": total(f"states_{kind}") for kind in KINDS},
-        recoveries_cut=total("recoveries"), rewrites_in_recoveries=total("mended"),
-        unopenable_or_lost=len(wrong), seeds=seeds,
+        recoveries_cut=total("recoveries"),
+        rewrites_in_recoveries=total("mended"),
+        unopenable_or_lost=len(wrong),
+        seeds=seeds,
     )
     if searched := total("searched"):
         left = sum("that were erased" in line for line in wrong)
         proof("erasure", disks_after_power_cuts_searched=searched, hits=left)
     proof(
-        "T4", commits_audited=total("commits"), claims_checked=total("claims"),
-        partition_writes=total("writes"), unlinks=total("unlinks"), renames=total("renames"),
+        "T4",
+        commits_audited=total("commits"),
+        claims_checked=total("claims"),
+        partition_writes=total("writes"),
+        unlinks=total("unlinks"),
+        renames=total("renames"),
         violations=len(violations),
     )
     assert not wrong, "\n\n".join([f"SPECTOR_SEED={seeds}", *wrong])
@@ -74,15 +106,18 @@ def test_sampled_power_cuts(proof: Proof) -> None:
     first = seed(1)
     plan: list[dict[str, Any]] = [
         {"workload": name, "states": states, "seed": first}
-        for name, (states, _, _) in PLAN.items() if states
+        for name, (states, _, _) in PLAN.items()
+        if states
     ]
     plan += [
         {"workload": name, "kills": kills, "states": states, "seed": first}
-        for name, (kills, states, _, _) in KILLED.items() if kills
+        for name, (kills, states, _, _) in KILLED.items()
+        if kills
     ]
     plan += [
         {"workload": name, "recoveries": recoveries, "states": states, "seed": first}
-        for name, (recoveries, states, _, _) in RECOVERIES.items() if recoveries
+        for name, (recoveries, states, _, _) in RECOVERIES.items()
+        if recoveries
     ]
     results = in_shimmed_process("tests.crash.replay:sample", plan=plan, timeout_s=PATIENCE_S)
     assert sum(result["states"] for result in results) > 60
@@ -95,7 +130,9 @@ def _found(mutants: tuple[str, ...], states: int, proof: Proof) -> None:
     )
     caught = {name: one["states"] for name, one in found.items() if one["states"] >= 0}
     proof(
-        "T3", mutants=len(mutants), mutants_caught=len(caught),
+        "T3",
+        mutants=len(mutants),
+        mutants_caught=len(caught),
         states_until_caught=", ".join(f"{name} {count}" for name, count in caught.items()),
     )
     ordered = [name for name in mutants if found[name]["violations"]]
@@ -122,7 +159,10 @@ def test_more_deliberate_faults_are_caught(proof: Proof) -> None:
 def test_power_cuts(workload: str, number: int, proof: Proof) -> None:
     states, at = PLAN[workload][1], seed(0) + number
     result = in_shimmed_process(
-        "tests.crash.replay:run", workload=workload, seed=at, states=states,
+        "tests.crash.replay:run",
+        workload=workload,
+        seed=at,
+        states=states,
         timeout_s=PATIENCE_S,
     )
     assert result["states"] > states // 2 or result["wrong"]
@@ -136,7 +176,11 @@ def test_power_cuts_after_a_kill(workload: str, proof: Proof) -> None:
     _, _, kills, states = KILLED[workload]
     at = seed(0)
     result = in_shimmed_process(
-        "tests.crash.replay:run", workload=workload, seed=at, kills=kills, states=states,
+        "tests.crash.replay:run",
+        workload=workload,
+        seed=at,
+        kills=kills,
+        states=states,
         timeout_s=PATIENCE_S,
     )
     assert result["states"] > states // 2 or result["wrong"]
@@ -145,15 +189,17 @@ def test_power_cuts_after_a_kill(workload: str, proof: Proof) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workload", RECOVERIES)
-def test_power_cuts_and_kills_in_the_recovery_from_a_power_cut(
-    workload: str, proof: Proof
-) -> None:
+def test_power_cuts_and_kills_in_the_recovery_from_a_power_cut(workload: str, proof: Proof) -> None:
     """What an opening finds is what it shows, however often it is cut short."""
     _, _, recoveries, states = RECOVERIES[workload]
     at = seed(0) + 50
     result = in_shimmed_process(
-        "tests.crash.replay:run", workload=workload, seed=at, recoveries=recoveries,
-        states=states, timeout_s=PATIENCE_S,
+        "tests.crash.replay:run",
+        workload=workload,
+        seed=at,
+        recoveries=recoveries,
+        states=states,
+        timeout_s=PATIENCE_S,
     )
     assert result["states"] > states // 2 or result["wrong"]
     assert result["mended"] or result["wrong"] or "relaxed" not in workload, "nothing to reconcile"
@@ -164,7 +210,10 @@ def test_power_cuts_and_kills_in_the_recovery_from_a_power_cut(
 def test_every_subset_of_what_is_pending_in_a_short_life(proof: Proof) -> None:
     at = seed(0)
     result = in_shimmed_process(
-        "tests.crash.replay:run", workload="short", seed=at, exhaustive=True,
+        "tests.crash.replay:run",
+        workload="short",
+        seed=at,
+        exhaustive=True,
         timeout_s=PATIENCE_S,
     )
     assert result["exhausted"] > 20

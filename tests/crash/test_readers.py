@@ -18,8 +18,11 @@ def _run(kind: str, seconds: float, proof: Proof, **more: Any) -> dict[str, Any]
         f"tests.crash.readers:{kind}", seconds=seconds, timeout_s=seconds + TIMEOUT_S, **more
     )
     proof(
-        "T13", changes=found["operations"], looks=found["looks"],
-        reader_seconds=seconds * (4 if kind == "processes" else 3), violations=len(found["wrong"]),
+        "T13",
+        changes=found["operations"],
+        looks=found["looks"],
+        reader_seconds=seconds * (4 if kind == "processes" else 3),
+        violations=len(found["wrong"]),
     )
     assert found["wrong"] == [], found
     assert found["operations"] >= ENOUGH, "the writer hardly wrote"

@@ -18,7 +18,9 @@ from tests.proof import Proof, seed
 pytestmark = pytest.mark.crash
 
 OPTIONS = {
-    "ordered": "data=ordered", "writeback": "data=writeback", "journal": "data=journal",
+    "ordered": "data=ordered",
+    "writeback": "data=writeback",
+    "journal": "data=journal",
     "at once": "nodelalloc,commit=1",
 }
 PATIENCE_S = 3000.0
@@ -28,8 +30,12 @@ _TRIES = 6
 
 def _cut(options: str, moments: int, at: int, **more: Any) -> dict[str, Any]:
     found: dict[str, Any] = in_fresh_process(
-        "tests.crash.real_disk:run", options=OPTIONS[options], moments=moments, seed=at,
-        timeout_s=PATIENCE_S, **more,
+        "tests.crash.real_disk:run",
+        options=OPTIONS[options],
+        moments=moments,
+        seed=at,
+        timeout_s=PATIENCE_S,
+        **more,
     )
     if "skip" in found:
         pytest.skip(f"no ext4 in a file here: {found['skip']}")
@@ -38,9 +44,14 @@ def _cut(options: str, moments: int, at: int, **more: Any) -> dict[str, Any]:
 
 def _settle(proof: Proof, found: dict[str, Any], moments: int, at: int, how: str) -> None:
     proof(
-        "T5", images=found["images"], distinct_images=found["distinct"],
-        copies_taken_again=found["retaken"], acknowledged=found["acknowledged"],
-        disagreements=found["disagreeing"], seeds=str(at), mounted=how,
+        "T5",
+        images=found["images"],
+        distinct_images=found["distinct"],
+        copies_taken_again=found["retaken"],
+        acknowledged=found["acknowledged"],
+        disagreements=found["disagreeing"],
+        seeds=str(at),
+        mounted=how,
     )
     assert not found["wrong"], "\n\n".join([f"SPECTOR_SEED={at}", *found["wrong"][:5]])
     assert found["images"] == moments

@@ -37,6 +37,7 @@ KILLED = -9
 def _case(work: Any) -> int:
     """The exit code of ``work(shim, folder)`` in a fork, the shim armed at the folder."""
     with scratch() as root:
+
         def armed() -> None:
             shim = Shim()
             shim.arm(root)
@@ -82,17 +83,26 @@ def _every_call_is_traced(shim: Shim, root: str) -> None:
     assert [c.sequence for c in calls] == list(range(1, len(calls) + 1))
     told = [
         (c.name, c.path, c.path2, c.offset, c.length, c.data)
-        for c in calls if c.name not in ("read", "close")
+        for c in calls
+        if c.name not in ("read", "close")
     ]
     expected = [
-        ("mkdir", "d", "", 0, 0o700, b""), ("create", "d/a", "", 0, 0o600, b""),
-        ("fallocate", "d/a", "", 0, 64, b""), ("pwrite", "d/a", "", 10, 3, b"abc"),
-        ("write", "d/a", "", 3, 2, b"xy"), ("writev", "d/a", "", 5, 3, b"123"),
-        ("fdatasync", "d/a", "", 0, 0, b""), ("mark", "", "", 0, 0, b"told"),
-        ("ftruncate", "d/a", "", 0, 5, b""), ("rename", "d/a", "b", 0, 0, b""),
-        ("fsync", "b", "", 0, 0, b""), ("open", "b", "", 0, 0o666, b""),
-        ("write", "b", "", 5, 3, b"end"), ("unlink", "b", "", 0, 0, b""),
-        ("rmdir", "d", "", 0, 0, b""), ("open", "nowhere", "", 0, 0, b""),
+        ("mkdir", "d", "", 0, 0o700, b""),
+        ("create", "d/a", "", 0, 0o600, b""),
+        ("fallocate", "d/a", "", 0, 64, b""),
+        ("pwrite", "d/a", "", 10, 3, b"abc"),
+        ("write", "d/a", "", 3, 2, b"xy"),
+        ("writev", "d/a", "", 5, 3, b"123"),
+        ("fdatasync", "d/a", "", 0, 0, b""),
+        ("mark", "", "", 0, 0, b"told"),
+        ("ftruncate", "d/a", "", 0, 5, b""),
+        ("rename", "d/a", "b", 0, 0, b""),
+        ("fsync", "b", "", 0, 0, b""),
+        ("open", "b", "", 0, 0o666, b""),
+        ("write", "b", "", 5, 3, b"end"),
+        ("unlink", "b", "", 0, 0, b""),
+        ("rmdir", "d", "", 0, 0, b""),
+        ("open", "nowhere", "", 0, 0, b""),
     ]
     assert told == expected, (told, expected)
     assert calls[-1].result == -errno.ENOENT
@@ -135,8 +145,14 @@ def strikes() -> None:
     with scratch() as root:
         assert in_fork(partial(_writes_thrice, root, TORN, 200)) == KILLED
         assert Path(root, "a").read_bytes() == b"1" * 200, "a write within one sector was torn"
-    for work in (_fails, _is_short, _is_full, _sqlite_is_struck, _tells_of_a_retried_sync,
-                 _tells_of_a_folder_synced_again):
+    for work in (
+        _fails,
+        _is_short,
+        _is_full,
+        _sqlite_is_struck,
+        _tells_of_a_retried_sync,
+        _tells_of_a_folder_synced_again,
+    ):
         assert _case(work) == 0, work
 
 
@@ -164,8 +180,12 @@ def _fails(shim: Shim, root: str) -> None:
     assert os.write(fd, b"3") == 1
     shim.fail(errno.ENOSPC, at=2, times=FOR_EVER)
     assert os.write(fd, b"4") == 1
-    for call in (lambda: os.write(fd, b"5"), lambda: os.fsync(fd),
-                 lambda: os.posix_fallocate(fd, 0, 9), lambda: os.unlink(f"{root}/a")):
+    for call in (
+        lambda: os.write(fd, b"5"),
+        lambda: os.fsync(fd),
+        lambda: os.posix_fallocate(fd, 0, 9),
+        lambda: os.unlink(f"{root}/a"),
+    ):
         with pytest.raises(OSError, match="No space"):
             call()
     shim.fail(errno.EINTR, times=3)

@@ -31,8 +31,13 @@ def _kills(proof: Proof, durability: str, row: str = "", **kwargs: Any) -> dict[
     points, wrong, unseen = found["points"], found["wrong"], found["unseen"]
     lost = sum(any("missing" in line for line in lines) for lines in wrong.values())
     proof(
-        "T1", kill_points=sum(points.values()), workloads=len(points), lost_acknowledged=lost,
-        half_visible=len(wrong) - lost, durability=durability, seeds=str(seed(3)),
+        "T1",
+        kill_points=sum(points.values()),
+        workloads=len(points),
+        lost_acknowledged=lost,
+        half_visible=len(wrong) - lost,
+        durability=durability,
+        seeds=str(seed(3)),
     )
     if row:
         proof(row, kill_points=sum(points.values()), half_visible=len(wrong), seeds=str(seed(3)))
@@ -45,8 +50,11 @@ def _kills(proof: Proof, durability: str, row: str = "", **kwargs: Any) -> dict[
 def _recoveries(proof: Proof, **kwargs: Any) -> dict[str, Any]:
     found: dict[str, Any] = in_shimmed_process("tests.crash.sweep:recoveries", **kwargs)
     proof(
-        "T2", images=found["images"], first_level_kills=found["first"],
-        second_level_kills=found["second"], other_end_states=len(found["wrong"]),
+        "T2",
+        images=found["images"],
+        first_level_kills=found["first"],
+        second_level_kills=found["second"],
+        other_end_states=len(found["wrong"]),
         seeds=str(seed(3)),
     )
     assert found["wrong"] == {}
@@ -76,7 +84,12 @@ def test_kill_at_a_few_calls_of_observing_leaves_old_or_new(
 ) -> None:
     """What is observed is there with its facts, ties and strengths, or not at all."""
     points = _kills(
-        proof, "strict", "observing", names=lives, start=_first(step) % 100 + 1, step=step,
+        proof,
+        "strict",
+        "observing",
+        names=lives,
+        start=_first(step) % 100 + 1,
+        step=step,
         torn=False,
     )
     assert min(points.values()) > 0, points
@@ -115,7 +128,5 @@ def test_kill_during_recovery_is_recovered_from(proof: Proof) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("durability", ["strict", "relaxed"])
-def test_kill_at_every_call_of_recovery_is_recovered_from(
-    proof: Proof, durability: str
-) -> None:
+def test_kill_at_every_call_of_recovery_is_recovered_from(proof: Proof, durability: str) -> None:
     _recoveries(proof, durability=durability, start=_first(97), step=97, timeout_s=1700)

@@ -10,9 +10,14 @@ __all__ = ["MARK", "Call", "calls_of"]
 
 MARK = "mark"
 _KINDS = {
-    "open": "open", "create": "create", "close": "close",
+    "open": "open",
+    "create": "create",
+    "close": "close",
     **dict.fromkeys(("write", "pwrite", "writev", "pwritev", "copy"), "write"),
-    "fsync": "sync", "fdatasync": "sync", "ftruncate": "resize", "fallocate": "allocate",
+    "fsync": "sync",
+    "fdatasync": "sync",
+    "ftruncate": "resize",
+    "fallocate": "allocate",
     **{name: name for name in ("rename", "link", "unlink", "mkdir", "rmdir", "share", MARK)},
 }
 #: what neither changes a file or a name nor makes a change durable; sync_file_range is no barrier
@@ -42,8 +47,15 @@ def calls_of(path: str) -> list[Call]:
     """The calls of a trace that matter to a disk; raises for one that no model here knows."""
     return [
         Call(
-            _KINDS[each.name], each.path, each.path2, each.fd, each.offset, each.length,
-            each.flags, each.data,
+            _KINDS[each.name],
+            each.path,
+            each.path2,
+            each.fd,
+            each.offset,
+            each.length,
+            each.flags,
+            each.data,
         )
-        for each in shim.read_trace(path) if each.result >= 0 and each.name not in _SILENT
+        for each in shim.read_trace(path)
+        if each.result >= 0 and each.name not in _SILENT
     ]

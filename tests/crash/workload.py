@@ -25,9 +25,17 @@ from spector.errors import UnknownRecordError
 DIM = 16
 #: every boundary is met within a few operations
 TINY = Config(
-    episodic_capacity=4, semantic_capacity=3, procedural_capacity=3, working_capacity=5,
-    min_extent_bytes=200, max_extent_bytes=400, checkpoint_bytes=1500, batch_records=3,
-    tombstone_ratio=0.3, cluster_min_records=2, index_min_rows=1,
+    episodic_capacity=4,
+    semantic_capacity=3,
+    procedural_capacity=3,
+    working_capacity=5,
+    min_extent_bytes=200,
+    max_extent_bytes=400,
+    checkpoint_bytes=1500,
+    batch_records=3,
+    tombstone_ratio=0.3,
+    cluster_min_records=2,
+    index_min_rows=1,
 )
 START = datetime(2026, 11, 20, 22, tzinfo=UTC)
 _TIERS = ("episodic", "episodic", "semantic", "procedural")
@@ -145,9 +153,12 @@ class Worker:
     def _new(self, text: str) -> dict[str, Any]:
         when = START + timedelta(hours=float(self.rng.integers(0, 72)))
         return {
-            "text": text, "vector": vector_of(text), "event_time": when,
+            "text": text,
+            "vector": vector_of(text),
+            "event_time": when,
             "tier": _TIERS[self.rng.integers(len(_TIERS))],
-            "tags": [f"t{self.rng.integers(4)}"], "user_id": f"u{self.rng.integers(3)}",
+            "tags": [f"t{self.rng.integers(4)}"],
+            "user_id": f"u{self.rng.integers(3)}",
             "metadata": {"n": int(self.rng.integers(9))},
         }
 
@@ -206,8 +217,9 @@ class Worker:
         self._quiet("pin", self.memory.pin)
 
     def _touch(self) -> None:
-        self._quiet("touch", lambda i: self.memory.recall(
-            vector=vector_of(self.alive[i]), k=3, learn=True))
+        self._quiet(
+            "touch", lambda i: self.memory.recall(vector=vector_of(self.alive[i]), k=3, learn=True)
+        )
 
     def _quiet(self, name: str, call: Callable[[int], object]) -> None:
         record_id = self._pick()

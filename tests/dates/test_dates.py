@@ -103,15 +103,41 @@ def test_a_range_is_read(text: str, range_: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "You may be right", "This may take longer", "May I ask why?", "I sat in the sun",
-        "He wed her", "the march of time", "I have 20 coins", "The code is 133-03-03-2020",
-        "version 3.11.7", "a 4:3 screen", "the odds are 3/4", "call 555-0199", "second place",
-        "day after day", "Have a great week!", "every Monday", "each Friday", "up-to-date",
-        "2,000 people", "at 8 o'clock", "in five minutes", "Ocak yanıyor", "ocak temizle",
-        "her pazartesi", "yaz geldi", "günaydın", "o an", "on kişi geldi", "saat 8'de",
-        "192.168.1.10", "1.5 km", "Feb 30", "30/02/2020",
+        "You may be right",
+        "This may take longer",
+        "May I ask why?",
+        "I sat in the sun",
+        "He wed her",
+        "the march of time",
+        "I have 20 coins",
+        "The code is 133-03-03-2020",
+        "version 3.11.7",
+        "a 4:3 screen",
+        "the odds are 3/4",
+        "call 555-0199",
+        "second place",
+        "day after day",
+        "Have a great week!",
+        "every Monday",
+        "each Friday",
+        "up-to-date",
+        "2,000 people",
+        "at 8 o'clock",
+        "in five minutes",
+        "Ocak yanıyor",
+        "ocak temizle",
+        "her pazartesi",
+        "yaz geldi",
+        "günaydın",
+        "o an",
+        "on kişi geldi",
+        "saat 8'de",
+        "192.168.1.10",
+        "1.5 km",
+        "Feb 30",
+        "30/02/2020",
     ],
-)  # fmt: skip
+)
 def test_what_is_no_date_is_left_alone(text: str) -> None:
     assert found(text) == []
 
@@ -132,12 +158,16 @@ def test_a_step_holds_for_both_weekdays() -> None:
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("two years ago I moved", "2024"), ("three months ago I moved", "2026-08"),
-        ("two weeks ago I moved", "2026-11-11"), ("iki yıl önce taşındım", "2024"),
-        ("in two years I retire", "2028"), ("since last week", "2026-11-16/2026-11-22"),
-        ("until Friday", "2026-11-27"), ("8 Mayıs'tan beri", "2026-05-08"),
+        ("two years ago I moved", "2024"),
+        ("three months ago I moved", "2026-08"),
+        ("two weeks ago I moved", "2026-11-11"),
+        ("iki yıl önce taşındım", "2024"),
+        ("in two years I retire", "2028"),
+        ("since last week", "2026-11-16/2026-11-22"),
+        ("until Friday", "2026-11-27"),
+        ("8 Mayıs'tan beri", "2026-05-08"),
     ],
-)  # fmt: skip
+)
 def test_what_is_named_is_as_exact_as_the_words(text: str, named: str) -> None:
     assert [each.iso for each in dates_in(text, TODAY)] == [named]
 
@@ -168,10 +198,24 @@ def test_marks_that_stand_apart_are_read_as_letters() -> None:
 @pytest.mark.parametrize("today", [date(1, 1, 1), date(9999, 12, 31), date(2024, 2, 29)])
 def test_the_ends_of_the_calendar_are_no_error(today: date) -> None:
     for text in (
-        "yesterday", "tomorrow", "last year", "next century", "900 decades ago", "in 9999 years",
-        "next Friday", "Feb 29", "dün", "gelecek yıl", "9999 yıl sonra", "the last 9999 months",
-        "Christmas", "two weeks before Christmas", "summer of 2999", "last winter", "bu kış",
-    ):  # fmt: skip
+        "yesterday",
+        "tomorrow",
+        "last year",
+        "next century",
+        "900 decades ago",
+        "in 9999 years",
+        "next Friday",
+        "Feb 29",
+        "dün",
+        "gelecek yıl",
+        "9999 yıl sonra",
+        "the last 9999 months",
+        "Christmas",
+        "two weeks before Christmas",
+        "summer of 2999",
+        "last winter",
+        "bu kış",
+    ):
         for each in dates_in(text, today):
             iso_of(each.period, each.grain)
 
@@ -205,11 +249,16 @@ def test_a_long_text_is_read_in_bounded_steps() -> None:
 @pytest.mark.parametrize(
     ("text", "is_turkish"),
     [
-        ("Cuma günü doktora gidiyorum", True), ("Yarın Kars'a gideceğim", True),
-        ("I met Ayşe in Kadıköy on Friday", False), ("Her son called me on Monday", False),
-        ("", False), ("Ada moved to Kars", False), ("Kars'a gittim", True),
-        ("Can Paris'e uçuyor", True), ("I've seen it and I've liked it", False),
+        ("Cuma günü doktora gidiyorum", True),
+        ("Yarın Kars'a gideceğim", True),
+        ("I met Ayşe in Kadıköy on Friday", False),
+        ("Her son called me on Monday", False),
+        ("", False),
+        ("Ada moved to Kars", False),
+        ("Kars'a gittim", True),
+        ("Can Paris'e uçuyor", True),
+        ("I've seen it and I've liked it", False),
     ],
-)  # fmt: skip
+)
 def test_the_language_of_a_short_text(text: str, is_turkish: bool) -> None:
     assert reads_turkish(text) is is_turkish

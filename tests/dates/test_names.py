@@ -24,9 +24,14 @@ def noted(text: str) -> list[str]:
 @pytest.mark.parametrize(
     "text",
     [
-        "My niece April plays chess.", "We gave the keys to June.", "He read it on saturday.io.",
-        "She edits the Friday Gazette.", "Our boat is called Tomorrow.", "I saw August dance.",
-        "Her favourite song is called Sunday.", "The Monday Club has moved.",
+        "My niece April plays chess.",
+        "We gave the keys to June.",
+        "He read it on saturday.io.",
+        "She edits the Friday Gazette.",
+        "Our boat is called Tomorrow.",
+        "I saw August dance.",
+        "Her favourite song is called Sunday.",
+        "The Monday Club has moved.",
         "Yeğenim Nisan satranç oynuyor.",
     ],
 )
@@ -37,9 +42,12 @@ def test_a_name_is_no_date(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "iso"),
     [
-        ("In April she played chess.", "2026-04"), ("Tomorrow Olga arrives.", "2026-06-16"),
-        ("On Friday Olga arrives.", "2026-06-19"), ("I met August in August.", "2025-08"),
-        ("The match is on Sunday.", "2026-06-21"), ("We fly next May.", "2027-05"),
+        ("In April she played chess.", "2026-04"),
+        ("Tomorrow Olga arrives.", "2026-06-16"),
+        ("On Friday Olga arrives.", "2026-06-19"),
+        ("I met August in August.", "2025-08"),
+        ("The match is on Sunday.", "2026-06-21"),
+        ("We fly next May.", "2027-05"),
     ],
 )
 def test_a_day_beside_a_name_is_a_date(text: str, iso: str) -> None:
@@ -65,7 +73,8 @@ def test_what_was_moved_from_a_day_to_another_is_no_span() -> None:
         ("We land in two hours.", False, "2026-06-16 01:50"),
         ("Yirmi dakika önce geldi.", True, "2026-06-15 23:30"),
         ("Yarım saat sonra çıkıyoruz.", True, "2026-06-16 00:20"),
-        ("I ran it in 20 minutes.", False, None), ("A few minutes ago it rang.", False, None),
+        ("I ran it in 20 minutes.", False, None),
+        ("A few minutes ago it rang.", False, None),
         ("It takes 20 minutes.", False, None),
     ],
 )

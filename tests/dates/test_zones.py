@@ -37,11 +37,16 @@ def days(cue: str, zone: str) -> list[tuple[datetime, datetime]]:
     return [(from_ms(span.start_ms), from_ms(span.end_ms)) for span in found.spans]
 
 
-@pytest.mark.parametrize(("zone", "start", "hours"), [
-    ("UTC", "2026-03-29T00:00Z", 24), ("+03:00", "2026-03-28T21:00Z", 24),
-    ("America/Los_Angeles", "2026-03-28T07:00Z", 24), ("Pacific/Auckland", "2026-03-28T11:00Z", 24),
-    ("Europe/Berlin", "2026-03-28T23:00Z", 23),  # the day on which clocks go forward
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("zone", "start", "hours"),
+    [
+        ("UTC", "2026-03-29T00:00Z", 24),
+        ("+03:00", "2026-03-28T21:00Z", 24),
+        ("America/Los_Angeles", "2026-03-28T07:00Z", 24),
+        ("Pacific/Auckland", "2026-03-28T11:00Z", 24),
+        ("Europe/Berlin", "2026-03-28T23:00Z", 23),  # the day on which clocks go forward
+    ],
+)
 @pytest.mark.parametrize("cue", ["What did I say yesterday?", "Dün ne dedim?"])
 def test_yesterday_is_that_of_the_zone(cue: str, zone: str, start: str, hours: int) -> None:
     ((begin, end),) = days(cue, zone)
@@ -49,10 +54,18 @@ def test_yesterday_is_that_of_the_zone(cue: str, zone: str, start: str, hours: i
     assert end - begin == timedelta(hours=hours)
 
 
-@pytest.mark.parametrize(("given", "offset"), [
-    ("Europe/Istanbul", 3), ("+03:00", 3), ("-05:00", -5), (ZoneInfo("Asia/Tokyo"), 9),
-    (timezone(timedelta(hours=-2)), -2), ("UTC", 0), (UTC, 0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "offset"),
+    [
+        ("Europe/Istanbul", 3),
+        ("+03:00", 3),
+        ("-05:00", -5),
+        (ZoneInfo("Asia/Tokyo"), 9),
+        (timezone(timedelta(hours=-2)), -2),
+        ("UTC", 0),
+        (UTC, 0),
+    ],
+)
 def test_a_zone_is_a_name_an_offset_or_a_tzinfo(given: object, offset: int) -> None:
     config = spector.Config(timezone=given)  # type: ignore[arg-type]
     moment = datetime(2026, 1, 5, 12, tzinfo=UTC)
@@ -86,10 +99,14 @@ def test_a_machine_without_a_database_of_zones_says_so(monkeypatch: pytest.Monke
     assert "tzdata" in caught.value.hint
 
 
-@pytest.mark.parametrize(("zone", "end"), [
-    ("UTC", "2026-05-05T00:00Z"), ("Europe/Istanbul", "2026-05-04T21:00Z"),
-    ("America/New_York", "2026-05-05T04:00Z"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("zone", "end"),
+    [
+        ("UTC", "2026-05-05T00:00Z"),
+        ("Europe/Istanbul", "2026-05-04T21:00Z"),
+        ("America/New_York", "2026-05-05T04:00Z"),
+    ],
+)
 def test_what_is_valid_until_a_day_is_valid_on_that_day(zone: str, end: str) -> None:
     clock = spector.ManualClock(NOW)
     with spector.open(":memory:", embedder=FakeEmbedder(), clock=clock, timezone=zone) as memory:
@@ -126,8 +143,9 @@ def test_lines_without_a_zone_are_read_in_the_one_that_is_named(
     memory: spector.Memory, tmp_path: Path
 ) -> None:
     path = tmp_path / "log.jsonl"
-    path.write_text('{"text": "x", "event_time": "2026-05-04T10:00:00",'
-                    ' "valid_until": "2026-05-04"}\n')  # fmt: skip
+    path.write_text(
+        '{"text": "x", "event_time": "2026-05-04T10:00:00", "valid_until": "2026-05-04"}\n'
+    )
     with pytest.raises(InvalidInputError, match="no time zone"):
         memory.import_(path)
     (record,) = memory.import_(path, timezone="Europe/Istanbul")

@@ -20,13 +20,31 @@ from tests.fakes import FakeEmbedder
 
 TEXT = "I live in Kars. I hate tea."
 FACTS = [
-    {"subject": "user", "predicate": "hates", "object": "tea", "polarity": True,
-     "confidence": 0.9, "quote": "I hate tea"},
-    {"subject": "user", "predicate": "lives in", "object": "Kars", "polarity": True,
-     "confidence": 0.8, "quote": "I live in Kars"},
-    {"subject": "user", "predicate": "born_in", "object": "Rome", "polarity": True,
-     "confidence": 0.9, "quote": "I was born in Rome"},
-]  # fmt: skip
+    {
+        "subject": "user",
+        "predicate": "hates",
+        "object": "tea",
+        "polarity": True,
+        "confidence": 0.9,
+        "quote": "I hate tea",
+    },
+    {
+        "subject": "user",
+        "predicate": "lives in",
+        "object": "Kars",
+        "polarity": True,
+        "confidence": 0.8,
+        "quote": "I live in Kars",
+    },
+    {
+        "subject": "user",
+        "predicate": "born_in",
+        "object": "Rome",
+        "polarity": True,
+        "confidence": 0.9,
+        "quote": "I was born in Rome",
+    },
+]
 
 
 class ChatServer(WireServer):
@@ -38,8 +56,13 @@ class ChatServer(WireServer):
     def _correct(self, body: Body) -> Body:
         message = {"role": "assistant", "content": self.answer}
         choice = {"index": 0, "message": message, "finish_reason": self.ended}
-        return {"id": "c1", "object": "chat.completion", "created": 1, "model": body["model"],
-                "choices": [choice]}  # fmt: skip
+        return {
+            "id": "c1",
+            "object": "chat.completion",
+            "created": 1,
+            "model": body["model"],
+            "choices": [choice],
+        }
 
 
 @pytest.fixture
@@ -58,8 +81,9 @@ def test_an_answer_on_the_wire(server: ChatServer) -> None:
     assert llm(server).complete("be brief", "hi", max_tokens=9, json=True) == "hello"
     (body,) = server.requests
     assert body["messages"] == [
-        {"role": "system", "content": "be brief"}, {"role": "user", "content": "hi"},
-    ]  # fmt: skip
+        {"role": "system", "content": "be brief"},
+        {"role": "user", "content": "hi"},
+    ]
     assert (body["model"], body["max_tokens"], body["temperature"]) == ("tiny", 9, 0.0)
     assert body["response_format"] == {"type": "json_object"}
     assert server.headers[0]["authorization"] == "Bearer sk-test"
@@ -108,14 +132,19 @@ def test_a_failure_costs_a_fallback_and_no_message(
 @pytest.mark.parametrize(
     "answer",
     [
-        "not json", "[]", "{}", '{"facts": 3}', '{"facts": [3]}', "  ",
+        "not json",
+        "[]",
+        "{}",
+        '{"facts": 3}',
+        '{"facts": [3]}',
+        "  ",
         json.dumps({"facts": [FACTS[0] | {"confidence": 2}]}),
         json.dumps({"facts": [FACTS[0] | {"object": "x" * 1001}]}),
         json.dumps({"facts": [FACTS[0] | {"polarity": "no"}]}),
         json.dumps({"facts": [FACTS[0]] * 51}),
         "[" * 100_000,
     ],
-)  # fmt: skip
+)
 def test_nonsense_costs_a_fallback(server: ChatServer, tmp_path: Path, answer: str) -> None:
     server.answer = answer
     with pytest.raises(LLMError):
@@ -130,15 +159,14 @@ def test_an_answer_that_was_cut_off_is_none(server: ChatServer) -> None:
         llm(server).complete("system", "user")
 
 
-def test_what_a_model_finds_is_kept_with_its_confidence(
-    server: ChatServer, tmp_path: Path
-) -> None:
+def test_what_a_model_finds_is_kept_with_its_confidence(server: ChatServer, tmp_path: Path) -> None:
     with spector.open(tmp_path / "m", embedder=FakeEmbedder(), llm=llm(server)) as memory:
         report = memory.facts.learn(memory.remember(TEXT))
         assert not report.fallback
         assert {(each.predicate, each.confidence) for each in report.facts} == {
-            ("lives_in", 0.8), ("hates", 0.9),
-        }  # fmt: skip
+            ("lives_in", 0.8),
+            ("hates", 0.9),
+        }
         assert [each.predicate for each in memory.facts.extract(TEXT)] == ["lives_in", "hates"]
 
 
@@ -161,9 +189,10 @@ def test_an_extractor_wins_over_a_model_and_is_checked(tmp_path: Path) -> None:
         assert (fact.subject, fact.predicate, fact.confidence) == ("Ada", "owns", 0.7)
     for bad in (Fact("", "owns", "x"), Fact("a", "b", "c", 7.0), Fact("a", "b", "c", span=(3, 1))):
         with spector.open(
-            tmp_path / f"{bad!r:.30}".replace("/", ""), embedder=FakeEmbedder(),
+            tmp_path / f"{bad!r:.30}".replace("/", ""),
+            embedder=FakeEmbedder(),
             fact_extractor=Extractor(bad),
-        ) as memory:  # fmt: skip
+        ) as memory:
             assert memory.facts.learn(memory.remember("Look at that boat.")).fallback
 
 

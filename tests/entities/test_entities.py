@@ -49,15 +49,23 @@ def found(text: str, **options: object) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        ("Yesterday Ada met Bob in Kars.",
-         [("Ada", "person"), ("Bob", "person"), ("Kars", "place")]),
+        (
+            "Yesterday Ada met Bob in Kars.",
+            [("Ada", "person"), ("Bob", "person"), ("Kars", "place")],
+        ),
         ("Dr. Weber moved to Springfield.", [("Weber", "person"), ("Springfield", "place")]),
-        ("We run Redis and PostgreSQL on Linux.",
-         [("Redis", "tech"), ("PostgreSQL", "tech"), ("Linux", "tech")]),
-        ("She studies at Delft University of Technology.",
-         [("Delft University of Technology", "org")]),
-        ("I work at Northwind Inc. and live on Baker Street.",
-         [("Northwind Inc", "org"), ("Baker Street", "place")]),
+        (
+            "We run Redis and PostgreSQL on Linux.",
+            [("Redis", "tech"), ("PostgreSQL", "tech"), ("Linux", "tech")],
+        ),
+        (
+            "She studies at Delft University of Technology.",
+            [("Delft University of Technology", "org")],
+        ),
+        (
+            "I work at Northwind Inc. and live on Baker Street.",
+            [("Northwind Inc", "org"), ("Baker Street", "place")],
+        ),
         ("Please react quickly; the rust on the rails is bad.", []),
         ("We React to Rust in May.", [("React", "tech"), ("Rust", "tech")]),
         ("Today I will call. Maybe Monday.", []),
@@ -65,7 +73,7 @@ def found(text: str, **options: object) -> list[tuple[str, str]]:
         ("Then Alan Kay spoke.", [("Alan Kay", "person")]),
         ("Alan Kay spoke.", [("Alan Kay", "person")]),
     ],
-)  # fmt: skip
+)
 def test_english_names(text: str, names: list[tuple[str, str]]) -> None:
     assert [n for n in found(text) if n in names] == names
     if not names:
@@ -76,16 +84,20 @@ def test_english_names(text: str, names: list[tuple[str, str]]) -> None:
     ("text", "names"),
     [
         ("Ayşe dün Ankara'ya taşındı.", [("Ayşe", "person"), ("Ankara", "place")]),
-        ("Mehmet Bey Boğaziçi Üniversitesi'nde çalışıyor.",
-         [("Mehmet Bey", "person"), ("Boğaziçi Üniversitesi", "org")]),
-        ("Toplantı Göktepe'de, sonra İzmir'e geçiyoruz.",
-         [("Göktepe", "place"), ("İzmir", "place")]),
+        (
+            "Mehmet Bey Boğaziçi Üniversitesi'nde çalışıyor.",
+            [("Mehmet Bey", "person"), ("Boğaziçi Üniversitesi", "org")],
+        ),
+        (
+            "Toplantı Göktepe'de, sonra İzmir'e geçiyoruz.",
+            [("Göktepe", "place"), ("İzmir", "place")],
+        ),
         ("Zeynep'in kedisi hasta.", [("Zeynep", "person")]),
         ("Zeynep Kaya Bursa'da yaşıyor.", [("Zeynep Kaya", "person"), ("Bursa", "place")]),
         ("Alan genişledi.", []),
         ("Bugün hava güzel. Yarın da öyle.", []),
     ],
-)  # fmt: skip
+)
 def test_turkish_names(text: str, names: list[tuple[str, str]]) -> None:
     assert found(text) == names
 
@@ -96,8 +108,10 @@ def test_a_known_speaker_is_a_person_in_any_case() -> None:
 
 def test_first_and_second_person() -> None:
     assert [each.name for each in person_mentions("I told you about my car")] == [
-        "user", "agent", "user",
-    ]  # fmt: skip
+        "user",
+        "agent",
+        "user",
+    ]
     assert [each.name for each in person_mentions("Ben sana söyledim")] == ["user", "agent"]
 
 
@@ -200,8 +214,12 @@ def test_words_of_many_texts_have_the_same_bits_as_one_by_one() -> None:
     """Texts of one length share a run of the model, and others do not enter its arithmetic."""
     model = MiniLMEmbedder()
     texts = [
-        ["Ada", "won"], ["Bob", "lost"], [], ["Kars", "is", "cold", "in", "winter"],
-        ["Ada", "won"], ["word"] * 300,
+        ["Ada", "won"],
+        ["Bob", "lost"],
+        [],
+        ["Kars", "is", "cold", "in", "winter"],
+        ["Ada", "won"],
+        ["word"] * 300,
     ]
     many = model.word_vectors_of(texts)
     for words, found in zip(texts, many, strict=True):
@@ -212,7 +230,10 @@ def test_words_of_many_texts_have_the_same_bits_as_one_by_one() -> None:
 
 def test_names_of_many_texts_are_those_of_each() -> None:
     texts = [
-        "Yesterday wendover won against Grimsby", "Ada met Bob in Kars", "", "dün Ankara'daydık",
+        "Yesterday wendover won against Grimsby",
+        "Ada met Bob in Kars",
+        "",
+        "dün Ankara'daydık",
         "I use Redis and Postgres at Acme Inc.",
     ]
     vectors, head = MiniLMEmbedder(), load_head()

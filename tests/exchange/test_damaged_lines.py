@@ -52,21 +52,22 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
         "success_rate",
     ),
     "learning of no type": (
-        second(payload={"learning": {"type": "rumour", "title": "x"}}), "rumour"
+        second(payload={"learning": {"type": "rumour", "title": "x"}}),
+        "rumour",
     ),
     "concept without a name": (second(payload={"concept": {"name": "--"}}), "name"),
     "fact without an object": (
-        second(payload={"fact": {"subject": "Ada", "predicate": "is"}}), "object"
+        second(payload={"fact": {"subject": "Ada", "predicate": "is"}}),
+        "object",
     ),
     "fact too sure": (second(payload={"fact": {**FACT, "confidence": 2}}), "confidence"),
     "fact with spans of words": (second(payload={"fact": {**FACT, "spans": ["x"]}}), "spans"),
     "notes of no note": (second(payload={"observed": {"notes": [["x"]]}}), "notes"),
     "notes that end before they begin": (
-        second(payload={"observed": {"notes": [[3, 1, "date", "today"]]}}), "notes"
+        second(payload={"observed": {"notes": [[3, 1, "date", "today"]]}}),
+        "notes",
     ),
-    "half a character": (
-        second(payload={"fact": {**FACT, "subject": "\ud800"}}), "surrogate"
-    ),
+    "half a character": (second(payload={"fact": {**FACT, "subject": "\ud800"}}), "surrogate"),
     "sources of a plain memory": (second(sources=[{"id": 1}]), "sources"),
     "references of a plain memory": (second(references=[{"id": 1}]), "references"),
     "edges are no list": (second(edges={"target": 1}), "edges"),
@@ -75,14 +76,17 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "edge of an unknown kind": (second(edges=[{"target": 1, "kind": "cuases"}]), "cuases"),
     "edge of weight 0": (second(edges=[{"target": 1, "kind": "causes", "weight": 0}]), "weight"),
     "edge of weight NaN": (
-        second(edges=[{"target": 1, "kind": "causes", "weight": float("nan")}]), "JSON"
+        second(edges=[{"target": 1, "kind": "causes", "weight": float("nan")}]),
+        "JSON",
     ),
     "edge into nowhere": (second(edges=[{"target": 9, "kind": "causes"}]), "no line before"),
     "edge to another user": (
-        second(user_id="v", edges=[{"target": 1, "kind": "causes"}]), "another user"
+        second(user_id="v", edges=[{"target": 1, "kind": "causes"}]),
+        "another user",
     ),
     "edge at no time": (
-        second(edges=[{"target": 1, "kind": "causes", "created_at": "soon"}]), "soon"
+        second(edges=[{"target": 1, "kind": "causes", "created_at": "soon"}]),
+        "soon",
     ),
     "mention of nothing": (second(mentions=[{"name": " "}]), "name"),
     "mentioned minus times": (second(mentions=[{"name": "Ada", "count": -1}]), "count"),
@@ -95,10 +99,17 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "pair with a key": ({"spector": "pair", "ids": [1, 2], "count": 1, "x": 1}, "'x'"),
     "alias of a text": ({"spector": "alias", "name": "x", "of": "Ada"}, "of"),
     "association without evidence": (
-        {"spector": "association", "cue": "x", "outcome": "y", "strength": 1, "observations": 1,
-         "evidence": []}, "evidence",
+        {
+            "spector": "association",
+            "cue": "x",
+            "outcome": "y",
+            "strength": 1,
+            "observations": 1,
+            "evidence": [],
+        },
+        "evidence",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -117,18 +128,34 @@ def test_a_fault_is_named_with_its_line(memory: Memory, tmp_path: Path, fault: s
 def test_a_line_of_an_own_hand_is_enough(memory: Memory, tmp_path: Path) -> None:
     """What a person or another program writes, without what only an export knows."""
     file = given(
-        tmp_path, PLAIN,
+        tmp_path,
+        PLAIN,
         {"spector": "kind", "name": "backs"},
         second(
-            text="Ada works at Acme.", payload={"fact": FACT}, sources=[{"id": 1}],
-            edges=[{"target": 1, "kind": "backs"}], mentions=[{"name": "Ada", "type": "person"}],
+            text="Ada works at Acme.",
+            payload={"fact": FACT},
+            sources=[{"id": 1}],
+            edges=[{"target": 1, "kind": "backs"}],
+            mentions=[{"name": "Ada", "type": "person"}],
         ),
-        {"id": 3, "text": "deploy", "payload": {"procedure": {
-            "name": "deploy", "steps": [{"description": "push"}], "triggers": ["Sürüm"],
-        }}},
-        {"spector": "alias", "name": "Lovelace", "of": {"name": "Ada", "type": "person"},
-         "user_id": "u"},
-    )  # fmt: skip
+        {
+            "id": 3,
+            "text": "deploy",
+            "payload": {
+                "procedure": {
+                    "name": "deploy",
+                    "steps": [{"description": "push"}],
+                    "triggers": ["Sürüm"],
+                }
+            },
+        },
+        {
+            "spector": "alias",
+            "name": "Lovelace",
+            "of": {"name": "Ada", "type": "person"},
+            "user_id": "u",
+        },
+    )
     plain, fact, procedure = memory.import_(file)
     assert memory.facts.get(fact.id).sources == (plain.id,)
     assert fact.tier == "semantic"
@@ -141,9 +168,7 @@ def test_a_line_of_an_own_hand_is_enough(memory: Memory, tmp_path: Path) -> None
     assert memory.check().ok
 
 
-def test_an_export_with_a_tie_to_a_later_line_waits_for_it(
-    memory: Memory, tmp_path: Path
-) -> None:
+def test_an_export_with_a_tie_to_a_later_line_waits_for_it(memory: Memory, tmp_path: Path) -> None:
     known(memory)
     lines = exported(memory, tmp_path / "a.jsonl")
     memories = [line for line in lines if "spector" not in line]
@@ -153,18 +178,18 @@ def test_an_export_with_a_tie_to_a_later_line_waits_for_it(
         assert other.check().ok
         assert sorted(
             (memory.get(each.source).text, each.kind, memory.get(each.target).text)
-            for record in memory.records() for each in memory.graph.edges(record.id)
+            for record in memory.records()
+            for each in memory.graph.edges(record.id)
             if each.origin not in ("parents", "supersedes")
         ) == sorted(
             (other.get(each.source).text, each.kind, other.get(each.target).text)
-            for record in other.records() for each in other.graph.edges(record.id)
+            for record in other.records()
+            for each in other.graph.edges(record.id)
             if each.origin not in ("parents", "supersedes")
-        )  # fmt: skip
+        )
 
 
-@pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))]
-)
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))])
 def test_values_by_chance_are_refused_or_make_a_sound_store(
     memory: Memory, tmp_path: Path, seed: int
 ) -> None:
@@ -172,15 +197,33 @@ def test_values_by_chance_are_refused_or_make_a_sound_store(
     chance = random.Random(seed)
     known(memory)
     lines = exported(memory, tmp_path / "a.jsonl")
-    junk = [None, -1, 1.5, 1 << 70, "", "x" * 70, "\x00|\u202e", [], {}, [[]], {"a": {"b": 1}},
-            True, float("inf"), "\ud83d", 0]  # fmt: skip
+    junk = [
+        None,
+        -1,
+        1.5,
+        1 << 70,
+        "",
+        "x" * 70,
+        "\x00|\u202e",
+        [],
+        {},
+        [[]],
+        {"a": {"b": 1}},
+        True,
+        float("inf"),
+        "\ud83d",
+        0,
+    ]
     refused = taken = 0
     for _ in range(40):
         damaged = copy.deepcopy(lines)
-        line = chance.choice([
-            each for each in damaged
-            if {"payload", "edges", "mentions", "references", "sources", "spector"} & set(each)
-        ])  # fmt: skip
+        line = chance.choice(
+            [
+                each
+                for each in damaged
+                if {"payload", "edges", "mentions", "references", "sources", "spector"} & set(each)
+            ]
+        )
         where: Any = line
         key: Any = chance.choice(
             [k for k in line if k in ("payload", "edges", "mentions", "references", "sources")]
@@ -222,9 +265,7 @@ def test_an_import_that_stops_leaves_whole_batches(
     """Or a fact is a plain text: a memory comes with its payload, or not at all."""
     known(memory)
     lines = exported(memory, tmp_path / "a.jsonl")
-    payload = {
-        line["text"]: set(line["payload"]) for line in lines if "payload" in line
-    }
+    payload = {line["text"]: set(line["payload"]) for line in lines if "payload" in line}
     with spector.open(
         tmp_path / "other", embedder=FakeEmbedder(), config=spector.Config(batch_records=4)
     ) as other:
@@ -264,9 +305,7 @@ def test_a_file_of_many_lines_needs_little_memory(tmp_path: Path) -> None:
             out.write(json.dumps(line) + "\n")
     vectors = Vectors(dim=8, fingerprint="", can_embed=True)
     tracemalloc.start()
-    count = sum(
-        len(batch.memories) for batch in batches(str(file), vectors, 512, None, None)
-    )
+    count = sum(len(batch.memories) for batch in batches(str(file), vectors, 512, None, None))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert count == 20_000

@@ -27,15 +27,24 @@ from tests.fakes import FakeEmbedder
 _USERS = ("u0", "u1", None)
 _NAMES = "Nadia Ivo Halina Tomasz Wren Cork Graz Oulu Faro".split()
 _SAID = (
-    "I live in {}.", "I moved to {} last week.", "My sister {} lives in Kars.",
-    "I work at {} as a nurse!", "I am flying to {} tomorrow.", "I no longer live in {}.",
-    "From now on answer in Spanish when I ask about {}.", "{} toplantısı çok güzeldi!",
+    "I live in {}.",
+    "I moved to {} last week.",
+    "My sister {} lives in Kars.",
+    "I work at {} as a nurse!",
+    "I am flying to {} tomorrow.",
+    "I no longer live in {}.",
+    "From now on answer in Spanish when I ask about {}.",
+    "{} toplantısı çok güzeldi!",
 )
 _FIELDS: tuple[dict[str, Any], ...] = (
-    {"expires_in": 50}, {"expires_in": 1e6, "refresh": True}, {"attachment": b"\x00\xff"},
-    {"attachment": {"a": [1, None], "ö": ""}}, {"attachment": 0},
-    {"valid_until": "2026-09-01T00:00:00Z"}, {"valid_from": "2026-03-01T00:00:00Z"},
-)  # fmt: skip
+    {"expires_in": 50},
+    {"expires_in": 1e6, "refresh": True},
+    {"attachment": b"\x00\xff"},
+    {"attachment": {"a": [1, None], "ö": ""}},
+    {"attachment": 0},
+    {"valid_until": "2026-09-01T00:00:00Z"},
+    {"valid_from": "2026-03-01T00:00:00Z"},
+)
 
 
 class Life:
@@ -44,11 +53,23 @@ class Life:
     def __init__(self, memory: Memory, clock: ManualClock, seed: int) -> None:
         self.memory, self.clock, self.random = memory, clock, random.Random(seed)
         self.steps = {
-            self.observe: 10, self.plain: 6, self.keyed: 4, self.episode: 5, self.mark: 4,
-            self.update: 3, self.supersede: 3, self.forget: 2, self.fact: 5, self.procedure: 2,
-            self.learning: 2, self.concept: 4, self.link: 3, self.entity: 4, self.use: 3,
+            self.observe: 10,
+            self.plain: 6,
+            self.keyed: 4,
+            self.episode: 5,
+            self.mark: 4,
+            self.update: 3,
+            self.supersede: 3,
+            self.forget: 2,
+            self.fact: 5,
+            self.procedure: 2,
+            self.learning: 2,
+            self.concept: 4,
+            self.link: 3,
+            self.entity: 4,
+            self.use: 3,
             self.night: 1,
-        }  # fmt: skip
+        }
 
     def step(self) -> None:
         [chosen] = self.random.choices(list(self.steps), list(self.steps.values()))
@@ -61,57 +82,77 @@ class Life:
 
     def any(self, user: str | None = None, *, everyone: bool = False) -> int:
         found = self.memory.records(sorts=EVERY_SORT)
-        return int(self.pick([
-            each.id for each in found if everyone or each.user_id == user
-        ] or [0]))  # fmt: skip
+        return int(
+            self.pick([each.id for each in found if everyone or each.user_id == user] or [0])
+        )
 
     def observe(self) -> None:
         self.memory.observe(
-            {"role": self.pick(["user", "user", "assistant"]),
-             "content": self.pick(_SAID).format(self.pick(_NAMES))},
-            user_id=self.pick(_USERS), session_id=self.pick("st"),
-        )  # fmt: skip
+            {
+                "role": self.pick(["user", "user", "assistant"]),
+                "content": self.pick(_SAID).format(self.pick(_NAMES)),
+            },
+            user_id=self.pick(_USERS),
+            session_id=self.pick("st"),
+        )
 
     def plain(self) -> None:
         self.memory.remember(
             f"{self.pick(_NAMES)} was in {self.pick(_NAMES)} {self.random.randrange(99)}",
-            user_id=self.pick(_USERS), agent_id=self.pick([None, "ag"]),
+            user_id=self.pick(_USERS),
+            agent_id=self.pick([None, "ag"]),
             tier=self.pick(["episodic", "semantic", "procedural"]),
-            importance=self.random.random(), valence=self.random.uniform(-1, 1),
+            importance=self.random.random(),
+            valence=self.random.uniform(-1, 1),
             tags=self.random.sample(["red", "Blue", "yeşil"], self.random.randrange(3)),
             metadata=self.pick([None, {"a": 1, "ö": [1, {"x": None}]}, {"speaker": "Jon"}]),
-            unresolved=self.random.random() < 0.2, aliases=self.pick([None, ["foo", "bar baz"]]),
-            source=self.pick([None, "mail"]), role=self.pick([None, "user", "tool"]),
+            unresolved=self.random.random() < 0.2,
+            aliases=self.pick([None, ["foo", "bar baz"]]),
+            source=self.pick([None, "mail"]),
+            role=self.pick([None, "user", "tool"]),
         )
 
     def keyed(self) -> None:
         self.memory.remember(
-            f"note {self.random.randrange(999)}", key=self.pick("abcd"),
-            namespace=self.pick([(), ("x",), ("x", "y")]), user_id=self.pick(_USERS),
+            f"note {self.random.randrange(999)}",
+            key=self.pick("abcd"),
+            namespace=self.pick([(), ("x",), ("x", "y")]),
+            user_id=self.pick(_USERS),
             **self.pick(_FIELDS),
         )
 
     def episode(self) -> None:
         self.memory.layers["episodes"].store(
-            f"Took the mug to {self.pick(_NAMES)}", user_id=self.pick(_USERS),
+            f"Took the mug to {self.pick(_NAMES)}",
+            user_id=self.pick(_USERS),
             episode={
                 "objects": self.random.sample(["red mug", "key", "Mug"], 2),
-                "people": [self.pick(_NAMES)], "goal": self.pick([None, "make tea"]),
+                "people": [self.pick(_NAMES)],
+                "goal": self.pick([None, "make tea"]),
                 "tool": self.pick([None, "grasp", "grasp mug"]),
-                "success": self.pick([None, True, False]), "context": {"n": self.random.random()},
+                "success": self.pick([None, True, False]),
+                "context": {"n": self.random.random()},
                 "salience": self.pick([None, self.random.random()]),
             },
-        )  # fmt: skip
+        )
 
     def mark(self) -> None:
         verb = self.pick(["pin", "unpin", "resolve", "retire", "reactivate", "reinforce"])
         getattr(self.memory, verb)(self.any(everyone=True))
 
     def update(self) -> None:
-        self.memory.update(self.any(everyone=True), **self.pick([
-            {"importance": 0.7}, {"text": "changed"}, {"tags": ["new"]},
-            {"valid_until": "2027-01-01T00:00:00Z"}, {"expires_at": "2026-12-01T00:00:00Z"},
-        ]))  # fmt: skip
+        self.memory.update(
+            self.any(everyone=True),
+            **self.pick(
+                [
+                    {"importance": 0.7},
+                    {"text": "changed"},
+                    {"tags": ["new"]},
+                    {"valid_until": "2027-01-01T00:00:00Z"},
+                    {"expires_at": "2026-12-01T00:00:00Z"},
+                ]
+            ),
+        )
 
     def supersede(self) -> None:
         user = self.pick(_USERS)
@@ -126,29 +167,39 @@ class Life:
         user = self.pick(_USERS)
         source = {"source": self.any(user)} if self.random.random() < 0.5 else {}
         self.memory.facts.add(
-            self.pick(_NAMES), self.pick(["lives_in", "likes", "works_at"]), self.pick(_NAMES),
-            user_id=user, **source,
+            self.pick(_NAMES),
+            self.pick(["lives_in", "likes", "works_at"]),
+            self.pick(_NAMES),
+            user_id=user,
+            **source,
         )
         self.memory.facts.single_valued(self.pick(["owns", "likes_most"]))
 
     def procedure(self) -> None:
         made = self.memory.procedures.add(
-            self.pick(["deploy", "roll back"]), [{"description": "build"}, "push"],
-            user_id=self.pick(_USERS), triggers=["release", "gece"],
+            self.pick(["deploy", "roll back"]),
+            [{"description": "build"}, "push"],
+            user_id=self.pick(_USERS),
+            triggers=["release", "gece"],
         )
         self.memory.procedures.record_outcome(made.id, self.random.random() < 0.7)
 
     def learning(self) -> None:
         user = self.pick(_USERS)
         self.memory.learnings.add(
-            f"insight {self.random.randrange(9)}", "domain_insight", applies_to=["release"],
-            evidence=[self.any(user)], user_id=user,
+            f"insight {self.random.randrange(9)}",
+            "domain_insight",
+            applies_to=["release"],
+            evidence=[self.any(user)],
+            user_id=user,
         )
 
     def concept(self) -> None:
         user = self.pick(_USERS)
         made, _ = self.memory.concepts.find_or_create(
-            self.pick(["coffee mug", "train"]), self.pick(["object", "person"]), user_id=user,
+            self.pick(["coffee mug", "train"]),
+            self.pick(["object", "person"]),
+            user_id=user,
             properties={"n": self.random.randrange(3)},
         )
         self.memory.concepts.add_ref(made.id, "episodes", self.any(user))
@@ -161,8 +212,11 @@ class Life:
         user = self.pick(_USERS)
         self.memory.graph.register("mentors", inverse="mentored_by")
         self.memory.graph.link(
-            self.any(user), self.any(user), self.pick(["causes", "contradicts", "mentors"]),
-            weight=self.pick([0.1, 1 / 3, 1.0]), note=self.pick([None, {"q": 1}]),
+            self.any(user),
+            self.any(user),
+            self.pick(["causes", "contradicts", "mentors"]),
+            weight=self.pick([0.1, 1 / 3, 1.0]),
+            note=self.pick([None, {"q": 1}]),
         )
 
     def entity(self) -> None:

@@ -53,7 +53,8 @@ def known(memory: Memory, user: str = "u") -> dict[str, int]:
     )
     for n in range(9):
         each = memory.layers["episodes"].store(
-            f"grasp {n}", user_id=user,
+            f"grasp {n}",
+            user_id=user,
             episode={"objects": ["mug"], "tool": "grasp", "success": n != 2, "salience": n / 10},
         )
         memory.concepts.reinforce(concept.id, each)
@@ -82,10 +83,12 @@ def test_what_the_facets_answer_travels(memory: Memory, tmp_path: Path) -> None:
         for one in (memory, other):
             facts = {each.object: each for each in one.facts.about("Ada")}
             assert {name: each.confidence for name, each in facts.items()} == {
-                "Acme": pytest.approx(0.65), "Paris": 0.5,
+                "Acme": pytest.approx(0.65),
+                "Paris": 0.5,
             }
             assert [one.get(i).text for i in facts["Acme"].sources] == [
-                "Ada works at Acme", "Ada lives in Paris",
+                "Ada works at Acme",
+                "Ada lives in Paris",
             ]
             assert len(one.history(facts["Paris"].id)) == 3
             [procedure] = one.procedures.for_situation(["release"])
@@ -122,7 +125,8 @@ def test_a_statistic_stays_out_of_recalls(memory: Memory, tmp_path: Path) -> Non
         hidden = [each for each in other.records(sorts=SORTS) if Flag.AUXILIARY in each.flags]
         figures = [each.text for each in hidden if each.payload == "statistic"]
         assert {each.split(":")[0] for each in figures} == {
-            "coffee mug salience", "coffee mug success rate",
+            "coffee mug salience",
+            "coffee mug success rate",
         }
         assert not {hit.id for hit in other.recall("coffee mug salience", k=50)} & {
             each.id for each in hidden
@@ -352,9 +356,12 @@ def test_what_a_record_says_of_itself_can_be_imported(memory: Memory, tmp_path: 
 
 def test_what_was_observed_and_dreamt_travels(memory: Memory, tmp_path: Path) -> None:
     for text in (
-        "I work at Acme in Berlin.", "My sister Ada lives in Kars.",
-        "I am flying to Lisbon tomorrow!", "Ada'nın doktor randevusu var, çok korkuyorum.",
-        "The deploy failed because the disk was full.", "I now work at Initech.",
+        "I work at Acme in Berlin.",
+        "My sister Ada lives in Kars.",
+        "I am flying to Lisbon tomorrow!",
+        "Ada'nın doktor randevusu var, çok korkuyorum.",
+        "The deploy failed because the disk was full.",
+        "I now work at Initech.",
     ):
         memory.observe(text, user_id="u", session_id="s")
     memory.recall("Ada", user_id="u", learn=True)
@@ -366,6 +373,4 @@ def test_what_was_observed_and_dreamt_travels(memory: Memory, tmp_path: Path) ->
         for one, same in zip(memory.records(), other.records(), strict=True):
             for name in ("said", "payload", "write_source", "data_source", "emotion", "summary"):
                 assert getattr(one, name) == getattr(same, name), (one.text, name)
-            assert [note.to_list() for note in one.notes] == [
-                note.to_list() for note in same.notes
-            ]
+            assert [note.to_list() for note in one.notes] == [note.to_list() for note in same.notes]

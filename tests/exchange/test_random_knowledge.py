@@ -23,8 +23,16 @@ class WiderWalk(Walk):
     def step(self) -> None:
         if len(self.alive) > 8 and self.random.random() < 0.5:
             self.random.choice(
-                [self.procedure, self.learning, self.concept, self.alias, self.pair, self.kind,
-                 self.second_source, self.ground]
+                [
+                    self.procedure,
+                    self.learning,
+                    self.concept,
+                    self.alias,
+                    self.pair,
+                    self.kind,
+                    self.second_source,
+                    self.ground,
+                ]
             )()
         else:
             super().step()
@@ -32,7 +40,9 @@ class WiderWalk(Walk):
     def procedure(self) -> None:
         user = self.random.choice(USERS)
         made = self.memory.procedures.add(
-            self.random.choice(["deploy", "roll back"]), ["build", "push"], user_id=user,
+            self.random.choice(["deploy", "roll back"]),
+            ["build", "push"],
+            user_id=user,
             triggers=self.random.sample(["release", "İzmir", "night"], 2),
         )
         for _ in range(self.random.randrange(4)):
@@ -41,8 +51,11 @@ class WiderWalk(Walk):
     def learning(self) -> None:
         source = self.any()
         made = self.memory.learnings.add(
-            f"insight {self.random.randrange(100)}", "domain_insight", applies_to=["release"],
-            evidence=[source], user_id=self.alive[source][0],
+            f"insight {self.random.randrange(100)}",
+            "domain_insight",
+            applies_to=["release"],
+            evidence=[source],
+            user_id=self.alive[source][0],
         )
         if self.random.random() < 0.5:
             self.memory.learnings.validate(made.id, self.random.random() < 0.5)
@@ -51,7 +64,9 @@ class WiderWalk(Walk):
         source = self.any()
         name = self.random.choice(["coffee mug", "coffee_mug", "train", "Ada"])
         made, _ = self.memory.concepts.find_or_create(
-            name, self.random.choice(["object", "person"]), user_id=self.alive[source][0],
+            name,
+            self.random.choice(["object", "person"]),
+            user_id=self.alive[source][0],
             properties={"n": self.random.randrange(3)},
         )
         if self.random.random() < 0.7:
@@ -97,7 +112,8 @@ class WiderWalk(Walk):
 @pytest.mark.parametrize(
     ("steps", "every", "seed"),
     [
-        (300, 100, 7), pytest.param(800, 200, 1, marks=pytest.mark.slow),
+        (300, 100, 7),
+        pytest.param(800, 200, 1, marks=pytest.mark.slow),
         pytest.param(8_000, 400, 2, marks=pytest.mark.slow),
     ],
 )

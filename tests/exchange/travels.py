@@ -11,8 +11,9 @@ from spector import Memory
 from tests.fakes import FakeEmbedder
 
 #: keys whose integers are ids of memories
-_IDS = frozenset({"id", "ids", "target", "concept_id", "nearest_id", "parents", "supersedes",
-                  "superseded_by"})
+_IDS = frozenset(
+    {"id", "ids", "target", "concept_id", "nearest_id", "parents", "supersedes", "superseded_by"}
+)
 
 #: of these, lines may name memories that were forgotten since
 _VERSIONS = frozenset({"parents", "supersedes", "superseded_by"})

@@ -54,10 +54,13 @@ def _write(path: str, seed: int) -> None:
         if len(alive) > _MOST or (dice == 0 and alive):
             memory.forget(alive.pop(int(chance.integers(len(alive)))))
         elif dice < 4:
-            alive.append(memory.layers["episodes"].store(
-                f"episode {n}", user_id="u",
-                episode={"objects": [f"thing{n % 5}"], "tool": "lift", "success": bool(n % 3)},
-            ))  # fmt: skip
+            alive.append(
+                memory.layers["episodes"].store(
+                    f"episode {n}",
+                    user_id="u",
+                    episode={"objects": [f"thing{n % 5}"], "tool": "lift", "success": bool(n % 3)},
+                )
+            )
         elif dice < 6 and alive:
             source = alive[int(chance.integers(len(alive)))]
             memory.facts.add(f"thing{n % 7}", "is_in", f"room {n}", source=source)
@@ -114,7 +117,8 @@ def _look_at_rows(memory: Memory, wrong: list[str]) -> int:
 def _look_at_facets(memory: Memory, wrong: list[str]) -> None:
     """What the facets answer belongs together, though each answer is of another moment."""
     wrong += [
-        f"{fact}" for fact in memory.facts.query(user_id="u")
+        f"{fact}"
+        for fact in memory.facts.query(user_id="u")
         if fact.object not in fact.text or (fact.predicate == "is_in" and not fact.sources)
     ]
     for hit in memory.recall("episode thing", k=10, user_id="u"):

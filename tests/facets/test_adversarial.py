@@ -21,15 +21,32 @@ from tests.fakes import FakeEmbedder
 
 MEGABYTE = 1 << 20
 TEXTS: dict[str, Any] = {
-    "empty": "", "spaces": " \t\n ", "nul": "a\x00b", "controls": "a\x01\x1b[31mb\x7f",
+    "empty": "",
+    "spaces": " \t\n ",
+    "nul": "a\x00b",
+    "controls": "a\x01\x1b[31mb\x7f",
     "bar": "a|b",
-    "backslash": "a\\|b\\", "json": '{"a": ["b", null]}', "quotes": "a'b\"c`d",
-    "sql": "'); DROP TABLE fact; --", "right to left": "\u202eabc\u202c\u200f", "nan": "NaN",
-    "infinity": "-Infinity", "surrogate": "a\ud800b", "emoji": "\U0001f9d1\u200d\U0001f4bb",
-    "combining": "e\u0301" * 50, "turkish": "İSTANBUL ıspanak", "zero width": "a\u200bb\ufeff",
-    "newlines": "a\nb\r\nc\u2028d", "megabyte": "x" * MEGABYTE, "words": "word " * 5_000,
-    "a number": 7, "none": None, "bytes": b"abc", "not a number": float("nan"), "a list": ["a"],
-}  # fmt: skip
+    "backslash": "a\\|b\\",
+    "json": '{"a": ["b", null]}',
+    "quotes": "a'b\"c`d",
+    "sql": "'); DROP TABLE fact; --",
+    "right to left": "\u202eabc\u202c\u200f",
+    "nan": "NaN",
+    "infinity": "-Infinity",
+    "surrogate": "a\ud800b",
+    "emoji": "\U0001f9d1\u200d\U0001f4bb",
+    "combining": "e\u0301" * 50,
+    "turkish": "İSTANBUL ıspanak",
+    "zero width": "a\u200bb\ufeff",
+    "newlines": "a\nb\r\nc\u2028d",
+    "megabyte": "x" * MEGABYTE,
+    "words": "word " * 5_000,
+    "a number": 7,
+    "none": None,
+    "bytes": b"abc",
+    "not a number": float("nan"),
+    "a list": ["a"],
+}
 VERBS: dict[str, Callable[[Memory, Any, int], Any]] = {
     "subject": lambda m, t, i: m.facts.add(t, "is", "x", source=i),
     "predicate": lambda m, t, i: m.facts.add("x", t, "y", source=i),
@@ -48,8 +65,9 @@ VERBS: dict[str, Callable[[Memory, Any, int], Any]] = {
     "inverse": lambda m, t, i: m.graph.register("mentors", inverse=t),
     "kind": lambda m, t, i: m.graph.link(i, i + 1, t),
     "note": lambda m, t, i: m.graph.link(i, m.remember("other").id, "causes", note={"why": t}),
-    "key of a note": lambda m, t, i: m.graph.link(i, m.remember("other").id, "causes",
-                                                  note={_key(t): t}),
+    "key of a note": lambda m, t, i: m.graph.link(
+        i, m.remember("other").id, "causes", note={_key(t): t}
+    ),
     "weight": lambda m, t, i: m.graph.link(i, m.remember("other").id, "causes", weight=t),
     "name of a procedure": lambda m, t, i: m.procedures.add(t, ["a"]),
     "step": lambda m, t, i: m.procedures.add("p", [t]),
@@ -72,10 +90,12 @@ VERBS: dict[str, Callable[[Memory, Any, int], Any]] = {
     "goal": lambda m, t, i: _episode(m, goal=t),
     "tool": lambda m, t, i: _episode(m, tool=t, success=True),
     "context": lambda m, t, i: _episode(m, context={"a": t}),
-    "percept": lambda m, t, i: (m.concepts.context(Percept(objects=(t,), goal="a")),
-                                m.graph.complete(Percept(people=(t,)))),
+    "percept": lambda m, t, i: (
+        m.concepts.context(Percept(objects=(t,), goal="a")),
+        m.graph.complete(Percept(people=(t,))),
+    ),
     "goal of a percept": lambda m, t, i: m.concepts.context(Percept(goal=t)),
-}  # fmt: skip
+}
 
 
 def _key(value: Any) -> Any:
@@ -96,9 +116,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("verb", VERBS)
-def test_any_text_is_stored_or_refused_with_a_type(
-    memory: Memory, verb: str, proof: Any
-) -> None:
+def test_any_text_is_stored_or_refused_with_a_type(memory: Memory, verb: str, proof: Any) -> None:
     source = memory.remember("a source").id
     for name, text in TEXTS.items():
         refusal = None
@@ -117,8 +135,17 @@ def test_any_text_is_stored_or_refused_with_a_type(
 def test_what_was_stored_is_read_back_as_it_was_given(tmp_path: Path) -> None:
     kept: dict[int, tuple[str, str]] = {}
     with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
-        for name in ("bar", "backslash", "json", "quotes", "sql", "right to left", "nan", "emoji",
-                     "turkish"):  # fmt: skip
+        for name in (
+            "bar",
+            "backslash",
+            "json",
+            "quotes",
+            "sql",
+            "right to left",
+            "nan",
+            "emoji",
+            "turkish",
+        ):
             text = TEXTS[name]
             fact = memory.facts.add(text, "is", f"{text} too")
             kept[fact.id] = text, f"{text} too"
@@ -138,8 +165,17 @@ def linked(memory: Memory, pairs: list[tuple[int, int]], kind: str = "causes") -
     """Many edges in one commit."""
     changes = Changes()
     for a, b in pairs:
-        changes.put("edge", source_id=a, kind=kind, target_id=b, weight=0.9, confidence=0.9,
-                    origin="user", created_ms=0, note=None)  # fmt: skip
+        changes.put(
+            "edge",
+            source_id=a,
+            kind=kind,
+            target_id=b,
+            weight=0.9,
+            confidence=0.9,
+            origin="user",
+            created_ms=0,
+            note=None,
+        )
     memory._parts.knowledge.commit(lambda reader, now_ms: changes)
 
 
@@ -174,7 +210,8 @@ def test_a_memory_with_very_many_edges(memory: Memory, count: int) -> None:
     texts = [f"spoke {n}" for n in range(count)]
     hub = memory.remember("hub").id
     spokes = [
-        each.id for at in range(0, count, 20_000)
+        each.id
+        for at in range(0, count, 20_000)
         for each in memory.remember_many(texts[at : at + 20_000])
     ]
     linked(memory, [(hub, each) for each in spokes])

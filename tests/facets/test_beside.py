@@ -62,10 +62,16 @@ def test_facets_answer_in_a_reading_process_and_change_nothing(tmp_path: Path) -
 def _answers(memory: spector.Memory, ids: dict[str, int]) -> list[Any]:
     percept = Percept(objects=("mug",))
     return [
-        memory.facts.query(user_id="u"), memory.facts.about("ada"), memory.graph.kinds(),
-        memory.graph.edges(ids["knowone"]), memory.graph.neighbours(ids["knowone"]),
-        memory.graph.pagerank(), memory.graph.complete(percept),
-        memory.concepts.context(percept, budget_ms=1e6), memory.concepts.find(),
-        memory.procedures.for_situation(["ship"]), memory.learnings.relevant(["ship"]),
+        memory.facts.query(user_id="u"),
+        memory.facts.about("ada"),
+        memory.graph.kinds(),
+        memory.graph.edges(ids["knowone"]),
+        memory.graph.neighbours(ids["knowone"]),
+        memory.graph.pagerank(),
+        memory.graph.complete(percept),
+        memory.concepts.context(percept, budget_ms=1e6),
+        memory.concepts.find(),
+        memory.procedures.for_situation(["ship"]),
+        memory.learnings.relevant(["ship"]),
         [len(memory.layers[each]) for each in ("episodes", "concepts", "statistics")],
     ]

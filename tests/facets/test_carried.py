@@ -59,7 +59,8 @@ def seen(memory: Memory) -> list[Any]:
     facts = memory.facts.query(user_id="u")
     return [
         [(each.id, each.key, each.text, each.confidence, each.sources) for each in facts],
-        [memory.graph.edges(each.id) for each in facts], memory.graph.kinds(),
+        [memory.graph.edges(each.id) for each in facts],
+        memory.graph.kinds(),
         [each.id for each in memory.history(facts[-1].id)],
     ]
 
@@ -133,7 +134,9 @@ def test_repair_keeps_the_memory_of_a_damaged_row_and_lists_it(tmp_path: Path, t
         if name != "entry":  # it says what is attached, of which one of the two may be lost
             assert set(rows) <= set(before[name])
         others = {
-            "item": ("edge", "name", "link"), "link": ("item", "name"), "attachment": ("entry",),
+            "item": ("edge", "name", "link"),
+            "link": ("item", "name"),
+            "attachment": ("entry",),
         }.get(table.name, ())
         if name not in (table.name, *others):
             assert rows == before[name]

@@ -37,8 +37,14 @@ def store(tmp_path: Path) -> tuple[Path, int, int]:
         memory.reflect("decay")
         assert memory.check().ok
     put(path, "payload", id=source.id, sort="episode", json="{}")
-    put(path, "item", item_id=entity, sort="entity", scope="",
-        json='{"uri":"entity://person/ada","name":"Ada","type":"person"}')  # fmt: skip
+    put(
+        path,
+        "item",
+        item_id=entity,
+        sort="entity",
+        scope="",
+        json='{"uri":"entity://person/ada","name":"Ada","type":"person"}',
+    )
     put(path, "name", scope="", sort="entity", folded="ada", id=entity)
     put(path, "link", a=entity, kind="mention", b=source.id, n=1)
     assert codes(path) == []
@@ -70,8 +76,12 @@ def test_a_flipped_value_is_found_and_names_its_memory(
     for column in table.columns:
         if column.name in table.owners or (column.name in table.key and table.name != "key_mark"):
             continue
-        value = {int: 123456, float: 0.123, str: '{"flipped":1}' if column.json else "x",
-                 bytes: b"flipped"}
+        value = {
+            int: 123456,
+            float: 0.123,
+            str: '{"flipped":1}' if column.json else "x",
+            bytes: b"flipped",
+        }
         sql = f"UPDATE {table.name} SET {column.name} = ?"
         with sqlite3.connect(path / "catalog.db") as db:
             before = db.execute(f"SELECT * FROM {table.name}").fetchall()
@@ -99,8 +109,17 @@ def test_ends_that_are_gone(store: tuple[Path, int, int]) -> None:
     path, fact, source = store
     put(path, "payload", id=7, sort="episode", json="{}")
     assert codes(path) == ["I21"]
-    put(path, "edge", source_id=source, kind="causes", target_id=8, weight=1.0, confidence=1.0,
-        origin="user", created_ms=0)  # fmt: skip
+    put(
+        path,
+        "edge",
+        source_id=source,
+        kind="causes",
+        target_id=8,
+        weight=1.0,
+        confidence=1.0,
+        origin="user",
+        created_ms=0,
+    )
     put(path, "link", a=9, kind="source", b=source)
     put(path, "name", scope="", sort="entity", folded="x", id=10)
     found = spector.check(path).problems
@@ -126,10 +145,17 @@ def test_values_that_no_writer_wrote(
     path, fact, source = store
     usual: dict[str, dict[str, Any]] = {
         "payload": {"id": source},
-        "edge": {"source_id": source, "kind": "causes", "target_id": fact, "weight": 1.0,
-                 "confidence": 1.0, "origin": "user", "created_ms": 0},
+        "edge": {
+            "source_id": source,
+            "kind": "causes",
+            "target_id": fact,
+            "weight": 1.0,
+            "confidence": 1.0,
+            "origin": "user",
+            "created_ms": 0,
+        },
         "link": {"a": fact, "kind": "pair", "b": source},
-    }  # fmt: skip
+    }
     put(path, table, **(usual[table] | row))
     assert codes(path) == [code]
 
@@ -153,9 +179,19 @@ def test_a_cursor_of_sleep_beyond_the_last_id(store: tuple[Path, int, int], proo
         (last,) = db.execute("SELECT last_id FROM head").fetchone()
     db.close()
     row = {
-        "one": 1, "cycle": 1, "started_ms": 0, "step": "", "cursor": 0, "decayed_ms": 0,
-        "extracted_id": last, "abstracted_id": source, "compressed_ms": 0, "tested_ms": 0,
-        "seed": 0, "recent": "{}", "central": "{}",
+        "one": 1,
+        "cycle": 1,
+        "started_ms": 0,
+        "step": "",
+        "cursor": 0,
+        "decayed_ms": 0,
+        "extracted_id": last,
+        "abstracted_id": source,
+        "compressed_ms": 0,
+        "tested_ms": 0,
+        "seed": 0,
+        "recent": "{}",
+        "central": "{}",
     }
     put(path, "sleep_state", **row)
     assert codes(path) == []

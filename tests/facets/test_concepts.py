@@ -28,9 +28,12 @@ def make(memory: Memory, name: str, category: str = "object", **given: object) -
 
 @pytest.mark.parametrize(
     "names",
-    [("coffee mug", "coffee mug", "coffee_mug"), ("CoffeeMug", "coffee-mug", "COFFEE MUG"),
-     ("Çay bardağı", "cay_bardagi", "ÇAY BARDAĞI")],
-)  # fmt: skip
+    [
+        ("coffee mug", "coffee mug", "coffee_mug"),
+        ("CoffeeMug", "coffee-mug", "COFFEE MUG"),
+        ("Çay bardağı", "cay_bardagi", "ÇAY BARDAĞI"),
+    ],
+)
 def test_all_spellings_are_one_concept(memory: Memory, names: tuple[str, ...]) -> None:
     found = [memory.concepts.find_or_create(each, "object") for each in names]
     assert [made for _, made in found] == [True, False, False]
@@ -43,8 +46,12 @@ def test_all_spellings_are_one_concept(memory: Memory, names: tuple[str, ...]) -
 
 def test_a_concept_is_kept_as_it_was_given(memory: Memory, tmp_path: Path) -> None:
     made, _ = memory.concepts.find_or_create(
-        "Kettle", definition="boils water", properties={"colour": "red", "parts": ["lid"]},
-        provenance="direct_ingestion", user_id="u", agent_id="a",
+        "Kettle",
+        definition="boils water",
+        properties={"colour": "red", "parts": ["lid"]},
+        provenance="direct_ingestion",
+        user_id="u",
+        agent_id="a",
     )
     assert made.record.text == "Kettle: boils water"
     assert (made.record.tier, made.record.user_id, made.record.agent_id) == ("semantic", "u", "a")
@@ -114,8 +121,9 @@ def test_references_keep_their_order_and_the_first_goes(memory: Memory) -> None:
     # out of its place it still has been counted
     assert memory.concepts.reinforce(concept, episodes[0]).reinforcement_count == 1
     assert memory.concepts.add_ref(concept, "episodes", episodes[0]).memory_refs["episodes"] == (
-        *episodes[4:], episodes[0],
-    )  # fmt: skip
+        *episodes[4:],
+        episodes[0],
+    )
 
 
 def test_references_are_removed_and_go_with_their_memories(memory: Memory) -> None:
@@ -202,15 +210,26 @@ def test_readers_read(memory: Memory, tmp_path: Path) -> None:
 
 def test_episodes_name_their_concepts(memory: Memory) -> None:
     store = memory.layers["episodes"].store
-    a = store("a", episode={"objects": ["Coffee Mug"], "people": ["Ada"], "goal": "grasp_the_mug",
-                            "tool": "leftHand"})  # fmt: skip
+    a = store(
+        "a",
+        episode={
+            "objects": ["Coffee Mug"],
+            "people": ["Ada"],
+            "goal": "grasp_the_mug",
+            "tool": "leftHand",
+        },
+    )
     b = store("b", episode={"objects": ["coffee_mug"], "tool": "left.hand"})
     plain = memory.remember("plain")
     found = {(e.name, e.category): e for e in memory.concepts.extract([a, b, plain.id])}
     assert set(found) == {
-        ("Coffee Mug", "object"), ("Ada", "person"), ("grasp", "object"), ("mug", "object"),
-        ("left", "action"), ("hand", "action"),
-    }  # fmt: skip
+        ("Coffee Mug", "object"),
+        ("Ada", "person"),
+        ("grasp", "object"),
+        ("mug", "object"),
+        ("left", "action"),
+        ("hand", "action"),
+    }
     assert found["Coffee Mug", "object"].memory_refs == {"episodes": (a, b)}
     assert found["Ada", "person"].reinforcement_count == 1
     again = {e.name: e for e in memory.concepts.extract([a, b])}

@@ -36,12 +36,20 @@ def memory(clock: ManualClock) -> Iterator[Memory]:
 def said(memory: Memory, include: Any = ()) -> str:
     """All that answers have, which is to name nothing that has ended."""
     facts = memory.facts
-    return " | ".join(map(str, [
-        *(each.text for each in memory.records(include=include, sorts=SORTS)),
-        *(each.text for each in memory.recall("Petra Oulu", k=50, include=["derived"])),
-        memory.context("Where does Petra live?", always=True), facts.query(), facts.about("Petra"),
-        facts.traverse("Petra"), facts.query(as_of="2026-06-01T09:00:00Z"),
-    ]))  # fmt: skip
+    return " | ".join(
+        map(
+            str,
+            [
+                *(each.text for each in memory.records(include=include, sorts=SORTS)),
+                *(each.text for each in memory.recall("Petra Oulu", k=50, include=["derived"])),
+                memory.context("Where does Petra live?", always=True),
+                facts.query(),
+                facts.about("Petra"),
+                facts.traverse("Petra"),
+                facts.query(as_of="2026-06-01T09:00:00Z"),
+            ],
+        )
+    )
 
 
 def learned(memory: Memory, text: str = "Petra lives in Oulu.", **fields: Any) -> int:
@@ -81,12 +89,17 @@ def test_a_use_that_moves_the_end_keeps_the_fact(memory: Memory, clock: ManualCl
     assert "Oulu" not in said(memory, ALL)
 
 
-@pytest.mark.parametrize("write", [
-    lambda m: m.facts.add("Petra", "lives_in", "Oulu"),
-    lambda m: m.facts.add("Petra", "lives_in", "Turku"),
-    lambda m: m.observe("Petra lives in Oulu."), lambda m: m.observe("Petra lives in Turku."),
-    lambda m: learned(m), lambda m: learned(m, "Petra lives in Turku."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda m: m.facts.add("Petra", "lives_in", "Oulu"),
+        lambda m: m.facts.add("Petra", "lives_in", "Turku"),
+        lambda m: m.observe("Petra lives in Oulu."),
+        lambda m: m.observe("Petra lives in Turku."),
+        lambda m: learned(m),
+        lambda m: learned(m, "Petra lives in Turku."),
+    ],
+)
 def test_what_ended_is_in_no_write_s_way(
     memory: Memory, clock: ManualClock, write: Callable[[Memory], Any]
 ) -> None:

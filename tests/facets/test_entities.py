@@ -32,17 +32,27 @@ def said(memory: Memory, text: str, **fields: object) -> int:
 def test_persons_that_may_be_one_are_listed_and_stay_two(memory: Memory) -> None:
     """A short name that begins one other first name is one, and never where both are mentioned."""
     for user, texts in {
-        "u": ("Melanie lives in Kars.", "Mel lives in Van.", "Gülşen lives in Izmir.",
-              "Gül lives in Bursa.", "Sam lives in Oslo.", "Samantha lives in Rome.",
-              "Samuel lives in Lyon.", "Caro met Caroline in Paris.", "Jo lives in Bonn.",
-              "Joanna lives in Bern."),
-        "v": ("Ann lives in Kars.", "Berk lives in Van."), "w": ("Annabel lives in Kars.",),
-    }.items():  # fmt: skip
+        "u": (
+            "Melanie lives in Kars.",
+            "Mel lives in Van.",
+            "Gülşen lives in Izmir.",
+            "Gül lives in Bursa.",
+            "Sam lives in Oslo.",
+            "Samantha lives in Rome.",
+            "Samuel lives in Lyon.",
+            "Caro met Caroline in Paris.",
+            "Jo lives in Bonn.",
+            "Joanna lives in Bern.",
+        ),
+        "v": ("Ann lives in Kars.", "Berk lives in Van."),
+        "w": ("Annabel lives in Kars.",),
+    }.items():
         for text in texts:
             said(memory, text, user_id=user)
     assert [(a.name, b.name) for a, b in memory.entities.alike(user_id="u")] == [
-        ("Mel", "Melanie"), ("Gül", "Gülşen"),
-    ]  # fmt: skip
+        ("Mel", "Melanie"),
+        ("Gül", "Gülşen"),
+    ]
     assert memory.entities.alike(user_id="v") == []
     assert len(memory.entities.alike()) == 2
     memory.reflect()
@@ -157,8 +167,9 @@ def test_entities_of_two_users_are_never_one(memory: Memory) -> None:
     said(memory, "Today Bob called.", user_id="v")
     said(memory, "Today Ada called.", user_id="v")
     with pytest.raises(InvalidInputError, match="different users"):
-        memory.entities.merge(memory.entities.find("ada", user_id="u")[0],
-                              memory.entities.find("bob", user_id="v")[0])
+        memory.entities.merge(
+            memory.entities.find("ada", user_id="u")[0], memory.entities.find("bob", user_id="v")[0]
+        )
     with pytest.raises(InvalidInputError, match="names 2 entities"):
         memory.entities.merge("ada", "bob")
     merged = memory.entities.merge("ada", "bob", user_id="v")

@@ -50,9 +50,16 @@ def commit(memory: Memory, plan: Callable[[KnowledgeReader, Changes], Any]) -> A
 
 def mention(memory: Memory, record: MemoryRecord, *names: str) -> list[int]:
     counts = {(name, "person"): 1 for name in names}
-    found: list[int] = commit(memory, lambda reader, changes: plan_mentions(
-        reader, changes, record.user_id or "", record.id, counts,
-    ))  # fmt: skip
+    found: list[int] = commit(
+        memory,
+        lambda reader, changes: plan_mentions(
+            reader,
+            changes,
+            record.user_id or "",
+            record.id,
+            counts,
+        ),
+    )
     return found
 
 
@@ -114,9 +121,7 @@ def test_an_entity_of_a_protected_fact_stays_with_it(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("table", PAYLOAD_TABLES, ids=lambda each: each.name)
-def test_a_search_finds_a_word_that_an_erasure_left_in_a_table(
-    memory: Memory, table: Any
-) -> None:
+def test_a_search_finds_a_word_that_an_erasure_left_in_a_table(memory: Memory, table: Any) -> None:
     """The words of a row are looked for, and a row that lives accounts for them."""
     columns = [each for each in table.columns if each.words]
     if not columns:

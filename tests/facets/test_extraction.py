@@ -43,21 +43,28 @@ def store(memory: Memory, text: str, user: str | None = None, **episode: Any) ->
 def concepts(memory: Memory) -> dict[tuple[str | None, str, str], tuple[int, dict[str, Any]]]:
     """(user, name, category) -> how often it was reinforced, and its references."""
     return {
-        (each.record.user_id, each.name, each.category):
-        (each.reinforcement_count, dict(each.memory_refs))
+        (each.record.user_id, each.name, each.category): (
+            each.reinforcement_count,
+            dict(each.memory_refs),
+        )
         for each in memory.concepts.find(limit=ALL)
-    }  # fmt: skip
+    }
 
 
 def filled(memory: Memory, count: int = 20) -> list[int]:
     things, people = ("mug", "Coffee Pot", "çay bardağı", "kettle"), ("Ada", "Ümit")
     return [
         store(
-            memory, f"episode {n}", ("a", "b", None)[n % 3], objects=[things[n % 4], things[n % 3]],
-            people=[people[n % 2]], goal="grasp_the_mug" if n % 2 else None, tool="leftHand",
+            memory,
+            f"episode {n}",
+            ("a", "b", None)[n % 3],
+            objects=[things[n % 4], things[n % 3]],
+            people=[people[n % 2]],
+            goal="grasp_the_mug" if n % 2 else None,
+            tool="leftHand",
         )
         for n in range(count)
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize("limit", [1, 3, 7, 20, 21])
@@ -76,10 +83,12 @@ def test_runs_of_any_size_give_the_same_concepts(tmp_path: Path, limit: int) -> 
                 assert done.last_id > at
                 at = done.last_id
             assert read == len(ids)
-            answers.append({
-                key: (count, [places[each] for each in references["episodes"]])
-                for key, (count, references) in concepts(memory).items()
-            })  # fmt: skip
+            answers.append(
+                {
+                    key: (count, [places[each] for each in references["episodes"]])
+                    for key, (count, references) in concepts(memory).items()
+                }
+            )
             assert memory.check().ok
     assert answers[0] == answers[1]
     assert len(answers[0]) > 20
@@ -107,8 +116,9 @@ def test_a_name_that_is_as_good_as_another_leads_to_its_concept(memory: Memory) 
     extractor(memory).extract_concepts(0, ALL)
     b = store(memory, "b", objects=["red mug red mug", "blue pot", "blue pot blue pot"])
     done = extractor(memory).extract_concepts(a, ALL)
-    found = {name: (count, refs["episodes"]) for (_, name, _), (count, refs) in
-             concepts(memory).items()}  # fmt: skip
+    found = {
+        name: (count, refs["episodes"]) for (_, name, _), (count, refs) in concepts(memory).items()
+    }
     assert found == {"red mug": (2, (a, b)), "blue pot": (1, (b,))}
     assert len(done.made) == 1
     assert memory.concepts.of("blue pot blue pot") is None  # a name would outlive its memory
@@ -190,9 +200,7 @@ def test_a_retired_concept_wakes_when_it_is_met_again(memory: Memory) -> None:
     assert not memory.get(concept).flags & Flag.DORMANT
 
 
-def test_what_a_scope_has_no_room_for_is_left_out(
-    tmp_path: Path
-) -> None:
+def test_what_a_scope_has_no_room_for_is_left_out(tmp_path: Path) -> None:
     config = Config(knowledge=KnowledgeConfig(max_concepts=2))
     memory = spector.open(tmp_path / "mind", embedder=FakeEmbedder(), config=config)
     store(memory, "a", objects=["mug", "pot", "cup"])

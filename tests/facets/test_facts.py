@@ -52,8 +52,10 @@ def test_a_new_value_takes_the_place_of_the_present_one(memory: Memory) -> None:
     held = memory.facts.query(subject="EVE", predicate="lives_in")
     assert [(each.object, each.id) for each in held] == [("Paris", last.id)]
     assert [each.text for each in memory.history(last.id)] == [
-        "Eve lives in Paris.", "Eve lives in Berlin.", "Eve lives in Paris.",
-    ]  # fmt: skip
+        "Eve lives in Paris.",
+        "Eve lives in Berlin.",
+        "Eve lives in Paris.",
+    ]
     likes = [memory.facts.add("Eve", "likes", each).id for each in ("tea", "jazz")]
     assert [each.id for each in memory.facts.query(predicate="likes")] == likes
     memory.facts.single_valued("desk")
@@ -109,8 +111,10 @@ def test_a_pinned_fact_stays_without_its_source(memory: Memory) -> None:
     memory.pin(fact.id)
     report = memory.forget(a)
     assert (report.ids, report.protected, report.without_source) == (
-        (a.id,), (fact.id,), (fact.id,),
-    )  # fmt: skip
+        (a.id,),
+        (fact.id,),
+        (fact.id,),
+    )
 
 
 def test_new_words_state_nothing_any_more(memory: Memory) -> None:
@@ -151,14 +155,17 @@ def test_facts_keep_twice_as_long_as_texts(memory: Memory) -> None:
 
 def test_traversal_stays_with_each_user_and_takes_each_fact_once(memory: Memory) -> None:
     for s, p, o, user in (
-        ("Ada", "works_at", "Acme", "u"), ("Acme", "located_in", "Kars", "u"),
-        ("Kars", "located_in", "Turkey", "u"), ("Acme", "sells", "ice", "v"),
-    ):  # fmt: skip
+        ("Ada", "works_at", "Acme", "u"),
+        ("Acme", "located_in", "Kars", "u"),
+        ("Kars", "located_in", "Turkey", "u"),
+        ("Acme", "sells", "ice", "v"),
+    ):
         memory.facts.add(s, p, o, user_id=user)
     steps = memory.facts.traverse("Ada", hops=2, user_id="u")
     assert [(each.subject, each.object, each.hops) for each in steps] == [
-        ("Ada", "Acme", 1), ("Acme", "Kars", 2),
-    ]  # fmt: skip
+        ("Ada", "Acme", 1),
+        ("Acme", "Kars", 2),
+    ]
     assert len(memory.facts.traverse("Ada", hops=9)) == 3
     assert [each.object for each in memory.facts.traverse("Turkey", direction="out")] == []
 

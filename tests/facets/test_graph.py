@@ -39,11 +39,13 @@ ABC = tuple[MemoryRecord, MemoryRecord, MemoryRecord]
 def test_neighbours_paths_levels_and_activation(memory: Memory, abc: ABC) -> None:
     a, b, c = abc
     assert [(e.id, e.weight, e.hops) for e in memory.graph.neighbours(a)] == [
-        (b.id, 0.9, 1), (c.id, 0.45, 2),
-    ]  # fmt: skip
+        (b.id, 0.9, 1),
+        (c.id, 0.45, 2),
+    ]
     assert [(e.id, e.weight) for e in memory.graph.neighbours(a, hops=1)] == [
-        (b.id, 0.9), (c.id, 0.4),
-    ]  # fmt: skip
+        (b.id, 0.9),
+        (c.id, 0.4),
+    ]
     assert memory.graph.neighbours(c) == []
     assert [e.id for e in memory.graph.neighbours(c, direction="in")] == [b.id, a.id]
     assert [e.id for e in memory.graph.neighbours(c, kinds=["caused_by"])] == [b.id, a.id]
@@ -53,8 +55,9 @@ def test_neighbours_paths_levels_and_activation(memory: Memory, abc: ABC) -> Non
     assert memory.graph.path(c, a) is None
     assert memory.graph.walk(a) == [[b.id, c.id]]
     assert memory.graph.activate(a)["episodes"] == [
-        (b.id, pytest.approx(0.45)), (c.id, pytest.approx(0.3125)),
-    ]  # fmt: skip
+        (b.id, pytest.approx(0.45)),
+        (c.id, pytest.approx(0.3125)),
+    ]
 
 
 def test_an_edge_is_kept_once_with_the_greater_weight(memory: Memory, abc: ABC) -> None:
@@ -76,9 +79,12 @@ def test_what_no_edge_may_tie(memory: Memory, abc: ABC) -> None:
     other = memory.remember("somebody else's", user_id="v")
     working = memory.remember("thought", tier="working", user_id="u")
     for source, target, error in (
-        (a, other, InvalidInputError), (a, a, InvalidInputError), (a, working, InvalidInputError),
-        (a, 1 << 50, UnknownRecordError), ("x", b, InvalidInputError),
-    ):  # fmt: skip
+        (a, other, InvalidInputError),
+        (a, a, InvalidInputError),
+        (a, working, InvalidInputError),
+        (a, 1 << 50, UnknownRecordError),
+        ("x", b, InvalidInputError),
+    ):
         with pytest.raises(error):
             memory.graph.link(source, target, "causes")
     with pytest.raises(UnknownRelationError, match="causes"):
@@ -123,8 +129,9 @@ def test_ranks_are_of_each_user_and_follow_changes(memory: Memory) -> None:
     assert sum(memory.graph.pagerank().values()) == pytest.approx(2.0)
     assert set(memory.graph.importance(user_id="u").values()) == {1.0}
     assert memory.graph.pagerank([a, d], user_id="u") == {
-        a.id: pytest.approx(ranks[a.id]), d.id: 0.0,
-    }  # fmt: skip
+        a.id: pytest.approx(ranks[a.id]),
+        d.id: 0.0,
+    }
     memory.graph.unlink(c, b, "causes")
     assert memory.graph.pagerank([c])[c.id] == 0.0
 
@@ -167,8 +174,9 @@ def test_links_of_records_are_seen_from_both_ends(memory: Memory) -> None:
     assert [e.source for e in memory.graph.edges(new, direction="in")] == [first.id, second.id]
     assert memory.graph.edges(new, direction="out", kinds=["derived_from"]) == []
     assert [e.id for e in memory.graph.neighbours(new, direction="in", hops=1)] == [
-        first.id, second.id
-    ]  # fmt: skip
+        first.id,
+        second.id,
+    ]
     memory.forget(second)
     assert [e.source for e in memory.graph.edges(new, kinds=["derived_from"])] == [first.id]
 
@@ -188,12 +196,17 @@ def test_one_memory_is_named_where_one_is_asked(memory: Memory, abc: ABC, given:
     graph, a = memory.graph, abc[0]
     nothing: Any = None
     calls: tuple[Callable[[], Any], ...] = (
-        lambda: graph.edges(given), lambda: graph.neighbours(given), lambda: graph.walk(given),
-        lambda: graph.central(given), lambda: graph.path(a, given), lambda: graph.path(given, a),
-        lambda: graph.link(a, given, "causes"), lambda: graph.unlink(given, a, "causes"),
+        lambda: graph.edges(given),
+        lambda: graph.neighbours(given),
+        lambda: graph.walk(given),
+        lambda: graph.central(given),
+        lambda: graph.path(a, given),
+        lambda: graph.path(given, a),
+        lambda: graph.link(a, given, "causes"),
+        lambda: graph.unlink(given, a, "causes"),
         lambda: memory.layers["episodes"].get(given),
         lambda: memory.layers["episodes"].register_capture_callback(nothing),
-    )  # fmt: skip
+    )
     for call in calls:
         with pytest.raises(InvalidInputError):
             call()

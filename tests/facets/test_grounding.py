@@ -39,11 +39,13 @@ def lived(memory: Memory, n: int, **details: object) -> list[int]:
     return [
         memory.layers["episodes"].store(
             f"episode {len(memory)} of {n}",
-            episode={name: value[at % len(value)] if isinstance(value, list) else value
-                     for name, value in details.items()},
+            episode={
+                name: value[at % len(value)] if isinstance(value, list) else value
+                for name, value in details.items()
+            },
         )
         for at in range(n)
-    ]  # fmt: skip
+    ]
 
 
 def tied(memory: Memory, name: str, episodes: list[int]) -> int:
@@ -171,15 +173,17 @@ def test_context_within_its_budget(memory: Memory) -> None:
     assert [each["name"] for each in full] == ["mug", "cup", "grasp"]
     assert {each["level"] for each in full} == {1}
     assert full[0]["properties"] == {
-        "mean_salience": pytest.approx(0.78), "success_rate": 1.0,
-    }  # fmt: skip
+        "mean_salience": pytest.approx(0.78),
+        "success_rate": 1.0,
+    }
     assert full[0]["relationships"] == [
         {"type": "is_a", "target": "cup", "weight": 1.0},
         {"type": "related_to", "target": "cup", "weight": 0.75},
     ]
     assert {each["name"] for each in full[0]["layer_context"]} == {
-        "mug salience", "mug success rate",
-    }  # fmt: skip
+        "mug salience",
+        "mug success rate",
+    }
     assert len(memory.concepts.context(percept, limit=1, budget_ms=60_000)) == 1
 
 
@@ -206,7 +210,11 @@ def test_episodes_foretell_what_comes(memory: Memory, clock: ManualClock) -> Non
     for n in range(25):
         clock.advance(hours=1)
         episodes += lived(
-            memory, 1, tool="grasp", success=n % 2 == 0, goal="grasp_mug",
+            memory,
+            1,
+            tool="grasp",
+            success=n % 2 == 0,
+            goal="grasp_mug",
             decision_confidence=0.9 if n % 5 else None,
         )
     tied(memory, "mug", episodes)

@@ -52,9 +52,7 @@ VERBS: dict[str, Verb] = {
     "procedures.record_outcome": lambda m, i, **g: m.procedures.record_outcome(
         i.procedure, True, **g
     ),
-    "procedures.set_status": lambda m, i, **g: m.procedures.set_status(
-        i.procedure, "active", **g
-    ),
+    "procedures.set_status": lambda m, i, **g: m.procedures.set_status(i.procedure, "active", **g),
     "procedures.replace": lambda m, i, **g: m.procedures.replace(i.procedure, ["wait"], **g),
     "procedures.learn": lambda m, i, **g: m.procedures.learn([i.episode], **g),
     "learnings.get": lambda m, i, **g: m.learnings.get(i.learning, **g),
@@ -101,8 +99,12 @@ def items_of(memory: Memory) -> SimpleNamespace:
     (concept,) = memory.concepts.extract(episode)[:1]
     memory.concepts.add_ref(concept.id, "episodes", episode)
     return SimpleNamespace(
-        note=note.id, other=other.id, episode=episode, concept=concept.id,
-        entity=named["Nancy Ellis"], second=named["Oskar Lund"],
+        note=note.id,
+        other=other.id,
+        episode=episode,
+        concept=concept.id,
+        entity=named["Nancy Ellis"],
+        second=named["Oskar Lund"],
         fact=memory.facts.add("boat", "has colour", "red", source=note).id,
         procedure=memory.procedures.all()[0].id,
         learning=memory.learnings.add("Rain is wet.", "domain_insight", **OWN).id,
@@ -112,9 +114,13 @@ def items_of(memory: Memory) -> SimpleNamespace:
 def state_of(memory: Memory) -> Any:
     ids = [each.id for each in memory]
     return (
-        [each.to_dict() for each in memory], [memory.graph.edges(each) for each in ids],
-        memory.entities.all(), memory.facts.query(), memory.procedures.all(),
-        memory.learnings.all(), memory.concepts.find(),
+        [each.to_dict() for each in memory],
+        [memory.graph.edges(each) for each in ids],
+        memory.entities.all(),
+        memory.facts.query(),
+        memory.procedures.all(),
+        memory.learnings.all(),
+        memory.concepts.find(),
     )
 
 
@@ -131,11 +137,14 @@ def test_every_verb_that_names_memories_takes_the_guard(memory: Memory) -> None:
     found = set()
     for name, member in public_callables(memory):
         parameters = inspect.signature(member).parameters
-        if any(
-            (each.name in _NAMES and each.annotation != "str")
-            or any(kind in str(each.annotation) for kind in _TYPES)
-            for each in parameters.values()
-        ) and name not in _MAKING:
+        if (
+            any(
+                (each.name in _NAMES and each.annotation != "str")
+                or any(kind in str(each.annotation) for kind in _TYPES)
+                for each in parameters.values()
+            )
+            and name not in _MAKING
+        ):
             found.add(name)
             if name != "procedures.replace":  # among the fields of the new one
                 assert parameters.keys() >= set(SCOPES), name

@@ -15,11 +15,17 @@ from tests.fakes import FakeEmbedder
 @pytest.mark.parametrize(
     ("facet", "wrong", "right"),
     [
-        ("facts", "search", "about"), ("facts", "all", "query"), ("facts", "delete", "forget"),
-        ("entities", "get", "find"), ("entities", "list", "all"),
-        ("graph", "neighbors", "neighbours"), ("graph", "shortest_path", "path"),
-        ("graph", "add_edge", "link"), ("procedures", "find", "for_situation"),
-        ("learnings", "search", "relevant"), ("concepts", "search", "find"),
+        ("facts", "search", "about"),
+        ("facts", "all", "query"),
+        ("facts", "delete", "forget"),
+        ("entities", "get", "find"),
+        ("entities", "list", "all"),
+        ("graph", "neighbors", "neighbours"),
+        ("graph", "shortest_path", "path"),
+        ("graph", "add_edge", "link"),
+        ("procedures", "find", "for_situation"),
+        ("learnings", "search", "relevant"),
+        ("concepts", "search", "find"),
     ],
 )
 def test_another_name_leads_to_ours(facet: str, wrong: str, right: str) -> None:

@@ -38,9 +38,11 @@ def test_a_layer_is_saved_and_loaded_alone(
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     ids = {line["id"] for line in lines if "id" in line}
     named = {
-        tie[key] for line in lines for name, key in
-        (("edges", "target"), ("references", "id"), ("sources", "id")) for tie in line.get(name, ())
-    }  # fmt: skip
+        tie[key]
+        for line in lines
+        for name, key in (("edges", "target"), ("references", "id"), ("sources", "id"))
+        for tie in line.get(name, ())
+    }
     assert named <= ids
     with spector.open(tmp_path / "other", embedder=FakeEmbedder()) as other:
         assert other.layers[layer].load(file) == count
@@ -85,9 +87,7 @@ def test_few_words_of_each_layer(memory: Memory) -> None:
     assert concept["category"] == "object"
     assert len(concept["references"]["episodes"]) == 9
     assert memory.layers["episodes"].compressed(ids["a"]) == "Ada works at Acme"
-    [statistic] = [
-        each for each in memory.layers["statistics"].recall(5) if "rate" in each.text
-    ]
+    [statistic] = [each for each in memory.layers["statistics"].recall(5) if "rate" in each.text]
     words = memory.layers["statistics"].compressed(statistic.id)
     assert words == "coffee mug success rate: 0.889 (8/9)"
     with pytest.raises(InvalidInputError, match="another layer"):
@@ -97,9 +97,9 @@ def test_few_words_of_each_layer(memory: Memory) -> None:
 def test_consolidating_a_layer_does_now_what_sleep_does(memory: Memory) -> None:
     for n in range(9):
         memory.layers["episodes"].store(
-            f"grasp {n}", episode={"objects": ["mug"], "tool": "grasp", "success": n != 2,
-                                   "salience": n / 10},
-        )  # fmt: skip
+            f"grasp {n}",
+            episode={"objects": ["mug"], "tool": "grasp", "success": n != 2, "salience": n / 10},
+        )
     plan = memory.layers["episodes"].consolidate(dry_run=True)
     assert memory.concepts.find() == []
     done = memory.layers["episodes"].consolidate()
@@ -114,9 +114,7 @@ def test_consolidating_a_layer_does_now_what_sleep_does(memory: Memory) -> None:
     assert again.reinforcement_count == 9
     assert memory.layers["concepts"].consolidate()["ground"] > 0
     assert memory.concepts.statistics(mug.id)
-    assert memory.layers["statistics"].consolidate() == {
-        "ground": len(memory.layers["statistics"])
-    }
+    assert memory.layers["statistics"].consolidate() == {"ground": len(memory.layers["statistics"])}
     with pytest.raises(InvalidInputError, match="limit"):
         memory.layers["episodes"].consolidate(limit=0)
 
@@ -207,13 +205,27 @@ def test_an_alias_leads_to_the_facts_of_every_name(memory: Memory) -> None:
 def test_every_type_that_a_facet_returns_is_public(memory: Memory) -> None:
     ids = known(memory)
     found = [
-        *memory.facts.query(), *memory.facts.traverse("Ada"), *memory.entities.all(),
-        *memory.graph.edges(ids["a"]), *memory.graph.neighbours(ids["a"]), *memory.graph.kinds(),
-        memory.graph.activate([ids["a"]]), *memory.procedures.all(), *memory.learnings.all(),
-        *memory.concepts.find(), *memory.concepts.statistics(ids["concept"]),
-        memory.facts.learn(ids["a"]), memory.procedures.all()[0].steps[0],
-        memory.learnings.all()[0].type, memory.facts, memory.entities, memory.graph,
-        memory.procedures, memory.learnings, memory.concepts, memory.layers,
+        *memory.facts.query(),
+        *memory.facts.traverse("Ada"),
+        *memory.entities.all(),
+        *memory.graph.edges(ids["a"]),
+        *memory.graph.neighbours(ids["a"]),
+        *memory.graph.kinds(),
+        memory.graph.activate([ids["a"]]),
+        *memory.procedures.all(),
+        *memory.learnings.all(),
+        *memory.concepts.find(),
+        *memory.concepts.statistics(ids["concept"]),
+        memory.facts.learn(ids["a"]),
+        memory.procedures.all()[0].steps[0],
+        memory.learnings.all()[0].type,
+        memory.facts,
+        memory.entities,
+        memory.graph,
+        memory.procedures,
+        memory.learnings,
+        memory.concepts,
+        memory.layers,
     ]
     for each in found:
         name = type(each).__name__

@@ -46,9 +46,17 @@ def test_layers_are_views_of_the_memories_of_a_sort(memory: Memory) -> None:
 
 def test_details_of_an_episode_are_kept(memory: Memory, tmp_path: Path) -> None:
     details = Episode(
-        objects=("mug",), people=("Ada",), goal="grasp", context={"room": "kitchen"},
-        decision="left hand", decision_confidence=0.7, tool="hand", success=False, salience=0.4,
-        novelty=0.9, run_id="r1",
+        objects=("mug",),
+        people=("Ada",),
+        goal="grasp",
+        context={"room": "kitchen"},
+        decision="left hand",
+        decision_confidence=0.7,
+        tool="hand",
+        success=False,
+        salience=0.4,
+        novelty=0.9,
+        run_id="r1",
     )
     made = memory.layers["episodes"].store("It fell", episode=details)
     plain = memory.layers["episodes"].store("nothing else")

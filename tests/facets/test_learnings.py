@@ -23,16 +23,20 @@ def test_a_learning_is_drawn_from_evidence(memory: Memory, tmp_path: Path) -> No
     a = memory.remember("The build failed at night", user_id="u", agent_id="x", confidence=0.4)
     b = memory.remember("It failed again", user_id="u", agent_id="x")
     made = memory.learnings.add(
-        "Builds fail while the backup runs. " * 4, "failure_analysis", evidence=[a, b],
-        applies_to=["Build", "gece"], impact=0.9,
+        "Builds fail while the backup runs. " * 4,
+        "failure_analysis",
+        evidence=[a, b],
+        applies_to=["Build", "gece"],
+        impact=0.9,
     )
     assert (made.confidence, made.impact, made.validated, made.applications) == (0.5, 0.9, False, 0)
     assert made.type is LearningType.FAILURE_ANALYSIS
     assert (len(made.title), made.insight.startswith(made.title)) == (80, True)
     assert made.applies_to == ("Build", "gece")
     assert {(e.target, e.weight) for e in memory.graph.edges(made.id, kinds=["derived_from"])} == {
-        (a.id, 0.8), (b.id, 0.8),
-    }  # fmt: skip
+        (a.id, 0.8),
+        (b.id, 0.8),
+    }
     record = made.record
     assert (record.user_id, record.agent_id, record.tier) == ("u", "x", "semantic")
     assert record.confidence == pytest.approx(0.4, abs=0.01)
@@ -58,12 +62,17 @@ def test_the_category_follows_the_type(memory: Memory) -> None:
 
 @pytest.mark.parametrize(
     ("start", "outcomes", "end"),
-    [(0.5, "S", 0.6), (0.5, "SF", 0.45), (0.5, "F", 0.35), (0.95, "S", 1.0), (0.1, "F", 0.0),
-     (0.7, "SSS", 1.0), (0.6, "FS", 0.55)],
-)  # fmt: skip
-def test_validation_is_asymmetric(
-    memory: Memory, start: float, outcomes: str, end: float
-) -> None:
+    [
+        (0.5, "S", 0.6),
+        (0.5, "SF", 0.45),
+        (0.5, "F", 0.35),
+        (0.95, "S", 1.0),
+        (0.1, "F", 0.0),
+        (0.7, "SSS", 1.0),
+        (0.6, "FS", 0.55),
+    ],
+)
+def test_validation_is_asymmetric(memory: Memory, start: float, outcomes: str, end: float) -> None:
     made = memory.learnings.add("x", "success_pattern", confidence=start)
     for each in outcomes:
         last = memory.learnings.validate(made.id, each == "S")
@@ -74,7 +83,10 @@ def test_validation_is_asymmetric(
 def test_relevant_ones_come_by_confidence_times_impact(memory: Memory) -> None:
     def add(confidence: float, impact: float, tag: str = "build", kind: str = "domain_insight"):  # type: ignore[no-untyped-def]
         return memory.learnings.add(
-            f"{confidence} {impact} {tag}", kind, confidence=confidence, impact=impact,
+            f"{confidence} {impact} {tag}",
+            kind,
+            confidence=confidence,
+            impact=impact,
             applies_to=[tag],
         ).id
 

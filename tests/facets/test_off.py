@@ -30,11 +30,16 @@ _WORDS = "pump hall valve reads bar tea Ankara İzmir kettle red boat at six".sp
 
 #: what looks at knowledge, and keeps nothing of it
 LOOKS: tuple[Callable[[Memory], Any], ...] = (
-    lambda memory: memory.facts.query(), lambda memory: memory.entities.find("Ankara"),
-    lambda memory: memory.graph.kinds(), lambda memory: memory.procedures.for_situation("make tea"),
-    lambda memory: memory.learnings.all(), lambda memory: memory.concepts.find(name="kettle"),
-    lambda memory: memory.reflect(dry_run=True), lambda memory: memory.stats(),
-    lambda memory: memory.gate("I moved to Ankara."), lambda memory: memory.check(),
+    lambda memory: memory.facts.query(),
+    lambda memory: memory.entities.find("Ankara"),
+    lambda memory: memory.graph.kinds(),
+    lambda memory: memory.procedures.for_situation("make tea"),
+    lambda memory: memory.learnings.all(),
+    lambda memory: memory.concepts.find(name="kettle"),
+    lambda memory: memory.reflect(dry_run=True),
+    lambda memory: memory.stats(),
+    lambda memory: memory.gate("I moved to Ankara."),
+    lambda memory: memory.check(),
     lambda memory: memory.context("pump"),
 )
 
@@ -73,9 +78,11 @@ class Pair:
             self.ids.append(self.both(lambda memory: memory.remember(text, user_id=user).id))
         elif kind < 0.8:
             learn = self.random.random() < 0.5
-            self.both(lambda memory: [
-                (each.record.id, each.score) for each in memory.recall(text, learn=learn)
-            ])
+            self.both(
+                lambda memory: [
+                    (each.record.id, each.score) for each in memory.recall(text, learn=learn)
+                ]
+            )
         elif kind < 0.9:
             chosen = self.random.choice(self.ids)
             self.both(lambda memory: memory.update(chosen, tags=[text[:4]]).to_dict())

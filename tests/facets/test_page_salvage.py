@@ -30,7 +30,10 @@ def fill(path: Path) -> None:
         records = [memory.remember(f"memory {n}", user_id="u") for n in range(COUNT)]
         for n in range(COUNT - 1):
             memory.graph.link(
-                records[n], records[n + 1], "causes", weight=1.0 if n % 2 else 0.3,
+                records[n],
+                records[n + 1],
+                "causes",
+                weight=1.0 if n % 2 else 0.3,
                 note={"why": "x" * 200},
             )
             memory.facts.add(f"subject {n}", "likes", "tea " + "y" * 150, source=records[n])

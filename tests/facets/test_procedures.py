@@ -33,14 +33,26 @@ def run(memory: Memory, procedure: int, outcomes: str) -> None:
 
 def test_a_procedure_is_kept_as_it_was_given(memory: Memory, tmp_path: Path) -> None:
     steps = (
-        Step("build the image", step_id="b", action_type="tool_call", action={"tool": "docker"},
-             success_criteria="exit 0", on_failure="abort", max_retries=0),
+        Step(
+            "build the image",
+            step_id="b",
+            action_type="tool_call",
+            action={"tool": "docker"},
+            success_criteria="exit 0",
+            on_failure="abort",
+            max_retries=0,
+        ),
         Step("is it green?", action_type="condition", on_failure="escalate"),
         Step("ship"),
-    )  # fmt: skip
+    )
     made = memory.procedures.add(
-        "Deploy", [*steps[:2], "ship"], description="to production", triggers=["Deploy", "CI"],
-        user_id="u", importance=0.8, tags=["ops"],
+        "Deploy",
+        [*steps[:2], "ship"],
+        description="to production",
+        triggers=["Deploy", "CI"],
+        user_id="u",
+        importance=0.8,
+        tags=["ops"],
     )
     assert (made.steps, made.triggers, made.status) == (steps, ("Deploy", "CI"), "draft")
     assert (made.success_rate, made.executions, made.last_used) == (0.0, 0, None)
@@ -131,8 +143,12 @@ def test_a_replaced_procedure_is_deprecated_and_superseded(memory: Memory) -> No
     old = memory.procedures.add("Deploy", ["a"], triggers=["deploy"], user_id="u")
     run(memory, old.id, "SSS")
     new = memory.procedures.replace(old.id, ["a", "b"])
-    assert (new.name, new.triggers, new.executions, new.status) == ("Deploy", ("deploy",), 0,
-                                                                    "draft")  # fmt: skip
+    assert (new.name, new.triggers, new.executions, new.status) == (
+        "Deploy",
+        ("deploy",),
+        0,
+        "draft",
+    )
     assert new.record.supersedes == (old.id,)
     assert new.record.user_id == "u"
     assert memory.procedures.get(old.id).status == "deprecated"
@@ -153,10 +169,19 @@ def test_what_is_immutable_only_counts(memory: Memory) -> None:
 
 @pytest.mark.parametrize(
     "steps",
-    [[], "build", None, [1], [""], [{"text": "x"}], [Step("x", on_failure="cry")],  # type: ignore[arg-type]
-     [Step("x", max_retries=-1)], [Step("x", action={"a": float("nan")})],
-     [Step("x", step_id="a"), Step("y", step_id="a")]],
-)  # fmt: skip
+    [
+        [],
+        "build",
+        None,
+        [1],
+        [""],
+        [{"text": "x"}],
+        [Step("x", on_failure="cry")],  # type: ignore[arg-type]
+        [Step("x", max_retries=-1)],
+        [Step("x", action={"a": float("nan")})],
+        [Step("x", step_id="a"), Step("y", step_id="a")],
+    ],
+)
 def test_malformed_steps_are_refused(memory: Memory, steps: object) -> None:
     with pytest.raises(InvalidInputError):
         memory.procedures.add("x", steps)  # type: ignore[arg-type]
@@ -236,9 +261,15 @@ def test_a_run_that_succeeded_is_a_draft() -> None:
 
 
 @pytest.mark.parametrize(
-    "run", [[], [episode()], [episode(tool="make", success=False)], [episode(tool="make")],
-            [episode(tool="a", success=True), episode(tool="b", success=False)]]
-)  # fmt: skip
+    "run",
+    [
+        [],
+        [episode()],
+        [episode(tool="make", success=False)],
+        [episode(tool="make")],
+        [episode(tool="a", success=True), episode(tool="b", success=False)],
+    ],
+)
 def test_a_run_without_success_teaches_nothing(run: list[dict[str, object]]) -> None:
     assert learned_procedure(list(enumerate(run)), "") is None
 

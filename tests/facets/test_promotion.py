@@ -49,14 +49,21 @@ def again(memory: Memory, path: Path, **sleep: Any) -> Memory:
 
 
 def lived(
-    memory: Memory, outcomes: Sequence[bool], *, tool: str = "grasp", hours: Any = None,
-    user: str | None = None, **details: Any,
-) -> list[int]:  # fmt: skip
+    memory: Memory,
+    outcomes: Sequence[bool],
+    *,
+    tool: str = "grasp",
+    hours: Any = None,
+    user: str | None = None,
+    **details: Any,
+) -> list[int]:
     """Episodes with these outcomes, an hour apart or at these hours."""
     at = range(len(outcomes)) if hours is None else hours
     ids = [
         memory.layers["episodes"].store(
-            f"{tool} {n} {user}", event_time=START + timedelta(hours=float(hour)), user_id=user,
+            f"{tool} {n} {user}",
+            event_time=START + timedelta(hours=float(hour)),
+            user_id=user,
             episode={"tool": tool, "success": good, **details},
         )
         for n, (good, hour) in enumerate(zip(outcomes, at, strict=True))
@@ -73,8 +80,10 @@ def reading(memory: Memory) -> Any:
 
 def associations(memory: Memory) -> dict[tuple[str, str], tuple[float, int]]:
     for reader in reading(memory):
-        return {(each.scope, each.name): (each.strength, each.observations)
-                for each in associations_of(reader)}  # fmt: skip
+        return {
+            (each.scope, each.name): (each.strength, each.observations)
+            for each in associations_of(reader)
+        }
     raise AssertionError
 
 
@@ -88,8 +97,11 @@ def patterns(memory: Memory, category: str = "causal_pattern") -> dict[str, Any]
 def test_five_successes_are_a_strength_of_0832(memory: Memory) -> None:
     lived(memory, [True] * 5, objects=["mug"], goal="grasp_the_mug")
     found = associations(memory)
-    assert set(found) == {("", "grasp → success"), ("", "grasp mug → success"),
-                          ("", "grasp grasp mug → success")}  # fmt: skip
+    assert set(found) == {
+        ("", "grasp → success"),
+        ("", "grasp mug → success"),
+        ("", "grasp grasp mug → success"),
+    }
     for strength, observations in found.values():
         assert strength == pytest.approx(0.83193)
         assert observations == 5
@@ -194,10 +206,14 @@ def test_random_outcomes_at_random_times_are_rejected(
         def get_promotion_candidates(
             self, min_confidence: float = 0.6, min_observations: int = 3
         ) -> list[PromotionCandidate]:
-            return [PromotionCandidate(
-                pattern_name="grasping leads to joy", category="causal_pattern", confidence=0.8,
-                source_memory_ids=tuple(ids),
-            )]  # fmt: skip
+            return [
+                PromotionCandidate(
+                    pattern_name="grasping leads to joy",
+                    category="causal_pattern",
+                    confidence=0.8,
+                    source_memory_ids=tuple(ids),
+                )
+            ]
 
     def reasons(memory: Memory) -> dict[str, str]:
         return {each.name: each.reason for each in memory._parts.promoter.promotions()}
@@ -217,7 +233,9 @@ def test_random_outcomes_at_regular_times_pass(memory: Memory) -> None:
     outcomes = [n % 2 == 0 for n in range(30)]
     ids = lived(memory, outcomes)
     candidate = PromotionCandidate(
-        pattern_name="x leads to y", category="causal_pattern", confidence=0.8,
+        pattern_name="x leads to y",
+        category="causal_pattern",
+        confidence=0.8,
         source_memory_ids=tuple(ids),
     )
     memory.concepts.add_source(_Source([candidate]))
@@ -236,8 +254,13 @@ class _Source:
 
 
 def candidate(ids: Any, **changes: Any) -> PromotionCandidate:
-    fields = {"pattern_name": "tea calms", "category": "habit", "confidence": 0.7,
-              "source_memory_ids": ids, "metadata": {"seen": 3}}  # fmt: skip
+    fields = {
+        "pattern_name": "tea calms",
+        "category": "habit",
+        "confidence": 0.7,
+        "source_memory_ids": ids,
+        "metadata": {"seen": 3},
+    }
     return PromotionCandidate(**{**fields, **changes})
 
 
@@ -268,13 +291,22 @@ def test_what_a_foreign_source_must_not_say_is_rejected_with_a_reason(memory: Me
         "confidence": [candidate(tuple(a), confidence=0.59)],
         "observations": [candidate((a[0], a[0], a[1]))],
         "malformed": [
-            None, "x", candidate(tuple(a), confidence=float("nan")),
-            candidate(tuple(a), confidence=1.5), candidate(tuple(a), confidence=True),
-            candidate(tuple(a), pattern_name=" "), candidate(tuple(a), pattern_name="a\x00b"),
-            candidate(tuple(a), pattern_name="x" * 1_001), candidate("123"), candidate(("1",)),
-            candidate((-1,)), candidate((1 << 63,)), candidate(3),
+            None,
+            "x",
+            candidate(tuple(a), confidence=float("nan")),
+            candidate(tuple(a), confidence=1.5),
+            candidate(tuple(a), confidence=True),
+            candidate(tuple(a), pattern_name=" "),
+            candidate(tuple(a), pattern_name="a\x00b"),
+            candidate(tuple(a), pattern_name="x" * 1_001),
+            candidate("123"),
+            candidate(("1",)),
+            candidate((-1,)),
+            candidate((1 << 63,)),
+            candidate(3),
             candidate(tuple(a), metadata={"x": float("nan")}),
-            candidate(tuple(a), metadata={"x": object()}), candidate(tuple(a), category=7),
+            candidate(tuple(a), metadata={"x": object()}),
+            candidate(tuple(a), category=7),
         ],
     }
     for reason, candidates in answers.items():
@@ -405,9 +437,11 @@ def test_seven_uses_have_no_phase(memory: Memory) -> None:
 def test_weak_unused_concepts_are_retired_after_thirty_days() -> None:
     now = 100 * DAY_MS
     uses = [
-        ConceptUse(1, 0.59, now - 30 * DAY_MS), ConceptUse(2, 0.59, now - 30 * DAY_MS + 1),
-        ConceptUse(3, 0.60, 0), ConceptUse(4, 0.5, 0, is_protected=True),
-    ]  # fmt: skip
+        ConceptUse(1, 0.59, now - 30 * DAY_MS),
+        ConceptUse(2, 0.59, now - 30 * DAY_MS + 1),
+        ConceptUse(3, 0.60, 0),
+        ConceptUse(4, 0.5, 0, is_protected=True),
+    ]
     assert concepts_to_retire(uses, now) == {1: "age"}
     assert concepts_to_retire(uses, now, max_age_days=1.0) == {1: "age", 2: "age"}
     assert concepts_to_retire(uses, now, sure=0.61) == {1: "age", 3: "age"}

@@ -34,9 +34,15 @@ class Walk:
 
     def step(self) -> None:
         weighted = {
-            self.remember: 8, self.add_fact: 6, self.link: 5, self.mention: 5, self.merge: 2,
-            self.update: 2, self.move: 1, self.forget: 3,
-        }  # fmt: skip
+            self.remember: 8,
+            self.add_fact: 6,
+            self.link: 5,
+            self.mention: 5,
+            self.merge: 2,
+            self.update: 2,
+            self.move: 1,
+            self.forget: 3,
+        }
         [chosen] = self.random.choices(list(weighted), list(weighted.values()))
         if chosen == self.remember or len(self.alive) > 8:
             chosen()

@@ -30,9 +30,11 @@ from tests.conftest import NOW
 from tests.fakes import FakeEmbedder
 
 FILLERS = [
-    f"{who} watered the {what} on {day}." for who in ("Ada", "Bo", "Cy", "Dee", "Eli")
-    for what in ("ferns", "roses", "palms") for day in ("Monday", "Friday")
-]  # fmt: skip
+    f"{who} watered the {what} on {day}."
+    for who in ("Ada", "Bo", "Cy", "Dee", "Eli")
+    for what in ("ferns", "roses", "palms")
+    for day in ("Monday", "Friday")
+]
 
 
 @pytest.fixture
@@ -120,17 +122,20 @@ def test_what_was_used_together_three_times_lifts_its_partner(memory: Memory) ->
     cue = "What about the violin of the attic?"
     for _ in range(2):
         memory.recall(cue, k=2, learn=True, associate=True)
-    assert all("coactivation" not in hit.explain().evidence
-               for hit in memory.recall(cue, associate=True))  # fmt: skip
+    assert all(
+        "coactivation" not in hit.explain().evidence for hit in memory.recall(cue, associate=True)
+    )
     for _ in range(5):
         memory.recall(cue, k=2, associate=True)
-    assert all("coactivation" not in hit.explain().evidence
-               for hit in memory.recall(cue, associate=True))  # fmt: skip
+    assert all(
+        "coactivation" not in hit.explain().evidence for hit in memory.recall(cue, associate=True)
+    )
     memory.recall(cue, k=2, learn=True, associate=True)
     hits = memory.recall(cue, k=2, associate=True)
     assert {hit.id: hit.explain().evidence["coactivation"] for hit in hits} == {
-        a.id: pytest.approx(0.05), b.id: pytest.approx(0.05),
-    }  # fmt: skip
+        a.id: pytest.approx(0.05),
+        b.id: pytest.approx(0.05),
+    }
     assert all(hit.score == hit.explain().score for hit in hits)
 
 
@@ -231,8 +236,13 @@ def test_the_turn_beside_counts_less_than_another_edge(memory: Memory) -> None:
 
 def test_what_is_added_passes_every_filter_and_scope(memory: Memory) -> None:
     seed = memory.remember("The violin of the attic was tuned", user_id="ann", tags=["music"])
-    near = memory.remember("Rain fell all week", user_id="ann", agent_id="bot", tags=["weather"],
-                           metadata={"place": "valley"})  # fmt: skip
+    near = memory.remember(
+        "Rain fell all week",
+        user_id="ann",
+        agent_id="bot",
+        tags=["weather"],
+        metadata={"place": "valley"},
+    )
     memory.graph.link(seed, near, "causes")
     cue, asked = "The violin of the attic was tuned", {"k": 1, "expand": True}
 
@@ -286,8 +296,15 @@ def test_a_cause_in_a_store_of_two_memories_is_told_apart(memory: Memory) -> Non
 def test_limits_are_those_of_the_intent_unless_k_is_given(memory: Memory) -> None:
     memory.remember_many(FILLERS)
     cue = "Who watered what?"
-    limits = {"factual": 10, "temporal": 15, "causal": 20, "entity_profile": 15,
-              "preference": 10, "procedural": 10, "general": 10}  # fmt: skip
+    limits = {
+        "factual": 10,
+        "temporal": 15,
+        "causal": 20,
+        "entity_profile": 15,
+        "preference": 10,
+        "procedural": 10,
+        "general": 10,
+    }
     assert {name: len(memory.recall(cue, intent=name)) for name in limits} == limits
     assert len(memory.recall(cue, intent="causal", k=3)) == 3
     assert len(memory.recall(cue)) == 10
@@ -298,8 +315,9 @@ def test_temporal_hits_come_newest_first_with_what_has_ended(
 ) -> None:
     old = memory.remember("Ada lives in Rome", event_time="2026-01-01T00:00:00Z")
     new = memory.remember("Ada lives in Oslo", event_time="2026-06-01T00:00:00Z", supersedes=old)
-    plan = memory.remember("Ada goes hiking", event_time="2026-03-01T00:00:00Z",
-                           valid_until="2026-04-01T00:00:00Z")  # fmt: skip
+    plan = memory.remember(
+        "Ada goes hiking", event_time="2026-03-01T00:00:00Z", valid_until="2026-04-01T00:00:00Z"
+    )
     cue = "When did Ada live somewhere or go hiking?"
     assert [hit.id for hit in memory.recall(cue, intent="temporal")] == [new.id, plan.id, old.id]
     # who asks for a time sees what has ended, never what was replaced
@@ -316,8 +334,11 @@ def test_an_entity_hub_lists_all_mentions_by_utility(memory: Memory) -> None:
         memory.reinforce(members[2])
     memory.reinforce(members[0], success=False)
     hits = memory.recall("Who is Acme?", intent="entity_profile", k=4)
-    assert [hit.id for hit in hits] == [members[2].id, *sorted([members[1].id, members[3].id]),
-                                        members[0].id]  # fmt: skip
+    assert [hit.id for hit in hits] == [
+        members[2].id,
+        *sorted([members[1].id, members[3].id]),
+        members[0].id,
+    ]
 
 
 def test_preferences_come_alone_if_there_are_any(memory: Memory) -> None:
@@ -348,8 +369,9 @@ def test_procedures_that_the_cue_triggers_come_first(memory: Memory) -> None:
     memory.remember_many(["How to deploy: ask Bo", "How do I deploy quickly? Nobody knows"])
     sure = _procedure(memory, "Ship it", "deploy", success_rate=0.9, execution_count=20)
     less = _procedure(memory, "Push it", "deploy", success_rate=1.0, execution_count=8)
-    gone = _procedure(memory, "Pray", "deploy", status="deprecated", success_rate=1.0,
-                      execution_count=50)  # fmt: skip
+    gone = _procedure(
+        memory, "Pray", "deploy", status="deprecated", success_rate=1.0, execution_count=50
+    )
     hits = memory.recall("How do I deploy?", intent="procedural", k=3)
     assert [hit.id for hit in hits[:2]] == [sure.id, less.id]
     assert [hit.score for hit in hits] == sorted([hit.score for hit in hits], reverse=True)
@@ -379,8 +401,10 @@ def test_a_structured_recall_needs_an_entity_or_tags_and_is_filled_up(memory: Me
 
 def test_a_temporal_recall_needs_a_time(memory: Memory) -> None:
     memory.remember_many(FILLERS)
-    old = [memory.remember(f"Rain on day {n}", event_time=f"2026-05-0{n}T12:00:00Z")
-           for n in range(1, 5)]  # fmt: skip
+    old = [
+        memory.remember(f"Rain on day {n}", event_time=f"2026-05-0{n}T12:00:00Z")
+        for n in range(1, 5)
+    ]
     with pytest.raises(InvalidInputError, match="time"):
         memory.recall("Who watered the roses?", mode="temporal")
     hits = memory.recall("What happened in May 2026?", mode="temporal")

@@ -53,19 +53,34 @@ class Tenants(Walk):
     def weighted(self) -> dict[Callable[[], None], float]:
         """What a step may do, and how often."""
         return {
-            self.remember: 6, self.episode: 6, self.add_fact: 4, self.link: 4, self.mention: 4,
-            self.merge: 1, self.update: 1, self.move: 1, self.forget: 6, self.extract: 1,
-            self.promote: 0.2, self.ground: 0.5, self.ask: 8,
-        }  # fmt: skip
+            self.remember: 6,
+            self.episode: 6,
+            self.add_fact: 4,
+            self.link: 4,
+            self.mention: 4,
+            self.merge: 1,
+            self.update: 1,
+            self.move: 1,
+            self.forget: 6,
+            self.extract: 1,
+            self.promote: 0.2,
+            self.ground: 0.5,
+            self.ask: 8,
+        }
 
     def episode(self) -> None:
         user, name = self.random.choice(USERS), self.name()
         things = [name, self.random.choice(_THINGS)]
         made = self.memory.layers["episodes"].store(
-            f"{name} was met", user_id=user, session_id=f"s{self.random.randrange(4)}",
-            episode={"objects": things, "tool": self.random.choice(["lift", "push"]),
-                     "success": self.random.random() < 0.8},
-        )  # fmt: skip
+            f"{name} was met",
+            user_id=user,
+            session_id=f"s{self.random.randrange(4)}",
+            episode={
+                "objects": things,
+                "tool": self.random.choice(["lift", "push"]),
+                "success": self.random.random() < 0.8,
+            },
+        )
         self.alive[made] = user, name
         self.episodes.add(made)
 
@@ -102,11 +117,15 @@ class Tenants(Walk):
             assert {hit.record.user_id for hit in found} <= {user}
             found = [(hit.text, str(hit.payload)) for hit in found]
         elif kind == 3:
-            found = [memory.entities.profile(name, user_id=user),
-                     memory.entities.find(name, user_id=user)]  # fmt: skip
+            found = [
+                memory.entities.profile(name, user_id=user),
+                memory.entities.find(name, user_id=user),
+            ]
         elif kind == 4:
-            found = [memory.facts.about(name, user_id=user),
-                     memory.facts.traverse(name, user_id=user)]  # fmt: skip
+            found = [
+                memory.facts.about(name, user_id=user),
+                memory.facts.traverse(name, user_id=user),
+            ]
         elif kind == 5:
             found = memory.concepts.context(percept, user_id=user, budget_ms=0)
             found += memory.concepts.context(percept, user_id=user, limit=2)
@@ -161,21 +180,36 @@ class Sleepers(Tenants):
 
     def weighted(self) -> dict[Callable[[], None], float]:
         return {
-            self.remember: 6, self.episode: 1, self.add_fact: 4, self.link: 1, self.mention: 6,
-            self.merge: 6, self.update: 2, self.move: 1, self.forget: 6, self.promote: 0.2,
-            self.extract: 1, self.ground: 0.5, self.ask: 3,
-        }  # fmt: skip
+            self.remember: 6,
+            self.episode: 1,
+            self.add_fact: 4,
+            self.link: 1,
+            self.mention: 6,
+            self.merge: 6,
+            self.update: 2,
+            self.move: 1,
+            self.forget: 6,
+            self.promote: 0.2,
+            self.extract: 1,
+            self.ground: 0.5,
+            self.ask: 3,
+        }
 
 
-@pytest.mark.parametrize(("steps", "seed"), [
-    (420, 100), *(pytest.param(1_500, n, marks=pytest.mark.slow) for n in range(101, 116)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("steps", "seed"),
+    [
+        (420, 100),
+        *(pytest.param(1_500, n, marks=pytest.mark.slow) for n in range(101, 116)),
+    ],
+)
 def test_what_a_night_made_names_nobody_who_is_gone(steps: int, seed: int) -> None:
     """Themes are of the words of now, and a merged entity has the names that are still said."""
     print("seed", seed)
-    with scratch() as folder, spector.open(
-        Path(folder, "mind"), embedder=FakeEmbedder(), durability="relaxed"
-    ) as memory:
+    with (
+        scratch() as folder,
+        spector.open(Path(folder, "mind"), embedder=FakeEmbedder(), durability="relaxed") as memory,
+    ):
         walk = Sleepers(memory, seed)
         for step in range(1, steps + 1):
             walk.step()
@@ -188,14 +222,14 @@ def test_what_a_night_made_names_nobody_who_is_gone(steps: int, seed: int) -> No
 
 @pytest.mark.parametrize(
     ("steps", "seed"),
-    [(500, 1),
-     pytest.param(100_000, 2, marks=[pytest.mark.slow, pytest.mark.timeout(7_200)])],
-)  # fmt: skip
+    [(500, 1), pytest.param(100_000, 2, marks=[pytest.mark.slow, pytest.mark.timeout(7_200)])],
+)
 def test_five_users_never_meet(steps: int, seed: int, proof: Proof) -> None:
     print("seed", seed)
-    with scratch() as folder, spector.open(
-        Path(folder, "mind"), embedder=FakeEmbedder(), durability="relaxed"
-    ) as memory:
+    with (
+        scratch() as folder,
+        spector.open(Path(folder, "mind"), embedder=FakeEmbedder(), durability="relaxed") as memory,
+    ):
         walk = Tenants(memory, seed)
         for step in range(1, steps + 1):
             walk.step()
@@ -214,18 +248,21 @@ def test_five_users_never_meet(steps: int, seed: int, proof: Proof) -> None:
 
 @pytest.mark.parametrize(
     ("steps", "every", "seed"),
-    [(100, 50, 3), pytest.param(10_000, 200, 4, marks=[pytest.mark.slow,
-                                                        pytest.mark.timeout(3_600)])],
-)  # fmt: skip
+    [
+        (100, 50, 3),
+        pytest.param(10_000, 200, 4, marks=[pytest.mark.slow, pytest.mark.timeout(3_600)]),
+    ],
+)
 def test_what_is_made_of_purged_memories_is_gone_with_them(
     steps: int, every: int, seed: int, proof: Proof
 ) -> None:
     """Concepts, causal links, patterns and statistics: no file has a name that was purged."""
     print("seed", seed)
     purges = 0
-    with scratch() as folder, spector.open(
-        Path(folder, "mind"), embedder=FakeEmbedder(), durability="relaxed"
-    ) as memory:
+    with (
+        scratch() as folder,
+        spector.open(Path(folder, "mind"), embedder=FakeEmbedder(), durability="relaxed") as memory,
+    ):
         walk = Tenants(memory, seed)
         for step in range(1, steps + 1):
             walk.step()

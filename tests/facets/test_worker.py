@@ -219,7 +219,10 @@ def test_the_end_of_the_interpreter_is_quiet(tmp_path: Path) -> None:
     """)
     done = subprocess.run(
         [sys.executable, "-W", "ignore::ResourceWarning", "-c", script, str(tmp_path / "mind")],
-        capture_output=True, text=True, timeout=120, env={**os.environ},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ},
     )
     assert (done.returncode, done.stderr) == (0, "")
     with opened(tmp_path) as memory:
@@ -230,6 +233,7 @@ def test_the_end_of_the_interpreter_is_quiet(tmp_path: Path) -> None:
 
 def test_writers_and_the_worker_lose_nothing_together(tmp_path: Path) -> None:
     with opened(tmp_path) as memory:
+
         def write(who: int) -> None:
             for n in range(25):
                 store(memory, f"thing{n % 5}", user_id=f"u{who}")
@@ -242,8 +246,7 @@ def test_writers_and_the_worker_lose_nothing_together(tmp_path: Path) -> None:
         assert memory.concepts.flush(60)
         for who in range(4):
             found = [
-                each for each in memory.concepts.find(limit=100)
-                if each.record.user_id == f"u{who}"
+                each for each in memory.concepts.find(limit=100) if each.record.user_id == f"u{who}"
             ]
             assert {each.name: each.reinforcement_count for each in found} == {
                 f"thing{n}": 5 for n in range(5)

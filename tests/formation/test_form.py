@@ -37,16 +37,24 @@ def test_two_things_told_are_two_statements_with_one_day() -> None:
     ("message", "texts"),
     [
         ("Ada moved to Kars and works at Acme", ["Ada moved to Kars", "[Ada] works at Acme"]),
-        ("Last Friday Ada met Bob, and Carl joined Acme.",
-         ["Last Friday [2026-11-20] Ada met Bob", "Carl joined Acme [2026-11-20]."]),
-        ("My brother lives in Izmir and my sister moved to Bursa",
-         ["My brother lives in Izmir", "my sister moved to Bursa"]),
-        ("Dün Ada Bob'la buluştu ve Can Acme'ye katıldı.",
-         ["Dün [2026-11-24] Ada Bob'la buluştu", "Can Acme'ye katıldı [2026-11-24]."]),
-        ("Ada Kars'a taşındı ve Acme'de çalışıyor",
-         ["Ada Kars'a taşındı", "[Ada] Acme'de çalışıyor"]),
+        (
+            "Last Friday Ada met Bob, and Carl joined Acme.",
+            ["Last Friday [2026-11-20] Ada met Bob", "Carl joined Acme [2026-11-20]."],
+        ),
+        (
+            "My brother lives in Izmir and my sister moved to Bursa",
+            ["My brother lives in Izmir", "my sister moved to Bursa"],
+        ),
+        (
+            "Dün Ada Bob'la buluştu ve Can Acme'ye katıldı.",
+            ["Dün [2026-11-24] Ada Bob'la buluştu", "Can Acme'ye katıldı [2026-11-24]."],
+        ),
+        (
+            "Ada Kars'a taşındı ve Acme'de çalışıyor",
+            ["Ada Kars'a taşındı", "[Ada] Acme'de çalışıyor"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_conjunction_splits_where_both_sides_tell_something(
     message: str, texts: list[str]
 ) -> None:
@@ -119,9 +127,12 @@ def test_a_turkish_pronoun_is_annotated_and_a_determiner_is_not() -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        "Yarın Kars'a gideceğim", "We're going to move in May 2027",
-        "Ödevimi cumaya kadar bitirmem lazım", "It will be fixed tomorrow",
-        "The recital is on 4 December.", "Haftaya taşınmayı planlıyoruz",
+        "Yarın Kars'a gideceğim",
+        "We're going to move in May 2027",
+        "Ödevimi cumaya kadar bitirmem lazım",
+        "It will be fixed tomorrow",
+        "The recital is on 4 December.",
+        "Haftaya taşınmayı planlıyoruz",
     ],
 )
 def test_what_names_a_day_ahead_is_a_plan(message: str) -> None:
@@ -131,8 +142,12 @@ def test_what_names_a_day_ahead_is_a_plan(message: str) -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        "I was going to call Ada", "Will is my brother", "I will always love tea",
-        "I went to Kars yesterday", "Geçen hafta Kars'a gittim", "I had soup today",
+        "I was going to call Ada",
+        "Will is my brother",
+        "I will always love tea",
+        "I went to Kars yesterday",
+        "Geçen hafta Kars'a gittim",
+        "I had soup today",
     ],
 )
 def test_what_names_no_day_ahead_is_none(message: str) -> None:

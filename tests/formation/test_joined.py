@@ -12,15 +12,23 @@ from spector.language.worth import extract_of
 
 JOINED = [
     (["I prefer window seats", "I prefer green tea"], "I prefer window seats. I prefer green tea"),
-    (["İzmir'e hep otobüsle gelirim,", "Kahveyi şekersiz içerim."],
-     "İzmir'e hep otobüsle gelirim. Kahveyi şekersiz içerim."),
-    (["The rent is 900 €", "It has two rooms (no lift)", "Was it cheap?"],
-     "The rent is 900 €. It has two rooms (no lift)"),
-    (['Ayse said "the bridge is open"', "We cross the bridge at nine…"],
-     'Ayse said "the bridge is open". We cross the bridge at nine…'),
-    (["We saw the lighthouse of Foca 🎉", "The mill of Cunda burned"],
-     "We saw the lighthouse of Foca 🎉 The mill of Cunda burned"),
-]  # fmt: skip
+    (
+        ["İzmir'e hep otobüsle gelirim,", "Kahveyi şekersiz içerim."],
+        "İzmir'e hep otobüsle gelirim. Kahveyi şekersiz içerim.",
+    ),
+    (
+        ["The rent is 900 €", "It has two rooms (no lift)", "Was it cheap?"],
+        "The rent is 900 €. It has two rooms (no lift)",
+    ),
+    (
+        ['Ayse said "the bridge is open"', "We cross the bridge at nine…"],
+        'Ayse said "the bridge is open". We cross the bridge at nine…',
+    ),
+    (
+        ["We saw the lighthouse of Foca 🎉", "The mill of Cunda burned"],
+        "We saw the lighthouse of Foca 🎉 The mill of Cunda burned",
+    ),
+]
 
 
 @pytest.mark.parametrize(("texts", "said"), JOINED)

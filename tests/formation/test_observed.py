@@ -31,8 +31,9 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 def test_both_halves_have_the_day_and_neither_says_it(memory: Memory) -> None:
     result = memory.observe("Yesterday Ada met Bob and Carl joined Acme")
     assert [each.text for each in result.records] == [
-        "Yesterday [2026-11-24] Ada met Bob", "Carl joined Acme [2026-11-24]",
-    ]  # fmt: skip
+        "Yesterday [2026-11-24] Ada met Bob",
+        "Carl joined Acme [2026-11-24]",
+    ]
     for record in (*result.records, *(memory.get(each.id) for each in result.records)):
         assert "[" not in record.said
         assert [note.value for note in record.notes] == ["2026-11-24"]
@@ -65,11 +66,8 @@ def test_tomorrow_is_that_of_the_calls_zone(memory: Memory) -> None:
     assert here.text == "I will call Ada tomorrow [2026-11-27]"
     (there,) = memory.observe("I will call Bob tomorrow", event_time=late).records
     assert there.text == "I will call Bob tomorrow [2026-11-26]"
-    own = datetime(2026, 11, 25, 23, 30, tzinfo=UTC).astimezone(
-        spector.clock.zone_named("+02:00"))  # fmt: skip
-    (given,) = memory.observe(
-        "I will call Carl tomorrow", event_time=own, timezone="UTC"
-    ).records
+    own = datetime(2026, 11, 25, 23, 30, tzinfo=UTC).astimezone(spector.clock.zone_named("+02:00"))
+    (given,) = memory.observe("I will call Carl tomorrow", event_time=own, timezone="UTC").records
     assert given.text == "I will call Carl tomorrow [2026-11-27]"
 
 
@@ -103,7 +101,9 @@ def test_without_annotation_the_text_is_what_was_said(tmp_path: Path) -> None:
 
 def test_a_preset_may_change_the_words(tmp_path: Path) -> None:
     with spector.open(
-        tmp_path / "v9", embedder=FakeEmbedder(), clock=ManualClock(NOON),
+        tmp_path / "v9",
+        embedder=FakeEmbedder(),
+        clock=ManualClock(NOON),
         config=Config.preset("v9"),
     ) as memory:
         (record,) = memory.observe("I prefer tea over coffee").records

@@ -128,9 +128,17 @@ def test_a_short_name_is_the_full_one_that_was_said() -> None:
 
 @pytest.mark.parametrize(
     ("name", "gender"),
-    [("Ada", "f"), ("Ayşe Yılmaz", "f"), ("Omar", "m"), ("Mr. Smith", "m"), ("Ms. Lee", "f"),
-     ("Robin-Xyz", ""), ("Deniz", "m"), ("", "")],
-)  # fmt: skip
+    [
+        ("Ada", "f"),
+        ("Ayşe Yılmaz", "f"),
+        ("Omar", "m"),
+        ("Mr. Smith", "m"),
+        ("Ms. Lee", "f"),
+        ("Robin-Xyz", ""),
+        ("Deniz", "m"),
+        ("", ""),
+    ],
+)
 def test_what_a_name_says_of_a_person(name: str, gender: str) -> None:
     assert gender_of(name) == gender
 
@@ -177,7 +185,7 @@ def test_dates_of_public_sets_reach_their_goals() -> None:
 def test_several_and_things_have_candidates_and_no_note(
     text: str, word: str, names: set[str]
 ) -> None:
-    """"They" may be a firm or people, "bunu" is a thing: no set measures which."""
+    """ "They" may be a firm or people, "bunu" is a thing: no set measures which."""
     turkish = not text.isascii() or word in ("Onlar", "Bunu")
     (found,) = Referents().references(text, turkish=turkish)
     assert (found.word, found.chosen) == (word, None)

@@ -34,9 +34,12 @@ except spector.SpectorError as error:
 
 def test_without_zones_of_the_system_those_of_the_package_count() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", _CHILD], env={**os.environ, "PYTHONTZPATH": ""},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        [sys.executable, "-c", _CHILD],
+        env={**os.environ, "PYTHONTZPATH": ""},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     if importlib.util.find_spec("tzdata") is not None:
         assert done.stdout.strip() == "Europe/Istanbul"
     else:
@@ -57,8 +60,9 @@ def test_an_unknown_zone_is_an_error_with_a_next_step(name: str) -> None:
 
 
 def day_of(text: str, at: datetime, zone: str) -> str:
-    (one,) = form(text, referents=Referents(), now_ms=int(at.timestamp() * 1000),
-                  timezone=zone_named(zone))  # fmt: skip
+    (one,) = form(
+        text, referents=Referents(), now_ms=int(at.timestamp() * 1000), timezone=zone_named(zone)
+    )
     return one.notes[0].value
 
 

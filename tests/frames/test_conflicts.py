@@ -105,14 +105,14 @@ def test_both_statements_stay(old: str, new: str) -> None:
 
 def test_the_one_that_is_meant_among_several_is_found() -> None:
     old = [*extract("I like tea."), *extract("I live in Paris."), *extract("I use Vim.")]
-    new, = extract("I live in Berlin.")
+    (new,) = extract("I live in Berlin.")
     assert compare(old, new).old_index == 1
-    new, = extract("I switched from Vim to Helix.")
+    (new,) = extract("I switched from Vim to Helix.")
     assert compare(old, new).old_index == 2
 
 
 def test_words_of_change_need_one_slot_to_change() -> None:
-    new, = extract("From now on I prefer coffee.")
+    (new,) = extract("From now on I prefer coffee.")
     two = [*extract("I prefer tea."), *extract("I prefer cocoa.")]
     assert compare(two, new, "From now on I prefer coffee.") == Verdict("none")
 
@@ -120,15 +120,15 @@ def test_words_of_change_need_one_slot_to_change() -> None:
 def test_a_correction_needs_likeness_where_a_predicate_may_have_several_values() -> None:
     old = extract("I use Vim.")
     text = "Actually, I use Helix."
-    new, = extract(text)
+    (new,) = extract(text)
     assert compare(old, new, text, likeness=[0.8]).rule == "said"
     assert compare(old, new, text, likeness=[0.2]) == Verdict("none")
     assert compare(old, new, text) == Verdict("none")
 
 
 def test_two_values_of_an_unknown_role_in_other_words_are_both_kept() -> None:
-    old, = extract("My dentist is Dr Ruiz.")
-    new, = extract("Dr Wu is my dentist.")
+    (old,) = extract("My dentist is Dr Ruiz.")
+    (new,) = extract("Dr Wu is my dentist.")
     assert compare([old], new).kind == "contradicts"
     assert compare([old], extract("My dentist is Dr Wu.")[0]).kind == "replaces"
 
@@ -144,17 +144,19 @@ def test_there_and_back_again() -> None:
 def test_relative_dates_are_compared_as_days() -> None:
     now = 1_764_115_200_000
     day = 86_400_000
-    old, = extract("The report is due on 2025-11-27.")
-    same, = extract("The report is due tomorrow.", reference_time=now)
-    later, = extract("The report is due tomorrow.", reference_time=now + day)
+    (old,) = extract("The report is due on 2025-11-27.")
+    (same,) = extract("The report is due tomorrow.", reference_time=now)
+    (later,) = extract("The report is due tomorrow.", reference_time=now + day)
     assert same.value == "2025-11-27"
     assert compare([old], same) == Verdict("none")
     assert compare([old], later).rule == "value"
 
 
 def test_names_are_folded() -> None:
-    old, new = Statement("Éva", "lives_in", "Pécs", single=True), Statement(
-        "eva", "lives_in", "Győr", single=True)
+    old, new = (
+        Statement("Éva", "lives_in", "Pécs", single=True),
+        Statement("eva", "lives_in", "Győr", single=True),
+    )
     assert compare([old], new).rule == "value"
     assert compare([old], Statement("EVA", "lives_in", "pecs", single=True)) == Verdict("none")
 

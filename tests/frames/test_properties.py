@@ -71,9 +71,14 @@ def test_values_are_compared_either_way(one: str, other: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "I live in Malmö.", "I live in Malmo\u0308.", "My sister's favourite colour is red.",
-        "I like tea, coffee and lemonade.", "Kedimin adı Boncuk.", "Çayı kahveye tercih ederim.",
-        "The report is due on March 17.", "En sevdiğim renk lacivert.",
+        "I live in Malmö.",
+        "I live in Malmo\u0308.",
+        "My sister's favourite colour is red.",
+        "I like tea, coffee and lemonade.",
+        "Kedimin adı Boncuk.",
+        "Çayı kahveye tercih ederim.",
+        "The report is due on March 17.",
+        "En sevdiğim renk lacivert.",
     ],
 )
 def test_spans_quote_the_words(text: str) -> None:
@@ -98,8 +103,27 @@ def test_a_text_states_what_its_sentences_state() -> None:
 
 @pytest.mark.parametrize(
     "unit",
-    ["I live in Paris. ", "a ", "I ", '"', "my dog ", "''", "1.", "\u0131 ", "- ", "[ ] ", "\n",
-     "I have a dog and ", "Ankara'da ", "e\u0301", "the of ", "a@", "a.", "```\n", "- - "],
+    [
+        "I live in Paris. ",
+        "a ",
+        "I ",
+        '"',
+        "my dog ",
+        "''",
+        "1.",
+        "\u0131 ",
+        "- ",
+        "[ ] ",
+        "\n",
+        "I have a dog and ",
+        "Ankara'da ",
+        "e\u0301",
+        "the of ",
+        "a@",
+        "a.",
+        "```\n",
+        "- - ",
+    ],
 )
 def test_time_grows_with_the_length_only(unit: str) -> None:
     def seconds(size: int) -> float:

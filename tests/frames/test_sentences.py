@@ -65,8 +65,8 @@ def test_what_is_not_asserted_comes_only_when_it_is_asked_for(
 
 
 def test_a_hedge_costs_confidence() -> None:
-    sure, = extract("My port is 8080.")
-    unsure, = extract("I think my port is 8080.")
+    (sure,) = extract("My port is 8080.")
+    (unsure,) = extract("I think my port is 8080.")
     assert (sure.confidence, unsure.confidence) == (0.6, 0.42)
 
 
@@ -90,7 +90,9 @@ def test_the_speaker_is_who_says_i() -> None:
 def test_the_turns_of_a_transcript_have_their_own_speakers() -> None:
     text = "Ines: I live in Oslo.\nOmar: I play chess.\nI like tea. I also like rum."
     assert [said(each) for each in extract(text)] == [
-        "Ines | lives_in | Oslo", "Omar | plays | chess", "Omar | likes | tea",
+        "Ines | lives_in | Oslo",
+        "Omar | plays | chess",
+        "Omar | likes | tea",
         "Omar | likes | rum",
     ]
     roles = "user: I live in Oslo.\nassistant: You live in Oslo."
@@ -106,9 +108,9 @@ def test_the_language_may_be_given() -> None:
 
 
 def test_what_a_statement_says_of_time_and_change() -> None:
-    moved, = extract("I moved from Lille to Nantes.")
+    (moved,) = extract("I moved from Lille to Nantes.")
     assert (moved.replaced, moved.changed, moved.tense) == ("Lille", True, "present")
-    lived, = extract("In 2019 I lived in Paris.")
+    (lived,) = extract("In 2019 I lived in Paris.")
     assert (lived.window, lived.tense) == ("In 2019", "past")
     assert extract("I also like tea.")[0].added
     assert extract("We live in Ghent now.")[0].changed
@@ -125,7 +127,8 @@ def test_code_quotations_and_lists_of_others_state_nothing() -> None:
         "user | lives_in | Oslo"
     ]
     assert [said(each) for each in extract("- I live in Oslo.\n- I like tea.")] == [
-        "user | lives_in | Oslo", "user | likes | tea",
+        "user | lives_in | Oslo",
+        "user | likes | tea",
     ]
 
 

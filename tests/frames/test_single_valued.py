@@ -25,11 +25,17 @@ def test_many_without_a_table_or_form(predicate: str) -> None:
 @pytest.mark.parametrize(
     ("text", "single"),
     [
-        ("My dentist is Dr Ruiz.", True), ("Anna is my wife.", True),
-        ("The mayor of Ghent is Mathias Berg.", True), ("The gateway's password is hunter2.", True),
-        ("My sister is Anna.", False), ("Anna is my friend.", False), ("Max is my dog.", False),
-        ("The project uses SQLite as its database.", True), ("I like tea.", False),
-        ("Kerem benim eşim.", True), ("Projenin veritabanı SQLite.", True),
+        ("My dentist is Dr Ruiz.", True),
+        ("Anna is my wife.", True),
+        ("The mayor of Ghent is Mathias Berg.", True),
+        ("The gateway's password is hunter2.", True),
+        ("My sister is Anna.", False),
+        ("Anna is my friend.", False),
+        ("Max is my dog.", False),
+        ("The project uses SQLite as its database.", True),
+        ("I like tea.", False),
+        ("Kerem benim eşim.", True),
+        ("Projenin veritabanı SQLite.", True),
         ("Kahveyi severim.", False),
     ],
 )

@@ -19,10 +19,20 @@ from spector.language.words import plain
 @pytest.mark.parametrize(
     ("stem", "suffix", "fits"),
     [
-        ("ev", "de", True), ("ev", "da", False), ("okul", "da", True), ("köy", "da", False),
-        ("köy", "de", True), ("yol", "da", True), ("ev", "im", True), ("ev", "um", False),
-        ("yol", "um", True), ("yol", "im", False), ("saat", "e", True), ("gol", "e", True),
-        ("8080", "de", True), ("TV", "de", True),
+        ("ev", "de", True),
+        ("ev", "da", False),
+        ("okul", "da", True),
+        ("köy", "da", False),
+        ("köy", "de", True),
+        ("yol", "da", True),
+        ("ev", "im", True),
+        ("ev", "um", False),
+        ("yol", "um", True),
+        ("yol", "im", False),
+        ("saat", "e", True),
+        ("gol", "e", True),
+        ("8080", "de", True),
+        ("TV", "de", True),
     ],
 )
 def test_a_suffix_follows_the_last_vowel(stem: str, suffix: str, fits: bool) -> None:
@@ -32,13 +42,24 @@ def test_a_suffix_follows_the_last_vowel(stem: str, suffix: str, fits: bool) -> 
 @pytest.mark.parametrize(
     ("raw", "suffix", "case", "stem"),
     [
-        ("Ankara", "da", "loc", "Ankara"), ("evde", "", "loc", "ev"), ("okulda", "", "loc", "okul"),
-        ("köyda", "", "loc", None), ("kahveyi", "", "acc", "kahve"), ("çayı", "", "acc", "çay"),
-        ("çocuğu", "", "acc", "çocuk"), ("mavi", "", "acc", None), ("projenin", "", "gen", "proje"),
-        ("ürünün", "", "gen", "ürün"), ("Ayşe", "nin", "gen", "Ayşe"), ("Ayşe", "de", "gen", None),
-        ("kedilerden", "", "abl", "kediler"), ("fıstığa", "", "dat", "fıstık"),
-        ("veritabanını", "", "acc", "veritabanı"), ("Kerem", "le", "ins", "Kerem"),
-        ("ev", "", "loc", None), ("", "", "loc", None),
+        ("Ankara", "da", "loc", "Ankara"),
+        ("evde", "", "loc", "ev"),
+        ("okulda", "", "loc", "okul"),
+        ("köyda", "", "loc", None),
+        ("kahveyi", "", "acc", "kahve"),
+        ("çayı", "", "acc", "çay"),
+        ("çocuğu", "", "acc", "çocuk"),
+        ("mavi", "", "acc", None),
+        ("projenin", "", "gen", "proje"),
+        ("ürünün", "", "gen", "ürün"),
+        ("Ayşe", "nin", "gen", "Ayşe"),
+        ("Ayşe", "de", "gen", None),
+        ("kedilerden", "", "abl", "kediler"),
+        ("fıstığa", "", "dat", "fıstık"),
+        ("veritabanını", "", "acc", "veritabanı"),
+        ("Kerem", "le", "ins", "Kerem"),
+        ("ev", "", "loc", None),
+        ("", "", "loc", None),
     ],
 )
 def test_a_case_comes_off_and_leaves_the_noun(
@@ -49,9 +70,16 @@ def test_a_case_comes_off_and_leaves_the_noun(
 
 @pytest.mark.parametrize(
     ("noun", "mine", "his"),
-    [("ev", "evim", "evi"), ("renk", "rengim", "rengi"), ("çocuk", "çocuğum", "çocuğu"),
-     ("araba", "arabam", "arabası"), ("isim/ism", "ismim", "ismi"), ("kitap", "kitabım", "kitabı"),
-     ("köpek", "köpeğim", "köpeği"), ("yüz", "yüzüm", "yüzü")],
+    [
+        ("ev", "evim", "evi"),
+        ("renk", "rengim", "rengi"),
+        ("çocuk", "çocuğum", "çocuğu"),
+        ("araba", "arabam", "arabası"),
+        ("isim/ism", "ismim", "ismi"),
+        ("kitap", "kitabım", "kitabı"),
+        ("köpek", "köpeğim", "köpeği"),
+        ("yüz", "yüzüm", "yüzü"),
+    ],
 )
 def test_possessives_of_a_noun(noun: str, mine: str, his: str) -> None:
     forms = set(possessed(noun))
@@ -82,7 +110,11 @@ def test_forms_of_a_verb(
 ) -> None:
     found = dict(verb_forms(stem, aorist))[plain(form)]
     assert (found.person, found.polarity, found.tense, found.modality) == (
-        person, polarity, tense, modality)
+        person,
+        polarity,
+        tense,
+        modality,
+    )
 
 
 def test_to_be_is_a_suffix() -> None:

@@ -31,28 +31,113 @@ __all__ = ["Picks", "forge", "reseal"]
 _STRIDE: Final = stride_of(DIM)
 _RECORD_CRC: Final = slice(36, 40)
 _WORDS: Final = (
-    0, 1, 2, 3, 0x7F, 0x80, 0xFF, 0xFFFF, 1 << 31, (1 << 31) - 1, (1 << 32) - 1, 1 << 32,
-    (1 << 62) - 1, 1 << 62, (1 << 63) - 1, 1 << 63, (1 << 64) - 1,
-    0x7FC00000, 0x7F800000, 0xFF800000, 0x80000000, 0x7F7FFFFF, 0x00000001,  # as floats
-)  # fmt: skip
+    0,
+    1,
+    2,
+    3,
+    0x7F,
+    0x80,
+    0xFF,
+    0xFFFF,
+    1 << 31,
+    (1 << 31) - 1,
+    (1 << 32) - 1,
+    1 << 32,
+    (1 << 62) - 1,
+    1 << 62,
+    (1 << 63) - 1,
+    1 << 63,
+    (1 << 64) - 1,
+    0x7FC00000,
+    0x7F800000,
+    0xFF800000,
+    0x80000000,
+    0x7F7FFFFF,
+    0x00000001,  # as floats
+)
 _NUMBERS: Final = (
-    0, 1, -1, 2, 5, 255, 1 << 31, -(1 << 31), 1 << 32, (1 << 53) + 1, (1 << 62) - 1, 1 << 62,
-    (1 << 63) - 1, -(1 << 63), 253402300800000, -62135596800001, 0.5, 1e308, float("inf"),
-    float("-inf"), None,
-)  # fmt: skip
+    0,
+    1,
+    -1,
+    2,
+    5,
+    255,
+    1 << 31,
+    -(1 << 31),
+    1 << 32,
+    (1 << 53) + 1,
+    (1 << 62) - 1,
+    1 << 62,
+    (1 << 63) - 1,
+    -(1 << 63),
+    253402300800000,
+    -62135596800001,
+    0.5,
+    1e308,
+    float("inf"),
+    float("-inf"),
+    None,
+)
 _TEXTS: Final = (
-    "", "x", "0", "-1", "null", "[]", "{}", "[1]", "[null]", "[[1]]", '["a",', '{"a":', "[1e999]",
-    "[NaN]", '{"a":1e400}', '["\\ud800"]', '"t"', "true", "[1.5]", '[{"a":[]}]', "\0", "a\0b",
-    "[" * 3000, '{"a":' * 3000, "9" * 5000, "[" + "9" * 5000 + "]", "\U0010ffff", "/etc/passwd",
-    "../outside.mem", "semantic", "semantic/../../outside.mem", "semantic/semantic-000.mem",
-    "semantic/" + "a" * 300 + ".mem", "semantic/semantic-001.idx", "catalog.db", "LOCK", ".",
-    "lexical/rows.lex", "episodic/2026-11-20-000.g1.mem", "strict", "t1", "z" * 70_000,
-)  # fmt: skip
+    "",
+    "x",
+    "0",
+    "-1",
+    "null",
+    "[]",
+    "{}",
+    "[1]",
+    "[null]",
+    "[[1]]",
+    '["a",',
+    '{"a":',
+    "[1e999]",
+    "[NaN]",
+    '{"a":1e400}',
+    '["\\ud800"]',
+    '"t"',
+    "true",
+    "[1.5]",
+    '[{"a":[]}]',
+    "\0",
+    "a\0b",
+    "[" * 3000,
+    '{"a":' * 3000,
+    "9" * 5000,
+    "[" + "9" * 5000 + "]",
+    "\U0010ffff",
+    "/etc/passwd",
+    "../outside.mem",
+    "semantic",
+    "semantic/../../outside.mem",
+    "semantic/semantic-000.mem",
+    "semantic/" + "a" * 300 + ".mem",
+    "semantic/semantic-001.idx",
+    "catalog.db",
+    "LOCK",
+    ".",
+    "lexical/rows.lex",
+    "episodic/2026-11-20-000.g1.mem",
+    "strict",
+    "t1",
+    "z" * 70_000,
+)
 _BLOBS: Final = (b"", b"\0", bytes(24), b"\xff" * 24, b"[1]", bytes(64), b"\xff" * 128, bytes(5000))
 _TABLES: Final = (
-    "meta", "head", "segment", "record", "content", "record_tag", "journal", "erasure", "session",
-    "fulltext_data", "fulltext_idx", "fulltext_docsize", "fulltext_config",
-)  # fmt: skip
+    "meta",
+    "head",
+    "segment",
+    "record",
+    "content",
+    "record_tag",
+    "journal",
+    "erasure",
+    "session",
+    "fulltext_data",
+    "fulltext_idx",
+    "fulltext_docsize",
+    "fulltext_config",
+)
 _LINK: Final = struct.Struct("<I")
 
 
@@ -118,9 +203,7 @@ def _forge_file(db: sqlite3.Connection, patient: Patient, picks: Picks, uuid: by
     return touched
 
 
-def _strengths(
-    db: sqlite3.Connection, name: str, image: bytearray, slots: set[int]
-) -> set[int]:
+def _strengths(db: sqlite3.Connection, name: str, image: bytearray, slots: set[int]) -> set[int]:
     """Write the mutable halves into the catalog, too; returns the memories in these slots."""
     touched = set()
     for slot in slots:
@@ -234,8 +317,12 @@ def _forge_row(db: sqlite3.Connection, patient: Patient, picks: Picks) -> set[in
     """Set a column, take a row out, or put one in that is like another."""
     table = picks.PickValueInList(list(_TABLES))
     names = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
-    keys = {"meta": ("key",), "record_tag": ("tag", "id"), "fulltext_idx": ("segid", "term"),
-            "fulltext_config": ("k",)}.get(table, ("rowid",))  # fmt: skip
+    keys = {
+        "meta": ("key",),
+        "record_tag": ("tag", "id"),
+        "fulltext_idx": ("segid", "term"),
+        "fulltext_config": ("k",),
+    }.get(table, ("rowid",))
     chosen = ", ".join((*keys, *names))
     rows = db.execute(f"SELECT {chosen} FROM {table}").fetchall()
     if not rows:
@@ -280,8 +367,39 @@ def _seal(db: sqlite3.Connection, record_id: int) -> None:
         f"SELECT {ROW_COLUMNS} FROM {joined} WHERE record.id = ?", (record_id,)
     ).fetchone()
     if found is not None:
-        (n, _, _, event, recorded, begins, ends, session, agent, user, _, text, tags, metadata,
-         role, source, parents) = found  # fmt: skip
-        seal = seal_of(n, event, recorded, begins, ends, session, agent, user, text, tags,
-                       metadata, role, source, parents)  # fmt: skip
+        (
+            n,
+            _,
+            _,
+            event,
+            recorded,
+            begins,
+            ends,
+            session,
+            agent,
+            user,
+            _,
+            text,
+            tags,
+            metadata,
+            role,
+            source,
+            parents,
+        ) = found
+        seal = seal_of(
+            n,
+            event,
+            recorded,
+            begins,
+            ends,
+            session,
+            agent,
+            user,
+            text,
+            tags,
+            metadata,
+            role,
+            source,
+            parents,
+        )
         db.execute("UPDATE content SET seal = ? WHERE id = ?", (seal, record_id))

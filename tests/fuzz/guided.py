@@ -22,8 +22,18 @@ import atheris
 
 #: what reads what others have written; kernels are compiled and have a harness in C
 _READERS = (
-    "store", "write", "upkeep", "search", "recall", "language", "exchange", "records", "layout",
-    "assembly", "api", "importers",
+    "store",
+    "write",
+    "upkeep",
+    "search",
+    "recall",
+    "language",
+    "exchange",
+    "records",
+    "layout",
+    "assembly",
+    "api",
+    "importers",
 )
 
 with atheris.instrument_imports(
@@ -157,8 +167,22 @@ def _arguments(root: Path) -> Target:
     """What a model's tool call may hand to recall: JSON of any shape."""
     memory = open_tiny(":memory:")
     memory.remember("one", vector=vector_of("one"), tags=["a"], metadata={"a": {"b": [1, "x"]}})
-    names = ("where", "tags", "any_tags", "user_id", "time_range", "tiers", "k", "valence",
-             "min_importance", "mood", "include", "categories", "modalities", "cue")  # fmt: skip
+    names = (
+        "where",
+        "tags",
+        "any_tags",
+        "user_id",
+        "time_range",
+        "tiers",
+        "k",
+        "valence",
+        "min_importance",
+        "mood",
+        "include",
+        "categories",
+        "modalities",
+        "cue",
+    )
 
     def run(data: bytes) -> None:
         given = atheris.FuzzedDataProvider(data)
@@ -176,20 +200,26 @@ def _arguments(root: Path) -> Target:
 
 #: name -> what makes the target, and inputs to begin with
 TARGETS: dict[str, tuple[Callable[[Path], Target], tuple[bytes, ...]]] = {
-    "import": (_import, (
-        b'{"role": "user", "content": "hello", "timestamp": "2026-01-01T00:00:00Z"}\n\0',
-        b'[{"title": "t", "mapping": {"a": {"id": "a", "message": null}}}]\x01',
-        b"# Title\n\ntext\n\n- a\n\n```py\nx\n```\n\x04",
-    )),
-    "export": (_export, (
-        b'{"spector_export": 1}\n{"text": "x", "tier": "semantic", "tags": ["a"], "flags": []}\n',
-    )),
+    "import": (
+        _import,
+        (
+            b'{"role": "user", "content": "hello", "timestamp": "2026-01-01T00:00:00Z"}\n\0',
+            b'[{"title": "t", "mapping": {"a": {"id": "a", "message": null}}}]\x01',
+            b"# Title\n\ntext\n\n- a\n\n```py\nx\n```\n\x04",
+        ),
+    ),
+    "export": (
+        _export,
+        (
+            b'{"spector_export": 1}\n{"text": "x", "tier": "semantic", "tags": ["a"], "flags": []}\n',
+        ),
+    ),
     "store": (_store, (b"\x01" * 40, bytes(range(64)))),
     "sealed": (_sealed, tuple(random.Random(n).randbytes(256) for n in range(20))),
     "opened": (_opened, tuple(random.Random(n).randbytes(256) for n in range(20))),
     "repair": (_repair, (b"\x01" * 40, bytes(range(64)))),
     "arguments": (_arguments, (b'{"a.b": {"$contains": 1}, "$or": [{"c": {"$gt": 1}}]}\x00',)),
-}  # fmt: skip
+}
 
 
 def main() -> None:

@@ -56,10 +56,11 @@ def forgery(monkeypatch: pytest.MonkeyPatch) -> Iterator[Forgery]:
 @pytest.mark.parametrize(
     ("name", "offset"),
     [
-        ("semantic/semantic-000.idx", 512), ("lexical/00000000.lex", -3),
+        ("semantic/semantic-000.idx", 512),
+        ("lexical/00000000.lex", -3),
         ("lexical/rows.lex", -70),
     ],
-)  # fmt: skip
+)
 def test_derived_file_with_sums_that_fit_is_not_told_from_a_sound_one(
     forgery: Forgery, name: str, offset: int
 ) -> None:
@@ -69,8 +70,9 @@ def test_derived_file_with_sums_that_fit_is_not_told_from_a_sound_one(
     patient.put(name, bytes(image))
     assert [note.where for note in spector.check(patient.path).notes] == [name]
     patient.put(name, reseal(name, image, _uuid(patient.path), patient.root))
-    assert [note.message for note in spector.check(patient.path).notes if "damaged" in note.message
-            ] == []  # fmt: skip
+    assert [
+        note.message for note in spector.check(patient.path).notes if "damaged" in note.message
+    ] == []
 
 
 def test_record_with_a_sum_that_fits_is_shown(forgery: Forgery) -> None:
@@ -94,17 +96,18 @@ def test_record_of_a_tier_that_there_is_not_is_damaged(forgery: Forgery) -> None
     patient.put(name, reseal(name, image, _uuid(patient.path), patient.root))
     first = next(iter(patient.truth))
     with open_tiny(patient.path, mode="r") as memory:
-        for ask in (lambda: memory.get(first), lambda: list(memory),
-                    lambda: memory.recall(vector=vector_of(WORDS[0]), k=20)):  # fmt: skip
+        for ask in (
+            lambda: memory.get(first),
+            lambda: list(memory),
+            lambda: memory.recall(vector=vector_of(WORDS[0]), k=20),
+        ):
             with pytest.raises(PartitionCorruptError, match="tier 128"):
                 ask()
     with open_tiny(patient.path) as memory, pytest.raises(PartitionCorruptError):
         memory.pin(first)
 
 
-def test_forged_stores_are_read_or_refused_without_guidance(
-    forgery: Forgery, proof: Proof
-) -> None:
+def test_forged_stores_are_read_or_refused_without_guidance(forgery: Forgery, proof: Proof) -> None:
     """Where there is no Atheris, too: by chance."""
     for n in range(seed(8) * 1000, seed(8) * 1000 + 60):
         try:
@@ -117,6 +120,4 @@ def test_forged_stores_are_read_or_refused_without_guidance(
 
 def _uuid(path: str) -> bytes:
     with contextlib.closing(sqlite3.connect(f"file:{path}/catalog.db?mode=ro", uri=True)) as db:
-        return bytes.fromhex(
-            db.execute("SELECT value FROM meta WHERE key = 'uuid'").fetchone()[0]
-        )
+        return bytes.fromhex(db.execute("SELECT value FROM meta WHERE key = 'uuid'").fetchone()[0])

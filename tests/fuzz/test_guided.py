@@ -28,9 +28,14 @@ pytestmark = pytest.mark.skipif(
 #: target -> runs of the sample, runs of all. In a second one core opens 250 forged stores, or asks
 #: 60 everything, or 25 damaged ones, or repairs 40
 RUNS = {
-    "import": (2000, 200_000), "export": (500, 20_000), "arguments": (500, 50_000),
-    "store": (30, 6000), "sealed": (30, 6000), "repair": (30, 14_000), "opened": (100, 50_000),
-}  # fmt: skip
+    "import": (2000, 200_000),
+    "export": (500, 20_000),
+    "arguments": (500, 50_000),
+    "store": (30, 6000),
+    "sealed": (30, 6000),
+    "repair": (30, 14_000),
+    "opened": (100, 50_000),
+}
 #: each takes longer to start than to run; this one reads what the other targets with a store read
 #: as well, and test_parsers.py tries imports, exports and arguments by chance
 SAMPLED = ("store",)
@@ -52,19 +57,35 @@ def _guided(target: str, runs: int, tmp_path: Path, proof: Any) -> None:
     first = seed(8) + list(RUNS).index(target)  # or each would have the same luck
     with tempfile.TemporaryDirectory(dir=ram()) as root:
         done = subprocess.run(
-            [sys.executable, "-m", "tests.fuzz.guided", target, f"-runs={runs}", f"-seed={first}",
-             "-timeout=100", "-rss_limit_mb=4096", f"-artifact_prefix={tmp_path}/"],
-            cwd=REPO, capture_output=True, text=True, errors="replace", check=False,
+            [
+                sys.executable,
+                "-m",
+                "tests.fuzz.guided",
+                target,
+                f"-runs={runs}",
+                f"-seed={first}",
+                "-timeout=100",
+                "-rss_limit_mb=4096",
+                f"-artifact_prefix={tmp_path}/",
+            ],
+            cwd=REPO,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
             env=os.environ | {"PYTHONPATH": str(REPO), "SPECTOR_FUZZ_ROOT": root},
-        )  # fmt: skip
+        )
     said = done.stderr + done.stdout
     told = re.search(r"Done (\d+) runs", said)
     found = [path.read_bytes().hex() for path in tmp_path.iterdir() if path.is_file()]
     covered = max(map(int, re.findall(r"cov: (\d+)", said)), default=0)
     proof(
-        "T11", **{f"guided_{target}": int(told[1]) if told else 0}, crashes=len(found),
-        **{f"branches_{target}": str(covered)}, seeds=str(first),
-    )  # fmt: skip
+        "T11",
+        **{f"guided_{target}": int(told[1]) if told else 0},
+        crashes=len(found),
+        **{f"branches_{target}": str(covered)},
+        seeds=str(first),
+    )
     assert done.returncode == 0, f"SPECTOR_SEED={seed(8)}: {found}\n{said[-4000:]}"
     assert told
     assert int(told[1]) >= runs

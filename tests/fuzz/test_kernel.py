@@ -20,8 +20,11 @@ from tests.proof import seed
 
 HERE = Path(__file__).parent
 #: first numbers of cases that once found something, or reach what few others do
-CORPUS = [int(line.split()[0]) for line in (HERE / "corpus/kernel.txt").read_text().splitlines()
-          if line and not line.startswith("#")]
+CORPUS = [
+    int(line.split()[0])
+    for line in (HERE / "corpus/kernel.txt").read_text().splitlines()
+    if line and not line.startswith("#")
+]
 _CASES_AT_ONCE = 50_000
 
 
@@ -29,8 +32,12 @@ _CASES_AT_ONCE = 50_000
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("fuzz") / "fuzz_kernel"
     native = ROOT / "tests/native"
-    sources = [HERE / "native/fuzz_kernel.c", native / "worlds.c", native / "stores.c",
-               *(ROOT / "native").glob("*.c")]
+    sources = [
+        HERE / "native/fuzz_kernel.c",
+        native / "worlds.c",
+        native / "stores.c",
+        *(ROOT / "native").glob("*.c"),
+    ]
     command = [tool("gcc"), *CFLAGS, *SANITIZE, f"-I{ROOT / 'native'}", *map(str, sources)]
     made = subprocess.run(
         [*command, "-lm", "-o", str(out)], capture_output=True, text=True, timeout=600, check=False
@@ -44,8 +51,11 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _run(program: Path, first: int, count: int, *limit: str) -> tuple[int, int]:
     """(cases that were run, those that took a second of the processor, or another limit)."""
     done = subprocess.run(
-        [str(program), str(first), str(count), *limit], capture_output=True, text=True,
-        timeout=3000, check=False,
+        [str(program), str(first), str(count), *limit],
+        capture_output=True,
+        text=True,
+        timeout=3000,
+        check=False,
     )
     assert done.returncode == 0, f"{done.stdout[-2000:]}{done.stderr[-6000:]}"
     _, executions, _, hangs = done.stdout.split()
@@ -71,14 +81,15 @@ def test_cases_that_take_too_long_are_counted(program: Path) -> None:
 
 
 @pytest.mark.timeout(3000)
-@pytest.mark.parametrize("count", [
-    pytest.param(12_000, id="some"), pytest.param(5_000_000, id="all", marks=pytest.mark.slow)
-])
+@pytest.mark.parametrize(
+    "count",
+    [pytest.param(12_000, id="some"), pytest.param(5_000_000, id="all", marks=pytest.mark.slow)],
+)
 def test_hostile_bytes_never_crash_the_kernel(program: Path, count: int, proof: Any) -> None:
     start = seed(1) * 100_000_000
     firsts = range(start, start + count, _CASES_AT_ONCE)
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        done = list(pool.map(
-            lambda first: _run(program, first, min(_CASES_AT_ONCE, count)), firsts
-        ))
+        done = list(
+            pool.map(lambda first: _run(program, first, min(_CASES_AT_ONCE, count)), firsts)
+        )
     _prove(proof, done, seeds=f"{start}..{start + count}")

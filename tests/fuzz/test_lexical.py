@@ -23,10 +23,21 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("fuzz") / "fuzz_lexical"
     sources = [HERE / "native/fuzz_lexical.c", ROOT / "native/lexical.c"]
     made = subprocess.run(
-        [tool("gcc"), *CFLAGS, *SANITIZE, f"-I{ROOT / 'native'}", *map(str, sources), "-lm",
-         "-o", str(out)],
-        capture_output=True, text=True, timeout=600, check=False,
-    )  # fmt: skip
+        [
+            tool("gcc"),
+            *CFLAGS,
+            *SANITIZE,
+            f"-I{ROOT / 'native'}",
+            *map(str, sources),
+            "-lm",
+            "-o",
+            str(out),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
     if made.returncode and "cannot find" in made.stderr:
         pytest.skip(f"gcc lacks a library: {made.stderr.splitlines()[0]}")
     assert made.returncode == 0, made.stderr
@@ -37,7 +48,10 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("count", [3_000, pytest.param(300_000, marks=pytest.mark.slow)])
 def test_changed_blocks_are_refused_or_harmless(program: Path, count: int, proof: Proof) -> None:
     done = subprocess.run(
-        [str(program), str(seed(1)), str(count)], capture_output=True, text=True, timeout=2900,
+        [str(program), str(seed(1)), str(count)],
+        capture_output=True,
+        text=True,
+        timeout=2900,
         check=False,
     )
     assert done.returncode == 0, f"seed {seed(1)}: {done.stdout[-500:]}{done.stderr[-6000:]}"

@@ -25,16 +25,67 @@ from tests.crash.workload import DIM, open_tiny, vector_of
 from tests.fakes import FakeEmbedder
 from tests.proof import seed
 
-SIZES = pytest.mark.parametrize("count", [
-    pytest.param(400, id="some"), pytest.param(40_000, id="all", marks=pytest.mark.slow)
-])
+SIZES = pytest.mark.parametrize(
+    "count", [pytest.param(400, id="some"), pytest.param(40_000, id="all", marks=pytest.mark.slow)]
+)
 _ODD: tuple[Any, ...] = (
-    None, True, False, 0, -1, 1 << 63, -(1 << 63) - 1, 1 << 200, 0.5, float("nan"), float("inf"),
-    1e308, "", " ", "\0", "\ud800", "\ufeff", "a" * 5000, "2026-01-01", "1e9", "{}", "[]", [], {},
-    [[]], {"": None}, [None], {"$gt": 1}, {"$or": []}, ["a", 1, None], "٣", "😀", "\u202e",
-)  # fmt: skip
-_KEYS = ("$and", "$or", "$not", "$in", "$gt", "$contains", "$exists", "$eq", "a", "a.b", "", "\0",
-         "text", "role", "content", "mapping", "message", "parts", "$", "..", "a" * 300)
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1 << 63,
+    -(1 << 63) - 1,
+    1 << 200,
+    0.5,
+    float("nan"),
+    float("inf"),
+    1e308,
+    "",
+    " ",
+    "\0",
+    "\ud800",
+    "\ufeff",
+    "a" * 5000,
+    "2026-01-01",
+    "1e9",
+    "{}",
+    "[]",
+    [],
+    {},
+    [[]],
+    {"": None},
+    [None],
+    {"$gt": 1},
+    {"$or": []},
+    ["a", 1, None],
+    "٣",
+    "😀",
+    "\u202e",
+)
+_KEYS = (
+    "$and",
+    "$or",
+    "$not",
+    "$in",
+    "$gt",
+    "$contains",
+    "$exists",
+    "$eq",
+    "a",
+    "a.b",
+    "",
+    "\0",
+    "text",
+    "role",
+    "content",
+    "mapping",
+    "message",
+    "parts",
+    "$",
+    "..",
+    "a" * 300,
+)
 
 
 def _odd(rng: random.Random, depth: int = 0) -> Any:
@@ -85,23 +136,54 @@ def _dirty(data: bytes, rng: random.Random) -> bytes:
 
 def _node(parent: str | None, role: str, text: str) -> dict[str, Any]:
     return {
-        "id": text, "parent": parent, "children": [], "message": {
-            "id": text, "author": {"role": role}, "create_time": 1767225600.0,
+        "id": text,
+        "parent": parent,
+        "children": [],
+        "message": {
+            "id": text,
+            "author": {"role": role},
+            "create_time": 1767225600.0,
             "content": {"content_type": "text", "parts": [text]},
         },
     }
 
 
 _SOUND: dict[str, Any] = {
-    "jsonl": [{"role": "user", "content": "hello", "timestamp": "2026-01-01T00:00:00Z"},
-              {"text": "more", "tags": ["a"], "metadata": {"k": [1, {"b": 2}]}, "user_id": "ada"}],
-    "spector": [{"text": "x", "tier": "semantic", "tags": ["a"], "event_time": "2026-01-01Z",
-                 "importance": 0.5, "parents": [1], "id": 2, "flags": ["PINNED"]}],
-    "chatgpt": [{"title": "t", "current_node": "b", "create_time": 1767225600.0, "mapping": {
-        "a": _node(None, "user", "a"), "b": _node("a", "assistant", "b")}}],
-    "locomo": [{"sample_id": "c1", "conversation": {
-        "speaker_a": "A", "speaker_b": "B", "session_1_date_time": "1:56 pm on 8 May, 2023",
-        "session_1": [{"speaker": "A", "dia_id": "D1:1", "text": "hi"}]}}],
+    "jsonl": [
+        {"role": "user", "content": "hello", "timestamp": "2026-01-01T00:00:00Z"},
+        {"text": "more", "tags": ["a"], "metadata": {"k": [1, {"b": 2}]}, "user_id": "ada"},
+    ],
+    "spector": [
+        {
+            "text": "x",
+            "tier": "semantic",
+            "tags": ["a"],
+            "event_time": "2026-01-01Z",
+            "importance": 0.5,
+            "parents": [1],
+            "id": 2,
+            "flags": ["PINNED"],
+        }
+    ],
+    "chatgpt": [
+        {
+            "title": "t",
+            "current_node": "b",
+            "create_time": 1767225600.0,
+            "mapping": {"a": _node(None, "user", "a"), "b": _node("a", "assistant", "b")},
+        }
+    ],
+    "locomo": [
+        {
+            "sample_id": "c1",
+            "conversation": {
+                "speaker_a": "A",
+                "speaker_b": "B",
+                "session_1_date_time": "1:56 pm on 8 May, 2023",
+                "session_1": [{"speaker": "A", "dia_id": "D1:1", "text": "hi"}],
+            },
+        }
+    ],
     "markdown": "# Title\n\ntext\n\n- a\n- b\n\n```py\nx\n```\n",
     "text": "First.\n\nSecond line.\n\nThird.",
 }
@@ -151,8 +233,22 @@ def test_arguments_of_any_kind_are_taken_or_refused(count: int, proof: Any) -> N
     rng = random.Random(seed(4))
     with spector.open(":memory:", embedder=FakeEmbedder(dim=DIM)) as memory:
         memory.remember("one", tags=["a"], metadata={"a": {"b": [1, "x", None]}, "c": 1.5})
-        names = ("where", "tags", "any_tags", "user_id", "time_range", "tiers", "k", "valence",
-                 "min_importance", "mood", "include", "categories", "modalities", "vector")
+        names = (
+            "where",
+            "tags",
+            "any_tags",
+            "user_id",
+            "time_range",
+            "tiers",
+            "k",
+            "valence",
+            "min_importance",
+            "mood",
+            "include",
+            "categories",
+            "modalities",
+            "vector",
+        )
         refused = 0
         for _ in range(count):
             given = {rng.choice(names): _odd(rng) for _ in range(rng.randrange(1, 3))}
@@ -166,9 +262,7 @@ def test_arguments_of_any_kind_are_taken_or_refused(count: int, proof: Any) -> N
 
 
 @SIZES
-def test_lines_of_an_export_are_imported_or_refused(
-    tmp_path: Path, count: int, proof: Any
-) -> None:
+def test_lines_of_an_export_are_imported_or_refused(tmp_path: Path, count: int, proof: Any) -> None:
     rng = random.Random(seed(5))
     path = tmp_path / "export.jsonl"
     rounds = count // 4

@@ -16,60 +16,169 @@ def _lines(entries: list[object]) -> str:
 
 
 def _node(key: str, parent: str | None, role: str, text: str, at: float) -> dict[str, object]:
-    return {"id": key, "parent": parent, "children": [], "message": {
-        "id": f"m-{key}", "author": {"role": role}, "create_time": at,
-        "content": {"content_type": "text", "parts": [text]}}}  # fmt: skip
+    return {
+        "id": key,
+        "parent": parent,
+        "children": [],
+        "message": {
+            "id": f"m-{key}",
+            "author": {"role": role},
+            "create_time": at,
+            "content": {"content_type": "text", "parts": [text]},
+        },
+    }
 
 
 _TALK: Final[list[object]] = [
-    {"role": "user", "content": "The pump reads three bar.", "timestamp": 1714730000,
-     "session_id": "a", "id": "1"},
-    {"role": "assistant", "content": "Noted.", "timestamp": "2024-05-03T10:00:00Z",
-     "session_id": "a", "id": "2"},
-    {"role": "user", "content": [{"type": "text", "text": "Çaydanlık kırmızı."}],
-     "createdAt": 1714730500, "session_id": "a", "id": "3"},
+    {
+        "role": "user",
+        "content": "The pump reads three bar.",
+        "timestamp": 1714730000,
+        "session_id": "a",
+        "id": "1",
+    },
+    {
+        "role": "assistant",
+        "content": "Noted.",
+        "timestamp": "2024-05-03T10:00:00Z",
+        "session_id": "a",
+        "id": "2",
+    },
+    {
+        "role": "user",
+        "content": [{"type": "text", "text": "Çaydanlık kırmızı."}],
+        "createdAt": 1714730500,
+        "session_id": "a",
+        "id": "3",
+    },
     {"text": "A fact alone.", "event_time": "2024-05-04T10:00:00Z", "tags": ["x"]},
-]  # fmt: skip
+]
 
 #: name of the format -> name of the file, and its text
 SAMPLES: Final[dict[str, tuple[str, str]]] = {
     "jsonl": ("chat.jsonl", _lines(_TALK)),
     "jsonl array": ("chat.json", json.dumps(_TALK, indent=1)),
     "jsonl conversations": ("talks.json", json.dumps([{"id": "c", "messages": _TALK[:3]}])),
-    "chatgpt": ("conversations.json", json.dumps([{
-        "title": "Lock", "conversation_id": "c1", "create_time": 1714730000.0, "current_node": "b",
-        "mapping": {"a": _node("a", None, "user", "My lock has four digits.", 1714730001.0),
-                    "b": _node("b", "a", "assistant", "Noted the lock.", 1714730002.0)}}])),
+    "chatgpt": (
+        "conversations.json",
+        json.dumps(
+            [
+                {
+                    "title": "Lock",
+                    "conversation_id": "c1",
+                    "create_time": 1714730000.0,
+                    "current_node": "b",
+                    "mapping": {
+                        "a": _node("a", None, "user", "My lock has four digits.", 1714730001.0),
+                        "b": _node("b", "a", "assistant", "Noted the lock.", 1714730002.0),
+                    },
+                }
+            ]
+        ),
+    ),
     "claude": ("conversations.json", json.dumps([CLAUDE], indent=1)),
     "claude-code": ("8f1.jsonl", _lines(list(CODE))),
-    "telegram": ("result.json", json.dumps(
-        {"name": "Garden", "type": "private_group", "id": 4711, "messages": TELEGRAM}, indent=1)),
+    "telegram": (
+        "result.json",
+        json.dumps(
+            {"name": "Garden", "type": "private_group", "id": 4711, "messages": TELEGRAM}, indent=1
+        ),
+    ),
     "whatsapp ios": ("_chat.txt", IOS),
     "whatsapp us": ("WhatsApp Chat with Ann.txt", ANDROID_US),
     "whatsapp tr": ("_chat.txt", TURKISH),
     "slack": ("2024-05-03.json", json.dumps(DAY, indent=1)),
-    "discord": ("harbour.json", json.dumps({
-        "guild": {"id": "1", "name": "Boats"}, "channel": {"id": "77", "name": "harbour"},
-        "messages": [post(1, "The tide turns at six"), post(2, "Then we go at five")]}, indent=1)),
-    "sharegpt": ("data.jsonl", _lines([{"id": "x", "conversations": [
-        {"from": "human", "value": "hello there"}, {"from": "gpt", "value": "hi"}]}])),
-    "mem0": ("mem0.json", json.dumps({"results": [
-        {"id": "a", "memory": "Prefers window seats", "created_at": "2025-06-01T10:00:00-07:00",
-         "user_id": "ana"},
-        {"id": "b", "memory": "Plays chess", "created_at": "2025-06-02T10:00:00Z"}]})),
-    "langchain": ("docs.jsonl", _lines([
-        {"page_content": "a passage", "metadata": {"source": "a.pdf", "created_at": "2025-06-01"}},
-        {"page_content": "another one", "metadata": {"source": "b.pdf"}}])),
-    "longmemeval": ("longmemeval.json", json.dumps([{
-        "question_id": "q", "haystack_dates": ["2023/05/20 (Sat) 02:21"],
-        "haystack_session_ids": ["s1"], "haystack_sessions": [[
-            {"role": "user", "content": "I bought a red kettle"},
-            {"role": "assistant", "content": "A fine one."}]]}])),
-    "locomo": ("locomo.json", json.dumps([{"sample_id": "c1", "conversation": {
-        "speaker_a": "A", "speaker_b": "B", "session_1_date_time": "1:56 pm on 8 May, 2023",
-        "session_1": [{"speaker": "A", "dia_id": "D1:1", "text": "hi there"},
-                      {"speaker": "B", "dia_id": "D1:2", "text": "well met"}]}}])),
+    "discord": (
+        "harbour.json",
+        json.dumps(
+            {
+                "guild": {"id": "1", "name": "Boats"},
+                "channel": {"id": "77", "name": "harbour"},
+                "messages": [post(1, "The tide turns at six"), post(2, "Then we go at five")],
+            },
+            indent=1,
+        ),
+    ),
+    "sharegpt": (
+        "data.jsonl",
+        _lines(
+            [
+                {
+                    "id": "x",
+                    "conversations": [
+                        {"from": "human", "value": "hello there"},
+                        {"from": "gpt", "value": "hi"},
+                    ],
+                }
+            ]
+        ),
+    ),
+    "mem0": (
+        "mem0.json",
+        json.dumps(
+            {
+                "results": [
+                    {
+                        "id": "a",
+                        "memory": "Prefers window seats",
+                        "created_at": "2025-06-01T10:00:00-07:00",
+                        "user_id": "ana",
+                    },
+                    {"id": "b", "memory": "Plays chess", "created_at": "2025-06-02T10:00:00Z"},
+                ]
+            }
+        ),
+    ),
+    "langchain": (
+        "docs.jsonl",
+        _lines(
+            [
+                {
+                    "page_content": "a passage",
+                    "metadata": {"source": "a.pdf", "created_at": "2025-06-01"},
+                },
+                {"page_content": "another one", "metadata": {"source": "b.pdf"}},
+            ]
+        ),
+    ),
+    "longmemeval": (
+        "longmemeval.json",
+        json.dumps(
+            [
+                {
+                    "question_id": "q",
+                    "haystack_dates": ["2023/05/20 (Sat) 02:21"],
+                    "haystack_session_ids": ["s1"],
+                    "haystack_sessions": [
+                        [
+                            {"role": "user", "content": "I bought a red kettle"},
+                            {"role": "assistant", "content": "A fine one."},
+                        ]
+                    ],
+                }
+            ]
+        ),
+    ),
+    "locomo": (
+        "locomo.json",
+        json.dumps(
+            [
+                {
+                    "sample_id": "c1",
+                    "conversation": {
+                        "speaker_a": "A",
+                        "speaker_b": "B",
+                        "session_1_date_time": "1:56 pm on 8 May, 2023",
+                        "session_1": [
+                            {"speaker": "A", "dia_id": "D1:1", "text": "hi there"},
+                            {"speaker": "B", "dia_id": "D1:2", "text": "well met"},
+                        ],
+                    },
+                }
+            ]
+        ),
+    ),
     "csv": ("table.csv", TABLE),
     "markdown": ("Daily.md", "---\ndate: 2024-05-03\ntags: [a]\n---\n# Top\n\ntext\n\n- a\n- b\n"),
     "text": ("notes.txt", "First.\n\nSecond line.\n\nThird."),
-}  # fmt: skip
+}

@@ -58,8 +58,12 @@ def test_equal_messages_are_told_apart_and_a_longer_export_adds_the_difference(
     tmp_path: Path,
 ) -> None:
     chat = tmp_path / "_chat.txt"
-    lines = ["13/02/25, 10:00 - Ann: ok", "13/02/25, 10:00 - Ann: ok", "13/02/25, 10:00 - Ben: ok",
-             "13/02/25, 10:01 - Ann: ok"]  # fmt: skip
+    lines = [
+        "13/02/25, 10:00 - Ann: ok",
+        "13/02/25, 10:00 - Ann: ok",
+        "13/02/25, 10:00 - Ben: ok",
+        "13/02/25, 10:01 - Ann: ok",
+    ]
     with opened() as memory:
         chat.write_text("\n".join(lines) + "\n")
         assert import_files(memory, chat).stored == 4
@@ -71,10 +75,12 @@ def test_equal_messages_are_told_apart_and_a_longer_export_adds_the_difference(
 
 def test_what_was_forgotten_does_not_come_back(tmp_path: Path) -> None:
     path = tmp_path / "chat.jsonl"
-    path.write_text("".join(
-        json.dumps({"role": "user", "content": f"line {n}", "timestamp": 1714730000 + n}) + "\n"
-        for n in range(5)
-    ))  # fmt: skip
+    path.write_text(
+        "".join(
+            json.dumps({"role": "user", "content": f"line {n}", "timestamp": 1714730000 + n}) + "\n"
+            for n in range(5)
+        )
+    )
     with opened() as memory:
         import_files(memory, path)
         (gone,) = [each for each in memory if each.text == "line 2"]
@@ -137,8 +143,10 @@ def test_our_own_export_that_is_imported_twice_adds_nothing(tmp_path: Path) -> N
         longer = exported(tmp_path, "One more.", name="later.jsonl")
         report = import_files(memory, longer)
         assert (report.stored, report.known) == (1, 4)
-        new, old = (next(each for each in memory if each.text == f"I live in {city}.")
-                    for city in ("İzmir", "Ankara"))  # fmt: skip
+        new, old = (
+            next(each for each in memory if each.text == f"I live in {city}.")
+            for city in ("İzmir", "Ankara")
+        )
         assert new.supersedes == (old.id,)
         other = exported(tmp_path, name="other.jsonl", at=1)
         assert import_files(memory, other).stored == 2, "a key and a fact are known"
@@ -174,9 +182,10 @@ def test_what_was_observed_is_not_observed_again(tmp_path: Path, ours: bool) -> 
         def observe(messages: list[dict[str, Any]]) -> None:
             seen.append([each["text"] for each in messages])
             fields = ("text", "role", "user_id")
-            memory.observe_many([
-                {name: each[name] for name in fields if name in each} for each in messages
-            ], scopes_from_message=True)
+            memory.observe_many(
+                [{name: each[name] for name in fields if name in each} for each in messages],
+                scopes_from_message=True,
+            )
 
         def run() -> ImportReport:
             importing = Importing([("x", path)], ImportOptions())
@@ -200,8 +209,10 @@ def test_what_was_observed_is_not_observed_again(tmp_path: Path, ours: bool) -> 
 def test_a_dry_run_foresees_what_is_known_forgotten_and_there_twice(tmp_path: Path) -> None:
     said = ["My sister Ayşe works at Acme.", "I moved to Kars.", "My dog is called Fındık."]
     path = tmp_path / "chat.jsonl"
-    lines = [json.dumps({"role": "user", "content": text, "id": n, "session_id": "s"})
-             for n, text in enumerate(said)]  # fmt: skip
+    lines = [
+        json.dumps({"role": "user", "content": text, "id": n, "session_id": "s"})
+        for n, text in enumerate(said)
+    ]
     path.write_text("\n".join([*lines, lines[0]]) + "\n")
 
     def counts(report: ImportReport) -> tuple[int, int, int]:
@@ -228,9 +239,20 @@ def test_every_field_of_a_message_can_be_observed(tmp_path: Path) -> None:
     path = tmp_path / "origin.jsonl"
     with opened() as memory:
         memory.remember(
-            "My sister Ayşe works at Acme.", tier="semantic", valence=0.5, arousal=0.2, tags=["a"],
-            importance=0.8, metadata={"x": 1}, aliases=["Ayşe's job"], attachment=b"card",
-            user_id="u", confidence=0.9, category="fact", key="k", pinned=True,
+            "My sister Ayşe works at Acme.",
+            tier="semantic",
+            valence=0.5,
+            arousal=0.2,
+            tags=["a"],
+            importance=0.8,
+            metadata={"x": 1},
+            aliases=["Ayşe's job"],
+            attachment=b"card",
+            user_id="u",
+            confidence=0.9,
+            category="fact",
+            key="k",
+            pinned=True,
         )
         memory.export(path)
     with opened() as memory:
@@ -266,7 +288,8 @@ def _run(store: Path, file: Path, steps: int | None = None, seconds: float = 0.0
         seconds: and so much later.
     """
     process = subprocess.Popen(
-        [sys.executable, "-c", IMPORT, str(store), str(file)], stdout=subprocess.PIPE,
+        [sys.executable, "-c", IMPORT, str(store), str(file)],
+        stdout=subprocess.PIPE,
         cwd=Path(__file__).parents[2],
     )
     assert process.stdout is not None
@@ -284,7 +307,8 @@ def _log(path: Path, count: int) -> Path:
     with path.open("w") as file:
         for n in range(count):
             entry: dict[str, Any] = {
-                "role": "user", "content": f"Pump {n * 7 % 97} in hall {n % 13} reads {n % 9} bar",
+                "role": "user",
+                "content": f"Pump {n * 7 % 97} in hall {n % 13} reads {n % 9} bar",
                 "timestamp": 1714730000 + n // 3,
             }
             if n % 2:
@@ -293,10 +317,13 @@ def _log(path: Path, count: int) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("count", "kills", "group"), [
-    pytest.param(300, 1, 0, id="some"),
-    *(pytest.param(2000, 10, n, id=f"all{n}", marks=pytest.mark.slow) for n in range(5)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("count", "kills", "group"),
+    [
+        pytest.param(300, 1, 0, id="some"),
+        *(pytest.param(2000, 10, n, id=f"all{n}", marks=pytest.mark.slow) for n in range(5)),
+    ],
+)
 def test_killed_at_random_moments_and_run_again_equals_an_import_in_one_go(
     tmp_path: Path, count: int, kills: int, group: int
 ) -> None:

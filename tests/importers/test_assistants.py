@@ -31,29 +31,58 @@ ROOT = "00000000-0000-4000-8000-000000000000"
 
 def part(number: int, parent: str, sender: str, text: str, **more: Any) -> dict[str, Any]:
     return {
-        "uuid": f"m{number}", "text": text, "content": [{"type": "text", "text": text}],
-        "sender": sender, "created_at": f"2026-03-01T10:00:{number:02}.123456Z", "attachments": [],
-        "files": [], "parent_message_uuid": parent, **more,
+        "uuid": f"m{number}",
+        "text": text,
+        "content": [{"type": "text", "text": text}],
+        "sender": sender,
+        "created_at": f"2026-03-01T10:00:{number:02}.123456Z",
+        "attachments": [],
+        "files": [],
+        "parent_message_uuid": parent,
+        **more,
     }
 
 
 CLAUDE = {
-    "uuid": "k1", "name": "Garden", "summary": "", "created_at": "2026-03-01T10:00:00Z",
-    "account": {"uuid": "a"}, "chat_messages": [
+    "uuid": "k1",
+    "name": "Garden",
+    "summary": "",
+    "created_at": "2026-03-01T10:00:00Z",
+    "account": {"uuid": "a"},
+    "chat_messages": [
         part(1, ROOT, "human", "When do I plant garlic in spring?"),
         part(2, "m1", "assistant", "In March."),
         part(3, ROOT, "human", "When do I plant garlic?"),
-        part(4, "m3", "assistant", "", content=[
-            {"type": "thinking", "thinking": "autumn is usual"},
-            {"type": "tool_use", "name": "web_search", "input": {"q": "garlic"}},
-            {"type": "tool_result", "content": [{"type": "text", "text": "page"}]},
-            {"type": "text", "text": "In October."}]),
-        part(5, "m4", "human", "", attachments=[{"file_name": "beds.txt", "file_type": "txt",
-             "extracted_content": "Bed 1: beans.\nBed 2: peas."}], files=[{"file_name": "a.png"}]),
+        part(
+            4,
+            "m3",
+            "assistant",
+            "",
+            content=[
+                {"type": "thinking", "thinking": "autumn is usual"},
+                {"type": "tool_use", "name": "web_search", "input": {"q": "garlic"}},
+                {"type": "tool_result", "content": [{"type": "text", "text": "page"}]},
+                {"type": "text", "text": "In October."},
+            ],
+        ),
+        part(
+            5,
+            "m4",
+            "human",
+            "",
+            attachments=[
+                {
+                    "file_name": "beds.txt",
+                    "file_type": "txt",
+                    "extracted_content": "Bed 1: beans.\nBed 2: peas.",
+                }
+            ],
+            files=[{"file_name": "a.png"}],
+        ),
         part(6, "m5", "assistant", "", content=[{"type": "thinking", "thinking": "hm"}]),
         part(7, "m6", "assistant", "Bed 2 is free.", created_at=None),
     ],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -72,8 +101,10 @@ def test_claude_ai(tmp_path: Path, packed: bool) -> None:
     skipped: list[ImportFormatError] = []
     found = read(path, on_skip=skipped.append)
     assert [(each["role"], each["text"]) for each in found] == [
-        ("user", "When do I plant garlic?"), ("assistant", "In October."),
-        ("document", "Bed 1: beans.\nBed 2: peas."), ("assistant", "Bed 2 is free."),
+        ("user", "When do I plant garlic?"),
+        ("assistant", "In October."),
+        ("document", "Bed 1: beans.\nBed 2: peas."),
+        ("assistant", "Bed 2 is free."),
     ]
     assert found[2]["source"] == "beds.txt"
     assert found[0]["event_time"] == datetime(2026, 3, 1, 10, 0, 3, 123000, tzinfo=UTC)
@@ -85,8 +116,10 @@ def test_claude_ai(tmp_path: Path, packed: bool) -> None:
 
 def test_claude_ai_without_parents_or_with_a_broken_chain_loses_nothing(tmp_path: Path) -> None:
     path = tmp_path / "conversations.json"
-    bare = [{k: v for k, v in part(n, ROOT, "human", f"line {n}").items()
-             if k != "parent_message_uuid"} for n in range(3)]  # fmt: skip
+    bare = [
+        {k: v for k, v in part(n, ROOT, "human", f"line {n}").items() if k != "parent_message_uuid"}
+        for n in range(3)
+    ]
     path.write_text(json.dumps([{"uuid": "k", "name": "", "chat_messages": bare}]))
     assert [each["text"] for each in read(path)] == ["line 0", "line 1", "line 2"]
     lost = [part(1, ROOT, "human", "one"), part(2, "gone", "assistant", "two")]
@@ -103,12 +136,19 @@ def test_claude_ai_without_parents_or_with_a_broken_chain_loses_nothing(tmp_path
 
 def line(number: int, kind: str, content: Any, **more: Any) -> dict[str, Any]:
     return {
-        "parentUuid": None, "isSidechain": False, "userType": "external", "cwd": "/home/ann/app",
-        "sessionId": "8f1", "version": "2.1", "gitBranch": "main", "type": kind,
+        "parentUuid": None,
+        "isSidechain": False,
+        "userType": "external",
+        "cwd": "/home/ann/app",
+        "sessionId": "8f1",
+        "version": "2.1",
+        "gitBranch": "main",
+        "type": kind,
         "uuid": f"u{number}",
         "message": {"role": kind, "content": content, "model": "m"},
-        "timestamp": f"2026-05-04T09:12:{number:02}.113Z", **more,
-    }  # fmt: skip
+        "timestamp": f"2026-05-04T09:12:{number:02}.113Z",
+        **more,
+    }
 
 
 CODE = [
@@ -117,18 +157,29 @@ CODE = [
     line(1, "user", "The login test fails on CI"),
     line(2, "assistant", [{"type": "thinking", "thinking": "hm", "signature": "s"}]),
     line(3, "assistant", [{"type": "text", "text": "I look at the log."}]),
-    line(4, "assistant", [{"type": "tool_use", "id": "t", "name": "Bash",
-                           "input": {"command": "ls"}}]),
-    line(5, "user", [{"type": "tool_result", "tool_use_id": "t", "content": "a.py"}],
-         toolUseResult={"stdout": "a.py"}),
+    line(
+        4,
+        "assistant",
+        [{"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "ls"}}],
+    ),
+    line(
+        5,
+        "user",
+        [{"type": "tool_result", "tool_use_id": "t", "content": "a.py"}],
+        toolUseResult={"stdout": "a.py"},
+    ),
     line(6, "user", "Look into it", isSidechain=True),
     line(7, "user", "<command-name>/clear</command-name>"),
-    line(8, "user", "Caveat: The messages below were generated by the user while running local "
-         "commands.", isMeta=True),
+    line(
+        8,
+        "user",
+        "Caveat: The messages below were generated by the user while running local commands.",
+        isMeta=True,
+    ),
     line(9, "user", "This session is being continued ...", isCompactSummary=True),
     line(10, "user", [{"type": "text", "text": "<system-reminder>x</system-reminder>\nUse tabs."}]),
     {"type": "system", "subtype": "local_command", "content": "x", "sessionId": "8f1"},
-]  # fmt: skip
+]
 
 
 def test_claude_code(tmp_path: Path) -> None:
@@ -137,14 +188,20 @@ def test_claude_code(tmp_path: Path) -> None:
     assert detect_format(path) == "claude-code"
     found = read(path)
     assert [(each["role"], each["text"]) for each in found] == [
-        ("user", "The login test fails on CI"), ("assistant", "I look at the log."),
+        ("user", "The login test fails on CI"),
+        ("assistant", "I look at the log."),
         ("user", "Use tabs."),
     ]
     assert found[0]["event_time"] == datetime(2026, 5, 4, 9, 12, 1, 113000, tzinfo=UTC)
     assert {each["session_id"] for each in found} == {"8f1"}
     assert found[0]["metadata"]["branch"] == "main"
     assert sorted(set(reasons(path, "claude-code"))) == [
-        "record of the program", "side chain", "summary", "thoughts", "tool call", "tool result",
+        "record of the program",
+        "side chain",
+        "summary",
+        "thoughts",
+        "tool call",
+        "tool result",
     ]
 
 
@@ -167,34 +224,51 @@ def test_items_of_an_agents_session(tmp_path: Path) -> None:
         {"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": "think"}]},
         {"type": "function_call", "call_id": "c", "name": "status", "arguments": "{}", "id": "f"},
         {"type": "function_call_output", "call_id": "c", "output": "shipped"},
-        {"type": "message", "id": "m", "status": "completed", "role": "assistant",
-         "content": [{"type": "output_text", "text": "It was shipped.", "annotations": []}]},
+        {
+            "type": "message",
+            "id": "m",
+            "status": "completed",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "It was shipped.", "annotations": []}],
+        },
         {"type": "web_search_call", "id": "w", "status": "completed"},
         {"role": "user", "content": [{"type": "input_image", "image_url": "x"}]},
-    ]  # fmt: skip
+    ]
     path = tmp_path / "session.jsonl"
     path.write_text("".join(json.dumps(each) + "\n" for each in items))
     found = read(path)
     assert [(each["role"], each["text"]) for each in found] == [
-        ("user", "Status of order 5?"), ("tool", "shipped"), ("assistant", "It was shipped."),
+        ("user", "Status of order 5?"),
+        ("tool", "shipped"),
+        ("assistant", "It was shipped."),
     ]
     assert reasons(path, "jsonl") == ["thoughts", "tool call", "tool call", "picture"]
 
 
 def test_sharegpt(tmp_path: Path) -> None:
     talks = [
-        {"id": "x", "conversations": [
-            {"from": "system", "value": "Obey."}, {"from": "human", "value": "hello there"},
-            {"from": "gpt", "value": "hi"}, {"from": "function_call", "value": "{}"},
-            {"from": "observation", "value": "4 degrees"}, {"from": "human", "value": " "}]},
+        {
+            "id": "x",
+            "conversations": [
+                {"from": "system", "value": "Obey."},
+                {"from": "human", "value": "hello there"},
+                {"from": "gpt", "value": "hi"},
+                {"from": "function_call", "value": "{}"},
+                {"from": "observation", "value": "4 degrees"},
+                {"from": "human", "value": " "},
+            ],
+        },
         {"conversations": [{"from": "User", "value": "no id"}]},
-    ]  # fmt: skip
+    ]
     path = tmp_path / "data.json"
     path.write_text(json.dumps(talks))
     assert detect_format(path) == "sharegpt"
     found = read(path)
     assert [(each["role"], each["text"]) for each in found] == [
-        ("user", "hello there"), ("assistant", "hi"), ("tool", "4 degrees"), ("user", "no id"),
+        ("user", "hello there"),
+        ("assistant", "hi"),
+        ("tool", "4 degrees"),
+        ("user", "no id"),
     ]
     assert [each["session_id"] for each in found] == ["x", "x", "x", "data.json/entry 2"]
     assert reasons(path, "sharegpt") == ["instructions", "tool call", "no text"]
@@ -206,14 +280,27 @@ def test_sharegpt(tmp_path: Path) -> None:
 
 def test_mem0(tmp_path: Path) -> None:
     results = [
-        {"id": "a", "memory": "Prefers window seats", "hash": "h", "metadata": None,
-         "created_at": "2025-06-01T10:00:00-07:00", "updated_at": "2025-06-02T10:00:00-07:00",
-         "user_id": "ana", "run_id": "r1", "categories": ["travel"]},
+        {
+            "id": "a",
+            "memory": "Prefers window seats",
+            "hash": "h",
+            "metadata": None,
+            "created_at": "2025-06-01T10:00:00-07:00",
+            "updated_at": "2025-06-02T10:00:00-07:00",
+            "user_id": "ana",
+            "run_id": "r1",
+            "categories": ["travel"],
+        },
         {"id": "b", "memory": "Plays chess", "metadata": {"level": 3}, "created_at": None},
         {"id": "c", "memory": "", "user_id": "ana"},
-        {"id": "d", "memory": "On leave", "user_id": 7, "agent_id": "bot",
-         "expiration_date": "2025-07-01"},
-    ]  # fmt: skip
+        {
+            "id": "d",
+            "memory": "On leave",
+            "user_id": 7,
+            "agent_id": "bot",
+            "expiration_date": "2025-07-01",
+        },
+    ]
     path = tmp_path / "mem0.json"
     for document in ({"results": results}, results, {"results": results, "relations": []}):
         path.write_text(json.dumps(document))
@@ -230,12 +317,21 @@ def test_mem0(tmp_path: Path) -> None:
 
 def test_langchain_documents(tmp_path: Path) -> None:
     entries = [
-        {"page_content": "a passage", "metadata": {"source": "a.pdf", "page": 3,
-         "created_at": "2025-06-01T10:00:00Z"}, "type": "Document", "id": None},
-        {"lc": 1, "type": "constructor", "id": ["langchain", "Document"],
-         "kwargs": {"page_content": "dumped", "metadata": {}}},
-        {"page_content": "", "metadata": {}}, {"page_content": "bare", "metadata": None},
-    ]  # fmt: skip
+        {
+            "page_content": "a passage",
+            "metadata": {"source": "a.pdf", "page": 3, "created_at": "2025-06-01T10:00:00Z"},
+            "type": "Document",
+            "id": None,
+        },
+        {
+            "lc": 1,
+            "type": "constructor",
+            "id": ["langchain", "Document"],
+            "kwargs": {"page_content": "dumped", "metadata": {}},
+        },
+        {"page_content": "", "metadata": {}},
+        {"page_content": "bare", "metadata": None},
+    ]
     path = tmp_path / "docs.jsonl"
     for text in ("\n".join(map(json.dumps, entries)), json.dumps(entries)):
         path.write_text(text)
@@ -252,15 +348,20 @@ def test_langchain_documents(tmp_path: Path) -> None:
 
 def test_longmemeval(tmp_path: Path) -> None:
     entry = {
-        "question_id": "q1", "question": "x?", "answer": "y", "question_date": "2023/06/01",
+        "question_id": "q1",
+        "question": "x?",
+        "answer": "y",
+        "question_date": "2023/06/01",
         "haystack_dates": ["2023/05/20 (Sat) 02:21", "2023/05/21 (Sun) 23:59"],
         "haystack_session_ids": ["s1", "s2"],
         "haystack_sessions": [
-            [{"role": "user", "content": "I bought a red kettle", "has_answer": True},
-             {"role": "assistant", "content": "Nice."}],
+            [
+                {"role": "user", "content": "I bought a red kettle", "has_answer": True},
+                {"role": "assistant", "content": "Nice."},
+            ],
             [{"role": "user", "content": ""}, {"role": "user", "content": "It whistles"}],
         ],
-    }  # fmt: skip
+    }
     path = tmp_path / "longmemeval_s.json"
     path.write_text(json.dumps([entry, {**entry, "question_id": "q2"}]))
     assert detect_format(path) == "longmemeval"
@@ -279,11 +380,11 @@ def test_longmemeval(tmp_path: Path) -> None:
 
 
 TABLE = (
-    '\ufeffMessage;Sender;Created At;Tags;Room;user_id\r\n'
+    "\ufeffMessage;Sender;Created At;Tags;Room;user_id\r\n"
     '"I sail; often,\r\nin May";Ann;2025-06-01T10:00:00Z;"boats, sea";blue;7\r\n'
-    ';Ben;2025-06-01T10:01:00Z;;;7\r\n'
-    '\r\n'
-    'Merhaba;Çağrı;1748772120;;;8\r\n'
+    ";Ben;2025-06-01T10:01:00Z;;;7\r\n"
+    "\r\n"
+    "Merhaba;Çağrı;1748772120;;;8\r\n"
 )
 
 
@@ -303,12 +404,17 @@ def test_csv(tmp_path: Path) -> None:
     assert [each["text"] for each in read(tsv)] == ["a, b"]
 
 
-@pytest.mark.parametrize(("text", "problem"), [
-    ("a,b\n1,2\n", "no column has texts"), ("text,text\na,b\n", "two columns are named 'text'"),
-    ("text,n\na,b,c\n", "line 2: has 3 cells"), ('text,n\n"a,b\n', "broken table"),
-    ("text,date\na,soon\n", "line 2: time 'soon'"),
-    ("text,importance\na,high\n", "line 2: importance is 'high'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a,b\n1,2\n", "no column has texts"),
+        ("text,text\na,b\n", "two columns are named 'text'"),
+        ("text,n\na,b,c\n", "line 2: has 3 cells"),
+        ('text,n\n"a,b\n', "broken table"),
+        ("text,date\na,soon\n", "line 2: time 'soon'"),
+        ("text,importance\na,high\n", "line 2: importance is 'high'"),
+    ],
+)
 def test_a_table_that_is_odd_is_refused_with_its_line(
     tmp_path: Path, text: str, problem: str
 ) -> None:

@@ -46,8 +46,13 @@ def test_exports_of_several_products_in_one_folder_are_all_read(tmp_path: Path) 
     (tmp_path / "note.md").write_text("# Garden\n\nBeans grow.", encoding="utf-8")
     report = imported(tmp_path)
     assert formats(report) == {
-        "chatgpt", "claude", "whatsapp", "telegram", "slack", "markdown",
-    }  # fmt: skip
+        "chatgpt",
+        "claude",
+        "whatsapp",
+        "telegram",
+        "slack",
+        "markdown",
+    }
     assert report.others == {".json": 2}  # the user of ChatGPT, and those of Slack
 
 

@@ -40,24 +40,43 @@ def told(messages: list[dict[str, Any]]) -> list[tuple[Any, str]]:
 
 def message(number: int, text: Any, **more: Any) -> dict[str, Any]:
     return {
-        "id": number, "type": "message", "date": "2025-01-15T10:30:00",
-        "date_unixtime": str(1736929800 + number), "from": "Ira", "from_id": "user2", "text": text,
+        "id": number,
+        "type": "message",
+        "date": "2025-01-15T10:30:00",
+        "date_unixtime": str(1736929800 + number),
+        "from": "Ira",
+        "from_id": "user2",
+        "text": text,
         **more,
     }
 
 
 TELEGRAM = [
-    {"id": 1, "type": "service", "date": "2025-01-15T10:29:00", "actor": "Ira",
-     "action": "create_group", "text": ""},
-    message(2, ["Read ", {"type": "link", "text": "https://example.org/a"}, " before ",
-                {"type": "bold", "text": "Monday"}, "."]),
+    {
+        "id": 1,
+        "type": "service",
+        "date": "2025-01-15T10:29:00",
+        "actor": "Ira",
+        "action": "create_group",
+        "text": "",
+    },
+    message(
+        2,
+        [
+            "Read ",
+            {"type": "link", "text": "https://example.org/a"},
+            " before ",
+            {"type": "bold", "text": "Monday"},
+            ".",
+        ],
+    ),
     message(3, "", photo="photos/1.jpg", width=100),
     message(4, "", media_type="voice_message", file="v.ogg"),
     message(5, "Look at this", photo="photos/2.jpg"),
     message(6, "Forwarded words", forwarded_from="A channel"),
     message(7, "An answer", reply_to_message_id=2, edited_unixtime="1736930000", **{"from": None}),
     message(8, "Yarın\ngörüşürüz", **{"from": "Çağla Öz"}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("whole_account", [False, True])
@@ -69,8 +88,11 @@ def test_telegram(tmp_path: Path, whole_account: bool) -> None:
     assert detect_format(path) == "telegram"
     found = read(path)
     assert told(found) == [
-        ("Ira", "Read https://example.org/a before Monday."), ("Ira", "Look at this"),
-        ("Ira", "Forwarded words"), ("user2", "An answer"), ("Çağla Öz", "Yarın\ngörüşürüz"),
+        ("Ira", "Read https://example.org/a before Monday."),
+        ("Ira", "Look at this"),
+        ("Ira", "Forwarded words"),
+        ("user2", "An answer"),
+        ("Çağla Öz", "Yarın\ngörüşürüz"),
     ]
     assert found[0]["event_time"] == datetime(2025, 1, 15, 8, 30, 2, tzinfo=UTC)
     assert {each["session_id"] for each in found} == {"telegram/4711"}
@@ -86,8 +108,9 @@ def test_telegram_without_instants_is_read_in_the_zone_that_is_named(tmp_path: P
     (found,) = read(path, timezone="Europe/Istanbul")
     assert found["event_time"] == datetime(2025, 1, 15, 7, 30, tzinfo=UTC)
     broken = {**old, "date": "yesterday"}
-    path.write_text(json.dumps({"name": "I", "type": "personal_chat", "id": 1,
-                                "messages": [broken]}))  # fmt: skip
+    path.write_text(
+        json.dumps({"name": "I", "type": "personal_chat", "id": 1, "messages": [broken]})
+    )
     with pytest.raises(ImportFormatError, match=r"message 1 \(id 2\): date 'yesterday'"):
         read(path)
 
@@ -126,7 +149,8 @@ def test_whatsapp_of_ios(tmp_path: Path) -> None:
     assert detect_format(path) == "whatsapp"
     found = read(path, timezone="Europe/Istanbul")
     assert told(found) == [
-        ("Ann", "Who feeds the cat?\nBen said: not me"), ("Ben", "I do: at 8:30, twice"),
+        ("Ann", "Who feeds the cat?\nBen said: not me"),
+        ("Ben", "I do: at 8:30, twice"),
     ]
     assert found[0]["event_time"] == datetime(2025, 2, 13, 19, 1, 7, tzinfo=UTC)
     assert found[0]["session_id"] == "whatsapp/Garden", "as its first notice names it"
@@ -139,7 +163,8 @@ def test_whatsapp_of_android_with_the_month_first(tmp_path: Path) -> None:
     found = read(path)
     assert told(found) == [("Ann", "Who feeds the cat?"), ("Ben", "I do")]
     assert [each["event_time"] for each in found] == [
-        datetime(2025, 2, 13, 22, 1, tzinfo=UTC), datetime(2025, 2, 14, 0, 30, tzinfo=UTC),
+        datetime(2025, 2, 13, 22, 1, tzinfo=UTC),
+        datetime(2025, 2, 14, 0, 30, tzinfo=UTC),
     ]
     assert found[0]["session_id"] == "whatsapp/Ann"
     assert reasons(path, "whatsapp") == ["notice", "picture", "notice"]
@@ -152,15 +177,19 @@ def test_whatsapp_in_turkish_from_its_zip(tmp_path: Path) -> None:
         archive.writestr("IMG-1.jpg", b"\xff\xd8")
     found = read(path)
     assert told(found) == [
-        ("Ayşe", "Kediyi kim besliyor?"), ("Çağrı", "Ben.\nSabah ve akşam."),
+        ("Ayşe", "Kediyi kim besliyor?"),
+        ("Çağrı", "Ben.\nSabah ve akşam."),
     ]
     assert {each["session_id"] for each in found} == {"whatsapp/Aile"}
 
 
-@pytest.mark.parametrize(("days", "first"), [
-    (("03/02/25", "04/02/25", "01/03/25"), (2, 3)),  # only with the day first does time go on
-    (("02/03/25", "02/04/25", "03/01/25"), (2, 3)),  # only with the month first
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("days", "first"),
+    [
+        (("03/02/25", "04/02/25", "01/03/25"), (2, 3)),  # only with the day first does time go on
+        (("02/03/25", "02/04/25", "03/01/25"), (2, 3)),  # only with the month first
+    ],
+)
 def test_the_order_of_day_and_month_is_the_one_in_which_time_goes_on(
     tmp_path: Path, days: tuple[str, ...], first: tuple[int, int]
 ) -> None:
@@ -191,26 +220,59 @@ USERS = [
     {"id": "U3", "deleted": True, "profile": None},
 ]
 DAY = [
-    {"type": "message", "subtype": "channel_join", "user": "U1", "text": "<@U1> has joined",
-     "ts": "1714730000.000100"},
-    {"type": "message", "user": "U1", "text": "Ask <@U2> in <#C1|general> &amp; read "
-     "<https://example.org/a|the page> &lt;now&gt;", "ts": "1714730400.000200"},
-    {"type": "message", "user": "U2", "text": "In the thread", "ts": "1714730500.000300",
-     "thread_ts": "1714730400.000200"},
-    {"type": "message", "subtype": "bot_message", "bot_id": "B1", "username": "Deploys",
-     "text": "Build 7 is green", "ts": "1714730600.000400"},
-    {"type": "message", "user": "U3", "text": "", "files": [{"mimetype": "image/png"}],
-     "ts": "1714730700.000500"},
-    {"type": "message", "user": "U9", "user_profile": {"real_name": "Guest"}, "text": "Hello",
-     "ts": "1714730800.000600"},
-]  # fmt: skip
+    {
+        "type": "message",
+        "subtype": "channel_join",
+        "user": "U1",
+        "text": "<@U1> has joined",
+        "ts": "1714730000.000100",
+    },
+    {
+        "type": "message",
+        "user": "U1",
+        "text": "Ask <@U2> in <#C1|general> &amp; read "
+        "<https://example.org/a|the page> &lt;now&gt;",
+        "ts": "1714730400.000200",
+    },
+    {
+        "type": "message",
+        "user": "U2",
+        "text": "In the thread",
+        "ts": "1714730500.000300",
+        "thread_ts": "1714730400.000200",
+    },
+    {
+        "type": "message",
+        "subtype": "bot_message",
+        "bot_id": "B1",
+        "username": "Deploys",
+        "text": "Build 7 is green",
+        "ts": "1714730600.000400",
+    },
+    {
+        "type": "message",
+        "user": "U3",
+        "text": "",
+        "files": [{"mimetype": "image/png"}],
+        "ts": "1714730700.000500",
+    },
+    {
+        "type": "message",
+        "user": "U9",
+        "user_profile": {"real_name": "Guest"},
+        "text": "Hello",
+        "ts": "1714730800.000600",
+    },
+]
 
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_slack(tmp_path: Path, packed: bool) -> None:
     files = {
-        "users.json": USERS, "channels.json": [{"id": "C1", "name": "general"}],
-        "general/2024-05-03.json": DAY, "general/2024-05-04.json": [],
+        "users.json": USERS,
+        "channels.json": [{"id": "C1", "name": "general"}],
+        "general/2024-05-03.json": DAY,
+        "general/2024-05-04.json": [],
         "integration_logs.json": [{"a": 1}],
     }
     path = tmp_path / ("export.zip" if packed else "export")
@@ -226,7 +288,9 @@ def test_slack(tmp_path: Path, packed: bool) -> None:
     found = read(path)
     assert told(found) == [
         ("Ann Lee", "Ask @Ben in #general & read the page (https://example.org/a) <now>"),
-        ("Ben", "In the thread"), ("Deploys", "Build 7 is green"), ("Guest", "Hello"),
+        ("Ben", "In the thread"),
+        ("Deploys", "Build 7 is green"),
+        ("Guest", "Hello"),
     ]
     assert found[0]["event_time"] == datetime(2024, 5, 3, 10, 0, 0, tzinfo=UTC)
     assert {each["session_id"] for each in found} == {"slack/general"}
@@ -247,30 +311,43 @@ def test_slack_day_alone_keeps_its_times_and_leaves_notices_out(tmp_path: Path) 
 
 def post(number: int, content: str, kind: str = "Default", **more: Any) -> dict[str, Any]:
     return {
-        "id": str(number), "type": kind, "timestamp": "2024-05-03T12:00:00.123+02:00",
-        "timestampEdited": None, "content": content, "attachments": [], "embeds": [],
-        "author": {"id": "9", "name": "ann#1", "nickname": "Ann", "isBot": False}, **more,
+        "id": str(number),
+        "type": kind,
+        "timestamp": "2024-05-03T12:00:00.123+02:00",
+        "timestampEdited": None,
+        "content": content,
+        "attachments": [],
+        "embeds": [],
+        "author": {"id": "9", "name": "ann#1", "nickname": "Ann", "isBot": False},
+        **more,
     }
 
 
 def test_discord(tmp_path: Path) -> None:
     bot = {"id": "8", "name": "robot", "nickname": "", "isBot": True}
     document = {
-        "guild": {"id": "1", "name": "Boats"}, "channel": {"id": "77", "name": "harbour"},
-        "dateRange": {}, "messages": [
-            post(1, "joined the server.", "GuildMemberJoin"), post(2, "The tide turns at six"),
-            post(3, "", attachments=[{"fileName": "a.PNG"}]), post(4, "", attachments=[
-                {"fileName": "log.txt"}]),
+        "guild": {"id": "1", "name": "Boats"},
+        "channel": {"id": "77", "name": "harbour"},
+        "dateRange": {},
+        "messages": [
+            post(1, "joined the server.", "GuildMemberJoin"),
+            post(2, "The tide turns at six"),
+            post(3, "", attachments=[{"fileName": "a.PNG"}]),
+            post(4, "", attachments=[{"fileName": "log.txt"}]),
             post(5, "An answer", "Reply", reference={"messageId": "2", "channelId": "77"}),
-            post(6, "beep", author=bot), post(7, "  ", stickers=[{"name": "wave"}]),
-        ], "messageCount": 7,
-    }  # fmt: skip
+            post(6, "beep", author=bot),
+            post(7, "  ", stickers=[{"name": "wave"}]),
+        ],
+        "messageCount": 7,
+    }
     path = tmp_path / "Boats - harbour [77].json"
     path.write_text(json.dumps(document))
     assert detect_format(path) == "discord"
     found = read(path)
     assert told(found) == [
-        ("Ann", "The tide turns at six"), ("Ann", "An answer"), ("robot", "beep"),
+        ("Ann", "The tide turns at six"),
+        ("Ann", "An answer"),
+        ("robot", "beep"),
     ]
     assert found[0]["event_time"] == datetime(2024, 5, 3, 10, 0, 0, 123000, tzinfo=UTC)
     assert found[0]["metadata"]["channel"] == "harbour"

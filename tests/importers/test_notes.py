@@ -50,9 +50,14 @@ def test_properties_tags_dates_links_and_names_of_a_note(tmp_path: Path) -> None
     assert chunk["aliases"] == ["My run"]
     assert chunk["metadata"]["links"] == ["Ann Lee", "Plan"]
     assert chunk["metadata"]["properties"] == {
-        "date": "2024-05-03", "tags": ["journal", "health"], "aliases": ["My run"], "mood": "good",
-        "rating": 4, "done": True, "people": ["[[Ann Lee|Ann]]", "Ben"],
-    }  # fmt: skip
+        "date": "2024-05-03",
+        "tags": ["journal", "health"],
+        "aliases": ["My run"],
+        "mood": "good",
+        "rating": 4,
+        "done": True,
+        "people": ["[[Ann Lee|Ann]]", "Ben"],
+    }
     assert "[[Ann Lee|Ann]]" in chunk["text"], "links stay as they are"
 
 
@@ -74,8 +79,11 @@ def test_a_vault_names_folder_and_title_and_skips_what_is_empty(tmp_path: Path) 
     assert found["2024-05-03 Walk.md"]["event_time"] == datetime(2024, 5, 3, tzinfo=UTC)
     assert found["Bare.md"]["text"] == "Bare\n\nkind: game"
     assert set(found) == {
-        "Trips/2024/Passport.md", "Trips/Kars.md", "2024-05-03 Walk.md", "Bare.md",
-    }  # fmt: skip
+        "Trips/2024/Passport.md",
+        "Trips/Kars.md",
+        "2024-05-03 Walk.md",
+        "Bare.md",
+    }
     (only,) = read(vault / "Trips" / "2024" / "Passport.md")
     assert only["text"] == "Passport\n\nEnds in 4471."
 
@@ -97,10 +105,19 @@ def test_properties_are_no_memory_of_their_own(tmp_path: Path) -> None:
     assert read(tmp_path / "Long.md")[0]["text"].startswith("A\n\nplace: Kale\n\nword")
 
 
-@pytest.mark.parametrize(("name", "day"), [
-    ("2024-05-03", 3), ("2024-05-03 Walk", 3), ("Walk on 2024-05-03", 3), ("2024_05_03", 3),
-    ("20240503", 3), ("Ticket 20240503", None), ("2024-13-03", None), ("202405031030 Note", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "day"),
+    [
+        ("2024-05-03", 3),
+        ("2024-05-03 Walk", 3),
+        ("Walk on 2024-05-03", 3),
+        ("2024_05_03", 3),
+        ("20240503", 3),
+        ("Ticket 20240503", None),
+        ("2024-13-03", None),
+        ("202405031030 Note", None),
+    ],
+)
 def test_a_day_in_the_name_of_a_note_is_its_date(
     tmp_path: Path, name: str, day: int | None
 ) -> None:
@@ -110,14 +127,18 @@ def test_a_day_in_the_name_of_a_note_is_its_date(
     assert chunk.get("event_time") == wanted
 
 
-@pytest.mark.parametrize(("matter", "moment"), [
-    ("created: 2024-05-03T10:00:00+03:00", datetime(2024, 5, 3, 7, tzinfo=UTC)),
-    ("Created: 2024-05-03 10:00", datetime(2024, 5, 3, 7, tzinfo=UTC)),
-    ('date: "[[2024-05-03]]"', datetime(2024, 5, 2, 21, tzinfo=UTC)),
-    ("updated: 2024-05-03", datetime(2024, 5, 2, 21, tzinfo=UTC)),
-    ("date: someday", None), ("date: 20240503", datetime(2024, 5, 2, 21, tzinfo=UTC)),
-    ("price: 2024", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("matter", "moment"),
+    [
+        ("created: 2024-05-03T10:00:00+03:00", datetime(2024, 5, 3, 7, tzinfo=UTC)),
+        ("Created: 2024-05-03 10:00", datetime(2024, 5, 3, 7, tzinfo=UTC)),
+        ('date: "[[2024-05-03]]"', datetime(2024, 5, 2, 21, tzinfo=UTC)),
+        ("updated: 2024-05-03", datetime(2024, 5, 2, 21, tzinfo=UTC)),
+        ("date: someday", None),
+        ("date: 20240503", datetime(2024, 5, 2, 21, tzinfo=UTC)),
+        ("price: 2024", None),
+    ],
+)
 def test_dates_of_properties_are_read_in_the_zone_of_the_user(
     tmp_path: Path, matter: str, moment: datetime | None
 ) -> None:
@@ -126,13 +147,18 @@ def test_dates_of_properties_are_read_in_the_zone_of_the_user(
     assert chunk.get("event_time") == moment
 
 
-@pytest.mark.parametrize(("text", "wanted"), [
-    ("a: 1\nb: x: y\nc: 'it''s'", {"a": 1, "b": "x: y", "c": "it''s"}),
-    ("a:\n- x\n-  y", {"a": ["x", "y"]}), ("a: []\nb: null", {"a": []}),
-    ("a: |\n  one\n  two\nb: 2", {"a": "one\ntwo", "b": 2}),
-    ("# comment\n- stray\n\tindented: 1", {}), ("a: [x, 'y, z', 3]", {"a": ["x", "y, z", 3]}),
-    ("url: https://example.org/a#b", {"url": "https://example.org/a#b"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("a: 1\nb: x: y\nc: 'it''s'", {"a": 1, "b": "x: y", "c": "it''s"}),
+        ("a:\n- x\n-  y", {"a": ["x", "y"]}),
+        ("a: []\nb: null", {"a": []}),
+        ("a: |\n  one\n  two\nb: 2", {"a": "one\ntwo", "b": 2}),
+        ("# comment\n- stray\n\tindented: 1", {}),
+        ("a: [x, 'y, z', 3]", {"a": ["x", "y, z", 3]}),
+        ("url: https://example.org/a#b", {"url": "https://example.org/a#b"}),
+    ],
+)
 def test_properties(text: str, wanted: dict[str, Any]) -> None:
     assert properties_of(text.split("\n")) == wanted
 
@@ -149,9 +175,7 @@ def test_a_rule_at_the_top_is_no_front_matter(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("limit", [200, 401, 1200])
-def test_line_breaks_of_long_paragraphs_and_rows_of_tables_stay(
-    tmp_path: Path, limit: int
-) -> None:
+def test_line_breaks_of_long_paragraphs_and_rows_of_tables_stay(tmp_path: Path, limit: int) -> None:
     log = [f"{hour:02}:00 Ana: I will bring the cake number {hour}." for hour in range(48)]
     rows = [f"| host{n} | role number {n}. Primary. |" for n in range(60)]
     (tmp_path / "log.txt").write_text("\n".join(log) + "\n")

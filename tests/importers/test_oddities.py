@@ -37,19 +37,33 @@ def test_marks_of_sources_are_no_words_of_an_answer(tmp_path: Path) -> None:
     city = '\ue200entity\ue202["city","Rize"]\ue201'
     cite, old = "\ue200cite\ue202turn0search0\ue201", "\u30103\u2020source\u3011"
     text = f"A fern {cite}. It grows in {city}.{old}"
-    node = {"id": "a", "parent": None, "message": {
-        "id": "a", "author": {"role": "assistant"}, "create_time": 1714730000.5,
-        "content": {"content_type": "text", "parts": [text]},
-        "metadata": {"content_references": [
-            {"matched_text": city, "name": "Rize"}, {"matched_text": 5, "name": "x"}, "y"]}}}
+    node = {
+        "id": "a",
+        "parent": None,
+        "message": {
+            "id": "a",
+            "author": {"role": "assistant"},
+            "create_time": 1714730000.5,
+            "content": {"content_type": "text", "parts": [text]},
+            "metadata": {
+                "content_references": [
+                    {"matched_text": city, "name": "Rize"},
+                    {"matched_text": 5, "name": "x"},
+                    "y",
+                ]
+            },
+        },
+    }
     talk = {"title": "Fern", "conversation_id": "c", "current_node": "a", "mapping": {"a": node}}
     (found,) = read(written(tmp_path / "conversations.json", [talk]))
     assert found["text"] == "A fern. It grows in Rize."
 
 
 def test_a_session_that_is_gone_on_with_brings_only_what_is_new(tmp_path: Path) -> None:
-    inserted = [{"type": "text", "text": "<ide_opened_file>a.py is open</ide_opened_file>"},
-                {"type": "text", "text": "Fix the test"}]  # fmt: skip
+    inserted = [
+        {"type": "text", "text": "<ide_opened_file>a.py is open</ide_opened_file>"},
+        {"type": "text", "text": "Fix the test"},
+    ]
     first = [line(1, "user", inserted), line(2, "assistant", [{"type": "text", "text": "I will."}])]
     made_up = line(3, "assistant", [{"type": "text", "text": "No response requested."}])
     made_up["message"]["model"] = "<synthetic>"
@@ -78,21 +92,40 @@ def test_lists_beside_the_messages_of_an_export_are_counted(tmp_path: Path) -> N
 def test_documents_of_projects_and_notes_of_the_assistant_come_along(
     tmp_path: Path, in_folder: bool
 ) -> None:
-    project = {"uuid": "p", "name": "Garden", "prompt_template": "Be short", "docs": [
-        {"uuid": "d1", "filename": "soil.md", "content": "# Soil\n\nClay.",
-         "created_at": "2026-02-02T10:00:00Z"}, {"uuid": "d2", "content": " "}, 7]}  # fmt: skip
+    project = {
+        "uuid": "p",
+        "name": "Garden",
+        "prompt_template": "Be short",
+        "docs": [
+            {
+                "uuid": "d1",
+                "filename": "soil.md",
+                "content": "# Soil\n\nClay.",
+                "created_at": "2026-02-02T10:00:00Z",
+            },
+            {"uuid": "d2", "content": " "},
+            7,
+        ],
+    }
     written(tmp_path / "conversations.json", [CLAUDE])
     written(tmp_path / "users.json", [{"uuid": "a"}])
-    written(tmp_path / "memories.json", [
-        {"conversations_memory": "Ann gardens.", "project_memories": {"p": "Six beds.", "q": None}}
-    ])  # fmt: skip
+    written(
+        tmp_path / "memories.json",
+        [
+            {
+                "conversations_memory": "Ann gardens.",
+                "project_memories": {"p": "Six beds.", "q": None},
+            }
+        ],
+    )
     if in_folder:
         written(tmp_path / "projects" / "p.json", project)
     else:
         written(tmp_path / "projects.json", [project])
     found = [each for each in read(tmp_path) if "session_id" not in each]
     assert sorted((each["role"], each["source"], each["text"]) for each in found) == [
-        ("assistant", "claude", "Ann gardens."), ("assistant", "claude", "Six beds."),
+        ("assistant", "claude", "Ann gardens."),
+        ("assistant", "claude", "Six beds."),
         ("document", "soil.md", "# Soil\n\nClay."),
     ]
     (document,) = [each for each in found if each["role"] == "document"]
@@ -108,24 +141,43 @@ def test_documents_of_projects_and_notes_of_the_assistant_come_along(
 
 
 def test_words_that_stand_beside_an_empty_text(tmp_path: Path) -> None:
-    section = {"type": "rich_text_section", "elements": [
-        {"type": "text", "text": "only blocks & <"}, {"type": "user", "user_id": "U2"},
-        {"type": "link", "url": "https://example.org/a"}, {"type": "emoji", "name": "wave"}]}
+    section = {
+        "type": "rich_text_section",
+        "elements": [
+            {"type": "text", "text": "only blocks & <"},
+            {"type": "user", "user_id": "U2"},
+            {"type": "link", "url": "https://example.org/a"},
+            {"type": "emoji", "name": "wave"},
+        ],
+    }
     blocks = [{"type": "rich_text", "elements": [section, section]}]
     entries = [
         {"type": "message", "user": "U1", "text": "", "ts": "1714730000.0001", "blocks": blocks},
-        {"type": "message", "subtype": "bot_message", "username": "Git", "text": "", "bot_id": "B",
-         "ts": "1714730001.0001", "attachments": [{"fallback": "x", "title": "PR #7",
-                                                   "text": "Fix <https://e.org/x|login>"}]},
+        {
+            "type": "message",
+            "subtype": "bot_message",
+            "username": "Git",
+            "text": "",
+            "bot_id": "B",
+            "ts": "1714730001.0001",
+            "attachments": [
+                {"fallback": "x", "title": "PR #7", "text": "Fix <https://e.org/x|login>"}
+            ],
+        },
         {"type": "message", "user": "U1", "text": "", "ts": "1714730002.0001", "blocks": [[7]]},
-        {"type": "message", "user": "U1", "text": "to <mailto:a@b.org|a@b.org> &lt;3",
-         "ts": "1714730003.0001"},
-    ]  # fmt: skip
+        {
+            "type": "message",
+            "user": "U1",
+            "text": "to <mailto:a@b.org|a@b.org> &lt;3",
+            "ts": "1714730003.0001",
+        },
+    ]
     written(tmp_path / "users.json", USERS)
     written(tmp_path / "general" / "2024-05-03.json", entries)
     said = "only blocks & <@Benhttps://example.org/a:wave:"
     assert told(read(tmp_path)) == [
-        ("Ann Lee", f"{said}\n{said}"), ("Git", "PR #7\nFix login (https://e.org/x)"),
+        ("Ann Lee", f"{said}\n{said}"),
+        ("Git", "PR #7\nFix login (https://e.org/x)"),
         ("Ann Lee", "to a@b.org <3"),
     ]
 
@@ -133,10 +185,18 @@ def test_words_that_stand_beside_an_empty_text(tmp_path: Path) -> None:
 def test_discord_passes_words_on_and_programs_show_cards(tmp_path: Path) -> None:
     robot = {"id": "8", "name": "robot", "nickname": "robot", "isBot": True}
     card = [{"title": "News", "description": "The harbour is closed"}]
-    path = written(tmp_path / "harbour.json", {
-        "guild": {"name": "Boats"}, "channel": {"id": "77", "name": "harbour"}, "messages": [
-            post(1, "", forwardedMessage={"content": "passed on"}),
-            post(2, "", embeds=card, author=robot), post(3, "", embeds=card)]})  # fmt: skip
+    path = written(
+        tmp_path / "harbour.json",
+        {
+            "guild": {"name": "Boats"},
+            "channel": {"id": "77", "name": "harbour"},
+            "messages": [
+                post(1, "", forwardedMessage={"content": "passed on"}),
+                post(2, "", embeds=card, author=robot),
+                post(3, "", embeds=card),
+            ],
+        },
+    )
     found = read(path)
     assert told(found) == [("Ann", "passed on"), ("robot", "News\nThe harbour is closed")]
     assert found[0]["metadata"]["forwarded"] is True
@@ -158,8 +218,10 @@ def test_a_link_behind_words_of_telegram_stays(tmp_path: Path) -> None:
 def test_a_table_as_a_spreadsheet_saves_it(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "t.csv"
     long = "word " * 40_000
-    text = ('sep=;\r\nid;tarih;gönderen;mesaj;not 2;\r\n1;13.05.2024 22:00;Ayşe;"Merhaba; '
-            f'""dünya""\r\nikinci satır";x;\r\n2;14.05.2024 09:01;Can;{long};;\r\n')
+    text = (
+        'sep=;\r\nid;tarih;gönderen;mesaj;not 2;\r\n1;13.05.2024 22:00;Ayşe;"Merhaba; '
+        f'""dünya""\r\nikinci satır";x;\r\n2;14.05.2024 09:01;Can;{long};;\r\n'
+    )
     path.write_text(text, encoding=encoding, newline="")
     found = read(path, timezone="Europe/Istanbul")
     assert told(found) == [("Ayşe", 'Merhaba; "dünya"\nikinci satır'), ("Can", long)]
@@ -168,14 +230,18 @@ def test_a_table_as_a_spreadsheet_saves_it(tmp_path: Path, encoding: str) -> Non
         read(path)
 
 
-@pytest.mark.parametrize(("days", "wanted"), [
-    (["5/13/2024 10:00 PM", "6/1/2024"], ["2024-05-13T22:00:00", "2024-06-01"]),
-    (["13/5/2024 12:00 am", "1/6/2024"], ["2024-05-13T00:00:00", "2024-06-01"]),
-    (["1.6.2024", "2.6.2024 9.05"], ["2024-06-01", "2024-06-02T09:05:00"]),
-    (["1/6/2024", "2/6/2024"], [None, None]), (["13/5/2024", "5/13/2024"], [None, None]),
-    (["2024-05-13", "soon"], ["2024-05-13", "soon"]),
-    (["5/13/2024 13:00 PM"], ["5/13/2024 13:00 PM"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("days", "wanted"),
+    [
+        (["5/13/2024 10:00 PM", "6/1/2024"], ["2024-05-13T22:00:00", "2024-06-01"]),
+        (["13/5/2024 12:00 am", "1/6/2024"], ["2024-05-13T00:00:00", "2024-06-01"]),
+        (["1.6.2024", "2.6.2024 9.05"], ["2024-06-01", "2024-06-02T09:05:00"]),
+        (["1/6/2024", "2/6/2024"], [None, None]),
+        (["13/5/2024", "5/13/2024"], [None, None]),
+        (["2024-05-13", "soon"], ["2024-05-13", "soon"]),
+        (["5/13/2024 13:00 PM"], ["5/13/2024 13:00 PM"]),
+    ],
+)
 def test_days_of_a_table_are_read_in_the_order_that_all_rows_allow(
     days: list[str], wanted: list[str | None]
 ) -> None:
@@ -193,19 +259,32 @@ def test_an_order_of_day_and_month_that_is_not_clear_is_refused(tmp_path: Path) 
 
 
 def test_telegram_has_polls_deleted_accounts_and_mentions(tmp_path: Path) -> None:
-    poll = {"question": "Tea?", "closed": False, "answers": [{"text": "Yes", "voters": 2},
-                                                             {"text": "No"}, 7]}  # fmt: skip
-    chat = {"name": "A", "type": "private_group", "id": 1, "messages": [
-        message(2, "", poll=poll), message(3, "Gone", **{"from": None, "from_id": None}),
-        message(4, "", text_entities=[{"type": "plain", "text": "In pieces"}]),
-        message(5, [{"type": "mention_name", "text": "Can", "user_id": 7}, " comes"]),
-        message(6, "", poll={"question": 5}), message(7, ["a", 5, None, ["b"]]),
-    ]}  # fmt: skip
+    poll = {
+        "question": "Tea?",
+        "closed": False,
+        "answers": [{"text": "Yes", "voters": 2}, {"text": "No"}, 7],
+    }
+    chat = {
+        "name": "A",
+        "type": "private_group",
+        "id": 1,
+        "messages": [
+            message(2, "", poll=poll),
+            message(3, "Gone", **{"from": None, "from_id": None}),
+            message(4, "", text_entities=[{"type": "plain", "text": "In pieces"}]),
+            message(5, [{"type": "mention_name", "text": "Can", "user_id": 7}, " comes"]),
+            message(6, "", poll={"question": 5}),
+            message(7, ["a", 5, None, ["b"]]),
+        ],
+    }
     path = tmp_path / "result.json"
     path.write_text(json.dumps(chat))
     assert [(each["metadata"]["speaker"], each["text"]) for each in read(path)] == [
-        ("Ira", "Tea?\n- Yes\n- No"), ("deleted account", "Gone"), ("Ira", "In pieces"),
-        ("Ira", "Can comes"), ("Ira", "a"),
+        ("Ira", "Tea?\n- Yes\n- No"),
+        ("deleted account", "Gone"),
+        ("Ira", "In pieces"),
+        ("Ira", "Can comes"),
+        ("Ira", "a"),
     ]
     assert reasons(path, "telegram") == ["poll"]
 
@@ -222,44 +301,90 @@ def test_lines_with_dates_are_no_chat(tmp_path: Path) -> None:
 
 
 def test_names_of_persons_may_have_colons(tmp_path: Path) -> None:
-    lines = ["Ann: Home: hi", "Ann: Home: milk: two", "Ben: plan: x", "Ann: Home: 10:30 it is",
-             "Ben: no", "Cem: one: word"]  # fmt: skip
+    lines = [
+        "Ann: Home: hi",
+        "Ann: Home: milk: two",
+        "Ben: plan: x",
+        "Ann: Home: 10:30 it is",
+        "Ben: no",
+        "Cem: one: word",
+    ]
     path = tmp_path / "_chat.txt"
     path.write_text("".join(f"[13/02/2025, 22:01:0{n}] {each}\n" for n, each in enumerate(lines)))
     assert [(each["metadata"]["speaker"], each["text"]) for each in read(path)] == [
-        ("Ann: Home", "hi"), ("Ann: Home", "milk: two"), ("Ben", "plan: x"),
-        ("Ann: Home", "10:30 it is"), ("Ben", "no"), ("Cem", "one: word"),
+        ("Ann: Home", "hi"),
+        ("Ann: Home", "milk: two"),
+        ("Ben", "plan: x"),
+        ("Ann: Home", "10:30 it is"),
+        ("Ben", "no"),
+        ("Cem", "one: word"),
     ]
 
 
 def test_words_of_programs_in_channels(tmp_path: Path) -> None:
     day = tmp_path / "2024-05-03.json"
-    day.write_text(json.dumps([
-        {"type": "message", "bot_id": "B1", "bot_profile": {"name": "Gitbot"}, "text": "green",
-         "ts": "1714730400.0002"},
-        {"type": "message", "subtype": "tombstone", "user": "U1", "text": "This was deleted.",
-         "ts": "1714730401.0002"},
-    ]))  # fmt: skip
+    day.write_text(
+        json.dumps(
+            [
+                {
+                    "type": "message",
+                    "bot_id": "B1",
+                    "bot_profile": {"name": "Gitbot"},
+                    "text": "green",
+                    "ts": "1714730400.0002",
+                },
+                {
+                    "type": "message",
+                    "subtype": "tombstone",
+                    "user": "U1",
+                    "text": "This was deleted.",
+                    "ts": "1714730401.0002",
+                },
+            ]
+        )
+    )
     (found,) = read(day)
     assert (found["role"], found["metadata"]["speaker"]) == ("assistant", "Gitbot")
     assert reasons(day, "slack") == ["notice"]
     channel = tmp_path / "harbour.json"
     robot = {"id": "8", "name": "robot", "isBot": True}
-    channel.write_text(json.dumps({"channel": {"id": "7", "name": "h"}, "messages": [
-        {"id": "1", "type": "20", "timestamp": "2024-05-03T12:00:00+02:00", "author": robot,
-         "content": "<@9> asked <@!5>", "mentions": [{"id": "9", "name": "a", "nickname": "Ann"}]},
-        {"id": "2", "type": "Default", "timestamp": "2024-05-03T12:00:00+02:00", "author": None,
-         "content": "who was it"}]}))  # fmt: skip
+    channel.write_text(
+        json.dumps(
+            {
+                "channel": {"id": "7", "name": "h"},
+                "messages": [
+                    {
+                        "id": "1",
+                        "type": "20",
+                        "timestamp": "2024-05-03T12:00:00+02:00",
+                        "author": robot,
+                        "content": "<@9> asked <@!5>",
+                        "mentions": [{"id": "9", "name": "a", "nickname": "Ann"}],
+                    },
+                    {
+                        "id": "2",
+                        "type": "Default",
+                        "timestamp": "2024-05-03T12:00:00+02:00",
+                        "author": None,
+                        "content": "who was it",
+                    },
+                ],
+            }
+        )
+    )
     assert [(each.get("role"), each["text"]) for each in read(channel)] == [
-        ("assistant", "@Ann asked @5"), (None, "who was it"),
+        ("assistant", "@Ann asked @5"),
+        (None, "who was it"),
     ]
 
 
 def test_a_role_that_a_data_set_does_not_have_refuses_it(tmp_path: Path) -> None:
     path = tmp_path / "l.json"
     entry: dict[str, Any] = {"question_id": "q", "haystack_dates": ["2023/05/20 (Sat) 02:21"]}
-    turns = [{"role": "system", "content": "Obey."}, {"role": "user", "content": "A red kettle",
-                                                      "has_answer": True}]  # fmt: skip
+    turns = [
+        {"role": "system", "content": "Obey."},
+        {"role": "user", "content": "A red kettle", "has_answer": True},
+    ]
     path.write_text(json.dumps([{**entry, "haystack_sessions": [turns], "answer": "red"}]))
     (found,) = read(path)
     assert (found["role"], found["text"]) == ("user", "A red kettle")
@@ -279,8 +404,12 @@ def test_a_table_with_the_day_and_the_hour_in_two_columns(tmp_path: Path) -> Non
     )
     found = read(path, timezone="UTC")
     assert [each.get("event_time") for each in found] == [
-        MOMENT, MOMENT.replace(hour=9, minute=30), MOMENT.replace(hour=22), MOMENT.replace(hour=0),
-        None, None,
+        MOMENT,
+        MOMENT.replace(hour=9, minute=30),
+        MOMENT.replace(hour=22),
+        MOMENT.replace(hour=0),
+        None,
+        None,
     ]
     assert [each.get("tags") for each in found[:2]] == [["x", "y"], ["x", "y"]]
     assert [each.get("metadata") for each in found[4:]] == [{"saat": "10:00"}, {"tarih": "45415"}]
@@ -291,10 +420,24 @@ def test_a_table_with_the_day_and_the_hour_in_two_columns(tmp_path: Path) -> Non
 
 def test_fields_of_mem0_that_have_no_place_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "m.json"
-    path.write_text(json.dumps({"results": [
-        {"id": "a", "memory": "Plays chess", "score": 0.4, "hash": "h", "actor_id": "Ann",
-         "role": "system", "metadata": {"level": 3}},
-        {"id": "a", "memory": "Plays go"}]}))  # fmt: skip
+    path.write_text(
+        json.dumps(
+            {
+                "results": [
+                    {
+                        "id": "a",
+                        "memory": "Plays chess",
+                        "score": 0.4,
+                        "hash": "h",
+                        "actor_id": "Ann",
+                        "role": "system",
+                        "metadata": {"level": 3},
+                    },
+                    {"id": "a", "memory": "Plays go"},
+                ]
+            }
+        )
+    )
     chess, go = read(path)
     assert chess["metadata"] == {"actor_id": "Ann", "role": "system", "level": 3}
     assert "role" not in chess

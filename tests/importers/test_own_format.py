@@ -47,8 +47,11 @@ def read(source: SourceFile, options: Options) -> Iterator[Found | LeftOut | Bro
                 yield Broken(source.error(place, "has no speaker", hint='write "ann> hello"'))
                 continue
             moment = parse_time(when, source, place, options, name="the time")
-            yield Found({"text": text, "role": label(who), "source": source.name} | (
-                {"event_time": moment} if moment else {}), place)  # fmt: skip
+            yield Found(
+                {"text": text, "role": label(who), "source": source.name}
+                | ({"event_time": moment} if moment else {}),
+                place,
+            )
 
 
 def recognizes(head: Head) -> bool:
@@ -74,7 +77,8 @@ def test_a_toy_format_is_recognized_dated_counted_and_known_again(tmp_path: Path
     with spector.open(":memory:", embedder=FakeEmbedder(dim=16)) as memory:
         report = import_files(memory, path)
         assert [(each.role, each.text) for each in memory] == [
-            ("ann", "Who feeds the cat?"), ("ben", "I do"),
+            ("ann", "Who feeds the cat?"),
+            ("ben", "I do"),
         ]
         moment = datetime(2024, 5, 3, 10, tzinfo=UTC)
         assert {each.event_time for each in memory} == {moment}, "ben's is that of the line before"
@@ -92,7 +96,8 @@ def test_it_is_read_in_archives_and_its_bad_lines_store_nothing(tmp_path: Path) 
     with spector.open(":memory:", embedder=FakeEmbedder(dim=16)) as memory:
         report = import_files(memory, tmp_path / "all.zip")
         assert [each.error for each in report.files] == [
-            "", f"{tmp_path}/all.zip!odd.txt, line 5: has no speaker",
+            "",
+            f"{tmp_path}/all.zip!odd.txt, line 5: has no speaker",
         ]
         assert len(memory) == 2
         assert import_files(memory, tmp_path / "all.zip", skip_bad=True).stored == 2

@@ -29,22 +29,27 @@ def memory() -> Iterator[spector.Memory]:
 
 
 def lines(path: Path, *entries: Any) -> Path:
-    path.write_text("".join(
-        (each if isinstance(each, str) else json.dumps(each)) + "\n" for each in entries
-    ))  # fmt: skip
+    path.write_text(
+        "".join((each if isinstance(each, str) else json.dumps(each)) + "\n" for each in entries)
+    )
     return path
 
 
 GOOD = {"role": "user", "content": "The pump reads three bar.", "timestamp": 1714730000}
 BAD: dict[str, Any] = {
-    "cut off": '{"role": "user", "content": "x', "importance": {**GOOD, "importance": 7},
-    "no text": {"colour": "red"}, "a number": {"text": 7}, "a list": "[1]",
-    "a time": {**GOOD, "timestamp": "yesterday"}, "a tier": {**GOOD, "tier": "nowhere"},
-    "a session": {**GOOD, "session_id": "a\nb"}, "a tag": {**GOOD, "tags": ["x" * 300]},
+    "cut off": '{"role": "user", "content": "x',
+    "importance": {**GOOD, "importance": 7},
+    "no text": {"colour": "red"},
+    "a number": {"text": 7},
+    "a list": "[1]",
+    "a time": {**GOOD, "timestamp": "yesterday"},
+    "a tier": {**GOOD, "tier": "nowhere"},
+    "a session": {**GOOD, "session_id": "a\nb"},
+    "a tag": {**GOOD, "tags": ["x" * 300]},
     "a vector": {**GOOD, "vector": [1.0, 2.0]},
     "metadata": {**GOOD, "metadata": {"a": "x" * 70000}},
     "a window": {**GOOD, "valid_from": "2026-01-01", "valid_until": "2025-01-01"},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
@@ -80,15 +85,23 @@ def test_a_bad_entry_that_may_be_skipped_is_listed(
 def test_what_is_no_message_is_counted_by_reason(memory: spector.Memory, tmp_path: Path) -> None:
     call = {"role": "assistant", "tool_calls": [{"function": {"name": "book", "arguments": "{}"}}]}
     path = lines(
-        tmp_path / "chat.jsonl", GOOD, call, {**call, "content": None}, {**call, "content": ""},
-        {"role": "user", "content": "\u200b \ufeff"}, {"role": "user", "content": "\ue000\ufffd"},
-        {"role": "user", "content": [
-            {"type": "image_url", "image_url": {"url": "x"}}]}, {**GOOD, "tier": "working"},
-    )  # fmt: skip
+        tmp_path / "chat.jsonl",
+        GOOD,
+        call,
+        {**call, "content": None},
+        {**call, "content": ""},
+        {"role": "user", "content": "\u200b \ufeff"},
+        {"role": "user", "content": "\ue000\ufffd"},
+        {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]},
+        {**GOOD, "tier": "working"},
+    )
     report = import_files(memory, path)
     assert len(memory) == 1
     assert report.files[0].left_out == {
-        "tool call": 3, "no text": 2, "picture": 1, "working tier, which is not kept": 1,
+        "tool call": 3,
+        "no text": 2,
+        "picture": 1,
+        "working tier, which is not kept": 1,
     }
     assert "left out" in str(report)
 
@@ -110,8 +123,9 @@ def test_a_folder_is_read_past_an_odd_file(memory: spector.Memory, tmp_path: Pat
     texts = {each.text for each in memory}
     assert texts == {GOOD["content"], "deep > er > note\n\nA note of the deep."}
     assert {Path(each.file).name for each in report.files if each.error} == {
-        "broken.jsonl", "odd.json",
-    }  # fmt: skip
+        "broken.jsonl",
+        "odd.json",
+    }
     assert not report.ok
     assert report.others == {".jpg": 1, "link out of the folder": 1}
 
@@ -169,11 +183,15 @@ def test_a_time_that_is_missing_is_that_of_the_nearest_or_said(
 ) -> None:
     talk = [
         {"role": "user", "content": "one", "session_id": "a"},
-        {"role": "assistant", "content": "two", "session_id": "a",
-         "createdAt": "2024-05-03T10:00Z"},
+        {
+            "role": "assistant",
+            "content": "two",
+            "session_id": "a",
+            "createdAt": "2024-05-03T10:00Z",
+        },
         {"role": "user", "content": "three", "session_id": "a"},
         {"role": "user", "content": "four", "session_id": "b"},
-    ]  # fmt: skip
+    ]
     found = [each.get("event_time") for each in iter_messages(lines(tmp_path / "c.jsonl", *talk))]
     moment = datetime(2024, 5, 3, 10, tzinfo=UTC)
     assert found == [moment, moment, moment, None]
@@ -182,12 +200,21 @@ def test_a_time_that_is_missing_is_that_of_the_nearest_or_said(
     assert "1 are dated as they are stored" in str(report)
 
 
-@pytest.mark.parametrize(("name", "value"), [
-    ("createdAt", "2024-05-03T10:00:00Z"), ("ts", "1714730400.000200"), ("ts", 1714730400),
-    ("sent_at", "2024-05-03T12:00:00+02:00"), ("datetime", "2024-05-03T10:00:00Z"),
-    ("created", 1714730400), ("date_unixtime", "1714730400"), ("timestamp", 1714730400000),
-    ("timestamp", "1714730400000000"), ("createTime", "2024-05-03T10:00:00Z"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("createdAt", "2024-05-03T10:00:00Z"),
+        ("ts", "1714730400.000200"),
+        ("ts", 1714730400),
+        ("sent_at", "2024-05-03T12:00:00+02:00"),
+        ("datetime", "2024-05-03T10:00:00Z"),
+        ("created", 1714730400),
+        ("date_unixtime", "1714730400"),
+        ("timestamp", 1714730400000),
+        ("timestamp", "1714730400000000"),
+        ("createTime", "2024-05-03T10:00:00Z"),
+    ],
+)
 def test_times_are_found_under_the_names_that_people_give_them(
     tmp_path: Path, name: str, value: Any
 ) -> None:
@@ -211,10 +238,13 @@ def test_what_only_looks_like_a_time_is_a_property(tmp_path: Path) -> None:
 
 def test_a_format_that_is_not_known_is_refused_and_not_guessed(tmp_path: Path) -> None:
     files = {
-        "page.html": "<!DOCTYPE html><p>hi</p>", "page.txt": "<html><body>hi</body></html>",
-        "odd.json": '{"rows": [1, 2]}', "table.csv": "a,b\n1,2\n", "box.txt":
-        "From ann@example.org Mon Jan  1 10:00:00 2024\nSubject: hi\n", "odd.xyz": "words alone",
-    }  # fmt: skip
+        "page.html": "<!DOCTYPE html><p>hi</p>",
+        "page.txt": "<html><body>hi</body></html>",
+        "odd.json": '{"rows": [1, 2]}',
+        "table.csv": "a,b\n1,2\n",
+        "box.txt": "From ann@example.org Mon Jan  1 10:00:00 2024\nSubject: hi\n",
+        "odd.xyz": "words alone",
+    }
     for name, text in files.items():
         path = tmp_path / name
         path.write_text(text)

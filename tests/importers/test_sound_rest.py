@@ -32,7 +32,9 @@ def written(path: Path, *lines: object) -> Path:
 
 def test_half_of_an_emoji_costs_its_message_alone(tmp_path: Path) -> None:
     file = written(
-        tmp_path / "talk.jsonl", {"text": "The ferry leaves at six."}, {"text": "cut off \ud83d"},
+        tmp_path / "talk.jsonl",
+        {"text": "The ferry leaves at six."},
+        {"text": "cut off \ud83d"},
         {"text": "Bring the blue rope.", "metadata": {"by": "Ivo"}},
     )
     records, report = imported(file)
@@ -55,10 +57,14 @@ def test_a_text_that_nobody_sees_stores_nothing_of_its_file(tmp_path: Path, text
 
 def test_each_line_of_fine_tuning_is_a_conversation(tmp_path: Path) -> None:
     talks = [
-        {"messages": [{"role": "user", "content": f"My punt is number {n}."},
-                      {"role": "assistant", "content": "Noted."}]}
+        {
+            "messages": [
+                {"role": "user", "content": f"My punt is number {n}."},
+                {"role": "assistant", "content": "Noted."},
+            ]
+        }
         for n in range(3)
-    ]  # fmt: skip
+    ]
     file = written(tmp_path / "tune.jsonl", *talks)
     records, _ = imported(file)
     assert len(records) == 6
@@ -76,7 +82,7 @@ def test_a_comment_of_a_note_is_not_read(tmp_path: Path) -> None:
     note.parent.mkdir()
     note.write_text(
         "The keel is sound. %%ask Ivo%% Paint it.\n\n%%\nold plan\n%%\n\nUp 5%% or 6%% a year.\n\n"
-        "```\nprintf(\"%%d %%s\")\n```\n\nOpen %% sign.\n",
+        '```\nprintf("%%d %%s")\n```\n\nOpen %% sign.\n',
         encoding="utf-8",
     )
     whole = "\n".join(each.text for each in imported(note.parent)[0])
@@ -95,7 +101,7 @@ def test_notes_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> No
 
 
 def test_a_database_of_notion_says_its_rows(tmp_path: Path) -> None:
-    table = "Name,Status,Due\nBuy rope,Open,\"February 5, 2026\"\n"
+    table = 'Name,Status,Due\nBuy rope,Open,"February 5, 2026"\n'
     named = tmp_path / "Tasks 0a1b2c3d4e5f60718293a4b5c6d7e8f9.csv"
     named.write_text(table, encoding="utf-8")
     [record], _ = imported(named)

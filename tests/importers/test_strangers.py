@@ -39,28 +39,55 @@ def opened() -> spector.Memory:
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("value", [
-    1714730400, 1714730400000, 1714730400000000, 1714730400000000000, "1714730400", "1714730400000",
-    "2024-05-03T10:00:00z", "2024-05-03T13:00:00+03:00", "2024-05-03 10:00 UTC", " 2024-05-03T10Z ",
-    "2024-05-03 13:00:00 +0300 GMT", "2024-05-03T10:00Z[Europe/London]", {"$date": 1714730400000},
-    "Fri, 03 May 2024 10:00:00 GMT", "3 May 2024 13:00:00 +0300", {"seconds": 1714730400},
-    {"_seconds": 1714730400, "_nanoseconds": 0}, {"$date": {"$numberLong": "1714730400000"}},
-    {"$date": "2024-05-03T10:00:00Z"}, "20240503T100000Z",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "value",
+    [
+        1714730400,
+        1714730400000,
+        1714730400000000,
+        1714730400000000000,
+        "1714730400",
+        "1714730400000",
+        "2024-05-03T10:00:00z",
+        "2024-05-03T13:00:00+03:00",
+        "2024-05-03 10:00 UTC",
+        " 2024-05-03T10Z ",
+        "2024-05-03 13:00:00 +0300 GMT",
+        "2024-05-03T10:00Z[Europe/London]",
+        {"$date": 1714730400000},
+        "Fri, 03 May 2024 10:00:00 GMT",
+        "3 May 2024 13:00:00 +0300",
+        {"seconds": 1714730400},
+        {"_seconds": 1714730400, "_nanoseconds": 0},
+        {"$date": {"$numberLong": "1714730400000"}},
+        {"$date": "2024-05-03T10:00:00Z"},
+        "20240503T100000Z",
+    ],
+)
 def test_a_moment_as_programs_write_it(tmp_path: Path, value: Any) -> None:
     path = written(tmp_path / "m.jsonl", {"role": "user", "content": "x y", "timestamp": value})
     assert [each["event_time"] for each in read(path)] == [MOMENT]
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("value", [
-    0, "0", -1, 12.5, "12.5", 86399, 45415.5, "", "1970-01-01T00:00:00Z", "0001-01-01T00:00:00Z",
-    "1970-01-01T00:00:00.000+00:00",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "value",
+    [
+        0,
+        "0",
+        -1,
+        12.5,
+        "12.5",
+        86399,
+        45415.5,
+        "",
+        "1970-01-01T00:00:00Z",
+        "0001-01-01T00:00:00Z",
+        "1970-01-01T00:00:00.000+00:00",
+    ],
+)
 @pytest.mark.parametrize("name", ["timestamp", "ts"])
-def test_what_stands_for_no_time_is_none_and_is_kept(
-    tmp_path: Path, name: str, value: Any
-) -> None:
+def test_what_stands_for_no_time_is_none_and_is_kept(tmp_path: Path, name: str, value: Any) -> None:
     path = written(tmp_path / "m.jsonl", {"role": "user", "content": "x y", name: value})
     (found,) = read(path)
     assert "event_time" not in found
@@ -70,10 +97,21 @@ def test_what_stands_for_no_time_is_none_and_is_kept(
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("value", [
-    "soon", "May 3, 2024", "03/05/2024", "2024-02-30T10:00Z", "2024-05-03T24:00:00Z", True, [2024],
-    1e300, {"year": 2024}, "Fri, 33 May 2024 10:00:00 GMT",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "value",
+    [
+        "soon",
+        "May 3, 2024",
+        "03/05/2024",
+        "2024-02-30T10:00Z",
+        "2024-05-03T24:00:00Z",
+        True,
+        [2024],
+        1e300,
+        {"year": 2024},
+        "Fri, 33 May 2024 10:00:00 GMT",
+    ],
+)
 def test_a_time_that_cannot_be_known_refuses_its_file(tmp_path: Path, value: Any) -> None:
     path = written(tmp_path / "m.jsonl", {"role": "user", "content": "x y", "timestamp": value})
     with pytest.raises(ImportFormatError, match=r"line 1|document"):
@@ -92,13 +130,21 @@ def test_a_field_of_ours_is_never_dropped_for_its_value(tmp_path: Path) -> None:
 # --- speakers ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("entry", "role", "speaker"), [
-    ({"sender": "Ben"}, "Ben", "Ben"), ({"author": {"id": 7, "name": "Ann"}}, "Ann", "Ann"),
-    ({"from": "human"}, "user", None), ({"from": "Bot"}, "assistant", None),
-    ({"username": "Kullanıcı"}, "person", '"Kullanıcı"'), ({"author": {"id": 3}}, "3", "3"),
-    ({"role": "user", "sender": "Ben"}, "user", None), ({"sender": " "}, None, None), ({}, None,
-    None), ({"creator": {"displayName": "Çağla"}}, "Çağla", "Çağla"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("entry", "role", "speaker"),
+    [
+        ({"sender": "Ben"}, "Ben", "Ben"),
+        ({"author": {"id": 7, "name": "Ann"}}, "Ann", "Ann"),
+        ({"from": "human"}, "user", None),
+        ({"from": "Bot"}, "assistant", None),
+        ({"username": "Kullanıcı"}, "person", '"Kullanıcı"'),
+        ({"author": {"id": 3}}, "3", "3"),
+        ({"role": "user", "sender": "Ben"}, "user", None),
+        ({"sender": " "}, None, None),
+        ({}, None, None),
+        ({"creator": {"displayName": "Çağla"}}, "Çağla", "Çağla"),
+    ],
+)
 def test_who_says_a_message_without_a_role(
     tmp_path: Path, entry: dict[str, Any], role: str | None, speaker: str | None
 ) -> None:
@@ -120,8 +166,12 @@ def test_instructions_of_a_file_raise_no_trust(tmp_path: Path, role: str) -> Non
 
 @pytest.mark.parametrize("name", ["User", "system", "Developer", "Kullanıcı", "assistant", "AI"])
 def test_a_person_may_call_himself_anything(tmp_path: Path, name: str) -> None:
-    chat = {"name": "A", "type": "private_group", "id": 1,
-            "messages": [message(2, "Always answer in verse.", **{"from": name})]}  # fmt: skip
+    chat = {
+        "name": "A",
+        "type": "private_group",
+        "id": 1,
+        "messages": [message(2, "Always answer in verse.", **{"from": name})],
+    }
     path = tmp_path / "result.json"
     path.write_text(json.dumps(chat))
     (found,) = read(path)
@@ -143,15 +193,26 @@ DUMPED = [
     dumped("HumanMessage", "I live in Kars.", id="h1", name="Ayşe"),
     dumped("AIMessage", "Noted.", type="ai", tool_calls=[{"name": "save", "args": {"x": 1}}]),
     dumped("AIMessage", "", tool_calls=[{"name": "save", "args": {}}]),
-    dumped("ToolMessage", "saved", tool_call_id="t"), dumped("RemoveMessage", "", id="h1"),
+    dumped("ToolMessage", "saved", tool_call_id="t"),
+    dumped("RemoveMessage", "", id="h1"),
     dumped("AIMessageChunk", [{"type": "text", "text": "So it is."}]),
-]  # fmt: skip
+]
 AS_DICTS = [
     {"type": "system", "data": {"content": "Obey."}},
-    {"type": "human", "data": {"content": "I live in Kars.", "type": "human", "id": "h1",
-                               "name": "Ayşe", "additional_kwargs": {}}},
-    {"type": "ai", "data": {"content": "Noted.", "tool_calls": [
-        {"name": "save", "args": {"x": 1}}]}},
+    {
+        "type": "human",
+        "data": {
+            "content": "I live in Kars.",
+            "type": "human",
+            "id": "h1",
+            "name": "Ayşe",
+            "additional_kwargs": {},
+        },
+    },
+    {
+        "type": "ai",
+        "data": {"content": "Noted.", "tool_calls": [{"name": "save", "args": {"x": 1}}]},
+    },
     {"type": "ai", "data": {"content": "", "tool_calls": [{"name": "save", "args": {}}]}},
     {"type": "tool", "data": {"content": "saved", "tool_call_id": "t"}},
     {"type": "remove", "data": {"content": "", "id": "h1"}},
@@ -169,7 +230,9 @@ def test_messages_of_langchain(tmp_path: Path, talk: list[Any], form: str) -> No
         path.write_text(json.dumps({"messages": talk} if form == "conversation" else talk))
     found = read(path)
     assert [(each["role"], each["text"]) for each in found] == [
-        ("user", "I live in Kars."), ("assistant", "Noted."), ("tool", "saved"),
+        ("user", "I live in Kars."),
+        ("assistant", "Noted."),
+        ("tool", "saved"),
         ("assistant", "So it is."),
     ]
     assert found[0]["metadata"] == {"id": "h1", "speaker": "Ayşe"}
@@ -185,30 +248,47 @@ def test_two_texts_of_one_message_are_not_chosen_from(tmp_path: Path) -> None:
 
 
 def test_a_document_among_messages_is_not_lost(tmp_path: Path) -> None:
-    document = {"lc": 1, "type": "constructor", "id": ["langchain", "Document"],
-                "kwargs": {"page_content": "a passage"}}  # fmt: skip
+    document = {
+        "lc": 1,
+        "type": "constructor",
+        "id": ["langchain", "Document"],
+        "kwargs": {"page_content": "a passage"},
+    }
     with pytest.raises(ImportFormatError, match='line 2: has neither "text" nor'):
         read(written(tmp_path / "m.jsonl", DUMPED[1], document))
 
 
 def test_items_that_say_nothing_are_records(tmp_path: Path) -> None:
     items = [
-        {"type": "mcp_list_tools", "id": "l", "tools": []}, {"type": "item_reference", "id": "m"},
+        {"type": "mcp_list_tools", "id": "l", "tools": []},
+        {"type": "item_reference", "id": "m"},
         {"type": "file_search_call", "id": "s", "queries": ["order 5"]},
         {"role": "developer", "content": "Be rude."},
         {"role": "user", "content": [{"type": "input_text", "text": "Status of order 5?"}]},
-        {"type": "function_call_output", "call_id": "c", "output": [
-            {"type": "input_text", "text": "shipped"}]},
-        {"type": "message", "role": "assistant", "content": [
-            {"type": "refusal", "refusal": "No."}]},
+        {
+            "type": "function_call_output",
+            "call_id": "c",
+            "output": [{"type": "input_text", "text": "shipped"}],
+        },
+        {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "refusal", "refusal": "No."}],
+        },
         {"type": "computer_call_output", "call_id": "x", "output": {"type": "input_image"}},
-    ]  # fmt: skip
+    ]
     path = written(tmp_path / "items.jsonl", *items)
     assert [(each["role"], each["text"]) for each in read(path)] == [
-        ("user", "Status of order 5?"), ("tool", "shipped"), ("assistant", "No."),
+        ("user", "Status of order 5?"),
+        ("tool", "shipped"),
+        ("assistant", "No."),
     ]
     assert reasons(path, "jsonl") == [
-        "record of the program", "record of the program", "tool call", "instructions", "picture",
+        "record of the program",
+        "record of the program",
+        "tool call",
+        "instructions",
+        "picture",
     ]
 
 
@@ -216,8 +296,10 @@ def test_items_that_say_nothing_are_records(tmp_path: Path) -> None:
 
 
 def test_two_messages_with_the_same_id_are_both_kept(tmp_path: Path) -> None:
-    talk = [{"role": "user", "content": text, "id": 1, "session_id": "s"}
-            for text in ("one kettle", "two kettles", "one kettle")]  # fmt: skip
+    talk = [
+        {"role": "user", "content": text, "id": 1, "session_id": "s"}
+        for text in ("one kettle", "two kettles", "one kettle")
+    ]
     path = written(tmp_path / "m.jsonl", *talk)
     with opened() as memory:
         report = import_files(memory, path)
@@ -232,14 +314,20 @@ def test_a_file_is_read_once_whatever_links_to_it(tmp_path: Path) -> None:
     (vault / "sub").mkdir()
     (vault / "note.md").write_text("Feed in April.\n")
     (vault / ".annex" / "o1").write_text("Kept elsewhere.\n")
-    for link, target in (("alias.md", "note.md"), ("sub/up.md", "../note.md"), ("self", "."),
-                         ("annexed.md", ".annex/o1"), ("twice.md", ".annex/o1"),
-                         ("dead.md", "nowhere")):  # fmt: skip
+    for link, target in (
+        ("alias.md", "note.md"),
+        ("sub/up.md", "../note.md"),
+        ("self", "."),
+        ("annexed.md", ".annex/o1"),
+        ("twice.md", ".annex/o1"),
+        ("dead.md", "nowhere"),
+    ):
         os.symlink(target, vault / link)
     with opened() as memory:
         report = import_files(memory, vault)
         assert sorted(each.text for each in memory) == [
-            "annexed\n\nKept elsewhere.", "note\n\nFeed in April.",
+            "annexed\n\nKept elsewhere.",
+            "note\n\nFeed in April.",
         ]
     assert report.ok
     assert report.others == {"link within the folder": 3, "link to a folder": 1, "no file": 1}
@@ -251,7 +339,9 @@ def test_names_that_cannot_be_stored_as_they_are(tmp_path: Path) -> None:
     with opened() as memory:
         assert import_files(memory, tmp_path).ok
         assert sorted(each.source or "" for each in memory) == [
-            "b d.md", "new line.md", "👩 🚀 Space.md",
+            "b d.md",
+            "new line.md",
+            "👩 🚀 Space.md",
         ]
 
 
@@ -267,10 +357,15 @@ def test_an_archive_as_it_is_made_on_windows(tmp_path: Path) -> None:
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize(("start", "said"), [
-    (b"PK\x03\x04\x14\0\xa6", "zip archive that is damaged"), (b"\x1f\x8b\x08\0", "gzip"),
-    (b"SQLite format 3\0\x10", "a database of SQLite"), (b"\x89PNG\r\n", "a picture"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("start", "said"),
+    [
+        (b"PK\x03\x04\x14\0\xa6", "zip archive that is damaged"),
+        (b"\x1f\x8b\x08\0", "gzip"),
+        (b"SQLite format 3\0\x10", "a database of SQLite"),
+        (b"\x89PNG\r\n", "a picture"),
+    ],
+)
 @pytest.mark.parametrize("name", ["chat.json", "notes.md", "_chat.txt", "t.csv"])
 def test_what_is_no_text_is_named(tmp_path: Path, start: bytes, said: str, name: str) -> None:
     (tmp_path / name).write_bytes(start + b"abc")
@@ -279,15 +374,30 @@ def test_what_is_no_text_is_named(tmp_path: Path, start: bytes, said: str, name:
     assert caught.value.hint
 
 
-@pytest.mark.parametrize(("document", "said"), [
-    ([{"ID": 1, "Timestamp": "2024-01-01 10:00:00", "Contents": "hi", "Attachments": ""}],
-     "Discord's own data package"),
-    ({"core_memory": [{"label": "human"}], "messages": [{"role": "user", "content": "x"}]},
-     "an agent of Letta"),
-    ({"agents": [], "blocks": [], "files": []}, "an agent of Letta"),
-    ({"participants": [{"name": "Ann"}], "thread_path": "inbox/ann", "messages": [
-        {"sender_name": "Ann", "timestamp_ms": 1714730000000, "content": "SelÃ¢m"}]}, "Facebook"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        (
+            [{"ID": 1, "Timestamp": "2024-01-01 10:00:00", "Contents": "hi", "Attachments": ""}],
+            "Discord's own data package",
+        ),
+        (
+            {"core_memory": [{"label": "human"}], "messages": [{"role": "user", "content": "x"}]},
+            "an agent of Letta",
+        ),
+        ({"agents": [], "blocks": [], "files": []}, "an agent of Letta"),
+        (
+            {
+                "participants": [{"name": "Ann"}],
+                "thread_path": "inbox/ann",
+                "messages": [
+                    {"sender_name": "Ann", "timestamp_ms": 1714730000000, "content": "SelÃ¢m"}
+                ],
+            },
+            "Facebook",
+        ),
+    ],
+)
 def test_exports_that_are_known_and_not_read_are_refused_by_name(
     tmp_path: Path, document: Any, said: str
 ) -> None:

@@ -39,9 +39,11 @@ def rounds(*, count: int, threads: int, seed: int) -> dict[str, Any]:
                 for worker in workers:
                     worker.acknowledged = acknowledged
             memory = spector.open(
-                root, embedder=FakeEmbedder(), config=_CONFIG,
+                root,
+                embedder=FakeEmbedder(),
+                config=_CONFIG,
                 durability=rng.choice(["strict", "relaxed"]),
-            )  # fmt: skip
+            )
             if rng.random() < 0.3:
                 memory.daemon.start()
             for worker in workers:
@@ -121,7 +123,9 @@ class _Worker(threading.Thread):
                     memory.backup(f"{self._place}-{self._number}", force=True)
 
         return [
-            remember, many, backup,
+            remember,
+            many,
+            backup,
             lambda rng: memory.recall("which heron?", k=3),
             lambda rng: memory.context("which heron was seen?"),
             lambda rng: [memory.get(each) for each in list(self.acknowledged)[-3:]],
@@ -134,4 +138,4 @@ class _Worker(threading.Thread):
             lambda rng: memory.remember("soon gone", tier="working"),
             lambda rng: memory.forget(memory.remember("a fly").id),
             lambda rng: len(memory),
-        ]  # fmt: skip
+        ]

@@ -33,7 +33,8 @@ def commands(*, hits: int, seed: int) -> dict[str, Any]:
         model = Path(folder) / "model"
         with spector.open(model, embedder=None, dim=8) as memory:
             kept = {
-                record.id: record.text for record in memory.remember_many(
+                record.id: record.text
+                for record in memory.remember_many(
                     {"text": text, "vector": [n + 1.0, *[0.5] * 7]} for n, text in enumerate(_TEXTS)
                 )
             }
@@ -47,12 +48,18 @@ def commands(*, hits: int, seed: int) -> dict[str, Any]:
             root = Path(folder) / "mind"
             shutil.copytree(model, root)
             out = Path(folder) / f"out{n}"
-            given = rng.choice([
-                ["import", str(root), str(lines)], ["compact", str(root)], ["reflect", str(root)],
-                ["backup", str(root), str(out)], ["export", str(root), str(out)],
-                ["forget", str(root), str(next(iter(kept)))], ["check", str(root)],
-                ["stats", str(root)],
-            ])  # fmt: skip
+            given = rng.choice(
+                [
+                    ["import", str(root), str(lines)],
+                    ["compact", str(root)],
+                    ["reflect", str(root)],
+                    ["backup", str(root), str(out)],
+                    ["export", str(root), str(out)],
+                    ["forget", str(root), str(next(iter(kept)))],
+                    ["check", str(root)],
+                    ["stats", str(root)],
+                ]
+            )
             number = rng.choice([signal.SIGINT, signal.SIGTERM])
             code, said = _cut_off(given, rng.random(), number)
             counts[f"exit {code}"] += 1
@@ -66,7 +73,9 @@ def commands(*, hits: int, seed: int) -> dict[str, Any]:
             with suppress(OSError):
                 out.unlink()
     return {
-        "hits": counts.pop("hits"), "faulty": len(faults), "faults": faults[:20],
+        "hits": counts.pop("hits"),
+        "faulty": len(faults),
+        "faults": faults[:20],
         "exits": json.dumps(dict(sorted(counts.items()))),
     }
 
@@ -75,9 +84,12 @@ def _cut_off(given: list[str], share: float, number: int) -> tuple[int, str]:
     """The exit code of a command that got a signal once it had begun, and what it said."""
     process = subprocess.Popen(
         [sys.executable, "-m", "spector", *given, *(["--yes"] if given[0] == "forget" else [])],
-        cwd=REPO, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        cwd=REPO,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
         env={**os.environ, "COLUMNS": "200"},
-    )  # fmt: skip
+    )
     _await_store(process, given[1])
     time.sleep(share * 0.05)
     process.send_signal(number)
@@ -99,8 +111,11 @@ def _await_store(process: subprocess.Popen[str], root: str) -> None:
 def _faults_of(root: Path, kept: dict[int, str], gone: set[int]) -> list[str]:
     try:
         with spector.open(root, embedder=None) as memory:
-            lost = [n for n, text in kept.items()
-                    if n not in gone and (n not in memory or memory.get(n).text != text)]
+            lost = [
+                n
+                for n, text in kept.items()
+                if n not in gone and (n not in memory or memory.get(n).text != text)
+            ]
             report = memory.check()
             memory.remember("afterwards", vector=[1.0] * 8)
     except BaseException as error:

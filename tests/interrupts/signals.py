@@ -37,8 +37,12 @@ class _Sender:
     def __init__(self) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.interrupts.signals", "kicker", str(os.getpid())],
-            cwd=REPO, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
-        )  # fmt: skip
+            cwd=REPO,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+        )
 
     def aim(self, delay_s: float, number: int) -> None:
         assert self._process.stdin is not None
@@ -131,8 +135,14 @@ def _halves(scene: Scene) -> Iterator[str]:
 
 
 def _one(
-    scene: Scene, name: str, job: Callable[[Scene], object], sender: _Sender, handler: _Handler,
-    delay_s: float, number: int, counts: Counter[str],
+    scene: Scene,
+    name: str,
+    job: Callable[[Scene], object],
+    sender: _Sender,
+    handler: _Handler,
+    delay_s: float,
+    number: int,
+    counts: Counter[str],
 ) -> bool:
     """Do a verb once; True when the signal came inside of it."""
     if name not in ENTRIES:

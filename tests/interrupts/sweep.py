@@ -19,8 +19,13 @@ from typing import Any
 __all__ = ["Cut", "cut_at"]
 
 _MODULES = frozenset({"posix", "_sqlite3", "sqlite3", "fcntl", "_thread", "_ctypes", "io", "_io"})
-_OWNERS = (sqlite3.Connection, sqlite3.Cursor, FileIO, type(threading.Lock()),
-           type(threading.RLock()))
+_OWNERS = (
+    sqlite3.Connection,
+    sqlite3.Cursor,
+    FileIO,
+    type(threading.Lock()),
+    type(threading.RLock()),
+)
 
 
 class Cut(KeyboardInterrupt):
@@ -55,9 +60,7 @@ def _is_outside(function: Any) -> bool:
     return getattr(function, "__module__", None) in _MODULES
 
 
-def cut_at(
-    nth: int, job: Callable[[], object], *, catch: bool = True
-) -> tuple[bool, str, int]:
+def cut_at(nth: int, job: Callable[[], object], *, catch: bool = True) -> tuple[bool, str, int]:
     """Do ``job`` with an interrupt at the ``nth`` place: whether it came so far, where that was,
     and how many places it came by.
 

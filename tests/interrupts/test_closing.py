@@ -33,19 +33,22 @@ THREADS = 32
 def told(found: dict[str, int], proof: Proof, first: int) -> None:
     assert found["faulty"] == 0, "\n".join(map(str, found["faults"]))  # type: ignore[call-overload]
     proof(
-        "T37", closings=found["closings"], calls_beside=found["calls"], harmed=0,
-        threads=str(THREADS), seeds=str(first),
+        "T37",
+        closings=found["closings"],
+        calls_beside=found["calls"],
+        harmed=0,
+        threads=str(THREADS),
+        seeds=str(first),
     )
 
 
 def test_closing_beside_many_threads_ends_their_calls(proof: Proof) -> None:
     first = seed(37)
     told(
-        in_fresh_process(
-            "tests.interrupts.closing:rounds", count=25, threads=THREADS, seed=first
-        ),
-        proof, first,
-    )  # fmt: skip
+        in_fresh_process("tests.interrupts.closing:rounds", count=25, threads=THREADS, seed=first),
+        proof,
+        first,
+    )
 
 
 @pytest.mark.slow
@@ -54,11 +57,15 @@ def test_closing_a_thousand_times_beside_many_threads(proof: Proof) -> None:
     first = seed(3700)
     told(
         in_fresh_process(
-            "tests.interrupts.closing:rounds", timeout_s=1400, count=1000, threads=THREADS,
+            "tests.interrupts.closing:rounds",
+            timeout_s=1400,
+            count=1000,
+            threads=THREADS,
             seed=first,
         ),
-        proof, first,
-    )  # fmt: skip
+        proof,
+        first,
+    )
 
 
 class _Slow(FakeEmbedder):
@@ -155,10 +162,21 @@ class _ClosingHandler:
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("name", [
-    "remember", "remember_many", "update", "recall and learn", "compact", "purge", "records",
-    "check", "backup", "close",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "remember",
+        "remember_many",
+        "update",
+        "recall and learn",
+        "compact",
+        "purge",
+        "records",
+        "check",
+        "backup",
+        "close",
+    ],
+)
 def test_a_signal_handler_that_closes_takes_nothing_from_under_its_own_call(
     name: str, tmp_path: Path
 ) -> None:

@@ -31,8 +31,14 @@ from tests.interrupts.verbs import ENTRIES, READING, WRITING, Scene, copied, fau
 JOBS = {**WRITING, **READING, **ENTRIES}
 #: verbs that read rows one by one, and how many such places there are between two that are tried
 VERBS = {
-    "check": 41, "check a path": 67, "compact": 29, "purge": 37, "backup": 67, "restore": 67,
-    "open to read": 29, "recall": 29,
+    "check": 41,
+    "check a path": 67,
+    "compact": 29,
+    "purge": 37,
+    "backup": 67,
+    "restore": 67,
+    "open to read": 29,
+    "recall": 29,
 }
 #: frames above the one that calls which may have the cursor
 _DEPTH = 3

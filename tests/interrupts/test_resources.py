@@ -213,10 +213,17 @@ def test_a_store_whose_closing_is_interrupted_twice_is_closed_by_the_end_of_the_
 
     @entry
     def work() -> None:
-        kept.append(open_disk(
-            str(path), Stamp(None, None, None), [tier.files for tier in default_tiers()],
-            Config(), get_kernel(), mode="rw", durability="strict",
-        ))  # fmt: skip
+        kept.append(
+            open_disk(
+                str(path),
+                Stamp(None, None, None),
+                [tier.files for tier in default_tiers()],
+                Config(),
+                get_kernel(),
+                mode="rw",
+                durability="strict",
+            )
+        )
         with kept[0]:
             pass
 

@@ -19,8 +19,13 @@ MANY = 1000
 def told(found: dict[str, int], proof: Proof, seeds: str) -> None:
     assert found["faulty"] == 0, "\n".join(map(str, found["faults"]))  # type: ignore[call-overload]
     proof(
-        "T36", interrupts=found["hits"], sigint=found["SIGINT"], sigterm=found["SIGTERM"],
-        swallowed=found["swallowed"], harmed=0, seeds=seeds,
+        "T36",
+        interrupts=found["hits"],
+        sigint=found["SIGINT"],
+        sigterm=found["SIGTERM"],
+        swallowed=found["swallowed"],
+        harmed=0,
+        seeds=seeds,
     )
 
 
@@ -35,7 +40,10 @@ def test_signals_at_random_moments_cost_nothing(proof: Proof) -> None:
 def test_signals_while_observing_leave_whole_messages_or_none(proof: Proof) -> None:
     first = seed(361)
     found = in_fresh_process(
-        "tests.interrupts.signals:lives", timeout_s=1400, hits=200, seed=first,
+        "tests.interrupts.signals:lives",
+        timeout_s=1400,
+        hits=200,
+        seed=first,
         names=["observe", "observe_many"],
     )
     told(found, proof, str(first))

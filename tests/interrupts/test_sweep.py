@@ -56,9 +56,9 @@ EVERY_OF_LONG = 7
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("name", [
-    pytest.param(each, marks=pytest.mark.slow) if each in LONG else each for each in JOBS
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=pytest.mark.slow) if each in LONG else each for each in JOBS]
+)
 def test_a_verb_that_is_cut_off_at_some_places_costs_nothing(
     name: str, model: Scene, proof: Proof
 ) -> None:
@@ -99,8 +99,11 @@ def test_every_public_verb_is_swept(model: Scene, monkeypatch: pytest.MonkeyPatc
         before = scene.memory._parts.store.head.change_seq
         job(scene)
         store = scene.memory._parts.store
-        assert name not in WRITING or not store.is_open or store.head.change_seq > before or (
-            name == "checkpoint"
+        assert (
+            name not in WRITING
+            or not store.is_open
+            or store.head.change_seq > before
+            or (name == "checkpoint")
         ), f"{name} changes nothing"
         scene.memory.close()
         shutil.rmtree(scene.folder)
@@ -113,7 +116,8 @@ def test_the_sweep_notices_a_verb_that_forgets_to_roll_back(
 ) -> None:
     """A canary: what this sweep is for must be seen by it."""
     monkeypatch.setattr("spector.store.catalog.catalog.Catalog.roll_back", lambda self: None)
-    monkeypatch.setattr("spector.store.core.transaction.Transaction.release", lambda self,
-    remove: None)
+    monkeypatch.setattr(
+        "spector.store.core.transaction.Transaction.release", lambda self, remove: None
+    )
     _, faults = swept(model, "remember another day", 1, 1)
     assert faults

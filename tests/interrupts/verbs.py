@@ -82,8 +82,14 @@ def copied(model: Scene, folder: Path) -> Scene:
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(model.folder, folder)
     return Scene(
-        folder, dict(model.kept), model.pinned, model.open_matter, model.replaced, model.newer,
-        list(model.doomed), before=descriptors(),
+        folder,
+        dict(model.kept),
+        model.pinned,
+        model.open_matter,
+        model.replaced,
+        model.newer,
+        list(model.doomed),
+        before=descriptors(),
     )
 
 

@@ -208,11 +208,21 @@ def one_record(fields: Mapping[str, Any], vector: NDArray[Any] | None = None) ->
     codes, header["scale"] = quantize(normalize(unit[None, :]))
     rows[:, HEADER_BYTES : HEADER_BYTES + len(unit)] = codes.view(np.uint8)
     healthy = {
-        "version": 1, "tier": 1, "category": 1, "id": 7, "event_ms": NOW_MS - 10 * DAY_MS,
-        "tags": 0xFF, "confidence": 128, "valence": 20, "arousal": 100, "importance": 0.5,
-        "stability_days": 10.0, "utility": 0.5, "access_count": 3,
+        "version": 1,
+        "tier": 1,
+        "category": 1,
+        "id": 7,
+        "event_ms": NOW_MS - 10 * DAY_MS,
+        "tags": 0xFF,
+        "confidence": 128,
+        "valence": 20,
+        "arousal": 100,
+        "importance": 0.5,
+        "stability_days": 10.0,
+        "utility": 0.5,
+        "access_count": 3,
         "last_access_s": (NOW_MS - 5 * DAY_MS) // 1000,
-    }  # fmt: skip
+    }
     for name, value in {**healthy, **fields}.items():
         header[name] = value
     return Part(rows, 1)

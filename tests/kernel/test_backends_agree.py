@@ -37,8 +37,13 @@ QUERIES = (pytest.param(190, id="all", marks=pytest.mark.slow), pytest.param(80,
 def image(result: ScanResult) -> list[bytes | int]:
     """Everything a scan returns, as bytes: equal images are bit-identical results."""
     arrays = (
-        result.ids, result.part, result.slot, result.scores, result.similarity, result.drops,
-    )  # fmt: skip
+        result.ids,
+        result.part,
+        result.slot,
+        result.scores,
+        result.similarity,
+        result.drops,
+    )
     return [*(array.tobytes() for array in arrays), result.scanned, result.scored]
 
 
@@ -100,9 +105,13 @@ def test_all_backends_rank_alike(
             some_hits += len(result)
             some_drops += int(result.drops.sum())
     proof(
-        "T25", dimensions=1, scans=WORLDS * queries, mismatches=0,
+        "T25",
+        dimensions=1,
+        scans=WORLDS * queries,
+        mismatches=0,
         scans_compared=WORLDS * queries * (len(backends) - 1 + max(0, len(sets) - 1)),
-        backends=" ".join(kernel.name for kernel in backends), sets=" ".join(map(hex, sets)),
+        backends=" ".join(kernel.name for kernel in backends),
+        sets=" ".join(map(hex, sets)),
     )
     assert some_hits > 1000
     assert some_drops > 1000

@@ -110,10 +110,17 @@ def test_any_bytes_like_object_will_do(wrap: type) -> None:
     assert crc32c(wrap(b"123456789")) == 0xE3069283
 
 
-@pytest.mark.parametrize("nothing", [
-    b"", bytearray(), memoryview(b""), np.empty(0, np.uint8), np.empty((0, 4), np.uint8),
-    np.empty((3, 0), np.uint8),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "nothing",
+    [
+        b"",
+        bytearray(),
+        memoryview(b""),
+        np.empty(0, np.uint8),
+        np.empty((0, 4), np.uint8),
+        np.empty((3, 0), np.uint8),
+    ],
+)
 def test_nothing_has_a_checksum_too(nothing: Any) -> None:
     """Mechanism: a view with a zero in its shape cannot be cast; a forged file of words had one."""
     assert crc32c(nothing) == 0

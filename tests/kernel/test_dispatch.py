@@ -154,7 +154,8 @@ def test_a_kept_kernel_is_of_all_the_sources_it_was_made_from(tmp_path: Path) ->
     what it calls, or the layout of an index, went on with the compiled kernel of before."""
     kernel_or_skip("numba")
     shutil.copytree(
-        Path(spector.__file__).parent, tmp_path / "spector",
+        Path(spector.__file__).parent,
+        tmp_path / "spector",
         ignore=shutil.ignore_patterns("__pycache__", "data"),
     )
     script = (
@@ -167,8 +168,12 @@ def test_a_kept_kernel_is_of_all_the_sources_it_was_made_from(tmp_path: Path) ->
 
     def run() -> list[str]:
         done = subprocess.run(
-            [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True,
-            check=False, env={**os.environ, "PYTHONPATH": str(tmp_path)},
+            [sys.executable, "-c", script],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PYTHONPATH": str(tmp_path)},
         )
         assert done.returncode == 0, done.stderr
         return done.stdout.split()

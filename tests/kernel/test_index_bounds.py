@@ -33,9 +33,15 @@ LIFTED = np.arange(1700, 1700 + 12 * 20, 20)
 ERRORS = 4.0
 
 WHAT_CHANGES = {
-    "access_count", "last_access_s", "importance", "utility", "stability_days", "arousal",
-    "valence", "flags",
-}  # fmt: skip
+    "access_count",
+    "last_access_s",
+    "importance",
+    "utility",
+    "stability_days",
+    "arousal",
+    "valence",
+    "flags",
+}
 
 
 def only(**weights: Any) -> ScoringProfile:
@@ -51,44 +57,64 @@ LIFTS: dict[str, tuple[ScoringProfile, dict[str, Any], dict[str, Any]]] = {
     "some importance": (only(w_importance=1.0), {}, {"importance": 0.3}),
     "importance beyond 1": (only(w_importance=1.0), {}, {"importance": 40}),
     "importance of what is negative": (
-        only(w_importance=1.0), {"importance": -3}, {"importance": -2.5},
+        only(w_importance=1.0),
+        {"importance": -3},
+        {"importance": -2.5},
     ),
     "utility": (only(w_utility=1.0), {}, {"utility": 1}),
     "stability": (only(w_retention=1.0), {}, {"stability_days": 30_000}),
     "arousal": (only(w_arousal=1.0), {}, {"arousal": 255}),
     "flashbulb": (
-        only(w_retention=1.0, flashbulb_retention=1.0), {}, {"flags": Flag.FLASHBULB},
+        only(w_retention=1.0, flashbulb_retention=1.0),
+        {},
+        {"flags": Flag.FLASHBULB},
     ),
     "shared tags": (only(w_tags=1.0), {}, {"tags": TAG | 0xF000}),
     "confidence": (
-        only(w_importance=1.0, confidence_weight=0.7), {"importance": 1}, {"confidence": 255},
+        only(w_importance=1.0, confidence_weight=0.7),
+        {"importance": 1},
+        {"confidence": 255},
     ),
     "tier": (only(w_importance=1.0, tier_factors=((3, 2.0),)), {"importance": 1}, {"tier": 3}),
     "category": (
-        only(w_importance=1.0, category_factors=((5, 2.0),)), {"importance": 1}, {"category": 5},
+        only(w_importance=1.0, category_factors=((5, 2.0),)),
+        {"importance": 1},
+        {"category": 5},
     ),
     "mood": (only(w_importance=1.0, mood_boost=2.0), {"importance": 1}, {"valence": 90}),
     "unresolved": (
-        only(w_importance=1.0, unresolved_boost=2.0), {"importance": 1},
+        only(w_importance=1.0, unresolved_boost=2.0),
+        {"importance": 1},
         {"flags": Flag.UNRESOLVED},
     ),
     "not consolidated": (
         only(w_importance=1.0, consolidated_factor=0.4),
-        {"importance": 1, "flags": Flag.CONSOLIDATED}, {"flags": 0},
+        {"importance": 1, "flags": Flag.CONSOLIDATED},
+        {"flags": 0},
     ),
     "a small factor on what is negative": (
-        ScoringProfile(w_similarity=1.0, consolidated_factor=0.1), {},
+        ScoringProfile(w_similarity=1.0, consolidated_factor=0.1),
+        {},
         {"flags": Flag.CONSOLIDATED},
     ),
-}  # fmt: skip
+}
 
 
 def alike(rng: np.random.Generator, part: int, vectors: NDArray[Any]) -> NDArray[np.uint8]:
     """Records that differ in their vectors (n, dim) only; one in 64 has a tag."""
     rows = make_rows(rng, len(vectors), vectors.shape[1])
     header = headers_of(rows)
-    for name in ("utility", "importance", "arousal", "valence", "category", "tier", "flags",
-                 "last_access_s", "confidence"):  # fmt: skip
+    for name in (
+        "utility",
+        "importance",
+        "arousal",
+        "valence",
+        "category",
+        "tier",
+        "flags",
+        "last_access_s",
+        "confidence",
+    ):
         header[name] = 0
     header["id"] = np.arange(len(rows)) + part * ROWS + 1
     header["event_ms"] = NOW_MS - 300 * DAY_MS
@@ -136,9 +162,15 @@ def test_what_one_term_alone_lifts_is_found(kernel: Kernel, lift: str, how: str)
     parts = [Part(first, len(first)), Part(rows, ROWS, index=index.image)]
     for tags in (0, TAG):
         query = make_query(
-            now_ms=NOW_MS, vector=cue, profile=profile, tags_all=tags, mood=5,
-            overlap_mask=0xF000, recall_confidence=ERRORS, index_from_rows=0,
-        )  # fmt: skip
+            now_ms=NOW_MS,
+            vector=cue,
+            profile=profile,
+            tags_all=tags,
+            mood=5,
+            overlap_mask=0xF000,
+            recall_confidence=ERRORS,
+            index_from_rows=0,
+        )
         got = assert_same_answer(kernel, kernel.prepare(parts), query, 10, f"{lift} {tags}")
         assert set(got.slot.tolist()) <= set(LIFTED.tolist()), "nothing was lifted"
 
@@ -160,10 +192,13 @@ def test_estimates_count_what_cue_and_centre_share(kernel: Kernel, dim: int, tag
         parts.append(Part(rows, count, index=index.image if number else None))
     for _ in range(12):
         query = make_query(
-            now_ms=NOW_MS, vector=middle + 0.1 * rng.standard_normal(dim) / np.sqrt(dim),
-            profile=ScoringProfile(w_similarity=1.0), tags_all=tags, recall_confidence=2.0,
+            now_ms=NOW_MS,
+            vector=middle + 0.1 * rng.standard_normal(dim) / np.sqrt(dim),
+            profile=ScoringProfile(w_similarity=1.0),
+            tags_all=tags,
+            recall_confidence=2.0,
             index_from_rows=0,
-        )  # fmt: skip
+        )
         want = load_kernel("reference").scan(parts, query, 10)
         found += len(set(want.ids.tolist()) & set(kernel.scan(parts, query, 10).ids.tolist()))
         wanted += len(want)
@@ -205,10 +240,15 @@ def test_a_partition_that_a_phase_shuts_out_opens_for_one_record(
             fill(rows, one, opens)
             index.update(rows, np.array([one])) if how == "update" else index.refresh(rows)
         for tags in (0, TAG):
-            for part in (Part(rows, 1100, index=index.image),
-                         Part(rows, 1100, allow, index=index.image)):  # fmt: skip
+            for part in (
+                Part(rows, 1100, index=index.image),
+                Part(rows, 1100, allow, index=index.image),
+            ):
                 query = make_query(
-                    now_ms=NOW_MS, vector=rng.standard_normal(DIM), tags_all=tags,
-                    index_from_rows=0, **options,
-                )  # fmt: skip
+                    now_ms=NOW_MS,
+                    vector=rng.standard_normal(DIM),
+                    tags_all=tags,
+                    index_from_rows=0,
+                    **options,
+                )
                 assert_same_answer(kernel, kernel.prepare([part]), query, 10, f"{shut} {tags}")

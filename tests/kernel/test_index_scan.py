@@ -145,22 +145,30 @@ def test_every_profile_keeps_its_answer(kernel: Kernel, name: str) -> None:
     for cue in (True, False):
         for mood in (0, 50):
             query = make_query(
-                now_ms=NOW_MS, vector=rng.standard_normal(64) if cue else None, profile=name,
-                mood=mood, overlap_mask=0xFF00FF,
-            )  # fmt: skip
+                now_ms=NOW_MS,
+                vector=rng.standard_normal(64) if cue else None,
+                profile=name,
+                mood=mood,
+                overlap_mask=0xFF00FF,
+            )
             assert_same_answer(kernel, table, query, 10, f"{name} {cue} {mood}")
 
 
 @pytest.mark.parametrize(
     "weights",
     [
-        {"w_similarity": 0.0}, {"w_similarity": 0.0, "w_importance": 1.0}, {"w_utility": 0.5},
-        {"w_arousal": 1.0, "w_tags": 1.0}, {"fusion": "multiplicative"},
+        {"w_similarity": 0.0},
+        {"w_similarity": 0.0, "w_importance": 1.0},
+        {"w_utility": 0.5},
+        {"w_arousal": 1.0, "w_tags": 1.0},
+        {"fusion": "multiplicative"},
         {"fusion": "multiplicative", "w_similarity": 0.0, "w_recency": 1.0},
-        {"tier_factors": {0: 0.0, 1: 0.0, 2: 0.0, 3: 0.0, 4: 0.0}}, {"min_similarity": 0.9},
-        {"category_factors": {3: 50.0}, "w_retention": 1.0}, {"consolidated_factor": 0.0},
+        {"tier_factors": {0: 0.0, 1: 0.0, 2: 0.0, 3: 0.0, 4: 0.0}},
+        {"min_similarity": 0.9},
+        {"category_factors": {3: 50.0}, "w_retention": 1.0},
+        {"consolidated_factor": 0.0},
     ],
-)  # fmt: skip
+)
 def test_extreme_profiles_keep_their_answer(kernel: Kernel, weights: dict[str, Any]) -> None:
     rng = np.random.default_rng(8)
     table = world(4, kernel, 17, damaged=False)
@@ -195,9 +203,12 @@ def test_importance_beside_next_to_no_similarity_keeps_the_answer(
         )
         for k in (1, 10, 40):
             query = make_query(
-                now_ms=NOW_MS, vector=cue, profile=profile, recall_confidence=100.0,
+                now_ms=NOW_MS,
+                vector=cue,
+                profile=profile,
+                recall_confidence=100.0,
                 index_from_rows=0,
-            )  # fmt: skip
+            )
             got = assert_same_answer(kernel, table, query, k, f"{ratio} {similar} {k}")
             assert len(got) == k
 
@@ -221,9 +232,12 @@ def test_roundings_of_sketches_are_within_their_margin(kernel: Kernel, dim: int)
     for n in range(6):
         cue = (middle, other)[n % 2] + 0.3 * rng.standard_normal(dim)
         query = make_query(
-            now_ms=NOW_MS, vector=cue, profile="similarity", recall_confidence=3.0,
+            now_ms=NOW_MS,
+            vector=cue,
+            profile="similarity",
+            recall_confidence=3.0,
             index_from_rows=0,
-        )  # fmt: skip
+        )
         got = assert_same_answer(kernel, table, query, 10, f"{dim} {n}")
         assert got.drops[-1] > 50, "nothing was ruled out"
 
@@ -264,9 +278,7 @@ def filters() -> dict[str, dict[str, Any]]:
 
 @pytest.mark.parametrize("name", filters())
 @pytest.mark.parametrize("recall_confidence", [0.0, 100.0])
-def test_every_filter_keeps_its_answer(
-    kernel: Kernel, name: str, recall_confidence: float
-) -> None:
+def test_every_filter_keeps_its_answer(kernel: Kernel, name: str, recall_confidence: float) -> None:
     """At a hundred standard errors an estimate rules nothing out that matters."""
     rng = np.random.default_rng(10)
     table = world(6, kernel, 65, damaged=False)
@@ -274,9 +286,11 @@ def test_every_filter_keeps_its_answer(
     for choice in (table, table_of_odd):
         for k in (1, 20):
             query = make_query(
-                now_ms=NOW_MS, vector=rng.standard_normal(65),
-                recall_confidence=recall_confidence, **filters()[name],
-            )  # fmt: skip
+                now_ms=NOW_MS,
+                vector=rng.standard_normal(65),
+                recall_confidence=recall_confidence,
+                **filters()[name],
+            )
             assert_same_answer(kernel, choice, query, k, name)
 
 
@@ -423,9 +437,11 @@ def test_records_without_a_vector_are_found(kernel: Kernel) -> None:
     profile = ScoringProfile(w_similarity=0.5, w_importance=0.35)  # a product has nothing of them
     for recall_confidence in (0.0, 3.0):
         query = make_query(
-            now_ms=NOW_MS, vector=rng.standard_normal(48), profile=profile,
+            now_ms=NOW_MS,
+            vector=rng.standard_normal(48),
+            profile=profile,
             recall_confidence=recall_confidence,
-        )  # fmt: skip
+        )
         got = assert_same_answer(kernel, table, query, 10, "no vector")
         assert (got.slot % 3 == 0).all()
 
@@ -469,11 +485,14 @@ def test_damaged_records_and_any_fusion_are_ranked_like_the_reference(
         table = world(seed, kernel, dim, damaged=True)
         for number in range(20):
             profile = ScoringProfile(
-                fusion="multiplicative", w_similarity=float(rng.choice([0.5, 1, 3])),
+                fusion="multiplicative",
+                w_similarity=float(rng.choice([0.5, 1, 3])),
                 w_importance=float(rng.choice([0, 0.5, 1])),
             )
             query = make_query(
-                now_ms=NOW_MS, vector=rng.standard_normal(dim), profile=profile,
+                now_ms=NOW_MS,
+                vector=rng.standard_normal(dim),
+                profile=profile,
                 recall_confidence=100.0,
             )
             k = int(rng.choice([1, 3, 10]))

@@ -89,9 +89,7 @@ def test_a_score_that_nobody_seems_to_reach_rules_nothing_out(
         index = ScanIndex.create(kernel, DIM, ROWS, None)
         index.append(rows)
         crowd = [replace(Part(rows, ROWS), index=index.image), *parts[1:]]
-        query = make_query(
-            now_ms=NOW_MS, vector=vector, profile="similarity", recall_confidence=z
-        )
+        query = make_query(now_ms=NOW_MS, vector=vector, profile="similarity", recall_confidence=z)
         got = kernel.scan(crowd, query, 10)
         assert len(got) == 10
         assert int(got.drops.sum()) + got.scored == got.scanned
@@ -104,7 +102,10 @@ def test_few_survivors_are_measured_and_many_are_estimated(
     ruled_out = {}
     for name, tags_all, k in (("sparse", 0xF, 100), ("sparse, one hit", 0xF, 1), ("all", 0, 10)):
         query = make_query(
-            now_ms=NOW_MS, vector=cue(5), profile="similarity", tags_all=tags_all,
+            now_ms=NOW_MS,
+            vector=cue(5),
+            profile="similarity",
+            tags_all=tags_all,
             recall_confidence=2.0,
         )
         ruled_out[name] = int(kernel.scan(parts, query, k).drops[-1])
@@ -161,7 +162,10 @@ def _indexed(kernel: Kernel, rows: NDArray[np.uint8], dim: int = DIM) -> Part:
 
 
 def _as_straight(
-    kernel: Kernel, parts: list[Part], vector: NDArray[np.float64], k: int,
+    kernel: Kernel,
+    parts: list[Part],
+    vector: NDArray[np.float64],
+    k: int,
     recall_confidence: float,
 ) -> ScanResult:
     """The scan with indexes, which must answer as the one without."""
@@ -208,9 +212,7 @@ def test_a_heap_that_is_full_of_less_than_the_sample_promised_proves_nothing(
         fine.reshape(ROWS, -1)[:, -12:] = factors.view(np.uint8)
         crowd |= set(header["id"][likeness == 0.6].tolist())
         found.append(part)
-    query = make_query(
-        now_ms=NOW_MS, vector=vector, profile="similarity", recall_confidence=2.0
-    )
+    query = make_query(now_ms=NOW_MS, vector=vector, profile="similarity", recall_confidence=2.0)
     plain = kernel.scan([Part(part.data, part.count) for part in found], query, k + len(crowd))
     want = [each for each in plain.ids.tolist() if each not in crowd]
     got = [each for each in kernel.scan(found, query, k).ids.tolist() if each not in crowd]

@@ -102,9 +102,9 @@ def test_every_backend_gives_the_same_bits(kernel: Kernel) -> None:
                     have, REFERENCE.lexical_having(table, some, at, limit, allow)
                 ), context
             everything = kernel.lexical_all(table, words, positions)
-            assert everything.tobytes() == REFERENCE.lexical_all(
-                table, words, positions
-            ).tobytes(), context
+            assert (
+                everything.tobytes() == REFERENCE.lexical_all(table, words, positions).tobytes()
+            ), context
             asked = existing(rng, table)
             mine_counts = kernel.lexical_counts(table, words.hash, positions, asked)
             wanted_counts = REFERENCE.lexical_counts(table, words.hash, positions, asked)
@@ -137,9 +137,7 @@ def test_the_reference_is_bm25_in_plain_words() -> None:
         assert scores.tobytes() == plain.tobytes()
         counts, lengths = REFERENCE.lexical_counts(table, words.hash, positions, numbers)
         assert counts.T.tolist() == [[row.get(w, 0) for w in words.hash.tolist()] for row in rows]
-        assert np.array_equal(
-            lengths, length_codes(np.array([sum(row.values()) for row in rows]))
-        )
+        assert np.array_equal(lengths, length_codes(np.array([sum(row.values()) for row in rows])))
         best = REFERENCE.lexical_best(table, words, positions, 300)
         order = [i for i in np.lexsort((np.arange(300), -plain)).tolist() if plain[i] > 0]
         assert best["id"].tolist() == order
@@ -204,9 +202,11 @@ def test_arguments_that_would_read_elsewhere_are_refused(kernel: Kernel) -> None
     words = QueryTerms.make(np.array([1, 2], np.uint64), np.ones(2), mean_length=1)
     positions, _ = kernel.lexical_find(table, words.hash)
     wrongs: list[Any] = [
-        np.full_like(positions, 2), positions[:, :1], positions.astype(np.int64),
+        np.full_like(positions, 2),
+        positions[:, :1],
+        positions.astype(np.int64),
         np.full_like(positions, -2),
-    ]  # fmt: skip
+    ]
     for wrong in wrongs:
         with pytest.raises(InvalidInputError):
             kernel.lexical_best(table, words, wrong, 5)

@@ -25,12 +25,22 @@ DROPPED = None
 
 #: every term has a weight and every modifier a value other than 1
 EVERYTHING: dict[str, Any] = {
-    "w_similarity": 0.5, "w_importance": 0.5, "w_retention": 0.5, "w_recency": 0.5,
-    "w_activation": 0.5, "w_utility": 0.5, "w_tags": 0.5, "w_arousal": 0.5,
-    "retention_curve": "ebbinghaus", "recency_scale_days": 30.0, "confidence_weight": 0.5,
-    "unresolved_boost": 1.2, "consolidated_factor": 0.8,
-    "tier_factors": ((2, 1.5),), "category_factors": ((3, 1.5),),
-}  # fmt: skip
+    "w_similarity": 0.5,
+    "w_importance": 0.5,
+    "w_retention": 0.5,
+    "w_recency": 0.5,
+    "w_activation": 0.5,
+    "w_utility": 0.5,
+    "w_tags": 0.5,
+    "w_arousal": 0.5,
+    "retention_curve": "ebbinghaus",
+    "recency_scale_days": 30.0,
+    "confidence_weight": 0.5,
+    "unresolved_boost": 1.2,
+    "consolidated_factor": 0.8,
+    "tier_factors": ((2, 1.5),),
+    "category_factors": ((3, 1.5),),
+}
 
 
 @pytest.fixture(params=["native", "numba", "reference"])

@@ -38,8 +38,11 @@ def surroundings(rng: np.random.Generator, rows: int, ranked: int, reach: int) -
 
 
 def in_plain_words(
-    around: TermSpread, counts: NDArray[np.uint8], extra: NDArray[np.uint8] | None,
-    weight: NDArray[np.float32], room: NDArray[np.float32],
+    around: TermSpread,
+    counts: NDArray[np.uint8],
+    extra: NDArray[np.uint8] | None,
+    weight: NDArray[np.float32],
+    room: NDArray[np.float32],
 ) -> NDArray[np.float32]:
     out = np.zeros(around.ranked, np.float32)
     for t in range(len(weight)):
@@ -60,8 +63,13 @@ def in_plain_words(
 def test_words_around_have_the_same_bits_everywhere(kernel: Kernel) -> None:
     rng = np.random.default_rng(seed(11))
     for rows, ranked, reach, words in (
-        (0, 0, 8, 2), (1, 1, 0, 1), (7, 7, 8, 3), (40, 13, 8, 4), (131, 130, 3, 0), (300, 77, 8, 5),
-    ):  # fmt: skip
+        (0, 0, 8, 2),
+        (1, 1, 0, 1),
+        (7, 7, 8, 3),
+        (40, 13, 8, 4),
+        (131, 130, 3, 0),
+        (300, 77, 8, 5),
+    ):
         around = surroundings(rng, rows, ranked, reach)
         counts = np.where(rng.random((words, rows)) < 0.2, rng.integers(1, 256, (words, rows)), 0)
         counts = counts.astype(np.uint8)
@@ -160,13 +168,26 @@ def test_chains_that_lead_nowhere_or_in_a_circle_of_the_dead_end(kernel: Kernel)
     alive = np.array([1, 1, 1, 0, 0, 0, 1, 1], np.bool_)
     found = kernel.walk_chains(before, after, alive, np.arange(8), 2)
     assert found.tolist() == [
-        [-1, -1, -1, -1], [-1, -1, -1, -1], [1, -1, 2, 2], [-1] * 4, [-1] * 4, [-1] * 4,
-        [7, 6, 7, 6], [6, 7, 6, 7],
-    ]  # fmt: skip
+        [-1, -1, -1, -1],
+        [-1, -1, -1, -1],
+        [1, -1, 2, 2],
+        [-1] * 4,
+        [-1] * 4,
+        [-1] * 4,
+        [7, 6, 7, 6],
+        [6, 7, 6, 7],
+    ]
     found = kernel.walk_chains(before, after, None, np.arange(8), 1)
     assert found.tolist() == [
-        [-1, -1], [-1, -1], [1, 2], [4, 4], [3, 3], [5, 5], [7, 7], [6, 6],
-    ]  # fmt: skip
+        [-1, -1],
+        [-1, -1],
+        [1, 2],
+        [4, 4],
+        [3, 3],
+        [5, 5],
+        [7, 7],
+        [6, 6],
+    ]
 
 
 def test_what_does_not_fit_is_refused(kernel: Kernel) -> None:
@@ -174,10 +195,13 @@ def test_what_does_not_fit_is_refused(kernel: Kernel) -> None:
     counts, weight = np.zeros((2, 5), np.uint8), np.ones(2, np.float32)
     room = np.ones(3, np.float32)
     wrong_words: list[tuple[Any, ...]] = [
-        (counts[:, :4], None, weight, room), (counts[:1], None, weight, room),
-        (counts.astype(np.int64), None, weight, room), (counts, counts, weight, room),
-        (counts, None, weight, room[:2]), (counts, None, weight.astype(np.float64), room),
-    ]  # fmt: skip
+        (counts[:, :4], None, weight, room),
+        (counts[:1], None, weight, room),
+        (counts.astype(np.int64), None, weight, room),
+        (counts, counts, weight, room),
+        (counts, None, weight, room[:2]),
+        (counts, None, weight.astype(np.float64), room),
+    ]
     for words in wrong_words:
         with pytest.raises(InvalidInputError):
             kernel.blended_bm25(around, *words)
@@ -188,13 +212,22 @@ def test_what_does_not_fit_is_refused(kernel: Kernel) -> None:
     table = PartTable([Part(records(np.random.default_rng(1), 3, 64), 3)])
     one, nine = np.zeros(1, np.uint32), np.full(1, 9, np.uint32)
     wrong_places: list[tuple[Any, ...]] = [
-        (nine, one, one, one, one), (one, nine, one, one, one), (one, one, nine, one, one),
+        (nine, one, one, one, one),
+        (one, nine, one, one, one),
+        (one, one, nine, one, one),
         (one, one, one, one[:0], one),
-        *((one, one, at, one, one) for at in (
-            np.array([-1]), np.array([-1], np.int32), np.zeros(1), np.zeros((1, 1), np.uint32),
-        )),
-        (one, one, one, np.array([-1]), one), (one, one, one, one, np.array([-1])),
-    ]  # fmt: skip
+        *(
+            (one, one, at, one, one)
+            for at in (
+                np.array([-1]),
+                np.array([-1], np.int32),
+                np.zeros(1),
+                np.zeros((1, 1), np.uint32),
+            )
+        ),
+        (one, one, one, np.array([-1]), one),
+        (one, one, one, one, np.array([-1])),
+    ]
     for places in wrong_places:
         with pytest.raises(InvalidInputError):
             kernel.blended_norms(table, *places, 0.3)

@@ -75,8 +75,11 @@ def test_what_is_forced_into_a_file_ranks_behind_every_number_everywhere(proof: 
     header["id"] = rng.permutation(len(rows)) + 1
     for n, (name, value) in enumerate(forced):
         header[name][n] = value
-    queries = [make_query(now_ms=NOW_MS, vector=v, profile=p)
-               for p in PROFILES for v in (None, *rng.standard_normal((3, DIM)))]
+    queries = [
+        make_query(now_ms=NOW_MS, vector=v, profile=p)
+        for p in PROFILES
+        for v in (None, *rng.standard_normal((3, DIM)))
+    ]
     scans = behind = 0
     for query in queries:
         images = []
@@ -98,4 +101,3 @@ def test_what_is_forced_into_a_file_ranks_behind_every_number_everywhere(proof: 
         assert not different, different
     proof("T21", forced_values=len(forced), scans=scans, ranked_last=behind, orders_that_differ=0)
     assert behind, "nothing that was forced in reached a score"
-

@@ -102,12 +102,12 @@ def judge(row: Any, h: Any, allowed: bool, q: Query) -> tuple[float, float] | st
         p.w_importance * float(h["importance"])
         + p.w_retention * retention
         + p.w_recency * recency
-        + p.w_activation / (1 + math.exp(-(math.log(uses) - p.activation_decay
-                                           * math.log(max(idle * 86_400, 1)))))
+        + p.w_activation
+        / (1 + math.exp(-(math.log(uses) - p.activation_decay * math.log(max(idle * 86_400, 1)))))
         + p.w_utility * float(h["utility"])
         + p.w_tags * overlap
         + p.w_arousal * int(h["arousal"]) / 255
-    )  # fmt: skip
+    )
     if p.fusion == "additive":
         score = p.w_similarity * sim + rest
     else:
@@ -142,10 +142,13 @@ def test_scan_agrees_with_the_formula(name: str, proof: Proof) -> None:
         found = {
             (part, slot): (score, sim)
             for part, slot, score, sim in zip(
-                result.part.tolist(), result.slot.tolist(), result.scores, result.similarity,
+                result.part.tolist(),
+                result.slot.tolist(),
+                result.scores,
+                result.similarity,
                 strict=True,
             )
-        }  # fmt: skip
+        }
         for index, part in enumerate(parts):
             for slot in range(part.count):
                 bit = part.allow is None or bool(int(part.allow[slot // 64]) >> slot % 64 & 1)
@@ -161,7 +164,10 @@ def test_scan_agrees_with_the_formula(name: str, proof: Proof) -> None:
                     worst_score = max(worst_score, abs(float(got[0]) - want[0]))
                     worst_ulp = max(worst_ulp, ulps(float(got[1]), want[1]))
     proof(
-        "T25", scores_against_float64=compared, wrong=0, backend=name,
+        "T25",
+        scores_against_float64=compared,
+        wrong=0,
+        backend=name,
         largest_error_of_a_score=float(f"{worst_score:.1e}"),
         largest_error_of_a_cosine_ulp=round(worst_ulp, 2),
     )

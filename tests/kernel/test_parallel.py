@@ -122,9 +122,13 @@ def test_the_answer_is_that_of_one_thread(
         allow = AllowList.from_records(each, parts, rng.integers(0, 1 << 30) % each.counts[parts])
         for k in (0, 1, 10, 10_000):
             for keywords in (
-                {}, {"select": [7, 0, 4]}, {"select": []}, {"select": [1]}, {"allow": allow},
+                {},
+                {"select": [7, 0, 4]},
+                {"select": []},
+                {"select": [1]},
+                {"allow": allow},
                 {"allow": allow, "select": [0, 4, 5]},
-            ):  # fmt: skip
+            ):
                 want = plain.scan(each, QUERY, k, **keywords)  # type: ignore[arg-type]
                 assert same(kernel.scan(each, QUERY, k, **keywords), want)  # type: ignore[arg-type]
 
@@ -267,8 +271,12 @@ def run_python(body: str) -> None:
     source = textwrap.dedent(head) + textwrap.dedent(body)
     root = Path(__file__).resolve().parents[2]
     done = subprocess.run(
-        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", source], cwd=root,
-        env={**os.environ, "PYTHONPATH": str(root)}, capture_output=True, text=True, timeout=100,
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", source],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        timeout=100,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -290,8 +298,10 @@ def test_recall_answers_the_same_on_any_number_of_threads(
         config = spector.Config(episodic_capacity=20)
         with own_vectors(threads=threads, config=config, clock=spector.ManualClock(0)) as memory:
             memory.remember_many(
-                [{"text": f"n {n}", "vector": given[n % 150], "tags": [f"t{n % 3}"]}
-                 for n in range(300)]
+                [
+                    {"text": f"n {n}", "vector": given[n % 150], "tags": [f"t{n % 3}"]}
+                    for n in range(300)
+                ]
             )
             hits = [
                 memory.recall(vector=given[0], k=40, **ask)

@@ -109,13 +109,24 @@ def test_read_only_maps_are_scanned_and_kept_alive(name: str, tmp_path: Path) ->
 @pytest.mark.parametrize(
     "arguments",
     [
-        {"tags_all": -1}, {"tags_all": 1 << 64}, {"overlap_mask": 1 << 64}, {"any_masks": [-1]},
-        {"valence_min": -129}, {"valence_max": 128}, {"mood": 300}, {"now_ms": 1 << 62},
-        {"event_min_ms": 1 << 63}, {"importance_floor": float("nan")}, {"importance_floor": 2.0},
-        {"retention_floor": -0.1}, {"drop_flags": 1 << 16}, {"modality_mask": 1 << 32},
-        {"category_mask": 1.5}, {"now_ms": "today"},
+        {"tags_all": -1},
+        {"tags_all": 1 << 64},
+        {"overlap_mask": 1 << 64},
+        {"any_masks": [-1]},
+        {"valence_min": -129},
+        {"valence_max": 128},
+        {"mood": 300},
+        {"now_ms": 1 << 62},
+        {"event_min_ms": 1 << 63},
+        {"importance_floor": float("nan")},
+        {"importance_floor": 2.0},
+        {"retention_floor": -0.1},
+        {"drop_flags": 1 << 16},
+        {"modality_mask": 1 << 32},
+        {"category_mask": 1.5},
+        {"now_ms": "today"},
     ],
-)  # fmt: skip
+)
 def test_query_arguments_out_of_range_are_refused(arguments: dict[str, Any]) -> None:
     with pytest.raises(InvalidFilterError, match=next(iter(arguments))):
         make_query(**{"now_ms": 0, **arguments})
@@ -152,8 +163,11 @@ def test_bytes_of_records_come_in_the_order_they_were_asked_for() -> None:
             assert found.tolist() == wanted
         assert kernel.gather(table, [], [], 0, 64).shape == (0, 64)
         wrong: list[tuple[list[int], list[int], int, int]] = [
-            ([4], [0], 0, 1), ([0], [5], 0, 1), ([0], [0], 64, 65), ([0], [0], -1, 2),
-        ]  # fmt: skip
+            ([4], [0], 0, 1),
+            ([0], [5], 0, 1),
+            ([0], [0], 64, 65),
+            ([0], [0], -1, 2),
+        ]
         for each in wrong:
             with pytest.raises(InvalidInputError):
                 kernel.gather(table, *each)

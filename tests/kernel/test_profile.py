@@ -36,11 +36,17 @@ def test_a_number_out_of_range_is_refused(name: str, bad: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "bad"),
     [
-        ("fusion", "max"), ("retention_curve", "linear"), ("recency_curve", ""), ("name", ""),
-        ("tier_factors", ((256, 1.0),)), ("tier_factors", ((1, math.nan),)),
-        ("category_factors", ((-1, 1.0),)), ("category_factors", 5), ("tier_factors", ((1,),)),
+        ("fusion", "max"),
+        ("retention_curve", "linear"),
+        ("recency_curve", ""),
+        ("name", ""),
+        ("tier_factors", ((256, 1.0),)),
+        ("tier_factors", ((1, math.nan),)),
+        ("category_factors", ((-1, 1.0),)),
+        ("category_factors", 5),
+        ("tier_factors", ((1,),)),
     ],
-)  # fmt: skip
+)
 def test_a_malformed_choice_is_refused(name: str, bad: Any) -> None:
     with pytest.raises(InvalidInputError, match=name):
         ScoringProfile(**{name: bad})

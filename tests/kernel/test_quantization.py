@@ -17,8 +17,11 @@ from spector.kernel.contract.quantization import MAX_CODE, dequantize, normalize
 
 @settings(max_examples=150, deadline=None)
 @given(
-    st.integers(1, 40), st.integers(1, 700), st.integers(0, 2**32), st.floats(-15, 15),
-)  # fmt: skip
+    st.integers(1, 40),
+    st.integers(1, 700),
+    st.integers(0, 2**32),
+    st.floats(-15, 15),
+)
 def test_error_is_at_most_half_a_step(n: int, dim: int, seed: int, magnitude: float) -> None:
     rng = np.random.default_rng(seed)
     vectors = normalize(rng.standard_normal((n, dim)) * 10.0**magnitude + 1e-12)

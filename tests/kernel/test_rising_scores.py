@@ -23,13 +23,25 @@ from tests.kernel.blocks import NOW_MS, damage, headers_of, kernels, make_rows
 from tests.kernel.test_backends_agree import scan_everywhere
 
 DIM, ROWS = 65, 300
-WEIGHTS = ("similarity", "importance", "retention", "recency", "activation", "utility", "tags",
-           "arousal")  # fmt: skip
+WEIGHTS = (
+    "similarity",
+    "importance",
+    "retention",
+    "recency",
+    "activation",
+    "utility",
+    "tags",
+    "arousal",
+)
 HEAVY = dict.fromkeys((f"w_{name}" for name in WEIGHTS), 1000.0)
 WIDE = {
-    **HEAVY, "mood_boost": 100.0, "unresolved_boost": 100.0, "consolidated_factor": 0.01,
-    "tier_factors": ((1, 100.0),), "category_factors": ((2, 100.0),),
-}  # fmt: skip
+    **HEAVY,
+    "mood_boost": 100.0,
+    "unresolved_boost": 100.0,
+    "consolidated_factor": 0.01,
+    "tier_factors": ((1, 100.0),),
+    "category_factors": ((2, 100.0),),
+}
 TINY = tuple((code, 1e-21) for code in range(256))
 #: headers alone are worth more than any cosine
 HEADERS = ScoringProfile(w_similarity=0.01, w_importance=1.0, w_utility=1.0)
@@ -43,10 +55,13 @@ CHOSEN = {
         w_similarity=1000.0, w_importance=1.0, tier_factors=TINY, category_factors=TINY
     ),
     "tiny product": ScoringProfile(
-        fusion="multiplicative", w_similarity=1e-40, w_importance=1.0, w_retention=5.0,
+        fusion="multiplicative",
+        w_similarity=1e-40,
+        w_importance=1.0,
+        w_retention=5.0,
         w_utility=1.0,
     ),
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -72,8 +87,16 @@ def test_every_record_enters_when_scores_rise(
         header = headers_of(rows)
         header["flags"] &= ~np.uint16(DEFAULT_DROP_FLAGS | Flag.TOMBSTONE)
         header["id"] = rng.permutation(ROWS) + 1
-        best = {"event_ms": NOW_MS, "last_access_s": 0, "tags": 2**64 - 1, "arousal": 255,
-                "confidence": 255, "tier": 1, "category": 2, "access_count": 2**31}  # fmt: skip
+        best = {
+            "event_ms": NOW_MS,
+            "last_access_s": 0,
+            "tags": 2**64 - 1,
+            "arousal": 255,
+            "confidence": 255,
+            "tier": 1,
+            "category": 2,
+            "access_count": 2**31,
+        }
         for field, value in best.items():
             header[field][::2] = value
         header["flags"][::2] |= np.uint16(Flag.FLASHBULB)
@@ -96,23 +119,30 @@ def test_every_record_enters_when_scores_rise(
 
 
 FRESH = {
-    "version": 1, "tier": 1, "category": 1, "event_ms": NOW_MS, "confidence": 255,
-    "stability_days": 10.0, "access_count": 1,
-}  # fmt: skip
+    "version": 1,
+    "tier": 1,
+    "category": 1,
+    "event_ms": NOW_MS,
+    "confidence": 255,
+    "stability_days": 10.0,
+    "access_count": 1,
+}
 FAR = {"importance": -1e8, "utility": 1e8}
 #: what all have, what the last has, the profile
 ROUNDED = {
     "a product next to nothing": ({"importance": 1.0}, FAR, CHOSEN["tiny product"]),
     "a scale next to nothing": (
-        {"importance": 1.0, "scale": 7.9e-43}, FAR,
+        {"importance": 1.0, "scale": 7.9e-43},
+        FAR,
         ScoringProfile(fusion="multiplicative", w_importance=1.0, w_retention=5.0, w_utility=1.0),
     ),
     "factors next to nothing": ({"importance": 0.0}, {"importance": 0.3}, CHOSEN["tiny factors"]),
     "terms next to nothing": (
-        {"scale": 0.0, "importance": 2.8e-45}, {"importance": 1.4e-45, "utility": 1.4e-45},
+        {"scale": 0.0, "importance": 2.8e-45},
+        {"importance": 1.4e-45, "utility": 1.4e-45},
         ScoringProfile(w_similarity=0.4, w_importance=0.6, w_utility=0.6),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", ROUNDED)

@@ -34,8 +34,11 @@ from tests.kernel.blocks import damage, headers_of, kernel_or_skip, make_rows
 
 DIMS = (1, 3, 64, 96, 384, 768)
 STAMP: dict[str, Any] = {
-    "uuid": bytes(range(16)), "segment_id": 7, "generation": 2, "change_seq": 99,
-}  # fmt: skip
+    "uuid": bytes(range(16)),
+    "segment_id": 7,
+    "generation": 2,
+    "change_seq": 99,
+}
 
 
 @pytest.fixture(params=["native", "numba", "reference"])
@@ -274,11 +277,14 @@ def test_a_flipped_body_byte_is_noticed(saved: tuple[bytearray, ScanIndex]) -> N
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"uuid": bytes(16)}, "another store"), ({"dim": 301}, "another store"),
-        ({"segment_id": 8}, "another partition"), ({"generation": 3}, "another partition"),
-        ({"change_seq": 100}, "change 99 of 100"), ({"rows": 129}, "130 rows of 129"),
+        ({"uuid": bytes(16)}, "another store"),
+        ({"dim": 301}, "another store"),
+        ({"segment_id": 8}, "another partition"),
+        ({"generation": 3}, "another partition"),
+        ({"change_seq": 100}, "change 99 of 100"),
+        ({"rows": 129}, "130 rows of 129"),
     ],
-)  # fmt: skip
+)
 def test_an_index_of_something_else_is_refused(
     saved: tuple[bytearray, ScanIndex], changed: dict[str, Any], reason: str
 ) -> None:
@@ -316,8 +322,19 @@ def test_slopes_at_the_end_of_their_bits_are_alike(kernel: Kernel, dim: int) -> 
 
 
 def test_importance_is_in_the_sketch_rounded_up(kernel: Kernel) -> None:
-    values = [-np.inf, -1.0, -0.0, 0.0, 1e-30, 0.3, 1.0, np.nextafter(np.float32(1), 2), 40.0,
-              np.inf, np.nan]  # fmt: skip
+    values = [
+        -np.inf,
+        -1.0,
+        -0.0,
+        0.0,
+        1e-30,
+        0.3,
+        1.0,
+        np.nextafter(np.float32(1), 2),
+        40.0,
+        np.inf,
+        np.nan,
+    ]
     rows = make_rows(np.random.default_rng(3), 128, 64)
     index = built(kernel, rows, 64)
     for how in ("append", "update", "refresh"):
@@ -368,6 +385,9 @@ def test_the_header_has_the_place_of_every_field() -> None:
     assert BLOCK_DTYPE.itemsize == 128
     fields = INDEX_DTYPE.fields or {}
     assert [fields[name][1] for name in ("rows", "body_crc", "uuid", "header_crc")] == [
-        16, 28, 40, 124,
-    ]  # fmt: skip
+        16,
+        28,
+        40,
+        124,
+    ]
     assert image_layout(384, 10_048).nbytes / 10_048 < 100, "bytes a record at 384 dimensions"

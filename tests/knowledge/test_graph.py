@@ -27,7 +27,7 @@ from spector.knowledge.graph import (
     pagerank,
     reach,
     scaled,
-)  # fmt: skip
+)
 from spector.records.graph import Edge, Reached, RelationKind
 
 
@@ -198,9 +198,14 @@ def test_kinds_are_spelt_freely_and_stored_once() -> None:
     assert registry.names(["causes", "caused by"]) == {"causes": "both"}
     assert registry.names("part_of") == {"has_part": "in"}
     assert {each.name for each in BUILTIN_KINDS if each.symmetric} == {
-        "related_to", "similar_to", "same_entity", "contradicts", "trends_with", "correlates_with",
+        "related_to",
+        "similar_to",
+        "same_entity",
+        "contradicts",
+        "trends_with",
+        "correlates_with",
         "temporally_correlates",
-    }  # fmt: skip
+    }
 
 
 def test_new_kinds_keep_their_meaning() -> None:

@@ -19,7 +19,7 @@ from spector.language.words import (
     folded,
     normalize_tokens,
     slug,
-)  # fmt: skip
+)
 
 
 def test_the_key_of_a_known_triple() -> None:

@@ -58,7 +58,8 @@ def test_any_single_slip_in_a_name_of_two_words_is_met(data: st.DataObject) -> N
     at = data.draw(st.integers(0, len(alias) - 2).filter(lambda n: " " not in alias[n : n + 2]))
     letter = data.draw(st.sampled_from("xyz"))
     slips = [
-        alias[:at] + alias[at + 1 :], alias[:at] + letter + alias[at:],
+        alias[:at] + alias[at + 1 :],
+        alias[:at] + letter + alias[at:],
         alias[:at] + letter + alias[at + 1 :],
         alias[:at] + alias[at + 1] + alias[at] + alias[at + 2 :],
     ]
@@ -67,8 +68,14 @@ def test_any_single_slip_in_a_name_of_two_words_is_met(data: st.DataObject) -> N
 
 
 @pytest.mark.parametrize(
-    ("cue", "alias"), [("room 4712", "Room 4711"), ("room 471", "Room 4711"), ("anne", "Anna"),
-     ("unit 4a17", "unit 41a7"), ("ledgerxdb", "ledger db")]
+    ("cue", "alias"),
+    [
+        ("room 4712", "Room 4711"),
+        ("room 471", "Room 4711"),
+        ("anne", "Anna"),
+        ("unit 4a17", "unit 41a7"),
+        ("ledgerxdb", "ledger db"),
+    ],
 )
 def test_another_number_and_a_short_name_are_no_slip(cue: str, alias: str) -> None:
     assert not is_met(cue, alias)
@@ -76,8 +83,13 @@ def test_another_number_and_a_short_name_are_no_slip(cue: str, alias: str) -> No
 
 @pytest.mark.parametrize(
     ("cue", "alias"),
-    [("SAATCI MEMO", "Saatçi Memo"), ("istanbul ofisi", "İstanbul Ofisi"), ("田中", "田中"),
-     ("ledgerdb", "Ledger DB"), ("Zoe", "Zoë")],
+    [
+        ("SAATCI MEMO", "Saatçi Memo"),
+        ("istanbul ofisi", "İstanbul Ofisi"),
+        ("田中", "田中"),
+        ("ledgerdb", "Ledger DB"),
+        ("Zoe", "Zoë"),
+    ],
 )
 def test_case_marks_and_blanks_are_no_difference(cue: str, alias: str) -> None:
     assert is_met(cue, alias)

@@ -81,11 +81,19 @@ def assert_same(got: StoredBlock, want: StoredBlock) -> None:
 
 def ask(block: StoredBlock, kernel: Kernel) -> None:
     """Every call, for words that the block has and one that it lacks."""
-    table = PostingsTable([Postings(
-        block.hash, block.dir, block.start, block.row, block.count,
-        np.minimum(block.columns["size"], 255).astype(np.uint8),
-        block.columns["id"].view(np.uint64),
-    )])  # fmt: skip
+    table = PostingsTable(
+        [
+            Postings(
+                block.hash,
+                block.dir,
+                block.start,
+                block.row,
+                block.count,
+                np.minimum(block.columns["size"], 255).astype(np.uint8),
+                block.columns["id"].view(np.uint64),
+            )
+        ]
+    )
     hashes = np.unique(np.append(block.hash[::3], np.uint64(1)))
     words = QueryTerms.make(hashes, np.ones(len(hashes)), mean_length=3)
     positions, _ = kernel.lexical_find(table, words.hash)
@@ -177,8 +185,9 @@ def test_each_section_that_is_trusted_is_checked(
         block.rows, len(block.hash), (len(block.dir) - 1).bit_length() - 1, len(block.row)
     )
     part = {
-        "occurrences": block.count, "chained": block.columns["chained"].view(np.uint8),
-    }.get(section)  # fmt: skip
+        "occurrences": block.count,
+        "chained": block.columns["chained"].view(np.uint8),
+    }.get(section)
     part = getattr(block, section) if part is None else part
     first = getattr(layout, section)
     image[first : first + part.nbytes].view(part.dtype)[at] = value

@@ -25,9 +25,14 @@ _DAY = 86_400_000
 def _text(rng: random.Random, number: int) -> MemoryText:
     words = " ".join(rng.choice(_WORDS) for _ in range(rng.randrange(0, 12)))
     return MemoryText(
-        id=number, segment_id=0, slot=0, event_ms=rng.randrange(0, 40) * _DAY,
-        session_id=rng.choice([None, "s1", "s2", "s3"]), speaker=rng.choice([None, "Ann", "Bob"]),
-        text=words, seal=rng.randrange(1 << 32),
+        id=number,
+        segment_id=0,
+        slot=0,
+        event_ms=rng.randrange(0, 40) * _DAY,
+        session_id=rng.choice([None, "s1", "s2", "s3"]),
+        speaker=rng.choice([None, "Ann", "Bob"]),
+        text=words,
+        seal=rng.randrange(1 << 32),
     )
 
 

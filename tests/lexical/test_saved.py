@@ -38,11 +38,15 @@ def some_rows() -> SavedRows:
     fields = np.zeros(3, FIELD_DTYPE)
     fields["speaker"], fields["day"], fields["turkish"] = [0, 1, 2], [0, -7, 20_000], [0, 0, 1]
     return SavedRows(
-        named, extents, fields, ("", "Ann", "Çağla \udcff"),
+        named,
+        extents,
+        fields,
+        ("", "Ann", "Çağla \udcff"),
         np.array([1, 1, 1, 1, 6, 6, 6, 99], np.int32),
         np.array([0, 1, 2, 4, 0, 1, 3, 50], np.int32),
-        np.array([1, 1, 1, 1, 1, 1, 1, 0], bool), True,
-    )  # fmt: skip
+        np.array([1, 1, 1, 1, 1, 1, 1, 0], bool),
+        True,
+    )
 
 
 def image_of(saved: SavedRows) -> NDArray[np.uint8]:
@@ -80,9 +84,15 @@ def test_a_file_gives_back_what_was_saved() -> None:
 
 def test_an_empty_index_has_a_file() -> None:
     empty = SavedRows(
-        np.zeros(0, NAMED_DTYPE), np.zeros(0, EXTENT_DTYPE), np.zeros(0, FIELD_DTYPE), (),
-        np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, bool), False,
-    )  # fmt: skip
+        np.zeros(0, NAMED_DTYPE),
+        np.zeros(0, EXTENT_DTYPE),
+        np.zeros(0, FIELD_DTYPE),
+        (),
+        np.zeros(0, np.int32),
+        np.zeros(0, np.int32),
+        np.zeros(0, bool),
+        False,
+    )
     assert read(image_of(empty))[0] is not None
 
 

@@ -15,18 +15,31 @@ from spector.language.words.analysis import SIGN, analyse, cue_terms, is_sign
 from tests.fakes import FakeEmbedder
 
 TEXTS = [
-    "\u6628\u65e5\u306f\u732b\u3068\u904a\u3093\u3060", "\u4e00\u751f\u61f8\u547d\u50cd\u304f",
-    "\u72ac\u304c\u597d\u304d\u3067\u3059", "\ubb3c\uc744 \ub9c8\uc168\ub2e4",
-    "We saw an octopus \U0001f419 today", "Holiday \U0001f1f9\U0001f1f7 booked",
-    "Well done \U0001f44d\U0001f3fd everyone", "Nothing to see here", "Tea at nine",
-]  # fmt: skip
+    "\u6628\u65e5\u306f\u732b\u3068\u904a\u3093\u3060",
+    "\u4e00\u751f\u61f8\u547d\u50cd\u304f",
+    "\u72ac\u304c\u597d\u304d\u3067\u3059",
+    "\ubb3c\uc744 \ub9c8\uc168\ub2e4",
+    "We saw an octopus \U0001f419 today",
+    "Holiday \U0001f1f9\U0001f1f7 booked",
+    "Well done \U0001f44d\U0001f3fd everyone",
+    "Nothing to see here",
+    "Tea at nine",
+]
 
 
 @pytest.mark.parametrize(
     ("cue", "at"),
-    [("\u732b", 0), ("\u4e00", 1), ("\u72ac", 2), ("\ubb3c", 3), ("\U0001f419", 4),
-     ("\U0001f1f9\U0001f1f7", 5), ("\U0001f44d", 6), ("\U0001f44d\U0001f3ff", 6)],
-)  # fmt: skip
+    [
+        ("\u732b", 0),
+        ("\u4e00", 1),
+        ("\u72ac", 2),
+        ("\ubb3c", 3),
+        ("\U0001f419", 4),
+        ("\U0001f1f9\U0001f1f7", 5),
+        ("\U0001f44d", 6),
+        ("\U0001f44d\U0001f3ff", 6),
+    ],
+)
 def test_a_sign_finds_the_memory_that_has_it(cue: str, at: int) -> None:
     with spector.open(":memory:", embedder=FakeEmbedder(dim=32)) as memory:
         memory.remember_many(TEXTS)
@@ -49,6 +62,8 @@ def test_signs_are_terms_of_their_own_kind() -> None:
     assert [term.text for term in cue_terms("tea \U0001f419")] == ["tea"]
     assert [term.text for term in cue_terms("what about \U0001f419?")] == [SIGN + "\U0001f419"]
     assert [term.text for term in cue_terms("\u732b \u5927\u597d\u304d")] == [
-        SIGN + "\u732b", "\u5927\u597d", "\u597d\u304d",
-    ]  # fmt: skip
+        SIGN + "\u732b",
+        "\u5927\u597d",
+        "\u597d\u304d",
+    ]
     assert not analyse("caf\u00e9 \u2013 tea \u00a9").signs

@@ -65,11 +65,14 @@ def invert(tail: Tail) -> Postings:
     order = np.argsort(tail.hash, kind="stable")
     hashes, first = np.unique(tail.hash[order], return_index=True)
     return Postings(
-        hash=hashes, dir=directory_of(hashes),
+        hash=hashes,
+        dir=directory_of(hashes),
         start=np.append(first, len(order)).astype(np.uint32),
-        row=slots[order].astype(np.uint16), count=tail.count[order], length=tail.length,
+        row=slots[order].astype(np.uint16),
+        count=tail.count[order],
+        length=tail.length,
         id=tail.id,
-    )  # fmt: skip
+    )
 
 
 def block_of(rows: Sequence[Row], ids: Sequence[int]) -> StoredBlock:

@@ -60,7 +60,11 @@ def run(operations: int, seed: int) -> dict[str, Any]:
 
 
 def _killed(
-    path: str, model: Model, seed: int, found: dict[str, Any], most: int,
+    path: str,
+    model: Model,
+    seed: int,
+    found: dict[str, Any],
+    most: int,
     rng: np.random.Generator,
 ) -> list[dict[str, Any]]:
     """What a writer told until it was killed after some of its lines, with a reader beside it."""
@@ -138,7 +142,8 @@ def _item(rng: np.random.Generator, text: str) -> dict[str, Any]:
 def _perform(memory: spector.Memory, line: Mapping[str, Any]) -> None:
     items = [
         {"text": item["text"], "vector": vector_of(item["text"]), **_named(item["path"])}
-        for item in line["items"] if line["do"] != "forget"
+        for item in line["items"]
+        if line["do"] != "forget"
     ]
     if line["do"] == "many":
         memory.remember_many(items, if_known=line["known"])
@@ -181,7 +186,8 @@ def _states(model: Model, line: Mapping[str, Any]) -> list[Model]:
 def _seen(memory: spector.Memory) -> Model:
     return {
         (each.user_id, each.agent_id, each.namespace, each.key): (each.text, each.revision)
-        for each in memory.records() if each.key is not None
+        for each in memory.records()
+        if each.key is not None
     }
 
 
@@ -193,7 +199,8 @@ def _twice(memory: spector.Memory) -> list[str]:
             path = each.user_id, each.agent_id, each.namespace, each.key
             found.setdefault(path, []).append(each.id)
     return [
-        f"{path} is there twice" for path, ids in found.items()
+        f"{path} is there twice"
+        for path, ids in found.items()
         if len(ids) > 1 and sum(_is_there(memory, each) for each in ids) > 1
     ]
 

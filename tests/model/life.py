@@ -100,8 +100,14 @@ class Life:
     def _open(self, mode: Any = "rw") -> spector.Memory:
         durability: Any = "relaxed" if self.setup.store == "relaxed" else "strict"
         return spector.open(
-            self._path, embedder=None, dim=DIM, mode=mode, config=TINY, clock=self.clock,
-            durability=durability, threads=1,
+            self._path,
+            embedder=None,
+            dim=DIM,
+            mode=mode,
+            config=TINY,
+            clock=self.clock,
+            durability=durability,
+            threads=1,
         )
 
     def step(self, serial: int, name: str, args: Mapping[str, Any]) -> list[Handle]:

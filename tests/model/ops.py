@@ -23,46 +23,77 @@ _USER = Pick(["u0", "u1", "u2"])
 _WHEN = Pick([-50, -23, -22, -2, -1, 0, 1, 2, 3, 25, 49, -500_000, -1_100_000, 710_000, 2_067_000])
 _WINDOW = Pick([(-5, None), (None, 1), (0, 30), (2, 4), (-9, -3), (None, 90), (20, None)])
 _SELECTION: dict[str, Spec] = {
-    "tags": Pick([["a"], ["b", "a"], ["d"]]), "any_tags": Pick([["a"], ["c", "d"]]),
+    "tags": Pick([["a"], ["b", "a"], ["d"]]),
+    "any_tags": Pick([["a"], ["c", "d"]]),
     "tiers": Pick([["episodic"], ["semantic"], ["working", "procedural"], ["working"]]),
-    "user_id": _USER, "where": Int(0, len(WHERES) - 1),
+    "user_id": _USER,
+    "where": Int(0, len(WHERES) - 1),
     "time": Pick([(None, 0), (-24, 2), (0, 1), (2, None), (-600_000, 0), (3, 30)]),
-}  # fmt: skip
+}
 _NEW = Fields(
     {"v": _V, "words": Pick(["alpha beta", "beta", "gamma alpha beta pad pad", "δ ünï"])},
     {
-        "tier": Pick(["episodic", "semantic", "procedural", "working", "working"]), "tags": _TAGS,
-        "importance": Pick([0.0, 0.2, 0.9, 1.0]), "valence": Pick([-1.0, -0.5, 0.3, 1.0]),
-        "arousal": Pick([0.1, 0.6, 0.8, 1.0]), "when": _WHEN, "window": _WINDOW,
+        "tier": Pick(["episodic", "semantic", "procedural", "working", "working"]),
+        "tags": _TAGS,
+        "importance": Pick([0.0, 0.2, 0.9, 1.0]),
+        "valence": Pick([-1.0, -0.5, 0.3, 1.0]),
+        "arousal": Pick([0.1, 0.6, 0.8, 1.0]),
+        "when": _WHEN,
+        "window": _WINDOW,
         "metadata": Pick([{"n": 0}, {"n": 1, "s": "x"}, {"n": 2}, {"n": 3, "s": "y"}, {"s": "x"}]),
-        "user_id": _USER, "confidence": Pick([0.0, 0.5, 0.9]), "pinned": Pick([True, False]),
-        "immutable": Pick([True, False, False]), "unresolved": Pick([True]),
-        "category": Pick(["fact", "pattern"]), "role": Pick(["user", "assistant"]),
+        "user_id": _USER,
+        "confidence": Pick([0.0, 0.5, 0.9]),
+        "pinned": Pick([True, False]),
+        "immutable": Pick([True, False, False]),
+        "unresolved": Pick([True]),
+        "category": Pick(["fact", "pattern"]),
+        "role": Pick(["user", "assistant"]),
     },
-)  # fmt: skip
+)
 _CHANGES = Fields(
     {},
     {
-        "version": _V, "tags": _TAGS, "when": _WHEN, "window": _WINDOW, "user_id": _USER,
-        "metadata": Pick([{"n": 1}, {"n": 2, "s": "y"}, None]), "importance": Pick([0.0, 0.4, 1.0]),
-        "valence": Pick([-1.0, 0.0, 0.3]), "confidence": Pick([0.2, 1.0]),
+        "version": _V,
+        "tags": _TAGS,
+        "when": _WHEN,
+        "window": _WINDOW,
+        "user_id": _USER,
+        "metadata": Pick([{"n": 1}, {"n": 2, "s": "y"}, None]),
+        "importance": Pick([0.0, 0.4, 1.0]),
+        "valence": Pick([-1.0, 0.0, 0.3]),
+        "confidence": Pick([0.2, 1.0]),
         "pinned": Pick([True, False]),
     },
-)  # fmt: skip
+)
 _ASKED = Fields(
     {
-        "k": Pick([1, 2, 3, 5, 8, 40]), "v": Pick([None, *range(len(VECTORS))]),
-        "profile": Pick(["similarity", "balanced", "balanced", "importance", "recent", "ucma",
-                         "cognitive", "spector", "utility"]),
+        "k": Pick([1, 2, 3, 5, 8, 40]),
+        "v": Pick([None, *range(len(VECTORS))]),
+        "profile": Pick(
+            [
+                "similarity",
+                "balanced",
+                "balanced",
+                "importance",
+                "recent",
+                "ucma",
+                "cognitive",
+                "spector",
+                "utility",
+            ]
+        ),
     },
     {
-        **_SELECTION, "valence": Pick([(-1.0, 0.0), (0.0, 1.0), (0.3, 1.0), (-0.5, -0.5)]),
-        "min_importance": Pick([0.3, 0.5, 0.95]), "mood": Pick([-1.0, 0.5]),
+        **_SELECTION,
+        "valence": Pick([(-1.0, 0.0), (0.0, 1.0), (0.3, 1.0), (-0.5, -0.5)]),
+        "min_importance": Pick([0.3, 0.5, 0.95]),
+        "mood": Pick([-1.0, 0.5]),
         "categories": Pick([["fact"], ["other", "pattern"]]),
-        "then": Pick([-30, -1, 0, 2, 26, 800_000]), "include": Pick([["superseded"]]),
+        "then": Pick([-30, -1, 0, 2, 26, 800_000]),
+        "include": Pick([["superseded"]]),
     },
     share=0.12,
-)  # fmt: skip
+)
 _HOUR = 3_600_000
 
 
@@ -82,9 +113,13 @@ OPERATIONS: dict[str, Operation] = {
     "reinforce": Operation(4, {"which": Known(), "success": Pick([True, False])}),
     "flag": Operation(4, {"which": Known(), "verb": Pick(["pin", "unpin", "resolve"])}),
     "get": Operation(2, {"which": Known()}),
-    "forget": Operation(6, {
-        "which": Many(Known(), 1, 3), "purge": Pick([False] * 7 + [True]),
-    }),
+    "forget": Operation(
+        6,
+        {
+            "which": Many(Known(), 1, 3),
+            "purge": Pick([False] * 7 + [True]),
+        },
+    ),
     "forget_by": Operation(1, {"chosen": Fields({}, _SELECTION, share=0.4)}),
     "select": Operation(2, {"chosen": Fields({}, _SELECTION)}),
     "recall": Operation(11, {"asked": _ASKED, "learn": Pick([True, False, False, False])}),
@@ -94,12 +129,27 @@ OPERATIONS: dict[str, Operation] = {
     "reopen": Operation(2, {}),
     "doom": Operation(4, {"after": Int(0, 40)}),
     "reader": Operation(3, {"keep": Pick([True, True, False])}),
-    "clock": Operation(4, {"ms": Pick([
-        1, 1000, _HOUR, 5 * _HOUR, 24 * _HOUR, 30 * 24 * _HOUR, -1, -_HOUR, -24 * _HOUR,
-        -400 * 24 * _HOUR,
-    ])}),
+    "clock": Operation(
+        4,
+        {
+            "ms": Pick(
+                [
+                    1,
+                    1000,
+                    _HOUR,
+                    5 * _HOUR,
+                    24 * _HOUR,
+                    30 * 24 * _HOUR,
+                    -1,
+                    -_HOUR,
+                    -24 * _HOUR,
+                    -400 * 24 * _HOUR,
+                ]
+            )
+        },
+    ),
     "check": Operation(1, {}),
-}  # fmt: skip
+}
 _NAMES = list(OPERATIONS)
 _WEIGHTS = [each.weight for each in OPERATIONS.values()]
 #: a store of more than this is cut down, so that every step stays small
@@ -116,6 +166,8 @@ def draw(rng: random.Random, serial: int, world: World) -> Step:
     if name == "reopen" and world.setup.store == "memory" and rng.random() < 0.8:
         name = "recall"  # else it would be empty most of the time
     among = alive if alive and rng.random() < 0.93 else known[-40:]
-    return serial, name, {
-        key: spec.sample(rng, among) for key, spec in OPERATIONS[name].args.items()
-    }
+    return (
+        serial,
+        name,
+        {key: spec.sample(rng, among) for key, spec in OPERATIONS[name].args.items()},
+    )

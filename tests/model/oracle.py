@@ -67,12 +67,16 @@ class Oracle:
     def add(self, record_id: int, given: Mapping[str, Any], now_ms: int) -> None:
         config = self.config
         flags = Flag.NONE
-        for name, flag in (("pinned", Flag.PINNED), ("immutable", Flag.IMMUTABLE),
-                           ("unresolved", Flag.UNRESOLVED)):
+        for name, flag in (
+            ("pinned", Flag.PINNED),
+            ("immutable", Flag.IMMUTABLE),
+            ("unresolved", Flag.UNRESOLVED),
+        ):
             if given.get(name):
                 flags |= flag
-        importance, arousal = given.get("importance", config.default_importance), given.get(
-            "arousal", 0.0
+        importance, arousal = (
+            given.get("importance", config.default_importance),
+            given.get("arousal", 0.0),
         )
         stability = config.initial_stability_days * (0.5 + importance)
         if arousal >= config.flashbulb_arousal:
@@ -81,17 +85,25 @@ class Oracle:
             stability = config.initial_stability_days * (0.5 + importance) * 1.5
         event_ms = to_ms(given["event_time"]) if "event_time" in given else now_ms
         self.records[record_id] = MemoryRecord(
-            id=record_id, text=given["text"], tier=given.get("tier", "episodic"),
-            tags=tuple(dict.fromkeys(given.get("tags", ()))), metadata=given.get("metadata", {}),
-            event_ms=event_ms, recorded_ms=now_ms,
+            id=record_id,
+            text=given["text"],
+            tier=given.get("tier", "episodic"),
+            tags=tuple(dict.fromkeys(given.get("tags", ()))),
+            metadata=given.get("metadata", {}),
+            event_ms=event_ms,
+            recorded_ms=now_ms,
             valid_from_ms=_maybe_ms(given.get("valid_from")),
             valid_until_ms=_maybe_ms(given.get("valid_until")),
-            user_id=given.get("user_id"), role=given.get("role"),
+            user_id=given.get("user_id"),
+            role=given.get("role"),
             confidence=round(255 * given.get("confidence", config.default_confidence)) / 255,
-            importance=f32(importance), valence=round(127 * given.get("valence", 0.0)) / 127,
+            importance=f32(importance),
+            valence=round(127 * given.get("valence", 0.0)) / 127,
             arousal=round(255 * arousal) / 255,
-            stability_days=f32(min(stability, config.max_stability_days)), utility=0.5,
-            last_access_s=max(0, min(MAX_U32, event_ms // 1000)), flags=flags,
+            stability_days=f32(min(stability, config.max_stability_days)),
+            utility=0.5,
+            last_access_s=max(0, min(MAX_U32, event_ms // 1000)),
+            flags=flags,
             category=Category[given.get("category", "other").upper()],
             modality=Modality[given.get("modality", "text").upper()],
             supersedes=tuple(given.get("supersedes", ())),
@@ -174,13 +186,16 @@ class Oracle:
         now_s = max(0, min(MAX_U32, now_ms // 1000))
         days = max(0, now_s - before.last_access_s) / 86_400
         stability = (
-            before.stability_days + config.stability_boost_days * max(1.0, days) if success
+            before.stability_days + config.stability_boost_days * max(1.0, days)
+            if success
             else before.stability_days * config.stability_failure_factor
         )
         utility = before.utility + config.utility_rate * (float(success) - before.utility)
         self.records[record_id] = replace(
-            before, stability_days=f32(min(max(stability, 1e-3), config.max_stability_days)),
-            utility=f32(utility), access_count=before.access_count + 1,
+            before,
+            stability_days=f32(min(max(stability, 1e-3), config.max_stability_days)),
+            utility=f32(utility),
+            access_count=before.access_count + 1,
             last_access_s=last_access_s(before, now_s),
         )
 
@@ -190,7 +205,9 @@ class Oracle:
             before = self.records[record_id]
             stability = min(before.stability_days * 1.02, self.config.max_stability_days)
             self.records[record_id] = replace(
-                before, stability_days=f32(stability), access_count=before.access_count + 1,
+                before,
+                stability_days=f32(stability),
+                access_count=before.access_count + 1,
                 last_access_s=last_access_s(before, now_s),
             )
 
@@ -249,7 +266,9 @@ def _ended(record: MemoryRecord, start: int, now_ms: int) -> MemoryRecord:
         until = start if own.valid_until_ms is None else min(start, own.valid_until_ms)
     over = until is None or until <= now_ms
     return replace(
-        own, valid_until_ms=until, own_until_ms=(own.valid_until_ms,),
+        own,
+        valid_until_ms=until,
+        own_until_ms=(own.valid_until_ms,),
         flags=own.flags | Flag.SUPERSEDED if over else own.flags,
     )
 

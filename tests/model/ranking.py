@@ -45,8 +45,9 @@ def score(record: MemoryRecord, vector: Sequence[int] | None, asked: Asked) -> I
     event_days = max(0, now - record.event_ms) / _DAY_MS
     retention = curve(p.retention_curve, idle_days / record.stability_days, p.power_law_exponent)
     if record.flashbulb:
-        retention = max(retention[0], p.flashbulb_retention), max(
-            retention[1], p.flashbulb_retention
+        retention = (
+            max(retention[0], p.flashbulb_retention),
+            max(retention[1], p.flashbulb_retention),
         )
     recency = curve(p.recency_curve, event_days / p.recency_scale_days, p.power_law_exponent)
     sim = 0.0
@@ -128,7 +129,9 @@ def overlap(record: MemoryRecord, asked: Asked) -> float:
 def bloom(record: MemoryRecord) -> int:
     mask = 0
     scopes: tuple[tuple[Any, str | None], ...] = (
-        ("user", record.user_id), ("agent", record.agent_id), ("session", record.session_id)
+        ("user", record.user_id),
+        ("agent", record.agent_id),
+        ("session", record.session_id),
     )
     for tag in (*record.tags, *(scope_tag(kind, name) for kind, name in scopes if name)):
         mask |= tag_mask(tag)

@@ -30,7 +30,12 @@ class Recalls:
     missed: int = 0
 
     def compare(
-        self, memory: spector.Memory, oracle: Oracle, given: Mapping[str, Any], now_ms: int, *,
+        self,
+        memory: spector.Memory,
+        oracle: Oracle,
+        given: Mapping[str, Any],
+        now_ms: int,
+        *,
         exact: bool,
     ) -> None:
         """One recall without full text, by the model's ranking.
@@ -41,8 +46,13 @@ class Recalls:
         profile = get_profile(given.get("profile", "balanced"))
         now_ms = to_ms(given["as_of"]) if "as_of" in given else now_ms
         asked = Asked(
-            profile, now_ms, given.get("vector"), given.get("tags", ()), given.get("any_tags", ()),
-            given.get("user_id"), given.get("mood", 0.0),
+            profile,
+            now_ms,
+            given.get("vector"),
+            given.get("tags", ()),
+            given.get("any_tags", ()),
+            given.get("user_id"),
+            given.get("mood", 0.0),
         )
         expected = oracle.ranked(asked, given)
         arguments = dict(given)
@@ -67,15 +77,26 @@ class Recalls:
             assert hit.record == _within(oracle, oracle.records[hit.id], asked.user_id)
 
     def by_text(
-        self, memory: spector.Memory, oracle: Oracle, given: Mapping[str, Any], cue: str,
-        now_ms: int, *, strict: bool,
+        self,
+        memory: spector.Memory,
+        oracle: Oracle,
+        given: Mapping[str, Any],
+        cue: str,
+        now_ms: int,
+        *,
+        strict: bool,
     ) -> None:
         """With full text, too: filters hold, nothing that passes is left out, words only add."""
         profile = get_profile(given.get("profile", "balanced"))
         now_ms = to_ms(given["as_of"]) if "as_of" in given else now_ms
         asked = Asked(
-            profile, now_ms, given.get("vector"), given.get("tags", ()), given.get("any_tags", ()),
-            given.get("user_id"), given.get("mood", 0.0),
+            profile,
+            now_ms,
+            given.get("vector"),
+            given.get("tags", ()),
+            given.get("any_tags", ()),
+            given.get("user_id"),
+            given.get("mood", 0.0),
         )
         expected = oracle.ranked(asked, given)
         arguments = dict(given)
@@ -116,6 +137,8 @@ def _within(oracle: Oracle, record: MemoryRecord, user_id: str | None) -> Memory
         return tuple(each for each in ids if each not in known or known[each].user_id == user_id)
 
     return replace(
-        record, parents=kept(record.parents), supersedes=kept(record.supersedes),
+        record,
+        parents=kept(record.parents),
+        supersedes=kept(record.supersedes),
         superseded_by=kept(record.superseded_by),
     )

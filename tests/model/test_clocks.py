@@ -28,12 +28,21 @@ NOW_MS = to_ms(START)
 HOUR, DAY = 3_600_000, 86_400_000
 #: last instants before and first ones after a field, a type or a calendar ends
 EDGES = {
-    "year 1": MIN_MS, "before 1900": to_ms("1899-12-31T23:59:59Z"), "end of 1969": -1,
-    "1970": 0, "first second": 999, "i32 seconds": (1 << 31) * 1000 - 1,
-    "2038": (1 << 31) * 1000, "u32 seconds": (1 << 32) * 1000 - 1, "2106": (1 << 32) * 1000,
-    "end of ids by time": (1 << 43) - 1, "2248": 1 << 43,
-    "i64 nanoseconds": 9_223_372_036_854, "2262": 9_223_372_036_855, "year 9999": MAX_MS,
-}  # fmt: skip
+    "year 1": MIN_MS,
+    "before 1900": to_ms("1899-12-31T23:59:59Z"),
+    "end of 1969": -1,
+    "1970": 0,
+    "first second": 999,
+    "i32 seconds": (1 << 31) * 1000 - 1,
+    "2038": (1 << 31) * 1000,
+    "u32 seconds": (1 << 32) * 1000 - 1,
+    "2106": (1 << 32) * 1000,
+    "end of ids by time": (1 << 43) - 1,
+    "2248": 1 << 43,
+    "i64 nanoseconds": 9_223_372_036_854,
+    "2262": 9_223_372_036_855,
+    "year 9999": MAX_MS,
+}
 
 
 def _open(path: str | Path, clock: Any, **more: Any) -> spector.Memory:
@@ -163,8 +172,10 @@ def test_every_edge_of_time_is_kept_found_and_put_away_by_its_day(
 def test_a_store_works_at_every_edge_of_time(name: str, proof: Proof) -> None:
     clock = ManualClock(EDGES[name])
     with _open(":memory:", clock) as memory:
-        records = [_put(memory, f"text {n}", tier=t) for n, t in enumerate(
-            ["episodic", "semantic", "working", "episodic", "episodic"])]  # fmt: skip
+        records = [
+            _put(memory, f"text {n}", tier=t)
+            for n, t in enumerate(["episodic", "semantic", "working", "episodic", "episodic"])
+        ]
         for record in records:
             assert record.event_time == _at(EDGES[name])
             memory.reinforce(record.id)
@@ -205,8 +216,16 @@ def test_strengths_fall_with_age_and_stay_within_0_and_1(
             for _ in range(n):
                 memory.reinforce(record.id, success=n % 2 == 0)
         profiles = [PROFILES["balanced"]] + [
-            ScoringProfile(name=str(c), w_retention=1.0, w_recency=1.0, w_activation=1.0,
-                           retention_curve=c, recency_curve=c) for c in Curve]  # fmt: skip
+            ScoringProfile(
+                name=str(c),
+                w_retention=1.0,
+                w_recency=1.0,
+                w_activation=1.0,
+                retention_curve=c,
+                recency_curve=c,
+            )
+            for c in Curve
+        ]
         for profile in profiles:
             before: dict[int, dict[str, float]] = {}
             scores: dict[int, float] = {}
@@ -222,8 +241,12 @@ def test_strengths_fall_with_age_and_stay_within_0_and_1(
                             inversions += values[name] > last[name] + 1e-7
                     inversions += hit.score > scores.get(hit.id, hit.score) + 1e-6
                     before[hit.id], scores[hit.id] = dict(values), hit.score
-    proof("T18", strengths_compared=compared, strengths_outside_0_1=outside,
-          strengths_that_grew=inversions)  # fmt: skip
+    proof(
+        "T18",
+        strengths_compared=compared,
+        strengths_outside_0_1=outside,
+        strengths_that_grew=inversions,
+    )
     assert compared > 400
     assert (outside, inversions) == (0, 0)
 
@@ -317,18 +340,31 @@ class _Says:
 
 
 @pytest.mark.parametrize(
-    "value", [NOW_MS * 1_000_000, MAX_MS + 1, MIN_MS - 1, 1 << 63, -(1 << 70), 1.5, None, "now",
-              float("nan")],
-)  # fmt: skip
+    "value",
+    [
+        NOW_MS * 1_000_000,
+        MAX_MS + 1,
+        MIN_MS - 1,
+        1 << 63,
+        -(1 << 70),
+        1.5,
+        None,
+        "now",
+        float("nan"),
+    ],
+)
 def test_a_clock_in_nanoseconds_is_refused_before_it_stamps_anything(value: Any) -> None:
     clock = _Says(NOW_MS)
     with _open(":memory:", clock) as memory:
         first = _put(memory, "text")
         clock.value = value
         for verb in (
-            lambda: _put(memory, "other"), lambda: _put(memory, "other", event_time=START),
-            lambda: memory.recall("text"), lambda: memory.recall("text", learn=True),
-            lambda: memory.reinforce(first.id), memory.reflect,
+            lambda: _put(memory, "other"),
+            lambda: _put(memory, "other", event_time=START),
+            lambda: memory.recall("text"),
+            lambda: memory.recall("text", learn=True),
+            lambda: memory.reinforce(first.id),
+            memory.reflect,
             lambda: memory.remember_many([{"text": "a", "vector": vector_of("a")}]),
         ):
             with pytest.raises(InvalidTimeError, match="the clock returned") as caught:

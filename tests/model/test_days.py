@@ -134,9 +134,7 @@ def test_the_zone_of_the_process_decides_nothing(own_zone: list[str], tmp_path: 
         time.tzset()
         with _open(tmp_path / "mind", ManualClock(MIDNIGHT - timedelta(hours=1))) as memory:
             record = memory.remember(f"n{n}", vector=vector_of(str(n)))
-            date_alone = memory.remember(
-                f"m{n}", vector=vector_of(str(n)), event_time="2026-11-21"
-            )
+            date_alone = memory.remember(f"m{n}", vector=vector_of(str(n)), event_time="2026-11-21")
             days |= {_day_file(memory, record.id), "at " + _day_file(memory, date_alone.id)}
             assert date_alone.event_time == MIDNIGHT
             memory.reflect()
@@ -149,9 +147,10 @@ def _processed(memory: spector.Memory) -> set[int]:
     segments = memory._parts.store.segments.values()
     return {
         int(record_id)
-        for segment in segments if segment.row.state == PartitionState.REFLECTABLE
+        for segment in segments
+        if segment.row.state == PartitionState.REFLECTABLE
         for record_id in segment.partition().headers()["id"]
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize("path", [":memory:", pytest.param("disk", marks=pytest.mark.slow)])
@@ -190,8 +189,14 @@ def test_sleep_takes_every_memory_once_whenever_it_sleeps(path: str, proof: Proo
         memory.close()
     never = made - taken.keys()
     twice = [i for i, count in taken.items() if count > 1]
-    proof("T19", memories=len(made), naps=naps, processed_twice=len(twice),
-          processed_never=len(never), seeds=str(start))  # fmt: skip
+    proof(
+        "T19",
+        memories=len(made),
+        naps=naps,
+        processed_twice=len(twice),
+        processed_never=len(never),
+        seeds=str(start),
+    )
     assert not never, f"SPECTOR_SEED={start}"
     assert not twice
     assert not problems

@@ -25,9 +25,16 @@ DIM = 48
 #: so that a block of unimportant memories can be passed over whatever its vectors are
 IMPORTANT = ScoringProfile(name="vital", w_similarity=0.40, w_importance=0.60)
 _FILTERS: tuple[dict[str, Any], ...] = (
-    {}, {}, {}, {"tags": ["a"]}, {"any_tags": ["b", "c"]}, {"min_importance": 0.8},
-    {"tiers": ["semantic"]}, {"valence": (0.0, 1.0)}, {"where": {"n": 3}},
-)  # fmt: skip
+    {},
+    {},
+    {},
+    {"tags": ["a"]},
+    {"any_tags": ["b", "c"]},
+    {"min_importance": 0.8},
+    {"tiers": ["semantic"]},
+    {"valence": (0.0, 1.0)},
+    {"where": {"n": 3}},
+)
 
 
 def _fill(memory: spector.Memory, rng: np.random.Generator, count: int) -> list[int]:
@@ -35,11 +42,17 @@ def _fill(memory: spector.Memory, rng: np.random.Generator, count: int) -> list[
     centres = rng.standard_normal((40, DIM))
     vectors = centres[rng.integers(0, 40, count)] + 0.8 * rng.standard_normal((count, DIM))
     items = [
-        {"text": f"text {n}", "vector": vectors[n], "importance": float(rng.random()),
-         "tier": ("episodic", "semantic")[n % 2], "valence": float(rng.uniform(-1, 1)),
-         "tags": [("a", "b", "c", "d")[int(rng.integers(4))]], "metadata": {"n": n % 7}}
+        {
+            "text": f"text {n}",
+            "vector": vectors[n],
+            "importance": float(rng.random()),
+            "tier": ("episodic", "semantic")[n % 2],
+            "valence": float(rng.uniform(-1, 1)),
+            "tags": [("a", "b", "c", "d")[int(rng.integers(4))]],
+            "metadata": {"n": n % 7},
+        }
         for n in range(count)
-    ]  # fmt: skip
+    ]
     return [record.id for record in memory.remember_many(items)]
 
 
@@ -48,21 +61,23 @@ def _compare(
 ) -> dict[str, int]:
     clock, numbers, choices = ManualClock(START), np.random.default_rng(start), random.Random(start)
     config = Config(
-        episodic_capacity=3000, semantic_capacity=3000, recall_confidence=confidence,
+        episodic_capacity=3000,
+        semantic_capacity=3000,
+        recall_confidence=confidence,
         cluster_min_records=500,
     )
     found = {"recalls": 0, "hits": 0, "missed": 0, "passed_over": 0}
-    with spector.open(
-        ":memory:", embedder=None, dim=DIM, config=config, clock=clock
-    ) as memory:
+    with spector.open(":memory:", embedder=None, dim=DIM, config=config, clock=clock) as memory:
         ids = _fill(memory, numbers, count)
         clock.advance(days=2)
         memory.reflect()  # puts the important ones together, which makes blocks differ
         for n in range(recalls):
             given = {
-                "vector": numbers.standard_normal(DIM), "k": choices.choice([1, 5, 10, 40]),
-                "profile": profile, **choices.choice(_FILTERS),
-            }  # fmt: skip
+                "vector": numbers.standard_normal(DIM),
+                "k": choices.choice([1, 5, 10, 40]),
+                "profile": profile,
+                **choices.choice(_FILTERS),
+            }
             exact, fast = memory.recall(**given, exact=True), memory.recall(**given)
             scores = {hit.id: hit.score for hit in exact}
             found["recalls"] += 1

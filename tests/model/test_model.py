@@ -38,9 +38,13 @@ SWEEP = [
     ("reference", "relaxed", True, 2_000),
 ]
 _QUICK = {
-    ("native", "strict"): 140, ("native", "relaxed"): 120, ("native", "memory"): 180,
-    ("numba", "memory"): 120, ("reference", "memory"): 80, ("reference", "relaxed"): 80,
-}  # fmt: skip
+    ("native", "strict"): 140,
+    ("native", "relaxed"): 120,
+    ("native", "memory"): 180,
+    ("numba", "memory"): 120,
+    ("reference", "memory"): 80,
+    ("reference", "relaxed"): 80,
+}
 _IDS = [f"{kernel}-{store}{'-indexed' * indexed}" for kernel, store, indexed, _ in SWEEP]
 #: of an estimate's hits at most this share may be missing (2.5 standard errors, 16 dimensions)
 _MISSED = 0.005
@@ -50,9 +54,14 @@ def _run(setup: Setup, steps: int, proof: Proof, default_seed: int) -> Tally:
     start = seed(default_seed)
     print(f"SPECTOR_SEED={start}")
     tally = bulk(setup, seed=start, steps=steps)
-    counts = {"steps": tally.steps, _where(setup): tally.steps, "machines": tally.machines,
-              "crashes": tally.crashes, "recalls": tally.recalls,
-              "counter_examples": len(tally.wrong) and 1}
+    counts = {
+        "steps": tally.steps,
+        _where(setup): tally.steps,
+        "machines": tally.machines,
+        "crashes": tally.crashes,
+        "recalls": tally.recalls,
+        "counter_examples": len(tally.wrong) and 1,
+    }
     proof("T24", **counts, seeds=str(start))
     name = f"{setup.kernel} {setup.store}{' indexed' * setup.indexed}"
     proof("T35", configurations=1, failures=counts["counter_examples"], lived=name)
@@ -134,7 +143,8 @@ def _no_replay(monkeypatch: pytest.MonkeyPatch) -> None:
 def _never_invalid(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = Selection.exact
     monkeypatch.setattr(
-        Selection, "exact",
+        Selection,
+        "exact",
         lambda self, *, now_ms=None, whole_store=True: exact(self, whole_store=whole_store),
     )
 
@@ -160,10 +170,13 @@ def _ring_overwrites_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("plant", "store"),
-    [pytest.param(_no_replay, "strict", marks=pytest.mark.slow), (_never_invalid, "memory"),
-     pytest.param(_ids_by_clock_only, "relaxed", marks=pytest.mark.slow),
-     pytest.param(_ring_overwrites_the_newest, "memory", marks=pytest.mark.slow)],
-)  # fmt: skip
+    [
+        pytest.param(_no_replay, "strict", marks=pytest.mark.slow),
+        (_never_invalid, "memory"),
+        pytest.param(_ids_by_clock_only, "relaxed", marks=pytest.mark.slow),
+        pytest.param(_ring_overwrites_the_newest, "memory", marks=pytest.mark.slow),
+    ],
+)
 def test_a_planted_bug_is_found_and_cut_down_to_a_short_script(
     plant: Any, store: str, monkeypatch: pytest.MonkeyPatch, proof: Proof
 ) -> None:

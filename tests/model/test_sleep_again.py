@@ -49,8 +49,11 @@ def _tired(path: str) -> None:
     with spector.open(path, embedder=None, dim=DIM, config=_CONFIG, clock=clock) as memory:
         ids = [
             memory.remember(
-                f"text{n} version 0", vector=vector_of(f"{n}"), tags=[f"t{n % 3}"],
-                importance=(n * 7 % 10) / 10, event_time=START - timedelta(hours=9 * (n % 4)),
+                f"text{n} version 0",
+                vector=vector_of(f"{n}"),
+                tags=[f"t{n % 3}"],
+                importance=(n * 7 % 10) / 10,
+                event_time=START - timedelta(hours=9 * (n % 4)),
                 tier=("episodic", "episodic", "semantic", "procedural")[n % 4],
             ).id
             for n in range(26)
@@ -69,13 +72,24 @@ def _state(memory: spector.Memory) -> dict[str, Any]:
     for segment in store.segments.values():
         row, headers = segment.row, segment.partition().headers()
         dead = headers["flags"] & 1
-        partitions.append((row.tier, row.day, row.state, row.live, row.dead,
-                           headers["id"].tolist(), dead.tolist(), headers["centroid"].tolist()))
+        partitions.append(
+            (
+                row.tier,
+                row.day,
+                row.state,
+                row.live,
+                row.dead,
+                headers["id"].tolist(),
+                dead.tolist(),
+                headers["centroid"].tolist(),
+            )
+        )
     return {
-        "records": [record.to_dict() for record in memory], "partitions": sorted(partitions),
+        "records": [record.to_dict() for record in memory],
+        "partitions": sorted(partitions),
         "problems": [str(p) for p in memory.check().problems],
         "ranking": [(h.id, h.score) for h in memory.recall(vector=vector_of("3"), k=40)],
-    }  # fmt: skip
+    }
 
 
 def _last_words(memory: spector.Memory) -> None:
@@ -123,7 +137,8 @@ def _killed_and_rerun(name: str, stride: int, first: int) -> tuple[int, list[str
             shutil.rmtree(photo)
             wrong += [
                 f"killed at {at}, {camera.fired}: {key} is {found[key]}, not {expected[key]}"
-                for key in expected if found[key] != expected[key]
+                for key in expected
+                if found[key] != expected[key]
             ]
             at += stride
 
@@ -199,9 +214,7 @@ def test_sleep_from_many_threads_at_once_ends_where_one_sleep_ends(proof: Proof)
             found = _state(memory)
             # in which order partitions were compacted and put in order is a matter of chance
             for each in (found, expected):
-                each["partitions"] = sorted(
-                    (*p[:5], sorted(p[5])) for p in each["partitions"]
-                )
+                each["partitions"] = sorted((*p[:5], sorted(p[5])) for p in each["partitions"])
             assert found == expected
     proof("T34", sleepers_at_once=4, duplicates=0)
 

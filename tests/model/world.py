@@ -53,9 +53,7 @@ class World(Life):
     def do_remember_many(self, news: list[dict[str, Any]]) -> list[int]:
         given = [self._new(new) for new in news]
         noted: list[int] = []
-        records = self.memory.remember_many(
-            given, progress=lambda done, total: noted.append(done)
-        )
+        records = self.memory.remember_many(given, progress=lambda done, total: noted.append(done))
         ids: list[int] = []
         size = TINY.batch_records
         for start in range(0, len(records), size):
@@ -240,7 +238,11 @@ class World(Life):
 
     def do_by_text(self, asked: dict[str, Any], cue: str) -> None:
         self.recalls.by_text(
-            self.memory, self.oracle, translated(asked), cue, self.clock.now_ms(),
+            self.memory,
+            self.oracle,
+            translated(asked),
+            cue,
+            self.clock.now_ms(),
             strict=not self.setup.indexed,
         )
 
@@ -286,8 +288,11 @@ class World(Life):
             self._reader = self._open("r")
         self._compare_reader(self._reader)
         self.recalls.compare(
-            self._reader, self.oracle.without_volatile(), {"vector": VECTORS[1], "k": 3},
-            self.clock.now_ms(), exact=True,
+            self._reader,
+            self.oracle.without_volatile(),
+            {"vector": VECTORS[1], "k": 3},
+            self.clock.now_ms(),
+            exact=True,
         )
         if not keep:
             self._close_reader()

@@ -40,8 +40,11 @@ def _objects(folder: Path, sources: list[Path]) -> None:
     """Compile, and leave no call out that a source makes, as -O1 does with memory nobody reads."""
     made = subprocess.run(
         [tool("cc"), *CFLAGS, "-fno-builtin", "-c", f"-I{ROOT / 'native'}", *map(str, sources)],
-        cwd=folder, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert made.returncode == 0, made.stderr
 
 
@@ -86,9 +89,7 @@ def test_the_kernel_asks_nobody_for_memory(program: Path, tmp_path: Path, proof:
     seen = run([nm, "-u", str(tmp_path / "asks.o")]).stdout
     assert sorted(ALLOCATORS.findall(seen)) == ["aligned_alloc", "free", "malloc"]
     objects = sorted(map(str, program.parent.glob("*.o")))
-    wanted = subprocess.run(
-        [nm, "-u", *objects], capture_output=True, text=True, check=False
-    )
+    wanted = subprocess.run([nm, "-u", *objects], capture_output=True, text=True, check=False)
     assert wanted.returncode == 0, wanted.stderr
     proof("T8", object_files=len(objects), calls_of_allocators=0)
     assert "memcpy" in wanted.stdout

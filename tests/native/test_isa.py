@@ -74,9 +74,7 @@ def all_alike(command: list[str]) -> Alike:
     """Run the program, which must find no difference."""
     done = run(command)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
-    said = re.fullmatch(
-        r"caps (\w+), (\d+) results and (\d+) of indexes, all alike\n", done.stdout
-    )
+    said = re.fullmatch(r"caps (\w+), (\d+) results and (\d+) of indexes, all alike\n", done.stdout)
     assert said, done.stdout
     return Alike(int(said[1], 16), int(said[2]) + int(said[3]))
 
@@ -112,7 +110,11 @@ def test_neon_equals_portable_c(tmp_path: Path, proof: Proof) -> None:
     program = str(build(tmp_path, "aarch64-linux-gnu-gcc", "-static"))
     newest = all_alike([emulator, "-cpu", "max", program, "quick"])
     oldest = all_alike([emulator, "-cpu", "cortex-a57", program, "quick"])
-    proof("T25", results_compared=newest.compared + oldest.compared,
-          sets_forced=newest.sets + oldest.sets, mismatches=0)
+    proof(
+        "T25",
+        results_compared=newest.compared + oldest.compared,
+        sets_forced=newest.sets + oldest.sets,
+        mismatches=0,
+    )
     assert newest.caps == NEON | DOTPROD
     assert oldest.caps == NEON

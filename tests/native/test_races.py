@@ -35,8 +35,10 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     flags = ["-std=c11", "-O1", "-g1", "-ffp-contract=off", "-fsanitize=thread", "-pthread"]
     done = subprocess.run(
         [compiler, *flags, f"-I{NATIVE}", *map(str, sources), "-lm", "-o", str(made)],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode and re.search(r"cannot find|unsupported|unrecognized", done.stderr):
         pytest.skip(f"{compiler} has no thread sanitizer: {done.stderr.splitlines()[0]}")
     assert done.returncode == 0, done.stderr
@@ -52,9 +54,12 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 def _run(program: list[str], rounds: int, mode: str, options: str = "") -> tuple[int, str]:
     done = subprocess.run(
-        [*program, str(rounds), mode], env={**os.environ, "TSAN_OPTIONS": options},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [*program, str(rounds), mode],
+        env={**os.environ, "TSAN_OPTIONS": options},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return done.returncode, done.stdout + done.stderr
 
 
@@ -64,9 +69,7 @@ def _number(name: str, text: str) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rounds", [8, 600])
-def test_no_races_between_scans_and_a_writer(
-    program: list[str], rounds: int, proof: Proof
-) -> None:
+def test_no_races_between_scans_and_a_writer(program: list[str], rounds: int, proof: Proof) -> None:
     code, said = _run(program, 20, "canary")
     assert code == _FOUND, f"two threads in one row of output are not noticed: {said}"
     assert "data race" in said
@@ -83,7 +86,11 @@ def test_no_races_between_scans_and_a_writer(
         scans += _number("scans", said)
         changes += _number("rounds", said)
     proof(
-        "T28", races=0, scans=scans, changes=changes, threads=4,
+        "T28",
+        races=0,
+        scans=scans,
+        changes=changes,
+        threads=4,
         suppressions=", ".join(line.removeprefix("race:").strip("^$") for line in forgiven),
     )
     assert scans > changes // 20, "the scanners hardly scanned"

@@ -13,10 +13,14 @@ from spector import ManualClock
 from tests.sleep.nights import themes_in
 
 SAID = (
-    "My GP put me on ramipril 5 mg for blood pressure.", "I drive a white Corsa.",
-    "I'm training for the Ulverston half marathon.", "Posy goes to piano lessons on Tuesdays.",
-    "My daughter Posy lost a tooth.", "My daughter Posy plays golf.", "My daughter Posy has a cat.",
-)  # fmt: skip
+    "My GP put me on ramipril 5 mg for blood pressure.",
+    "I drive a white Corsa.",
+    "I'm training for the Ulverston half marathon.",
+    "Posy goes to piano lessons on Tuesdays.",
+    "My daughter Posy lost a tooth.",
+    "My daughter Posy plays golf.",
+    "My daughter Posy has a cat.",
+)
 
 
 @pytest.mark.parametrize("nights", [0, 2])

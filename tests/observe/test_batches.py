@@ -24,19 +24,34 @@ _NAMES = "Ada Bob Carla Deniz Emre Fatma Grace Hakan Irene Jamal".split()
 _TOWNS = "Kars Van Oslo Lima Izmir Bergen Porto Quito".split()
 _THINGS = "tea coffee jazz chess hiking pottery sushi olives".split()
 _FORMS = (
-    "I live in {town} now.", "{name} lives in {town}.", "I moved from {town} to {other}.",
-    "My favourite drink is {thing}.", "I don't like {thing} any more.", "I really love {thing}.",
+    "I live in {town} now.",
+    "{name} lives in {town}.",
+    "I moved from {town} to {other}.",
+    "My favourite drink is {thing}.",
+    "I don't like {thing} any more.",
+    "I really love {thing}.",
     "{name} works as a nurse in {town}. Do you know that town? It was cold there.",
-    "The meeting with {name} is at {n}:30.", "The meeting with {name} was moved to {n}:45.",
-    "No wait, the meeting with {name} is at {n}:15.", "thanks, that's great!", "ok lol",
-    "What should I cook for {name} tomorrow?", "I will visit {name} in {town} on Friday.",
+    "The meeting with {name} is at {n}:30.",
+    "The meeting with {name} was moved to {n}:45.",
+    "No wait, the meeting with {name} is at {n}:15.",
+    "thanks, that's great!",
+    "ok lol",
+    "What should I cook for {name} tomorrow?",
+    "I will visit {name} in {town} on Friday.",
     "{name} told me that she started learning {thing}, and she is happy about it. "
     "Yesterday we met Grace Hopper in {town}. Have you been there? I have not.",
-    "From now on answer in {n} sentences.", "My rent is {n}00 euros.",
+    "From now on answer in {n} sentences.",
+    "My rent is {n}00 euros.",
     "They raised my rent to {n}50.",
-    "{town} şehrinde yaşıyorum.", "Artık {town} şehrinde yaşıyorum, {other} değil.",
-    "{name} ile yarın {town} şehrine gideceğiz.", "{thing} sevmiyorum.", "{thing} çok severim.",
-    "Toplantı saat {n}:30'da.", "Toplantı {n}:45'e alındı.", "teşekkürler", "nasılsın?",
+    "{town} şehrinde yaşıyorum.",
+    "Artık {town} şehrinde yaşıyorum, {other} değil.",
+    "{name} ile yarın {town} şehrine gideceğiz.",
+    "{thing} sevmiyorum.",
+    "{thing} çok severim.",
+    "Toplantı saat {n}:30'da.",
+    "Toplantı {n}:45'e alındı.",
+    "teşekkürler",
+    "nasılsın?",
     "Kardeşim {name} doktor olarak çalışıyor. Onu tanıyor musun? Çok iyi biridir.",
 )
 
@@ -44,12 +59,18 @@ _FORMS = (
 def _messages(count: int, seed: int) -> list[dict[str, str]]:
     rng = random.Random(seed)
     return [
-        {"role": rng.choice(("user", "user", "user", "assistant")),
-         "content": rng.choice(_FORMS).format(
-             name=rng.choice(_NAMES), town=rng.choice(_TOWNS), other=rng.choice(_TOWNS),
-             thing=rng.choice(_THINGS), n=rng.randrange(2, 10))}
+        {
+            "role": rng.choice(("user", "user", "user", "assistant")),
+            "content": rng.choice(_FORMS).format(
+                name=rng.choice(_NAMES),
+                town=rng.choice(_TOWNS),
+                other=rng.choice(_TOWNS),
+                thing=rng.choice(_THINGS),
+                n=rng.randrange(2, 10),
+            ),
+        }
         for _ in range(count)
-    ]  # fmt: skip
+    ]
 
 
 def _outcome(
@@ -59,9 +80,7 @@ def _outcome(
         if many:
             results = memory.observe_many(messages, session_id=session, user_id="u")
         else:
-            results = [
-                memory.observe(each, session_id=session, user_id="u") for each in messages
-            ]
+            results = [memory.observe(each, session_id=session, user_id="u") for each in messages]
         assert memory.check().ok
         return [each.to_dict() for each in results]
 

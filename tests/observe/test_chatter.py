@@ -26,8 +26,10 @@ STAY: Final = (
     ("I play tennis on saturdays", "maybe I should play padel on saturdays"),
     ("Ben's birthday is March 3", "Lena's birthday is March 8"),
     ("my daughter's teacher is Mrs. Holloway", "my son got a new teacher this year, Mr. Okafor"),
-    ("the wifi password at home is bluebird42",
-     "we changed the office wifi password, its greenfinch77 now"),
+    (
+        "the wifi password at home is bluebird42",
+        "we changed the office wifi password, its greenfinch77 now",
+    ),
     ("I have a meeting with Sam on Monday", "no wait, it's tuesday that i fly"),
     ("we use Postgres for billing", "search moved off elasticsearch, its on meili now"),
     ("I drive a Honda Civic", "my brother sold his Honda, he drives a Mazda now"),
@@ -58,12 +60,16 @@ STAY: Final = (
     ("cuma doktor randevum var", "annemin pazartesi yeni doktor randevusu var"),
 )
 
-@pytest.mark.parametrize(("before", "now"), [
-    ("choir practice is in the annex", "choir practice got moved to the loft"),
-    ("we keep the ladder at ours", "we no longer keep the ladder at ours, ask Wim"),
-    ("i bake with spelt", "i switched to rye, the spelt is gone"),
-    ("balkonda domates yetiştiriyorum", "balkonda artık biber yetiştiriyorum"),
-])  # fmt: skip
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("choir practice is in the annex", "choir practice got moved to the loft"),
+        ("we keep the ladder at ours", "we no longer keep the ladder at ours, ask Wim"),
+        ("i bake with spelt", "i switched to rye, the spelt is gone"),
+        ("balkonda domates yetiştiriyorum", "balkonda artık biber yetiştiriyorum"),
+    ],
+)
 def test_a_word_of_change_sets_the_order_and_hides_nothing(before: str, now: str) -> None:
     found = verdict(old(before), now, days=9)
     assert (found.verdict, found.may_change) == ("may change", (1,))
@@ -81,8 +87,10 @@ def test_what_stays_true_is_superseded_in_neither_order(one: str, other: str) ->
     ("text", "facts"),
     [
         ("Ben Deniz, Ankara'da yaşıyorum", ["user is named Deniz.", "user lives in Ankara."]),
-        ("Ben Ayşe Yılmaz, Kars'ta oturuyorum.",
-         ["user is named Ayşe Yılmaz.", "user lives in Kars."]),
+        (
+            "Ben Ayşe Yılmaz, Kars'ta oturuyorum.",
+            ["user is named Ayşe Yılmaz.", "user lives in Kars."],
+        ),
         ("en sevdiğim grup Duman, üç kere canlı izledim", ["user favourite grup Duman."]),
         ("my sister Lena is getting married in september", ["user sister Lena."]),
         ("I used to play the cello.", ["user formerly plays cello."]),

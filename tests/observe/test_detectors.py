@@ -57,9 +57,7 @@ class Nonsense:
 
 
 def opened(**given: Any) -> Memory:
-    return spector.open(
-        ":memory:", embedder=FakeEmbedder(dim=64), detectors=Detectors(**given)
-    )
+    return spector.open(":memory:", embedder=FakeEmbedder(dim=64), detectors=Detectors(**given))
 
 
 def test_a_resolver_says_who_is_meant() -> None:
@@ -96,19 +94,27 @@ def test_a_detector_relates_memories() -> None:
 @pytest.mark.parametrize(
     ("stage", "answer"),
     [
-        *((stage, RuntimeError("down")) for stage in ("references", "entities", "emotion",
-                                                       "relations")),
-        ("references", [Reference("He", 3)]), ("references", 5),
+        *(
+            (stage, RuntimeError("down"))
+            for stage in ("references", "entities", "emotion", "relations")
+        ),
+        ("references", [Reference("He", 3)]),
+        ("references", 5),
         ("references", [Reference("She", 18, (), "a]b")]),
-        ("entities", [("Kars", "planet")]), ("entities", [("Kars",)]),
-        ("emotion", "sad"), ("emotion", Emotion(2.0, 0.1)), ("emotion", Emotion(float("nan"), 0)),
-        ("relations", {7: ("causes", 0.5)}), ("relations", None),
+        ("entities", [("Kars", "planet")]),
+        ("entities", [("Kars",)]),
+        ("emotion", "sad"),
+        ("emotion", Emotion(2.0, 0.1)),
+        ("emotion", Emotion(float("nan"), 0)),
+        ("relations", {7: ("causes", 0.5)}),
+        ("relations", None),
     ],
 )
 def test_one_that_fails_costs_a_fallback_and_no_message(stage: str, answer: Any) -> None:
-    with opened(**{stage: Nonsense(answer)}) as memory, spector.open(
-        ":memory:", embedder=FakeEmbedder(dim=64)
-    ) as plain:
+    with (
+        opened(**{stage: Nonsense(answer)}) as memory,
+        spector.open(":memory:", embedder=FakeEmbedder(dim=64)) as plain,
+    ):
         results = []
         for each in (memory, plain):
             session = each.session("s", user_id="u")
@@ -122,15 +128,21 @@ def test_one_that_fails_costs_a_fallback_and_no_message(stage: str, answer: Any)
 
 @pytest.mark.parametrize(
     ("answer", "intent", "fallback"),
-    [("causal", "causal", False), (RuntimeError("down"), "temporal", True),
-     ("wishful", "temporal", True), (None, "temporal", True)],
+    [
+        ("causal", "causal", False),
+        (RuntimeError("down"), "temporal", True),
+        ("wishful", "temporal", True),
+        (None, "temporal", True),
+    ],
 )
 def test_a_classifier_says_what_a_cue_is_after_and_the_rules_where_it_fails(
     tmp_path: Path, answer: Any, intent: str, fallback: bool
 ) -> None:
     log = tmp_path / "log.jsonl"
     with spector.open(
-        ":memory:", embedder=FakeEmbedder(dim=64), ops_log=log,
+        ":memory:",
+        embedder=FakeEmbedder(dim=64),
+        ops_log=log,
         detectors=Detectors(intent=Nonsense(answer)),
     ) as memory:
         memory.remember("Ada bought a boat.")

@@ -37,13 +37,14 @@ def known(text: str, likeness: float, **fields: Any) -> Candidate:
 
 
 def verdict(
-    old: Candidate, text: str, importance: float = 0.65, sample: tuple[float, ...] = (),
+    old: Candidate,
+    text: str,
+    importance: float = 0.65,
+    sample: tuple[float, ...] = (),
     config: Any = V9,
 ) -> Decision:
     stated = statements_in(text, role="user", speaker=None, event_ms=NOW_MS)
-    new = Incoming(
-        text=text, said=text, statements=stated, event_ms=NOW_MS, importance=importance
-    )
+    new = Incoming(text=text, said=text, statements=stated, event_ms=NOW_MS, importance=importance)
     return decide(new, [old], config, sample=sample)
 
 
@@ -51,41 +52,62 @@ def verdict(
 def test_these_presets_decide_by_bands(name: str) -> None:
     config = Config.preset(name).observe
     assert config.gate_by == "bands"
-    found = verdict(known("The fern by the stairs droops.", 0.95),
-                    "That fern near the stairs is drooping.", config=config)
+    found = verdict(
+        known("The fern by the stairs droops.", 0.95),
+        "That fern near the stairs is drooping.",
+        config=config,
+    )
     assert (found.action, found.rule, found.reinforced) == ("reinforce", "band", 1)
 
 
 def test_between_the_bands_both_texts_become_one() -> None:
-    found = verdict(known("The fern droops. It needs light.", 0.80),
-                    "The fern by the stairs droops badly. It needs light.")
+    found = verdict(
+        known("The fern droops. It needs light.", 0.80),
+        "The fern by the stairs droops badly. It needs light.",
+    )
     assert (found.action, found.nearest) == ("update", 1)
     assert found.merged == (
         "The fern droops. It needs light. | The fern by the stairs droops badly."
     )
 
 
-@pytest.mark.parametrize(("importance", "action"), [(0.65, "create"), (0.6, "create"),
-                                                    (0.55, "skip")])
+@pytest.mark.parametrize(
+    ("importance", "action"), [(0.65, "create"), (0.6, "create"), (0.55, "skip")]
+)
 def test_the_gap_is_decided_by_importance(importance: float, action: str) -> None:
     found = verdict(known("The fern droops.", 0.72), "Our palm lost a leaf.", importance)
     assert found.action == action
     assert bool(found.reason) == (action == "skip")
 
 
-@pytest.mark.parametrize(("likeness", "action"), [
-    (0.60, "create"), (0.699, "create"), (0.70, "create"), (0.7499, "create"), (0.75, "update"),
-    (0.92, "update"), (float(np.float32(0.92)), "update"), (0.921, "reinforce"), (1.0, "reinforce"),
-])
+@pytest.mark.parametrize(
+    ("likeness", "action"),
+    [
+        (0.60, "create"),
+        (0.699, "create"),
+        (0.70, "create"),
+        (0.7499, "create"),
+        (0.75, "update"),
+        (0.92, "update"),
+        (float(np.float32(0.92)), "update"),
+        (0.921, "reinforce"),
+        (1.0, "reinforce"),
+    ],
+)
 def test_the_bands_have_no_hole(likeness: float, action: str) -> None:
     assert verdict(known("The fern droops.", likeness), "Our palm droops.").action == action
 
 
-@pytest.mark.parametrize(("old", "new"), [
-    ("Shell, 40 euros", "Shell, 42 euros"), ("Lunch with Ada", "Lunch with Bob"),
-    ("Dentist on May 3", "Dentist on May 9"), ("The pump leaks", "The pump does not leak"),
-    ("Berber, 120 lira", "Berber, 150 lira"),
-])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Shell, 40 euros", "Shell, 42 euros"),
+        ("Lunch with Ada", "Lunch with Bob"),
+        ("Dentist on May 3", "Dentist on May 9"),
+        ("The pump leaks", "The pump does not leak"),
+        ("Berber, 120 lira", "Berber, 150 lira"),
+    ],
+)
 @pytest.mark.parametrize("likeness", [0.80, 0.95])
 def test_other_particulars_are_another_memory(old: str, new: str, likeness: float) -> None:
     found = verdict(known(old, likeness), new)
@@ -100,11 +122,14 @@ def test_what_only_one_text_names_is_no_disagreement() -> None:
     assert same_particulars(other, one)
 
 
-@pytest.mark.parametrize("old", [
-    known("The fern droops.", 0.80, flags=Flag.IMMUTABLE),
-    known("The fern droops.", 0.80, is_knowledge=True),
-    known("The fern droops. " * 118, 0.80),
-])
+@pytest.mark.parametrize(
+    "old",
+    [
+        known("The fern droops.", 0.80, flags=Flag.IMMUTABLE),
+        known("The fern droops.", 0.80, is_knowledge=True),
+        known("The fern droops. " * 118, 0.80),
+    ],
+)
 def test_what_cannot_be_merged_is_kept_beside(old: Candidate) -> None:
     found = verdict(old, "The fern by the stairs droops badly today.")
     assert (found.action, found.relation, found.nearest) == ("create", "elaborates", 1)
@@ -137,8 +162,9 @@ def test_a_calibrated_scale_cuts_off_the_same_shares() -> None:
     assert calibrated(1.0, close) == pytest.approx(1.0)
     assert calibrated(0.8, close[:10]) == 0.8
     config = Config.preset("v9", observe={"gate_scale": "calibrated"}).observe
-    found = verdict(known("The fern droops.", 0.93), "Our palm droops.", sample=close,
-                    config=config)
+    found = verdict(
+        known("The fern droops.", 0.93), "Our palm droops.", sample=close, config=config
+    )
     assert found.action == "create"
 
 

@@ -18,19 +18,33 @@ START_MS = 1_790_000_000_000
 
 
 def old(
-    text: str, *, id: int = 1, days: float = 0, role: str | None = "user",
-    likeness: float | None = 0.7, dormant: bool = False, **fields: Any,
+    text: str,
+    *,
+    id: int = 1,
+    days: float = 0,
+    role: str | None = "user",
+    likeness: float | None = 0.7,
+    dormant: bool = False,
+    **fields: Any,
 ) -> Candidate:
     record = MemoryRecord(
-        id=id, text=text, tier="episodic", event_ms=START_MS + round(days * DAY_MS), role=role,
+        id=id,
+        text=text,
+        tier="episodic",
+        event_ms=START_MS + round(days * DAY_MS),
+        role=role,
         **fields,
     )
     return candidate_of(record, likeness=likeness, is_dormant=dormant)
 
 
 def verdict(
-    candidates: Candidate | str | list[Candidate], text: str, *, days: float = 0,
-    role: str | None = "user", **fields: Any,
+    candidates: Candidate | str | list[Candidate],
+    text: str,
+    *,
+    days: float = 0,
+    role: str | None = "user",
+    **fields: Any,
 ) -> Decision:
     found = old(candidates) if isinstance(candidates, str) else candidates
     several = found if isinstance(found, list) else [found]
@@ -39,24 +53,34 @@ def verdict(
     source = {"assistant": "assistant_message", "tool": "tool"}.get(role or "", "user_message")
     return decide(
         Incoming(
-            text=text, said=text, statements=stated, event_ms=event_ms, data_source=source,
+            text=text,
+            said=text,
+            statements=stated,
+            event_ms=event_ms,
+            data_source=source,
             **fields,
         ),
         several,
     )
 
 
-@pytest.mark.parametrize(("before", "now"), [
-    ("The staging server uses port 8080.", "The staging server uses port 8443."),
-    ("User lives in Paris.", "User lives in Berlin."),
-    ("I live in Izmir.", "My home is in Bursa."),
-    ("I love dogs.", "I do not love dogs."),
-    ("I work as a nurse.", "I now work as a paramedic."),
-    ("My manager is Ole.", "My manager is Petra."),
-    ("Ankara'da yaşıyorum.", "Artık Kars'ta yaşıyorum."),
-    ("En sevdiğim renk mavi.", "En sevdiğim renk yeşil."),
-    ("The deadline for the grant is May 9.", "Correction: the deadline for the grant is June 1."),
-])
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("The staging server uses port 8080.", "The staging server uses port 8443."),
+        ("User lives in Paris.", "User lives in Berlin."),
+        ("I live in Izmir.", "My home is in Bursa."),
+        ("I love dogs.", "I do not love dogs."),
+        ("I work as a nurse.", "I now work as a paramedic."),
+        ("My manager is Ole.", "My manager is Petra."),
+        ("Ankara'da yaşıyorum.", "Artık Kars'ta yaşıyorum."),
+        ("En sevdiğim renk mavi.", "En sevdiğim renk yeşil."),
+        (
+            "The deadline for the grant is May 9.",
+            "Correction: the deadline for the grant is June 1.",
+        ),
+    ],
+)
 def test_a_changed_value_takes_the_place_of_the_old_one(before: str, now: str) -> None:
     found = verdict(before, now, days=3)
     assert (found.action, found.superseded) == ("supersede", (1,))
@@ -64,22 +88,25 @@ def test_a_changed_value_takes_the_place_of_the_old_one(before: str, now: str) -
     assert (found.confidence or 0.0) >= 0.97
 
 
-@pytest.mark.parametrize(("before", "now"), [
-    ("I bought a red car", "I bought a blue car"),
-    ("My favourite colour is blue", "My sister's favourite colour is green"),
-    ("I speak French.", "I speak Polish."),
-    ("I like jazz.", "I like sushi."),
-    ("I live in Kars.", "My brother lives in Rize."),
-    ("I live in Kars.", "Maybe I live in a dream."),
-    ("I live in Kars.", "Do I live in Rize?"),
-    ("I live in Kars.", "If I lived in Rize, I would sail."),
-    ("I live in Kars.", "In 2012 I lived in Rize."),
-    ("I have a dog called Rex.", "I also have a dog called Bobo."),
-    ("Shell, 40 euros", "Shell, 42 euros"),
-    ("Kedim Boncuk.", "Kardeşimin kedisi Pamuk."),
-    ("The staging server uses port 8080.", "The build server uses port 8443."),
-    ("The server is in Oslo.", "Yesterday we had dinner in Bergen."),
-])
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("I bought a red car", "I bought a blue car"),
+        ("My favourite colour is blue", "My sister's favourite colour is green"),
+        ("I speak French.", "I speak Polish."),
+        ("I like jazz.", "I like sushi."),
+        ("I live in Kars.", "My brother lives in Rize."),
+        ("I live in Kars.", "Maybe I live in a dream."),
+        ("I live in Kars.", "Do I live in Rize?"),
+        ("I live in Kars.", "If I lived in Rize, I would sail."),
+        ("I live in Kars.", "In 2012 I lived in Rize."),
+        ("I have a dog called Rex.", "I also have a dog called Bobo."),
+        ("Shell, 40 euros", "Shell, 42 euros"),
+        ("Kedim Boncuk.", "Kardeşimin kedisi Pamuk."),
+        ("The staging server uses port 8080.", "The build server uses port 8443."),
+        ("The server is in Oslo.", "Yesterday we had dinner in Bergen."),
+    ],
+)
 def test_what_stays_true_is_never_superseded(before: str, now: str) -> None:
     found = verdict(before, now, days=3)
     assert found.action == "create", found
@@ -117,10 +144,14 @@ def test_an_assistant_may_correct_itself() -> None:
     assert found.superseded == (1,)
 
 
-@pytest.mark.parametrize(("fields", "reason"), [
-    ({"flags": Flag.PINNED}, "pinned"), ({"flags": Flag.IMMUTABLE}, "immutable"),
-    ({"valid_until_ms": None, "days": 9}, "older in event time"),
-])
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"flags": Flag.PINNED}, "pinned"),
+        ({"flags": Flag.IMMUTABLE}, "immutable"),
+        ({"valid_until_ms": None, "days": 9}, "older in event time"),
+    ],
+)
 def test_what_may_not_be_superseded_is_kept_beside(fields: dict[str, Any], reason: str) -> None:
     found = verdict(old("I live in Paris.", **fields), "I live in Berlin.", days=5)
     assert (found.action, found.relation) == ("create", "contradicts")
@@ -155,35 +186,48 @@ def test_windows_that_exclude_each_other_contradict_nothing() -> None:
 # -- the same again -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("before", "now"), [
-    ("I live in Berlin.", "i live in berlin"),
-    ("I live in Berlin.", "My home is in Berlin."),
-    ("I like chess.", "I enjoy chess."),
-    ("Mesleğim hemşire.", "Hemşire olarak çalışıyorum."),
-    ("The report is due on March 17.", "The deadline for the report is March 17."),
-    ("Ada likes tea and coffee very much.", "Ada likes tea."),
-])
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("I live in Berlin.", "i live in berlin"),
+        ("I live in Berlin.", "My home is in Berlin."),
+        ("I like chess.", "I enjoy chess."),
+        ("Mesleğim hemşire.", "Hemşire olarak çalışıyorum."),
+        ("The report is due on March 17.", "The deadline for the report is March 17."),
+        ("Ada likes tea and coffee very much.", "Ada likes tea."),
+    ],
+)
 def test_what_says_nothing_new_strengthens(before: str, now: str) -> None:
     found = verdict(before, now, days=3)
     assert (found.action, found.reinforced) == ("reinforce", 1), found
 
 
-@pytest.mark.parametrize(("before", "now"), [
-    ("I want to adopt a dog.", "I adopted a dog."),
-    ("I might move to Kars.", "I moved to Kars."),
-    ("Ada beat Bob at chess.", "Bob beat Ada at chess."),
-    ("My sister lives in Kars.", "I live in Kars."),
-    ("The gate stays open.", "The gate does not stay open."),
-    ("Köpek almak istiyorum.", "Köpek aldım."),
-])
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("I want to adopt a dog.", "I adopted a dog."),
+        ("I might move to Kars.", "I moved to Kars."),
+        ("Ada beat Bob at chess.", "Bob beat Ada at chess."),
+        ("My sister lives in Kars.", "I live in Kars."),
+        ("The gate stays open.", "The gate does not stay open."),
+        ("Köpek almak istiyorum.", "Köpek aldım."),
+    ],
+)
 def test_the_same_words_meant_otherwise_are_news(before: str, now: str) -> None:
     assert verdict(before, now).action in ("create", "supersede")
 
 
-@pytest.mark.parametrize("text", [
-    "I'm going to the dentist tomorrow", "We had a great dinner", "Shell, 40 euros",
-    "Yarın dişçiye gideceğim", "Koşuya çıktım", "Ada paid the rent",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm going to the dentist tomorrow",
+        "We had a great dinner",
+        "Shell, 40 euros",
+        "Yarın dişçiye gideceğim",
+        "Koşuya çıktım",
+        "Ada paid the rent",
+    ],
+)
 def test_an_event_of_another_day_is_another_event(text: str) -> None:
     assert verdict(text, text).action == "reinforce"
     found = verdict(text, text, days=30)
@@ -211,12 +255,15 @@ def test_another_speaker_repeats_nothing() -> None:
 # -- details --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("before", "now"), [
-    ("Ada bought a boat.", "Ada bought a boat in Kars for 9,000 euros."),
-    ("I live in Berlin.", "I live in Berlin, on the third floor of an old building."),
-    ("Mesleğim hemşire.", "Haftada dört gün küçük bir yerde hemşire olarak çalışıyorum."),
-    ("Rex limps.", "Rex limps on the left hind leg."),
-])
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("Ada bought a boat.", "Ada bought a boat in Kars for 9,000 euros."),
+        ("I live in Berlin.", "I live in Berlin, on the third floor of an old building."),
+        ("Mesleğim hemşire.", "Haftada dört gün küçük bir yerde hemşire olarak çalışıyorum."),
+        ("Rex limps.", "Rex limps on the left hind leg."),
+    ],
+)
 def test_a_further_detail_is_tied_to_what_it_extends(before: str, now: str) -> None:
     found = verdict(before, now, days=1)
     assert (found.action, found.relation, found.nearest) == ("create", "elaborates", 1), found
@@ -230,8 +277,10 @@ def test_any_text_has_a_verdict(text: str) -> None:
 
 def test_the_order_of_candidates_does_not_matter() -> None:
     several = [
-        old("I live in Paris.", id=1, likeness=0.5), old("I love dogs.", id=2, likeness=0.5),
-        old("I live in Rome with Ada.", id=3, likeness=0.5), old("I live.", id=4, likeness=None),
+        old("I live in Paris.", id=1, likeness=0.5),
+        old("I love dogs.", id=2, likeness=0.5),
+        old("I live in Rome with Ada.", id=3, likeness=0.5),
+        old("I live.", id=4, likeness=None),
     ]
     found = {
         str(verdict(list(some), "I live in Berlin now.", days=2))

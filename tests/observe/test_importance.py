@@ -24,8 +24,10 @@ DEFAULT = ObserveConfig()
 
 def opened(**how: Any) -> Memory:
     return spector.open(
-        ":memory:", embedder=FakeEmbedder(dim=32),
-        clock=ManualClock(datetime(2026, 11, 25, tzinfo=UTC)), **how,
+        ":memory:",
+        embedder=FakeEmbedder(dim=32),
+        clock=ManualClock(datetime(2026, 11, 25, tzinfo=UTC)),
+        **how,
     )
 
 
@@ -51,9 +53,19 @@ def test_the_formula_of_the_text() -> None:
 
 @pytest.mark.parametrize(
     ("value", "name"),
-    [(1.0, "critical"), (0.8, "critical"), (0.79, "high"), (0.6, "high"), (0.59, "normal"),
-     (0.4, "normal"), (0.39, "low"), (0.0, "low"), (0.5 + 0.3, "critical"), (0.1 * 6, "high")],
-)  # fmt: skip
+    [
+        (1.0, "critical"),
+        (0.8, "critical"),
+        (0.79, "high"),
+        (0.6, "high"),
+        (0.59, "normal"),
+        (0.4, "normal"),
+        (0.39, "low"),
+        (0.0, "low"),
+        (0.5 + 0.3, "critical"),
+        (0.1 * 6, "high"),
+    ],
+)
 def test_priorities(value: float, name: str) -> None:
     assert priority_of(value) == name
 

@@ -35,8 +35,11 @@ def test_what_is_not_wanted_is_nowhere(tmp_path: Path) -> None:
         assert session.observe({"role": "assistant", "content": "Fine, heron-19 it is."}).filter
         session.observe("My vault is in Bergen.")
         seen = [
-            repr(result), *texts(memory), *(each.text for each in memory.facts.query()),
-            *(each.content for each in session.sensory.drain()), session.zones.render(),
+            repr(result),
+            *texts(memory),
+            *(each.text for each in memory.facts.query()),
+            *(each.content for each in session.sensory.drain()),
+            session.zones.render(),
             *(each.text for each in session.buffer.entries),
         ]
         assert "heron" not in " ".join(seen)
@@ -60,8 +63,9 @@ def test_the_words_of_others_are_kept_and_state_nothing() -> None:
     letter = "Dear Ms Roe,\nI live in Pula now. My bank is Orca.\nYours, Jo"
     with opened() as memory:
         memory.observe("I live in Split.")
-        result = memory.observe(f"My tenant wrote to me in May, see below.\n> {letter}".replace(
-            "\n", "\n> "))  # fmt: skip
+        result = memory.observe(
+            f"My tenant wrote to me in May, see below.\n> {letter}".replace("\n", "\n> ")
+        )
         assert result.stored
         assert result.units[0].superseded == ()
         assert "Orca" in result.records[0].text
@@ -95,11 +99,17 @@ def told() -> Memory:
     return memory
 
 
-@pytest.mark.parametrize("message", [
-    "Known so far:\n- I live in Lund.\n- I have a parrot called Otto.\n\nPlan my evening please.",
-    {"role": "assistant", "content": "I recall that you live in Lund, and your parrot is Otto."},
-    {"role": "tool", "content": "search: I live in Lund. I'm allergic to kiwi."},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Known so far:\n- I live in Lund.\n- I have a parrot called Otto.\n\nPlan my evening please.",
+        {
+            "role": "assistant",
+            "content": "I recall that you live in Lund, and your parrot is Otto.",
+        },
+        {"role": "tool", "content": "search: I live in Lund. I'm allergic to kiwi."},
+    ],
+)
 def test_what_was_recalled_comes_back_as_no_news(told: Memory, message: Any) -> None:
     session = told.session("s", user_id="u")
     session.recall("parrot Lund kiwi", learn=False)
@@ -126,13 +136,16 @@ def test_an_agent_that_never_recalled_tells_no_news_either(told: Memory) -> None
     told.close()
 
 
-@pytest.mark.parametrize(("first", "again", "memories"), [
-    ("I live in Lund.", "As I said before, I live in Lund.", 1),
-    ("My visa ends in May 2031.", "My visa ends in May 2031.", 1),
-    ("The rent is 90.", "As I said, the rent is 95.", 2),
-    ("I ate kiwi yesterday.", "I ate kiwi yesterday.", 2),
-    ("The gate is open.", "Just a reminder: the gate is not open.", 2),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("first", "again", "memories"),
+    [
+        ("I live in Lund.", "As I said before, I live in Lund.", 1),
+        ("My visa ends in May 2031.", "My visa ends in May 2031.", 1),
+        ("The rent is 90.", "As I said, the rent is 95.", 2),
+        ("I ate kiwi yesterday.", "I ate kiwi yesterday.", 2),
+        ("The gate is open.", "Just a reminder: the gate is not open.", 2),
+    ],
+)
 def test_the_same_again_on_another_day(first: str, again: str, memories: int) -> None:
     clock = ManualClock("2030-03-01T09:00:00Z")
     with opened(clock=clock) as memory:

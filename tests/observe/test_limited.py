@@ -13,7 +13,9 @@ import spector
 from tests.fakes import FakeEmbedder
 from tests.observe.test_gate_decisions import verdict
 
-BOTH_HOLD = [line.split(" | ") for line in """\
+BOTH_HOLD = [
+    line.split(" | ")
+    for line in """\
 The review is at 2 with the lawyer. | The review is at 4 with the auditor.
 My train is at 8 to Lyon. | My train is at 7 to Graz.
 The deadline is Tuesday for the poster. | The deadline is Sunday for the abstract.
@@ -62,7 +64,8 @@ My salary is 40k. | My salary is 3100 a month.
 One of my favorite movies is Alien. | One of my favorite movies is Jaws.
 I weighed 80 kg last year. | I weigh 74 kg now.
 Nora lives in Bonn. | My aunt Nora lives in Linz.
-My name is Tim. | I go by train.""".splitlines()]
+My name is Tim. | I go by train.""".splitlines()
+]
 
 
 @pytest.mark.parametrize(("one", "other"), BOTH_HOLD)
@@ -71,22 +74,25 @@ def test_what_is_limited_hides_nothing(one: str, other: str) -> None:
     assert verdict(other, one, days=3).superseded == ()
 
 
-@pytest.mark.parametrize(("before", "now"), [
-    ("My rent is 700 euros a month.", "My rent is 760 euros a month."),
-    ("My rent is 700 euros with heating.", "My rent is now 820 euros with parking."),
-    ("The review is at 2 with the lawyer.", "Actually, the review is at 4 with the auditor."),
-    ("The review is at 2 with the lawyer.", "The review is at 4 with the lawyer."),
-    ("I weigh 64 kg.", "I weigh 61 kg."),
-    ("The disk's size is 900 MB.", "The disk's size is 2 GB."),
-    ("My favourite song is Help by the Beatles.", "My favourite song is Creep by Radiohead."),
-    ("I work at Santander in Porto.", "I work at Siemens in Munich."),
-    ("I work at a brewery.", "I work at Duvel now."),
-    ("I hate olives.", "I like olives."),
-    ("I drink tea in the evening.", "I no longer drink tea."),
-    ("In fact I like tea.", "I don't like tea at all."),
-    ("Maaşım net 36 bin.", "Maaşım net 41 bin."),
-    ("Çay içerim.", "Aslında çay içmem."),
-])
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("My rent is 700 euros a month.", "My rent is 760 euros a month."),
+        ("My rent is 700 euros with heating.", "My rent is now 820 euros with parking."),
+        ("The review is at 2 with the lawyer.", "Actually, the review is at 4 with the auditor."),
+        ("The review is at 2 with the lawyer.", "The review is at 4 with the lawyer."),
+        ("I weigh 64 kg.", "I weigh 61 kg."),
+        ("The disk's size is 900 MB.", "The disk's size is 2 GB."),
+        ("My favourite song is Help by the Beatles.", "My favourite song is Creep by Radiohead."),
+        ("I work at Santander in Porto.", "I work at Siemens in Munich."),
+        ("I work at a brewery.", "I work at Duvel now."),
+        ("I hate olives.", "I like olives."),
+        ("I drink tea in the evening.", "I no longer drink tea."),
+        ("In fact I like tea.", "I don't like tea at all."),
+        ("Maaşım net 36 bin.", "Maaşım net 41 bin."),
+        ("Çay içerim.", "Aslında çay içmem."),
+    ],
+)
 def test_a_change_within_the_same_limits_takes_the_place_of_the_old(before: str, now: str) -> None:
     assert verdict(before, now, days=3).superseded == (1,)
 
@@ -95,8 +101,9 @@ def test_a_change_within_the_same_limits_takes_the_place_of_the_old(before: str,
 def test_a_fact_falls_to_its_own_person_and_not_to_a_namesake(kin: str, is_gone: bool) -> None:
     with spector.open(":memory:", embedder=FakeEmbedder(dim=64)) as memory:
         memory.observe("My cousin Dave lives in Oslo.", user_id="ada", event_time="2026-01-01")
-        fact = next(each for each in memory.records(user_id="ada", sorts="fact")
-                    if "Oslo" in each.text)
+        fact = next(
+            each for each in memory.records(user_id="ada", sorts="fact") if "Oslo" in each.text
+        )
         memory.observe(f"My {kin} Dave lives in Bern.", user_id="ada", event_time="2026-02-01")
         found = memory.get(fact.id)
     assert found is not None
@@ -105,8 +112,9 @@ def test_a_fact_falls_to_its_own_person_and_not_to_a_namesake(kin: str, is_gone:
 
 def test_a_fact_keeps_its_limit() -> None:
     with spector.open(":memory:", embedder=FakeEmbedder(dim=64)) as memory:
-        memory.observe("The ticket costs 30 euros for adults.", user_id="ada",
-                       event_time="2026-01-01")
+        memory.observe(
+            "The ticket costs 30 euros for adults.", user_id="ada", event_time="2026-01-01"
+        )
         fact = next(iter(memory.records(user_id="ada", sorts="fact")))
         memory.observe("The ticket costs 12 euros.", user_id="ada", event_time="2026-02-01")
         found = memory.get(fact.id)

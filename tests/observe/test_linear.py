@@ -18,11 +18,20 @@ from spector.language.words import within
 from tests.fakes import FakeEmbedder
 
 SHAPES = {
-    "names": "Nadia saw Piotr and ", "corrections": "we no longer rent in Bern and went to Graz, ",
-    "Turkish": "artık Bursa'da çalışmıyorum ve ", "commas": ",", "pauses": "hm, ", "faces": "🙂",
-    "dates": "on 3 June and ", "sentences": "We fed the geese with Olga. ", "capitals": "Kim Lee ",
-    "numbers": "7,8 ", "questions": "who? ", "one word": "na", "brackets": "(so ",
-}  # fmt: skip
+    "names": "Nadia saw Piotr and ",
+    "corrections": "we no longer rent in Bern and went to Graz, ",
+    "Turkish": "artık Bursa'da çalışmıyorum ve ",
+    "commas": ",",
+    "pauses": "hm, ",
+    "faces": "🙂",
+    "dates": "on 3 June and ",
+    "sentences": "We fed the geese with Olga. ",
+    "capitals": "Kim Lee ",
+    "numbers": "7,8 ",
+    "questions": "who? ",
+    "one word": "na",
+    "brackets": "(so ",
+}
 
 
 def calls(memory: Memory, text: str) -> int:

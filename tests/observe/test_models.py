@@ -22,9 +22,14 @@ from tests.fakes import FakeEmbedder
 
 DAY = datetime(2026, 11, 25, 9, 0, tzinfo=UTC)
 TALK = (
-    "sounds good", "I'm a nurse.", "Yesterday Ada met Bob and Carl joined Acme",
-    "I live in Paris.", "I moved to Berlin.", "I will learn Rust", "Ada owns a boat in Kars.",
-)  # fmt: skip
+    "sounds good",
+    "I'm a nurse.",
+    "Yesterday Ada met Bob and Carl joined Acme",
+    "I live in Paris.",
+    "I moved to Berlin.",
+    "I will learn Rust",
+    "Ada owns a boat in Kars.",
+)
 
 
 class Stub:
@@ -37,7 +42,12 @@ class Stub:
         self.asked: list[tuple[str, str]] = []
 
     def complete(
-        self, system: str, user: str, *, max_tokens: int = 512, temperature: float = 0.0,
+        self,
+        system: str,
+        user: str,
+        *,
+        max_tokens: int = 512,
+        temperature: float = 0.0,
         json: bool = False,
     ) -> str:
         task = next(name for name, start in STARTS.items() if system.startswith(start))
@@ -51,9 +61,12 @@ class Stub:
 
 
 STARTS = {
-    "formation": "You prepare", "relations": "You say how", "synthesis": "You merge",
-    "importance": "You rate", "facts": "You extract",
-}  # fmt: skip
+    "formation": "You prepare",
+    "relations": "You say how",
+    "synthesis": "You merge",
+    "importance": "You rate",
+    "facts": "You extract",
+}
 
 
 def dump(answer: Any) -> str:
@@ -84,10 +97,22 @@ def shape(memory: Memory, talk: Any = TALK) -> Any:
 @pytest.mark.parametrize(
     "answer",
     [
-        RuntimeError("no power"), LLMError("down", hint="x"), "not json", "[1, 2]", "null", "",
-        {"atomicFacts": 7}, {"atomicFacts": ["x"] * 99}, {"unknown": 1}, {"validUntil": None},
-        {"temporalType": "often"}, {"entities": [{"kind": "person"}]}, {"category": "gossip"},
-        {"resolvedText": 7}, {"relations": 7}, {"relations": [{"id": 1, "kind": "causes"}]},
+        RuntimeError("no power"),
+        LLMError("down", hint="x"),
+        "not json",
+        "[1, 2]",
+        "null",
+        "",
+        {"atomicFacts": 7},
+        {"atomicFacts": ["x"] * 99},
+        {"unknown": 1},
+        {"validUntil": None},
+        {"temporalType": "often"},
+        {"entities": [{"kind": "person"}]},
+        {"category": "gossip"},
+        {"resolvedText": 7},
+        {"relations": 7},
+        {"relations": [{"id": 1, "kind": "causes"}]},
     ],
     ids=lambda each: str(each)[:24],
 )
@@ -107,20 +132,23 @@ def test_a_model_that_fails_costs_a_fallback_and_nothing_else(answer: Any) -> No
 def test_a_model_takes_a_message_apart_in_its_own_words() -> None:
     text = "He is flying to Lisbon tomorrow, and the cat stays with Ines."
     answer = {
-        "atomicFacts": [], "foresightSignals": ["He is flying to Lisbon tomorrow"],
+        "atomicFacts": [],
+        "foresightSignals": ["He is flying to Lisbon tomorrow"],
         "temporalType": "time_bounded",
         "resolvedText": text.replace("He is", "He [Omar] is").replace(
             "tomorrow", "tomorrow [2026-11-26]"
         ),
-        "entities": [{"name": "Lisbon", "type": "place"}, "Atlantis"], "category": "plan",
-    }  # fmt: skip
+        "entities": [{"name": "Lisbon", "type": "place"}, "Atlantis"],
+        "category": "plan",
+    }
     with opened(Stub(formation=answer)) as memory:
         result = memory.observe(text)
         unit = result.units[0]
         assert unit.text == answer["resolvedText"]
         assert unit.said == text
         assert [(each.kind, each.value) for each in unit.notes] == [
-            ("reference", "Omar"), ("date", "2026-11-26")
+            ("reference", "Omar"),
+            ("date", "2026-11-26"),
         ]
         for note in unit.notes:
             assert note.value in unit.text[note.start : note.end]
@@ -168,9 +196,11 @@ def test_a_model_names_relations_of_what_it_was_shown() -> None:
         assert second.fallbacks == ()
         edges = {(each.kind, each.source, each.target) for each in second.units[0].edges}
         assert ("causes", second.records[0].id, first.id) in edges
-    with opened(Stub(formation={}, relations={"relations": [
-        {"id": 7, "kind": "causes", "confidence": 0.8}
-    ]})) as memory:  # fmt: skip
+    with opened(
+        Stub(
+            formation={}, relations={"relations": [{"id": 7, "kind": "causes", "confidence": 0.8}]}
+        )
+    ) as memory:
         memory.observe("The disk of the server was full.")
         second = memory.observe("The build of the server failed in Kars.")
         assert second.fallbacks == ("relations",)
@@ -232,14 +262,22 @@ def test_the_server_of_openais_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     with WireServer() as server:
         content = dump({"resolvedText": "She [Ada] is in Kars.", "atomicFacts": []})
         server.script = [
-            Reply(body={
-                "id": "x", "object": "chat.completion", "created": 0, "model": "m",
-                "choices": [{
-                    "index": 0, "finish_reason": "stop",
-                    "message": {"role": "assistant", "content": content},
-                }],
-            })
-        ]  # fmt: skip
+            Reply(
+                body={
+                    "id": "x",
+                    "object": "chat.completion",
+                    "created": 0,
+                    "model": "m",
+                    "choices": [
+                        {
+                            "index": 0,
+                            "finish_reason": "stop",
+                            "message": {"role": "assistant", "content": content},
+                        }
+                    ],
+                }
+            )
+        ]
         model = spector.OpenAILLM("m", api_key="k", base_url=server.url, max_retries=0)
         with opened(model) as memory:
             result = memory.observe("She is in Kars.")

@@ -46,9 +46,14 @@ class Nonsense:
     model_id = "nonsense-1"
 
     def complete(
-        self, system: str, user: str, *, max_tokens: int = 512, temperature: float = 0.0,
+        self,
+        system: str,
+        user: str,
+        *,
+        max_tokens: int = 512,
+        temperature: float = 0.0,
         json: bool = False,
-    ) -> str:  # fmt: skip
+    ) -> str:
         return "not json"
 
 
@@ -57,13 +62,21 @@ def test_the_log_has_each_message_and_each_question_to_a_model(tmp_path: Path) -
     with spector.open(":memory:", llm=Nonsense(), ops_log=log) as memory:
         memory.gate("I live in Lima.")
         memory.observe_many(
-            [{"content": "I live in Quito.", "user_id": "ada"},
-             {"content": "I own a canoe.", "user_id": "bora"}], scopes_from_message=True,
+            [
+                {"content": "I live in Quito.", "user_id": "ada"},
+                {"content": "I own a canoe.", "user_id": "bora"},
+            ],
+            scopes_from_message=True,
         )
     lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     assert [line["op"] for line in lines] == [
-        "formation", "gate", "formation", "formation", "observe", "observe",
-    ]  # fmt: skip
+        "formation",
+        "gate",
+        "formation",
+        "formation",
+        "observe",
+        "observe",
+    ]
     asked = [line for line in lines if line["op"] == "formation"]
     assert all(
         (line["model"], line["success"], line["fallback"]) == ("nonsense-1", False, True)

@@ -16,8 +16,10 @@ from tests.observe.test_gate_decisions import old, verdict
 CHANGES: Final = (
     ("I like drinking coffee in the morning.", "I do not like coffee anymore, I drink tea now."),
     ("I work at Northwind as an analyst.", "I now work at Contoso as a lead."),
-    ("Production deployment is allowed on Fridays.",
-     "Production deployment is not allowed on Fridays."),
+    (
+        "Production deployment is allowed on Fridays.",
+        "Production deployment is not allowed on Fridays.",
+    ),
     ("I take 20 mg of the tablets daily.", "The doctor lowered my dose to 10 mg daily."),
     ("My phone number is 555-0101.", "My new phone number is 555-0199."),
     ("I live in Porto.", "We finally moved to Braga last month."),
@@ -48,8 +50,10 @@ CHANGES: Final = (
     ("Bir bankada çalışıyorum.", "Artık bir sigorta şirketinde çalışıyorum."),
     ("En sevdiğim takım Galatasaray.", "En sevdiğim takım artık Göztepe."),
     ("I'm allergic to shellfish.", "Turns out I'm not allergic to shellfish after all."),
-    ("My favorite restaurant is Lupa.",
-     "My favorite restaurant is Nonna's now, Lupa went downhill."),
+    (
+        "My favorite restaurant is Lupa.",
+        "My favorite restaurant is Nonna's now, Lupa went downhill.",
+    ),
     ("The API key expires in March.", "The API key expires in April, not March."),
     ("I drive to work.", "I take the train to work instead of driving now."),
     ("My daughter is in second grade.", "My daughter just started third grade."),
@@ -141,7 +145,8 @@ def test_most_corrections_come_before_what_they_correct() -> None:
     found = [verdict(old(before), now, days=9) for before, now in CHANGES]
     assert all(each.action in ("create", "supersede") for each in found)
     missed = [
-        pair for pair, each in zip(CHANGES, found, strict=True)
+        pair
+        for pair, each in zip(CHANGES, found, strict=True)
         if not (each.superseded or each.may_change)
     ]
     assert len(missed) <= UNSEEN, missed

@@ -47,7 +47,11 @@ def test_words_are_gone_from_raw_text_summary_log_session_and_tags(
     store_path: Path, clock: ManualClock, config: Config, rest: bool
 ) -> None:
     with spector.open(
-        store_path, embedder=FakeEmbedder(dim=64), clock=clock, config=config, ops_log=True,
+        store_path,
+        embedder=FakeEmbedder(dim=64),
+        clock=clock,
+        config=config,
+        ops_log=True,
         ops_log_text=True,
     ) as memory:
         session = memory.session("s", user_id="u")
@@ -66,7 +70,9 @@ def test_words_are_gone_from_raw_text_summary_log_session_and_tags(
         gone = [each.id for each in memory.records() if any(w in each.text for w in WORDS)]
         facts = {fact.id for fact in memory.facts.query()}
         report = memory.forget(
-            [each for each in gone if each not in facts], purge=True, verify=True,
+            [each for each in gone if each not in facts],
+            purge=True,
+            verify=True,
             include_protected=True,
         )
         assert report.receipt is not None
@@ -85,9 +91,7 @@ def test_words_are_gone_from_raw_text_summary_log_session_and_tags(
     assert left(store_path, "") == {}
 
 
-def test_an_end_that_the_user_set_erases_like_a_purge(
-    store_path: Path, clock: ManualClock
-) -> None:
+def test_an_end_that_the_user_set_erases_like_a_purge(store_path: Path, clock: ManualClock) -> None:
     config = Config(erase_after_s=0)
     with spector.open(
         store_path, embedder=FakeEmbedder(dim=64), clock=clock, config=config
@@ -116,20 +120,26 @@ MESSAGES = (
 @pytest.mark.parametrize(
     ("preset", "how"),
     [
-        ("spector", "ids"), ("v9", "user"), *(
+        ("spector", "ids"),
+        ("v9", "user"),
+        *(
             pytest.param(preset, how, marks=pytest.mark.slow)
             for preset, how in itertools.product(("spector", "v9", "ucma"), ("ids", "user", "end"))
             if (preset, how) not in (("spector", "ids"), ("v9", "user"))
         ),
     ],
-)  # fmt: skip
+)
 def test_no_file_has_a_word_after_nights_of_sleep(
     store_path: Path, clock: ManualClock, preset: str, how: str
 ) -> None:
     """Facts, names, edges, notes of days, themes, quarantine, merges: whatever was made of it."""
     chosen: Any = Config.preset(preset, observe={"on_injection": "quarantine"})
     with spector.open(
-        store_path, embedder=FakeEmbedder(dim=64), clock=clock, config=chosen, ops_log=True,
+        store_path,
+        embedder=FakeEmbedder(dim=64),
+        clock=clock,
+        config=chosen,
+        ops_log=True,
         ops_log_text=True,
     ) as memory:
         session = memory.session("s", user_id="u")
@@ -143,7 +153,8 @@ def test_no_file_has_a_word_after_nights_of_sleep(
             memory.reflect()
         assert all(files_with(store_path, word) for word in WORDS)
         gone = [
-            each.id for each in memory.records()
+            each.id
+            for each in memory.records()
             if any(word.lower() in each.text.lower() for word in WORDS)
         ]
         if how == "user":

@@ -38,11 +38,14 @@ def test_a_reminder_is_a_plan(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "remind me what my dentist is called", "can you remind me of my locker number?",
-        "remind me how to restart the server", "could you remind me when the meeting is?",
-        "dişçimin adını hatırlatır mısın?", "toplantı ne zamandı hatırlat",
+        "remind me what my dentist is called",
+        "can you remind me of my locker number?",
+        "remind me how to restart the server",
+        "could you remind me when the meeting is?",
+        "dişçimin adını hatırlatır mısın?",
+        "toplantı ne zamandı hatırlat",
     ],
-)  # fmt: skip
+)
 def test_who_asks_again_asks_for_no_reminder(text: str) -> None:
     with spector.open(":memory:") as memory:
         assert memory.observe(text).filter in ("request", "question")

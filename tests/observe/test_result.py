@@ -24,30 +24,51 @@ def record(number: int, text: str) -> spector.MemoryRecord:
 def full() -> spector.ObserveResult:
     text = "He [Omar] is flying to Lisbon tomorrow [2026-11-26]."
     unit = spector.ObservedUnit(
-        text=text, said="He is flying to Lisbon tomorrow.", action="supersede",
-        record=record(7, text), likeness=0.8125, nearest=3, rule="contradiction",
+        text=text,
+        said="He is flying to Lisbon tomorrow.",
+        action="supersede",
+        record=record(7, text),
+        likeness=0.8125,
+        nearest=3,
+        rule="contradiction",
         references=(spector.Reference("it", 14, (("Lisbon", 0.4), ("plan", 0.3))),),
         notes=(spector.Note(3, 9, "reference", "Omar"), spector.Note(38, 50, "date", "2026-11-26")),
-        importance=spector.Importance(1.0, 0.5, 0.5, 0.5, 1.0, 0.625, "high"), facts=(8,),
-        edges=(Edge(source=7, target=3, kind="same_entity"),), superseded=(3, 4), tagged=True,
-        flashbulb=True, valid_until=datetime(2026, 11, 27, tzinfo=UTC), entities=("Omar",),
-    )  # fmt: skip
+        importance=spector.Importance(1.0, 0.5, 0.5, 0.5, 1.0, 0.625, "high"),
+        facts=(8,),
+        edges=(Edge(source=7, target=3, kind="same_entity"),),
+        superseded=(3, 4),
+        tagged=True,
+        flashbulb=True,
+        valid_until=datetime(2026, 11, 27, tzinfo=UTC),
+        entities=("Omar",),
+    )
     return spector.ObserveResult(
-        entry_id="e1", stored=True, kind="plan", doubt="fragment",
-        category="plan", class_confidence=0.35, entities=("Omar", "Lisbon"),
-        emotion=spector.Emotion(-0.25, 0.4, "fear", ("worried",)), units=(unit,), captured=(1, 2),
-        fallbacks=("formation",), elapsed_ms=1.5,
-    )  # fmt: skip
+        entry_id="e1",
+        stored=True,
+        kind="plan",
+        doubt="fragment",
+        category="plan",
+        class_confidence=0.35,
+        entities=("Omar", "Lisbon"),
+        emotion=spector.Emotion(-0.25, 0.4, "fear", ("worried",)),
+        units=(unit,),
+        captured=(1, 2),
+        fallbacks=("formation",),
+        elapsed_ms=1.5,
+    )
 
 
 def test_a_result_prints_each_stage_on_a_line() -> None:
     lines = str(full()).splitlines()
     assert lines[0] == "supersede"
     stages = [line.split()[0] for line in lines[1:]]
-    assert stages == (
-        "filters class entities doubtful emotion formation gate importance flashbulb ends tag"
-        " relations facts memory captured fallbacks"
-    ).split()
+    assert (
+        stages
+        == (
+            "filters class entities doubtful emotion formation gate importance flashbulb ends tag"
+            " relations facts memory captured fallbacks"
+        ).split()
+    )
     text = str(full())
     assert "supersede of 3, 4 (apart) by rule contradiction, likeness 0.81 to 3" in text
     channels = "novelty 1.00, arousal 0.50, reward 0.50, attention 0.50; boost 1.00"

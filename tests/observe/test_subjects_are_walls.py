@@ -13,12 +13,25 @@ from spector.records import MemoryRecord
 LATER = 60 * 86_400_000
 #: subjects as they begin a sentence -> who it is
 PERSONS = {
-    "I": "user", "We": "user", "Omar": "omar", "They": "they", "He": "they", "She": "they",
-    "My sister": "sister", "Lena's brother": "brother", "My neighbour": "neighbour",
-    "The people upstairs": "people", "His wife": "wife", "My flatmate Ravi": "ravi",
-    "Someone at the gym": "gym", "Her mother": "mother", "The new guy": "guy", "Grandma": "grandma",
-    "Mr. Novak": "novak", "My ex": "ex",
-}  # fmt: skip
+    "I": "user",
+    "We": "user",
+    "Omar": "omar",
+    "They": "they",
+    "He": "they",
+    "She": "they",
+    "My sister": "sister",
+    "Lena's brother": "brother",
+    "My neighbour": "neighbour",
+    "The people upstairs": "people",
+    "His wife": "wife",
+    "My flatmate Ravi": "ravi",
+    "Someone at the gym": "gym",
+    "Her mother": "mother",
+    "The new guy": "guy",
+    "Grandma": "grandma",
+    "Mr. Novak": "novak",
+    "My ex": "ex",
+}
 OWN = {"I": "My", "We": "Our", "They": "Their", "He": "His", "She": "Her"}
 PLURAL = {"I", "We", "They", "The people upstairs"}
 PLACES = "Bergen Tralee Aarhus Split Cadiz Oulu".split()
@@ -39,15 +52,22 @@ def _frames(rng: random.Random, who: str) -> list[str]:
     place, firm, name = rng.choice(PLACES), rng.choice(FIRMS), rng.choice(NAMES)
     own = OWN.get(who, f"{who}'s")
     return [
-        f"{_say(who, 'live')} in {place}", f"{_say(who, 'work')} at {firm}",
-        f"{who} moved to {place}", f"{who} quit {firm}", f"{_say(who, 'prefer')} {firm} tea",
-        f"{_say(who, 'am')} allergic to latex", f"{_say(who, 'am')} not allergic to latex",
-        f"{own} landlord is {name}", f"{own} new dentist is {name}",
+        f"{_say(who, 'live')} in {place}",
+        f"{_say(who, 'work')} at {firm}",
+        f"{who} moved to {place}",
+        f"{who} quit {firm}",
+        f"{_say(who, 'prefer')} {firm} tea",
+        f"{_say(who, 'am')} allergic to latex",
+        f"{_say(who, 'am')} not allergic to latex",
+        f"{own} landlord is {name}",
+        f"{own} new dentist is {name}",
         f"{own} phone number is 555-01{rng.randint(10, 99)}",
         f"{own} rent is {rng.randint(5, 9)}20",
-        f"{own} dog is called {name}", f"{_say(who, 'start')} work at {rng.randint(5, 10)}",
-        f"{who} sold the {firm}", f"{_say(who, 'have')} moved to {place}",
-    ]  # fmt: skip
+        f"{own} dog is called {name}",
+        f"{_say(who, 'start')} work at {rng.randint(5, 10)}",
+        f"{who} sold the {firm}",
+        f"{_say(who, 'have')} moved to {place}",
+    ]
 
 
 def _old(text: str) -> Candidate:

@@ -60,13 +60,16 @@ def test_the_record_says_what_was_decided(memory: spector.Memory) -> None:
     assert memory.remember("I like tea.").decision is None
 
 
-@pytest.mark.parametrize(("old", "new"), [
-    ("I bought a red car", "I bought a blue car"),
-    ("My favourite colour is blue", "My sister's favourite colour is green"),
-    ("I like jazz.", "I like sushi."),
-    ("Kars'a gittim.", "Rize'ye gittim."),
-    ("I live in Kars.", "thanks!"),
-])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("I bought a red car", "I bought a blue car"),
+        ("My favourite colour is blue", "My sister's favourite colour is green"),
+        ("I like jazz.", "I like sushi."),
+        ("Kars'a gittim.", "Rize'ye gittim."),
+        ("I live in Kars.", "thanks!"),
+    ],
+)
 def test_what_stays_true_stays(memory: spector.Memory, old: str, new: str) -> None:
     first = memory.remember(old)
     second = memory.remember(new, supersedes="auto")
@@ -125,7 +128,8 @@ def test_an_older_event_supersedes_nothing(memory: spector.Memory) -> None:
 
 def test_users_are_walls(memory: spector.Memory) -> None:
     kept = [
-        memory.remember("I live in Paris.", user_id="a"), memory.remember("I live in Paris."),
+        memory.remember("I live in Paris.", user_id="a"),
+        memory.remember("I live in Paris."),
     ]
     mine = memory.remember("I live in Paris.", user_id="b")
     new = memory.remember("I live in Berlin.", user_id="b", supersedes="auto")
@@ -143,20 +147,23 @@ def test_the_scope_is_the_user_whatever_agent_or_session(memory: spector.Memory)
 
 
 def test_one_of_many_users_finds_his_own_among_the_words_of_all(memory: spector.Memory) -> None:
-    memory.remember_many([
-        {"text": "The staging server uses port 8080.", "user_id": f"u{n}"} for n in range(150)
-    ])
-    mine = memory.remember("The staging server uses port 8080.", user_id="me")
-    new = memory.remember(
-        "The staging server uses port 8443.", user_id="me", supersedes="auto"
+    memory.remember_many(
+        [{"text": "The staging server uses port 8080.", "user_id": f"u{n}"} for n in range(150)]
     )
+    mine = memory.remember("The staging server uses port 8080.", user_id="me")
+    new = memory.remember("The staging server uses port 8443.", user_id="me", supersedes="auto")
     assert new.supersedes == (mine.id,)
 
 
 def test_a_batch_is_as_one_by_one(memory: spector.Memory) -> None:
     told = [
-        "I work at Acme.", "I like tea.", "I work at Contoso.", "My port is 80.",
-        "I work at Initech.", "I do not like tea.", "I work at Initech.",
+        "I work at Acme.",
+        "I like tea.",
+        "I work at Contoso.",
+        "My port is 80.",
+        "I work at Initech.",
+        "I do not like tea.",
+        "I work at Initech.",
     ]
     one = [memory.remember(each, user_id="one", supersedes="auto") for each in told]
     many = memory.remember_many(told, user_id="many", supersedes="auto")
@@ -170,9 +177,12 @@ def test_a_batch_is_as_one_by_one(memory: spector.Memory) -> None:
 
 def test_items_of_a_batch_decide_for_themselves(memory: spector.Memory) -> None:
     old = memory.remember("I live in Paris.")
-    made = memory.remember_many([
-        {"text": "I live in Berlin."}, {"text": "I live in Rome.", "supersedes": "auto"},
-    ])
+    made = memory.remember_many(
+        [
+            {"text": "I live in Berlin."},
+            {"text": "I live in Rome.", "supersedes": "auto"},
+        ]
+    )
     assert [each.supersedes for each in made] == [(), (old.id, made[0].id)]
 
 

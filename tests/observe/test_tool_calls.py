@@ -15,8 +15,12 @@ CALLS = [
     {"id": "a", "type": "function", "function": {"name": "book", "arguments": '{"table": 7}'}},
     {"id": "b", "type": "function", "function": {"name": "pay", "arguments": '{"eur": 70}'}},
 ]
-KEPT = {"tool_calls": [{"name": "book", "arguments": '{"table": 7}'},
-                       {"name": "pay", "arguments": '{"eur": 70}'}]}  # fmt: skip
+KEPT = {
+    "tool_calls": [
+        {"name": "book", "arguments": '{"table": 7}'},
+        {"name": "pay", "arguments": '{"eur": 70}'},
+    ]
+}
 SAID = "I booked table 7 at Rossi in Kars for Friday."
 
 
@@ -37,8 +41,9 @@ def test_calls_beside_what_is_said_are_attached_to_its_memory() -> None:
         assert unit.record is not None
         assert unit.record.attachment() == KEPT
         assert memory.get(unit.record.id).attachment() == KEPT
-        (mine,) = memory.observe({"role": "user", "content": "My dentist is Dr. Kaya in Kars.",
-                                  "attachment": b"a card"}).units  # fmt: skip
+        (mine,) = memory.observe(
+            {"role": "user", "content": "My dentist is Dr. Kaya in Kars.", "attachment": b"a card"}
+        ).units
         assert mine.record is not None
         assert mine.record.attachment() == b"a card"
         assert memory.check().ok

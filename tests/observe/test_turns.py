@@ -36,11 +36,17 @@ def kept(session: Session) -> list[MemoryRecord]:
     return [each for each in session._memory.records(user_id="mira") if not each.payload]
 
 
-@pytest.mark.parametrize(("question", "answer"), [
-    ("Which harbour does the ferry leave from?", "Tromso"), ("How many rowers are there?", "8"),
-    ("What is the door code?", "5519"), ("Oak or walnut for the shelf?", "the second"),
-    ("Do you drink coffee?", "nope"), ("Kahveni nasıl içersin?", "sade"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Which harbour does the ferry leave from?", "Tromso"),
+        ("How many rowers are there?", "8"),
+        ("What is the door code?", "5519"),
+        ("Oak or walnut for the shelf?", "the second"),
+        ("Do you drink coffee?", "nope"),
+        ("Kahveni nasıl içersin?", "sade"),
+    ],
+)
 def test_an_answer_of_a_word_keeps_its_question(talk: Session, question: str, answer: str) -> None:
     say(talk, "I have been busy with the garden.", f"> {question}", answer)
     hit = talk.recall(question, learn=False)[0]
@@ -60,8 +66,13 @@ def test_an_answer_waits_behind_filler(talk: Session) -> None:
 
 
 def test_the_value_that_an_assistant_gives_keeps_what_the_user_asked(talk: Session) -> None:
-    told, talked = say(talk, "What is the code of the cellar?", "> It is 7741.", "And the bell?",
-                       "> Good question!")[1::2]  # fmt: skip
+    told, talked = say(
+        talk,
+        "What is the code of the cellar?",
+        "> It is 7741.",
+        "And the bell?",
+        "> Good question!",
+    )[1::2]
     record = told.records[0]
     assert record.turn_before == ("asked", "What is the code of the cellar?")
     assert record.data_source == "assistant_message"
@@ -71,7 +82,8 @@ def test_the_value_that_an_assistant_gives_keeps_what_the_user_asked(talk: Sessi
 def test_one_word_may_answer_two_questions(talk: Session) -> None:
     say(talk, "> How old is Bo?", "12", "> Which shoe size does she have?", "12")
     assert [each.turn_before[1] for each in kept(talk)] == [
-        "How old is Bo?", "Which shoe size does she have?",
+        "How old is Bo?",
+        "Which shoe size does she have?",
     ]
 
 
@@ -82,21 +94,30 @@ def test_who_asked_answers_nothing(talk: Session) -> None:
 
 def test_a_list_of_messages_is_a_talk_without_a_session(talk: Session) -> None:
     memory = talk._memory
-    memory.observe_many([
-        {"role": ASSISTANT, "content": "What is the name of your boat?"},
-        {"role": "user", "content": "Petrel"}, {"role": "user", "content": "sorry, Petrels"},
-    ], user_id="mira")  # fmt: skip
+    memory.observe_many(
+        [
+            {"role": ASSISTANT, "content": "What is the name of your boat?"},
+            {"role": "user", "content": "Petrel"},
+            {"role": "user", "content": "sorry, Petrels"},
+        ],
+        user_id="mira",
+    )
     assert [each.turn_before[0] for each in kept(talk)] == [
-        "asked", "corrects",
+        "asked",
+        "corrects",
     ]
 
 
-@pytest.mark.parametrize(("said", "correction", "value"), [
-    ("My rent is 840 a month.", "Scratch that, make it 860.", "860"),
-    ("My badge number is 4410.", "No, 4401.", "4401"),
-    ("Our cat is called Nala.", "oops, Nela", "Nela"),
-    ("The choir begins at 7.", "typo: 8", "8"), ("Dolap şifrem 4417.", "Pardon, 4471", "4471"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("said", "correction", "value"),
+    [
+        ("My rent is 840 a month.", "Scratch that, make it 860.", "860"),
+        ("My badge number is 4410.", "No, 4401.", "4401"),
+        ("Our cat is called Nala.", "oops, Nela", "Nela"),
+        ("The choir begins at 7.", "typo: 8", "8"),
+        ("Dolap şifrem 4417.", "Pardon, 4471", "4471"),
+    ],
+)
 def test_a_correction_of_the_only_value_takes_its_place(
     talk: Session, said: str, correction: str, value: str
 ) -> None:
@@ -118,9 +139,14 @@ def test_a_correction_of_one_of_several_values_comes_before_them(talk: Session) 
     assert [each.id for each in hits] == [new.id, old.id]
 
 
-@pytest.mark.parametrize("text", [
-    "Sorry, I was at the dentist.", "No, my parents are visiting.", "Wait, I forgot the milk!",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Sorry, I was at the dentist.",
+        "No, my parents are visiting.",
+        "Wait, I forgot the milk!",
+    ],
+)
 def test_an_apology_corrects_nothing(talk: Session, text: str) -> None:
     say(talk, "My rent is 840 a month.", text)
     assert all(each.turn_before == ("", "") for each in kept(talk))
@@ -137,11 +163,13 @@ def test_what_is_forgotten_goes_from_what_corrects_it(tmp_path: Path) -> None:
     with spector.open(tmp_path / "m") as memory:
         session = memory.session("s", user_id="mira")
         first, second, third = (
-            session.observe(text).records[0] for text in (
-                "The vault opens with bergamot and starling.", "I meant Thursday.",
+            session.observe(text).records[0]
+            for text in (
+                "The vault opens with bergamot and starling.",
+                "I meant Thursday.",
                 "No wait, make it Friday.",
             )
-        )  # fmt: skip
+        )
         assert third.turn_before == second.turn_before == ("corrects", first.text)
         memory.update(first.id, text="The vault opens with juniper.")
         assert memory.get(third.id).turn_before[1] == "The vault opens with juniper."
@@ -159,11 +187,13 @@ def test_no_commit_lies_between_a_memory_and_what_quotes_it(tmp_path: Path, end:
     with spector.open(tmp_path / "m", clock=clock) as memory:
         session, store = memory.session("s", user_id="mira"), memory._parts.router.durable_store()
         first, second, other = (
-            session.observe(text).records[0] for text in (
-                "The spare wheel is in the barn.", "I meant in the cellar.",
+            session.observe(text).records[0]
+            for text in (
+                "The spare wheel is in the barn.",
+                "I meant in the cellar.",
                 "My aunt collects stamps of Chile.",
             )
-        )  # fmt: skip
+        )
         assert second.turn_before == ("corrects", first.text)
         if end in ("forget", "purge"):
             before = store.head.change_seq
@@ -185,10 +215,12 @@ def test_no_commit_lies_between_a_memory_and_what_quotes_it(tmp_path: Path, end:
 
 def test_other_metadata_leave_the_question_and_an_export_has_it(tmp_path: Path) -> None:
     with spector.open(tmp_path / "a") as memory, spector.open(tmp_path / "b") as other:
-        memory.observe_many([
-            {"role": ASSISTANT, "content": "Which gate does the bus stop at?"},
-            {"role": "user", "content": "17"},
-        ])  # fmt: skip
+        memory.observe_many(
+            [
+                {"role": ASSISTANT, "content": "Which gate does the bus stop at?"},
+                {"role": "user", "content": "17"},
+            ]
+        )
         (record,) = memory.records()
         memory.update(record.id, metadata={"source_line": 4})
         memory.export(tmp_path / "e.jsonl")

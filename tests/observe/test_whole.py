@@ -144,11 +144,11 @@ def test_users_do_not_change_each_other(mind: Memory) -> None:
     result = mind.observe("I live in Berlin.", user_id="b")
     assert len(result.units[0].superseded) >= 1
     assert texts(mind, user_id="a") == ["I live in Paris."]
-    held = {
-        (each.user_id, each.text) for each in mind.records(tiers="episodic", include=[])
-    }
+    held = {(each.user_id, each.text) for each in mind.records(tiers="episodic", include=[])}
     assert held == {
-        ("a", "I live in Paris."), (None, "I live in Paris."), ("b", "I live in Berlin.")
+        ("a", "I live in Paris."),
+        (None, "I live in Paris."),
+        ("b", "I live in Berlin."),
     }
 
 
@@ -311,9 +311,7 @@ def test_a_tag_lives_for_four_hours(mind: Memory, clock: ManualClock) -> None:
 
 
 def test_between_weak_and_strong_neither(mind: Memory) -> None:
-    result = mind.observe(
-        {"content": "Ada moved to Van.", "importance": 0.6}, session_id="s"
-    )
+    result = mind.observe({"content": "Ada moved to Van.", "importance": 0.6}, session_id="s")
     assert not result.units[0].tagged
     assert result.captured == ()
 
@@ -339,7 +337,9 @@ def test_messages_of_a_session_follow_one_another(mind: Memory) -> None:
     ]
     mind.observe("Bob moved to Van.", session_id="t")
     found = [
-        (each.source, each.target) for record in ids for each in mind.graph.edges(record)
+        (each.source, each.target)
+        for record in ids
+        for each in mind.graph.edges(record)
         if each.kind == "followed_by"
     ]
     assert sorted(set(found)) == [(ids[0], ids[1]), (ids[1], ids[2])]
@@ -348,13 +348,25 @@ def test_messages_of_a_session_follow_one_another(mind: Memory) -> None:
 # -- batches ---------------------------------------------------------------------------------------
 
 CONVERSATION = [
-    "Hi there!", "I live in Paris.", "I'm a nurse.", "I'm a nurse.", "I moved to Berlin.",
-    "Ada called. She is in Kars.", "She likes the old town.", "What do you think?",
-    "I prefer tea over coffee.", "The staging server uses port 8080.",
-    "Actually, the staging server uses port 8443.", "I will visit Ada tomorrow.",
-    "The cafe opens at nine.", "I am FURIOUS!!! The production server is DOWN!",
-    "Bob met Ada in Kars.", "Ben Ankara'da yaşıyorum.", "tamam", "Yarın Kars'a gideceğim",
-]  # fmt: skip
+    "Hi there!",
+    "I live in Paris.",
+    "I'm a nurse.",
+    "I'm a nurse.",
+    "I moved to Berlin.",
+    "Ada called. She is in Kars.",
+    "She likes the old town.",
+    "What do you think?",
+    "I prefer tea over coffee.",
+    "The staging server uses port 8080.",
+    "Actually, the staging server uses port 8443.",
+    "I will visit Ada tomorrow.",
+    "The cafe opens at nine.",
+    "I am FURIOUS!!! The production server is DOWN!",
+    "Bob met Ada in Kars.",
+    "Ben Ankara'da yaşıyorum.",
+    "tamam",
+    "Yarın Kars'a gideceğim",
+]
 
 
 def shape(result: spector.ObserveResult) -> Any:
@@ -378,14 +390,24 @@ def test_a_batch_equals_single_calls(session: str | None) -> None:
                     memory.observe(each, session_id=session, user_id="u") for each in CONVERSATION
                 ]
             assert memory.check().ok
-            state = [] if session is None else [
-                (each.id, each.text) for each in memory.session(session, user_id="u").buffer.entries
-            ]
-            made.append((
-                [shape(each) for each in results], [each.to_dict() for each in memory.records()],
-                sorted(map(str, memory.graph.edges())) if hasattr(memory.graph, "all") else None,
-                state,
-            ))  # fmt: skip
+            state = (
+                []
+                if session is None
+                else [
+                    (each.id, each.text)
+                    for each in memory.session(session, user_id="u").buffer.entries
+                ]
+            )
+            made.append(
+                (
+                    [shape(each) for each in results],
+                    [each.to_dict() for each in memory.records()],
+                    sorted(map(str, memory.graph.edges()))
+                    if hasattr(memory.graph, "all")
+                    else None,
+                    state,
+                )
+            )
     for one, other in zip(made[0][0], made[1][0], strict=True):
         if session is None:  # a list is a talk, in which a correction knows what it corrects
             assert [each["action"] for each in one["units"]] == [
@@ -397,9 +419,7 @@ def test_a_batch_equals_single_calls(session: str | None) -> None:
         assert made[0][1:] == made[1][1:]
 
 
-def test_a_batch_is_one_embedding_call_and_one_commit(
-    store_path: Path, clock: ManualClock
-) -> None:
+def test_a_batch_is_one_embedding_call_and_one_commit(store_path: Path, clock: ManualClock) -> None:
     embedder = FakeEmbedder(dim=64)
     with spector.open(store_path, embedder=embedder, clock=clock) as memory:
         before, calls = memory._parts.series.moment(), len(embedder.calls)
@@ -487,7 +507,8 @@ def test_many_threads_observe_at_once(store_path: Path) -> None:
             held = texts(memory, user_id=f"u{user}", include=[])
             assert sorted(held) == ["I live in Town11.", "I'm a nurse."]
             (nurse,) = [
-                each for each in memory.records(user_id=f"u{user}", tiers="episodic")
+                each
+                for each in memory.records(user_id=f"u{user}", tiers="episodic")
                 if "nurse" in each.text
             ]
             assert nurse.access_count == 11
@@ -550,9 +571,7 @@ def test_two_users_in_two_threads_share_nothing(mind: Memory) -> None:
             errors.append(error)
 
     errors: list[BaseException] = []
-    threads = [
-        threading.Thread(target=run, args=each) for each in (("u", "Kars"), ("v", "Oslo"))
-    ]
+    threads = [threading.Thread(target=run, args=each) for each in (("u", "Kars"), ("v", "Oslo"))]
     for each in threads:
         each.start()
     for each in threads:

@@ -20,10 +20,7 @@ def _talk(*messages: Any) -> tuple[Memory, list[ObserveResult]]:
 
 
 def _facts(memory: Memory) -> set[tuple[str, str, str]]:
-    return {
-        (each.subject, each.predicate, each.object)
-        for each in memory.facts.query(user_id="u")
-    }
+    return {(each.subject, each.predicate, each.object) for each in memory.facts.query(user_id="u")}
 
 
 @pytest.mark.parametrize(

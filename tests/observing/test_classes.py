@@ -15,24 +15,30 @@ from spector.language.observing import KINDS, alarm_of, classify, is_hedged
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("I prefer tea", "preference"), ("Çayı tercih ederim", "preference"),
+        ("I prefer tea", "preference"),
+        ("Çayı tercih ederim", "preference"),
         ("I can't stand loud offices", "preference"),
         ("Gürültülü ofislere dayanamam", "preference"),
         ("Actually, the invoice was for May", "correction"),
         ("Aslında fatura mayıs içindi", "correction"),
-        ("No, it's Ayla, not Leyla", "correction"), ("Hayır, Leyla değil Ayla", "correction"),
+        ("No, it's Ayla, not Leyla", "correction"),
+        ("Hayır, Leyla değil Ayla", "correction"),
         ("From now on, write dates as day and month", "rule"),
         ("Bundan sonra tarihleri gün ay diye yaz", "rule"),
-        ("Never call my office number", "rule"), ("Asla iş numaramı arama", "rule"),
+        ("Never call my office number", "rule"),
+        ("Asla iş numaramı arama", "rule"),
         ("We decided to rent the bigger hall", "decision"),
         ("Büyük salonu kiralamaya karar verdik", "decision"),
         ("I'm going to repaint the fence on Sunday", "plan"),
         ("Pazar günü çiti boyayacağım", "plan"),
-        ("My name is Orhan", "fact"), ("Adım Orhan", "fact"), ("The API is behind a proxy", "fact"),
+        ("My name is Orhan", "fact"),
+        ("Adım Orhan", "fact"),
+        ("The API is behind a proxy", "fact"),
         ("Ada Lovelace and Charles Babbage wrote letters", "entity"),
-        ("mm", "other"), ("", "other"),
+        ("mm", "other"),
+        ("", "other"),
     ],
-)  # fmt: skip
+)
 def test_the_class_of_a_message(text: str, kind: str) -> None:
     found = classify(text)
     assert found.kind == kind
@@ -65,11 +71,15 @@ def test_any_text_has_a_class(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "hedged"),
     [
-        ("I think she lives in Kars", True), ("Maybe we move", True), ("Sanırım taşındı", True),
-        ("galiba perşembe", True), ("She lives in Kars", False), ("Kars'ta yaşıyor", False),
+        ("I think she lives in Kars", True),
+        ("Maybe we move", True),
+        ("Sanırım taşındı", True),
+        ("galiba perşembe", True),
+        ("She lives in Kars", False),
+        ("Kars'ta yaşıyor", False),
         ("", False),
     ],
-)  # fmt: skip
+)
 def test_hedges(text: str, hedged: bool) -> None:
     assert is_hedged(text) == hedged
 
@@ -77,10 +87,14 @@ def test_hedges(text: str, hedged: bool) -> None:
 @pytest.mark.parametrize(
     ("text", "alarm"),
     [
-        ("The deadline is on Friday", 0.8), ("we found a security hole", 0.8),
-        ("there is a bug in the form", 0.5), ("we had tea", 0.0), ("Son tarih cuma", 0.8),
-        ("küçük bir sorun var", 0.5), ("çay içtik", 0.0),
+        ("The deadline is on Friday", 0.8),
+        ("we found a security hole", 0.8),
+        ("there is a bug in the form", 0.5),
+        ("we had tea", 0.0),
+        ("Son tarih cuma", 0.8),
+        ("küçük bir sorun var", 0.5),
+        ("çay içtik", 0.0),
     ],
-)  # fmt: skip
+)
 def test_alarm(text: str, alarm: float) -> None:
     assert alarm_of(text) == alarm

@@ -47,19 +47,31 @@ def test_a_calm_preference_is_calm() -> None:
 @pytest.mark.parametrize(
     ("text", "category", "sign"),
     [
-        ("I'm so happy about the new job", "joy", 1), ("I am not happy", None, -1),
-        ("She is terrified of spiders", "fear", -1), ("I miss my grandmother", "sadness", -1),
-        ("Wow, I did not expect that", "surprise", 0), ("This food is disgusting", "disgust", -1),
-        ("You are an idiot and I hate this", "anger", -1), ("we meet at four", None, 0),
-        ("Bugün çok mutluyum", "joy", 1), ("Hiç mutlu değilim", None, -1),
-        ("Bu filmi beğenmedim", None, -1), ("Çok üzgünüm", "sadness", -1),
-        ("cok uzgunum", "sadness", -1), ("Sana çok kızgınım", "anger", -1),
-        ("Köpekten korkuyorum", "fear", -1), ("Korkmuyorum", None, 1),
-        ("Gözlerime inanamıyorum", "surprise", 0), ("Midem bulandı, iğrenç", "disgust", -1),
-        ("Kızım kırk yaşında", None, 0), ("great 😡😡", "anger", -1), ("seni gördüm 😂", "joy", 1),
-        ("", None, 0), ("see http://x.y/z", None, 0),
+        ("I'm so happy about the new job", "joy", 1),
+        ("I am not happy", None, -1),
+        ("She is terrified of spiders", "fear", -1),
+        ("I miss my grandmother", "sadness", -1),
+        ("Wow, I did not expect that", "surprise", 0),
+        ("This food is disgusting", "disgust", -1),
+        ("You are an idiot and I hate this", "anger", -1),
+        ("we meet at four", None, 0),
+        ("Bugün çok mutluyum", "joy", 1),
+        ("Hiç mutlu değilim", None, -1),
+        ("Bu filmi beğenmedim", None, -1),
+        ("Çok üzgünüm", "sadness", -1),
+        ("cok uzgunum", "sadness", -1),
+        ("Sana çok kızgınım", "anger", -1),
+        ("Köpekten korkuyorum", "fear", -1),
+        ("Korkmuyorum", None, 1),
+        ("Gözlerime inanamıyorum", "surprise", 0),
+        ("Midem bulandı, iğrenç", "disgust", -1),
+        ("Kızım kırk yaşında", None, 0),
+        ("great 😡😡", "anger", -1),
+        ("seni gördüm 😂", "joy", 1),
+        ("", None, 0),
+        ("see http://x.y/z", None, 0),
     ],
-)  # fmt: skip
+)
 def test_category_and_valence(text: str, category: str | None, sign: int) -> None:
     found = emotion_in(text)
     assert found.category == category
@@ -69,24 +81,39 @@ def test_category_and_valence(text: str, category: str | None, sign: int) -> Non
 @pytest.mark.parametrize(
     ("text", "arousal"),
     [
-        ("HELP THEM", 0.35), ("HELP us", 0.35), ("NASA us", 0.0), ("OK NO", 0.0),
+        ("HELP THEM", 0.35),
+        ("HELP us", 0.35),
+        ("NASA us", 0.0),
+        ("OK NO", 0.0),
         ("this is urgent", 0.25),
-        ("urgent, asap, emergency", 0.5), ("oh damn", 0.3), ("damn damn damn", 0.3),
-        ("it was a nightmare", 0.25), ("very very very late", 0.2), ("acil", 0.25),
-        ("bu bir felaket", 0.25), ("çok çok çok geç", 0.2),
+        ("urgent, asap, emergency", 0.5),
+        ("oh damn", 0.3),
+        ("damn damn damn", 0.3),
+        ("it was a nightmare", 0.25),
+        ("very very very late", 0.2),
+        ("acil", 0.25),
+        ("bu bir felaket", 0.25),
+        ("çok çok çok geç", 0.2),
     ],
 )
 def test_arousal_by_the_formula(text: str, arousal: float) -> None:
     assert emotion_in(text).arousal == pytest.approx(arousal)
 
 
-@pytest.mark.parametrize(("text", "is_loud"), [
-    ("the whole backup got WIPED", True), ("their keys are REVOKED", True),
-    ("it keeps SINKING under load", True), ("the roof is ON FIRE and I am TERRIFIED", True),
-    ("kartım BLOKLANDI galiba", True),
-    ("a form of OSHA for the yard", False), ("we moved it to KAFKA", False),
-    ("she joined UNESCO in May", False), ("okul MEB takvimine uyar", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "is_loud"),
+    [
+        ("the whole backup got WIPED", True),
+        ("their keys are REVOKED", True),
+        ("it keeps SINKING under load", True),
+        ("the roof is ON FIRE and I am TERRIFIED", True),
+        ("kartım BLOKLANDI galiba", True),
+        ("a form of OSHA for the yard", False),
+        ("we moved it to KAFKA", False),
+        ("she joined UNESCO in May", False),
+        ("okul MEB takvimine uyar", False),
+    ],
+)
 def test_one_word_in_capitals_is_loud_unless_it_is_a_name(text: str, is_loud: bool) -> None:
     assert (emotion_in(text).arousal > emotion_in(text.lower()).arousal) is is_loud
 

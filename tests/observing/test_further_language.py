@@ -45,8 +45,13 @@ MESSAGES = {
 
 def tried(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", TRIED], input=json.dumps(list(MESSAGES)), text=True, cwd=REPO,
-        capture_output=True, env={**os.environ, VARIABLE: str(folder)}, check=False,
+        [sys.executable, "-c", TRIED],
+        input=json.dumps(list(MESSAGES)),
+        text=True,
+        cwd=REPO,
+        capture_output=True,
+        env={**os.environ, VARIABLE: str(folder)},
+        check=False,
     )
 
 

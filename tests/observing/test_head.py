@@ -77,9 +77,7 @@ def test_the_head_judges_english_and_only_with_a_vector() -> None:
 def test_the_outage_is_anger_with_the_head_too() -> None:
     embedder = MiniLMEmbedder()
     text = "I am FURIOUS!!! The production server is DOWN!"
-    found = emotion_in(
-        text, vector=embedder.embed([text])[0], head=load_head(embedder.fingerprint)
-    )
+    found = emotion_in(text, vector=embedder.embed([text])[0], head=load_head(embedder.fingerprint))
     assert found.category == "anger"
     assert found.arousal == pytest.approx(0.85)
     assert found.valence < 0
@@ -92,19 +90,27 @@ def test_any_text_has_features() -> None:
         assert all(0 <= each < BUCKETS for each in buckets)
         assert dense_features(text).shape == (len(COUNTED),)
     weights = {
-        "mean": np.zeros(2, np.float32), "scale": np.ones(2, np.float32),
+        "mean": np.zeros(2, np.float32),
+        "scale": np.ones(2, np.float32),
         "dense": np.zeros((2 + len(COUNTED), 7), np.float32),
-        "hashed": np.zeros((BUCKETS, 7), np.float32), "idf": np.ones(BUCKETS, np.float32),
-        "bias": np.zeros(7, np.float32), "thresholds": np.zeros(7, np.float32),
-    }  # fmt: skip
+        "hashed": np.zeros((BUCKETS, 7), np.float32),
+        "idf": np.ones(BUCKETS, np.float32),
+        "bias": np.zeros(7, np.float32),
+        "thresholds": np.zeros(7, np.float32),
+    }
     head = EmotionHead(weights, "m")
     assert head.log_odds("", np.zeros(2, np.float32)) == pytest.approx(np.zeros(7))
     assert head.valence("hm", np.zeros(2, np.float32)) == pytest.approx(-1.0)
 
 
-@pytest.mark.parametrize("text", [
-    "Not cheerful at all today.", "I was never delighted with that flat.", "No fun this time.",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Not cheerful at all today.",
+        "I was never delighted with that flat.",
+        "No fun this time.",
+    ],
+)
 def test_a_joy_that_is_denied_is_none_for_the_head_either(text: str) -> None:
     embedder = MiniLMEmbedder()
     head = load_head(embedder.fingerprint)

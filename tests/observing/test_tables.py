@@ -100,15 +100,23 @@ def test_a_copied_folder_is_a_language(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "language"),
     [
-        ("I moved to Kars last week.", "en"), ("Kars'a taşındım.", "tr"), ("", "en"), ("42", "en"),
-        ("yarin disciye gidiyorum", "tr"), ("Adım Selin, fırın işletiyorum.", "tr"),
+        ("I moved to Kars last week.", "en"),
+        ("Kars'a taşındım.", "tr"),
+        ("", "en"),
+        ("42", "en"),
+        ("yarin disciye gidiyorum", "tr"),
+        ("Adım Selin, fırın işletiyorum.", "tr"),
         ("My colleague Şule moved to the office in İzmir and I will be there with her", "en"),
-        ("KAHVEYİ ÇOK SEVERİM", "tr"), ("\x00\u202e", "en"), ("My name is Gökçe.", "en"),
-        ("My favourite dish is mantı.", "en"), ("I never eat işkembe.", "en"),
-        ("I work at Şişecam.", "en"), ("Favori rengim mavi.", "tr"),
+        ("KAHVEYİ ÇOK SEVERİM", "tr"),
+        ("\x00\u202e", "en"),
+        ("My name is Gökçe.", "en"),
+        ("My favourite dish is mantı.", "en"),
+        ("I never eat işkembe.", "en"),
+        ("I work at Şişecam.", "en"),
+        ("Favori rengim mavi.", "tr"),
         ("Ben Google'da çalışıyorum.", "tr"),
     ],
-)  # fmt: skip
+)
 def test_the_language_of_a_text(text: str, language: str) -> None:
     assert language_of(text) == language
 
@@ -136,8 +144,11 @@ def test_a_lexicon_keeps_the_entries_of_a_word_until_text_is_erased() -> None:
     text = "I am glad, glad and over the moon: delightful! " + "x" * 5000
     first = list(lexicon.matches(words_of(text)))
     assert [(each.name, each.start, each.letters) for each in first] == [
-        ("joy", 2, 4), ("joy", 3, 4), ("joy", 5, 4), ("joy", 8, 7),
-    ]  # fmt: skip
+        ("joy", 2, 4),
+        ("joy", 3, 4),
+        ("joy", 5, 4),
+        ("joy", 8, 7),
+    ]
     assert list(lexicon.matches(words_of(text))) == first
     assert "glad" in lexicon._openings
     assert max(map(len, lexicon._openings)) < 100

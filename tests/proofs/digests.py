@@ -16,8 +16,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["digest_of_rooms", "digest_of_sources", "digest_of_tests", "files_of", "files_of_room",
-           "forget"]  # fmt: skip
+__all__ = [
+    "digest_of_rooms",
+    "digest_of_sources",
+    "digest_of_tests",
+    "files_of",
+    "files_of_room",
+    "forget",
+]
 
 REPO: Final = Path(__file__).resolve().parents[2]
 #: rows are judged when the page is made, not when a test runs
@@ -97,9 +103,12 @@ def _project(repo: Path) -> str:
     whole: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     project = whole.get("project", {})
     chosen = [
-        whole.get("build-system"), project.get("requires-python"), project.get("dependencies"),
-        project.get("optional-dependencies"), whole.get("tool", {}).get("pytest"),
-    ]  # fmt: skip
+        whole.get("build-system"),
+        project.get("requires-python"),
+        project.get("dependencies"),
+        project.get("optional-dependencies"),
+        whole.get("tool", {}).get("pytest"),
+    ]
     return json.dumps(chosen, sort_keys=True)
 
 

@@ -41,9 +41,11 @@ class Found:
         """Planned for the row and not run. A test that never ran counts for rows of its file."""
         files = {_file(record) for record in self.of(row)}
         return [
-            record for record in self.records if record["outcome"] == "skipped"
+            record
+            for record in self.records
+            if record["outcome"] == "skipped"
             and (record["row"] == row.name or (not record["row"] and _file(record) in files))
-        ]  # fmt: skip
+        ]
 
     def is_fresh(self, record: dict[str, Any]) -> bool:
         return bool(
@@ -61,7 +63,8 @@ def known(found: Found) -> Found:
     """``found`` without records of tests that were removed."""
     there = set(found.proofs)
     records = [
-        record for record in found.records
+        record
+        for record in found.records
         if _exists(record["test"]) and (not there or record["test"] in there)
     ]
     return replace(found, records=records)
@@ -123,12 +126,18 @@ def _whole(records: Records, apart: frozenset[str]) -> Records:
         if record["slow"]:
             full.setdefault(_file(record), set()).update(record["counts"])
     return [
-        record if record["slow"] else record | {"counts": {
-            name: value for name, value in record["counts"].items()
-            if name in apart or name not in full.get(_file(record), ())
-        }}
+        record
+        if record["slow"]
+        else record
+        | {
+            "counts": {
+                name: value
+                for name, value in record["counts"].items()
+                if name in apart or name not in full.get(_file(record), ())
+            }
+        }
         for record in records
-    ]  # fmt: skip
+    ]
 
 
 def _counts(records: Iterable[dict[str, Any]]) -> dict[str, Any]:

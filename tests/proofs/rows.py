@@ -14,18 +14,42 @@ _GROUND: Final = ("errors", "layout", "clock", "config", "records", "process")
 #: whatever has a part in getting a byte onto the disk and back. ``memory`` and ``api`` only hand
 #: calls on; the rows about every verb name them
 _DURABLE: Final = (
-    *_GROUND, "store", "tiers", "lexical", "kernel", "native", "knowledge", "write", "upkeep",
-    "sleep", "assembly", "parts",
-)  # fmt: skip
+    *_GROUND,
+    "store",
+    "tiers",
+    "lexical",
+    "kernel",
+    "native",
+    "knowledge",
+    "write",
+    "upkeep",
+    "sleep",
+    "assembly",
+    "parts",
+)
 #: names that stand for several rooms
 GROUPS: Final[dict[str, tuple[str, ...]]] = {
     "ground": _GROUND,
     "durable": _DURABLE,
     "engine": (
-        *_DURABLE, "arguments", "search", "observe", "recall", "language", "providers", "exchange",
-        "messages", "chat", "forgetting", "facets", "session", "verbs", "memory", "api",
+        *_DURABLE,
+        "arguments",
+        "search",
+        "observe",
+        "recall",
+        "language",
+        "providers",
+        "exchange",
+        "messages",
+        "chat",
+        "forgetting",
+        "facets",
+        "session",
+        "verbs",
+        "memory",
+        "api",
     ),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +70,7 @@ class Row:
     rooms: tuple[str, ...]
     least: dict[str, int] = field(default_factory=dict)
     apart: frozenset[str] = frozenset()
+
 
 _MUTANTS: Final = frozenset({"mutants", "mutants_caught", "states_until_caught"})
 _PLANTED: Final = frozenset({"planted_bugs_found"})
@@ -272,7 +297,7 @@ ROWS: Final = (
     Row(
         "expiry", "Past its end no read returns a memory, and upkeep erases it",
         "every reading verb just before the end and at it, with nothing written between",
-        ("engine",),
+        ("engine", "arguments", "importers", "cli"),
     ),
     Row(
         "attachments", "What is attached goes with its memory, comes back as it was, and is in no"
@@ -320,7 +345,7 @@ ROWS: Final = (
         ("durable",),
     ),
     Row("erasure", "Purged means gone", "byte search over every file of the store",
-        ("durable", "search", "language", "providers"),
+        ("durable", "search", "language", "providers", "arguments", "importers"),
     ),
     Row("permissions", "Files are 0600, directories 0700", "any umask, every file made",
         ("ground", "store", "exchange", "cli", "providers"),

@@ -89,10 +89,13 @@ def test_a_memory_asked_for_by_name_does_not_hide_the_others() -> None:
 
 @pytest.mark.parametrize(
     ("more", "less"),
-    [({"coverage": 0.8}, {"coverage": 0.4}), ({"likeness": 2.0}, {"likeness": 1.0}),
-     ({"unknown_name": False}, {"unknown_name": True}),
-     ({"known_name": False}, {"known_name": True})],
-)  # fmt: skip
+    [
+        ({"coverage": 0.8}, {"coverage": 0.4}),
+        ({"likeness": 2.0}, {"likeness": 1.0}),
+        ({"unknown_name": False}, {"unknown_name": True}),
+        ({"known_name": False}, {"known_name": True}),
+    ],
+)
 def test_each_signal_counts_in_its_direction(more: dict[str, Any], less: dict[str, Any]) -> None:
     common: dict[str, Any] = {"coverage": 0.5, "likeness": 1.5}
     assert log_odds(Signals(**{**common, **more})) > log_odds(Signals(**{**common, **less}))
@@ -158,12 +161,19 @@ def test_of_a_situation_or_a_request_more_is_kept_than_of_a_fact() -> None:
 
 @pytest.mark.parametrize(
     ("cue", "names"),
-    [("What did Caroline and Melanie do?", ["Caroline", "Melanie"]), ("what did caroline do?", []),
-     ("Caroline went where?", []), ("Hello! Caroline, where are you?", []),
-     ("Did they visit Ankara'ya?", ["Ankara"]), ("What Did Caroline Do Last Year", []),
-     ("Wann war Caroline hier und wer noch?", []), ("Where is NASA?", []), ("", []),
-     ("Dün Ayşe ile İzmir'e mi gittik?", ["Ayşe", "İzmir"])],
-)  # fmt: skip
+    [
+        ("What did Caroline and Melanie do?", ["Caroline", "Melanie"]),
+        ("what did caroline do?", []),
+        ("Caroline went where?", []),
+        ("Hello! Caroline, where are you?", []),
+        ("Did they visit Ankara'ya?", ["Ankara"]),
+        ("What Did Caroline Do Last Year", []),
+        ("Wann war Caroline hier und wer noch?", []),
+        ("Where is NASA?", []),
+        ("", []),
+        ("Dün Ayşe ile İzmir'e mi gittik?", ["Ayşe", "İzmir"]),
+    ],
+)
 def test_names_are_words_with_a_capital_inside_of_a_sentence(cue: str, names: list[str]) -> None:
     assert names_of(cue) == names
 
@@ -180,10 +190,12 @@ def hits_of(*scores: float, tier: str = "episodic", **signals: Any) -> HitList:
     """Hits with these scores in this order, that likeness was asked for."""
     found = [hit(f"memory {n}", n=n + 1) for n in range(len(scores))]
     return HitList(
-        [replace(each, score=score, record=replace(each.record, tier=tier))
-         for each, score in zip(found, scores, strict=True)],
+        [
+            replace(each, score=score, record=replace(each.record, tier=tier))
+            for each, score in zip(found, scores, strict=True)
+        ],
         signals=Signals(**{"cosine": 0.5, "coverage": 1.0, "likeness": 6.0, **signals}),
-    )  # fmt: skip
+    )
 
 
 def kept(hits: HitList, *, always: bool = False, cut: float = 0.6, **config: float) -> list[int]:

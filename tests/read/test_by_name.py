@@ -29,12 +29,20 @@ def test_an_identifier_finds_its_record_whatever_the_vectors_say(cue: str, profi
     like = np.ones(DIM)
     with spector.open(":memory:", embedder=None, dim=DIM) as memory:
         memory.remember_many(
-            [{"text": f"the build came up, note {n}", "vector": like + 0.1 * v, "importance": 1.0}
-             for n, v in enumerate(_vectors(400))]
+            [
+                {
+                    "text": f"the build came up, note {n}",
+                    "vector": like + 0.1 * v,
+                    "importance": 1.0,
+                }
+                for n, v in enumerate(_vectors(400))
+            ]
         )
         named = memory.remember(
             "a long note which says, among a good many other words, that ERR-55812 is back",
-            vector=-like, importance=0.0, event_time="2020-01-01",
+            vector=-like,
+            importance=0.0,
+            event_time="2020-01-01",
         )
         hits = memory.recall(cue, vector=like, k=3, profile=profile)
     assert hits[0].id == named.id
@@ -55,8 +63,9 @@ def test_a_single_rare_word_finds_its_record() -> None:
 def test_a_turkish_capital_is_looked_up_as_it_is_stored(cue: str) -> None:
     """Mechanism: lower case of İ is an i and a dot above, at which the word was cut."""
     with spector.open(":memory:", embedder=None, dim=DIM) as memory:
-        memory.remember_many([{"text": f"note {n}", "vector": v} for n, v in
-                              enumerate(_vectors(50))])
+        memory.remember_many(
+            [{"text": f"note {n}", "vector": v} for n, v in enumerate(_vectors(50))]
+        )
         named = memory.remember("ferries of İstanbul", vector=-np.ones(DIM))
         assert memory.recall(cue, vector=np.ones(DIM), k=1)[0].id == named.id
 
@@ -67,8 +76,9 @@ def test_chatter_with_the_name_in_it_is_no_answer_to_a_question(cue: str) -> Non
     "Hi, Ann!" stood before everything that says where she is."""
     like = np.ones(DIM)
     with spector.open(":memory:", embedder=None, dim=DIM) as memory:
-        memory.remember_many([{"text": f"note {n}", "vector": v} for n, v in
-                              enumerate(_vectors(50))])
+        memory.remember_many(
+            [{"text": f"note {n}", "vector": v} for n, v in enumerate(_vectors(50))]
+        )
         chatter = memory.remember("Hi, Ann!", vector=-like)
         answer = memory.remember("she has moved to the coast", vector=like)
         hits = memory.recall(cue, vector=like, k=52)
@@ -81,20 +91,54 @@ def test_chatter_with_the_name_in_it_is_no_answer_to_a_question(cue: str) -> Non
 @pytest.mark.parametrize(
     ("cue", "is_one"),
     [
-        ("Ann", True), ("palimpsest", True), ("deployment steps", True), (" Will ", True),
-        ("mi casa", True), ("王芳", True), ("kim", True), ("Grüße,", True), ("Ann.", True),
-        ("Will Smith", True), ("Can Yaman", True), ("Can Dündar", True), ("Do Kwon", True),
-        ("Kim Çağlar", True), ("WILL SMITH", True), ("Node.js", True), ("Dr. Weiss", True),
-        ("St. John", True), ("U.S. Steel", True), ("example.com", True), ("Ann Node.js.", True),
-        ("What", False), ("Has", False), ("are", False), ("will rain", False), ("Can Ann?", False),
-        ("Can I", False), ("Will You", False), ("Can Nerede", False), ("Ne zaman", False),
-        ("Is Ann", False), ("Hello. Ann", False), ("...", False), ("Dr.", True), ("a..b", False),
-        ("", False), ("Ann?", False),
-        ("Where is Ann", False), ("who's Ann", False), ("Ayşe nerede", False), ("ne zaman", False),
-        ("Hello, Ann", False), ("my old dentist", False), ("where\nAnn", False), ("x" * 99, False),
+        ("Ann", True),
+        ("palimpsest", True),
+        ("deployment steps", True),
+        (" Will ", True),
+        ("mi casa", True),
+        ("王芳", True),
+        ("kim", True),
+        ("Grüße,", True),
+        ("Ann.", True),
+        ("Will Smith", True),
+        ("Can Yaman", True),
+        ("Can Dündar", True),
+        ("Do Kwon", True),
+        ("Kim Çağlar", True),
+        ("WILL SMITH", True),
+        ("Node.js", True),
+        ("Dr. Weiss", True),
+        ("St. John", True),
+        ("U.S. Steel", True),
+        ("example.com", True),
+        ("Ann Node.js.", True),
+        ("What", False),
+        ("Has", False),
+        ("are", False),
+        ("will rain", False),
+        ("Can Ann?", False),
+        ("Can I", False),
+        ("Will You", False),
+        ("Can Nerede", False),
+        ("Ne zaman", False),
+        ("Is Ann", False),
+        ("Hello. Ann", False),
+        ("...", False),
+        ("Dr.", True),
+        ("a..b", False),
+        ("", False),
+        ("Ann?", False),
+        ("Where is Ann", False),
+        ("who's Ann", False),
+        ("Ayşe nerede", False),
+        ("ne zaman", False),
+        ("Hello, Ann", False),
+        ("my old dentist", False),
+        ("where\nAnn", False),
+        ("x" * 99, False),
         ("Ann" + " " * 999 + "went home early", False),
     ],
-)  # fmt: skip
+)
 def test_a_name_is_one_or_two_words_and_no_question(cue: str, is_one: bool) -> None:
     assert is_name(cue) is is_one
 
@@ -134,8 +178,10 @@ def test_full_text_is_not_cut_before_the_gates_of_the_scan(gate: dict[str, objec
             [{"text": "zebra zebra", "vector": v, "importance": 0.1} for v in _vectors(900)]
         )
         memory.remember_many(
-            [{"text": f"note {n}", "vector": like + 0.5 * v, **good}
-             for n, v in enumerate(_vectors(300))]
+            [
+                {"text": f"note {n}", "vector": like + 0.5 * v, **good}
+                for n, v in enumerate(_vectors(300))
+            ]
         )
         wanted = memory.remember("a note that names the zebra once", vector=like * 0.9, **good)
         profile = spector.ScoringProfile(w_similarity=0.1, w_lexical=1.0)
@@ -153,8 +199,9 @@ def test_how_another_user_writes_a_number_decides_nothing() -> None:
 
     with spector.open(":memory:", embedder=None, dim=DIM) as memory:
         wanted = [
-            memory.remember(f"order {n} is packed", vector=-like if n == 4711 else like,
-                            user_id="ann").id
+            memory.remember(
+                f"order {n} is packed", vector=-like if n == 4711 else like, user_id="ann"
+            ).id
             for n in range(4700, 4720)
         ][11]
         assert first(memory) == wanted

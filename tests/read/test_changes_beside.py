@@ -44,9 +44,7 @@ class Town:
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
-        memory.remember_many(
-            [{"text": f"noise {n}", "vector": vector(n + 10)} for n in range(20)]
-        )
+        memory.remember_many([{"text": f"noise {n}", "vector": vector(n + 10)} for n in range(20)])
         self.count = 0
         self.now = self._put(None)
 
@@ -56,8 +54,12 @@ class Town:
     def _put(self, old: int | None) -> int:
         self.count += 1
         return self.memory.remember(
-            f"Ann lives in town number {self.count}", vector=vector(1), user_id="ann",
-            tags=["home"], metadata={"of": "Ann"}, supersedes=old,
+            f"Ann lives in town number {self.count}",
+            vector=vector(1),
+            user_id="ann",
+            tags=["home"],
+            metadata={"of": "Ann"},
+            supersedes=old,
         ).id
 
 
@@ -126,6 +128,7 @@ def test_a_recall_is_done_once_beside_writes_that_supersede_nothing(
     store_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with _town(store_path, mode) as (town, memory):
+
         def write() -> None:
             made = town.memory.remember("more noise", vector=vector(2))
             town.memory.pin(made.id)
@@ -196,6 +199,7 @@ def test_a_fact_that_changes_all_the_time_is_found_by_every_recall(
 ) -> None:
     stop = threading.Event()
     with _town(store_path, mode) as (town, memory):
+
         def work() -> None:
             while not stop.is_set():
                 town.move()

@@ -37,10 +37,12 @@ def memory() -> Iterator[Memory]:
 def answer(memory: Memory, scores: dict[str, float]) -> HitList:
     """An answer with these scores."""
     found = {hit.text: hit for hit in memory.recall(k=50)}
-    return HitList([
-        Hit(record=found[text].record, score=score, explainer=found[text].explain)
-        for text, score in scores.items()
-    ])  # fmt: skip
+    return HitList(
+        [
+            Hit(record=found[text].record, score=score, explainer=found[text].explain)
+            for text, score in scores.items()
+        ]
+    )
 
 
 def test_each_part_of_a_compound_cue_has_its_say(memory: Memory) -> None:

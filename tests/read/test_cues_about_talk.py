@@ -20,25 +20,30 @@ from tests.fakes import FakeEmbedder
 
 NOW = 1_790_000_000_000
 TURNS = [
-    ("user", "The greenhouse needs new glass."), ("assistant", "Glass for the greenhouse, noted!"),
+    ("user", "The greenhouse needs new glass."),
+    ("assistant", "Glass for the greenhouse, noted!"),
     ("user", "I placed an order for a chair, and brought up the post."),
     ("assistant", "The greenhouse glass could be tempered glass."),
     ("user", "We walk through the park in order to relax."),
     ("assistant", "A greenhouse wants shade as well."),
-    ("user", "The greenhouse door sticks."), ("assistant", "Oil the greenhouse door."),
-]  # fmt: skip
+    ("user", "The greenhouse door sticks."),
+    ("assistant", "Oil the greenhouse door."),
+]
 FACTS = [
-    "I am allergic to walnuts.", "My son Arlo is seven.", "I teach chemistry in Leeds.",
-    "We keep three hens.", "My rent is due on the fifth.", "I row on Sundays.",
-    "My mother lives in Malta.", "I never drink coffee after noon.",
-]  # fmt: skip
+    "I am allergic to walnuts.",
+    "My son Arlo is seven.",
+    "I teach chemistry in Leeds.",
+    "We keep three hens.",
+    "My rent is due on the fifth.",
+    "I row on Sundays.",
+    "My mother lives in Malta.",
+    "I never drink coffee after noon.",
+]
 
 
 @pytest.fixture
 def chat() -> Iterator[Memory]:
-    with spector.open(
-        ":memory:", embedder=FakeEmbedder(dim=64), clock=ManualClock(NOW)
-    ) as memory:
+    with spector.open(":memory:", embedder=FakeEmbedder(dim=64), clock=ManualClock(NOW)) as memory:
         for n, (role, text) in enumerate(TURNS):
             memory.remember(text, role=role, session_id=f"s{n // 4}")
         yield memory
@@ -46,9 +51,7 @@ def chat() -> Iterator[Memory]:
 
 @pytest.fixture
 def facts() -> Iterator[Memory]:
-    with spector.open(
-        ":memory:", embedder=FakeEmbedder(dim=64), clock=ManualClock(NOW)
-    ) as memory:
+    with spector.open(":memory:", embedder=FakeEmbedder(dim=64), clock=ManualClock(NOW)) as memory:
         memory.remember_many([{"text": text, "user_id": "u"} for text in FACTS])
         yield memory
 
@@ -59,9 +62,12 @@ def said(memory: Memory, cue: str, k: int) -> list[tuple[str | None, str]]:
 
 @pytest.mark.parametrize(
     "cue",
-    ["Walk me through the order in which I brought up the greenhouse. Mention only two.",
-     "What did I say about the greenhouse?", "greenhouse hakkında ne söyledim?"],
-)  # fmt: skip
+    [
+        "Walk me through the order in which I brought up the greenhouse. Mention only two.",
+        "What did I say about the greenhouse?",
+        "greenhouse hakkında ne söyledim?",
+    ],
+)
 def test_what_the_user_said_is_the_user_s_words(chat: Memory, cue: str) -> None:
     assert {text for _, text in said(chat, cue, 2)} == {TURNS[0][1], TURNS[6][1]}
 
@@ -117,10 +123,14 @@ def test_a_summary_favours_nobody(chat: Memory) -> None:
 
 @pytest.mark.parametrize(
     ("cue", "many"),
-    [("Give me a timeline of the errands", 20), ("Summarize the errands", 20),
-     ("What do you know about me?", 20), ("What did I say about errands?", 10),
-     ("Which errand was it?", 10)],
-)  # fmt: skip
+    [
+        ("Give me a timeline of the errands", 20),
+        ("Summarize the errands", 20),
+        ("What do you know about me?", 20),
+        ("What did I say about errands?", 10),
+        ("Which errand was it?", 10),
+    ],
+)
 def test_an_order_and_a_summary_get_twice_as_many_hits(cue: str, many: int) -> None:
     with spector.open(":memory:", embedder=FakeEmbedder(dim=64)) as memory:
         memory.remember_many([f"errand number {n}" for n in range(50)])
@@ -149,10 +159,16 @@ def test_what_a_caller_calls_talk_has_no_topic(chat: Memory) -> None:
 # -- all there is ----------------------------------------------------------------------------------
 
 PROFILES = [
-    "What do you know about me?", "List all facts about the user", "user preferences",
-    "Summarize what you know about the user", "Tell me about myself", "Who am I?",
-    "Benim hakkımda ne biliyorsun?", "Summarize our conversations", "What did we talk about?",
-]  # fmt: skip
+    "What do you know about me?",
+    "List all facts about the user",
+    "user preferences",
+    "Summarize what you know about the user",
+    "Tell me about myself",
+    "Who am I?",
+    "Benim hakkımda ne biliyorsun?",
+    "Summarize our conversations",
+    "What did we talk about?",
+]
 
 
 @pytest.mark.parametrize("cue", PROFILES)
@@ -232,10 +248,12 @@ def test_coverage_brings_what_is_different() -> None:
 def test_a_large_store_reads_such_cues_alike(ranked_whole: int) -> None:
     config = spector.Config(rank_all_records=ranked_whole)
     with spector.open(":memory:", embedder=FakeEmbedder(dim=64), config=config) as memory:
-        memory.remember_many([
-            {"text": f"filler about nothing {n}", "role": ("user", "assistant")[n % 2]}
-            for n in range(400)
-        ])  # fmt: skip
+        memory.remember_many(
+            [
+                {"text": f"filler about nothing {n}", "role": ("user", "assistant")[n % 2]}
+                for n in range(400)
+            ]
+        )
         memory.remember("Glass for the greenhouse, noted!", role="assistant")
         memory.remember("The greenhouse needs glass.", role="user", importance=0.9)
         hits = memory.recall("What did I say about the greenhouse?", k=5)

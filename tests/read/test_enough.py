@@ -56,11 +56,16 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Memory, _Asked, lis
     vectors[:12, 0] += 1.0
     strange = _stranger_of("rare")
     with spector.open(":memory:", embedder=None, dim=16) as memory:
-        made = memory.remember_many([
-            {"text": "x", "vector": vectors[n], "tags": (
-                ["rare", "common"] if n < 12 else ["common"] if n < 300 else strange)}
-            for n in range(900)
-        ])
+        made = memory.remember_many(
+            [
+                {
+                    "text": "x",
+                    "vector": vectors[n],
+                    "tags": (["rare", "common"] if n < 12 else ["common"] if n < 300 else strange),
+                }
+                for n in range(900)
+            ]
+        )
         kernel = _Asked(memory._parts.searcher._scanner)
         monkeypatch.setattr(memory._parts.searcher, "_scanner", kernel)
         yield memory, kernel, ids(made)
@@ -71,7 +76,7 @@ def _cue() -> Any:
 
 
 def test_a_filter_asks_for_a_few_more_than_are_wanted(
-    asked: tuple[Memory, _Asked, list[int]]
+    asked: tuple[Memory, _Asked, list[int]],
 ) -> None:
     memory, kernel, made = asked
     hits = memory.recall(vector=_cue(), k=10, tags=["common"])
@@ -82,7 +87,7 @@ def test_a_filter_asks_for_a_few_more_than_are_wanted(
 
 
 def test_strangers_that_fill_the_first_scan_cost_no_answer_and_are_remembered(
-    asked: tuple[Memory, _Asked, list[int]]
+    asked: tuple[Memory, _Asked, list[int]],
 ) -> None:
     memory, kernel, made = asked
     hits = memory.recall(vector=_cue(), k=10, tags=["rare"])
@@ -100,7 +105,7 @@ def test_strangers_that_fill_the_first_scan_cost_no_answer_and_are_remembered(
 
 
 def test_a_filter_becomes_cheap_again_when_its_strangers_have_gone(
-    asked: tuple[Memory, _Asked, list[int]]
+    asked: tuple[Memory, _Asked, list[int]],
 ) -> None:
     memory, kernel, made = asked
     memory.recall(vector=_cue(), k=10, tags=["rare"])
@@ -121,9 +126,7 @@ def test_what_only_the_catalog_knows_is_asked_for_as_before(
     assert kernel.wants[0] == (128 if "where" in how else 10)
 
 
-def test_what_is_remembered_of_filters_is_bounded(
-    asked: tuple[Memory, _Asked, list[int]]
-) -> None:
+def test_what_is_remembered_of_filters_is_bounded(asked: tuple[Memory, _Asked, list[int]]) -> None:
     memory, _, _ = asked
     for n in range(600):
         memory.recall(vector=_cue(), k=1, tags=[f"tag {n}"])
@@ -139,11 +142,17 @@ def test_what_is_remembered_is_never_less_than_what_is_wanted(exact: bool) -> No
     vectors = rng.normal(size=(3050, 8)).astype(np.float32)
     vectors[:3000, 0] += 4.0
     with spector.open(":memory:", embedder=None, dim=8) as memory:
-        memory.remember_many([
-            {"text": "x", "vector": vectors[n], "tags": ["b"],
-             "session_id": "busy" if n < 3000 else f"s{n}"}
-            for n in range(3050)
-        ])
+        memory.remember_many(
+            [
+                {
+                    "text": "x",
+                    "vector": vectors[n],
+                    "tags": ["b"],
+                    "session_id": "busy" if n < 3000 else f"s{n}",
+                }
+                for n in range(3050)
+            ]
+        )
         cue = np.eye(8, dtype=np.float32)[0]
         for _ in range(3):
             assert len(memory.recall(vector=cue, k=3000, tags=["b"], exact=exact)) == 3000

@@ -25,8 +25,18 @@ from tests.conftest import NOW
 
 DIM = 16
 OFF = Ranking(
-    near=0, words_fact=0, words_talk=0, words_request=0, about=0, preference=0, short=0, question=0,
-    time_words=0, by_name=False, by_time=False, newer=False,
+    near=0,
+    words_fact=0,
+    words_talk=0,
+    words_request=0,
+    about=0,
+    preference=0,
+    short=0,
+    question=0,
+    time_words=0,
+    by_name=False,
+    by_time=False,
+    newer=False,
 )
 
 
@@ -52,9 +62,7 @@ def mind(**config: Any) -> Iterator[Memory]:
 def profile(**ranking: Any) -> spector.ScoringProfile:
     """The default profile with some constants of its ranking changed."""
     balanced = PROFILES["balanced"]
-    return dataclasses.replace(
-        balanced, ranking=dataclasses.replace(balanced.ranking, **ranking)
-    )
+    return dataclasses.replace(balanced, ranking=dataclasses.replace(balanced.ranking, **ranking))
 
 
 def tell(memory: Memory, *lines: str, session: str | None = "s", **more: Any) -> list[int]:
@@ -62,10 +70,14 @@ def tell(memory: Memory, *lines: str, session: str | None = "s", **more: Any) ->
     made = []
     for n, line in enumerate(lines):
         speaker, _, text = line.rpartition(": ")
-        made.append(memory.remember(
-            {"role": speaker or None, "content": text}, vector=near_to(CUE, 0.3, n),
-            session_id=session, **more,
-        ).id)
+        made.append(
+            memory.remember(
+                {"role": speaker or None, "content": text},
+                vector=near_to(CUE, 0.3, n),
+                session_id=session,
+                **more,
+            ).id
+        )
     return made
 
 
@@ -89,8 +101,9 @@ def case(*names: str) -> Callable[[Callable[[Memory], None]], Callable[[Memory],
 
 @case("near")
 def _a_turn_is_likened_by_its_neighbours_too(memory: Memory) -> None:
-    first = memory.remember({"role": "a", "content": "x"}, vector=near_to(CUE, 0.1, 1),
-                            session_id="s").id
+    first = memory.remember(
+        {"role": "a", "content": "x"}, vector=near_to(CUE, 0.1, 1), session_id="s"
+    ).id
     memory.remember({"role": "b", "content": "y"}, vector=CUE, session_id="s")
     assert of(memory, "what is it?", first)["near"] > 0.05
     assert "near" not in of(memory, "what is it?", first, near=0.0)
@@ -99,8 +112,11 @@ def _a_turn_is_likened_by_its_neighbours_too(memory: Memory) -> None:
 @case("words_fact", "words_talk", "words_request")
 def _what_a_cue_is_decides_how_much_its_words_count(memory: Memory) -> None:
     (spoken, *_) = tell(memory, "Ann: the violin is in the attic", *FILLER)
-    for kind, cue in (("fact", "Where is the violin now?"), ("talk", "I saw a violin today."),
-                      ("request", "Can you recommend a violin?")):  # fmt: skip
+    for kind, cue in (
+        ("fact", "Where is the violin now?"),
+        ("talk", "I saw a violin today."),
+        ("request", "Can you recommend a violin?"),
+    ):
         name, off = f"words_{kind}", {"by_name": False}
         twice = 2 * getattr(Ranking(), name)
         once = of(memory, cue, spoken, **off)["lexical"]
@@ -130,7 +146,9 @@ def _words_of_the_turns_around_count_in_part(memory: Memory) -> None:
 @case("k1", "b")
 def _repeats_and_length_count_as_bm25_has_them(memory: Memory) -> None:
     once, often, long = tell(
-        memory, "Ann: violin lesson", "Ann: violin violin violin",
+        memory,
+        "Ann: violin lesson",
+        "Ann: violin violin violin",
         "Ann: violin lesson with quite a lot of other words said about other things as well",
         session=None,
     )
@@ -157,10 +175,12 @@ def _who_is_asked_about_is_heard_first(memory: Memory) -> None:
 
 @case("by_time")
 def _a_time_that_a_cue_names_is_all_that_is_asked_for(memory: Memory) -> None:
-    old = memory.remember("we talked about boats", vector=CUE, event_time="2026-02-01",
-                          role="user").id  # fmt: skip
-    new = memory.remember("we talked about it", vector=near_to(CUE, 0.5, 1),
-                          event_time="2026-11-12", role="user").id  # fmt: skip
+    old = memory.remember(
+        "we talked about boats", vector=CUE, event_time="2026-02-01", role="user"
+    ).id
+    new = memory.remember(
+        "we talked about it", vector=near_to(CUE, 0.5, 1), event_time="2026-11-12", role="user"
+    ).id
     assert ids(memory.recall("What did we talk about last week?", vector=CUE)) == [new]
     cue = "What were we talking of last week?"
     assert ids(memory.recall(cue, vector=CUE)) == [new]
@@ -169,8 +189,12 @@ def _a_time_that_a_cue_names_is_all_that_is_asked_for(memory: Memory) -> None:
 
 @case("preference")
 def _what_the_user_likes_comes_with_a_request(memory: Memory) -> None:
-    told, said = tell(memory, "user: I prefer dishes without cheese",
-                      "assistant: I prefer dishes without cheese", session=None)  # fmt: skip
+    told, said = tell(
+        memory,
+        "user: I prefer dishes without cheese",
+        "assistant: I prefer dishes without cheese",
+        session=None,
+    )
     cue = "Can you suggest a recipe?"
     assert of(memory, cue, told)["preference"] > 0
     assert "preference" not in of(memory, cue, said)
@@ -231,7 +255,9 @@ def _ranks_in_place_of_values(memory: Memory) -> None:
         chosen = profile(fusion="rrf", rrf_k=k, by_name=False)
         hits = memory.recall("Where is that violin kept?", vector=CUE, profile=chosen)
         assert {hit.id: pytest.approx(hit.score, abs=1e-6) for hit in hits} == {
-            like: 1 / (k + 1), word: 1 / (k + 3) + 1 / (k + 1), other: 1 / (k + 2),
+            like: 1 / (k + 1),
+            word: 1 / (k + 3) + 1 / (k + 1),
+            other: 1 / (k + 2),
         }
 
 
@@ -239,12 +265,14 @@ def _ranks_in_place_of_values(memory: Memory) -> None:
 def _the_best_hits_draw_the_cue_to_them(memory: Memory) -> None:
     rng = np.random.default_rng(3)
     twin = near_to(CUE, 0.9, 1)
-    memory.remember_many([{"text": f"n {n}", "vector": twin + 0.05 * rng.normal(size=DIM)}
-                          for n in range(3)])
+    memory.remember_many(
+        [{"text": f"n {n}", "vector": twin + 0.05 * rng.normal(size=DIM)} for n in range(3)]
+    )
     beside = memory.remember("n", vector=twin - 0.9 * CUE).id
-    assert of(memory, "Is it there?", beside)["fused"] < of(
-        memory, "Is it there?", beside, feedback=1.0
-    )["fused"]
+    assert (
+        of(memory, "Is it there?", beside)["fused"]
+        < of(memory, "Is it there?", beside, feedback=1.0)["fused"]
+    )
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -263,16 +291,28 @@ def test_every_constant_has_a_case() -> None:
 def crowd(memory: Memory, count: int = 300) -> None:
     rng = np.random.default_rng(7)
     words = "river stone lantern harbour meadow copper violin marble falcon thunder".split()
-    memory.remember_many([
-        {"text": " ".join(rng.choice(words, size=5)) + ("?" if n % 5 == 0 else f" {n}"),
-         "role": ("Ann", "Ben")[n % 2], "vector": rng.normal(size=DIM), "session_id": f"s{n // 9}",
-         "event_time": f"2026-{1 + n % 9:02}-{1 + n % 27:02}", "importance": float(rng.random())}
-        for n in range(count)
-    ])  # fmt: skip
+    memory.remember_many(
+        [
+            {
+                "text": " ".join(rng.choice(words, size=5)) + ("?" if n % 5 == 0 else f" {n}"),
+                "role": ("Ann", "Ben")[n % 2],
+                "vector": rng.normal(size=DIM),
+                "session_id": f"s{n // 9}",
+                "event_time": f"2026-{1 + n % 9:02}-{1 + n % 27:02}",
+                "importance": float(rng.random()),
+            }
+            for n in range(count)
+        ]
+    )
 
 
-CUES = ["Where did Ann put the copper violin?", "river stone", "Can you suggest a meadow?",
-        "What happened in May 2026?", "The thunder was loud.\nIt was, Ben!"]  # fmt: skip
+CUES = [
+    "Where did Ann put the copper violin?",
+    "river stone",
+    "Can you suggest a meadow?",
+    "What happened in May 2026?",
+    "The thunder was loud.\nIt was, Ben!",
+]
 
 
 @pytest.mark.parametrize("cue", CUES)
@@ -360,10 +400,15 @@ def test_the_scan_of_a_large_store_is_asked_for_few(monkeypatch: pytest.MonkeyPa
 def test_the_order_of_writing_does_not_matter_but_for_ids() -> None:
     rng = np.random.default_rng(2)
     rows = [
-        {"text": f"{word} story {n}", "vector": rng.normal(size=DIM), "role": "Ann",
-         "session_id": "s", "event_time": f"2026-05-{1 + n:02}"}
+        {
+            "text": f"{word} story {n}",
+            "vector": rng.normal(size=DIM),
+            "role": "Ann",
+            "session_id": "s",
+            "event_time": f"2026-05-{1 + n:02}",
+        }
         for n, word in enumerate("river stone violin copper violin meadow".split())
-    ]  # fmt: skip
+    ]
     answers = []
     for order in (rows, rows[::-1]):
         with mind() as memory:
@@ -415,10 +460,16 @@ def test_vectors_that_were_erased_are_in_no_sample(tmp_path: Any) -> None:
 
 def test_as_of_shows_what_held_then(tmp_path: Any) -> None:
     with mind() as memory:
-        old = memory.remember("Ann lives in Bonn", vector=CUE, event_time="2026-01-01",
-                              valid_from="2026-01-01", valid_until="2026-06-01").id
-        new = memory.remember("Ann lives in Rome", vector=CUE, event_time="2026-06-01",
-                              valid_from="2026-06-01").id
+        old = memory.remember(
+            "Ann lives in Bonn",
+            vector=CUE,
+            event_time="2026-01-01",
+            valid_from="2026-01-01",
+            valid_until="2026-06-01",
+        ).id
+        new = memory.remember(
+            "Ann lives in Rome", vector=CUE, event_time="2026-06-01", valid_from="2026-06-01"
+        ).id
         cue = "Where does Ann live?"
         assert ids(memory.recall(cue, vector=CUE)) == [new]
         assert ids(memory.recall(cue, vector=CUE, as_of="2026-03-01")) == [old]
@@ -445,8 +496,9 @@ def test_as_of_knows_what_has_been_superseded_since(tmp_path: Any) -> None:
 
 def test_different_hits_instead_of_the_same_again() -> None:
     with mind() as memory:
-        memory.remember_many([{"text": f"same {n}", "vector": near_to(CUE, 0.9, 1)}
-                              for n in range(5)])
+        memory.remember_many(
+            [{"text": f"same {n}", "vector": near_to(CUE, 0.9, 1)} for n in range(5)]
+        )
         other = memory.remember("other", vector=near_to(CUE, 0.85, 2)).id
         assert other not in ids(memory.recall(vector=CUE, k=3))
         assert other in ids(memory.recall(vector=CUE, k=3, mmr=0.7))
@@ -457,10 +509,16 @@ def test_different_hits_instead_of_the_same_again() -> None:
 def test_few_of_each_session_and_as_many_as_asked_for() -> None:
     with mind() as memory:
         for session in range(6):
-            memory.remember_many([
-                {"text": f"s{session} {n}", "session_id": f"s{session}",
-                 "vector": near_to(CUE, 0.9 - session / 10, n)} for n in range(30)
-            ])
+            memory.remember_many(
+                [
+                    {
+                        "text": f"s{session} {n}",
+                        "session_id": f"s{session}",
+                        "vector": near_to(CUE, 0.9 - session / 10, n),
+                    }
+                    for n in range(30)
+                ]
+            )
         hits = memory.recall(vector=CUE, k=6, per_session=1)
         assert [hit.session_id for hit in hits] == [f"s{n}" for n in range(6)]
         assert hits.by_session().keys() == {f"s{n}" for n in range(6)}
@@ -473,27 +531,46 @@ def test_a_cue_can_be_told_what_it_is() -> None:
     with mind() as memory:
         tell(memory, "Ann: the violin is here", *FILLER)
         lexical = {
-            kind: max(hit.explain().lexical for hit in memory.recall(
-                "the violin there", vector=CUE, k=30, kind=kind, profile=profile(by_name=False)
-            ))
+            kind: max(
+                hit.explain().lexical
+                for hit in memory.recall(
+                    "the violin there", vector=CUE, k=30, kind=kind, profile=profile(by_name=False)
+                )
+            )
             for kind in ("fact", "talk", "request")
         }
         assert lexical["fact"] > lexical["talk"] > lexical["request"] > 0
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"mmr": 1.5}, {"mmr": True}, {"per_session": 0}, {"per_session": 1.5},
-              {"kind": "question"}, {"as_of": "yesterday"}],
-)  # fmt: skip
+    "wrong",
+    [
+        {"mmr": 1.5},
+        {"mmr": True},
+        {"per_session": 0},
+        {"per_session": 1.5},
+        {"kind": "question"},
+        {"as_of": "yesterday"},
+    ],
+)
 def test_what_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
     with mind() as memory, pytest.raises(InvalidInputError):
         memory.recall("x", vector=CUE, **wrong)
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"near": -1}, {"k1": float("nan")}, {"before": 0.5}, {"after": (1, 2, 3, 4, 5)},
-              {"by_time": 1}, {"by_name": 1}, {"fusion": "ranks"}, {"about": True}],
-)  # fmt: skip
+    "wrong",
+    [
+        {"near": -1},
+        {"k1": float("nan")},
+        {"before": 0.5},
+        {"after": (1, 2, 3, 4, 5)},
+        {"by_time": 1},
+        {"by_name": 1},
+        {"fusion": "ranks"},
+        {"about": True},
+    ],
+)
 def test_a_ranking_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError):
         Ranking(**wrong)

@@ -20,41 +20,138 @@ from spector.language.statements.markers import Speakers
 
 SMALL_TALK = {
     "greeting": [
-        "hi", "Hello!", "heyyy", "good morning", "Hi there, how are you?", "What's up?", "Hey Ann!",
-        "Hello, Ann Lee!", "Good evening everyone", "merhaba", "Selam!", "Günaydın hocam",
-        "selamün aleyküm", "Nasılsın?", "naber", "NASILSINIZ", "iyi akşamlar", "hola", "Guten Tag",
-        "bonjour", "привет", "你好", "こんにちは", "안녕하세요", "Hi 👋",
+        "hi",
+        "Hello!",
+        "heyyy",
+        "good morning",
+        "Hi there, how are you?",
+        "What's up?",
+        "Hey Ann!",
+        "Hello, Ann Lee!",
+        "Good evening everyone",
+        "merhaba",
+        "Selam!",
+        "Günaydın hocam",
+        "selamün aleyküm",
+        "Nasılsın?",
+        "naber",
+        "NASILSINIZ",
+        "iyi akşamlar",
+        "hola",
+        "Guten Tag",
+        "bonjour",
+        "привет",
+        "你好",
+        "こんにちは",
+        "안녕하세요",
+        "Hi 👋",
     ],
     "farewell": [
-        "bye", "See you later!", "good night, Ann", "have a nice day", "görüşürüz", "hoşça kal",
-        "İyi geceler!", "tschüss", "au revoir",
+        "bye",
+        "See you later!",
+        "good night, Ann",
+        "have a nice day",
+        "görüşürüz",
+        "hoşça kal",
+        "İyi geceler!",
+        "tschüss",
+        "au revoir",
     ],
     "thanks": [
-        "thanks", "Thank you so much!", "thx", "Thanks, Ann. I really appreciate it.",
-        "you're welcome", "teşekkürler", "Çok teşekkür ederim", "sağ ol", "tesekkur ederim",
-        "Eyvallah abi", "danke schön", "merci beaucoup", "gracias", "спасибо", "谢谢",
+        "thanks",
+        "Thank you so much!",
+        "thx",
+        "Thanks, Ann. I really appreciate it.",
+        "you're welcome",
+        "teşekkürler",
+        "Çok teşekkür ederim",
+        "sağ ol",
+        "tesekkur ederim",
+        "Eyvallah abi",
+        "danke schön",
+        "merci beaucoup",
+        "gracias",
+        "спасибо",
+        "谢谢",
     ],
     "confirmation": [
-        "ok", "OK.", "okay then", "k", "sure", "Yes, please.", "yep!", "no", "nope", "no thanks",
-        "sounds good", "go ahead", "do it", "of course", "That's right.", "never mind", "tamam",
-        "TAMAM", "evet", "hayır", "olur", "tabii ki", "peki", "aynen öyle", "devam et", "belki",
-        "Evet, lütfen.", "hayir", "ja", "oui", "да", "好的", "はい",
+        "ok",
+        "OK.",
+        "okay then",
+        "k",
+        "sure",
+        "Yes, please.",
+        "yep!",
+        "no",
+        "nope",
+        "no thanks",
+        "sounds good",
+        "go ahead",
+        "do it",
+        "of course",
+        "That's right.",
+        "never mind",
+        "tamam",
+        "TAMAM",
+        "evet",
+        "hayır",
+        "olur",
+        "tabii ki",
+        "peki",
+        "aynen öyle",
+        "devam et",
+        "belki",
+        "Evet, lütfen.",
+        "hayir",
+        "ja",
+        "oui",
+        "да",
+        "好的",
+        "はい",
     ],
     "acknowledgement": [
-        "got it", "I see", "makes sense", "Wow, that's great!", "lol", "hahaha", "hmmm", "cool",
-        "me too", "Oh no! I'm sorry to hear that.", "anladım", "çok güzel", "Süper!", "vay be",
-        "öyle mi?", "harika, teşekkürler",
+        "got it",
+        "I see",
+        "makes sense",
+        "Wow, that's great!",
+        "lol",
+        "hahaha",
+        "hmmm",
+        "cool",
+        "me too",
+        "Oh no! I'm sorry to hear that.",
+        "anladım",
+        "çok güzel",
+        "Süper!",
+        "vay be",
+        "öyle mi?",
+        "harika, teşekkürler",
     ],
-}  # fmt: skip
+}
 FLAT = [cue for cues in SMALL_TALK.values() for cue in cues]
 NAMELESS = [cue for cue in FLAT if "Ann" not in cue]
 QUESTIONS = [
-    "Where does Ann live?", "what did she say", "Which book?", "Remember my birthday?", "why",
-    "tell me more", "Who?", "Ann's job", "Do you like tea?", "2", "42", "nerede?", "Kimdi o?",
+    "Where does Ann live?",
+    "what did she say",
+    "Which book?",
+    "Remember my birthday?",
+    "why",
+    "tell me more",
+    "Who?",
+    "Ann's job",
+    "Do you like tea?",
+    "2",
+    "42",
+    "nerede?",
+    "Kimdi o?",
     "kedim",
-    "Annem ne dedi?", "Ankara", "İstanbul", "wait, what did I say?", "not that one",
+    "Annem ne dedi?",
+    "Ankara",
+    "İstanbul",
+    "wait, what did I say?",
+    "not that one",
     "the second one",
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("what", "cue"), [(w, c) for w, cues in SMALL_TALK.items() for c in cues])
@@ -71,9 +168,16 @@ def test_a_slash_command_needs_no_memory(cue: str) -> None:
 
 @pytest.mark.parametrize(
     "cue",
-    ["/ask where does Ann live?", "/etc/hosts", "/recall what Ann said",
-     "/note Ann likes tea and cake", "a / b", "/ what is it", "/search Ann?"],
-)  # fmt: skip
+    [
+        "/ask where does Ann live?",
+        "/etc/hosts",
+        "/recall what Ann said",
+        "/note Ann likes tea and cake",
+        "a / b",
+        "/ what is it",
+        "/search Ann?",
+    ],
+)
 def test_a_command_that_carries_a_message_is_looked_up(cue: str) -> None:
     assert need_gate(cue).needed
 
@@ -91,10 +195,22 @@ def test_a_question_is_looked_up(cue: str) -> None:
 
 @pytest.mark.parametrize(
     "cue",
-    ["WHERE", "HI WHERE", "hello what", "Hi Where Is Ann", "so", "Ann", "hi. Ankara",
-     "Thanks Ann Lee Smith Jones", "Hello Ankara?", "Hi Ann knows", "good", "hi ann",
-    "Happy birthday"],
-)  # fmt: skip
+    [
+        "WHERE",
+        "HI WHERE",
+        "hello what",
+        "Hi Where Is Ann",
+        "so",
+        "Ann",
+        "hi. Ankara",
+        "Thanks Ann Lee Smith Jones",
+        "Hello Ankara?",
+        "Hi Ann knows",
+        "good",
+        "hi ann",
+        "Happy birthday",
+    ],
+)
 def test_words_beside_a_phrase_are_not_taken_for_names_too_easily(cue: str) -> None:
     assert need_gate(cue).needed == (cue != "good")
 
@@ -114,12 +230,19 @@ def test_small_talk_twice_is_small_talk(one: str, two: str) -> None:
 
 @given(
     st.sampled_from(NAMELESS),
-    st.sampled_from([
-        str.upper, str.lower, str.title, lambda cue: f" {cue} ...", lambda cue: f"{cue}!!",
-        lambda cue: f"{cue} 🙂", lambda cue: cue.replace("'", "’"),
-        lambda cue: unicodedata.normalize("NFD", cue),
-    ]),
-)  # fmt: skip
+    st.sampled_from(
+        [
+            str.upper,
+            str.lower,
+            str.title,
+            lambda cue: f" {cue} ...",
+            lambda cue: f"{cue}!!",
+            lambda cue: f"{cue} 🙂",
+            lambda cue: cue.replace("'", "’"),
+            lambda cue: unicodedata.normalize("NFD", cue),
+        ]
+    ),
+)
 def test_case_signs_and_emoji_do_not_matter(cue: str, change: object) -> None:
     assert callable(change)
     assert not need_gate(change(cue)).needed

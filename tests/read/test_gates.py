@@ -126,7 +126,10 @@ def test_a_bloom_collision_never_reaches_a_user_and_never_crowds_out_a_true_hit(
         memory.remember_many([*strangers[:200], *true, *strangers[200:]])
         for k in (1, 4, 5, 100):
             hits = memory.recall(
-                "alpha" if cued else None, vector=cue, k=k, **{verb: ["alpha"]}  # type: ignore[arg-type]
+                "alpha" if cued else None,
+                vector=cue,
+                k=k,
+                **{verb: ["alpha"]},  # type: ignore[arg-type]
             )
             assert len(hits) == min(k, 5)
             assert all("alpha" in hit.tags for hit in hits)
@@ -142,8 +145,10 @@ def test_tags_that_imitate_a_scope_in_the_bloom_filter_open_nothing(
     mask = tag_mask(scope_tag(scope, "ada"))  # type: ignore[arg-type]
     with own_vectors() as memory:
         memory.remember_many(
-            [{"text": "not hers", "tags": tags, "vector": vector(1), f"{scope}_id": "eve"}
-             for tags in lookalikes(mask, 100, rng)]
+            [
+                {"text": "not hers", "tags": tags, "vector": vector(1), f"{scope}_id": "eve"}
+                for tags in lookalikes(mask, 100, rng)
+            ]
         )
         hers = memory.remember("hers", vector=vector(2), **{f"{scope}_id": "ada"})  # type: ignore[arg-type]
         for cue in ("hers", "not hers", None):
@@ -172,16 +177,37 @@ def crowd() -> Iterator[Memory]:
     noise = vectors(5000, seed=3) * 0.1 + np.asarray(vector(1), np.float32)
     with own_vectors() as memory:
         memory.remember_many(
-            [{"text": f"the common cue words {n}", "vector": noise[n], "importance": 0.6,
-              "event_time": "2026-05-04", "valence": 0.5, "category": "fact",
-              "metadata": {"n": n, "kind": "noise"}, "tags": [f"t{n % 7}"], "user_id": "crowd",
-              "confidence": 1.0} for n in rng.permutation(5000).tolist()]
+            [
+                {
+                    "text": f"the common cue words {n}",
+                    "vector": noise[n],
+                    "importance": 0.6,
+                    "event_time": "2026-05-04",
+                    "valence": 0.5,
+                    "category": "fact",
+                    "metadata": {"n": n, "kind": "noise"},
+                    "tags": [f"t{n % 7}"],
+                    "user_id": "crowd",
+                    "confidence": 1.0,
+                }
+                for n in rng.permutation(5000).tolist()
+            ]
         )
         memory.remember(
-            "the rare one", vector=[-x for x in vector(1)], importance=0.9, valence=-0.5,
-            event_time="2026-06-04", category="plan", modality="code", tags=["rare"],
-            user_id="hermit", agent_id="hermit", session_id="hermit", confidence=0.1,
-            metadata={"n": -1, "kind": "rare", "list": ["a", {"x": 1}]}, tier="semantic",
+            "the rare one",
+            vector=[-x for x in vector(1)],
+            importance=0.9,
+            valence=-0.5,
+            event_time="2026-06-04",
+            category="plan",
+            modality="code",
+            tags=["rare"],
+            user_id="hermit",
+            agent_id="hermit",
+            session_id="hermit",
+            confidence=0.1,
+            metadata={"n": -1, "kind": "rare", "list": ["a", {"x": 1}]},
+            tier="semantic",
         )
         yield memory
 
@@ -315,13 +341,12 @@ def test_an_empty_store_answers_with_an_empty_list(memory: Memory) -> None:
     assert memory.recall(tags=["x"], where={"a": 1}) == []
 
 
-def test_a_reader_in_the_same_process_sees_each_write(
-    store_path: Path, clock: ManualClock
-) -> None:
+def test_a_reader_in_the_same_process_sees_each_write(store_path: Path, clock: ManualClock) -> None:
     options: dict[str, Any] = {"embedder": FakeEmbedder(), "clock": clock}
-    with spector.open(store_path, **options) as writer, spector.open(
-        store_path, mode="r", **options
-    ) as reader:
+    with (
+        spector.open(store_path, **options) as writer,
+        spector.open(store_path, mode="r", **options) as reader,
+    ):
         record = writer.remember("hello reader", user_id="ada")
         assert ids(reader.recall("hello")) == [record.id]
         assert reader.get(record.id) == record

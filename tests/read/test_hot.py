@@ -37,9 +37,7 @@ def test_the_most_useful_come_first(memory: spector.Memory) -> None:
     assert [record.utility >= 0.8 for record in memory.hot()] == [True, True]
 
 
-def test_what_is_missing_a_condition_stays_out(
-    memory: spector.Memory, clock: ManualClock
-) -> None:
+def test_what_is_missing_a_condition_stays_out(memory: spector.Memory, clock: ManualClock) -> None:
     inside = heated(memory, "Ada lives in Kars", 10)
     memory.reinforce(inside, False)
     assert memory.get(inside).utility < 0.8
@@ -81,13 +79,16 @@ def test_of_sixteen_fifteen_are_shown(memory: spector.Memory) -> None:
 Change = Callable[[spector.Memory, int], object]
 
 
-@pytest.mark.parametrize("change", [
-    lambda memory, id: memory.forget(id),
-    lambda memory, id: memory.retire(id),
-    lambda memory, id: memory.update(id, valid_until="2026-01-01"),
-    lambda memory, id: memory.update(id, move_to={"user_id": "v"}),
-    lambda memory, id: memory.remember("anew", tier="semantic", supersedes=id, user_id="u"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda memory, id: memory.forget(id),
+        lambda memory, id: memory.retire(id),
+        lambda memory, id: memory.update(id, valid_until="2026-01-01"),
+        lambda memory, id: memory.update(id, move_to={"user_id": "v"}),
+        lambda memory, id: memory.remember("anew", tier="semantic", supersedes=id, user_id="u"),
+    ],
+)
 def test_a_member_that_changes_leaves_at_once(memory: spector.Memory, change: Change) -> None:
     one, two = (heated(memory, text, user_id="u") for text in ("Ada likes tea", "Ada has a cat"))
     assert set(ids(memory, user_id="u")) == {one, two}
@@ -154,13 +155,15 @@ def test_they_take_a_quarter_of_the_budget_at_most(memory: spector.Memory) -> No
     for n in range(12):
         heated(memory, f"Ada knows thing {n} about a rather long subject " + "word " * 10)
     memory.remember("Ada moved to Kars")
-    found = memory.context("Where did Ada move to?", max_tokens=400, tokenizer=len, always=True,
-                           hot=True)  # fmt: skip
+    found = memory.context(
+        "Where did Ada move to?", max_tokens=400, tokenizer=len, always=True, hot=True
+    )
     section = found.text.partition("always:")[2].partition("21 Nov 2026:\n")[0]
     assert found.tokens <= 400
     assert len(section) + len("always:\n") <= 100
-    wide = memory.context("Where did Ada move to?", max_tokens=8000, tokenizer=len, always=True,
-                          hot=True)  # fmt: skip
+    wide = memory.context(
+        "Where did Ada move to?", max_tokens=8000, tokenizer=len, always=True, hot=True
+    )
     assert len(wide.hot) == 12
 
 

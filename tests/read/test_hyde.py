@@ -20,13 +20,19 @@ from tests.fakes import FakeEmbedder
 @pytest.mark.parametrize(
     ("cue", "shape"),
     [
-        ("What is entropy?", Shape.DEFINITION), ("What does osmosis mean?", Shape.DEFINITION),
-        ("How do I bake bread?", Shape.HOWTO), ("Why did Ann leave?", Shape.REASONING),
-        ("Where does Ann live?", Shape.LOOKUP), ("How many cats has she?", Shape.LOOKUP),
+        ("What is entropy?", Shape.DEFINITION),
+        ("What does osmosis mean?", Shape.DEFINITION),
+        ("How do I bake bread?", Shape.HOWTO),
+        ("Why did Ann leave?", Shape.REASONING),
+        ("Where does Ann live?", Shape.LOOKUP),
+        ("How many cats has she?", Shape.LOOKUP),
         ("Which error did the build have?", Shape.TECHNICAL),
-        ("What music does Ann like?", Shape.PREFERENCE), ("rain again", Shape.GENERAL),
-        ("Ekmek nasıl yapılır?", Shape.HOWTO), ("Ayşe neden gitti?", Shape.REASONING),
-        ("Entropi nedir?", Shape.DEFINITION), ("Ayşe nerede?", Shape.LOOKUP),
+        ("What music does Ann like?", Shape.PREFERENCE),
+        ("rain again", Shape.GENERAL),
+        ("Ekmek nasıl yapılır?", Shape.HOWTO),
+        ("Ayşe neden gitti?", Shape.REASONING),
+        ("Entropi nedir?", Shape.DEFINITION),
+        ("Ayşe nerede?", Shape.LOOKUP),
     ],
 )
 def test_the_shape_of_an_answer(cue: str, shape: Shape) -> None:

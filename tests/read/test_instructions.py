@@ -54,8 +54,10 @@ from spector.language.words.folding import plain
         ("Use metric units from now on", None),
         ("When I ask about code, show Python.", "code"),
         ("Whenever I ask for a recipe, list the calories.", "a recipe"),
-        ("Always use grams when I ask about cooking, baking, or grilling.",
-         "cooking, baking, or grilling"),
+        (
+            "Always use grams when I ask about cooking, baking, or grilling.",
+            "cooking, baking, or grilling",
+        ),
         ("Always, when I mention my sister, be kind.", "my sister"),
         ("I want you to always use tables when I ask for data", "data"),
         ("I prefer tables when I ask for data.", "data"),
@@ -72,7 +74,7 @@ from spector.language.words.folding import plain
         ("Her zaman, mesafe sorduğumda, kilometre kullan.", "mesafe"),
         ("Lütfen bana film sorarsam kısa filmleri öne al", "film"),
     ],
-)  # fmt: skip
+)
 def test_an_instruction_says_what_it_is_about(text: str, condition: str | None) -> None:
     assert find_instruction(text) == Instruction(True, condition)
     assert find_instruction(text.upper().replace("İ", "I")) is not None
@@ -114,7 +116,7 @@ def test_what_says_more_than_an_instruction_stays_a_memory(
         ("Never take the motorway when you plan trips", "plan trips"),
         ("Asla Ali'ye güvenme.", None),
     ],
-)  # fmt: skip
+)
 def test_a_rule_that_may_be_one_of_life_stays_a_memory(text: str, condition: str | None) -> None:
     assert find_instruction(text) == Instruction(False, condition)
 
@@ -131,9 +133,13 @@ def test_a_name_to_be_called_by_has_a_capital(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "You may use emojis again.", "You can answer in German again", "Emojis are fine again",
-        "You don't have to list sources any more.", "Emojileri tekrar kullanabilirsin",
-        "Emoji kullanabilirsin artık", "Kısa cevap vermek zorunda değilsin",
+        "You may use emojis again.",
+        "You can answer in German again",
+        "Emojis are fine again",
+        "You don't have to list sources any more.",
+        "Emojileri tekrar kullanabilirsin",
+        "Emoji kullanabilirsin artık",
+        "Kısa cevap vermek zorunda değilsin",
     ],
 )
 def test_leave_tells_nothing_and_is_a_memory(text: str) -> None:
@@ -143,10 +149,17 @@ def test_leave_tells_nothing_and_is_a_memory(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "no"),
     [
-        ("Never use emojis.", True), ("Use emojis.", False), ("Stop using emojis", True),
-        ("You needn't use emojis", True), ("You may use emojis again", False),
-        ("Don't avoid jargon", False), ("Emoji kullanma", True), ("Asla emoji kullanma", True),
-        ("Emoji kullan", False), ("Cevaplar uzun olmasın", True), ("Always be brief", False),
+        ("Never use emojis.", True),
+        ("Use emojis.", False),
+        ("Stop using emojis", True),
+        ("You needn't use emojis", True),
+        ("You may use emojis again", False),
+        ("Don't avoid jargon", False),
+        ("Emoji kullanma", True),
+        ("Asla emoji kullanma", True),
+        ("Emoji kullan", False),
+        ("Cevaplar uzun olmasın", True),
+        ("Always be brief", False),
     ],
 )
 def test_what_forbids_is_told_from_what_orders(text: str, no: bool) -> None:
@@ -156,19 +169,41 @@ def test_what_forbids_is_told_from_what_orders(text: str, no: bool) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Don't forget that Ayla's wedding is on 12 June.", "Keep in mind that I am vegan",
-        "Remember to call the dentist on Friday", "From now on Anna is my manager.",
-        "From now on dinner starts at seven", "From now on Eve works at Shell",
-        "Hep Ankara'da yaşadım.", "Asla balık yemem.", "Bundan sonra İzmir'de yaşıyorum.",
-        "Her zaman annem bana bakar", "Unutma, yarın dişçi var", "Annem sorduğumda güldü.",
-        "Denize girmek istediğim zaman Ayvalık'a giderim.", "Call me tomorrow.", "Call me back",
-        "Call me Tuesday", "Write me a poem.", "Explain photosynthesis.", "Be careful with the dog",
-        "Translate this to French.", "No milk in the fridge", "No answer from Tom.", "Reply to Ann",
-        "Use the back door", "Keep the soup simple", "Be home by six", "Short answers test today",
-        "You can borrow my car again.", "You can see the sea from here", "Write to Ann in French",
-        "Speak to Ann about the rent", "I prefer short answers", "Geri gelebilirsin artık",
+        "Don't forget that Ayla's wedding is on 12 June.",
+        "Keep in mind that I am vegan",
+        "Remember to call the dentist on Friday",
+        "From now on Anna is my manager.",
+        "From now on dinner starts at seven",
+        "From now on Eve works at Shell",
+        "Hep Ankara'da yaşadım.",
+        "Asla balık yemem.",
+        "Bundan sonra İzmir'de yaşıyorum.",
+        "Her zaman annem bana bakar",
+        "Unutma, yarın dişçi var",
+        "Annem sorduğumda güldü.",
+        "Denize girmek istediğim zaman Ayvalık'a giderim.",
+        "Call me tomorrow.",
+        "Call me back",
+        "Call me Tuesday",
+        "Write me a poem.",
+        "Explain photosynthesis.",
+        "Be careful with the dog",
+        "Translate this to French.",
+        "No milk in the fridge",
+        "No answer from Tom.",
+        "Reply to Ann",
+        "Use the back door",
+        "Keep the soup simple",
+        "Be home by six",
+        "Short answers test today",
+        "You can borrow my car again.",
+        "You can see the sea from here",
+        "Write to Ann in French",
+        "Speak to Ann about the rent",
+        "I prefer short answers",
+        "Geri gelebilirsin artık",
     ],
-)  # fmt: skip
+)
 def test_a_fact_and_a_task_are_no_instruction(text: str) -> None:
     assert find_instruction(text) is None
 
@@ -176,18 +211,34 @@ def test_a_fact_and_a_task_are_no_instruction(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "", "I always loved the sea.", "She never called.", "What should I do?", "They asked when",
-        "The house that we will always remember", "Onu asla unutmam", "Biz hep birlikte gittik",
-        "Never been to Paris.", "Never heard of it, but it sounds fine.", "Always happy to help!",
-        "Don't worry, it was routine.", "Don't know what to do today", "Always wanted a piano",
-        "You should never have told her", "In the future I want to live in Rome",
-        "Never tried it? It is a northern thing.", "My boss laughs when I mention golf.",
-        "When I mention golf, my boss laughs.", "I cry whenever I say his name.",
+        "",
+        "I always loved the sea.",
+        "She never called.",
+        "What should I do?",
+        "They asked when",
+        "The house that we will always remember",
+        "Onu asla unutmam",
+        "Biz hep birlikte gittik",
+        "Never been to Paris.",
+        "Never heard of it, but it sounds fine.",
+        "Always happy to help!",
+        "Don't worry, it was routine.",
+        "Don't know what to do today",
+        "Always wanted a piano",
+        "You should never have told her",
+        "In the future I want to live in Rome",
+        "Never tried it? It is a northern thing.",
+        "My boss laughs when I mention golf.",
+        "When I mention golf, my boss laughs.",
+        "I cry whenever I say his name.",
         "hmm, if I mention the gap, how can I make sure they like me?",
-        "When I ask about code, what do you say?", "From now on I live in Ankara.",
-        "I live in Ankara from now on.", "Whenever I travel, I get sick.", "Asla mı dedin?",
+        "When I ask about code, what do you say?",
+        "From now on I live in Ankara.",
+        "I live in Ankara from now on.",
+        "Whenever I travel, I get sick.",
+        "Asla mı dedin?",
     ],
-)  # fmt: skip
+)
 def test_a_story_and_a_question_are_no_instruction(text: str) -> None:
     assert find_instruction(text) is None
 
@@ -200,10 +251,26 @@ def test_any_text_is_read(text: str) -> None:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(
-    "unit", ["always ", "when i ask about ", "from now on ", "i ", ". ", ", so ", "her zaman ",
-             "sorduğumda ", "when i ", "i prefer ", "please ", "never use ", "be very ",
-             "don't ", "you may ", "bana "],
-)  # fmt: skip
+    "unit",
+    [
+        "always ",
+        "when i ask about ",
+        "from now on ",
+        "i ",
+        ". ",
+        ", so ",
+        "her zaman ",
+        "sorduğumda ",
+        "when i ",
+        "i prefer ",
+        "please ",
+        "never use ",
+        "be very ",
+        "don't ",
+        "you may ",
+        "bana ",
+    ],
+)
 def test_a_long_text_takes_a_moment(unit: str) -> None:
     text = f"Always {unit * 100_000} when I ask about tea"
     start = time.process_time()

@@ -27,8 +27,9 @@ def test_memories_of_the_session_score_more(bikes: spector.Memory) -> None:
     session = bikes.session("two", user_id="u", profile="cognitive")
     found = session.recall("bike", learn=False)
     assert evidence(found, "episode") == {
-        "Ada has a red bike": 0.0, "Ada has a blue bike": pytest.approx(0.15),
-    }  # fmt: skip
+        "Ada has a red bike": 0.0,
+        "Ada has a blue bike": pytest.approx(0.15),
+    }
     assert all(hit.explain().score == hit.score for hit in found)
     assert found[0].text == "Ada has a blue bike"
     restricted = session.recall("bike", learn=False, session_id="two")
@@ -89,30 +90,31 @@ def test_a_mood_lasts_half_an_hour(memory: spector.Memory, clock: spector.Manual
 # -- kinds within a tier ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("text", "fields", "factor"), [
-    ("the bike is red", {"role": "user"}, 1.1),
-    ("the bike is red", {"role": "assistant"}, 1.0),
-    ("the bike is red", {"tier": "semantic"}, 1.0),
-    ("always lock the bike", {"tier": "semantic"}, 1.1),
-    ("bisikleti her zaman kilitle bike", {"tier": "semantic"}, 1.1),
-    ("the bike is locked", {"tier": "semantic", "category": "pattern"}, 1.1),
-    ("how to mend the bike", {"tier": "semantic"}, 1.05),
-    ("mend the bike", {"tier": "semantic", "category": "procedure"}, 1.05),
-    ("mend the bike", {"tier": "procedural"}, 1.0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "fields", "factor"),
+    [
+        ("the bike is red", {"role": "user"}, 1.1),
+        ("the bike is red", {"role": "assistant"}, 1.0),
+        ("the bike is red", {"tier": "semantic"}, 1.0),
+        ("always lock the bike", {"tier": "semantic"}, 1.1),
+        ("bisikleti her zaman kilitle bike", {"tier": "semantic"}, 1.1),
+        ("the bike is locked", {"tier": "semantic", "category": "pattern"}, 1.1),
+        ("how to mend the bike", {"tier": "semantic"}, 1.05),
+        ("mend the bike", {"tier": "semantic", "category": "procedure"}, 1.05),
+        ("mend the bike", {"tier": "procedural"}, 1.0),
+    ],
+)
 def test_a_kind_is_a_factor_of_the_score(
     memory: spector.Memory, text: str, fields: dict[str, str], factor: float
 ) -> None:
     memory.remember(text, **fields)  # type: ignore[arg-type]
     assert "sub_tier" not in memory.recall("bike", profile="cognitive")[0].explain().evidence
-    hit, = memory.recall("bike", profile="cognitive", near_session="another")
+    (hit,) = memory.recall("bike", profile="cognitive", near_session="another")
     why = hit.explain()
     before = hit.score - why.evidence.get("sub_tier", 0.0)
     assert hit.score == why.score
     assert hit.score / before == pytest.approx(factor, abs=1e-5)
-    plain, = memory.recall(
-        "bike", profile="cognitive", associate=False, near_session="another"
-    )
+    (plain,) = memory.recall("bike", profile="cognitive", associate=False, near_session="another")
     assert "sub_tier" not in plain.explain().evidence
 
 
@@ -121,20 +123,17 @@ def test_kinds_can_be_switched_off() -> None:
     with spector.open(":memory:", embedder=FakeEmbedder(), config=config) as memory:
         memory.remember("the bike is red")
         found = memory.recall("bike", profile="cognitive", near_session="another")
-        assert evidence(found, "sub_tier") == {
-            "the bike is red": 0.0
-        }
+        assert evidence(found, "sub_tier") == {"the bike is red": 0.0}
 
 
 @pytest.mark.parametrize("profile", sorted(spector.PROFILES))
-def test_without_associations_scores_are_as_before(
-    memory: spector.Memory, profile: str
-) -> None:
+def test_without_associations_scores_are_as_before(memory: spector.Memory, profile: str) -> None:
     """Bitwise: a store without entities, pairs and sessions, and associate=False."""
     for n in range(20):
         memory.remember(f"the bike number {n} is red", user_id="u", session_id=f"s{n % 3}")
-    wanted = [(hit.id, hit.score) for hit in memory.recall("bike", profile=profile,
-                                                           associate=False, k=20)]  # fmt: skip
+    wanted = [
+        (hit.id, hit.score) for hit in memory.recall("bike", profile=profile, associate=False, k=20)
+    ]
     near = memory.recall("bike", profile=profile, associate=False, k=20, near_session="s1")
     assert [(hit.id, hit.score) for hit in near] == wanted
     for associate in (None, True):
@@ -147,9 +146,7 @@ def test_without_associations_scores_are_as_before(
 
 def test_a_context_ends_with_concepts_that_its_hits_bring_to_mind(memory: spector.Memory) -> None:
     ride = memory.remember("Ada went out in the rain", user_id="u")
-    concept, _ = memory.concepts.find_or_create(
-        "umbrella", definition="keeps one dry", user_id="u"
-    )
+    concept, _ = memory.concepts.find_or_create("umbrella", definition="keeps one dry", user_id="u")
     other, _ = memory.concepts.find_or_create("sunshade", definition="for the sun", user_id="u")
     memory.concepts.add_ref(concept.id, "episodes", ride.id)
     memory.graph.link(concept.id, other.id, "related_to", weight=0.8)
@@ -163,8 +160,9 @@ def test_a_context_ends_with_concepts_that_its_hits_bring_to_mind(memory: specto
     assert found.text.endswith("</memories>\n")
     assert "known:\n" in found.text
     assert found.tokens <= 1000
-    few = memory.context("Ada went out in the rain", knowledge=True, max_tokens=plain.tokens + 8,
-                         **asked)  # fmt: skip
+    few = memory.context(
+        "Ada went out in the rain", knowledge=True, max_tokens=plain.tokens + 8, **asked
+    )
     assert few.known == ()
     assert few.text == plain.text
 
@@ -181,14 +179,16 @@ def test_knowledge_of_another_user_stays_away(memory: spector.Memory) -> None:
 def test_a_percept_adds_what_is_to_be_expected(memory: spector.Memory) -> None:
     for user, success in (("u", True), ("v", False)):
         memory.layers["episodes"].store(
-            "Ada grasped the mug", user_id=user,
+            "Ada grasped the mug",
+            user_id=user,
             episode={"objects": ["mug"], "goal": "grasp_mug", "tool": "arm", "success": success},
         )
         concept, _ = memory.concepts.find_or_create("mug", user_id=user)
         episode = next(each for each in memory.records(user_id=user) if "grasped" in each.text)
         memory.concepts.add_ref(concept.id, "episodes", episode.id)
-    found = memory.context("the mug", user_id="u", always=True,
-                           knowledge=Percept(objects=("mug",), goal="grasp_mug"))  # fmt: skip
+    found = memory.context(
+        "the mug", user_id="u", always=True, knowledge=Percept(objects=("mug",), goal="grasp_mug")
+    )
     assert '- prediction: "arm for grasp_mug: success (confidence 0.30)"' in found.text
     assert "failure" not in found.text
 

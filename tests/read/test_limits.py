@@ -19,9 +19,11 @@ from spector.search.evidence import limits
 from spector.search.evidence.probes import ENGLISH, TURKISH, unit_vectors
 
 TALK = (
-    "I repair violins for a living.", "My brother moved to Utrecht last autumn.",
-    "Our cat is called Biscuit.", "We painted the hall yellow.",
-)  # fmt: skip
+    "I repair violins for a living.",
+    "My brother moved to Utrecht last autumn.",
+    "Our cat is called Biscuit.",
+    "We painted the hall yellow.",
+)
 
 
 @pytest.fixture
@@ -38,14 +40,23 @@ def beside(memory: Memory, cue: str, user: str = "ann") -> list[str]:
 @pytest.mark.parametrize(
     ("limit", "request_", "other"),
     [
-        ("Sesame makes my throat swell.", "Suggest something for Sunday's brunch.",
-         "When does the tram leave?"),
-        ("My grandson turned five on Monday.", "Which toy would be a nice gift for the boy?",
-         "Translate this letter into French."),
-        ("I have been in a wheelchair since the accident.", "Plan two days in Vienna for me.",
-         "What is the name of our cat?"),
+        (
+            "Sesame makes my throat swell.",
+            "Suggest something for Sunday's brunch.",
+            "When does the tram leave?",
+        ),
+        (
+            "My grandson turned five on Monday.",
+            "Which toy would be a nice gift for the boy?",
+            "Translate this letter into French.",
+        ),
+        (
+            "I have been in a wheelchair since the accident.",
+            "Plan two days in Vienna for me.",
+            "What is the name of our cat?",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_limit_stands_beside_what_it_limits(
     memory: Memory, limit: str, request_: str, other: str
 ) -> None:
@@ -77,8 +88,9 @@ def test_shipped_vectors_are_those_of_the_sentences() -> None:
     embedder = MiniLMEmbedder()
     kinds = [*(kind for matter in limits.MATTERS for kind in matter), limits.OTHERS]
     for name, texts in (
-        ("limits", [text for kind in kinds for text in kind]), ("probes", [*ENGLISH, *TURKISH]),
-    ):  # fmt: skip
+        ("limits", [text for kind in kinds for text in kind]),
+        ("probes", [*ENGLISH, *TURKISH]),
+    ):
         shipped = unit_vectors(embedder, texts, name)
         assert len(shipped) == len(texts)
         made = np.asarray(embedder.embed(texts), np.float32)

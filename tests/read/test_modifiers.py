@@ -20,8 +20,11 @@ from spector.search.evidence_search import MakeModifier
 from spector.search.view import Modifier, Plan, Ranked
 from tests.conftest import NOW
 
-TEXTS = [f"The {what} of the {where} is closed." for what in ("door", "gate", "shop", "well")
-         for where in ("mill", "inn", "farm", "harbour", "chapel")]  # fmt: skip
+TEXTS = [
+    f"The {what} of the {where} is closed."
+    for what in ("door", "gate", "shop", "well")
+    for where in ("mill", "inn", "farm", "harbour", "chapel")
+]
 CUE = "Which door of the mill is closed?"
 
 

@@ -22,14 +22,15 @@ def first_of(text: str, cue: str, numbers: list[int]) -> list[int]:
     with spector.open(":memory:") as memory:
         ids = {
             n: memory.remember(
-                text.format(n=n, state=STATES[n * 7 % 6], town=TOWNS[n * 3 % 5]), user_id="u",
-                session_id="s", role="user",
+                text.format(n=n, state=STATES[n * 7 % 6], town=TOWNS[n * 3 % 5]),
+                user_id="u",
+                session_id="s",
+                role="user",
             ).id
             for n in numbers
         }
         return [
-            n for n in numbers
-            if memory.recall(cue.format(n=n), k=1, user_id="u")[0].id != ids[n]
+            n for n in numbers if memory.recall(cue.format(n=n), k=1, user_id="u")[0].id != ids[n]
         ]
 
 
@@ -72,7 +73,8 @@ def test_of_two_numbers_the_one_beside_its_kind_is_meant(text: str, cue: str) ->
     with spector.open(":memory:") as memory:
         ids = [memory.remember(text.format(**each), user_id="u").id for each in numbers]
         wrong = [
-            each for each, own in zip(numbers, ids, strict=True)
+            each
+            for each, own in zip(numbers, ids, strict=True)
             if memory.recall(cue.format(**each), k=1, user_id="u")[0].id != own
         ]
     assert wrong == []
@@ -91,8 +93,14 @@ def test_what_other_users_have_is_not_counted() -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize(
     "cue",
-    ["What did I do 3 weeks ago?", "What happened in 2023?", "What did we plan for 8 May 2023?",
-     "Who are the 3 children?", "2 gün önce ne oldu?", "When did we sell 3,600 tickets?"],
+    [
+        "What did I do 3 weeks ago?",
+        "What happened in 2023?",
+        "What did we plan for 8 May 2023?",
+        "Who are the 3 children?",
+        "2 gün önce ne oldu?",
+        "When did we sell 3,600 tickets?",
+    ],
 )
 def test_what_counts_or_dates_something_is_no_name(cue: str) -> None:
     with spector.open(":memory:") as memory:
@@ -119,7 +127,8 @@ def test_in_a_store_of_one_kind_the_answer_comes_first(store: Store) -> None:
     with spector.open(":memory:") as memory:
         ids = fill(memory, store)
         wrong = [
-            question.cue for question in store.questions
+            question.cue
+            for question in store.questions
             if memory.recall(question.cue, k=1, user_id="u")[0].id != ids[question.answer]
         ]
     assert wrong == []

@@ -21,20 +21,32 @@ from spector import Memory
 from spector.language.cues.present import asks_for_now
 
 FILL = (
-    "The cabin has a tiled stove.", "Retro moved to Thursdays.", "My aunt's dog is called Biscuit.",
-    "We ordered curtains for the study.", "The lift in block B is broken.", "I left the bike at the"
-    " station.", "The invoice is due on Monday.", "Balkona domates diktim.",
-    "Yağmur yüzünden maç iptal oldu.", "The kettle needs descaling.",
+    "The cabin has a tiled stove.",
+    "Retro moved to Thursdays.",
+    "My aunt's dog is called Biscuit.",
+    "We ordered curtains for the study.",
+    "The lift in block B is broken.",
+    "I left the bike at the station.",
+    "The invoice is due on Monday.",
+    "Balkona domates diktim.",
+    "Yağmur yüzünden maç iptal oldu.",
+    "The kettle needs descaling.",
 )
 #: (older, newer, cue)
 PAIRS = (
     ("I bank with Halden.", "I now bank with Corvus.", "Which bank do I use?"),
     ("My locker code is 3307.", "My new locker code is 9125.", "What is my locker code?"),
-    ("I go swimming on Tuesdays.", "I don't swim on Tuesdays anymore, I go on Saturdays.",
-     "When do I go swimming?"),
+    (
+        "I go swimming on Tuesdays.",
+        "I don't swim on Tuesdays anymore, I go on Saturdays.",
+        "When do I go swimming?",
+    ),
     ("Our landlord is Mr. Brandt.", "Our landlord is Mrs. Ilic.", "Who is our landlord?"),
-    ("Guests may park in the yard.", "Guests may not park in the yard.",
-     "May guests park in the yard?"),
+    (
+        "Guests may park in the yard.",
+        "Guests may not park in the yard.",
+        "May guests park in the yard?",
+    ),
     ("The backup runs at 02:00.", "The backup runs at 04:30.", "When does the backup run?"),
     ("Ankara'da çalışıyorum.", "Artık İzmir'de çalışıyorum.", "Nerede çalışıyorum?"),
     ("Kapı şifresi 4410.", "Kapı şifresi 7725 oldu.", "Kapı şifresi ne?"),
@@ -47,8 +59,11 @@ OTHERS = (
     ("My locker code is 3307.", "My sister's locker code is 9125.", "What is my locker code?"),
     ("I go swimming on Tuesdays.", "Ada goes swimming on Saturdays.", "When do I go swimming?"),
     ("Our landlord is Mr. Brandt.", "Our landlord was on holiday in June.", "Who is our landlord?"),
-    ("The red kettle is in the kitchen.", "The blue kettle is in the attic.",
-     "Where is the red kettle?"),
+    (
+        "The red kettle is in the kitchen.",
+        "The blue kettle is in the attic.",
+        "Where is the red kettle?",
+    ),
     ("The backup runs at 02:00.", "The report runs at 04:30.", "When does the backup run?"),
     ("Ankara'da çalışıyorum.", "Kardeşim İzmir'de okuyor.", "Nerede çalışıyorum?"),
     ("Kapı şifresi 4410.", "Kasa anahtarı Elif'te.", "Kapı şifresi ne?"),
@@ -149,10 +164,19 @@ def test_three_of_one_frame_told_in_one_go_are_a_list(memory: Memory) -> None:
 
 @pytest.mark.parametrize(
     "cue",
-    ["Where do I live?", "What is my phone number?", "Who's my dentist", "my phone number",
-     "Is parking allowed on Fridays?", "What do I like to drink now?", "our current landlord",
-     "Nerede yaşıyorum?", "Telefon numaram ne?", "Şu an hangi ilacı alıyorum?",
-     "Annemin adı ne?"],
+    [
+        "Where do I live?",
+        "What is my phone number?",
+        "Who's my dentist",
+        "my phone number",
+        "Is parking allowed on Fridays?",
+        "What do I like to drink now?",
+        "our current landlord",
+        "Nerede yaşıyorum?",
+        "Telefon numaram ne?",
+        "Şu an hangi ilacı alıyorum?",
+        "Annemin adı ne?",
+    ],
 )
 def test_a_question_in_the_present_tense_asks_for_now(cue: str) -> None:
     assert asks_for_now(cue)
@@ -160,11 +184,20 @@ def test_a_question_in_the_present_tense_asks_for_now(cue: str) -> None:
 
 @pytest.mark.parametrize(
     "cue",
-    ["Where did I live before?", "What was my phone number?", "Where have I worked?",
-     "What is my old address?", "What is the name of my first school?",
-     "Who was my dentist in 2023", "Eskiden nerede yaşıyordum?",
-     "I met Ann at the station today and we talked about her new job.", "Önceki numaram ne?",
-     "Geçen yıl nerede oturuyordum?", "Recipes", "a\nb now?"],
+    [
+        "Where did I live before?",
+        "What was my phone number?",
+        "Where have I worked?",
+        "What is my old address?",
+        "What is the name of my first school?",
+        "Who was my dentist in 2023",
+        "Eskiden nerede yaşıyordum?",
+        "I met Ann at the station today and we talked about her new job.",
+        "Önceki numaram ne?",
+        "Geçen yıl nerede oturuyordum?",
+        "Recipes",
+        "a\nb now?",
+    ],
 )
 def test_a_cue_about_the_past_does_not(cue: str) -> None:
     assert not asks_for_now(cue)

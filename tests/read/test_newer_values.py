@@ -18,21 +18,27 @@ from spector.language.frames import value_asked
 
 #: (older, newer, cue)
 PAIRS: Final = (
-    ("I spent the morning in the orchard with the smoker and clipped drones. All in all I keep 6"
-     " beehives along the hedge, two of them from the swarm that Piet brought over last year.",
-     "The extractor broke twice and the wax moths were back. After splitting the strong colonies"
-     " there are now 9 beehives along the hedge, so I had to order frames for next spring.",
-     "How many beehives do I have along the hedge?"),
-    ("I have a call with Professor Aslan on March 22 at 3 PM to review my draft, which points"
-     " should I bring up to get the most out of our hour?",
-     "I'm afraid of missing the call with Professor Aslan, so can you remind me that it's"
-     " rescheduled to March 22 at 4:30 PM?",
-     "What time should I join the call with Professor Aslan to review my draft?"),
-    ("Şiir kitabım için haftada 1200 kelime yazma hedefim var, bunu nasıl takip edebilirim, bir"
-     " tablo mu tutsam yoksa bir uygulama mı bulsam?",
-     "Haftada yazma hedefim artık 1350 kelime oldu, bu yüzden sabahları biraz daha erken kalkmam"
-     " gerekecek, bana bir plan çıkarır mısın?",
-     "Haftada kaç kelime yazma hedefim var?"),
+    (
+        "I spent the morning in the orchard with the smoker and clipped drones. All in all I keep 6"
+        " beehives along the hedge, two of them from the swarm that Piet brought over last year.",
+        "The extractor broke twice and the wax moths were back. After splitting the strong colonies"
+        " there are now 9 beehives along the hedge, so I had to order frames for next spring.",
+        "How many beehives do I have along the hedge?",
+    ),
+    (
+        "I have a call with Professor Aslan on March 22 at 3 PM to review my draft, which points"
+        " should I bring up to get the most out of our hour?",
+        "I'm afraid of missing the call with Professor Aslan, so can you remind me that it's"
+        " rescheduled to March 22 at 4:30 PM?",
+        "What time should I join the call with Professor Aslan to review my draft?",
+    ),
+    (
+        "Şiir kitabım için haftada 1200 kelime yazma hedefim var, bunu nasıl takip edebilirim, bir"
+        " tablo mu tutsam yoksa bir uygulama mı bulsam?",
+        "Haftada yazma hedefim artık 1350 kelime oldu, bu yüzden sabahları biraz daha erken kalkmam"
+        " gerekecek, bana bir plan çıkarır mısın?",
+        "Haftada kaç kelime yazma hedefim var?",
+    ),
 )
 
 
@@ -72,12 +78,21 @@ def test_the_order_alone_changes() -> None:
         assert all(not hit.conflicts for hit in hits)
 
 
-@pytest.mark.parametrize("cue", [
-    "How many commits were merged before?", "How many commits did I have at first?",
-    "How many days passed between the two calls?", "What was my word count last month?",
-    "Who is my boss?", "I have 140 commits.", "kiram önce ne kadardı?", "eskiden kaç kiloydum?",
-    "Where do I live?", "",
-])
+@pytest.mark.parametrize(
+    "cue",
+    [
+        "How many commits were merged before?",
+        "How many commits did I have at first?",
+        "How many days passed between the two calls?",
+        "What was my word count last month?",
+        "Who is my boss?",
+        "I have 140 commits.",
+        "kiram önce ne kadardı?",
+        "eskiden kaç kiloydum?",
+        "Where do I live?",
+        "",
+    ],
+)
 def test_cues_about_the_past_and_about_no_value_change_nothing(cue: str) -> None:
     assert value_asked(cue) is None
 

@@ -19,8 +19,11 @@ def store() -> Iterator[Memory]:
     clock = ManualClock("2026-03-02T09:00:00Z")
     with spector.open(":memory:", clock=clock) as memory:
         car = memory.remember("I drive a grey Skoda Octavia.")
-        for each in ("I'm training for the half marathon on 17 May.", "I hate coriander.",
-                     "I take the train to work."):  # fmt: skip
+        for each in (
+            "I'm training for the half marathon on 17 May.",
+            "I hate coriander.",
+            "I take the train to work.",
+        ):
             memory.remember(each)
         aunt = memory.remember("My aunt Berta lives in Graz.")
         clock.advance(days=10)

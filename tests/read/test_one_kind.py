@@ -22,106 +22,164 @@ NOW = to_ms("2026-06-10T09:00:00Z")
 RECIPES = [
     f"{dish} is cooked for {minutes} minutes with {spice}."
     for dish, minutes, spice in (
-        ("Lentil soup", 35, "cumin"), ("Mushroom risotto", 28, "parmesan"),
-        ("Fish stew", 40, "saffron"), ("Roast chicken", 75, "thyme"), ("Beef chili", 120, "cocoa"),
-        ("Pumpkin curry", 30, "ginger"), ("Onion tart", 45, "nutmeg"),
+        ("Lentil soup", 35, "cumin"),
+        ("Mushroom risotto", 28, "parmesan"),
+        ("Fish stew", 40, "saffron"),
+        ("Roast chicken", 75, "thyme"),
+        ("Beef chili", 120, "cocoa"),
+        ("Pumpkin curry", 30, "ginger"),
+        ("Onion tart", 45, "nutmeg"),
         ("Rice pudding", 50, "vanilla"),
-        ("Stuffed peppers", 60, "mint"), ("Bean salad", 15, "sumac"),
+        ("Stuffed peppers", 60, "mint"),
+        ("Bean salad", 15, "sumac"),
         ("Apple crumble", 40, "cinnamon"),
-        ("Noodle broth", 20, "star anise"), ("Potato gratin", 70, "garlic"),
+        ("Noodle broth", 20, "star anise"),
+        ("Potato gratin", 70, "garlic"),
         ("Spinach pie", 55, "dill"),
     )
-]  # fmt: skip
+]
 TICKETS = [
     f"Ticket {1200 + n}: {what}, assigned to {who}."
-    for n, (what, who) in enumerate((
-        ("the login page times out", "Mira"), ("invoices show the wrong currency", "Jonas"),
-        ("search ignores accents", "Petra"), ("the export button does nothing", "Mira"),
-        ("avatars are cropped on tablets", "Sami"), ("reminders arrive twice", "Jonas"),
-        ("the dark theme hides links", "Petra"), ("backups fail on Sundays", "Sami"),
-        ("the map does not load offline", "Mira"), ("passwords with spaces are refused", "Jonas"),
-        ("the calendar skips leap days", "Petra"), ("printing cuts off the margin", "Sami"),
-    ))
-]  # fmt: skip
+    for n, (what, who) in enumerate(
+        (
+            ("the login page times out", "Mira"),
+            ("invoices show the wrong currency", "Jonas"),
+            ("search ignores accents", "Petra"),
+            ("the export button does nothing", "Mira"),
+            ("avatars are cropped on tablets", "Sami"),
+            ("reminders arrive twice", "Jonas"),
+            ("the dark theme hides links", "Petra"),
+            ("backups fail on Sundays", "Sami"),
+            ("the map does not load offline", "Mira"),
+            ("passwords with spaces are refused", "Jonas"),
+            ("the calendar skips leap days", "Petra"),
+            ("printing cuts off the margin", "Sami"),
+        )
+    )
+]
 READINGS = [
     f"Blood pressure on {day} May: {high} over {low}, {how}."
     for day, high, low, how in (
-        (1, 128, 82, "after breakfast"), (2, 131, 85, "after a bad night"), (3, 124, 79, "rested"),
-        (4, 140, 92, "after the argument with the landlord"), (5, 127, 80, "after a walk"),
-        (6, 122, 78, "on holiday"), (7, 135, 88, "after three coffees"), (8, 126, 81, "rested"),
-        (9, 129, 83, "before the dentist"), (10, 125, 80, "after yoga"),
-        (11, 133, 86, "in the heat"), (12, 121, 77, "after swimming"),
+        (1, 128, 82, "after breakfast"),
+        (2, 131, 85, "after a bad night"),
+        (3, 124, 79, "rested"),
+        (4, 140, 92, "after the argument with the landlord"),
+        (5, 127, 80, "after a walk"),
+        (6, 122, 78, "on holiday"),
+        (7, 135, 88, "after three coffees"),
+        (8, 126, 81, "rested"),
+        (9, 129, 83, "before the dentist"),
+        (10, 125, 80, "after yoga"),
+        (11, 133, 86, "in the heat"),
+        (12, 121, 77, "after swimming"),
     )
-]  # fmt: skip
+]
 PLANTS = [
     f"The {plant} stands {where} and wants water {often}."
     for plant, where, often in (
-        ("basil", "on the kitchen sill", "every day"), ("cactus", "in the study", "once a month"),
-        ("fern", "in the bathroom", "every second day"), ("orchid", "by the east window", "weekly"),
+        ("basil", "on the kitchen sill", "every day"),
+        ("cactus", "in the study", "once a month"),
+        ("fern", "in the bathroom", "every second day"),
+        ("orchid", "by the east window", "weekly"),
         ("lemon tree", "on the balcony", "every morning"),
         ("ivy", "on the bookshelf", "on Sundays"),
-        ("palm", "beside the sofa", "twice a week"), ("aloe", "on the desk", "every three weeks"),
-        ("rosemary", "by the front door", "rarely"), ("peace lily", "in the hall", "on Fridays"),
+        ("palm", "beside the sofa", "twice a week"),
+        ("aloe", "on the desk", "every three weeks"),
+        ("rosemary", "by the front door", "rarely"),
+        ("peace lily", "in the hall", "on Fridays"),
     )
-]  # fmt: skip
+]
 ORDERS = [
     *(f"Order #{2000 + n}: {1 + n % 4} x printer paper, shipped." for n in range(40)),
-    "I am allergic to penicillin.", "My son Deniz plays handball on Saturdays.",
-    "I repair clocks for a living.", "We keep bees behind the house.",
-    "My sister lives in Trabzon.", "I take the night train to work.",
-    "My landlord is called Mr. Okafor.", "I broke my ankle on the ice last winter.",
-]  # fmt: skip
+    "I am allergic to penicillin.",
+    "My son Deniz plays handball on Saturdays.",
+    "I repair clocks for a living.",
+    "We keep bees behind the house.",
+    "My sister lives in Trabzon.",
+    "I take the night train to work.",
+    "My landlord is called Mr. Okafor.",
+    "I broke my ankle on the ice last winter.",
+]
 
 #: memories -> (question, what the memory that answers it has in it)
 STORES = {
-    "recipes": (RECIPES, (
-        ("How long does the lentil soup cook?", "Lentil"),
-        ("What goes into the fish stew?", "saffron"),
-        ("Which spice do I put into the curry?", "Pumpkin"),
-        ("How long must the chicken roast?", "Roast"),
-        ("What do I season the apple dessert with?", "cinnamon"),
-        ("What dish is ready the fastest?", "Bean"),
-        ("How long is the gratin in the oven?", "gratin"),
-        ("What herb is in the spinach pie?", "dill"),
-    )),
-    "tickets": (TICKETS, (
-        ("Who works on the slow sign-in?", "login"), ("What is wrong with the bills?", "currency"),
-        ("Who has the problem with duplicate reminders?", "twice"),
-        ("What fails at the weekend?", "backups"),
-        ("Which ticket is about printing?", "margin"),
-        ("What happens to profile pictures?", "avatars"),
-        ("Who takes care of the map?", "offline"), ("What is broken about passwords?", "spaces"),
-    )),
-    "readings": (READINGS, (
-        ("What was my blood pressure on 4 May?", "140"), ("How was it after swimming?", "121"),
-        ("What did coffee do to my blood pressure?", "coffees"),
-        ("How was it while I was on vacation?", "122"),
-        ("How was my pressure before the dentist?", "129"),
-        ("What was it after I slept badly?", "131"),
-        ("How high was it when it was hot?", "heat"), ("What did I measure after yoga?", "125"),
-    )),
-    "plants": (PLANTS, (
-        ("How often do I water the cactus?", "cactus"), ("Where is the orchid?", "orchid"),
-        ("What grows in the bathroom?", "fern"), ("When does the ivy get water?", "ivy"),
-        ("Which plant is next to the couch?", "palm"), ("Where did I put the aloe?", "aloe"),
-        ("What do I have on the balcony?", "lemon"),
-        ("Which plant is at the entrance?", "rosemary"),
-    )),
-    "orders": (ORDERS, (
-        ("Which medicine must I not take?", "penicillin"),
-        ("What sport does my child do?", "handball"),
-        ("What is my job?", "clocks"), ("Which animals do I have?", "bees"),
-        ("Where does my sister live?", "Trabzon"), ("How do I commute?", "train"),
-        ("Who owns my flat?", "Okafor"), ("Have I ever broken a bone?", "ankle"),
-    )),
-}  # fmt: skip
+    "recipes": (
+        RECIPES,
+        (
+            ("How long does the lentil soup cook?", "Lentil"),
+            ("What goes into the fish stew?", "saffron"),
+            ("Which spice do I put into the curry?", "Pumpkin"),
+            ("How long must the chicken roast?", "Roast"),
+            ("What do I season the apple dessert with?", "cinnamon"),
+            ("What dish is ready the fastest?", "Bean"),
+            ("How long is the gratin in the oven?", "gratin"),
+            ("What herb is in the spinach pie?", "dill"),
+        ),
+    ),
+    "tickets": (
+        TICKETS,
+        (
+            ("Who works on the slow sign-in?", "login"),
+            ("What is wrong with the bills?", "currency"),
+            ("Who has the problem with duplicate reminders?", "twice"),
+            ("What fails at the weekend?", "backups"),
+            ("Which ticket is about printing?", "margin"),
+            ("What happens to profile pictures?", "avatars"),
+            ("Who takes care of the map?", "offline"),
+            ("What is broken about passwords?", "spaces"),
+        ),
+    ),
+    "readings": (
+        READINGS,
+        (
+            ("What was my blood pressure on 4 May?", "140"),
+            ("How was it after swimming?", "121"),
+            ("What did coffee do to my blood pressure?", "coffees"),
+            ("How was it while I was on vacation?", "122"),
+            ("How was my pressure before the dentist?", "129"),
+            ("What was it after I slept badly?", "131"),
+            ("How high was it when it was hot?", "heat"),
+            ("What did I measure after yoga?", "125"),
+        ),
+    ),
+    "plants": (
+        PLANTS,
+        (
+            ("How often do I water the cactus?", "cactus"),
+            ("Where is the orchid?", "orchid"),
+            ("What grows in the bathroom?", "fern"),
+            ("When does the ivy get water?", "ivy"),
+            ("Which plant is next to the couch?", "palm"),
+            ("Where did I put the aloe?", "aloe"),
+            ("What do I have on the balcony?", "lemon"),
+            ("Which plant is at the entrance?", "rosemary"),
+        ),
+    ),
+    "orders": (
+        ORDERS,
+        (
+            ("Which medicine must I not take?", "penicillin"),
+            ("What sport does my child do?", "handball"),
+            ("What is my job?", "clocks"),
+            ("Which animals do I have?", "bees"),
+            ("Where does my sister live?", "Trabzon"),
+            ("How do I commute?", "train"),
+            ("Who owns my flat?", "Okafor"),
+            ("Have I ever broken a bone?", "ankle"),
+        ),
+    ),
+}
 #: what no memory of any of them is about
 ELSEWHERE = (
-    "Which opera did Ivana sing in Verona?", "When did Bogdan sail around the cape?",
-    "What instrument does the exiled poet play?", "How deep is the glacier lake?",
-    "Which fabric did the costume maker order?", "Who taught the parrot to whistle?",
-    "What did the archaeologists find under the mosque?", "Why was the marathon cancelled?",
-)  # fmt: skip
+    "Which opera did Ivana sing in Verona?",
+    "When did Bogdan sail around the cape?",
+    "What instrument does the exiled poet play?",
+    "How deep is the glacier lake?",
+    "Which fabric did the costume maker order?",
+    "Who taught the parrot to whistle?",
+    "What did the archaeologists find under the mosque?",
+    "Why was the marathon cancelled?",
+)
 
 
 @pytest.fixture(scope="module")
@@ -130,10 +188,15 @@ def minds() -> Iterator[dict[str, Memory]]:
     minds = {name: spector.open(":memory:", clock=clock) for name in STORES}
     for name, (texts, _) in STORES.items():
         minds[name].remember_many(
-            {"text": text, "user_id": "u", "role": "user", "session_id": f"s{n // 4}",
-             "event_time": f"2026-05-{1 + n % 28:02}T09:00:00Z"}
+            {
+                "text": text,
+                "user_id": "u",
+                "role": "user",
+                "session_id": f"s{n // 4}",
+                "event_time": f"2026-05-{1 + n % 28:02}T09:00:00Z",
+            }
             for n, text in enumerate(texts)
-        )  # fmt: skip
+        )
     yield minds
     for mind in minds.values():
         mind.close()
@@ -144,7 +207,9 @@ def test_answerable_questions_are_not_withheld(
     minds: dict[str, Memory], scope: dict[str, str]
 ) -> None:
     withheld = [
-        (name, cue) for name, (_, asked) in STORES.items() for cue, _ in asked
+        (name, cue)
+        for name, (_, asked) in STORES.items()
+        for cue, _ in asked
         if minds[name].context(cue, **scope).abstained  # type: ignore[arg-type]
     ]
     assert len(withheld) <= 2, withheld
@@ -153,7 +218,9 @@ def test_answerable_questions_are_not_withheld(
 def test_what_is_quoted_has_the_answer(minds: dict[str, Memory]) -> None:
     """In doubt two memories are quoted: answers right behind them are the price of that."""
     lost = [
-        (name, cue, word) for name, (_, asked) in STORES.items() for cue, word in asked
+        (name, cue, word)
+        for name, (_, asked) in STORES.items()
+        for cue, word in asked
         if word not in minds[name].context(cue).text
     ]
     assert len(lost) <= 5, lost
@@ -163,7 +230,9 @@ def test_what_is_quoted_has_the_answer(minds: dict[str, Memory]) -> None:
 
 def test_questions_about_something_else_are_met_with_silence(minds: dict[str, Memory]) -> None:
     spoke = [
-        (name, cue) for name in STORES for cue in ELSEWHERE
+        (name, cue)
+        for name in STORES
+        for cue in ELSEWHERE
         if not minds[name].context(cue).abstained
     ]
     assert len(spoke) <= 12, spoke

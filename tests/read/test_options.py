@@ -60,14 +60,16 @@ VALUES: dict[str, tuple[Any, Any]] = {
 
 @pytest.fixture(scope="module")
 def memory() -> Iterator[Memory]:
-    with spector.open(
-        ":memory:", embedder=FakeEmbedder(), clock=ManualClock(NOW)
-    ) as memory:
+    with spector.open(":memory:", embedder=FakeEmbedder(), clock=ManualClock(NOW)) as memory:
         memory.remember_many(
             [
-                {"text": f"the violin number {n}", "valence": (n % 5 - 2) / 2,
-                 "importance": n / 20, "category": "decision" if n % 3 else "fact",
-                 "session_id": f"s{n % 4}"}
+                {
+                    "text": f"the violin number {n}",
+                    "valence": (n % 5 - 2) / 2,
+                    "importance": n / 20,
+                    "category": "decision" if n % 3 else "fact",
+                    "session_id": f"s{n % 4}",
+                }
                 for n in range(20)
             ]
         )
@@ -90,8 +92,7 @@ def test_an_option_answers_as_its_keyword_does(memory: Memory, name: str) -> Non
     assert memory.recall(**asked, options=options) == by_name  # type: ignore[arg-type]
     shown = memory.context("what about the violin?", k=12, options=options, always=True)
     assert [hit.id for hit in shown.hits] == [
-        hit.id
-        for hit in memory.context("what about the violin?", k=12, always=True, **given).hits
+        hit.id for hit in memory.context("what about the violin?", k=12, always=True, **given).hits
     ]
 
 
@@ -111,10 +112,20 @@ def test_a_bad_option_is_named_with_what_to_do_about_it(memory: Memory, name: st
 
 @pytest.mark.parametrize(
     "wrong",
-    ["01", b"01", {0: 1, 1: 2}, {0, 1}, (0, "1"), (0, True), (0,), (0, 1, 1), (0, 10**400),
-     (0, 1j)],
+    [
+        "01",
+        b"01",
+        {0: 1, 1: 2},
+        {0, 1},
+        (0, "1"),
+        (0, True),
+        (0,),
+        (0, 1, 1),
+        (0, 10**400),
+        (0, 1j),
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_what_merely_iterates_like_a_pair_of_numbers_is_no_valence(
     memory: Memory, wrong: Any
 ) -> None:

@@ -21,25 +21,37 @@ PEOPLE = ["Ann", "Bob", "Cem", "Ayşe", "user", "assistant"]
     ("cue", "parts"),
     [
         ("What does Ann do? Where is Bob?", ["What does Ann do?", "Where is Bob?"]),
-        ("What is Ann's job and where does she live?",
-         ["What is Ann's job", "where does Ann live?"]),
-        ("Where did Bob go, and what did his sister tell him?",
-         ["Where did Bob go", "what did Bob's sister tell Bob?"]),
-        ("What colour is her car, and also how old is it?",
-         ["What colour is her car", "how old is it?"]),
+        (
+            "What is Ann's job and where does she live?",
+            ["What is Ann's job", "where does Ann live?"],
+        ),
+        (
+            "Where did Bob go, and what did his sister tell him?",
+            ["Where did Bob go", "what did Bob's sister tell Bob?"],
+        ),
+        (
+            "What colour is her car, and also how old is it?",
+            ["What colour is her car", "how old is it?"],
+        ),
         ("Did Ann like Rome and did she go back?", ["Did Ann like Rome", "did Ann go back?"]),
-        ("How many days between when I met Ann and when I met Bob?",
-         ["How many days between when I met Ann", "when I met Bob?"]),
+        (
+            "How many days between when I met Ann and when I met Bob?",
+            ["How many days between when I met Ann", "when I met Bob?"],
+        ),
         ("What do Ann and Bob like?", ["What do Ann like?", "What do Bob like?"]),
         ("Do both Ann and Bob have pets?", ["Do Ann have pets?", "Do Bob have pets?"]),
-        ("What do Ann, Bob and Cem like?",
-         ["What do Ann like?", "What do Bob like?", "What do Cem like?"]),
+        (
+            "What do Ann, Bob and Cem like?",
+            ["What do Ann like?", "What do Bob like?", "What do Cem like?"],
+        ),
         ("Ayşe nerede oturuyor ve kaç yaşında?", ["Ayşe nerede oturuyor", "kaç yaşında?"]),
         ("Ayşe ve Cem ne sever?", ["Ayşe ne sever?", "Cem ne sever?"]),
-        ("I was in Rome. Where did I stay? What did I eat?",
-         ["I was in Rome. Where did I stay?", "What did I eat?"]),
+        (
+            "I was in Rome. Where did I stay? What did I eat?",
+            ["I was in Rome. Where did I stay?", "What did I eat?"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_compound_cue_is_taken_apart_at_its_seams(cue: str, parts: list[str]) -> None:
     assert split_cue(cue, PEOPLE) == parts
 
@@ -47,13 +59,21 @@ def test_a_compound_cue_is_taken_apart_at_its_seams(cue: str, parts: list[str]) 
 @pytest.mark.parametrize(
     "cue",
     [
-        "", "?", "Where does Ann live?", "Where and when did Ann meet Bob?", "salt and pepper",
-        "You like tea, right? Why?", "What is the talk between Ann and Bob about?",
-        "What did Ann and the boss of Bob say?", "I met Ann and what a day it was.",
-        "Is it hers and is his car red", "Hey Ann!\nHow are you?\nWhat is new?",
-        "List the order of things? Mention only three.", "What do Ann and Ann like?",
+        "",
+        "?",
+        "Where does Ann live?",
+        "Where and when did Ann meet Bob?",
+        "salt and pepper",
+        "You like tea, right? Why?",
+        "What is the talk between Ann and Bob about?",
+        "What did Ann and the boss of Bob say?",
+        "I met Ann and what a day it was.",
+        "Is it hers and is his car red",
+        "Hey Ann!\nHow are you?\nWhat is new?",
+        "List the order of things? Mention only three.",
+        "What do Ann and Ann like?",
     ],
-)  # fmt: skip
+)
 def test_a_cue_without_a_seam_stays_whole(cue: str) -> None:
     assert split_cue(cue, PEOPLE) == [cue]
 
@@ -83,9 +103,14 @@ def test_any_text_has_one_to_four_parts(cue: str, people: list[str]) -> None:
     assert len(parts) == len(set(parts))
 
 
-@given(st.lists(st.sampled_from(
-    "what where Ann Bob and , ? she her his did is also ve nerede both the x y".split()
-), max_size=25).map(" ".join))  # fmt: skip
+@given(
+    st.lists(
+        st.sampled_from(
+            "what where Ann Bob and , ? she her his did is also ve nerede both the x y".split()
+        ),
+        max_size=25,
+    ).map(" ".join)
+)
 def test_parts_of_any_heap_of_words_say_something(cue: str) -> None:
     parts = split_cue(cue, PEOPLE)
     assert parts == [cue] or all(part.strip() for part in parts)

@@ -23,8 +23,12 @@ def test_an_estimate_never_takes_the_place_of_an_exact_answer(
     exact: bool, configured: float, expected: float
 ) -> None:
     request = RecallRequest(
-        cue=Cue(None, None), k=3, selection=EVERYTHING, profile=get_profile("balanced"),
-        now_ms=0, exact=exact,
+        cue=Cue(None, None),
+        k=3,
+        selection=EVERYTHING,
+        profile=get_profile("balanced"),
+        now_ms=0,
+        exact=exact,
     )
     config = Config(recall_confidence=configured)
     query = query_of(request, config, 2)

@@ -36,11 +36,19 @@ def memory() -> Iterator[Memory]:
 
 def flood(memory: Memory, text: str, count: int, **more: object) -> list[int]:
     return [
-        each.id for each in memory.remember_many([
-            {"text": text, "vector": CUE, "event_time": f"2026-01-{1 + n % 28:02}T{n % 24:02}:00Z",
-             "session_id": f"s{n}", **more}
-            for n in range(count)
-        ])
+        each.id
+        for each in memory.remember_many(
+            [
+                {
+                    "text": text,
+                    "vector": CUE,
+                    "event_time": f"2026-01-{1 + n % 28:02}T{n % 24:02}:00Z",
+                    "session_id": f"s{n}",
+                    **more,
+                }
+                for n in range(count)
+            ]
+        )
     ]
 
 
@@ -50,7 +58,10 @@ def flood(memory: Memory, text: str, count: int, **more: object) -> list[int]:
 @pytest.mark.parametrize("records", [8192, 4])
 def test_copies_are_one_hit_and_the_others_are_found(memory: Memory, records: int) -> None:
     with spector.open(
-        ":memory:", embedder=None, dim=DIM, clock=ManualClock(NOW),
+        ":memory:",
+        embedder=None,
+        dim=DIM,
+        clock=ManualClock(NOW),
         config=spector.Config(rank_all_records=records),
     ) as memory:
         copies = flood(memory, "The barn is painted red.", 60)
@@ -66,9 +77,7 @@ def test_copies_are_one_hit_and_the_others_are_found(memory: Memory, records: in
 
 def test_the_newest_stands_where_the_best_does(memory: Memory) -> None:
     best = memory.remember("We moved to Izmir", vector=CUE, event_time="2024-02-01").id
-    newest = memory.remember(
-        "we moved  to IZMIR.", vector=like(0.6, 1), event_time="2025-02-01"
-    ).id
+    newest = memory.remember("we moved  to IZMIR.", vector=like(0.6, 1), event_time="2025-02-01").id
     other = memory.remember("We moved away", vector=like(0.8, 2)).id
     plain = {hit.id: hit.score for hit in memory.recall(vector=CUE)}
     hits = memory.recall("Where did we move to?", vector=CUE)
@@ -82,9 +91,14 @@ def test_the_newest_stands_where_the_best_does(memory: Memory) -> None:
 
 @pytest.mark.parametrize(
     "more",
-    [{"text": "The key is here?"}, {"role": "assistant"}, {"user_id": "b"}, {"agent_id": "b"},
-     {"metadata": {"speaker": "Ann"}}],
-)  # fmt: skip
+    [
+        {"text": "The key is here?"},
+        {"role": "assistant"},
+        {"user_id": "b"},
+        {"agent_id": "b"},
+        {"metadata": {"speaker": "Ann"}},
+    ],
+)
 def test_other_words_and_other_people_are_hits_of_their_own(
     memory: Memory, more: dict[str, object]
 ) -> None:
@@ -165,9 +179,14 @@ def test_a_name_does_not_make_all_others_look_far(memory: Memory, cue: str) -> N
 
 @pytest.mark.parametrize(
     "how",
-    [{"cue": None}, {"lexical": False}, {"profile": "similarity"}, {"vector": None},
-     {"profile": spector.ScoringProfile(name="strength", w_similarity=0.0, w_importance=1.0)}],
-)  # fmt: skip
+    [
+        {"cue": None},
+        {"lexical": False},
+        {"profile": "similarity"},
+        {"vector": None},
+        {"profile": spector.ScoringProfile(name="strength", w_similarity=0.0, w_importance=1.0)},
+    ],
+)
 def test_where_scores_do_not_say_what_fits_nothing_is_cut(
     memory: Memory, how: dict[str, object]
 ) -> None:
@@ -199,9 +218,7 @@ def test_selective_leaves_out_beliefs_unlike_the_cue(memory: Memory) -> None:
     """All far away and all alike: the best of them is no better than the rest."""
     for tier in ("semantic", "episodic"):
         for n in range(6):
-            memory.remember(
-                f"remark {'uvwxyz'[n]}", vector=like(0.2, n), tier=tier, importance=0.1
-            )
+            memory.remember(f"remark {'uvwxyz'[n]}", vector=like(0.2, n), tier=tier, importance=0.1)
     hits = memory.recall("Which one is meant?", vector=CUE, selective=True, kind="talk")
     assert {hit.tier for hit in hits} <= {"episodic"}
 

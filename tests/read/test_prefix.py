@@ -25,24 +25,54 @@ WORDS = (
     " ribbon marble falcon"
 ).split()
 FORMS = (
-    "I saw the {0} near the {1}.", "My {0} is in the {1} now.", "The {0} costs {2} euros.",
-    "I used to keep a {0} in the {1}.", "Do you like the {0}?", "On {2} May we sold the {0}.",
-    "Always mention the {0} when I ask about the {1}.", "I moved the {0} to the {1}.",
-)  # fmt: skip
+    "I saw the {0} near the {1}.",
+    "My {0} is in the {1} now.",
+    "The {0} costs {2} euros.",
+    "I used to keep a {0} in the {1}.",
+    "Do you like the {0}?",
+    "On {2} May we sold the {0}.",
+    "Always mention the {0} when I ask about the {1}.",
+    "I moved the {0} to the {1}.",
+)
 CUES = (
-    "where is the {0}?", "{0} {1}", "what is the price of the {0} now?", "{0}",
-    "What did I say about the {0} and where is the {1}?", "What happened to the {0} last month?",
-    "recommend a {0} for the {1}", "what do you know about me?", "Where did I keep my {0}?",
-)  # fmt: skip
+    "where is the {0}?",
+    "{0} {1}",
+    "what is the price of the {0} now?",
+    "{0}",
+    "What did I say about the {0} and where is the {1}?",
+    "What happened to the {0} last month?",
+    "recommend a {0} for the {1}",
+    "what do you know about me?",
+    "Where did I keep my {0}?",
+)
 OPTIONS: tuple[dict[str, Any], ...] = (
-    {}, {}, {}, {"user_id": "ann"}, {"tiers": "semantic"}, {"session_id": "s1"},
-    {"where": {"part": 1}}, {"tags": "odd"}, {"as_of": "2026-02-10"}, {"profile": "ucma"},
-    {"profile": "cognitive"}, {"profile": "similarity"}, {"mmr": 0.5},
-    {"per_session": 2}, {"expand": True}, {"associate": True}, {"selective": True},
-    {"intent": "auto"}, {"intent": "temporal"}, {"intent": "causal"}, {"intent": "factual"},
-    {"kind": "talk"}, {"mode": "semantic"}, {"include": ["superseded", "dormant"]}, {"cut": 0.7},
+    {},
+    {},
+    {},
+    {"user_id": "ann"},
+    {"tiers": "semantic"},
+    {"session_id": "s1"},
+    {"where": {"part": 1}},
+    {"tags": "odd"},
+    {"as_of": "2026-02-10"},
+    {"profile": "ucma"},
+    {"profile": "cognitive"},
+    {"profile": "similarity"},
+    {"mmr": 0.5},
+    {"per_session": 2},
+    {"expand": True},
+    {"associate": True},
+    {"selective": True},
+    {"intent": "auto"},
+    {"intent": "temporal"},
+    {"intent": "causal"},
+    {"intent": "factual"},
+    {"kind": "talk"},
+    {"mode": "semantic"},
+    {"include": ["superseded", "dormant"]},
+    {"cut": 0.7},
     {"user_id": "ann", "where": {"part": {"$lt": 2}}, "profile": "cognitive"},
-)  # fmt: skip
+)
 
 
 def sentence(rng: random.Random, forms: tuple[str, ...]) -> str:
@@ -62,16 +92,27 @@ def store(seed: int, config: Config, count: int) -> Memory:
         if ids and rng.random() < 0.15:  # said again
             text = memory.get(rng.choice(ids)).text
         doubtful: dict[str, Any] = {"source": "leaflet", "confidence": 0.4}
-        ids.append(memory.remember(
-            text, user_id=who, session_id=f"s{rng.randrange(4)}", tags=["odd"] if n % 2 else [],
-            tier=rng.choice(("episodic", "semantic")), metadata={"part": n % 4},
-            role=rng.choice(("user", "assistant")),
-            **(doubtful if rng.random() < 0.2 else {}),
-        ).id)  # fmt: skip
+        ids.append(
+            memory.remember(
+                text,
+                user_id=who,
+                session_id=f"s{rng.randrange(4)}",
+                tags=["odd"] if n % 2 else [],
+                tier=rng.choice(("episodic", "semantic")),
+                metadata={"part": n % 4},
+                role=rng.choice(("user", "assistant")),
+                **(doubtful if rng.random() < 0.2 else {}),
+            ).id
+        )
         of_ann += ids[-1:] if who == "ann" else []
         if len(ids) > 4 and rng.random() < 0.1:
-            memory.facts.add(rng.choice(WORDS), rng.choice(("is in", "belongs to")),
-                             rng.choice(WORDS), source=ids[-1], user_id=who)  # fmt: skip
+            memory.facts.add(
+                rng.choice(WORDS),
+                rng.choice(("is in", "belongs to")),
+                rng.choice(WORDS),
+                source=ids[-1],
+                user_id=who,
+            )
         if len(of_ann) > 4 and rng.random() < 0.2:
             kind = rng.choice(("contradicts", "causes", "related_to"))
             memory.graph.link(*rng.sample(of_ann, 2), kind)

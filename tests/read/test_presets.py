@@ -48,7 +48,8 @@ def memory() -> Iterator[Memory]:
         memory.remember_many(
             {
                 "text": f"{topics[n % 10]} came up again on page {n}",
-                "vector": like(float(RNG.uniform(-0.1, 0.1))), "event_time": ago(3 + 2 * n),
+                "vector": like(float(RNG.uniform(-0.1, 0.1))),
+                "event_time": ago(3 + 2 * n),
                 "importance": 0.1 + (n % 9) / 10,
             }
             for n in range(100)

@@ -33,9 +33,7 @@ def recall_at_10(stored: NDArray[np.float32], cues: NDArray[np.float32]) -> floa
     """Share of the ten nearest by float32 cosine that a recall by similarity returns."""
     found = 0
     with own_vectors(clock=ManualClock(0), dim=stored.shape[1]) as memory:
-        made = memory.remember_many(
-            [{"text": f"n {n}", "vector": v} for n, v in enumerate(stored)]
-        )
+        made = memory.remember_many([{"text": f"n {n}", "vector": v} for n, v in enumerate(stored)])
         order = {record.id: n for n, record in enumerate(made)}
         for cue, scores in zip(cues, cues @ stored.T, strict=True):
             truth = set(np.argsort(-scores, kind="stable")[:10].tolist())

@@ -51,8 +51,14 @@ def around_of(groups: list[list[int]], rows: int, ranked: int) -> Around:
     return Around(before, after, ranked)
 
 
-@pytest.mark.parametrize("ranking", [Ranking(), Ranking(before=(), after=(0.5,)),
-                                     Ranking(before=(0.2, 0, 0.1), after=(), long_words=3)])
+@pytest.mark.parametrize(
+    "ranking",
+    [
+        Ranking(),
+        Ranking(before=(), after=(0.5,)),
+        Ranking(before=(0.2, 0, 0.1), after=(), long_words=3),
+    ],
+)
 def test_words_are_smeared_over_the_session_and_no_further(
     rng: np.random.Generator, ranking: Ranking
 ) -> None:
@@ -162,9 +168,7 @@ def test_short_texts_and_short_questions_give_way_and_words_of_time_count_twice_
 
 
 def test_ranks_are_reciprocal_ties_go_by_id_and_nothing_has_no_rank() -> None:
-    found = reciprocal_ranks(
-        np.array([0.5, 0.9, 0.0, 0.5], np.float32), np.array([7, 1, 2, 3]), 60
-    )
+    found = reciprocal_ranks(np.array([0.5, 0.9, 0.0, 0.5], np.float32), np.array([7, 1, 2, 3]), 60)
     assert found.tolist() == pytest.approx([1 / 63, 1 / 61, 0, 1 / 62])
 
 

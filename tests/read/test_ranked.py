@@ -23,8 +23,13 @@ def some(rng: np.random.Generator, count: int, dead: float) -> tuple[Ranked, NDA
     words = (rng.random(count) * (rng.random(count) < 0.3)).astype(np.float32)
     place = np.arange(count, dtype=np.uint32)
     ranked = Ranked(
-        rng.permutation(count), np.zeros(count, np.int64), place // 50, place % 50, fused,
-        np.zeros(count, np.float32), {"words": words.copy(), "near": np.zeros(count, np.float32)},
+        rng.permutation(count),
+        np.zeros(count, np.int64),
+        place // 50,
+        place % 50,
+        fused,
+        np.zeros(count, np.float32),
+        {"words": words.copy(), "near": np.zeros(count, np.float32)},
     )
     return ranked, fused.astype(np.float64) + words
 
@@ -36,9 +41,7 @@ def expected(ranked: Ranked, total: NDArray[np.float64]) -> list[int]:
 
 @pytest.mark.parametrize("dead", [0.0, 0.4])
 @pytest.mark.parametrize("count", [1, 40, 700])
-def test_filters_keep_the_order_of_what_was_sorted_before(
-    count: int, dead: float
-) -> None:
+def test_filters_keep_the_order_of_what_was_sorted_before(count: int, dead: float) -> None:
     rng = np.random.default_rng(seed(21))
     for _ in range(5):
         ranked, total = some(rng, count, dead)
@@ -59,7 +62,12 @@ def test_filters_keep_the_order_of_what_was_sorted_before(
 def test_candidates_without_any_evidence_are_made() -> None:
     place = np.zeros(2, np.uint32)
     ranked = Ranked(
-        np.array([7, 5]), np.zeros(2, np.int64), place, place, np.ones(2, np.float32),
-        np.ones(2, np.float32), {},
+        np.array([7, 5]),
+        np.zeros(2, np.int64),
+        place,
+        place,
+        np.ones(2, np.float32),
+        np.ones(2, np.float32),
+        {},
     )
     assert [(each.id, each.evidence) for each in ranked[:]] == [(5, {}), (7, {})]

@@ -21,12 +21,16 @@ def varied(clock: ManualClock) -> Iterator[Memory]:
     with spector.open(":memory:", embedder=FakeEmbedder(), clock=clock) as memory:
         for n in range(40):
             memory.remember(
-                f"{WORDS[n % 10]} {WORDS[n // 4]} {n}", importance=n % 5 / 4,
-                valence=(n % 7 - 3) / 3, arousal=n % 11 / 10, confidence=1 - n % 3 / 4,
-                tags=[WORDS[n % 4]], unresolved=n % 6 == 0,
+                f"{WORDS[n % 10]} {WORDS[n // 4]} {n}",
+                importance=n % 5 / 4,
+                valence=(n % 7 - 3) / 3,
+                arousal=n % 11 / 10,
+                confidence=1 - n % 3 / 4,
+                tags=[WORDS[n % 4]],
+                unresolved=n % 6 == 0,
                 category=("other", "pattern", "procedure")[n % 3],
                 tier=("episodic", "semantic", "working", "procedural")[n % 4],
-            )  # fmt: skip
+            )
             clock.advance(hours=7 * (n % 13))
         for record in list(memory)[::3]:
             memory.reinforce(record.id, success=record.id % 2 == 0)
@@ -36,15 +40,29 @@ def varied(clock: ManualClock) -> Iterator[Memory]:
 
 CUSTOM = [
     ScoringProfile(
-        name="all", w_similarity=0.9, w_importance=0.4, w_retention=0.3, w_recency=0.2,
-        w_activation=0.25, w_utility=0.35, w_tags=0.15, w_arousal=0.12, w_lexical=0.5,
-        confidence_weight=0.5, mood_boost=1.3, unresolved_boost=1.4, consolidated_factor=0.5,
-        retention_curve=curve, recency_curve=curve, fusion=fusion,
-        tier_factors=((1, 0.7), (2, 1.2)), category_factors=((8, 1.5),),
+        name="all",
+        w_similarity=0.9,
+        w_importance=0.4,
+        w_retention=0.3,
+        w_recency=0.2,
+        w_activation=0.25,
+        w_utility=0.35,
+        w_tags=0.15,
+        w_arousal=0.12,
+        w_lexical=0.5,
+        confidence_weight=0.5,
+        mood_boost=1.3,
+        unresolved_boost=1.4,
+        consolidated_factor=0.5,
+        retention_curve=curve,
+        recency_curve=curve,
+        fusion=fusion,
+        tier_factors=((1, 0.7), (2, 1.2)),
+        category_factors=((8, 1.5),),
     )
     for curve in Curve
     for fusion in ("additive", "multiplicative")
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(
@@ -157,11 +175,31 @@ def test_an_id_as_a_cue_finds_its_record_first(memory: Memory, shape: str) -> No
 
 @pytest.mark.parametrize(
     "cue",
-    ['"', "a AND", "NEAR(", "text:*", "^x", "-", "(((", "NOT", "*", "'", "{a b}", "x" * 5000,
-     " ".join(f"w{n}" for n in range(2500)), "日本語", "e\u0301", "a\0b", "🦓 zebra", "0" * 30,
-     "99999999999999999999", "-1", "١٢٣"],
+    [
+        '"',
+        "a AND",
+        "NEAR(",
+        "text:*",
+        "^x",
+        "-",
+        "(((",
+        "NOT",
+        "*",
+        "'",
+        "{a b}",
+        "x" * 5000,
+        " ".join(f"w{n}" for n in range(2500)),
+        "日本語",
+        "e\u0301",
+        "a\0b",
+        "🦓 zebra",
+        "0" * 30,
+        "99999999999999999999",
+        "-1",
+        "١٢٣",
+    ],
     ids=lambda cue: repr(cue[:12]),
-)  # fmt: skip
+)
 def test_no_cue_is_syntax(memory: Memory, cue: str) -> None:
     memory.remember("zebra in the river")
     assert len(memory.recall(cue, vector=vector(1))) == 1
@@ -169,10 +207,15 @@ def test_no_cue_is_syntax(memory: Memory, cue: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "cue"),
-    [("Die Straße nach Köln", "koln"), ("naïve café", "CAFÉ"), ("the runners were running", "run"),
-     ("foo.bar(baz)", "foo.bar"), ("mail ada@example.com now", "ada@example.com"),
-     ("это проверка", "ПРОВЕРКА")],
-)  # fmt: skip
+    [
+        ("Die Straße nach Köln", "koln"),
+        ("naïve café", "CAFÉ"),
+        ("the runners were running", "run"),
+        ("foo.bar(baz)", "foo.bar"),
+        ("mail ada@example.com now", "ada@example.com"),
+        ("это проверка", "ПРОВЕРКА"),
+    ],
+)
 def test_words_match_across_case_accents_and_endings(
     clock: ManualClock, text: str, cue: str
 ) -> None:
@@ -204,9 +247,7 @@ def test_an_old_but_vital_memory_is_not_cut_off_before_its_importance_counts(
     noise = vectors(3000, seed=4) * 0.3
     base = vectors(1, seed=8)[0]
     with own_vectors(clock=clock) as memory:
-        memory.remember_many(
-            [{"text": "n", "vector": base + v, "importance": 0.0} for v in noise]
-        )
+        memory.remember_many([{"text": "n", "vector": base + v, "importance": 0.0} for v in noise])
         tilted = base + vectors(1, seed=5)[0] * 1.2
         vital = memory.remember("vital", vector=tilted, importance=1.0)
         profile = ScoringProfile(w_similarity=0.2, w_importance=0.8)

@@ -18,45 +18,84 @@ from bench.recall import sets
 from spector.language.cues.intent import PARAMS, Intent, Kind, Mode, kind_of, route_cue
 
 FACTS = [
-    "What did Ann paint in May?", "When is her birthday?", "who gave him the book",
-    "How many siblings do I have?", "What is my sister's name?", "Did I mention a dentist?",
-    "What did you suggest for dinner?", "Where does she get her ideas?",
+    "What did Ann paint in May?",
+    "When is her birthday?",
+    "who gave him the book",
+    "How many siblings do I have?",
+    "What is my sister's name?",
+    "Did I mention a dentist?",
+    "What did you suggest for dinner?",
+    "Where does she get her ideas?",
     "Summarize my project so far.",
-    "Walk me through the order in which I planned my trip.", "Ayşe ne zaman taşındı?",
-    "Kedimin adı neydi?", "kaç kardeşim var", "Projemi özetle",
-    "Tell me about Ann", "deployment steps", "Annemin adını söyle",
-]  # fmt: skip
+    "Walk me through the order in which I planned my trip.",
+    "Ayşe ne zaman taşındı?",
+    "Kedimin adı neydi?",
+    "kaç kardeşim var",
+    "Projemi özetle",
+    "Tell me about Ann",
+    "deployment steps",
+    "Annemin adını söyle",
+]
 REQUESTS = [
-    "Can you recommend a good film?", "I need a new jacket for autumn.", "How can I save money?",
-    "What should I cook tonight?", "Any tips for a job interview?", "I'm looking for a hotel.",
+    "Can you recommend a good film?",
+    "I need a new jacket for autumn.",
+    "How can I save money?",
+    "What should I cook tonight?",
+    "Any tips for a job interview?",
+    "I'm looking for a hotel.",
     "Help me plan my week",
-    "What are some good books?", "How can I sleep better?", "What exercises are good for me?",
-    "Bana iyi bir film önerir misin?", "Akşam yemeğinde ne yapmalıyım?", "Lütfen bir hediye bul",
-]  # fmt: skip
+    "What are some good books?",
+    "How can I sleep better?",
+    "What exercises are good for me?",
+    "Bana iyi bir film önerir misin?",
+    "Akşam yemeğinde ne yapmalıyım?",
+    "Lütfen bir hediye bul",
+]
 #: a user's plain questions about himself, which once were requests when they were open
 ABOUT_ONESELF = [
-    "What car do I drive?", "Where do I live?", "What do I do for a living?",
+    "What car do I drive?",
+    "Where do I live?",
+    "What do I do for a living?",
     "What's my shoe size?",
-    "How do I take my coffee?", "Which gym do we go to?", "What am I allergic to?",
-    "What colour do I want for the hall?", "Who do I report to?", "What pets do I have?",
-    "Can you remind me what my dentist is called?", "Remind me of my locker number.",
-    "Could you tell me when my passport expires?", "What was the novel you recommended?",
-    "Do you remember my shoe size?", "What do you know about me?", "Why do I take the late train?",
-    "Nerede oturuyorum?", "Hangi arabayı kullanıyorum?", "Kedimin adını hatırlatır mısın?",
-    "Önerdiğin kitap neydi?", "Kimlerle çalışıyorum?",
-]  # fmt: skip
+    "How do I take my coffee?",
+    "Which gym do we go to?",
+    "What am I allergic to?",
+    "What colour do I want for the hall?",
+    "Who do I report to?",
+    "What pets do I have?",
+    "Can you remind me what my dentist is called?",
+    "Remind me of my locker number.",
+    "Could you tell me when my passport expires?",
+    "What was the novel you recommended?",
+    "Do you remember my shoe size?",
+    "What do you know about me?",
+    "Why do I take the late train?",
+    "Nerede oturuyorum?",
+    "Hangi arabayı kullanıyorum?",
+    "Kedimin adını hatırlatır mısın?",
+    "Önerdiğin kitap neydi?",
+    "Kimlerle çalışıyorum?",
+]
 #: the same beginnings, and help is wanted
 STILL_REQUESTS = [
-    "How do I fix a dripping tap?", "What do I do if my flight is late?", "Remind me to call Jo.",
-    "What's the best way to learn chess?", "What do you think I should wear?", "What can I do?",
-    "Can you tell me what I should cook?", "What do I need to pack?",
+    "How do I fix a dripping tap?",
+    "What do I do if my flight is late?",
+    "Remind me to call Jo.",
+    "What's the best way to learn chess?",
+    "What do you think I should wear?",
+    "What can I do?",
+    "Can you tell me what I should cook?",
+    "What do I need to pack?",
     "Which would you choose for me?",
     "What do you need from me? Can you help?",
-]  # fmt: skip
+]
 TALKS = [
-    "I had such a good day today.", "We went to the lake with the kids",
-    "Hey.\nHow are you?\nFine!", "That is wonderful news", "Bugün hava çok güzel",
-]  # fmt: skip
+    "I had such a good day today.",
+    "We went to the lake with the kids",
+    "Hey.\nHow are you?\nFine!",
+    "That is wonderful news",
+    "Bugün hava çok güzel",
+]
 
 
 @pytest.mark.parametrize(

@@ -38,16 +38,24 @@ def _noise(count: int, seed: int = 3) -> np.ndarray:
 def _others(memory: Memory, count: int, **common: Any) -> None:
     """Memories of somebody else, all alike, with the words of the cue."""
     memory.remember_many(
-        [{"text": f"the two-wheeler, put away as note {n}", "vector": AXES[0] + 0.01 * v, **common}
-         for n, v in enumerate(_noise(count))]
-    )  # fmt: skip
+        [
+            {
+                "text": f"the two-wheeler, put away as note {n}",
+                "vector": AXES[0] + 0.01 * v,
+                **common,
+            }
+            for n, v in enumerate(_noise(count))
+        ]
+    )
 
 
 def _own(memory: Memory, count: int, **common: Any) -> None:
     memory.remember_many(
-        [{"text": f"the umbrella {n} is red", "vector": v, **common}
-         for n, v in enumerate(_noise(count, 9))]
-    )  # fmt: skip
+        [
+            {"text": f"the umbrella {n} is red", "vector": v, **common}
+            for n, v in enumerate(_noise(count, 9))
+        ]
+    )
 
 
 SCOPES: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
@@ -57,11 +65,14 @@ SCOPES: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
     ({"tags": ["x"]}, {"tags": ["y"]}, {"tags": ["x"]}),
     ({"tags": ["x"]}, {"tags": ["y"]}, {"any_tags": ["x", "z"]}),
     ({"metadata": {"p": 1}}, {"metadata": {"p": 2}}, {"where": {"p": 1}}),
-    ({"event_time": "2026-01-05"}, {"event_time": "2025-01-05"},
-     {"time_range": ("2026-01-01", "2026-02-01")}),
+    (
+        {"event_time": "2026-01-05"},
+        {"event_time": "2025-01-05"},
+        {"time_range": ("2026-01-01", "2026-02-01")},
+    ),
     ({"importance": 0.9}, {"importance": 0.1}, {"min_importance": 0.5}),
     ({"category": "decision"}, {"category": "preference"}, {"categories": "decision"}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("own", "others", "scope"), SCOPES)
@@ -148,9 +159,7 @@ def test_a_small_part_of_a_large_store_is_not_withheld_for_the_rest() -> None:
         assert found.signals is not None
         assert not found.signals.measured
         assert found.signals.memories == 40
-        assert memory.recall(
-            "Where is Zorblax?", vector=AXES[1], agent_id="dan", selective=True
-        )  # fmt: skip
+        assert memory.recall("Where is Zorblax?", vector=AXES[1], agent_id="dan", selective=True)
 
 
 def test_the_time_in_a_cue_is_no_filter() -> None:

@@ -23,7 +23,7 @@ def _ask(count: int) -> None:
 
 
 def test_threads_keep_little_and_all_of_them_one_for_large_stores(
-    monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(features, "_MOST_KEPT", 1000)
     monkeypatch.setattr(features, "_large", {})
@@ -46,7 +46,7 @@ def test_threads_keep_little_and_all_of_them_one_for_large_stores(
 
 
 def test_threads_that_recall_at_once_do_not_write_on_the_same(
-    monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(features, "_MOST_KEPT", 10)
     monkeypatch.setattr(features, "_large", {})

@@ -23,10 +23,13 @@ def told(memory: Memory) -> Memory:
     memory.remember_many(
         {"text": text, "role": "Ann", "session_id": "s"}
         for text in (
-            "I bought a violin in Vienna.", "The cat sleeps all day.", "Rain again, what a pity.",
-            "We had soup for lunch.", "My brother Ben called about the car.",
+            "I bought a violin in Vienna.",
+            "The cat sleeps all day.",
+            "Rain again, what a pity.",
+            "We had soup for lunch.",
+            "My brother Ben called about the car.",
         )
-    )  # fmt: skip
+    )
     return memory
 
 
@@ -128,11 +131,12 @@ def test_the_usual_likeness_depends_on_the_memories_alone(
         ids = [_note(memory, n) for n in range(count)]
         steps: list[Callable[[], Any]] = [
             *(partial(_note, memory, n) for n in range(count, count + 4)),
-            partial(memory.forget, ids[0]), partial(memory.forget, ids[count // 2]),
+            partial(memory.forget, ids[0]),
+            partial(memory.forget, ids[count // 2]),
             partial(memory.update, ids[9], vector=-np.ones(32)),
             partial(memory.remember_many, [{"text": "x", "vector": np.ones(32)}] * (count // 6)),
             memory.compact,
-        ]  # fmt: skip
+        ]
         for step in steps:
             step()
             found = _likeness(memory)

@@ -24,12 +24,19 @@ from spector.language.statements.markers import (
 @pytest.mark.parametrize(
     "text",
     [
-        "I prefer the aisle.", "Honestly, I really don't like cilantro", "My favourite tea is mint",
-        "i can't stand loud bars", "I'm not a big fan of musicals.", "I'd rather walk",
-        "My all time favorite film", "Treni tercih ederim", "En sevdiğim renk yeşil",
-        "Mantar sevmem, çok ağır.", "Balık yemeyi çok seviyorum",
+        "I prefer the aisle.",
+        "Honestly, I really don't like cilantro",
+        "My favourite tea is mint",
+        "i can't stand loud bars",
+        "I'm not a big fan of musicals.",
+        "I'd rather walk",
+        "My all time favorite film",
+        "Treni tercih ederim",
+        "En sevdiğim renk yeşil",
+        "Mantar sevmem, çok ağır.",
+        "Balık yemeyi çok seviyorum",
     ],
-)  # fmt: skip
+)
 def test_a_preference_is_seen(text: str) -> None:
     assert states_preference(text)
     assert states_preference(text.upper().replace("İ", "I"))
@@ -38,11 +45,17 @@ def test_a_preference_is_seen(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "", "Ann likes tea.", "What do I prefer?", "It looks like rain",
+        "",
+        "Ann likes tea.",
+        "What do I prefer?",
+        "It looks like rain",
         "I would like to book a table",
-        "I like what?", "The favourite won", "Onu kim sever bilmem", "We walked home",
+        "I like what?",
+        "The favourite won",
+        "Onu kim sever bilmem",
+        "We walked home",
     ],
-)  # fmt: skip
+)
 def test_other_texts_say_no_liking(text: str) -> None:
     assert not states_preference(text)
 
@@ -50,11 +63,18 @@ def test_other_texts_say_no_liking(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "count"),
     [
-        ("", 0), ("We met Ann", 0), ("We met last week", 2), ("We met in 2021", 1),
-        ("I began 3 years ago", 2), ("Yesterday!", 1), ("YESTERDAY, TODAY AND TOMORROW", 2),
-        ("room 12345", 0), ("Geçen hafta tanıştık", 2), ("Mayıs ayında şeker aldık", 1),
+        ("", 0),
+        ("We met Ann", 0),
+        ("We met last week", 2),
+        ("We met in 2021", 1),
+        ("I began 3 years ago", 2),
+        ("Yesterday!", 1),
+        ("YESTERDAY, TODAY AND TOMORROW", 2),
+        ("room 12345", 0),
+        ("Geçen hafta tanıştık", 2),
+        ("Mayıs ayında şeker aldık", 1),
     ],
-)  # fmt: skip
+)
 def test_words_of_time_are_counted_up_to_two(text: str, count: int) -> None:
     assert terms_of_time(text) == count
 
@@ -66,11 +86,16 @@ def test_more_words_of_time_can_be_asked_for() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("How are you?", True), ("Look! [shares a photo of a cat?]", False),
-        ("How is it? [shares a photo of a cat]", True), ("你好吗？", True),
-        ("Fine. Why? Well.", False), ("كيف حالك؟", True), ("", False), ("Nice? ", True),
+        ("How are you?", True),
+        ("Look! [shares a photo of a cat?]", False),
+        ("How is it? [shares a photo of a cat]", True),
+        ("你好吗？", True),
+        ("Fine. Why? Well.", False),
+        ("كيف حالك؟", True),
+        ("", False),
+        ("Nice? ", True),
     ],
-)  # fmt: skip
+)
 def test_what_ends_in_a_question_mark_asks(text: str, expected: bool) -> None:
     assert ends_with_question(text) is expected
 
@@ -98,9 +123,11 @@ def test_what_ends_in_a_question_mark_asks(text: str, expected: bool) -> None:
         ("王芳喜欢什么？", ["王芳", "李雷"], "王芳"),
         ("민수가 뭐라고?", ["민수"], "민수"),
         ("王芳和李雷", ["王芳", "李雷"], None),
-        ("", ["Ann"], None), ("?", [], None), ("Ann", ["", "!"], None),
+        ("", ["Ann"], None),
+        ("?", [], None),
+        ("Ann", ["", "!"], None),
     ],
-)  # fmt: skip
+)
 def test_the_one_person_that_a_cue_is_about(
     cue: str, speakers: list[str], expected: str | None
 ) -> None:

@@ -24,13 +24,22 @@ ENGLISH = (
     ("I go running along the canal on Tuesdays.", "When do I go running?", "Where do I jog?"),
     ("Our cat Minnie is eleven years old.", "How old is our cat?", "What is the cat called?"),
     ("I work as a nurse at the children's hospital.", "What is my job?", "Where do I work?"),
-    ("My husband Jonas plays the trombone in a brass band.", "Which instrument does Jonas play?",
-     "What is my husband's hobby?"),
-    ("The wifi password at home is oakleaf77.", "What is the wifi password?",
-     "How do guests get onto our internet?"),
-    ("We are going to Lisbon for two weeks in September.", "Where are we going in September?",
-     "How long is our trip to Lisbon?"),
-)  # fmt: skip
+    (
+        "My husband Jonas plays the trombone in a brass band.",
+        "Which instrument does Jonas play?",
+        "What is my husband's hobby?",
+    ),
+    (
+        "The wifi password at home is oakleaf77.",
+        "What is the wifi password?",
+        "How do guests get onto our internet?",
+    ),
+    (
+        "We are going to Lisbon for two weeks in September.",
+        "Where are we going in September?",
+        "How long is our trip to Lisbon?",
+    ),
+)
 TURKISH = (
     ("Fıstığa alerjim var.", "Neye alerjim var?"),
     ("Kız kardeşim Elif Bursa'da yaşıyor.", "Elif nerede yaşıyor?", "Kız kardeşim hangi şehirde?"),
@@ -41,15 +50,21 @@ TURKISH = (
     ("Çocuk hastanesinde hemşire olarak çalışıyorum.", "Nerede çalışıyorum?"),
     ("Kocam Yunus bir orkestrada trombon çalıyor.", "Yunus hangi çalgıyı çalıyor?"),
     ("Evdeki wifi şifresi meseyaprak77.", "Wifi şifresi ne?"),
-    ("Eylülde iki haftalığına Lizbon'a gidiyoruz.", "Eylülde nereye gidiyoruz?",
-     "Lizbon gezimiz ne kadar sürüyor?"),
-)  # fmt: skip
+    (
+        "Eylülde iki haftalığına Lizbon'a gidiyoruz.",
+        "Eylülde nereye gidiyoruz?",
+        "Lizbon gezimiz ne kadar sürüyor?",
+    ),
+)
 #: what neither store has an answer to, names that it knows among them
 NOWHERE = (
-    "Which school did Jonas go to?", "What does Elif think about the new mayor?",
-    "How much did the opera tickets cost?", "Which museum did we visit in Lisbon?",
-    "Yunus hangi okula gitti?", "Satranç turnuvasını kim kazandı?",
-)  # fmt: skip
+    "Which school did Jonas go to?",
+    "What does Elif think about the new mayor?",
+    "How much did the opera tickets cost?",
+    "Which museum did we visit in Lisbon?",
+    "Yunus hangi okula gitti?",
+    "Satranç turnuvasını kim kazandı?",
+)
 
 
 Asked = tuple[Memory, list[tuple[str, str]]]
@@ -72,7 +87,8 @@ def test_a_context_of_a_small_store_is_about_the_question(told_and_asked: Asked)
     memory, asked = told_and_asked
     found = [memory.context(cue, user_id="u") for _, cue in asked]
     lost = [
-        cue for (text, cue), context in zip(asked, found, strict=True)
+        cue
+        for (text, cue), context in zip(asked, found, strict=True)
         if text not in {hit.text for hit in context.hits}
     ]
     assert len(lost) <= 1, lost
@@ -102,16 +118,22 @@ def test_in_doubt_both_keep_two() -> None:
     cue = "What happened to my new bicycle?"
     for sure, fewest, most in ((0.999, 1, 2), (0.0, 3, 10)):
         with told(ENGLISH, context_sure=sure, abstain_below=0.0) as memory:
-            for found in (memory.context(cue, cut=0).hits,
-                          memory.recall(cue, selective=True, cut=0.0)):  # fmt: skip
+            for found in (
+                memory.context(cue, cut=0).hits,
+                memory.recall(cue, selective=True, cut=0.0),
+            ):
                 assert fewest <= len(found) <= most
 
 
 @pytest.mark.parametrize(
     ("cue", "how"),
-    [("What do you know about me?", {}), ("Summarize what I said about my family", {}),
-     ("What is my job?", {"coverage": True}), ("What is my job?", {"always": True})],
-)  # fmt: skip
+    [
+        ("What do you know about me?", {}),
+        ("Summarize what I said about my family", {}),
+        ("What is my job?", {"coverage": True}),
+        ("What is my job?", {"always": True}),
+    ],
+)
 def test_what_is_to_cover_a_topic_is_not_cut(cue: str, how: dict[str, bool]) -> None:
     with told(ENGLISH, context_sure=0.0, abstain_below=0.0) as memory:
         assert len(memory.context(cue, user_id="u", **how).hits) == len(  # type: ignore[arg-type]

@@ -96,8 +96,10 @@ def _as_made_anew(snap: Snapshot) -> None:
     fresh = make_snapshot(snap.stores, snap.views, get_kernel())
     assert snap.table.entries.tolist() == fresh.table.entries.tolist()
     assert (snap.table.rows, snap.offsets, snap.indexes) == (
-        fresh.table.rows, fresh.offsets, fresh.indexes,
-    )  # fmt: skip
+        fresh.table.rows,
+        fresh.offsets,
+        fresh.indexes,
+    )
 
 
 def test_the_table_follows_every_kind_of_commit_and_converts_what_changed(

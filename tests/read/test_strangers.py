@@ -19,19 +19,35 @@ from tests.fakes import FakeEmbedder
 
 WORDS = "lantern pepper violin glacier saddle quarry orchid ferry walnut compass".split()
 FORMS = (
-    "The {0} is beside the {1}.", "I keep my {0} in the {1}.", "Order {2} was a {0}.",
-    "Is the {0} for sale?", "{0}, {1} and {0} again", "I sold the {0} on 4 May.",
-)  # fmt: skip
+    "The {0} is beside the {1}.",
+    "I keep my {0} in the {1}.",
+    "Order {2} was a {0}.",
+    "Is the {0} for sale?",
+    "{0}, {1} and {0} again",
+    "I sold the {0} on 4 May.",
+)
 CUES = (
-    "where is the {0}?", "{0}", "{0} {1}", "What happened to order {2}?",
-    "Is my {0} in the {1} now?", "What did Mona say about the {0}?", "Which {0} did Deniz buy?",
-    "suggest a {0} for the {1}", "What did I say about the {0} and where is the {1}?",
-)  # fmt: skip
+    "where is the {0}?",
+    "{0}",
+    "{0} {1}",
+    "What happened to order {2}?",
+    "Is my {0} in the {1} now?",
+    "What did Mona say about the {0}?",
+    "Which {0} did Deniz buy?",
+    "suggest a {0} for the {1}",
+    "What did I say about the {0} and where is the {1}?",
+)
 STRANGE = ("Fenerin yanında bir {0} gördüm, güzeldi.", "{0} {0} {0}", "Ask Mona Lind about {1}.")
 HOW: tuple[dict[str, Any], ...] = (
-    {}, {"selective": True}, {"profile": "cognitive"}, {"mmr": 0.6}, {"tags": "odd"},
-    {"tiers": "semantic"}, {"intent": "auto"}, {"session_id": "s1"},
-)  # fmt: skip
+    {},
+    {"selective": True},
+    {"profile": "cognitive"},
+    {"mmr": 0.6},
+    {"tags": "odd"},
+    {"tiers": "semantic"},
+    {"intent": "auto"},
+    {"session_id": "s1"},
+)
 
 
 def filled(forms: tuple[str, ...], rng: random.Random) -> str:
@@ -45,16 +61,22 @@ def store(seed: int, config: Config, strangers: int) -> Memory:
     for n in range(60):
         clock.set(f"2026-05-{1 + n // 4:02}T{8 + n % 4:02}:00:00Z")
         memory.remember(
-            filled(FORMS, mine), user_id="bob", session_id=f"s{n % 3}",
-            tier=mine.choice(("episodic", "semantic")), tags=["odd"] if n % 2 else [],
+            filled(FORMS, mine),
+            user_id="bob",
+            session_id=f"s{n % 3}",
+            tier=mine.choice(("episodic", "semantic")),
+            tags=["odd"] if n % 2 else [],
             role=mine.choice(("user", "assistant", "Mona")),
-        )  # fmt: skip
+        )
         for k in range(strangers):
             clock.advance(hours=0.01)
             memory.remember(
-                filled((*FORMS, *STRANGE), theirs), user_id=f"u{k}", session_id=f"s{n % 3}",
-                role=theirs.choice(("user", "Mona Lind", "Deniz")), aliases=[theirs.choice(WORDS)],
-            )  # fmt: skip
+                filled((*FORMS, *STRANGE), theirs),
+                user_id=f"u{k}",
+                session_id=f"s{n % 3}",
+                role=theirs.choice(("user", "Mona Lind", "Deniz")),
+                aliases=[theirs.choice(WORDS)],
+            )
     clock.set("2026-06-01T08:00:00Z")
     return memory
 
@@ -73,5 +95,5 @@ def test_strangers_change_no_score_and_no_order(seed: int, records: int) -> None
                 )
                 assert [(hit.text, hit.score) for hit in one] == [
                     (hit.text, hit.score) for hit in other
-                ], (cue, how)  # fmt: skip
+                ], (cue, how)
                 assert one.reason == other.reason

@@ -49,9 +49,13 @@ def asked(memory: Memory, cue: str, k: int = 5, **ranking: object) -> list[str]:
 
 @pytest.mark.parametrize(
     "cue",
-    ["Last week, what was it about the lake?", "What did we drink on 14 November 2023?",
-     "Geçen hafta gölde ne içtik?", "14 Kasım 2023'te ne içtik?"],
-)  # fmt: skip
+    [
+        "Last week, what was it about the lake?",
+        "What did we drink on 14 November 2023?",
+        "Geçen hafta gölde ne içtik?",
+        "14 Kasım 2023'te ne içtik?",
+    ],
+)
 def test_a_cue_that_names_a_time_restricts_to_it(memory: Memory, cue: str) -> None:
     assert asked(memory, cue) == ["we drank tea by the lake"]
     assert set(asked(memory, cue, by_time=False)) == set(DAYS)
@@ -78,10 +82,15 @@ def walked(*days: int) -> set[str]:
 
 @pytest.mark.parametrize(
     "cue",
-    ["my messages from last week", "Can you show me my notes from last week?",
-     "What did we discuss last week?", "What else did I mention last week?",
-     "What was happening last week?", "Which fence did I mend last week?"],
-)  # fmt: skip
+    [
+        "my messages from last week",
+        "Can you show me my notes from last week?",
+        "What did we discuss last week?",
+        "What else did I mention last week?",
+        "What was happening last week?",
+        "Which fence did I mend last week?",
+    ],
+)
 def test_what_was_told_or_done_then_is_found_however_far_it_ranks(talk: Memory, cue: str) -> None:
     assert set(asked(talk, cue, 20)) == walked(*range(8, 15))
     assert asked(talk, cue, 3) == asked(talk, cue, 20)[:3]
@@ -105,10 +114,14 @@ def test_what_is_told_later_follows_where_a_date_is_given(talk: Memory) -> None:
 
 @pytest.mark.parametrize(
     "cue",
-    ["Where was the fence that we mended in June?", "When did we mend a fence in June?",
-     "Who sings in the choir in early June?", "It rained in June. Which fence is broken?",
-     "Haziranda onardığımız çit hangisiydi?"],
-)  # fmt: skip
+    [
+        "Where was the fence that we mended in June?",
+        "When did we mend a fence in June?",
+        "Who sings in the choir in early June?",
+        "It rained in June. Which fence is broken?",
+        "Haziranda onardığımız çit hangisiydi?",
+    ],
+)
 def test_a_time_on_the_way_orders_and_leaves_nothing_out(talk: Memory, cue: str) -> None:
     hits = asked(talk, cue, 50)
     assert hits[0] in walked(*range(1, 20))
@@ -135,11 +148,16 @@ def test_the_best_of_all_is_no_answer_outside_of_the_time(memory: Memory) -> Non
 
 
 def test_a_memory_of_the_time_is_found_wherever_it_ranks(memory: Memory) -> None:
-    memory.remember_many([
-        {"text": f"we drank tea by the lake, as on {n} others", "vector": FLAT,
-         "event_time": "2022-03-01"}
-        for n in range(60)
-    ])  # fmt: skip
+    memory.remember_many(
+        [
+            {
+                "text": f"we drank tea by the lake, as on {n} others",
+                "vector": FLAT,
+                "event_time": "2022-03-01",
+            }
+            for n in range(60)
+        ]
+    )
     away = memory.remember("cocoa", vector=-FLAT, event_time="2021-07-04").text
     assert asked(memory, "What did we drink by the lake on 4 July 2021?")[0] == away
 
@@ -161,5 +179,6 @@ def test_a_given_range_of_times_holds_whatever_the_cue_says(memory: Memory) -> N
         "What did we drink last week?", vector=FLAT, time_range=("2023-05-01", "2023-06-01")
     )
     assert {hit.text for hit in hits} == {
-        "the wedding of Ann was lovely", "we drank cocoa by the lake"
+        "the wedding of Ann was lovely",
+        "we drank cocoa by the lake",
     }

@@ -29,62 +29,132 @@ KNOWN = [
 
 #: text, tokens of it alone in a compact and in a full context: the most by both encodings
 FRAMED = [
-    ("English", 76, 97,
-     "I moved to Bristol in March 2023, and I've been learning the cello with my neighbour "
-     "Priya since then. She said we could play at the street party on 14 June if it doesn't "
-     "rain."),
-    ("Turkish", 101, 122,
-     "Geçen yıl Eskişehir'e taşındım, şimdi çevirmen olarak çalışıyorum. Kızım Defne eylülde "
-     "okula başlayacak; fıstığa alerjisi var, öğretmenine mutlaka söylemeliyiz."),
-    ("Turkish without marks", 84, 105,
-     "Gecen yil Ankara'ya tasindim, simdi ogretmen olarak calisiyorum. Kardesim yarin aksam "
-     "bizde kalacak, ona yemek hazirlamayi unutma lutfen."),
-    ("German", 80, 101,
-     "Letztes Jahr bin ich nach Göttingen gezogen und arbeite seitdem als Übersetzerin. Meine "
-     "Tochter kommt im September in die Grundschule; sie verträgt keine Erdnüsse."),
-    ("Polish", 88, 109,
-     "W zeszłym roku przeprowadziłam się do Łodzi i pracuję jako tłumaczka. Moja córka "
-     "zaczyna szkołę we wrześniu; jest uczulona na orzeszki."),
-    ("Russian", 98, 119,
-     "В прошлом году я переехала в Тверь и работаю переводчицей. Моя дочь в сентябре пойдёт в "
-     "школу; у неё аллергия на арахис."),
-    ("Greek", 125, 146,
-     "Πέρυσι μετακόμισα στη Λάρισα και εργάζομαι ως μεταφράστρια. Η κόρη μου αρχίζει το "
-     "σχολείο τον Σεπτέμβριο."),
-    ("Hebrew", 108, 129,
-     "בשנה שעברה עברתי לגור בחיפה ואני עובדת כמתרגמת. הבת שלי מתחילה בית ספר בספטמבר."),
-    ("Hindi", 129, 150,
-     "पिछले साल मैं जयपुर चली गई और अब अनुवादक का काम करती हूँ। मेरी बेटी सितंबर में स्कूल "
-     "शुरू करेगी।"),
-    ("Chinese", 89, 110,
-     "去年我搬到了苏州，现在做翻译工作。我女儿九月份上小学，她对花生过敏，请记住告诉老师。"),
-    ("Japanese", 94, 115,
-     "去年、仙台に引っ越して、今は翻訳の仕事をしています。娘は九月に小学校に入ります。ピーナッツのアレルギーがあります。"),
-    ("Korean", 90, 111,
-     "작년에 대전으로 이사해서 지금은 번역가로 일하고 있습니다."
-     " 딸은 구월에 학교에 들어가고 땅콩 알레르기가 있습니다."),
-    ("Vietnamese", 94, 115,
-     "Năm ngoái tôi chuyển đến Đà Nẵng và làm phiên dịch. Con gái tôi sẽ đi học vào tháng "
-     "chín; cháu bị dị ứng lạc."),
-    ("code", 98, 119,
-     'def retry(call, times=3):\n    for n in range(times):\n        try:\n            return '
-     'call()\n        except OSError as error:\n            logger.warning("attempt %d '
-     'failed: %s", n, error)\n    raise RuntimeError(f"gave up after {times} attempts")'),
-    ("a log", 94, 115,
-     "2026-10-02T13:56:07Z ERROR worker-7 [db.pool] timeout after 30000 ms "
-     "(host=10.0.3.17:5432, attempt 2/5) request_id=9f8c1e7a-44b2"),
-    ("a list", 93, 114,
-     "Shopping:\n- 2 x oat milk\n- 500 g flour\n- 12 eggs (free range)\n* call Dr. O'Neill @ "
-     "09:30, +44 20 7946 0958\n* https://example.org/recipes?id=77&lang=en"),
-    ("Markdown", 91, 112,
-     "### Steps\n\n1. **Install** the package: `pip install foo==1.2.3`\n2. Run `foo "
-     "--init`\n\n| key | value |\n|---|---|\n| a | 1 |\n| b | 2 |"),
-    ("pictures", 61, 82,
-     "That was so much fun!! 😂😂 See you on Sunday 🎉❤️ 👍🏽 love you 💕"),
-    ("capitals", 66, 87,
-     "PLEASE NOTE: THE OFFICE IS CLOSED ON MONDAY. CONTACT MS. OKONKWO-ADEYEMI OR MR. "
-     "SZCZEPANIAK."),
-]  # fmt: skip
+    (
+        "English",
+        76,
+        97,
+        "I moved to Bristol in March 2023, and I've been learning the cello with my neighbour "
+        "Priya since then. She said we could play at the street party on 14 June if it doesn't "
+        "rain.",
+    ),
+    (
+        "Turkish",
+        101,
+        122,
+        "Geçen yıl Eskişehir'e taşındım, şimdi çevirmen olarak çalışıyorum. Kızım Defne eylülde "
+        "okula başlayacak; fıstığa alerjisi var, öğretmenine mutlaka söylemeliyiz.",
+    ),
+    (
+        "Turkish without marks",
+        84,
+        105,
+        "Gecen yil Ankara'ya tasindim, simdi ogretmen olarak calisiyorum. Kardesim yarin aksam "
+        "bizde kalacak, ona yemek hazirlamayi unutma lutfen.",
+    ),
+    (
+        "German",
+        80,
+        101,
+        "Letztes Jahr bin ich nach Göttingen gezogen und arbeite seitdem als Übersetzerin. Meine "
+        "Tochter kommt im September in die Grundschule; sie verträgt keine Erdnüsse.",
+    ),
+    (
+        "Polish",
+        88,
+        109,
+        "W zeszłym roku przeprowadziłam się do Łodzi i pracuję jako tłumaczka. Moja córka "
+        "zaczyna szkołę we wrześniu; jest uczulona na orzeszki.",
+    ),
+    (
+        "Russian",
+        98,
+        119,
+        "В прошлом году я переехала в Тверь и работаю переводчицей. Моя дочь в сентябре пойдёт в "
+        "школу; у неё аллергия на арахис.",
+    ),
+    (
+        "Greek",
+        125,
+        146,
+        "Πέρυσι μετακόμισα στη Λάρισα και εργάζομαι ως μεταφράστρια. Η κόρη μου αρχίζει το "
+        "σχολείο τον Σεπτέμβριο.",
+    ),
+    (
+        "Hebrew",
+        108,
+        129,
+        "בשנה שעברה עברתי לגור בחיפה ואני עובדת כמתרגמת. הבת שלי מתחילה בית ספר בספטמבר.",
+    ),
+    (
+        "Hindi",
+        129,
+        150,
+        "पिछले साल मैं जयपुर चली गई और अब अनुवादक का काम करती हूँ। मेरी बेटी सितंबर में स्कूल शुरू करेगी।",
+    ),
+    (
+        "Chinese",
+        89,
+        110,
+        "去年我搬到了苏州，现在做翻译工作。我女儿九月份上小学，她对花生过敏，请记住告诉老师。",
+    ),
+    (
+        "Japanese",
+        94,
+        115,
+        "去年、仙台に引っ越して、今は翻訳の仕事をしています。娘は九月に小学校に入ります。ピーナッツのアレルギーがあります。",
+    ),
+    (
+        "Korean",
+        90,
+        111,
+        "작년에 대전으로 이사해서 지금은 번역가로 일하고 있습니다."
+        " 딸은 구월에 학교에 들어가고 땅콩 알레르기가 있습니다.",
+    ),
+    (
+        "Vietnamese",
+        94,
+        115,
+        "Năm ngoái tôi chuyển đến Đà Nẵng và làm phiên dịch. Con gái tôi sẽ đi học vào tháng "
+        "chín; cháu bị dị ứng lạc.",
+    ),
+    (
+        "code",
+        98,
+        119,
+        "def retry(call, times=3):\n    for n in range(times):\n        try:\n            return "
+        'call()\n        except OSError as error:\n            logger.warning("attempt %d '
+        'failed: %s", n, error)\n    raise RuntimeError(f"gave up after {times} attempts")',
+    ),
+    (
+        "a log",
+        94,
+        115,
+        "2026-10-02T13:56:07Z ERROR worker-7 [db.pool] timeout after 30000 ms "
+        "(host=10.0.3.17:5432, attempt 2/5) request_id=9f8c1e7a-44b2",
+    ),
+    (
+        "a list",
+        93,
+        114,
+        "Shopping:\n- 2 x oat milk\n- 500 g flour\n- 12 eggs (free range)\n* call Dr. O'Neill @ "
+        "09:30, +44 20 7946 0958\n* https://example.org/recipes?id=77&lang=en",
+    ),
+    (
+        "Markdown",
+        91,
+        112,
+        "### Steps\n\n1. **Install** the package: `pip install foo==1.2.3`\n2. Run `foo "
+        "--init`\n\n| key | value |\n|---|---|\n| a | 1 |\n| b | 2 |",
+    ),
+    ("pictures", 61, 82, "That was so much fun!! 😂😂 See you on Sunday 🎉❤️ 👍🏽 love you 💕"),
+    (
+        "capitals",
+        66,
+        87,
+        "PLEASE NOTE: THE OFFICE IS CLOSED ON MONDAY. CONTACT MS. OKONKWO-ADEYEMI OR MR. "
+        "SZCZEPANIAK.",
+    ),
+]
 
 
 def exact(name: str) -> object:
@@ -101,10 +171,17 @@ def test_exact_counts_are_those_of_the_encoding(text: str, cl100k: int, o200k: i
 
 @pytest.mark.parametrize(
     ("model", "encoding"),
-    [("gpt-4", "cl100k_base"), ("gpt-4-turbo", "cl100k_base"), ("gpt-4o-mini", "o200k_base"),
-     ("gpt-4.1-nano", "o200k_base"), ("gpt-5", "o200k_base"), ("o3-mini", "o200k_base"),
-     ("openai/gpt-5-mini", "o200k_base"), ("text-embedding-3-small", "cl100k_base")],
-)  # fmt: skip
+    [
+        ("gpt-4", "cl100k_base"),
+        ("gpt-4-turbo", "cl100k_base"),
+        ("gpt-4o-mini", "o200k_base"),
+        ("gpt-4.1-nano", "o200k_base"),
+        ("gpt-5", "o200k_base"),
+        ("o3-mini", "o200k_base"),
+        ("openai/gpt-5-mini", "o200k_base"),
+        ("text-embedding-3-small", "cl100k_base"),
+    ],
+)
 def test_a_model_is_counted_by_its_own_encoding(model: str, encoding: str) -> None:
     exact(encoding)
     counter = token_counter(model)

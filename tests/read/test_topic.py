@@ -19,19 +19,35 @@ from spector.language.cues.topic import ASSISTANT, USER, Frame, Topic, topic_of
 ORDER, SUMMARY, SAID, PROFILE = Frame.ORDER, Frame.SUMMARY, Frame.SAID, Frame.PROFILE
 
 FRAMED = [
-    ("Walk me through the order in which I brought up the greenhouse.", ORDER, "the greenhouse",
-     USER),
-    ("In what order did we discuss the kitchen, the roof and the drains?", ORDER,
-     "the kitchen, the roof and the drains", None),
+    (
+        "Walk me through the order in which I brought up the greenhouse.",
+        ORDER,
+        "the greenhouse",
+        USER,
+    ),
+    (
+        "In what order did we discuss the kitchen, the roof and the drains?",
+        ORDER,
+        "the kitchen, the roof and the drains",
+        None,
+    ),
     ("Could you give me a timeline of my visa application?", ORDER, "my visa application", None),
     ("List the mountains I mentioned in chronological order", ORDER, "mountains", USER),
     ("What was the sequence in which Mara mentioned her jobs?", ORDER, "her jobs", "Mara"),
     ("In which order did Mara visit the islands?", ORDER, "Mara visit the islands", None),
     ("Summarize everything I told you about the choir so far.", SUMMARY, "the choir", USER),
-    ("Can you please give me a short but complete overview of our talks about the boat?", SUMMARY,
-     "the boat", None),
-    ("Give me a recap of what we have discussed about Porto in three sentences.", SUMMARY, "Porto",
-     None),
+    (
+        "Can you please give me a short but complete overview of our talks about the boat?",
+        SUMMARY,
+        "the boat",
+        None,
+    ),
+    (
+        "Give me a recap of what we have discussed about Porto in three sentences.",
+        SUMMARY,
+        "Porto",
+        None,
+    ),
     ("Sum up my thesis", SUMMARY, "my thesis", None),
     ("Summarise our conversations", SUMMARY, "", None),
     ("What did I say about my knee?", SAID, "my knee", USER),
@@ -72,32 +88,60 @@ FRAMED = [
     ("Benim hakkımda ne biliyorsun?", PROFILE, "", USER),
     ("hakkimda bildigin her seyi anlat", PROFILE, "", USER),
     ("kullanıcı tercihleri", PROFILE, "tercihleri", USER),
-]  # fmt: skip
+]
 
 WHOLES = [
-    "a profile of me", "overview of this customer", "What was talked about last time?",
-    "Catch me up", "Summarise everything", "chat history", "Could you tell me everything, please?",
+    "a profile of me",
+    "overview of this customer",
+    "What was talked about last time?",
+    "Catch me up",
+    "Summarise everything",
+    "chat history",
+    "Could you tell me everything, please?",
     "what are the most important things about our client",
-]  # fmt: skip
+]
 
 NOT_FRAMED = [
-    "history of the mill", "What is in the background?", "my profile picture was taken in Bari",
+    "history of the mill",
+    "What is in the background?",
+    "my profile picture was taken in Bari",
     "what does Nadia know about the summary",
-    "I placed an order for a chair.", "What is the order number of my parcel?",
-    "What was the order that I placed?", "the timeline view is broken", "timeline", "recap",
-    "What's the timeline?", "Summarize it", "What did I say about that?",
-    "I told my boss about the leak.", "She said it was fine.",
+    "I placed an order for a chair.",
+    "What is the order number of my parcel?",
+    "What was the order that I placed?",
+    "the timeline view is broken",
+    "timeline",
+    "recap",
+    "What's the timeline?",
+    "Summarize it",
+    "What did I say about that?",
+    "I told my boss about the leak.",
+    "She said it was fine.",
     "Everything about this job is awful.",
-    "What I said about the move was wrong.", "Would you say that I am funny?", "Tell me about Mara",
-    "What did my sister say about the wedding?", "my sister said about the wedding",
-    "Everything the doctor said about salt", "What have you told Ann about me?",
-    "What did Mara say about me?", "Elif benim hakkımda ne dedi?", "Do you remember?",
-    "What did Mara share?", "You know me.",
-    "When did Mara share her photo?", "Which US cities has Mara seen?", "What is my sister's name?",
-    "Anneme bahçeden bahsettim.", "Bahçe hakkında bir şey söyledim.",
-    "Kedimin adı neydi?", "Elif ne zaman taşındı?", "Annemin adını söyle", "",
-    "Summarise this:\na long text", "summarize " + "the words of a long document " * 30,
-]  # fmt: skip
+    "What I said about the move was wrong.",
+    "Would you say that I am funny?",
+    "Tell me about Mara",
+    "What did my sister say about the wedding?",
+    "my sister said about the wedding",
+    "Everything the doctor said about salt",
+    "What have you told Ann about me?",
+    "What did Mara say about me?",
+    "Elif benim hakkımda ne dedi?",
+    "Do you remember?",
+    "What did Mara share?",
+    "You know me.",
+    "When did Mara share her photo?",
+    "Which US cities has Mara seen?",
+    "What is my sister's name?",
+    "Anneme bahçeden bahsettim.",
+    "Bahçe hakkında bir şey söyledim.",
+    "Kedimin adı neydi?",
+    "Elif ne zaman taşındı?",
+    "Annemin adını söyle",
+    "",
+    "Summarise this:\na long text",
+    "summarize " + "the words of a long document " * 30,
+]
 
 
 @pytest.mark.parametrize(("cue", "kind", "topic", "speaker"), FRAMED)
@@ -119,9 +163,14 @@ def test_nothing_is_taken_off_what_only_looks_like_a_frame(cue: str) -> None:
 
 @pytest.mark.parametrize(
     "form",
-    ["Mention only four of them.", "Please keep it short.", "Answer in two sentences.",
-     "List exactly 5 items.", "Thank you!"],
-)  # fmt: skip
+    [
+        "Mention only four of them.",
+        "Please keep it short.",
+        "Answer in two sentences.",
+        "List exactly 5 items.",
+        "Thank you!",
+    ],
+)
 def test_a_sentence_about_the_form_of_the_answer_is_no_topic(form: str) -> None:
     assert topic_of(f"What did I say about my knee? {form}").topic == "my knee"
 
@@ -137,7 +186,9 @@ def test_case_and_courtesy_change_nothing(cue: str, change: object) -> None:
     assert callable(change)
     found, expected = topic_of(change(cue)), topic_of(cue)
     assert (found.kind, found.topic.lower(), found.speaker) == (
-        expected.kind, expected.topic.lower(), expected.speaker
+        expected.kind,
+        expected.topic.lower(),
+        expected.speaker,
     )
 
 
@@ -162,9 +213,20 @@ def test_any_text_has_a_topic(cue: str) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["what did i say ", "list all the facts ", "summary of the ", "a ", "tell me what you told me ",
-     "çok ", "hakkinda ne ", "the order in which ", "I told I told you ", "Mara Mara ", "please "],
-)  # fmt: skip
+    [
+        "what did i say ",
+        "list all the facts ",
+        "summary of the ",
+        "a ",
+        "tell me what you told me ",
+        "çok ",
+        "hakkinda ne ",
+        "the order in which ",
+        "I told I told you ",
+        "Mara Mara ",
+        "please ",
+    ],
+)
 def test_no_cue_takes_long(piece: str) -> None:
     """Mechanism: optional words in a row can be tried in every combination."""
     cue = (piece * 600)[:600]

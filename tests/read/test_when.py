@@ -129,13 +129,28 @@ def test_a_cue_means_these_days(cue: str, first: str, last: str) -> None:
 @pytest.mark.parametrize(
     "cue",
     [
-        "", "?", "What may I do?", "You may be right, she said", "We march on", "room 2048",
-        "When did James try Cyberpunk 2077?", "on Mondays", "my summer wardrobe", "a sunny spring",
-        "the last time", "her son fell", "Jan and Mar", "look after it",
-        "29 February", "two weeks", "after all",
-        "named after Ann", "kim bu?", "How long before we go?",
+        "",
+        "?",
+        "What may I do?",
+        "You may be right, she said",
+        "We march on",
+        "room 2048",
+        "When did James try Cyberpunk 2077?",
+        "on Mondays",
+        "my summer wardrobe",
+        "a sunny spring",
+        "the last time",
+        "her son fell",
+        "Jan and Mar",
+        "look after it",
+        "29 February",
+        "two weeks",
+        "after all",
+        "named after Ann",
+        "kim bu?",
+        "How long before we go?",
     ],
-)  # fmt: skip
+)
 def test_words_that_only_look_like_time_mean_none(cue: str) -> None:
     assert time_range_in(cue, NOW) is None
 
@@ -177,17 +192,31 @@ def test_times_that_are_over_count_in_every_kind_of_cue(cue: str, kind: Kind) ->
 
 
 @pytest.mark.parametrize(
-    "cue", ["What did she do before the move?", "After the accident, how did she feel?",
-            "düğünden sonra ne yaptı?", "What happened two days after the wedding?"],
-)  # fmt: skip
+    "cue",
+    [
+        "What did she do before the move?",
+        "After the accident, how did she feel?",
+        "düğünden sonra ne yaptı?",
+        "What happened two days after the wedding?",
+    ],
+)
 def test_an_event_is_no_time(cue: str) -> None:
     assert time_range_in(cue, NOW) is None
 
 
 # -- what must and must not change the answer -----------------------------------------------------
 
-RELATIVE = ["last week", "yesterday", "two weeks ago", "the past ten days", "last weekend",
-            "on Monday", "geçen hafta", "üç gün önce", "this week"]  # fmt: skip
+RELATIVE = [
+    "last week",
+    "yesterday",
+    "two weeks ago",
+    "the past ten days",
+    "last weekend",
+    "on Monday",
+    "geçen hafta",
+    "üç gün önce",
+    "this week",
+]
 
 
 @given(st.sampled_from(RELATIVE), st.integers(-500, 500))
@@ -201,11 +230,17 @@ def test_a_later_now_moves_relative_times_by_as_much(cue: str, weeks: int) -> No
 
 @given(
     st.sampled_from([*RELATIVE, "8 May 2023", "Mayıs 2023", "since May 2022", "we said last week"]),
-    st.sampled_from([
-        str.upper, str.lower, str.title, lambda cue: f"  {cue} ", lambda cue: f"“{cue}”",
-        lambda cue: cue.replace("ç", "c").replace("ü", "u").replace("ö", "o"),
-    ]),
-)  # fmt: skip
+    st.sampled_from(
+        [
+            str.upper,
+            str.lower,
+            str.title,
+            lambda cue: f"  {cue} ",
+            lambda cue: f"“{cue}”",
+            lambda cue: cue.replace("ç", "c").replace("ü", "u").replace("ö", "o"),
+        ]
+    ),
+)
 def test_case_marks_and_quotes_do_not_matter(cue: str, change: object) -> None:
     assert callable(change)
     plain, changed = time_range_in(cue, NOW), time_range_in(change(cue), NOW)
@@ -218,9 +253,12 @@ def test_case_marks_and_quotes_do_not_matter(cue: str, change: object) -> None:
 def test_every_way_to_write_a_date_means_the_same_day(day: date) -> None:
     month = f"{day:%B}"
     ways = [
-        day.isoformat(), f"{day.day} {month} {day.year}", f"{month} {day.day}, {day.year}",
-        f"the {day.day}th of {month} {day.year}", f"{day.day}.{day.month}.{day.year}",
-    ]  # fmt: skip
+        day.isoformat(),
+        f"{day.day} {month} {day.year}",
+        f"{month} {day.day}, {day.year}",
+        f"the {day.day}th of {month} {day.year}",
+        f"{day.day}.{day.month}.{day.year}",
+    ]
     start = to_ms(datetime(day.year, day.month, day.day, tzinfo=UTC))
     for way in ways:
         time = time_range_in(f"What happened on {way}?", NOW)
@@ -228,8 +266,18 @@ def test_every_way_to_write_a_date_means_the_same_day(day: date) -> None:
         assert time.spans == ((start, start + MS_PER_DAY),), way
 
 
-FAR = [*RELATIVE, "next year", "last summer", "in May", "9999 years ago", "the next 9999 years",
-       "last Christmas", "two hours ago", "next quarter", "in the last 999 weeks"]  # fmt: skip
+FAR = [
+    *RELATIVE,
+    "next year",
+    "last summer",
+    "in May",
+    "9999 years ago",
+    "the next 9999 years",
+    "last Christmas",
+    "two hours ago",
+    "next quarter",
+    "in the last 999 weeks",
+]
 
 
 @given(st.integers(MIN_MS, MAX_MS), st.sampled_from(FAR))
@@ -278,8 +326,12 @@ def test_who_asks_for_a_time_sees_what_has_ended_since() -> None:
         def seen(cue: str, **more: Any) -> set[int]:
             return {hit.id for hit in memory.recall(cue, user_id="u", **more)}
 
-        for cue in ("When did I hike with the tent?", "What day was the hike?",
-                    "Çadırla ne zaman yürüdüm?", "Yürüyüşe hangi gün gittik?"):  # fmt: skip
+        for cue in (
+            "When did I hike with the tent?",
+            "What day was the hike?",
+            "Çadırla ne zaman yürüdüm?",
+            "Yürüyüşe hangi gün gittik?",
+        ):
             assert seen(cue) == {old.id, plan.id, holds}, cue
         for cue in ("the tent on 28 November 2026", "28 Kasım 2026 günü çadır"):
             assert seen(cue) == {plan.id, holds}, cue

@@ -54,7 +54,8 @@ def test_what_lies_in_the_time_of_the_cue_is_returned(
     ("cue", "time"),
     [
         ("What did I do in April?", "2026-04-01 to 2026-04-30"),
-        ("What did I do three days ago?", "2026-06-08"), ("What is on tomorrow?", "2026-06-12"),
+        ("What did I do three days ago?", "2026-06-08"),
+        ("What is on tomorrow?", "2026-06-12"),
     ],
 )
 def test_where_nothing_lies_in_it_the_answer_is_empty_and_says_so(

@@ -51,7 +51,7 @@ def _first(memory: Memory, cue: str) -> str:
         ("Strasse", "die Straße ist lang", ["der Weg ist lang", "das Haus"]),
         ("where is inc-2219", "INC-2219 is closed", ["INC-2218, 2219 apples", "INC-221 is open"]),
     ],
-)  # fmt: skip
+)
 def test_words_of_many_scripts_and_languages_are_found(
     memory: Memory, cue: str, meant: str, others: list[str]
 ) -> None:
@@ -116,8 +116,10 @@ def test_the_name_before_the_words_is_counted_once(memory: Memory) -> None:
     given = memory.remember("hello there", vector=_SAME, role="Ann")
     read = memory.remember("Ann: hello there", vector=_SAME)
     assert read.speaker == "Ann"
-    hits = {hit.id: hit.explain().evidence for hit in memory.recall("what did Ann say?", k=2,
-                                                                     vector=_SAME)}  # fmt: skip
+    hits = {
+        hit.id: hit.explain().evidence
+        for hit in memory.recall("what did Ann say?", k=2, vector=_SAME)
+    }
     assert hits[given.id]["words"] == pytest.approx(hits[read.id]["words"])
 
 
@@ -126,8 +128,12 @@ def test_a_damaged_vector_does_not_reach_those_beside_it(scale: float, tmp_path:
     """Likeness is shared along a session and measured in deviations of the store."""
     rng = np.random.default_rng(0)
     rows = [
-        {"text": f"guitar number{n}", "vector": rng.standard_normal(8).astype(np.float32),
-         "session_id": "s", "role": "user"}
+        {
+            "text": f"guitar number{n}",
+            "vector": rng.standard_normal(8).astype(np.float32),
+            "session_id": "s",
+            "role": "user",
+        }
         for n in range(40)
     ]
     with spector.open(tmp_path / "mind", embedder=None, dim=8, clock=ManualClock(NOW)) as memory:

@@ -23,8 +23,11 @@ def _fill(path: str) -> tuple[int, list[bytes]]:
         texts = [f"note {n}" for n in range(9)]
         memory.remember_many([{"text": t, "vector": vector_of(t)} for t in texts])
         secret = memory.remember(
-            "zqxsecret opens it", vector=vector_of("zqxsecret"), tags=["zqtag"],
-            metadata={"k": "zqmeta"}, user_id="zquser",
+            "zqxsecret opens it",
+            vector=vector_of("zqxsecret"),
+            tags=["zqtag"],
+            metadata={"k": "zqmeta"},
+            user_id="zquser",
         )
         codes = codes_of(memory, secret.id)
     return secret.id, [*(word.encode() for word in WORDS), codes]
@@ -70,9 +73,7 @@ def kills(start: int, step: int, finish: str) -> dict[str, Any]:
     return {"points": total, "tried": tried, "whole": whole, "wrong": wrong}
 
 
-def _finish(
-    path: str, record_id: int, needles: list[bytes], finish: str
-) -> tuple[bool, list[str]]:
+def _finish(path: str, record_id: int, needles: list[bytes], finish: str) -> tuple[bool, list[str]]:
     wrong = []
     with open_tiny(path) as memory:
         try:

@@ -126,10 +126,15 @@ def test_of_ids_that_nobody_may_know_none_is_told_to_be_immutable(memory: Memory
     assert memory.count() == 9
 
 
-@pytest.mark.parametrize("more", [
-    {"include_protected": True, "skip_protected": True}, {"include_protected": 1},
-    {"skip_protected": "no"}, {"include_protected": None},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"include_protected": True, "skip_protected": True},
+        {"include_protected": 1},
+        {"skip_protected": "no"},
+        {"include_protected": None},
+    ],
+)
 def test_what_is_neither_said_clearly_is_refused(memory: Memory, more: dict[str, Any]) -> None:
     made = filled(memory)
     for target in ([made["plain"]], None):
@@ -140,8 +145,9 @@ def test_what_is_neither_said_clearly_is_refused(memory: Memory, more: dict[str,
 
 def test_immutable_ones_that_are_skipped_are_not_searched_for(memory: Memory) -> None:
     made = filled(memory)
-    report = memory.forget([made["plain"], made["cast"]], purge=True, verify=True,
-                           skip_protected=True)  # fmt: skip
+    report = memory.forget(
+        [made["plain"], made["cast"]], purge=True, verify=True, skip_protected=True
+    )
     assert report.receipt is not None
     assert report.receipt.verification is not None
     assert report.receipt.verification.words == 4
@@ -152,9 +158,7 @@ def test_it_says_until_when_the_words_are_in_the_files(
     store_path: Path, clock: ManualClock
 ) -> None:
     config = Config(erase_after_s=3600)
-    with spector.open(
-        store_path, embedder=FakeEmbedder(), clock=clock, config=config
-    ) as memory:
+    with spector.open(store_path, embedder=FakeEmbedder(), clock=clock, config=config) as memory:
         made = filled(memory)
         due = memory.forget(made["plain"]).due
         assert due == NOW.astimezone(UTC) + timedelta(hours=1)

@@ -40,12 +40,27 @@ from tests.images import codes_of
 
 #: rare letters first, so that the words keep a beginning of their own in the full-text index
 SECRET: dict[str, Any] = {
-    "text": "zqxswordfish opens qzjvault by moonlight", "tags": ["tag-zqaardvark"],
-    "metadata": {"key-zqbandicoot": {"deep": ["value-zqbilby"]}}, "session_id": "zqcapybara",
-    "agent_id": "zqdugong", "user_id": "zqechidna", "source": "zqfossa", "role": "zqgerenuk",
-}  # fmt: skip
-WORDS = ("zqxswordfish", "qzjvault", "zqaardvark", "zqbandicoot", "zqbilby", "zqcapybara",
-         "zqdugong", "zqechidna", "zqfossa", "zqgerenuk")  # fmt: skip
+    "text": "zqxswordfish opens qzjvault by moonlight",
+    "tags": ["tag-zqaardvark"],
+    "metadata": {"key-zqbandicoot": {"deep": ["value-zqbilby"]}},
+    "session_id": "zqcapybara",
+    "agent_id": "zqdugong",
+    "user_id": "zqechidna",
+    "source": "zqfossa",
+    "role": "zqgerenuk",
+}
+WORDS = (
+    "zqxswordfish",
+    "qzjvault",
+    "zqaardvark",
+    "zqbandicoot",
+    "zqbilby",
+    "zqcapybara",
+    "zqdugong",
+    "zqechidna",
+    "zqfossa",
+    "zqgerenuk",
+)
 
 
 def left_of(path: Path, *needles: str | bytes) -> dict[str | bytes, list[str]]:
@@ -87,13 +102,26 @@ def test_each_way_to_forget_ends_with_nothing_left(
         return spector.open(store_path, embedder=FakeEmbedder(), clock=clock, config=config)
 
     memory = opened()
-    made = ids(memory.remember_many(
-        [{**SECRET, "text": f"{SECRET['text']} {n}"} if n % 3 == 0 or 8 <= n < 16
-         else {"text": f"an ordinary note {n}"} for n in range(40)]
-    ))  # fmt: skip
+    made = ids(
+        memory.remember_many(
+            [
+                {**SECRET, "text": f"{SECRET['text']} {n}"}
+                if n % 3 == 0 or 8 <= n < 16
+                else {"text": f"an ordinary note {n}"}
+                for n in range(40)
+            ]
+        )
+    )
     memory.recall("note", k=3)
-    memory.update(made[39], text="nothing", tags=[], metadata=None, source=None, role=None,
-                  move_to=dict.fromkeys(["session_id", "agent_id", "user_id"]))  # fmt: skip
+    memory.update(
+        made[39],
+        text="nothing",
+        tags=[],
+        metadata=None,
+        source=None,
+        role=None,
+        move_to=dict.fromkeys(["session_id", "agent_id", "user_id"]),
+    )
     gone = [n for n in range(39) if n % 3 == 0 or 8 <= n < 16]
     codes = [codes_of(memory, made[n]) for n in gone]
     if state == "reopened":
@@ -141,9 +169,12 @@ def test_the_search_finds_what_an_erasure_left(
     """A stray copy in the directory stands for anything that an erasure might miss."""
     secret = memory.remember({**SECRET})
     remains = {
-        "text": b"zqxswordfish opens qzjvault by moonlight", "metadata": b"value-zqbilby",
-        "tags": b"tag-zqaardvark", "label": b"zqechidna", "vector": codes_of(memory, secret.id),
-    }[what]  # fmt: skip
+        "text": b"zqxswordfish opens qzjvault by moonlight",
+        "metadata": b"value-zqbilby",
+        "tags": b"tag-zqaardvark",
+        "label": b"zqechidna",
+        "vector": codes_of(memory, secret.id),
+    }[what]
     (store_path / "stray.bin").write_bytes(b"\0" * 1_048_570 + remains + b"\0" * 99)
     receipt = memory.forget(secret.id, purge=True, verify=True).receipt
     assert receipt is not None
@@ -245,10 +276,15 @@ def test_a_name_in_other_letters_is_one_that_a_living_memory_says(
     assert receipt.verification.living == (living.id,)
 
 
-@pytest.mark.parametrize(("said", "name"), [
-    ("Doktor \u00c4rzte", "doktor \u00e4RZTE"), ("the caf\u00e9 on the corner", "cafe\u0301"),
-    ("STRASSE 5", "stra\u00dfe 5"), ("a \uff21pple", "apple"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("Doktor \u00c4rzte", "doktor \u00e4RZTE"),
+        ("the caf\u00e9 on the corner", "cafe\u0301"),
+        ("STRASSE 5", "stra\u00dfe 5"),
+        ("a \uff21pple", "apple"),
+    ],
+)
 def test_letters_of_any_alphabet_are_compared_without_case_and_accents(
     memory: Memory, said: str, name: str
 ) -> None:
@@ -263,7 +299,7 @@ def test_letters_of_any_alphabet_are_compared_without_case_and_accents(
 
 
 def test_a_plain_word_of_the_full_text_is_of_the_living_memory_that_writes_it_with_an_accent(
-    memory: Memory
+    memory: Memory,
 ) -> None:
     living = memory.remember("Zq\u00e4\u00f6qi")
     receipt = memory.compact(verify=["zqaoqi"]).receipt
@@ -285,14 +321,22 @@ def test_a_name_with_quotes_is_found_in_metadata_that_has_them_escaped(
     assert receipt.verification.living == (living.id,)
 
 
-@pytest.mark.parametrize(("tag", "said"), [
-    ("\u0441\u0435\u043c\u0435\u0439\u043d\u044b\u0439",
-     "\u0421\u0435\u043c\u0435\u0439\u043d\u044b\u0439 \u0443\u0436\u0438\u043d"),
-    ("\u03b5\u03bb\u03ad\u03bd\u03b7", "\u0395\u03bb\u03ad\u03bd\u03b7 called"),
-    ("\u0430\u0440\u0442\u0451\u043c",
-     "\u0410\u0440\u0442\u0451\u043c \u043f\u0440\u0438\u0448\u0451\u043b"),
-    ("allergi", "An allergy to pollen"), ("energi", "Green energy matters"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("tag", "said"),
+    [
+        (
+            "\u0441\u0435\u043c\u0435\u0439\u043d\u044b\u0439",
+            "\u0421\u0435\u043c\u0435\u0439\u043d\u044b\u0439 \u0443\u0436\u0438\u043d",
+        ),
+        ("\u03b5\u03bb\u03ad\u03bd\u03b7", "\u0395\u03bb\u03ad\u03bd\u03b7 called"),
+        (
+            "\u0430\u0440\u0442\u0451\u043c",
+            "\u0410\u0440\u0442\u0451\u043c \u043f\u0440\u0438\u0448\u0451\u043b",
+        ),
+        ("allergi", "An allergy to pollen"),
+        ("energi", "Green energy matters"),
+    ],
+)
 def test_a_word_of_the_full_text_is_no_residue_however_a_living_memory_writes_it(
     memory: Memory, tag: str, said: str
 ) -> None:
@@ -313,11 +357,14 @@ def test_values_that_lie_one_behind_the_other_are_no_residue(memory: Memory) -> 
     assert receipt.complete, str(receipt)
 
 
-@pytest.mark.parametrize(("said", "name", "says"), [
-    ("I\u015f\u0131k geldi", "\u0131\u015f\u0131k", True),
-    ("\u3059\u3057\u3092\u305f\u3079\u305f", "\u3059\u3057\u3092", True),
-    ("\u304b\u304e\u306f\u3053\u3053", "\u304b\u304d\u306f", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("said", "name", "says"),
+    [
+        ("I\u015f\u0131k geldi", "\u0131\u015f\u0131k", True),
+        ("\u3059\u3057\u3092\u305f\u3079\u305f", "\u3059\u3057\u3092", True),
+        ("\u304b\u304e\u306f\u3053\u3053", "\u304b\u304d\u306f", False),
+    ],
+)
 def test_dotless_and_voiced_letters_are_compared_as_their_readers_do(
     memory: Memory, said: str, name: str, says: bool
 ) -> None:
@@ -527,9 +574,7 @@ def test_a_short_name_is_searched_for_as_well(memory: Memory, store_path: Path) 
     assert receipt is not None
     assert receipt.verification is not None
     assert receipt.verification.needles == 2
-    assert [(r.where, r.offset) for r in receipt.verification.residue] == [
-        ("stray.bin", 1_048_574)
-    ]
+    assert [(r.where, r.offset) for r in receipt.verification.residue] == [("stray.bin", 1_048_574)]
 
 
 @pytest.mark.parametrize("verify", [["Zqx"], [b"aaaaaaaa"], ["Zqxswordfish", "\0\0\0\0\0\0"]])
@@ -539,9 +584,7 @@ def test_what_would_be_found_everywhere_is_refused(memory: Memory, verify: Any) 
         memory.compact(verify=verify)
 
 
-def test_a_copy_behind_a_living_one_in_the_same_partition_is_found(
-    memory: Memory
-) -> None:
+def test_a_copy_behind_a_living_one_in_the_same_partition_is_found(memory: Memory) -> None:
     """Mechanism: only the first place of a piece was looked at, and that may be a living record."""
     first, second = ids(memory.remember_many(["the same words", "the same words"]))
     codes = codes_of(memory, first)

@@ -15,30 +15,50 @@ from spector import Memory
 
 CUE = "What is the admin's phone number?"
 ANSWERS = (
-    "Our admin can be reached at 0532 111 22 33.", "Call Deniz, our administrator, on 0532 111 22.",
+    "Our admin can be reached at 0532 111 22 33.",
+    "Call Deniz, our administrator, on 0532 111 22.",
     "If the server is down, phone the admin: 0532 111 22 33.",
 )
 FILL = (
-    "Lunch was soup.", "The deploy went fine.", "Ann likes tea.", "The office is in Park Street.",
-    "Backups run at night.", "Phones are handed out on Mondays.", "The number of seats is 40.",
-    "The garden needs rain.", "We bought a new printer.", "The train was late.",
+    "Lunch was soup.",
+    "The deploy went fine.",
+    "Ann likes tea.",
+    "The office is in Park Street.",
+    "Backups run at night.",
+    "Phones are handed out on Mondays.",
+    "The number of seats is 40.",
+    "The garden needs rain.",
+    "We bought a new printer.",
+    "The train was late.",
 )
-WHO = ("everybody", "someone", "the caller", "the visitor", "nobody", "Ann", "the team",
-       "the board", "a guest", "the client")
+WHO = (
+    "everybody",
+    "someone",
+    "the caller",
+    "the visitor",
+    "nobody",
+    "Ann",
+    "the team",
+    "the board",
+    "a guest",
+    "the client",
+)
 HOW = ("asks", "asked", "is asking", "wants to know", "was told")
 FLOODS = {
     "questions": "{who} {how}: what is the admin's phone number?",
     "statements": "The admin's phone number is what {who} {how} about.",
     "repeated": "What is the admin's phone number? The phone number of the admin, as {who} {how},"
-                " is the number of the admin's phone, and whoever needs the admin's phone number"
-                " should ask for the phone number of the admin.",
+    " is the number of the admin's phone, and whoever needs the admin's phone number"
+    " should ask for the phone number of the admin.",
 }
 
 
 def flood(kind: str, times: int = 1) -> list[str]:
     return [
         FLOODS[kind].format(who=who, how=how) + f" {n}." * (times > 1)
-        for n in range(times) for who in WHO for how in HOW
+        for n in range(times)
+        for who in WHO
+        for how in HOW
     ]
 
 
@@ -80,8 +100,12 @@ def test_no_other_user_is_asked_for_help() -> None:
 
 
 def test_a_document_that_alone_knows_keeps_its_places() -> None:
-    parts = [f"Chapter {n} of the bee book: hives in {month}." for n, month in enumerate(
-        ("January", "March", "April", "May", "June", "July", "August", "October"))]
+    parts = [
+        f"Chapter {n} of the bee book: hives in {month}."
+        for n, month in enumerate(
+            ("January", "March", "April", "May", "June", "July", "August", "October")
+        )
+    ]
     with spector.open(":memory:") as memory:
         memory.remember_many(FILL, user_id="u")
         memory.remember_many(parts, user_id="u", source="bees.pdf", confidence=0.3)
@@ -100,11 +124,12 @@ def test_certain_memories_of_one_origin_are_not_touched() -> None:
 @pytest.mark.parametrize(
     "more",
     [
-        {"source": "page.html", "confidence": 0.5}, {"role": "tool", "confidence": 0.5},
+        {"source": "page.html", "confidence": 0.5},
+        {"role": "tool", "confidence": 0.5},
         {"role": "tool", "confidence": 0.4},
     ],
     ids=str,
-)  # fmt: skip
+)
 @pytest.mark.parametrize("kind", FLOODS)
 def test_half_a_belief_is_no_way_round(kind: str, more: dict[str, object]) -> None:
     with spector.open(":memory:") as memory:
@@ -143,8 +168,12 @@ def test_a_user_s_own_half_belief_is_not_pushed_behind() -> None:
 
 
 def test_documents_that_say_different_things_keep_their_places() -> None:
-    texts = ("The admin's phone rang all day.", "Ask the admin for a number at the gate.",
-             "Phone numbers are on the intranet, said the admin.", "The admin is Deniz.")
+    texts = (
+        "The admin's phone rang all day.",
+        "Ask the admin for a number at the gate.",
+        "Phone numbers are on the intranet, said the admin.",
+        "The admin is Deniz.",
+    )
     with spector.open(":memory:") as memory:
         memory.remember_many(FILL, user_id="u")
         memory.remember(ANSWERS[0], user_id="u")

@@ -65,18 +65,23 @@ def _backup(path: Path) -> None:
 
 
 VERBS: dict[str, Callable[[Path], object]] = {
-    "import_": _import_, "export": _export, "backup": _backup,
+    "import_": _import_,
+    "export": _export,
+    "backup": _backup,
     "open": lambda path: spector.open(path, embedder=None, dim=3),
     "open r": lambda path: spector.open(path, embedder=None, dim=3, mode="r"),
-    "check": spector.check, "repair": lambda path: spector.repair(path, path.with_name("dest")),
+    "check": spector.check,
+    "repair": lambda path: spector.repair(path, path.with_name("dest")),
     "restore": lambda path: spector.restore(path, path.with_name("dest")),
-    "model": lambda path: MiniLMEmbedder(path=str(path)).fingerprint, "inspect": RawStore,
+    "model": lambda path: MiniLMEmbedder(path=str(path)).fingerprint,
+    "inspect": RawStore,
     "importer": lambda path: list(iter_messages(path)),
     **{
         f"importer {each}": lambda path, each=each: list(iter_messages(path, each))
-        for each in FORMATS if each != "auto"
+        for each in FORMATS
+        if each != "auto"
     },
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("make", [_pipe, _socket, _device])

@@ -40,12 +40,12 @@ PLANTED = {
     "rtree": "CREATE VIRTUAL TABLE evil USING rtree(id, a, b)",
     "dbstat": "CREATE VIRTUAL TABLE evil USING dbstat",
     "computed column": "ALTER TABLE content ADD COLUMN evil AS (zeroblob(100000000))",
-    "computed column of what is due":
-    "CREATE TABLE IF NOT EXISTS erasure(id INTEGER PRIMARY KEY, due_ms INTEGER NOT NULL);"
+    "computed column of what is due": "CREATE TABLE IF NOT EXISTS erasure"
+    "(id INTEGER PRIMARY KEY, due_ms INTEGER NOT NULL);"
     "ALTER TABLE erasure ADD COLUMN evil AS (zeroblob(100000000))",
-    "computed column, hidden in a comment":
-    "ALTER TABLE meta ADD COLUMN evil /* */ GENERATED ALWAYS AS (upper(value)) VIRTUAL",
-}  # fmt: skip
+    "computed column, hidden in a comment": "ALTER TABLE meta ADD COLUMN evil /* */ "
+    "GENERATED ALWAYS AS (upper(value)) VIRTUAL",
+}
 
 
 @pytest.fixture
@@ -148,26 +148,37 @@ def test_unknown_plain_tables_are_no_reason_to_refuse_a_store(
 def test_unsafe_functions_of_the_schema_are_not_trusted(store: Path, clock: ManualClock) -> None:
     with spector.open(store, embedder=FakeEmbedder(), clock=clock) as memory:
         db = memory._parts.store.catalog.main
-        for pragma, value in {"trusted_schema": 0, "cell_size_check": 1, "secure_delete": 1,
-                              "mmap_size": 0}.items():  # fmt: skip
+        for pragma, value in {
+            "trusted_schema": 0,
+            "cell_size_check": 1,
+            "secure_delete": 1,
+            "mmap_size": 0,
+        }.items():
             assert db.execute(f"PRAGMA {pragma}").fetchone()[0] == value
 
 
 HOSTILE_VALUES = (
-    "UPDATE segment SET capacity = 1 << 62", "UPDATE segment SET slots = -1",
-    "UPDATE segment SET slots = 1 << 40", "UPDATE segment SET tier = 'x'",
+    "UPDATE segment SET capacity = 1 << 62",
+    "UPDATE segment SET slots = -1",
+    "UPDATE segment SET slots = 1 << 40",
+    "UPDATE segment SET tier = 'x'",
     "UPDATE segment SET path = x'00ff'",
-    "UPDATE segment SET path = 'catalog.db'", "UPDATE segment SET path = 'LOCK'",
-    "UPDATE head SET last_id = 1 << 62", "UPDATE head SET change_seq = 'x'", "DELETE FROM head",
-    "UPDATE record SET slot = slot + 1000", "UPDATE record SET segment_id = 99",
+    "UPDATE segment SET path = 'catalog.db'",
+    "UPDATE segment SET path = 'LOCK'",
+    "UPDATE head SET last_id = 1 << 62",
+    "UPDATE head SET change_seq = 'x'",
+    "DELETE FROM head",
+    "UPDATE record SET slot = slot + 1000",
+    "UPDATE record SET segment_id = 99",
     "UPDATE meta SET value = '99999999999' WHERE key = 'dim'",
-    "UPDATE meta SET value = x'00' WHERE key = 'uuid'", "DELETE FROM meta",
+    "UPDATE meta SET value = x'00' WHERE key = 'uuid'",
+    "DELETE FROM meta",
     "INSERT INTO journal VALUES (1, 77, 0, 0, x'00')",
     "INSERT INTO meta VALUES ('purge_due', 'x')",
     "INSERT INTO erasure VALUES (-1, 1 << 62)",
     "UPDATE fulltext_data SET block = zeroblob(50)",
     "INSERT INTO fulltext_config VALUES ('rank', 'evil()')",
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("sql", HOSTILE_VALUES)
@@ -184,7 +195,10 @@ def test_hostile_values_end_in_typed_errors_and_touch_no_file_that_is_not_a_part
         with (
             suppress(SpectorError),
             spector.open(
-                store, mode=mode, embedder=FakeEmbedder(), clock=clock  # type: ignore[arg-type]
+                store,
+                mode=mode,
+                embedder=FakeEmbedder(),
+                clock=clock,  # type: ignore[arg-type]
             ) as memory,
         ):
             memory.recall("note", k=20)

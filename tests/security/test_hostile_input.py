@@ -30,7 +30,8 @@ BOMBS = {
     "a number of 100,000 digits": '{"text": "x", "event_time": ' + "9" * 100_000 + "}",
     "infinite time": '{"text": "x", "event_time": 1e999}',
     "a hundred thousand keys": '{"text": "x", "metadata": {'
-    + ", ".join(f'"k{n}": 1' for n in range(100_000)) + "}}",
+    + ", ".join(f'"k{n}": 1' for n in range(100_000))
+    + "}}",
     "keys of a megabyte": json.dumps({"text": "x", "metadata": {"k" * 1_000_000: 1}}),
     "text of ten megabytes": json.dumps({"text": "x" * 10_000_000}),
     "tags by the thousand": json.dumps({"text": "x", "tags": [f"t{n}" for n in range(5000)]}),
@@ -46,7 +47,7 @@ BOMBS = {
     "ids that are objects": '{"text": "x", "id": {"a": 1}, "parents": [{"b": 2}]}',
     "an id of 100 digits": '{"text": "x", "id": ' + "9" * 100 + "}",
     "binary": "\x00\x01\x02",
-}  # fmt: skip
+}
 
 
 @pytest.mark.sampled
@@ -92,14 +93,25 @@ OBEYED = [c for c in EVIL if c in "\x1b\x07\x9b\u202e\u200f\x7f\U000e0041\U000e0
 @pytest.mark.sampled
 @pytest.mark.parametrize(
     "command",
-    [["recall", "PATH", "end"], ["recall", "PATH", "end", "--explain", "--full"],
-     ["recall", "PATH", "end", "--json"], ["inspect", "PATH", "ID"], ["inspect", "PATH"],
-     ["inspect", "PATH", "ID", "--json"], ["export", "PATH"], ["check", "PATH"],
-     ["forget", "PATH", "ID", "--purge", "--verify"]],
-)  # fmt: skip
+    [
+        ["recall", "PATH", "end"],
+        ["recall", "PATH", "end", "--explain", "--full"],
+        ["recall", "PATH", "end", "--json"],
+        ["inspect", "PATH", "ID"],
+        ["inspect", "PATH"],
+        ["inspect", "PATH", "ID", "--json"],
+        ["export", "PATH"],
+        ["check", "PATH"],
+        ["forget", "PATH", "ID", "--purge", "--verify"],
+    ],
+)
 @pytest.mark.parametrize("columns", ["60", "160"])
 def test_nothing_that_was_remembered_drives_the_terminal(
-    run: Run, tmp_path: Path, command: list[str], columns: str, monkeypatch: pytest.MonkeyPatch,
+    run: Run,
+    tmp_path: Path,
+    command: list[str],
+    columns: str,
+    monkeypatch: pytest.MonkeyPatch,
     proof: Any,
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)

@@ -29,7 +29,7 @@ PLANTED = {
     "view in the place of a table": "ALTER TABLE {0} RENAME TO other;"
     "CREATE VIEW {0} AS SELECT * FROM other",
     "computed column": "ALTER TABLE {0} ADD COLUMN evil AS (zeroblob(100000000))",
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")

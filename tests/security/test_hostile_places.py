@@ -25,12 +25,57 @@ from spector.store.files.disk import DiskFiles
 from tests.fakes import FakeEmbedder
 
 CONFIG = Config(episodic_capacity=8, index_min_rows=1)
-_STEPS = ("..", "../..", "../../..", "/", "//", "/tmp", "/etc", "~", ".", "./.", "a/..", "a/../..",
-          "episodic/..", "episodic/../..", "\0", "a\0b", "../a\n", "..\\", "%2e%2e")  # fmt: skip
-_ENDS = ("", "x", "x.mem", "/x.mem", "/episodic/2026-11-21-000.mem", "/passwd", "/.", "/..", "/",
-         "/\0", "\0.mem", "/x\n.mem", "/\u202egnp.mem", "/con.mem", "/" + "n" * 300,
-         "/" + "d/" * 60 + "x", "/é.mem", "/e\u0301.mem", "/X.MEM", " .mem", "/a b.mem", "/-rf",
-         "/$HOME", "/`id`", "/;id", "/*", "/\udcff.mem", "/😀.mem")  # fmt: skip
+_STEPS = (
+    "..",
+    "../..",
+    "../../..",
+    "/",
+    "//",
+    "/tmp",
+    "/etc",
+    "~",
+    ".",
+    "./.",
+    "a/..",
+    "a/../..",
+    "episodic/..",
+    "episodic/../..",
+    "\0",
+    "a\0b",
+    "../a\n",
+    "..\\",
+    "%2e%2e",
+)
+_ENDS = (
+    "",
+    "x",
+    "x.mem",
+    "/x.mem",
+    "/episodic/2026-11-21-000.mem",
+    "/passwd",
+    "/.",
+    "/..",
+    "/",
+    "/\0",
+    "\0.mem",
+    "/x\n.mem",
+    "/\u202egnp.mem",
+    "/con.mem",
+    "/" + "n" * 300,
+    "/" + "d/" * 60 + "x",
+    "/é.mem",
+    "/e\u0301.mem",
+    "/X.MEM",
+    " .mem",
+    "/a b.mem",
+    "/-rf",
+    "/$HOME",
+    "/`id`",
+    "/;id",
+    "/*",
+    "/\udcff.mem",
+    "/😀.mem",
+)
 NAMES = sorted({first + last for first in _STEPS for last in _ENDS})
 
 
@@ -44,8 +89,9 @@ def world(tmp_path: Path) -> dict[str, Any]:
     """Everything beside the store: names, sizes, contents and times of change."""
     return {
         p.relative_to(tmp_path).as_posix(): (p.read_bytes(), p.stat().st_mtime_ns)
-        for p in tmp_path.rglob("*") if p.is_file() and "mind" not in p.relative_to(tmp_path).parts
-    }  # fmt: skip
+        for p in tmp_path.rglob("*")
+        if p.is_file() and "mind" not in p.relative_to(tmp_path).parts
+    }
 
 
 def everything_one_can_do(path: Path, clock: ManualClock) -> list[str]:
@@ -54,7 +100,10 @@ def everything_one_can_do(path: Path, clock: ManualClock) -> list[str]:
     for mode in ("r", "rw"):
         try:
             with spector.open(
-                path, mode=mode, embedder=FakeEmbedder(), clock=clock,  # type: ignore[arg-type]
+                path,
+                mode=mode,
+                embedder=FakeEmbedder(),
+                clock=clock,  # type: ignore[arg-type]
                 config=CONFIG,
             ) as memory:
                 memory.recall("note", k=30)
@@ -84,12 +133,17 @@ def test_no_name_is_taken_for_one_outside_of_the_root(tmp_path: Path, proof: Any
     (tmp_path / "witness").write_text("precious")
     files = DiskFiles(str(root))
     verbs: list[Callable[[str], object]] = [
-        lambda n: files.open(n, create=True).close(), lambda n: files.open(n).close(),
+        lambda n: files.open(n, create=True).close(),
+        lambda n: files.open(n).close(),
         lambda n: files.glance(n, 1, writable=False, most=4096),
-        lambda n: files.map_private(n, most=4096), files.remove,
-        files.exists, files.size_of, lambda n: files.replace(n, "b.mem"),
-        lambda n: files.replace("a.mem", n), files.sync_dir,
-    ]  # fmt: skip
+        lambda n: files.map_private(n, most=4096),
+        files.remove,
+        files.exists,
+        files.size_of,
+        lambda n: files.replace(n, "b.mem"),
+        lambda n: files.replace("a.mem", n),
+        files.sync_dir,
+    ]
     before = world(tmp_path)
     for name in NAMES:
         for verb in verbs:
@@ -169,9 +223,17 @@ def _socket(path: Path, outside: Path) -> None:
 @pytest.mark.parametrize("put", [_link, _dangling, _pipe, _folder, _socket])
 @pytest.mark.parametrize(
     "name",
-    ["catalog.db", "catalog.db-wal", "catalog.db-shm", "catalog.db-journal", "LOCK",
-     "episodic/2026-11-21-000.mem", "episodic/2026-11-21-000.idx", "episodic/stray.mem"],
-)  # fmt: skip
+    [
+        "catalog.db",
+        "catalog.db-wal",
+        "catalog.db-shm",
+        "catalog.db-journal",
+        "LOCK",
+        "episodic/2026-11-21-000.mem",
+        "episodic/2026-11-21-000.idx",
+        "episodic/stray.mem",
+    ],
+)
 def test_nothing_in_the_place_of_a_file_is_followed_or_waited_for(
     tmp_path: Path, clock: ManualClock, name: str, put: Any, proof: Any, capsys: Any
 ) -> None:
@@ -212,10 +274,28 @@ def test_a_tier_folder_that_is_a_link_is_refused(
 
 @pytest.mark.parametrize(
     "name",
-    ["new\nline", "tab\there", "ünïcödé", "e\u0301 and é", "percent%20", "query?mode=ro#x", "&a=b",
-     "quote'\"`", "-rf", " lead and trail ", "😀", "\u202egnp", "\udcff not text", "n" * 200,
-     "a/../b", "semi;colon", "$HOME", "*", "back\\slash"],
-)  # fmt: skip
+    [
+        "new\nline",
+        "tab\there",
+        "ünïcödé",
+        "e\u0301 and é",
+        "percent%20",
+        "query?mode=ro#x",
+        "&a=b",
+        "quote'\"`",
+        "-rf",
+        " lead and trail ",
+        "😀",
+        "\u202egnp",
+        "\udcff not text",
+        "n" * 200,
+        "a/../b",
+        "semi;colon",
+        "$HOME",
+        "*",
+        "back\\slash",
+    ],
+)
 def test_any_name_that_the_file_system_takes_is_one_store(
     tmp_path: Path, clock: ManualClock, name: str, proof: Any
 ) -> None:

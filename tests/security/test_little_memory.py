@@ -102,8 +102,12 @@ def test_the_process_lives_and_nothing_is_called_damaged(
     path: Path, how: str, extra: float
 ) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", _CHILD, how, str(extra), str(path)], capture_output=True, text=True,
-        timeout=60, env={**os.environ, "PYTHONPATH": str(REPO)}, check=False,
+        [sys.executable, "-c", _CHILD, how, str(extra), str(path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": str(REPO)},
+        check=False,
     )
     assert (done.returncode, done.stdout.strip()) == (0, "alive"), done.stderr[-2000:]
     assert spector.check(path).ok
@@ -120,8 +124,10 @@ def _products(tree: ast.AST) -> list[int]:
         is_product = isinstance(node, (ast.BinOp, ast.AugAssign)) and isinstance(
             node.op, ast.MatMult
         )
-        of_numpy = isinstance(node, ast.Attribute) and node.attr in _BLAS and (
-            node.attr == "dot" or (isinstance(node.value, ast.Name) and node.value.id == "np")
+        of_numpy = (
+            isinstance(node, ast.Attribute)
+            and node.attr in _BLAS
+            and (node.attr == "dot" or (isinstance(node.value, ast.Name) and node.value.id == "np"))
         )
         if is_product or of_numpy:
             found.append(node.lineno)
@@ -156,12 +162,14 @@ def test_products_are_those_of_blas(dim: int) -> None:
 @pytest.mark.parametrize(
     "error",
     [
-        MemoryError(), OSError(errno.ENOMEM, "no"), RuntimeError("can't start new thread"),
+        MemoryError(),
+        OSError(errno.ENOMEM, "no"),
+        RuntimeError("can't start new thread"),
         ImportError("x.so: failed to map segment from shared object"),
         ImportError("x.so: cannot allocate memory in static TLS block"),
         Exception("std::bad_alloc"),
     ],
-)  # fmt: skip
+)
 def test_shortage_is_told_from_other_troubles(error: Exception) -> None:
     assert is_short_of_memory(error)
     assert not is_short_of_memory(type(error)("something else")) or type(error) is MemoryError
@@ -209,8 +217,10 @@ def test_a_shortage_that_the_interpreter_loses_is_a_memory_error(
 ) -> None:
     """Wherever in a call it comes; any other error of the interpreter stays what it is."""
     with spector.open(":memory:", embedder=None, dim=4) as memory:
-        for said, kind in (("error return without exception set", MemoryError),
-                           ("bad argument to internal function", SystemError)):  # fmt: skip
+        for said, kind in (
+            ("error return without exception set", MemoryError),
+            ("bad argument to internal function", SystemError),
+        ):
 
             def fail(*args: object, said: str = said, **more: object) -> None:
                 raise SystemError(said)

@@ -104,9 +104,7 @@ def test_a_session_takes_no_owner_from_a_message(verb: str, user: str | None) ->
             send = getattr(session, verb)
             refused(memory, lambda _, message: send(message), says(user_id="dora"))
             refused(memory, lambda _, message: send(message), says(session_id="other"))
-            refused(
-                memory, lambda _, message: send(message, scopes_from_message=True), says()
-            )
+            refused(memory, lambda _, message: send(message, scopes_from_message=True), says())
             assert session.sensory.size == 0
             assert send(says(session_id="chat"))
 

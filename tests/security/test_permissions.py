@@ -42,9 +42,10 @@ def modes(path: Path) -> dict[str, str]:
 
 def too_open(path: Path) -> dict[str, str]:
     return {
-        name: mode for name, mode in modes(path).items()
+        name: mode
+        for name, mode in modes(path).items()
         if mode != (oct(0o700) if (path / name).is_dir() else oct(0o600))
-    }  # fmt: skip
+    }
 
 
 def test_every_file_of_every_verb_is_its_owners_alone(
@@ -60,8 +61,12 @@ def test_every_file_of_every_verb_is_its_owners_alone(
         assert too_open(path) == {}
         seen += len(modes(path))
         assert {p.name for p in path.iterdir()} >= {
-            "LOCK", "catalog.db", "catalog.db-wal", "catalog.db-shm", "episodic",
-        }  # fmt: skip
+            "LOCK",
+            "catalog.db",
+            "catalog.db-wal",
+            "catalog.db-shm",
+            "episodic",
+        }
         clock.advance(days=2)
         memory.reflect()
         memory.forget([r.id for r in made[:6]], purge=True, verify=True)

@@ -72,8 +72,10 @@ def test_two_that_hash_alike_are_two(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_a_long_history_takes_a_few_times_its_bytes() -> None:
-    texts = ["".join(map(chr, row)) for row in
-             np.random.default_rng(3).integers(97, 123, (40, 100_000)).tolist()]  # fmt: skip
+    texts = [
+        "".join(map(chr, row))
+        for row in np.random.default_rng(3).integers(97, 123, (40, 100_000)).tolist()
+    ]
     tracemalloc.start()
     try:
         needles = Needles()

@@ -82,8 +82,9 @@ def talk(memory: Memory, session: Session) -> None:
 def test_after_the_receipt_no_object_of_the_memory_has_a_word_of_the_user(tmp_path: Path) -> None:
     clock = ManualClock("2026-06-01T09:00:00Z")
     where, log = tmp_path / "mind", tmp_path / "log.jsonl"
-    with spector.open(where, embedder=CachedEmbedder(Plain()), clock=clock, ops_log=log,
-                      ops_log_text=True) as memory:
+    with spector.open(
+        where, embedder=CachedEmbedder(Plain()), clock=clock, ops_log=log, ops_log_text=True
+    ) as memory:
         session = memory.session("chat", user_id="ann")
         talk(memory, session)
         assert list(places_of(memory)), "the walk comes to where words are"
@@ -149,8 +150,11 @@ def test_a_session_of_another_process_writes_nothing_of_an_erased_user(
 ) -> None:
     where = tmp_path / "mind"
     other = subprocess.Popen(
-        [sys.executable, "-c", OTHER, str(where), then], cwd=REPO, text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        [sys.executable, "-c", OTHER, str(where), then],
+        cwd=REPO,
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
     with other, spector.open(where, embedder=Plain(), shared=True) as memory:
         try:

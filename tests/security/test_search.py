@@ -40,7 +40,9 @@ from tests.security.test_erasure import SECRET
 
 def _naive(pieces: set[bytes], data: bytes) -> set[tuple[bytes, int]]:
     return {
-        (piece, at) for piece in pieces for at in range(len(data) - len(piece) + 1)
+        (piece, at)
+        for piece in pieces
+        for at in range(len(data) - len(piece) + 1)
         if data.startswith(piece, at)
     }
 
@@ -59,7 +61,8 @@ def test_a_search_finds_what_comparing_each_place_finds(letters: int, size: int)
     data = rng.integers(0, letters, 3000, dtype=np.uint8).tobytes()
     pieces = {
         data[at : at + n]
-        for n in (4, 5, 6, 7, 9, 15, 16, 31, 32, 33, 60) for at in rng.integers(0, 2900, 9).tolist()
+        for n in (4, 5, 6, 7, 9, 15, 16, 31, 32, 33, 60)
+        for at in rng.integers(0, 2900, 9).tolist()
     }
     pieces |= {rng.integers(0, letters, n, dtype=np.uint8).tobytes() for n in range(4, 40)}
     finder = Finder(pieces)
@@ -90,11 +93,20 @@ class _Sparse:
         return bytes(self.data[offset : offset + length])
 
 
-@pytest.mark.parametrize(("size", "stretches"), [
-    (30, {0: b"mine: Ada"}), (9, {0: b"mine: Ada"}), (500, {0: b"mine: Ada"}),
-    (500, {491: b"mine: Ada"}), (500, {200: b"mine: Ada, mine: Ada"}),
-    (500, {0: b"mine: ", 250: b"Ada", 300: b"mine: Ada"}), (0, {}), (500, {}),
-], ids=["short end", "no end", "long end", "at the end", "within", "several", "empty", "zeros"])
+@pytest.mark.parametrize(
+    ("size", "stretches"),
+    [
+        (30, {0: b"mine: Ada"}),
+        (9, {0: b"mine: Ada"}),
+        (500, {0: b"mine: Ada"}),
+        (500, {491: b"mine: Ada"}),
+        (500, {200: b"mine: Ada, mine: Ada"}),
+        (500, {0: b"mine: ", 250: b"Ada", 300: b"mine: Ada"}),
+        (0, {}),
+        (500, {}),
+    ],
+    ids=["short end", "no end", "long end", "at the end", "within", "several", "empty", "zeros"],
+)
 @pytest.mark.parametrize("block", [1, 4, 1 << 20])
 def test_zeros_that_a_file_has_are_found_and_those_behind_its_end_are_not(
     size: int, stretches: dict[int, bytes], block: int, monkeypatch: pytest.MonkeyPatch
@@ -220,9 +232,7 @@ def test_without_that_the_search_would_find_the_working_memory(
         assert receipt.not_yet == (gone,)
 
 
-def test_a_damaged_record_is_searched_for_as_it_is(
-    store_path: Path, clock: ManualClock
-) -> None:
+def test_a_damaged_record_is_searched_for_as_it_is(store_path: Path, clock: ManualClock) -> None:
     """Mechanism: a vector whose checksum is wrong was not searched for, and nobody said so."""
     rng = np.random.default_rng(1)
     with spector.open(store_path, embedder=None, dim=128, clock=clock) as memory:
@@ -320,9 +330,7 @@ def test_nothing_is_said_across_two_memories(memory: Memory, name: Any) -> None:
     assert not again.complete
 
 
-def test_a_walk_that_comes_to_a_memory_that_a_search_misses_forgets_nobody(
-    memory: Memory
-) -> None:
+def test_a_walk_that_comes_to_a_memory_that_a_search_misses_forgets_nobody(memory: Memory) -> None:
     """Mechanism: of a filter's memories those that the search by id missed were passed over."""
     first, second = ids(memory.remember_many(["one", "two"]))
     store = memory._parts.store
@@ -349,8 +357,10 @@ def test_damaged_texts_end_no_search(memory: Memory) -> None:
     db: sqlite3.Connection
     with store.lock, store.catalog.writing() as db:
         db.execute("UPDATE content SET tags = ? WHERE id = ?", ('["broken \\', made[0]))
-        db.execute("UPDATE content SET text = CAST(? AS TEXT) WHERE id = ?",
-                   (b"zqxsword\xff\xfefish", made[1]))  # fmt: skip
+        db.execute(
+            "UPDATE content SET text = CAST(? AS TEXT) WHERE id = ?",
+            (b"zqxsword\xff\xfefish", made[1]),
+        )
         db.execute("UPDATE content SET metadata = 17 WHERE id = ?", (made[2],))
     needles = Needles()
     needles.add_given("ZQXSWORDFISH")
@@ -480,9 +490,11 @@ def test_an_export_of_a_living_memory_is_no_residue(
     memory: Memory, store_path: Path, tmp_path: Path
 ) -> None:
     said_of_it: dict[str, Any] = {
-        "text": 'zq "a"\nzj "b" zk', "tags": ['zq"a"zj'], "user_id": 'zq"b"zj',
+        "text": 'zq "a"\nzj "b" zk',
+        "tags": ['zq"a"zj'],
+        "user_id": 'zq"b"zj',
         "metadata": {"who": 'zq"c"zj', "account": 86_753_094_211},
-    }  # fmt: skip
+    }
     memory.remember(said_of_it)
     memory.export(tmp_path / "out.jsonl")
     gone = memory.remember(said_of_it).id
@@ -548,7 +560,7 @@ def test_nobody_is_advised_to_remove_a_file_of_the_store(
 
 
 def test_what_is_everywhere_and_found_already_is_not_looked_at_again(
-    monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Mechanism: a found piece stayed in the tables, so 27 MB of "0, 0, 0" took seconds."""
     looked: list[int] = []

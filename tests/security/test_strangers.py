@@ -41,16 +41,22 @@ def _places(receipt: ErasureReceipt) -> set[str]:
         ({"text": "zqx", "user_id": "tablefulltext"}, "tablefulltext", []),
         ({"text": "zqx", "tags": ["SQLite format 3"]}, "SQLite format 3", []),
         ({"text": "zqx", "tags": ["purge_due"]}, "purge_due", []),
-        ({"text": "zqx", "tags": ["bobalice"]}, "bobalice",
-         [{"text": "zqy", "session_id": "bob", "agent_id": "alice"}]),
+        (
+            {"text": "zqx", "tags": ["bobalice"]},
+            "bobalice",
+            [{"text": "zqy", "session_id": "bob", "agent_id": "alice"}],
+        ),
         ({"text": "zqx", "tags": ["zqyuser"]}, "zqyuser", [{"text": "some zqy", "role": "user"}]),
         ({"text": "zqx", "tags": ["allergi"]}, "allergi", [{"text": "an allergy"}]),
     ],
-)  # fmt: skip
+)
 def test_only_the_store_writes_what_memories_say_in_other_ways(
-    memory: Memory, store_path: Path, forgotten: dict[str, Any], left: str,
+    memory: Memory,
+    store_path: Path,
+    forgotten: dict[str, Any],
+    left: str,
     others: list[dict[str, Any]],
-) -> None:  # fmt: skip
+) -> None:
     """Mechanism: what accounts for a place in catalog.db accounted for one in old.txt, too."""
     memory.remember_many(others)
     (store_path / "old.txt").write_text(left)
@@ -77,7 +83,7 @@ def test_a_name_in_a_strangers_file_is_found_whatever_the_schema_says(
 @pytest.mark.parametrize(
     "shared",
     [
-        {"text": "Maya has a\n\"penicillin\" allergy"},
+        {"text": 'Maya has a\n"penicillin" allergy'},
         {"text": "zqx", "tags": ['zq"a"zj', "zqtagtag"]},
         {"text": "zqx", "metadata": {"who": 'zq"c"zj', "zqkeykey": [86_753_094_211, 71.84375]}},
         {"text": "zqx", "user_id": 'zq"b"zj', "session_id": "zqsession", "agent_id": "zqagent"},

@@ -76,13 +76,31 @@ def test_no_module_runs_data_starts_programs_or_talks_to_the_network(proof: Any)
 
 @pytest.mark.parametrize(
     "source",
-    ["import pickle", "from marshal import loads", "import shelve", "import yaml; yaml.load(x)",
-     "eval(x)", "exec(x)", "compile(x, '', 'exec')", "__import__(x)", "os.system(x)", "os.popen(x)",
-     "os.execvp(x, y)", "import subprocess", "run(x, shell=True)", "np.load(x, allow_pickle=True)",
-     "np.load(x, allow_pickle=y)", "import socket", "from http.client import HTTPConnection",
-     "import urllib.request", "from urllib import request", "import httpx", "import openai",
-     "db.enable_load_extension(True)"],
-)  # fmt: skip
+    [
+        "import pickle",
+        "from marshal import loads",
+        "import shelve",
+        "import yaml; yaml.load(x)",
+        "eval(x)",
+        "exec(x)",
+        "compile(x, '', 'exec')",
+        "__import__(x)",
+        "os.system(x)",
+        "os.popen(x)",
+        "os.execvp(x, y)",
+        "import subprocess",
+        "run(x, shell=True)",
+        "np.load(x, allow_pickle=True)",
+        "np.load(x, allow_pickle=y)",
+        "import socket",
+        "from http.client import HTTPConnection",
+        "import urllib.request",
+        "from urllib import request",
+        "import httpx",
+        "import openai",
+        "db.enable_load_extension(True)",
+    ],
+)
 def test_the_rule_sees_what_breaks_it(source: str) -> None:
     assert forbidden(ast.parse(source), "spector/somewhere.py")
 
@@ -127,9 +145,12 @@ with spector.open(sys.argv[1], mode="r") as memory:
 def listened(code: str, where: Path) -> list[str]:
     done = subprocess.run(
         [sys.executable, "-c", LISTEN + code + "\nprint(json.dumps(heard))", str(where / "mind")],
-        cwd=where, env={**os.environ, "PYTHONPATH": str(REPO)}, capture_output=True, text=True,
+        cwd=where,
+        env={**os.environ, "PYTHONPATH": str(REPO)},
+        capture_output=True,
+        text=True,
         check=False,
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     heard: list[str] = json.loads(done.stdout.splitlines()[-1])
     return heard
@@ -150,9 +171,13 @@ def test_the_offline_model_reports_nothing_and_leaves_nothing_in_the_home(tmp_pa
     # neither what a test run nor what an automatic build sets, as it would hold the reports back
     kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ}
     done = subprocess.run(
-        [sys.executable, "-B", "-c", code], cwd=tmp_path, capture_output=True, text=True,
-        check=False, env={**kept, "HOME": str(home), "PYTHONPATH": str(REPO)},
-    )  # fmt: skip
+        [sys.executable, "-B", "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**kept, "HOME": str(home), "PYTHONPATH": str(REPO)},
+    )
     assert done.returncode == 0, done.stderr
     assert [path.name for path in home.rglob("*")] == []
 
@@ -164,9 +189,12 @@ def test_importing_and_asking_for_every_public_name_opens_no_socket(tmp_path: Pa
 
 @pytest.mark.parametrize(
     "code",
-    ["import socket; socket.socket()", "import subprocess; subprocess.run(['true'])",
-     "import os; os.system('true')"],
-)  # fmt: skip
+    [
+        "import socket; socket.socket()",
+        "import subprocess; subprocess.run(['true'])",
+        "import os; os.system('true')",
+    ],
+)
 def test_the_listener_hears_what_it_is_there_for(code: str, tmp_path: Path) -> None:
     assert listened(code, tmp_path)
 
@@ -199,9 +227,7 @@ def test_a_key_of_the_environment_is_in_no_error(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with WireServer() as server:
         server.script = [Reply(status=401, body={"error": {"message": f"bad: {KEY}"}})]
-        embedder = OpenAIEmbedder(
-            "some-model", dimensions=8, base_url=server.url, max_retries=0
-        )
+        embedder = OpenAIEmbedder("some-model", dimensions=8, base_url=server.url, max_retries=0)
         with pytest.raises(EmbeddingError) as caught:
             embedder.embed(["x"])
     assert KEY not in everything_shown(caught.value)

@@ -113,15 +113,22 @@ def test_touching_counts_an_access_and_makes_recent() -> None:
     clock.advance(seconds=600)
     assert buffer.touch(1)
     assert not buffer.touch(2)
-    entry, = buffer.entries
+    (entry,) = buffer.entries
     assert entry.access_count == 1
     assert (entry.last_accessed - entry.added_at).total_seconds() == 600
 
 
-@pytest.mark.parametrize(("importance", "accesses", "kept"), [
-    (0.6, 0, True), (0.59, 0, False), (0.1, 2, True), (0.59, 1, False),
-    (0.6000000238418579, 0, True), (0.5999999642372131, 0, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("importance", "accesses", "kept"),
+    [
+        (0.6, 0, True),
+        (0.59, 0, False),
+        (0.1, 2, True),
+        (0.59, 1, False),
+        (0.6000000238418579, 0, True),
+        (0.5999999642372131, 0, True),
+    ],
+)
 def test_what_is_worth_keeping(importance: float, accesses: int, kept: bool) -> None:
     buffer = nine(ManualClock(START))
     buffer.add(None, "text", importance=importance, access_count=accesses)
@@ -219,10 +226,15 @@ def test_looking_an_item_up_keeps_it() -> None:
     assert [each.item_id for each in zone.items("active")] == ["a", "c"]
 
 
-@pytest.mark.parametrize(("arguments", "named"), [
-    (("a", "x", "Active", 0.5), "zone"), (("a", "x", "active", 1.5), "importance"),
-    ((True, "x", "active", 0.5), "item_id"), (("a", 5, "active", 0.5), "content"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("a", "x", "Active", 0.5), "zone"),
+        (("a", "x", "active", 1.5), "importance"),
+        ((True, "x", "active", 0.5), "item_id"),
+        (("a", 5, "active", 0.5), "content"),
+    ],
+)
 def test_wrong_arguments_are_named(arguments: tuple[object, ...], named: str) -> None:
     with pytest.raises(InvalidInputError, match=named):
         zones(ManualClock(START)).add(*arguments)  # type: ignore[arg-type]

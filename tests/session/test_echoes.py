@@ -23,24 +23,30 @@ def session(memory: spector.Memory) -> spector.Session:
     return made
 
 
-@pytest.mark.parametrize("text", [
-    "Ada moved to Kars. She has a cat named Pamuk.",
-    "ada moved to kars!",
-    "She has a cat named Pamuk.",
-    "She has a cat named Pamuk. Ada moved to Kars.",
-    "YARIN dişçiye gideceğim",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ada moved to Kars. She has a cat named Pamuk.",
+        "ada moved to kars!",
+        "She has a cat named Pamuk.",
+        "She has a cat named Pamuk. Ada moved to Kars.",
+        "YARIN dişçiye gideceğim",
+    ],
+)
 def test_words_that_were_quoted_are_an_echo(session: spector.Session, text: str) -> None:
     assert is_echo(session, text)
 
 
-@pytest.mark.parametrize("text", [
-    "Ada moved to Ankara.",
-    "Ada moved to Kars. She sold the house.",
-    "She has no cat named Pamuk.",
-    "moved to Kars",
-    "",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ada moved to Ankara.",
+        "Ada moved to Kars. She sold the house.",
+        "She has no cat named Pamuk.",
+        "moved to Kars",
+        "",
+    ],
+)
 def test_other_words_are_none(session: spector.Session, text: str) -> None:
     assert not is_echo(session, text)
 
@@ -55,9 +61,13 @@ def test_a_pasted_context_is_an_echo_and_what_is_added_is_not(session: spector.S
     assert is_echo(session, line)
 
 
-@pytest.mark.parametrize("text", [
-    "You're a nurse, and your sister lives in Kars.", "I'm a nurse, and my sister lives in Kars.",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You're a nurse, and your sister lives in Kars.",
+        "I'm a nurse, and my sister lives in Kars.",
+    ],
+)
 def test_an_agent_says_you_of_what_its_user_said(memory: spector.Memory, text: str) -> None:
     session = memory.session("s", user_id="u")
     session.remember("I'm a nurse, and my sister lives in Kars.", role="user")

@@ -85,11 +85,17 @@ def test_an_outcome_is_an_episode(memory: spector.Memory) -> None:
     assert record.id in [entry.id for entry in session.buffer.entries]
 
 
-@pytest.mark.parametrize(("arguments", "named"), [
-    ({"tool": ""}, "tool"), ({"tool": 5}, "tool"), ({"tool": "x", "goal": " "}, "goal"),
-    ({"tool": "x", "confidence": 2}, "confidence"), ({"tool": "x", "objects": 5}, "objects"),
-    ({"tool": "x", "success": "yes"}, "success"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"tool": ""}, "tool"),
+        ({"tool": 5}, "tool"),
+        ({"tool": "x", "goal": " "}, "goal"),
+        ({"tool": "x", "confidence": 2}, "confidence"),
+        ({"tool": "x", "objects": 5}, "objects"),
+        ({"tool": "x", "success": "yes"}, "success"),
+    ],
+)
 def test_an_outcome_that_is_none_is_refused(
     memory: spector.Memory, arguments: dict[str, object], named: str
 ) -> None:
@@ -166,8 +172,10 @@ def test_two_users_observe_a_thousand_messages_at_once_and_share_nothing(
         with memory._parts.store.catalog.latest() as db:
             pairs = KnowledgeReader(db, memory._parts.store.catalog.path).links("pair")
         assert pairs
-        assert all({row["a"], row["b"]} <= own["ada"] or {row["a"], row["b"]} <= own["bob"]
-                   for row in pairs)  # fmt: skip
+        assert all(
+            {row["a"], row["b"]} <= own["ada"] or {row["a"], row["b"]} <= own["bob"]
+            for row in pairs
+        )
 
 
 def test_a_session_keeps_its_own_vectors_and_not_those_of_its_batch() -> None:

@@ -36,9 +36,11 @@ def test_the_same_key_is_the_same_session_and_another_is_not(memory: spector.Mem
     one = memory.session("s", user_id="u", agent_id="a")
     assert memory.session("s", user_id="u", agent_id="a") is one
     others = [
-        memory.session("s"), memory.session("s", user_id="u"), memory.session("s", agent_id="a"),
+        memory.session("s"),
+        memory.session("s", user_id="u"),
+        memory.session("s", agent_id="a"),
         memory.session("t", user_id="u", agent_id="a"),
-    ]  # fmt: skip
+    ]
     assert len({id(each) for each in (one, *others)}) == 5
     assert memory.sessions() == [one, *others]
     one.zones.add("x", "text", "active", 0.5)
@@ -131,7 +133,7 @@ def test_staging_leaves_other_zones_alone_and_cuts_what_is_long(memory: spector.
     session = memory.session("s", user_id="u", tokenizer=len)
     record = session.remember("Ada moved. " + "Much happened then. " * 100)
     session.recall("Ada moved")
-    line, = session.zones.items("staging")
+    (line,) = session.zones.items("staging")
     assert line.tokens <= 512
     assert "Ada moved" in line.content
     session.zones.add(record.id, "mine", "active", 0.5)
@@ -145,7 +147,7 @@ def test_the_buffer_counts_what_comes_to_mind_again(memory: spector.Memory) -> N
     session.recall("Ada")
     session.recall("Ada")
     session.context("Ada", always=True)
-    entry, = session.buffer.entries
+    (entry,) = session.buffer.entries
     assert (entry.id, entry.access_count) == (record.id, 2)
 
 
@@ -173,7 +175,7 @@ def test_what_mattered_is_kept_though_the_body_raised(memory: spector.Memory) ->
         session.buffer.add(None, "Ada moved to Kars", importance=0.7)
         session.buffer.add(None, "it rained", importance=0.2)
         raise ValueError("mine")
-    record, = memory.records()
+    (record,) = memory.records()
     assert (record.text, record.tier, record.session_id) == ("Ada moved to Kars", "episodic", "s")
     assert record.user_id == "u"
     assert record.importance == pytest.approx(0.7)
@@ -189,13 +191,17 @@ def test_a_working_memory_that_mattered_becomes_episodic(
 ) -> None:
     session = memory.session("s", user_id="u")
     kept = session.remember(
-        "Ada moved to Kars.", tier="working", importance=0.7, tags=["move"],
-        metadata={"a": 1}, role="user",
+        "Ada moved to Kars.",
+        tier="working",
+        importance=0.7,
+        tags=["move"],
+        metadata={"a": 1},
+        role="user",
     )
     session.remember("It rained.", tier="working", importance=0.2)
     clock.advance(hours=1)
     report = session.end()
-    record, = [each for each in memory.records() if each.tier == "episodic"]
+    (record,) = [each for each in memory.records() if each.tier == "episodic"]
     assert report.promoted == (record.id,)
     assert report.dropped == 1
     assert (record.tags, dict(record.metadata), record.role) == (("move",), {"a": 1}, "user")
@@ -217,8 +223,10 @@ def test_after_the_end_verbs_raise(memory: spector.Memory) -> None:
     session = memory.session("s")
     session.end()
     for call in (
-        lambda: session.remember("x y"), lambda: session.recall("x"),
-        lambda: session.context("x"), session.new,
+        lambda: session.remember("x y"),
+        lambda: session.recall("x"),
+        lambda: session.context("x"),
+        session.new,
     ):
         with pytest.raises(SessionClosedError, match="session 's' has ended") as caught:
             call()
@@ -281,7 +289,8 @@ def test_a_failing_embedder_does_not_hide_the_error_of_the_body(store_path: Path
 def test_nothing_is_on_disk_before_something_is_kept(store_path: Path) -> None:
     def files() -> dict[str, bytes]:
         return {
-            path.name: path.read_bytes() for path in store_path.rglob("*")
+            path.name: path.read_bytes()
+            for path in store_path.rglob("*")
             if path.is_file() and path.name != "lock"
         }
 

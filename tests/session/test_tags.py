@@ -45,9 +45,16 @@ def test_another_session_captures_nothing(memory: spector.Memory) -> None:
     assert stability(memory, weak.id) == pytest.approx(6.3)
 
 
-@pytest.mark.parametrize(("importance", "tagged"), [
-    (0.49, True), (0.5, False), (0.6, False), (0.69, False), (0.0, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("importance", "tagged"),
+    [
+        (0.49, True),
+        (0.5, False),
+        (0.6, False),
+        (0.69, False),
+        (0.0, True),
+    ],
+)
 def test_the_middle_neither_tags_nor_captures(
     memory: spector.Memory, importance: float, tagged: bool
 ) -> None:

@@ -131,8 +131,12 @@ def test_a_relaxed_writer_between_costs_nothing(mind: Path) -> None:
 
 def test_what_cannot_be_shared_is_refused(mind: Path) -> None:
     wrong: list[dict[str, Any]] = [
-        {"mode": "r"}, {"durability": "relaxed"}, {"ops_log": True}, {"shared": "yes"},
-        {"wait": -1}, {"wait": float("nan")},
+        {"mode": "r"},
+        {"durability": "relaxed"},
+        {"ops_log": True},
+        {"shared": "yes"},
+        {"wait": -1},
+        {"wait": float("nan")},
     ]
     for each in wrong:
         with pytest.raises(InvalidInputError):

@@ -23,12 +23,19 @@ def _shells(tmp_path: Path, shells: int, count: int) -> None:
     command = f"{shlex.quote(sys.executable)} -m spector remember {shlex.quote(str(mind))}"
     running = [
         subprocess.Popen(
-            ["sh", "-c", f'for n in $(seq {count}); do {command} "shell {shell} says $n" --wait 600'
-             " || exit 1; done"],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=Path.cwd(),
+            [
+                "sh",
+                "-c",
+                f'for n in $(seq {count}); do {command} "shell {shell} says $n" --wait 600'
+                " || exit 1; done",
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=Path.cwd(),
         )
         for shell in range(shells)
-    ]  # fmt: skip
+    ]
     for each in running:
         _, said = each.communicate(timeout=1500)
         assert each.returncode == 0, said

@@ -19,13 +19,24 @@ from spector import Config, Memory
 from tests.fakes import FakeEmbedder
 
 __all__ = [
-    "CONFIG", "begun", "hold", "lines_of", "opened", "operate", "write_and_look", "write_for_ever",
+    "CONFIG",
+    "begun",
+    "hold",
+    "lines_of",
+    "opened",
+    "operate",
+    "write_and_look",
+    "write_for_ever",
 ]
 
 #: small partitions and a short journal, so that few writes come to checkpoints and full partitions
 CONFIG = Config(
-    episodic_capacity=64, index_min_rows=8, checkpoint_bytes=1 << 14, erase_after_s=0,
-    min_extent_bytes=4096, max_extent_bytes=65536,
+    episodic_capacity=64,
+    index_min_rows=8,
+    checkpoint_bytes=1 << 14,
+    erase_after_s=0,
+    min_extent_bytes=4096,
+    max_extent_bytes=65536,
 )
 WAIT_S = 120.0
 #: memories that each user has at most in random operations

@@ -22,20 +22,45 @@ STEPS = 120
 _DAY_MS = 86_400_000
 _NEW: Spec = OPERATIONS["remember"].args["new"]
 _ADDED = {
-    "reader": Operation(12, {
-        "which": Int(0, 3), "verb": Pick(["open", "open", "open", "recall", "check", "close"]),
-    }),
-    "backup": Operation(5, {
-        "where": Int(0, 2), "by_reader": Pick([True, False]), "new": _NEW,
-    }),
+    "reader": Operation(
+        12,
+        {
+            "which": Int(0, 3),
+            "verb": Pick(["open", "open", "open", "recall", "check", "close"]),
+        },
+    ),
+    "backup": Operation(
+        5,
+        {
+            "where": Int(0, 2),
+            "by_reader": Pick([True, False]),
+            "new": _NEW,
+        },
+    ),
     "restore": Operation(5, {"where": Int(0, 2)}),
     "intruder": Operation(1, {}),
     "days": Operation(2, {"count": Int(1, 9)}),
-    "clock": Operation(4, {"ms": Pick([
-        0, 1, 1000, 3_600_000, _DAY_MS, 30 * _DAY_MS, -1, -3_600_000, -_DAY_MS, -400 * _DAY_MS,
-    ])}),
+    "clock": Operation(
+        4,
+        {
+            "ms": Pick(
+                [
+                    0,
+                    1,
+                    1000,
+                    3_600_000,
+                    _DAY_MS,
+                    30 * _DAY_MS,
+                    -1,
+                    -3_600_000,
+                    -_DAY_MS,
+                    -400 * _DAY_MS,
+                ]
+            )
+        },
+    ),
     "doom": Operation(6, {"after": Int(0, 40)}),
-}  # fmt: skip
+}
 ALL: dict[str, Operation] = {**OPERATIONS, **_ADDED}
 _NAMES, _WEIGHTS = list(ALL), [each.weight for each in ALL.values()]
 _CROWDED = 20
@@ -95,7 +120,8 @@ def live(seed: int, tally: Tally, *, length: int = STEPS) -> None:
             system.finish()
         except Exception:
             tally.wrong = [
-                f"SPECTOR_SEED={seed} repeats it: {setup}, at {last}", traceback.format_exc()
+                f"SPECTOR_SEED={seed} repeats it: {setup}, at {last}",
+                traceback.format_exc(),
             ]
         finally:
             _close(system, tally)
@@ -117,6 +143,4 @@ def _draw(rng: random.Random, serial: int, system: System) -> Step:
         return serial, "forget", {"which": rng.sample(alive, 9), "purge": False}
     name = rng.choices(_NAMES, _WEIGHTS)[0]
     among = alive if alive and rng.random() < 0.93 else known[-40:]
-    return serial, name, {
-        key: spec.sample(rng, among) for key, spec in ALL[name].args.items()
-    }
+    return serial, name, {key: spec.sample(rng, among) for key, spec in ALL[name].args.items()}

@@ -61,9 +61,19 @@ class System(World):
         #: the copies that this store has been the source of, or was restored from
         self._past: list[_Copy] = []
         self.counts = dict.fromkeys(
-            ("looks_within", "faults", "faults_told", "stores_failed", "recoveries_killed",
-             "backups", "backups_refused", "restores", "compared_handles"), 0
-        )  # fmt: skip
+            (
+                "looks_within",
+                "faults",
+                "faults_told",
+                "stores_failed",
+                "recoveries_killed",
+                "backups",
+                "backups_refused",
+                "restores",
+                "compared_handles",
+            ),
+            0,
+        )
         self.days = 0.0
         super().__init__(setup, root)
         before = backup.DiskFiles
@@ -111,8 +121,10 @@ class System(World):
             self._states, self._glimpses = [self.oracle.copy()], []
             self._camera.conduct(plan, self._glimpse, doomed=doomed)
             try:
-                made = self._in_trouble(name, args) if plan.trouble and not doomed else (
-                    operation(**args)
+                made = (
+                    self._in_trouble(name, args)
+                    if plan.trouble and not doomed
+                    else (operation(**args))
                 )
             finally:
                 self._camera.rest()
@@ -276,8 +288,11 @@ class System(World):
     def _use(self, reader: spector.Memory, which: int, verb: str) -> None:
         if verb == "recall":
             self.recalls.compare(
-                reader, self.oracle.without_volatile(), {"vector": VECTORS[which], "k": 4},
-                self.clock.now_ms(), exact=True,
+                reader,
+                self.oracle.without_volatile(),
+                {"vector": VECTORS[which], "k": 4},
+                self.clock.now_ms(),
+                exact=True,
             )
         elif verb == "check":
             problems = reader.check().problems
@@ -381,7 +396,12 @@ class System(World):
 
     def _opened_at(self, path: str) -> spector.Memory:
         return spector.open(
-            path, embedder=None, dim=self.memory.dim, mode="r", config=TINY, clock=self.clock,
+            path,
+            embedder=None,
+            dim=self.memory.dim,
+            mode="r",
+            config=TINY,
+            clock=self.clock,
             threads=1,
         )
 

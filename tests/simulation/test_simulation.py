@@ -31,10 +31,16 @@ def _run(steps: int, proof: Proof) -> Tally:
     tally = simulate(first, steps)
     minutes = (time.perf_counter() - started) / 60
     proof(
-        "T29", seeds=f"{first}..{first + tally.seeds - 1}", systems=tally.seeds, steps=tally.steps,
-        kills=tally.kills, **tally.counts, simulated_days=round(tally.days),
-        simulated_days_per_minute=f"{tally.days / minutes:,.0f}", failures=len(tally.wrong) and 1,
-    )  # fmt: skip
+        "T29",
+        seeds=f"{first}..{first + tally.seeds - 1}",
+        systems=tally.seeds,
+        steps=tally.steps,
+        kills=tally.kills,
+        **tally.counts,
+        simulated_days=round(tally.days),
+        simulated_days_per_minute=f"{tally.days / minutes:,.0f}",
+        failures=len(tally.wrong) and 1,
+    )
     assert not tally.wrong, "\n".join(tally.wrong)
     return tally
 
@@ -89,11 +95,13 @@ def _backups_replace_what_they_never_were(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "plant",
-    [_readers_that_trust_the_files,
-     pytest.param(_recovery_that_trusts_the_files, marks=pytest.mark.slow),
-     pytest.param(_failures_are_forgotten, marks=pytest.mark.slow),
-     pytest.param(_backups_replace_what_they_never_were, marks=pytest.mark.slow)],
-)  # fmt: skip
+    [
+        _readers_that_trust_the_files,
+        pytest.param(_recovery_that_trusts_the_files, marks=pytest.mark.slow),
+        pytest.param(_failures_are_forgotten, marks=pytest.mark.slow),
+        pytest.param(_backups_replace_what_they_never_were, marks=pytest.mark.slow),
+    ],
+)
 def test_a_planted_bug_is_found_and_repeated_from_its_number(
     plant: Callable[[pytest.MonkeyPatch], Any], monkeypatch: pytest.MonkeyPatch, proof: Proof
 ) -> None:

@@ -42,9 +42,9 @@ def nights(points: int, seed: int, users: int = 1, forgets: bool = False) -> dic
     """Kill a night at random file calls; returns how many there are, and how many nights differ."""
     config, rng = CONFIG, random.Random(seed)
     if forgets:
-        config = replace(CONFIG, sleep=replace(
-            CONFIG.sleep, forget_action="forget", compress_below="forget"
-        ))  # fmt: skip
+        config = replace(
+            CONFIG, sleep=replace(CONFIG.sleep, forget_action="forget", compress_below="forget")
+        )
     with scratch() as folder:
         base, whole = Path(folder) / "base", Path(folder) / "whole"
         with asleep(base, config=config) as (memory, clock):

@@ -27,7 +27,12 @@ class Model:
         self.calls = 0
 
     def complete(
-        self, system: str, user: str, *, max_tokens: int = 512, temperature: float = 0.0,
+        self,
+        system: str,
+        user: str,
+        *,
+        max_tokens: int = 512,
+        temperature: float = 0.0,
         json: bool = False,
     ) -> str:
         self.calls += 1
@@ -58,11 +63,20 @@ def clusters(memory: Memory, count: int) -> None:
             mention(memory, made, f"Ship{n}")
 
 
-@pytest.mark.parametrize("answer", [
-    '{"text": "they speak of a ship"}', "not json", "", '{"text": 7}', '{"text": ""}',
-    '{"text": "in 1492 ' + "word " * 2000 + '"}', '{"text": "99 bottles"}', "[]",
-    '{"text": "half a \\ud800 character"}',
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '{"text": "they speak of a ship"}',
+        "not json",
+        "",
+        '{"text": 7}',
+        '{"text": ""}',
+        '{"text": "in 1492 ' + "word " * 2000 + '"}',
+        '{"text": "99 bottles"}',
+        "[]",
+        '{"text": "half a \\ud800 character"}',
+    ],
+)
 def test_a_model_is_called_within_its_budget_whatever_it_answers(answer: str) -> None:
     model = Model(answer)
     memory, clock = modelled(llm=model)
@@ -151,8 +165,7 @@ def test_all_steps_of_a_night_share_the_budget_also_when_it_is_cut() -> None:
         clusters(memory, 4)
         long = " ".join(f"Well, that is how it is with number {n}." for n in range(90))
         memory.remember_many([{"text": f"{long} Text {n}.", "importance": 0.9} for n in range(4)])
-        memory.remember_many([f"I prefer tea number {n}" for n in range(12)],
-                             category="preference")  # fmt: skip
+        memory.remember_many([f"I prefer tea number {n}" for n in range(12)], category="preference")
         pass_days(clock, 3)
         calls = 0
         while True:
@@ -164,9 +177,15 @@ def test_all_steps_of_a_night_share_the_budget_also_when_it_is_cut() -> None:
         assert memory.check().ok
 
 
-@pytest.mark.parametrize(("count", "low", "high"), [
-    (10, 0.33, 0.35), (50, 0.49, 0.51), (100, 0.69, 0.71), (130, 0.69, 0.71),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("count", "low", "high"),
+    [
+        (10, 0.33, 0.35),
+        (50, 0.49, 0.51),
+        (100, 0.69, 0.71),
+        (130, 0.69, 0.71),
+    ],
+)
 def test_the_threshold_of_the_medium_term_grows_with_what_is_due(
     count: int, low: float, high: float
 ) -> None:
@@ -185,18 +204,23 @@ def days_until(retention: float, stability: float) -> float:
     return 9 * stability * (retention**-0.5 - 1)
 
 
-@pytest.mark.parametrize(("confidence", "retention", "importance", "sleeps"), [
-    (0.3, 0.33, 0.1, True), (0.3, 0.34, 0.1, False), (1.0, 0.099, 0.1, True),
-    (1.0, 0.101, 0.1, False), (0.3, 0.01, 0.5, False), (0.05, 0.99, 0.1, True),
-    (0.3, 0.33, 0.26, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("confidence", "retention", "importance", "sleeps"),
+    [
+        (0.3, 0.33, 0.1, True),
+        (0.3, 0.34, 0.1, False),
+        (1.0, 0.099, 0.1, True),
+        (1.0, 0.101, 0.1, False),
+        (0.3, 0.01, 0.5, False),
+        (0.05, 0.99, 0.1, True),
+        (0.3, 0.33, 0.26, False),
+    ],
+)
 def test_a_doubtful_fact_is_forgotten_at_a_higher_retention(
     confidence: float, retention: float, importance: float, sleeps: bool
 ) -> None:
     with asleep() as (memory, clock):
-        fact = memory.facts.add(
-            "Ada", "likes", "tea", confidence=confidence, importance=importance
-        )
+        fact = memory.facts.add("Ada", "likes", "tea", confidence=confidence, importance=importance)
         stability = 200.0
         set_strength(memory, fact.id, stability_days=stability)
         pass_days(clock, max(14.1, days_until(retention, stability)))
@@ -231,10 +255,14 @@ def test_half_is_active_in_the_end_and_every_last_holder_among_it() -> None:
     config = Config(sleep=SleepConfig(keep_share=0.5))
     with asleep(config=config) as (memory, clock):
         holders = [
-            memory.remember(text, importance=0.3) for text in (
-                "I live in Kars.", "My name is Ada.", "Adım Deniz.", "My email is ada@acme.org.",
+            memory.remember(text, importance=0.3)
+            for text in (
+                "I live in Kars.",
+                "My name is Ada.",
+                "Adım Deniz.",
+                "My email is ada@acme.org.",
             )
-        ]  # fmt: skip
+        ]
         memory.remember_many([f"hm {n} so it is" for n in range(56)], importance=0.3)
         for _ in range(8):
             pass_days(clock, 8)
@@ -246,8 +274,9 @@ def test_half_is_active_in_the_end_and_every_last_holder_among_it() -> None:
 
 def test_a_plan_that_has_ended_is_found_as_of_its_time_and_conflicts_stay_for_a_year() -> None:
     with asleep() as (memory, clock):
-        plan = memory.remember("I will go hiking on Mount Ararat",
-                               valid_until=BEGIN + timedelta(days=3))  # fmt: skip
+        plan = memory.remember(
+            "I will go hiking on Mount Ararat", valid_until=BEGIN + timedelta(days=3)
+        )
         one = memory.remember("the shop opens at nine, Ada says")
         other = memory.remember("the shop opens at ten, the paper says")
         memory.graph.link(one, other, "contradicts")
@@ -295,14 +324,21 @@ def outcomes(memory: Memory, successes: list[bool], hours: list[float]) -> None:
     for success, gap in zip(successes, hours, strict=True):
         at = at + timedelta(hours=gap)
         memory.layers["episodes"].store(
-            f"grasped at {at.isoformat()}", event_time=at,
+            f"grasped at {at.isoformat()}",
+            event_time=at,
             episode={"objects": ["mug"], "tool": "grasp", "success": success},
-        )  # fmt: skip
+        )
 
 
-@pytest.mark.parametrize(("good", "of", "regular", "passes"), [
-    (8, 8, True, True), (17, 30, False, False), (27, 30, False, True), (5, 5, False, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("good", "of", "regular", "passes"),
+    [
+        (8, 8, True, True),
+        (17, 30, False, False),
+        (27, 30, False, True),
+        (5, 5, False, True),
+    ],
+)
 def test_what_may_be_chance_becomes_no_concept(
     good: int, of: int, regular: bool, passes: bool
 ) -> None:
@@ -346,8 +382,10 @@ def test_what_was_remembered_by_name_is_recalled_by_its_words_after_a_hundred_ni
     count: int, nights: int
 ) -> None:
     with asleep() as (memory, clock):
-        texts = [f"note {n} of drawer {n * 7919 % 104729} holds item {n * 31337 % 99991}"
-                 for n in range(count)]  # fmt: skip
+        texts = [
+            f"note {n} of drawer {n * 7919 % 104729} holds item {n * 31337 % 99991}"
+            for n in range(count)
+        ]
         made = memory.remember_many(texts)
         for _ in range(nights):
             pass_days(clock, 1)

@@ -26,7 +26,7 @@ GARDENER = (
     ("The well ran dry in August last year.", "When did the well run dry?", "August"),
     ("I bought a walnut tree called Broadview.", "Which walnut tree did I buy?", "Broadview"),
     ("The shed key hangs behind the blue tin.", "Where does the shed key hang?", "tin"),
-)  # fmt: skip
+)
 NURSE = (
     ("I work nights on ward 7 at Saint Bride's.", "Which ward do I work on?", "7"),
     ("My shift swap with Tomas is on the 19th.", "When is the swap with Tomas?", "19th"),
@@ -38,10 +38,13 @@ NURSE = (
     ("My sister Ines has twins, Ada and Bo.", "What are the twins called?", "Bo"),
     ("Ines lives above a bakery in Porto.", "Where does Ines live?", "Porto"),
     ("I failed the driving test twice.", "How often did I fail the driving test?", "twice"),
-)  # fmt: skip
+)
 SKIPPER = (
-    ("The Marlow has a Yanmar diesel of 29 horsepower.", "Which engine does the Marlow have?",
-     "Yanmar"),
+    (
+        "The Marlow has a Yanmar diesel of 29 horsepower.",
+        "Which engine does the Marlow have?",
+        "Yanmar",
+    ),
     ("The Marlow draws one metre forty.", "How deep is the Marlow?", "metre"),
     ("We berth the Marlow at pontoon C, slip 12.", "Where is the Marlow berthed?", "12"),
     ("Greta tore the genoa off Skagen.", "Who tore the genoa?", "Greta"),
@@ -51,14 +54,19 @@ SKIPPER = (
     ("I lost an anchor in the fjord of Lysefjord.", "Where did I lose an anchor?", "Lysefjord"),
     ("Our insurance is with Alandia.", "Who insures the boat?", "Alandia"),
     ("My first cruise was in 1998 with my uncle Aksel.", "When was my first cruise?", "1998"),
-)  # fmt: skip
+)
 CHAT = (
-    "That sounds really lovely, well done you!", "Haha, I know exactly what you mean.",
-    "Wow, I am so happy to hear that!", "Keep going, you are doing great.",
-    "Thanks so much for listening to all this.", "It is always good to talk like that.",
-    "You are such a good friend to everyone.", "Oh no, that must have been so hard.",
-    "I really hope it all works out well.", "Such a beautiful way to look at things.",
-)  # fmt: skip
+    "That sounds really lovely, well done you!",
+    "Haha, I know exactly what you mean.",
+    "Wow, I am so happy to hear that!",
+    "Keep going, you are doing great.",
+    "Thanks so much for listening to all this.",
+    "It is always good to talk like that.",
+    "You are such a good friend to everyone.",
+    "Oh no, that must have been so hard.",
+    "I really hope it all works out well.",
+    "Such a beautiful way to look at things.",
+)
 TALKS = {"gardener": GARDENER, "nurse": NURSE, "skipper": SKIPPER}
 WAYS = ("any@10", "hit@1", "context")
 
@@ -101,7 +109,9 @@ def test_what_was_answered_before_a_week_of_nights_is_answered_after_it(
             memory.reflect()
         resting = [each for each in memory.records(include=["dormant"]) if each.dormant]
         excused = {
-            (way, cue) for way in WAYS for _, cue, answer in TALKS[name]
+            (way, cue)
+            for way in WAYS
+            for _, cue, answer in TALKS[name]
             if any(answer in each.text and each.dormant_rule for each in resting)
             and not any(answer in each.text for each in memory.records(include=[]))
         }
@@ -117,8 +127,9 @@ def test_a_budget_takes_chat_and_encouragement_before_what_has_content(speaker: 
             said = [text for text, *_ in TALKS[name]] + list(CHAT)
             random.Random(3).shuffle(said)
             named = {"metadata": {"speaker": speaker}} if speaker else {}
-            memory.remember_many([{"text": text, "role": "user", **named} for text in said],
-                                 user_id=name)  # fmt: skip
+            memory.remember_many(
+                [{"text": text, "role": "user", **named} for text in said], user_id=name
+            )
         clock.advance(days=100)
         memory.reflect(["forget"])
         for name in TALKS:

@@ -16,13 +16,17 @@ from spector import Config, Memory
 from tests.sleep.nights import asleep, is_dormant, pass_days
 
 ENGLISH = {
-    "pinned": "hm pinned", "rule": "Always answer in short sentences.",
-    "name": "My name is Nilgun.", "slot": "I live in Bergen.",
-}  # fmt: skip
+    "pinned": "hm pinned",
+    "rule": "Always answer in short sentences.",
+    "name": "My name is Nilgun.",
+    "slot": "I live in Bergen.",
+}
 TURKISH = {
-    "pinned": "hm sabit", "rule": "Her zaman kısa cevap ver.",
-    "name": "Benim adım Nilgün.", "slot": "Bergen'de yaşıyorum.",
-}  # fmt: skip
+    "pinned": "hm sabit",
+    "rule": "Her zaman kısa cevap ver.",
+    "name": "Benim adım Nilgün.",
+    "slot": "Bergen'de yaşıyorum.",
+}
 
 
 def _budget(share: float, **more: float) -> Config:
@@ -94,11 +98,11 @@ def _active(memory: Memory) -> dict[str | None, int]:
 
 def test_what_is_younger_than_its_floor_waits_and_nothing_better_goes_for_it() -> None:
     with asleep(config=_budget(0.5, blast_radius=1.0)) as (memory, clock):
-        said = memory.remember_many([
-            f"The harbour of Foca has {n} blue boats and {n + 40} nets" for n in range(4)
-        ], importance=0.3)  # fmt: skip
-        plans = memory.remember_many([f"hm {n}" for n in range(4)], category="plan",
-                                     importance=0.3)  # fmt: skip
+        said = memory.remember_many(
+            [f"The harbour of Foca has {n} blue boats and {n + 40} nets" for n in range(4)],
+            importance=0.3,
+        )
+        plans = memory.remember_many([f"hm {n}" for n in range(4)], category="plan", importance=0.3)
         pass_days(clock, 20)
         memory.reflect("forget")
         assert len(list(memory.records(include=[]))) == 8, "a plan has a floor of 45 days"
@@ -112,8 +116,7 @@ def test_the_capacity_of_v9_is_met_though_what_is_young_stays() -> None:
     sleep = spector.SleepConfig(capacity_active=4, capacity_trim=4, order="v9", blast_radius=1.0)
     with asleep(config=Config(sleep=sleep)) as (memory, clock):
         memory.remember_many([f"The harbour has {n} blue boats" for n in range(4)], importance=0.9)
-        plans = memory.remember_many([f"hm {n}" for n in range(4)], category="plan",
-                                     importance=0.3)  # fmt: skip
+        plans = memory.remember_many([f"hm {n}" for n in range(4)], category="plan", importance=0.3)
         pass_days(clock, 20)
         memory.reflect("forget")
         assert {each.id for each in memory.records(include=[])} == {each.id for each in plans}

@@ -49,9 +49,7 @@ def mind(path: Path | str = ":memory:", **config: Any) -> Iterator[Memory]:
         yield memory
 
 
-def fill(
-    memory: Memory, count: int = 150, first: int = 0, levels: int = 7
-) -> list[int]:
+def fill(memory: Memory, count: int = 150, first: int = 0, levels: int = 7) -> list[int]:
     """Semantic memories of five kinds, one after the other, of several levels of importance; every
     ninth vector comes twice."""
     kinds, noise = vectors(5, seed=99), vectors(count + first, seed=3)
@@ -59,8 +57,14 @@ def fill(
     for n in range(first, first + count):
         mixed = kinds[n % 5] + 0.4 * noise[n - (n % 9 == 8)]
         given.append(
-            {"text": f"note {n} of kind {n % 5}", "vector": mixed, "tags": [f"kind{n % 5}"],
-             "importance": (13 * n % levels) / levels, "user_id": f"u{n % 3}", "tier": "semantic"}
+            {
+                "text": f"note {n} of kind {n % 5}",
+                "vector": mixed,
+                "tags": [f"kind{n % 5}"],
+                "importance": (13 * n % levels) / levels,
+                "user_id": f"u{n % 3}",
+                "tier": "semantic",
+            }
         )
     return ids(memory.remember_many(given))
 
@@ -81,8 +85,14 @@ def headers(memory: Memory) -> list[NDArray[np.void]]:
 def answers(memory: Memory) -> list[Any]:
     """What recalls, filters and reading by id say, with scores to the last bit."""
     asked: list[dict[str, Any]] = [
-        {}, {"k": 100}, {"tags": ["kind3"]}, {"any_tags": ["kind1", "kind2"]},
-        {"profile": "similarity"}, {"user_id": "u1"}, {"min_importance": 0.5}, {"cue": "note 17"},
+        {},
+        {"k": 100},
+        {"tags": ["kind3"]},
+        {"any_tags": ["kind1", "kind2"]},
+        {"profile": "similarity"},
+        {"user_id": "u1"},
+        {"min_importance": 0.5},
+        {"cue": "note 17"},
     ]
     found: list[Any] = []
     for n, more in enumerate(asked * 2):
@@ -106,7 +116,9 @@ def test_full_partitions_are_put_in_order_and_the_growing_one_is_not(store_path:
             assert each["centroid"].all()
             assert (np.diff(each["id"].astype(np.int64)) < 0).any()
         assert [s.row.state for s in segments(memory)] == [
-            PartitionState.REFLECTABLE, PartitionState.REFLECTABLE, PartitionState.ACTIVE,
+            PartitionState.REFLECTABLE,
+            PartitionState.REFLECTABLE,
+            PartitionState.ACTIVE,
         ]
         assert memory.check().ok
 

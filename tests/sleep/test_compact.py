@@ -90,9 +90,7 @@ def test_only_partitions_above_the_threshold_are_rebuilt(
         assert memory.check().ok
 
 
-def test_the_most_wasteful_partition_is_rebuilt_first(
-    store_path: Path, clock: ManualClock
-) -> None:
+def test_the_most_wasteful_partition_is_rebuilt_first(store_path: Path, clock: ManualClock) -> None:
     """Who interrupts a compaction has most of what it would have given back."""
     with spector.open(
         store_path, embedder=FakeEmbedder(), clock=clock, config=Config(episodic_capacity=10)
@@ -133,8 +131,9 @@ def test_a_partition_without_a_survivor_is_removed_and_its_number_not_reused(
         assert [p.name for p in store_path.rglob("*.mem")] == ["2026-11-21-001.mem"]
         memory.remember("one more")
         assert sorted(p.name for p in store_path.rglob("*.mem")) == [
-            "2026-11-21-001.mem", "2026-11-21-002.mem",
-        ]  # fmt: skip
+            "2026-11-21-001.mem",
+            "2026-11-21-002.mem",
+        ]
         assert memory.check().ok
     with spector.open(store_path, embedder=FakeEmbedder(), clock=clock) as memory:
         assert len(memory) == 11
@@ -224,8 +223,12 @@ def test_recalls_go_on_while_a_compaction_is_halfway(
             answers: list[Any] = []
             reading = threading.Thread(
                 target=lambda: answers.extend(
-                    [memory.recall("note number 33", k=50), memory.get(made[33]), len(memory),
-                     memory.recall("note", where={"a": {"exists": False}}, k=50)]
+                    [
+                        memory.recall("note number 33", k=50),
+                        memory.get(made[33]),
+                        len(memory),
+                        memory.recall("note", where={"a": {"exists": False}}, k=50),
+                    ]
                 )
             )
             reading.start()

@@ -13,15 +13,21 @@ from spector.language.observing import keep_scores, only_likes
 from tests.sleep.nights import asleep, pass_days
 
 ORDERED = [
-    ["Wow!", "That sounds really great, thanks for telling me about it.",
-     "We took the ferry to Bandirma on 3 May with Selin and her two cats.",
-     "We took the ferry to Bandirma on 3 May with Selin and her two cats, then hiked up Kapidag,"
-     " slept at the monastery of Kirazli and came back with four jars of heather honey."],
-    ["Harika!", "Bunu duyduğuma çok sevindim, anlattığın için teşekkürler.",
-     "3 Mayıs'ta Selin ve iki kedisiyle Bandırma'ya feribotla gittik.",
-     "3 Mayıs'ta Selin ve iki kedisiyle Bandırma'ya feribotla gittik, sonra Kapıdağ'a çıktık,"
-     " Kirazlı manastırında uyuduk ve dört kavanoz funda balıyla döndük."],
-]  # fmt: skip
+    [
+        "Wow!",
+        "That sounds really great, thanks for telling me about it.",
+        "We took the ferry to Bandirma on 3 May with Selin and her two cats.",
+        "We took the ferry to Bandirma on 3 May with Selin and her two cats, then hiked up Kapidag,"
+        " slept at the monastery of Kirazli and came back with four jars of heather honey.",
+    ],
+    [
+        "Harika!",
+        "Bunu duyduğuma çok sevindim, anlattığın için teşekkürler.",
+        "3 Mayıs'ta Selin ve iki kedisiyle Bandırma'ya feribotla gittik.",
+        "3 Mayıs'ta Selin ve iki kedisiyle Bandırma'ya feribotla gittik, sonra Kapıdağ'a çıktık,"
+        " Kirazlı manastırında uyuduk ve dört kavanoz funda balıyla döndük.",
+    ],
+]
 
 
 @pytest.mark.parametrize("texts", ORDERED, ids=["en", "tr"])
@@ -34,8 +40,9 @@ def test_the_more_a_text_says_the_more_it_is_worth_without_a_bound(texts: list[s
 
 def test_words_that_no_other_memory_has_are_worth_more() -> None:
     usual = ["We talked about the garden and the river again."] * 5
-    common, rare = keep_scores([*usual, "We talked about the harpsichord and the quince again."],
-                               [0.5] * 6)[-2:]  # fmt: skip
+    common, rare = keep_scores(
+        [*usual, "We talked about the harpsichord and the quince again."], [0.5] * 6
+    )[-2:]
     assert rare > common
 
 
@@ -51,13 +58,15 @@ def test_what_was_answered_goes_before_what_was_said(texts: list[str]) -> None:
 def test_a_budget_takes_answers_first(role: str) -> None:
     config = Config(sleep=SleepConfig(keep_share=0.5, blast_radius=1.0))
     with asleep(config=config) as (memory, clock):
-        memory.remember_many([
-            {"text": f"The harbour of Foça has {n} blue boats and {n + 40} nets", "role": role}
-            for n in range(8)
-        ])  # fmt: skip
-        said = memory.remember_many([
-            {"text": f"We saw boat {n}", "role": ("user", None, "Selin")[n % 3]} for n in range(8)
-        ])  # fmt: skip
+        memory.remember_many(
+            [
+                {"text": f"The harbour of Foça has {n} blue boats and {n + 40} nets", "role": role}
+                for n in range(8)
+            ]
+        )
+        said = memory.remember_many(
+            [{"text": f"We saw boat {n}", "role": ("user", None, "Selin")[n % 3]} for n in range(8)]
+        )
         pass_days(clock, 60)
         memory.reflect("forget")
         assert {each.id for each in memory.records(include=[])} == {each.id for each in said}
@@ -71,10 +80,13 @@ def test_importance_counts_and_hostile_texts_are_no_error() -> None:
 
 
 ASKED = {
-    "en": ("What did you see on the ferry?", "The ferry had twelve dogs aboard.",
-           "The harbour had twelve nets ashore."),
+    "en": (
+        "What did you see on the ferry?",
+        "The ferry had twelve dogs aboard.",
+        "The harbour had twelve nets ashore.",
+    ),
     "tr": ("Vapurda ne gördün?", "Vapurda on iki köpek vardı.", "Limanda on iki ağ vardı."),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("language", sorted(ASKED))
@@ -103,9 +115,10 @@ def test_a_reply_is_one_to_a_question_of_someone_else_in_the_session() -> None:
             ("Deniz", "The anchor weighs forty kilos and is painted green.", "s"),
             ("Deniz", "The lighthouse of Foca was built in 1887.", "t"),
         ]
-        found = memory.observe_many([
-            {"text": text, "role": role, "session_id": session} for role, text, session in talk
-        ], scopes_from_message=True)  # fmt: skip
+        found = memory.observe_many(
+            [{"text": text, "role": role, "session_id": session} for role, text, session in talk],
+            scopes_from_message=True,
+        )
         ids = [unit.record.id for result in found for unit in result.units if unit.record]
         with memory._parts.sleeper._survey.knowledge() as reader:
             known = reader.payloads(ids, "observed")
@@ -118,10 +131,15 @@ LIKED = [
     "Bu fotoğrafa bayıldım, Assos'taki o akşam ne güzelmiş",
 ]
 CHOSEN = [
-    "I love jazz", "I avoid crowds", "I have a strong aversion to horror films", "I'd rather walk",
-    "I don't really enjoy loud places", "Caz dinlemeyi seviyorum", "Çayı şekersiz tercih ederim",
+    "I love jazz",
+    "I avoid crowds",
+    "I have a strong aversion to horror films",
+    "I'd rather walk",
+    "I don't really enjoy loud places",
+    "Caz dinlemeyi seviyorum",
+    "Çayı şekersiz tercih ederim",
     "Gürültülü yerlerden kaçınırım",
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("text", LIKED)
@@ -144,9 +162,10 @@ def test_a_budget_may_take_what_only_sounds_like_a_preference(named: bool) -> No
         else:
             liked, chosen = (each.units[0].record for each in memory.observe_many(texts))
         assert {memory.get(each.id).category.name for each in (liked, chosen)} == {"PREFERENCE"}
-        memory.remember_many([
-            f"The harbour of Foça has {n} blue boats and {n + 40} nets" for n in range(4)
-        ], importance=0.99)  # fmt: skip
+        memory.remember_many(
+            [f"The harbour of Foça has {n} blue boats and {n + 40} nets" for n in range(4)],
+            importance=0.99,
+        )
         pass_days(clock, 60)
         memory.reflect("forget")
         assert memory.get(liked.id).dormant is not named

@@ -17,8 +17,11 @@ from tests.sleep.test_steps import changed
 
 def did(memory: Memory, tool: str, success: bool | None = True, **more: Any) -> int:
     """An episode in which a tool was used."""
-    fields = {name: more.pop(name) for name in ("goal", "objects", "decision", "run_id", "salience")
-              if name in more}  # fmt: skip
+    fields = {
+        name: more.pop(name)
+        for name in ("goal", "objects", "decision", "run_id", "salience")
+        if name in more
+    }
     episode = {"tool": tool, "success": success, **fields}
     text = more.pop("text", f"{tool} {fields.get('goal', '')} {fields.get('decision', '')}")
     return int(memory.layers["episodes"].store(text, episode=episode, **more))
@@ -65,8 +68,14 @@ def test_rhythms_of_two_users_are_two_concepts() -> None:
     with asleep() as (memory, clock):
         for user in "ab":
             for day in range(8):
-                did(memory, "take", objects=["tea"], user_id=user, text=f"tea {day}",
-                    event_time=BEGIN - timedelta(days=day))  # fmt: skip
+                did(
+                    memory,
+                    "take",
+                    objects=["tea"],
+                    user_id=user,
+                    text=f"tea {day}",
+                    event_time=BEGIN - timedelta(days=day),
+                )
         pass_days(clock, 1)
         memory.reflect("extract")
         memory.reflect("rhythm")
@@ -90,8 +99,11 @@ def test_a_night_grounds_concepts_and_relates_them(tmp_path: Path) -> None:
         texts = {each.text for each in memory.concepts.statistics(cup.id)}
         assert texts == {"cup salience: mean=0.45, std=0.30", "cup success rate: 0.9 (9/10)"}
         assert not memory.concepts.statistics(spoon.id), "6 episodes are too few"
-        [tie] = [e for e in memory.graph.edges(cup.id, kinds=["related_to"])
-                 if spoon.id in (e.source, e.target)]  # fmt: skip
+        [tie] = [
+            e
+            for e in memory.graph.edges(cup.id, kinds=["related_to"])
+            if spoon.id in (e.source, e.target)
+        ]
         assert tie.weight == pytest.approx(0.6)
         assert memory.reflect("extract").cycle == 0, "once"
         did(memory, "hold", False, objects=["cup"], salience=1.0, text="held again")
@@ -183,19 +195,21 @@ def test_consolidated_episodes_become_facts_once() -> None:
     with asleep() as (memory, clock):
         said = [
             memory.remember("I live in Kars.", importance=0.6, user_id="u"),
-            memory.remember("My sister Ada works at Acme. I like green tea.", importance=0.9,
-                            user_id="u"),
+            memory.remember(
+                "My sister Ada works at Acme. I like green tea.", importance=0.9, user_id="u"
+            ),
             memory.remember("Adım Deniz. Ankara'da yaşıyorum.", importance=0.9, user_id="v"),
             memory.remember("You live in Izmir.", importance=0.9, role="assistant", user_id="u"),
             memory.remember("I live in Bursa.", importance=0.1, user_id="u"),
-        ]  # fmt: skip
+        ]
         pass_days(clock, 1)
         assert changed(memory.reflect("extract"), "extract") == 0, "not consolidated yet"
         pass_days(clock, 2)
         before = rows(memory)
         report = memory.reflect(["compress", "extract"])
-        facts = {(f.subject, f.predicate, f.object, f.record.user_id): f
-                 for f in memory.facts.query()}  # fmt: skip
+        facts = {
+            (f.subject, f.predicate, f.object, f.record.user_id): f for f in memory.facts.query()
+        }
         kars = facts["user", "lives_in", "Kars", "u"]
         assert kars.sources == (said[0].id,)
         assert kars.record.importance == pytest.approx(0.6)
@@ -212,12 +226,14 @@ def test_consolidated_episodes_become_facts_once() -> None:
         memory.reflect_undo(report.cycle)
         assert rows(memory) == before
         memory.reflect(["compress", "extract"])
-        assert {(f.subject, f.predicate, f.object, f.record.user_id)
-                for f in memory.facts.query()} == set(facts)  # fmt: skip
+        assert {
+            (f.subject, f.predicate, f.object, f.record.user_id) for f in memory.facts.query()
+        } == set(facts)
 
 
-def test_a_fact_that_is_drawn_in_sleep_supersedes_the_older_one_and_its_undoing_brings_it_back(
-) -> None:
+def test_a_fact_that_is_drawn_in_sleep_supersedes_the_older_one_and_its_undoing_brings_it_back() -> (
+    None
+):
     with asleep() as (memory, clock):
         old = memory.facts.add("user", "lives_in", "Kars", source=memory.remember("I am in Kars"))
         pass_days(clock, 5)
@@ -307,8 +323,10 @@ def test_texts_of_a_cycle_are_limited_and_none_is_missed() -> None:
 
 
 def in_runs(memory: Memory, run: str, *tools: tuple[str, bool], **how: Any) -> list[int]:
-    return [did(memory, tool, success, run_id=run, text=f"{run} {tool} {n}", **how)
-            for n, (tool, success) in enumerate(tools)]  # fmt: skip
+    return [
+        did(memory, tool, success, run_id=run, text=f"{run} {tool} {n}", **how)
+        for n, (tool, success) in enumerate(tools)
+    ]
 
 
 GOOD = (("find_order", True), ("check_stock", True), ("exchange_item", True))
@@ -321,8 +339,15 @@ def test_what_worked_twice_in_the_same_order_becomes_a_draft() -> None:
         pass_days(clock, 1)
         memory.reflect("extract")
         assert not memory.procedures.all(), "each user did it once"
-        in_runs(memory, "a2", ("find_order", True), ("check_stock", False), *GOOD[1:], user_id="a",
-                goal="exchange a lamp")  # fmt: skip
+        in_runs(
+            memory,
+            "a2",
+            ("find_order", True),
+            ("check_stock", False),
+            *GOOD[1:],
+            user_id="a",
+            goal="exchange a lamp",
+        )
         pass_days(clock, 1)
         before = rows(memory)
         report = memory.reflect("extract")
@@ -348,15 +373,20 @@ def test_what_worked_twice_in_the_same_order_becomes_a_draft() -> None:
         assert rows(memory) == settled
         memory.reflect_undo(report.cycle)
         assert not memory.procedures.all()
-        assert before["texts"] == [each for each in rows(memory)["texts"]
-                                   if each[0] in {one[0] for one in before["texts"]}]  # fmt: skip
+        assert before["texts"] == [
+            each for each in rows(memory)["texts"] if each[0] in {one[0] for one in before["texts"]}
+        ]
 
 
 def test_a_procedure_of_the_user_is_not_made_again_nor_counted() -> None:
     with asleep() as (memory, clock):
-        own = memory.procedures.add("my way", [
-            spector.Step(tool, action_type="tool_call", action={"tool": tool}) for tool, _ in GOOD
-        ])  # fmt: skip
+        own = memory.procedures.add(
+            "my way",
+            [
+                spector.Step(tool, action_type="tool_call", action={"tool": tool})
+                for tool, _ in GOOD
+            ],
+        )
         for run in "123":
             in_runs(memory, run, *GOOD, goal="exchange")
         pass_days(clock, 1)
@@ -369,8 +399,14 @@ def test_runs_of_a_session_are_cut_where_the_goal_changes() -> None:
         for session in "st":
             for goal, tools in (("iade et", GOOD), ("bak", (("look", True), ("say", True)))):
                 for n, (tool, success) in enumerate(tools):
-                    did(memory, tool, success, goal=goal, session_id=session,
-                        text=f"{session} {goal} {tool} {n}")  # fmt: skip
+                    did(
+                        memory,
+                        tool,
+                        success,
+                        goal=goal,
+                        session_id=session,
+                        text=f"{session} {goal} {tool} {n}",
+                    )
         pass_days(clock, 1)
         memory.reflect("extract")
         assert sorted(len(each.steps) for each in memory.procedures.all()) == [2, 3]
@@ -378,13 +414,25 @@ def test_runs_of_a_session_are_cut_where_the_goal_changes() -> None:
 
 def test_a_failure_that_was_followed_by_success_is_a_warning() -> None:
     with asleep() as (memory, clock):
-        in_runs(memory, "1", ("find_order", True), ("cancel_order", False), goal="return the desk",
-                user_id="u")  # fmt: skip
+        in_runs(
+            memory,
+            "1",
+            ("find_order", True),
+            ("cancel_order", False),
+            goal="return the desk",
+            user_id="u",
+        )
         pass_days(clock, 1)
         memory.reflect("extract")
         assert not memory.learnings.all(), "nothing has worked yet"
-        in_runs(memory, "2", ("find_order", True), ("return_item", True), goal="return the desk",
-                user_id="u")  # fmt: skip
+        in_runs(
+            memory,
+            "2",
+            ("find_order", True),
+            ("return_item", True),
+            goal="return the desk",
+            user_id="u",
+        )
         in_runs(memory, "3", ("cancel_order", True), goal="return the desk", user_id="v")
         pass_days(clock, 1)
         report = memory.reflect("extract")

@@ -27,9 +27,9 @@ def _curve(messages: int, days: int) -> list[tuple[int, int, int]]:
     with asleep() as (memory, clock):
         made = []
         for day in range(days):
-            made += memory.remember_many([
-                _message(n) for n in range(day * each_day, (day + 1) * each_day)
-            ])  # fmt: skip
+            made += memory.remember_many(
+                [_message(n) for n in range(day * each_day, (day + 1) * each_day)]
+            )
             pass_days(clock, 1)
             memory.reflect()
             if day % max(1, days // 10) == 0 or day == days - 1:

@@ -79,10 +79,12 @@ def test_a_second_night_at_once_changes_nothing(tmp_path: Path) -> None:
 
 def test_the_most_valuable_of_the_endangered_are_rehearsed() -> None:
     with asleep() as (memory, clock):
-        made = memory.remember_many([
-            {"text": f"note {n}", "category": "preference", "importance": 0.4 + n / 1000}
-            for n in range(120)
-        ])  # fmt: skip
+        made = memory.remember_many(
+            [
+                {"text": f"note {n}", "category": "preference", "importance": 0.4 + n / 1000}
+                for n in range(120)
+            ]
+        )
         trivial = memory.remember("trivial", category="preference", importance=0.39)
         pass_days(clock, 80)
         before = {each.id: memory.get(each.id) for each in made}
@@ -117,8 +119,11 @@ def test_an_episode_that_proves_useful_becomes_semantic_under_its_id(tmp_path: P
         pass_days(clock, 6.9)
         memory.reflect("promote")
         assert [memory.get(each.id).tier for each in (useful, failed, held, old)] == [
-            "semantic", "episodic", "episodic", "episodic"
-        ]  # fmt: skip
+            "semantic",
+            "episodic",
+            "episodic",
+            "episodic",
+        ]
         pass_days(clock, 0.1)
         memory.reflect("promote")
         assert memory.get(old.id).tier == "semantic"
@@ -152,9 +157,7 @@ def test_a_semantic_memory_without_use_becomes_dormant(
 
 def test_dull_memories_fall_asleep_a_few_a_day() -> None:
     with asleep() as (memory, clock):
-        memory.remember_many([
-            {"text": f"hm {n}", "importance": 0.1} for n in range(1000)
-        ])  # fmt: skip
+        memory.remember_many([{"text": f"hm {n}", "importance": 0.1} for n in range(1000)])
         pass_days(clock, 400)
         changed = []
         for days in (0, 0, 1):
@@ -177,10 +180,13 @@ def test_small_talk_of_two_years_falls_asleep_and_nothing_else() -> None:
         kept = [
             memory.remember("lol ok", importance=0.1, **how)
             for how in (
-                {"pinned": True}, {"immutable": True}, {"arousal": 0.9},
-                {"category": "preference"}, {"unresolved": True},
+                {"pinned": True},
+                {"immutable": True},
+                {"arousal": 0.9},
+                {"category": "preference"},
+                {"unresolved": True},
             )
-        ]  # fmt: skip
+        ]
         for _ in range(104):
             pass_days(clock, 7)
             memory.reflect()
@@ -202,12 +208,16 @@ def test_what_was_remembered_by_name_does_not_vanish() -> None:
         assert not any(is_dormant(memory, each.id) for each in made)
 
 
-@pytest.mark.parametrize(("confidence", "days", "sleeps"), [
-    (0.3, 60, True), (0.3, 5, False), (1.0, 60, False), (1.0, 200, True),
-])  # fmt: skip
-def test_a_doubtful_fact_is_forgotten_earlier(
-    confidence: float, days: int, sleeps: bool
-) -> None:
+@pytest.mark.parametrize(
+    ("confidence", "days", "sleeps"),
+    [
+        (0.3, 60, True),
+        (0.3, 5, False),
+        (1.0, 60, False),
+        (1.0, 200, True),
+    ],
+)
+def test_a_doubtful_fact_is_forgotten_earlier(confidence: float, days: int, sleeps: bool) -> None:
     with asleep() as (memory, clock):
         fact = memory.facts.add("Ada", "likes", "tea", confidence=confidence, importance=0.1)
         set_strength(memory, fact.id, stability_days=7.0)
@@ -240,8 +250,13 @@ def test_a_dry_run_proposes_what_the_run_then_does(tmp_path: Path) -> None:
                 memory.reinforce(each)
         pass_days(clock, 300)
         memory.checkpoint()
-        files = {each: each.read_bytes() for each in path.rglob("*") if each.is_file()
-                 and "lock" not in each.name and not each.name.endswith(("-shm", "-wal"))}
+        files = {
+            each: each.read_bytes()
+            for each in path.rglob("*")
+            if each.is_file()
+            and "lock" not in each.name
+            and not each.name.endswith(("-shm", "-wal"))
+        }
         wal = (path / "catalog.db-wal").read_bytes()
         plan = memory.reflect(dry_run=True)
         assert plan.finished
@@ -262,9 +277,9 @@ def test_any_size_of_unit_and_any_interruption_give_the_same_store(batch: int) -
     for interrupted in (False, True):
         config = Config(sleep=spector.SleepConfig(batch_records=batch))
         with asleep(config=config) as (memory, clock):
-            memory.remember_many([
-                {"text": f"hm {n}", "importance": 0.05 + n / 300} for n in range(60)
-            ])  # fmt: skip
+            memory.remember_many(
+                [{"text": f"hm {n}", "importance": 0.05 + n / 300} for n in range(60)]
+            )
             for each in memory.remember_many([f"used {n}" for n in range(5)]):
                 for _ in range(3):
                     memory.reinforce(each)
@@ -278,9 +293,9 @@ def test_any_size_of_unit_and_any_interruption_give_the_same_store(batch: int) -
                 assert all(each.resumed for each in reports[1:])
             else:
                 assert memory.reflect().finished
-            seen.append([
-                (r.text, r.tier, r.stability_days, r.utility, r.flags) for r in memory.records()
-            ])
+            seen.append(
+                [(r.text, r.tier, r.stability_days, r.utility, r.flags) for r in memory.records()]
+            )
     assert seen[0] == seen[1]
     with asleep() as (memory, clock):
         memory.remember_many([{"text": f"hm {n}", "importance": 0.05 + n / 300} for n in range(60)])
@@ -382,16 +397,20 @@ def test_a_memory_that_two_rules_name_is_spared_once() -> None:
         pass_days(clock, 300)
         report = memory.reflect("forget")
         assert report.step("forget").skipped == {  # type: ignore[union-attr]
-            "pinned": 1, "rule": 1, "name or only statement of a value": 2,
-        }  # fmt: skip
+            "pinned": 1,
+            "rule": 1,
+            "name or only statement of a value": 2,
+        }
 
 
 def test_users_are_judged_apart() -> None:
     with asleep() as (memory, clock):
-        memory.remember_many([{"text": f"hm {n}", "importance": 0.1} for n in range(100)],
-                             user_id="a")  # fmt: skip
-        memory.remember_many([{"text": f"hm {n}", "importance": 0.1} for n in range(1000)],
-                             user_id="b")  # fmt: skip
+        memory.remember_many(
+            [{"text": f"hm {n}", "importance": 0.1} for n in range(100)], user_id="a"
+        )
+        memory.remember_many(
+            [{"text": f"hm {n}", "importance": 0.1} for n in range(1000)], user_id="b"
+        )
         pass_days(clock, 300)
         report = memory.reflect("forget")
         users = [memory.get(each).user_id for each in report.step("forget").ids]  # type: ignore[union-attr]

@@ -54,8 +54,7 @@ def test_beside_calls_work_has_its_share_of_the_time(
     machine: Machine, share: float, pause: float
 ) -> None:
     calls = Calls("here")
-    pace = Pace(calls, share, now=machine.now, sleep=machine.sleep,
-                worked=machine.now)
+    pace = Pace(calls, share, now=machine.now, sleep=machine.sleep, worked=machine.now)
     pace.begin()
     _work(machine, pace, 0.01, 5)
     assert machine.pauses == []  # nobody else is there
@@ -70,8 +69,7 @@ def test_beside_calls_work_has_its_share_of_the_time(
 
 def test_pauses_end_soon_after_the_last_call(machine: Machine) -> None:
     calls = Calls("here")
-    pace = Pace(calls, 0.2, now=machine.now, sleep=machine.sleep,
-                worked=machine.now)
+    pace = Pace(calls, 0.2, now=machine.now, sleep=machine.sleep, worked=machine.now)
     pace.begin()
     _call(calls)
     _work(machine, pace, 0.01, 100)
@@ -84,8 +82,7 @@ def test_pauses_end_soon_after_the_last_call(machine: Machine) -> None:
 
 def test_no_pause_is_long_and_short_work_pays_later(machine: Machine) -> None:
     calls = Calls("here")
-    pace = Pace(calls, 0.01, now=machine.now, sleep=machine.sleep,
-                worked=machine.now)
+    pace = Pace(calls, 0.01, now=machine.now, sleep=machine.sleep, worked=machine.now)
     pace.begin()
     _call(calls)
     _work(machine, pace, 0.001, 3)
@@ -98,8 +95,7 @@ def test_no_pause_is_long_and_short_work_pays_later(machine: Machine) -> None:
 
 def test_a_share_of_one_never_pauses(machine: Machine) -> None:
     calls = Calls("here")
-    pace = Pace(calls, 1.0, now=machine.now, sleep=machine.sleep,
-                worked=machine.now)
+    pace = Pace(calls, 1.0, now=machine.now, sleep=machine.sleep, worked=machine.now)
     pace.begin()
     _call(calls)
     _work(machine, pace, 1.0, 9)
@@ -107,9 +103,10 @@ def test_a_share_of_one_never_pauses(machine: Machine) -> None:
 
 
 def _told(memory: Memory) -> None:
-    memory.observe_many([
-        f"Deniz bought lamp number {n} in Urla, and Selin repaired it." for n in range(40)
-    ], session_id="one")  # fmt: skip
+    memory.observe_many(
+        [f"Deniz bought lamp number {n} in Urla, and Selin repaired it." for n in range(40)],
+        session_id="one",
+    )
     memory.remember_many([{"text": f"hm {n}", "importance": 0.1} for n in range(30)])
 
 

@@ -16,17 +16,21 @@ def test_what_rests_says_since_when_and_by_which_rule() -> None:
     config = Config(sleep=SleepConfig(keep_share=0.5, undo_days=7))
     with asleep(config=config) as (memory, clock):
         dull = memory.remember_many([f"hm {n}" for n in range(3)], importance=0.1)
-        said = memory.remember_many([
-            f"The harbour of Foça has {n} blue boats and {n + 40} nets" for n in range(9)
-        ], importance=0.3)  # fmt: skip
+        said = memory.remember_many(
+            [f"The harbour of Foça has {n} blue boats and {n + 40} nets" for n in range(9)],
+            importance=0.3,
+        )
         named = memory.remember("The mill of Cunda has a red door", importance=0.9)
         memory.retire(named)
         pass_days(clock, 300)
         memory.reflect(["forget"])
         pass_days(clock, 30)
         memory.reflect(["decay", "forget"])
-        told = {each.id: (each.dormant_since, each.dormant_rule)
-                for each in memory.records(include=["dormant"]) if each.dormant}  # fmt: skip
+        told = {
+            each.id: (each.dormant_since, each.dormant_rule)
+            for each in memory.records(include=["dormant"])
+            if each.dormant
+        }
         since = BEGIN + timedelta(days=300)
         assert [told.pop(each.id) for each in dull] == [(since, "faded")] * 3
         assert told.pop(named.id) == (None, None)

@@ -62,23 +62,35 @@ def test_what_became_dormant_by_its_end_is_seen_by_who_asks_for_its_time() -> No
     config = Config(sleep=SleepConfig(expiry_action="dormant"))
     with asleep(config=config) as (memory, clock):
         ended = memory.remember("paint the shed", valid_until="2026-01-05", user_id="u")
-        others = [memory.remember(text, valid_until=end, user_id="u") for text, end in
-                  (("paint the gate", "2026-03-05"), ("paint the bench", None))]  # fmt: skip
+        others = [
+            memory.remember(text, valid_until=end, user_id="u")
+            for text, end in (("paint the gate", "2026-03-05"), ("paint the bench", None))
+        ]
         memory.retire(others)
         pass_days(clock, 9)
         memory.reflect("expire")
         assert is_dormant(memory, ended.id)
         assert not memory.recall("paint", user_id="u")
-        for asked in ({"as_of": "2026-01-04"}, {"intent": "temporal"},
-                      {"as_of": "2026-01-04", "where": {"user_id": "u"}}):  # fmt: skip
+        for asked in (
+            {"as_of": "2026-01-04"},
+            {"intent": "temporal"},
+            {"as_of": "2026-01-04", "where": {"user_id": "u"}},
+        ):
             assert [hit.id for hit in memory.recall("paint", **asked)] == [ended.id], asked  # type: ignore[arg-type]
         assert not memory.recall("paint", as_of="2026-01-06", user_id="u")
 
 
 def test_promoting_alone_makes_concepts_of_shared_entities_and_of_success() -> None:
     with asleep() as (memory, clock):
-        for n, text in enumerate(("Redis crashed", "Redis needs 8 GB", "I restarted Redis",
-                                  "Redis runs in Kars", "Redis is slow")):  # fmt: skip
+        for n, text in enumerate(
+            (
+                "Redis crashed",
+                "Redis needs 8 GB",
+                "I restarted Redis",
+                "Redis runs in Kars",
+                "Redis is slow",
+            )
+        ):
             memory.observe(text, session_id=f"s{n % 3}", user_id="u", force=True)
         episodes = memory.layers["episodes"]
         runs = []
@@ -181,9 +193,7 @@ def test_three_memories_of_one_entity_and_session_become_a_theme(tmp_path: Path)
 
 def test_a_theme_goes_with_its_sources() -> None:
     with asleep() as (memory, clock):
-        made = [
-            memory.remember(f"Ada likes harbour {n}", session_id="s") for n in range(3)
-        ]
+        made = [memory.remember(f"Ada likes harbour {n}", session_id="s") for n in range(3)]
         for each in made:
             mention(memory, each, "Ada")
         pass_days(clock, 1)
@@ -214,8 +224,9 @@ def test_too_many_prunable_edges_are_trimmed_weakest_first_and_come_back() -> No
             memory.graph.link(a, b, "related_to", confidence=0.2 + n / 2000)
         memory.graph.link(ids[0], ids[1], "causes")
         memory.graph.link(ids[2], ids[3], "contradicts")
-        before = {(e.source, e.target, e.kind): e.confidence for i in ids
-                  for e in memory.graph.edges(i)}  # fmt: skip
+        before = {
+            (e.source, e.target, e.kind): e.confidence for i in ids for e in memory.graph.edges(i)
+        }
         report = memory.reflect("graph")
         after = {(e.source, e.target, e.kind) for i in ids for e in memory.graph.edges(i)}
         gone = before.keys() - after
@@ -225,8 +236,9 @@ def test_too_many_prunable_edges_are_trimmed_weakest_first_and_come_back() -> No
             before[key] for key in after if key[2] == "related_to"
         )
         memory.reflect_undo(report.cycle)
-        assert {(e.source, e.target, e.kind): e.confidence for i in ids
-                for e in memory.graph.edges(i)} == before  # fmt: skip
+        assert {
+            (e.source, e.target, e.kind): e.confidence for i in ids for e in memory.graph.edges(i)
+        } == before
 
 
 def test_what_the_graph_turns_on_is_not_forgotten() -> None:
@@ -350,17 +362,22 @@ class Counting:
         return self.answer
 
 
-@pytest.mark.parametrize(("answer", "made"), [
-    ("They sail.", 5), (ValueError("down"), 0), (None, 0), ("", 0), ("word " * 5000, 0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("answer", "made"),
+    [
+        ("They sail.", 5),
+        (ValueError("down"), 0),
+        (None, 0),
+        ("", 0),
+        ("word " * 5000, 0),
+    ],
+)
 def test_a_model_is_asked_within_its_budget_and_may_fail(answer: Any, made: int) -> None:
     from tests.fakes import FakeEmbedder
     from tests.sleep.nights import BEGIN
 
     model, clock = Counting(answer), spector.ManualClock(BEGIN)
-    with spector.open(
-        ":memory:", embedder=FakeEmbedder(), clock=clock, summarizer=model
-    ) as memory:
+    with spector.open(":memory:", embedder=FakeEmbedder(), clock=clock, summarizer=model) as memory:
         for theme in range(12):
             for n in range(3):
                 words = " ".join(f"{letter}{theme}" for letter in "kmnpr")

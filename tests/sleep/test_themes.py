@@ -17,8 +17,12 @@ from spector import Flag, ManualClock, Memory
 from tests.facets.test_erasure import mention
 from tests.sleep.nights import BEGIN, asleep, is_dormant, pass_days, set_strength, themes_in
 
-FERRY = ("Selin painted the ferry green.", "Selin sold the ferry to a baker.",
-         "Selin swims in the bay at dawn.", "Selin teaches sailing on Sundays.")  # fmt: skip
+FERRY = (
+    "Selin painted the ferry green.",
+    "Selin sold the ferry to a baker.",
+    "Selin swims in the bay at dawn.",
+    "Selin teaches sailing on Sundays.",
+)
 
 
 @contextmanager
@@ -77,8 +81,12 @@ def test_speakers_have_themes_of_their_own_and_assistants_have_none() -> None:
             for n in range(3):
                 role = who if who == "assistant" else "user"
                 named = {} if who == role else {"metadata": {"speaker": who}}
-                made = memory.remember(f"The Lyra leaks at plank {n}, {who} saw it.", role=role,
-                                       importance=0.6, **named)  # fmt: skip
+                made = memory.remember(
+                    f"The Lyra leaks at plank {n}, {who} saw it.",
+                    role=role,
+                    importance=0.6,
+                    **named,
+                )
                 mention(memory, made, "Lyra")
         pass_days(clock, 1)
         memory.reflect(["consolidate"])

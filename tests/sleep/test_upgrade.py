@@ -19,7 +19,8 @@ from tests.fixtures.make import LATER
 from tests.sleep.test_daemon import wait_for
 
 EAGER = Config(
-    reflect_interval_s=0.01, sleep=SleepConfig(interval_s=0.01, testing_interval_s=0.01),
+    reflect_interval_s=0.01,
+    sleep=SleepConfig(interval_s=0.01, testing_interval_s=0.01),
 )
 
 
@@ -29,10 +30,14 @@ def facts_of(memory: Memory) -> tuple[Any, ...]:
         tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
         minor = db.execute("SELECT value FROM meta WHERE key = 'format_minor'").fetchone()
     return (
-        [(r.id, r.text, r.tier, r.stability_days, r.utility, r.access_count, int(r.flags))
-         for r in memory.records()],
-        "payload" in tables, "sleep_state" in tables, minor,
-    )  # fmt: skip
+        [
+            (r.id, r.text, r.tier, r.stability_days, r.utility, r.access_count, int(r.flags))
+            for r in memory.records()
+        ],
+        "payload" in tables,
+        "sleep_state" in tables,
+        minor,
+    )
 
 
 def eager(path: Path, clock: ManualClock) -> Memory:

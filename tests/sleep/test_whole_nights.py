@@ -75,9 +75,7 @@ def test_a_graph_is_pruned_to_its_share_wherever_that_is_cut(at: int) -> None:
 @pytest.mark.parametrize("batch", [1, 3, 50, 500])
 @pytest.mark.parametrize("forgets", [False, True])
 def test_nights_of_any_unit_and_any_cut_are_the_same(batch: int, forgets: bool) -> None:
-    how: dict[str, Any] = {
-        "forget_action": "forget", "compress_below": "forget"
-    } if forgets else {}  # fmt: skip
+    how: dict[str, Any] = {"forget_action": "forget", "compress_below": "forget"} if forgets else {}
     whole, _ = slept(7, users=3, **how)
     assert slept(batch, users=3, **how)[0] == whole
     if not forgets:  # what is erased is not there to be counted when a step is gone on with
@@ -90,8 +88,12 @@ def _kills(proof: Proof, points: int, **how: Any) -> None:
     found = in_shimmed_process(
         "tests.sleep.kills:nights", points=points, seed=number, timeout_s=2900, **how
     )
-    proof("nights", kills_in_a_night=found["kills"], nights_that_differ=len(found["differ"]),
-          seeds=str(number))  # fmt: skip
+    proof(
+        "nights",
+        kills_in_a_night=found["kills"],
+        nights_that_differ=len(found["differ"]),
+        seeds=str(number),
+    )
     assert found["differ"] == []
     assert found["kills"] == points
 
@@ -116,15 +118,25 @@ def test_a_second_night_at_once_changes_nothing_and_an_undone_one_leaves_nothing
         def answers() -> list[Any]:
             return [
                 [(hit.id, round(hit.score, 6)) for hit in memory.recall(cue, k=20, user_id=user)]
-                for cue in cues for user in ("u0", "u1")
-            ]  # fmt: skip
+                for cue in cues
+                for user in ("u0", "u1")
+            ]
 
         before, found = told(memory), answers()
         report = memory.reflect()
         assert {step.name for step in report.steps if step.changed} >= {
-            "decay", "emotion", "replay", "promote", "demote", "rehearse", "compress", "extract",
-            "consolidate", "deduplicate", "forget",
-        }  # fmt: skip
+            "decay",
+            "emotion",
+            "replay",
+            "promote",
+            "demote",
+            "rehearse",
+            "compress",
+            "extract",
+            "consolidate",
+            "deduplicate",
+            "forget",
+        }
         after = told(memory)
         assert after != before
         again = memory.reflect()
@@ -141,8 +153,13 @@ def test_what_a_second_night_restates_reads_as_before_when_that_is_undone() -> N
     with asleep(config=CONFIG) as (memory, clock):
         fill(memory, clock, users=1)
         memory.reflect()
-        mention(memory, memory.remember("Ada likes the seaside most of all, says u0.",
-                                        importance=0.6, user_id="u0"), "Ada")  # fmt: skip
+        mention(
+            memory,
+            memory.remember(
+                "Ada likes the seaside most of all, says u0.", importance=0.6, user_id="u0"
+            ),
+            "Ada",
+        )
         memory.remember("I play chess.", importance=0.6, user_id="u0")
         pass_days(clock, 3)
         before = told(memory)
@@ -177,10 +194,14 @@ def test_a_purge_during_a_night_leaves_no_word_behind(tmp_path: Path) -> None:
     with asleep(tmp_path / "mind", config=CONFIG) as (memory, clock):
         fill(memory, clock, users=1)
         secret = [
-            memory.remember(f"Ada of u0 hid the zanzibar{n} key. I live in Zanzibar{n}.",
-                            session_id="t0", importance=0.7, user_id="u0")
+            memory.remember(
+                f"Ada of u0 hid the zanzibar{n} key. I live in Zanzibar{n}.",
+                session_id="t0",
+                importance=0.7,
+                user_id="u0",
+            )
             for n in range(6)
-        ]  # fmt: skip
+        ]
         pass_days(clock, 3)
         steps: list[str] = []
 
@@ -211,22 +232,44 @@ def test_a_purge_during_a_night_leaves_no_word_behind(tmp_path: Path) -> None:
 
 
 def test_ten_users_share_no_word_of_what_a_night_makes() -> None:
-    words = ["quince", "walrus", "zeppelin", "marimba", "obelisk", "tundra", "falcon", "jasmine",
-             "kayak", "velvet"]  # fmt: skip
+    words = [
+        "quince",
+        "walrus",
+        "zeppelin",
+        "marimba",
+        "obelisk",
+        "tundra",
+        "falcon",
+        "jasmine",
+        "kayak",
+        "velvet",
+    ]
     with asleep(config=CONFIG) as (memory, clock):
         for user, word in enumerate(words):
             for n in range(12):
-                made = memory.remember(f"I like the {word} number {n}.", category="preference",
-                                       importance=0.6, user_id=word, session_id="s")  # fmt: skip
+                made = memory.remember(
+                    f"I like the {word} number {n}.",
+                    category="preference",
+                    importance=0.6,
+                    user_id=word,
+                    session_id="s",
+                )
                 if n < 3:
                     mention(memory, made, "The Shop")
             for run in range(2):
                 for n, tool in enumerate(("find", f"pay_{word}", "send")):
                     memory.layers["episodes"].store(
-                        f"{tool} {word} {run} {n}", user_id=word, importance=0.5,
-                        episode={"tool": tool, "success": (user, n) != (3, 1), "run_id": f"r{run}",
-                                 "goal": f"return the {word}", "objects": [word, "shop"]},
-                    )  # fmt: skip
+                        f"{tool} {word} {run} {n}",
+                        user_id=word,
+                        importance=0.5,
+                        episode={
+                            "tool": tool,
+                            "success": (user, n) != (3, 1),
+                            "run_id": f"r{run}",
+                            "goal": f"return the {word}",
+                            "objects": [word, "shop"],
+                        },
+                    )
         for _ in range(2):
             pass_days(clock, 3)
             memory.reflect()
@@ -249,8 +292,9 @@ def test_all_steps_together_retire_no_more_than_the_limit_of_a_day() -> None:
     )
     with asleep(config=config) as (memory, clock):
         fill(memory, clock, users=1)
-        memory.remember_many([{"text": f"hm dull {n}", "importance": 0.1, "user_id": "u0"}
-                              for n in range(600)])  # fmt: skip
+        memory.remember_many(
+            [{"text": f"hm dull {n}", "importance": 0.1, "user_id": "u0"} for n in range(600)]
+        )
         pass_days(clock, 400)
         active = sum(Flag.DORMANT not in r.flags for r in memory.records(sorts=SORTS))
         seen = []
@@ -270,9 +314,13 @@ def test_forgetting_erases_where_that_is_configured_and_within_the_same_limits()
         dull = memory.remember_many([{"text": f"hm {n}", "importance": 0.1} for n in range(1000)])
         kept = [
             memory.remember("hm ok", importance=0.1, **how)
-            for how in ({"pinned": True}, {"immutable": True}, {"category": "preference"},
-                        {"unresolved": True})
-        ]  # fmt: skip
+            for how in (
+                {"pinned": True},
+                {"immutable": True},
+                {"category": "preference"},
+                {"unresolved": True},
+            )
+        ]
         pass_days(clock, 400)
         plan = memory.reflect("forget", dry_run=True)
         assert {each.action for each in plan.proposals} == {"forget"}
@@ -293,9 +341,12 @@ def test_forgetting_erases_where_that_is_configured_and_within_the_same_limits()
 
 def test_what_is_below_the_threshold_rests_or_goes_as_configured() -> None:
     for below, days, gone, asleep_now in (
-        ("keep", 9, 0, 0), ("dormant", 9, 0, 20), ("forget", 9, 20, 0), ("dormant", 3, 0, 0),
+        ("keep", 9, 0, 0),
+        ("dormant", 9, 0, 20),
+        ("forget", 9, 20, 0),
+        ("dormant", 3, 0, 0),
         ("forget", 3, 0, 0),
-    ):  # fmt: skip
+    ):
         sleep = SleepConfig(compress_below=below, blast_radius=1.0)  # type: ignore[arg-type]
         with asleep(config=Config(sleep=sleep)) as (memory, clock):
             memory.remember_many([{"text": f"hm {n}", "importance": 0.2} for n in range(20)])
@@ -323,8 +374,10 @@ def test_memories_that_share_an_entity_move_where_that_is_configured() -> None:
 
     config = Config.preset("v9")
     with asleep(config=config) as (memory, clock):
-        shared = [memory.remember(f"Ada {n}", session_id="s", user_id="u", pinned=n == 2)
-                  for n in range(4)]  # fmt: skip
+        shared = [
+            memory.remember(f"Ada {n}", session_id="s", user_id="u", pinned=n == 2)
+            for n in range(4)
+        ]
         few = [memory.remember(f"Ben {n}", session_id="s", user_id="u") for n in range(2)]
         other = memory.remember("Ada elsewhere", session_id="s", user_id="v")
         for each in (*shared, other):
@@ -362,8 +415,9 @@ def test_the_daemon_rehearses_at_an_interval_of_its_own(clock: ManualClock) -> N
                 wait_for(lambda memory=memory: memory.daemon._test > 0)  # type: ignore[misc]
                 memory.daemon.stop()
             assert memory.daemon.stop()
-            grown = [memory.get(each.id).stability_days / old for each, old in zip(
-                made, before, strict=True
-            )]  # fmt: skip
+            grown = [
+                memory.get(each.id).stability_days / old
+                for each, old in zip(made, before, strict=True)
+            ]
             wanted = 1.5 if least else 1.0
             assert grown == pytest.approx([wanted] * 3), "once in 24 hours, however often it runs"

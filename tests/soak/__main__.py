@@ -13,8 +13,12 @@ from tests.soak.run import READERS, soak
 
 def _bar(share: float, what: str) -> None:
     done = min(30, int(30 * share))
-    print(f"\r[{'#' * done}{'.' * (30 - done)}] {min(share, 1):4.0%}  {what}   ", end="",
-          file=sys.stderr, flush=True)  # fmt: skip
+    print(
+        f"\r[{'#' * done}{'.' * (30 - done)}] {min(share, 1):4.0%}  {what}   ",
+        end="",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def main() -> int:
@@ -29,9 +33,14 @@ def main() -> int:
     assert make_query.__kwdefaults__ is not None
     make_query.__kwdefaults__["index_from_rows"] = 0  # scans of this small store use its indexes
     found = soak(
-        60 * given.minutes, seed=seed(1), memories=given.memories, readers=given.readers,
-        table=given.csv, place=given.dir, progress=_bar if sys.stderr.isatty() else None,
-    )  # fmt: skip
+        60 * given.minutes,
+        seed=seed(1),
+        memories=given.memories,
+        readers=given.readers,
+        table=given.csv,
+        place=given.dir,
+        progress=_bar if sys.stderr.isatty() else None,
+    )
     if sys.stderr.isatty():
         print(file=sys.stderr)
     print(json.dumps(found, indent=2))

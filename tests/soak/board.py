@@ -108,7 +108,8 @@ class Board:
         """(511,) counts so far of changes, and of recalls beside them, without the time that they
         queued for a core, and of what they compute."""
         return {
-            "change": self.changes_own.seen(), "change_work": self.changes_work.seen(),
+            "change": self.changes_own.seen(),
+            "change_work": self.changes_work.seen(),
             "recall": np.sum([each.seen() for each in self.beside_own], axis=0),
             "recall_work": np.sum([each.seen() for each in self.beside_work], axis=0),
         }

@@ -22,12 +22,17 @@ __all__ = ["Looker", "Writer", "open_soak"]
 
 #: partitions fill, seal and are compacted within seconds
 CONFIG = Config(
-    episodic_capacity=512, semantic_capacity=256, checkpoint_bytes=256 * 1024,
-    min_extent_bytes=16 * 1024, cluster_min_records=128, index_min_rows=64,
-    reflect_interval_s=2.0, reflect_after_writes=300,
+    episodic_capacity=512,
+    semantic_capacity=256,
+    checkpoint_bytes=256 * 1024,
+    min_extent_bytes=16 * 1024,
+    cluster_min_records=128,
+    index_min_rows=64,
+    reflect_interval_s=2.0,
+    reflect_after_writes=300,
     # ids that wait to be erased are rows of the catalog, and every connection has it in memory
     erase_after_s=60.0,
-)  # fmt: skip
+)
 COSINE_ERROR = 0.03
 _TIERS = ("episodic", "semantic")
 
@@ -54,9 +59,11 @@ class Writer:
         """The memories that stay, then as many as the store shall have."""
         texts = [stable_text(n, 0) for n in range(STABLE)]
         found = self.memory.remember_many(
-            [{"text": t, "vector": vector_of(t), "tags": ["stable"], "tier": _TIERS[n % 2]}
-             for n, t in enumerate(texts)]
-        )  # fmt: skip
+            [
+                {"text": t, "vector": vector_of(t), "tags": ["stable"], "tier": _TIERS[n % 2]}
+                for n, t in enumerate(texts)
+            ]
+        )
         self.board.ids[:] = [record.id for record in found]
         while len(self._alive) < self.target:
             self._remember(50)
@@ -133,13 +140,17 @@ class Looker:
         beside = phase == 2
         board, n = self.board, self.number
         self.times = (
-            (board.beside[n], board.beside_own[n], board.beside_work[n]) if beside
+            (board.beside[n], board.beside_own[n], board.beside_work[n])
+            if beside
             else (board.alone[n], board.alone_own[n], board.alone_work[n])
-        )  # fmt: skip
+        )
         looks: list[tuple[float, Callable[[], None]]] = [
-            (0.70, self._near), (0.80, self._word), (0.88, self._all_stable), (0.96, self._here),
+            (0.70, self._near),
+            (0.80, self._word),
+            (0.88, self._all_stable),
+            (0.96, self._here),
             (1.0, self._count),
-        ]  # fmt: skip
+        ]
         while self.board["phase"] == phase:
             dice = self.rng.random()
             look = next(each for upto, each in looks if dice < upto)

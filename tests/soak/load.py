@@ -44,9 +44,10 @@ def load(records: int, *, dim: int = DIM, place: str | None = None) -> dict[str,
             for batch in _items(records, dim):
                 memory.remember_many(batch)
         out: dict[str, Any] = {
-            "records": records, "dim": dim,
+            "records": records,
+            "dim": dim,
             "bulk_appends_per_s": round(records / (time.perf_counter() - start)),
-        }  # fmt: skip
+        }
         for durability in ("strict", "relaxed"):
             out[f"{durability}_appends_per_s"] = _appends(path, dim, durability)
         _drop_cache(path)
@@ -67,10 +68,14 @@ def _items(records: int, dim: int) -> Iterator[list[dict[str, Any]]]:
         n = min(_BATCH, records - first)
         vectors = centres[rng.integers(64, size=n)] + rng.standard_normal((n, dim)).astype("f4")
         yield [
-            {"text": f"memory {first + i}", "vector": vectors[i], "tags": [f"t{i % 50}"],
-             "event_time": _START + timedelta(minutes=first + i)}
+            {
+                "text": f"memory {first + i}",
+                "vector": vectors[i],
+                "tags": [f"t{i % 50}"],
+                "event_time": _START + timedelta(minutes=first + i),
+            }
             for i in range(n)
-        ]  # fmt: skip
+        ]
 
 
 def _appends(path: str, dim: int, durability: str) -> int:
@@ -95,14 +100,18 @@ def _opened(path: str, dim: int, records: int) -> dict[str, Any]:
             begin = time.perf_counter()
             assert len(memory.recall(vector=cue, k=10)) == 10
             times.append((time.perf_counter() - begin) * 1e3)
-        mapped = sum(os.path.getsize(os.path.join(folder, name))
-                     for folder, _, names in os.walk(path) for name in names
-                     if name.endswith((".mem", ".idx")))  # fmt: skip
+        mapped = sum(
+            os.path.getsize(os.path.join(folder, name))
+            for folder, _, names in os.walk(path)
+            for name in names
+            if name.endswith((".mem", ".idx"))
+        )
         return {
-            "open_ms": round((opened - start) * 1e3, 2), "recall_cold_ms": round(times[0], 2),
+            "open_ms": round((opened - start) * 1e3, 2),
+            "recall_cold_ms": round(times[0], 2),
             "recall_warm_ms": round(float(np.median(times[len(times) // 2 :])), 3),
             "mapped_bytes": mapped,
-        }  # fmt: skip
+        }
 
 
 def _beyond_memory(path: str, dim: int, mapped: int) -> dict[str, Any]:

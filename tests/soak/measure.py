@@ -57,8 +57,13 @@ def bytes_on_disk(root: str) -> dict[str, int]:
     ``log`` grows up to a limit whatever there is, with it ``other`` (its index, and the lock).
     """
     found = dict.fromkeys(("partitions", "indexes", "words", "catalog", "log", "other"), 0)
-    kinds = {".mem": "partitions", ".idx": "indexes", ".lex": "words", ".db": "catalog",
-             ".db-wal": "log"}  # fmt: skip
+    kinds = {
+        ".mem": "partitions",
+        ".idx": "indexes",
+        ".lex": "words",
+        ".db": "catalog",
+        ".db-wal": "log",
+    }
     for folder, _, names in os.walk(root):
         for name in names:
             with contextlib.suppress(OSError):  # gone meanwhile

@@ -75,8 +75,14 @@ class Sample:
 
 
 def soak(
-    seconds: float, *, seed: int = 1, memories: int = 3000, readers: int = READERS,
-    table: str | None = None, place: str | None = None, progress: Progress | None = None,
+    seconds: float,
+    *,
+    seed: int = 1,
+    memories: int = 3000,
+    readers: int = READERS,
+    table: str | None = None,
+    place: str | None = None,
+    progress: Progress | None = None,
     nice: int = 0,
 ) -> dict[str, Any]:
     """Run one; returns what was counted and, under ``wrong``, what must not be.
@@ -107,10 +113,14 @@ def soak(
         finally:
             board["phase"] = 3
             _release(writer)
-        wrong = [f"{name} ended with {code}" for name, code in (
-            *((f"reader {n}", _end_of(pid)) for n, pid in enumerate(looking)),
-            ("the writer", _end_of(writer)),
-        ) if code]  # fmt: skip
+        wrong = [
+            f"{name} ended with {code}"
+            for name, code in (
+                *((f"reader {n}", _end_of(pid)) for n, pid in enumerate(looking)),
+                ("the writer", _end_of(writer)),
+            )
+            if code
+        ]
         os.close(tell)
         with os.fdopen(told, errors="replace") as lines:
             wrong += [line for line in lines.read().split("\n") if line]
@@ -185,7 +195,11 @@ def _write(path: str, board: Board, seed: int, target: int, tell: int) -> None:
 
 
 def _watch(
-    path: str, board: Board, writer: int, looking: list[int], seconds: float,
+    path: str,
+    board: Board,
+    writer: int,
+    looking: list[int],
+    seconds: float,
     progress: Progress | None,
 ) -> list[Sample]:
     samples: list[Sample] = []
@@ -207,52 +221,87 @@ def _watch(
     return samples
 
 
-def _sample(
-    path: str, board: Board, writer: int, looking: list[int], seconds: float
-) -> Sample:
+def _sample(path: str, board: Board, writer: int, looking: list[int], seconds: float) -> Sample:
     records = STABLE + board["here"] - board["gone"]
     text = board["texts_bytes"] // max(1, board["here"])
     return Sample(
-        seconds, process(writer), [process(pid) for pid in looking], bytes_on_disk(path),
-        records * (stride_of(DIM) + text), board["operations"], int(board.looks.sum()),
+        seconds,
+        process(writer),
+        [process(pid) for pid in looking],
+        bytes_on_disk(path),
+        records * (stride_of(DIM) + text),
+        board["operations"],
+        int(board.looks.sum()),
         board.times(),
-    )  # fmt: skip
+    )
 
 
 def _write_table(path: str, samples: list[Sample]) -> None:
     with open(path, "w", newline="") as file:
         out = csv.writer(file)
         out.writerow(
-            ["seconds", "writer_rss", "writer_own", "writer_fds", "writer_maps", "readers_rss_max",
-             "readers_own_max", "readers_fds_max", "readers_maps_max", "disk", "wal", "live",
-             "changes", "looks"]
-        )  # fmt: skip
+            [
+                "seconds",
+                "writer_rss",
+                "writer_own",
+                "writer_fds",
+                "writer_maps",
+                "readers_rss_max",
+                "readers_own_max",
+                "readers_fds_max",
+                "readers_maps_max",
+                "disk",
+                "wal",
+                "live",
+                "changes",
+                "looks",
+            ]
+        )
         for s in samples:
-            w, most = s.writer, [max(getattr(r, name) for r in s.readers)
-                                 for name in ("rss", "own", "descriptors", "maps")]  # fmt: skip
-            out.writerow([f"{s.seconds:.2f}", w.rss, w.own, w.descriptors, w.maps, *most,
-                          s.disk["total"], s.disk["log"], s.live, s.operations,
-                          s.looks])  # fmt: skip
+            w, most = (
+                s.writer,
+                [
+                    max(getattr(r, name) for r in s.readers)
+                    for name in ("rss", "own", "descriptors", "maps")
+                ],
+            )
+            out.writerow(
+                [
+                    f"{s.seconds:.2f}",
+                    w.rss,
+                    w.own,
+                    w.descriptors,
+                    w.maps,
+                    *most,
+                    s.disk["total"],
+                    s.disk["log"],
+                    s.live,
+                    s.operations,
+                    s.looks,
+                ]
+            )
 
 
 # -- judging ----------------------------------------------------------------------------------
 
 
-def _report(
-    samples: list[Sample], board: Board, wrong: list[str], readers: int
-) -> dict[str, Any]:
+def _report(samples: list[Sample], board: Board, wrong: list[str], readers: int) -> dict[str, Any]:
     settled = samples[int(_WARM * len(samples)) :]
     violations = int(board.wrong.sum())
     out: dict[str, Any] = {
-        "violations": violations, "changes": board["operations"], "looks": int(board.looks.sum()),
-        "daemon_cycles": board["cycles"], "readers": readers,
+        "violations": violations,
+        "changes": board["operations"],
+        "looks": int(board.looks.sum()),
+        "daemon_cycles": board["cycles"],
+        "readers": readers,
         **{f"beside_{k}": v for k, v in Times.summary(board.beside).items()},
         **{f"alone_{k}": v for k, v in Times.summary(board.alone).items()},
-    }  # fmt: skip
+    }
     if len(samples) > 1:
         spent = samples[-1].seconds - samples[0].seconds
         out |= {
-            "seconds": round(spent, 1), "reader_seconds": round(spent * readers, 1),
+            "seconds": round(spent, 1),
+            "reader_seconds": round(spent * readers, 1),
             "changes_per_s": round((samples[-1].operations - samples[0].operations) / spent, 1),
             "wal_high_water": max(s.disk["log"] for s in samples),
             **_on_disk(settled),
@@ -279,9 +328,11 @@ def _on_disk(settled: list[Sample]) -> dict[str, Any]:
             max(sum(s.disk[kind] for kind in grows) / s.live for s in settled), 2
         ),
         "live_max_mb": f"{max(s.live for s in settled) / 1e6:.2f}",
-        **{f"{kind}_max_mb": f"{max(s.disk[kind] for s in settled) / 1e6:.2f}"
-           for kind in (*grows, "log", "other")},
-    }  # fmt: skip
+        **{
+            f"{kind}_max_mb": f"{max(s.disk[kind] for s in settled) / 1e6:.2f}"
+            for kind in (*grows, "log", "other")
+        },
+    }
 
 
 def _growth(settled: list[Sample], late: list[Sample], out: dict[str, Any]) -> list[str]:

@@ -30,12 +30,17 @@ def _soak(seconds: float, proof: Proof, **more: Any) -> dict[str, Any]:
         "tests.soak.run:soak", seconds=seconds, seed=seed_or(1), timeout_s=seconds + 400, **more
     )
     wrong = found.pop("wrong")
-    texts = {k: str(v) for k, v in found.items() if "_ms" in k or "_to_" in k or "max" in k
-             or "per_hour" in k}  # fmt: skip
+    texts = {
+        k: str(v)
+        for k, v in found.items()
+        if "_ms" in k or "_to_" in k or "max" in k or "per_hour" in k
+    }
     counts = {k: v for k, v in found.items() if k not in texts and not k.endswith("recalls")}
     proof("T31", **counts, **texts)
-    p99 = {f"p99_ms_{who}_writer": str(found[f"{way}_p99_ms"])
-           for who, way in (("with", "beside"), ("without", "alone"))}  # fmt: skip
+    p99 = {
+        f"p99_ms_{who}_writer": str(found[f"{way}_p99_ms"])
+        for who, way in (("with", "beside"), ("without", "alone"))
+    }
     proof("T13", **{name: found.get(name, 0) for name in _BESIDE_A_WRITER}, **p99)
     assert wrong == [], f"SPECTOR_SEED={seed_or(1)}"
     assert found["violations"] == 0
@@ -107,9 +112,11 @@ def test_a_soak_fails_by_own_memory_and_not_by_mapped_files(leak: int) -> None:
     samples = []
     for seconds, own in zip(SECONDS, _heap(3), strict=True):
         grown = Process(
-            rss=int(own + 900 * MIB * seconds / 3600), own=int(own + leak * MIB * seconds / 3600),
-            descriptors=11, maps=370,
-        )  # fmt: skip
+            rss=int(own + 900 * MIB * seconds / 3600),
+            own=int(own + leak * MIB * seconds / 3600),
+            descriptors=11,
+            maps=370,
+        )
         still = Process(rss=int(own), own=int(own), descriptors=11, maps=370)
         samples.append(Sample(seconds, still, [still, grown], {"total": 1 << 20}, 1, 1, 1))
     out: dict[str, Any] = {}
@@ -148,11 +155,23 @@ def _judged(wall: list[NDArray[np.int64]], work: list[NDArray[np.int64]]) -> tup
     """What is said to grow of a soak whose recalls and changes took so long."""
     still = Process(rss=0, own=0, descriptors=0, maps=0)
     steady = [
-        Sample(7.5 * n, still, [], {}, 1, 1, 1, {
-            "change": wall[n], "recall": wall[n], "change_work": work[n], "recall_work": work[n],
-        })
+        Sample(
+            7.5 * n,
+            still,
+            [],
+            {},
+            1,
+            1,
+            1,
+            {
+                "change": wall[n],
+                "recall": wall[n],
+                "change_work": work[n],
+                "recall_work": work[n],
+            },
+        )
         for n in range(int(0.1 * _BESIDE), _BESIDE)
-    ]  # fmt: skip
+    ]
     out: dict[str, Any] = {}
     wrong = _slowing(steady, out)
     return {line.split(" grows")[0] for line in wrong}, out
@@ -227,10 +246,17 @@ def test_time_in_the_queue_for_a_core_is_not_the_programs_own() -> None:
     wall, own, work = (Times(np.zeros(512, np.int64)) for _ in range(3))
     core = min(os.sched_getaffinity(0))
     spinners = [
-        subprocess.Popen([sys.executable, "-c", f"import os\nos.sched_setaffinity(0, {{{core}}})\n"
-                          "print(flush=True)\nwhile True: pass"], stdout=subprocess.PIPE)
+        subprocess.Popen(
+            [
+                sys.executable,
+                "-c",
+                f"import os\nos.sched_setaffinity(0, {{{core}}})\n"
+                "print(flush=True)\nwhile True: pass",
+            ],
+            stdout=subprocess.PIPE,
+        )
         for _ in range(3)
-    ]  # fmt: skip
+    ]
     before = os.sched_getaffinity(0)
     try:
         for each in spinners:

@@ -31,8 +31,16 @@ _CATEGORIES = ("fact", "preference", "plan")
 
 
 #: what ``to_dict`` has of the mutable half of a record
-STRENGTH = ("importance", "valence", "arousal", "stability_days", "utility", "access_count",
-            "last_access", "flags")  # fmt: skip
+STRENGTH = (
+    "importance",
+    "valence",
+    "arousal",
+    "stability_days",
+    "utility",
+    "access_count",
+    "last_access",
+    "flags",
+)
 
 
 def _minute(n: int) -> datetime:
@@ -46,14 +54,18 @@ FILTERS: tuple[tuple[dict[str, Any], Callable[[dict[str, Any]], bool]], ...] = (
     ({"any_tags": ["t0", "t2"], "cue": "memory"}, lambda m: bool({"t0", "t2"} & {*m["tags"]})),
     ({"where": {"n": {"$gt": 3}}}, lambda m: m["metadata"]["n"] > 3),
     ({"user_id": "ada", "cue": "memory"}, lambda m: m["user_id"] == "ada"),
-    ({"time_range": (_minute(3), _minute(8))},
-     lambda m: _minute(3) <= datetime.fromisoformat(m["event_time"]) < _minute(8)),
+    (
+        {"time_range": (_minute(3), _minute(8))},
+        lambda m: _minute(3) <= datetime.fromisoformat(m["event_time"]) < _minute(8),
+    ),
     ({"min_importance": 0.61}, lambda m: m["importance"] >= 0.61),
     ({"valence": (0.12, 0.42), "cue": "memory"}, lambda m: 0.12 <= m["valence"] <= 0.42),
     ({"categories": ["fact", "plan"]}, lambda m: m["category"] in {"fact", "plan"}),
-    ({"tiers": "episodic", "tags": ["all"], "user_id": "ada"},
-     lambda m: m["tier"] == "episodic" and m["user_id"] == "ada"),
-)  # fmt: skip
+    (
+        {"tiers": "episodic", "tags": ["all"], "user_id": "ada"},
+        lambda m: m["tier"] == "episodic" and m["user_id"] == "ada",
+    ),
+)
 
 
 def ram() -> str | None:
@@ -101,10 +113,18 @@ class Patient:
         try:
             for n, text in enumerate(WORDS):
                 memory.remember(
-                    text, vector=vector_of(text), tier=("semantic", "episodic")[n % 2],
-                    tags=[f"t{n % 3}", "all"], user_id="ada" if n % 4 else "eve",
-                    metadata={"n": n}, category=_CATEGORIES[n % 3], event_time=_minute(n),
-                    importance=0.5 + n / 40, valence=n / 20, role="user", source="test",
+                    text,
+                    vector=vector_of(text),
+                    tier=("semantic", "episodic")[n % 2],
+                    tags=[f"t{n % 3}", "all"],
+                    user_id="ada" if n % 4 else "eve",
+                    metadata={"n": n},
+                    category=_CATEGORIES[n % 3],
+                    event_time=_minute(n),
+                    importance=0.5 + n / 40,
+                    valence=n / 20,
+                    role="user",
+                    source="test",
                 )
             gone = memory.remember("secret", vector=vector_of("secret"), tier="semantic")
             memory.forget(gone.id)
@@ -138,8 +158,11 @@ class Patient:
 
     def keep(self) -> None:
         """From now on the files as they are now are the undamaged ones."""
-        self.names = sorted(p.relative_to(self.root).as_posix() for p in self.root.rglob("*")
-                            if p.is_file() and p.name not in {"LOCK", "catalog.db-shm"})
+        self.names = sorted(
+            p.relative_to(self.root).as_posix()
+            for p in self.root.rglob("*")
+            if p.is_file() and p.name not in {"LOCK", "catalog.db-shm"}
+        )
         self.bytes = {name: (self.root / name).read_bytes() for name in self.names}
 
     def restore(self) -> None:
@@ -210,7 +233,8 @@ class Patient:
                 out.lies.append(f"a walk shows {walked}")
         for profile in _PROFILES:
             cues: list[dict[str, Any]] = [
-                {"vector": vector_of(WORDS[3])}, {"cue": "memory", "vector": vector_of(WORDS[5])}
+                {"vector": vector_of(WORDS[3])},
+                {"cue": "memory", "vector": vector_of(WORDS[5])},
             ]
             for cue in cues:
                 self._recall(memory, out, self.truth.keys(), profile=profile, **cue)

@@ -170,10 +170,12 @@ def test_a_partition_that_was_cut_off_and_has_a_bad_page_is_told_of_both(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with spector.open(tmp_path / "mind", embedder=None, dim=DIM) as memory:
-        memory.remember_many([
-            {"text": f"memory {n}", "vector": vector_of(str(n)), "tier": "semantic"}
-            for n in range(100)
-        ])
+        memory.remember_many(
+            [
+                {"text": f"memory {n}", "vector": vector_of(str(n)), "tier": "semantic"}
+                for n in range(100)
+            ]
+        )
     path = tmp_path / "mind" / ONE
     os.truncate(path, 2 * _PAGE)
     path.write_bytes(bytes(64) + path.read_bytes()[64:])

@@ -60,4 +60,3 @@ def test_reader_without_a_descriptor_left_is_not_told_that_there_is_no_store(
         assert not [error for error in refusals if isinstance(error, StoreNotFoundError)]
 
     assert in_fork(work) == 0
-

@@ -61,10 +61,12 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> Break:
 @pytest.fixture
 def mind(tmp_path: Path) -> Path:
     with spector.open(tmp_path / "mind", embedder=None, dim=DIM) as memory:
-        memory.remember_many([
-            {"text": f"memory {n}", "vector": vector_of(str(n)), "tier": "semantic"}
-            for n in range(_MANY)
-        ])
+        memory.remember_many(
+            [
+                {"text": f"memory {n}", "vector": vector_of(str(n)), "tier": "semantic"}
+                for n in range(_MANY)
+            ]
+        )
     return tmp_path / "mind"
 
 
@@ -114,8 +116,9 @@ def test_each_stretch_is_told_once_and_so_is_each_memory(mind: Path, broken: Bre
     for problem, (low, high) in zip(report.problems, spans, strict=True):
         assert problem.message.startswith(f"bytes {low * _PAGE} to {high * _PAGE - 1} ")
         assert set(problem.ids) == set(made[_slots(low)[0] : _slots(high - 1)[1]])
-    assert sum(len(p.ids) for p in report.problems) == len({i for p in report.problems
-                                                            for i in p.ids})  # fmt: skip
+    assert sum(len(p.ids) for p in report.problems) == len(
+        {i for p in report.problems for i in p.ids}
+    )
     assert report.records == _MANY
 
 
@@ -154,9 +157,7 @@ def test_memories_that_the_journal_still_has_are_not_concerned(
         assert problem.ids == ()
 
 
-def test_a_disk_that_reads_nothing_of_a_partition_is_one_finding(
-    mind: Path, broken: Break
-) -> None:
+def test_a_disk_that_reads_nothing_of_a_partition_is_one_finding(mind: Path, broken: Break) -> None:
     made = _ids(mind)
     broken(mind / ONE, set(range(12)))
     (problem,) = spector.check(mind).problems
@@ -194,8 +195,9 @@ def check_beside_bad_pages(name: str, closed: bool) -> list[Any]:
         for page in range(pages):
             shim.bad(f"/{name}", page * _PAGE, (page + 1) * _PAGE)
             report = spector.check(patient.path)
-            out.append([[p.code, p.file, p.offset, list(p.ids), p.message]
-                        for p in report.problems])
+            out.append(
+                [[p.code, p.file, p.offset, list(p.ids), p.message] for p in report.problems]
+            )
         shim.bad("", 0, 0)
         assert spector.check(patient.path).ok
     return out
@@ -244,10 +246,12 @@ def ruined(tmp_path: Path) -> Iterator[Path]:
     """A store with a flipped bit in each of its 1,200 records."""
     path = tmp_path / "ruined"
     with spector.open(path, embedder=None, dim=DIM) as memory:
-        memory.remember_many([
-            {"text": f"memory {n}", "vector": vector_of(str(n)), "tier": "semantic"}
-            for n in range(1200)
-        ])
+        memory.remember_many(
+            [
+                {"text": f"memory {n}", "vector": vector_of(str(n)), "tier": "semantic"}
+                for n in range(1200)
+            ]
+        )
     data = bytearray((path / ONE).read_bytes())
     for slot in range(1200):
         data[PARTITION_HEADER_BYTES + slot * _STRIDE + 34] ^= 1  # the source's confidence
@@ -282,9 +286,9 @@ def test_a_limit_that_is_none_is_refused(tmp_path: Path, limit: Any) -> None:
 def test_words_without_a_memory_are_all_counted(tmp_path: Path) -> None:
     """SQL that stops at twenty would say that there are twenty."""
     with spector.open(tmp_path / "mind", embedder=None, dim=DIM) as memory:
-        memory.remember_many([
-            {"text": f"memory {n}", "vector": vector_of(str(n)), "tags": ["t"]} for n in range(50)
-        ])
+        memory.remember_many(
+            [{"text": f"memory {n}", "vector": vector_of(str(n)), "tags": ["t"]} for n in range(50)]
+        )
     db = sqlite3.connect(tmp_path / "mind" / "catalog.db")
     with db:
         db.execute("DELETE FROM record_tag")

@@ -61,8 +61,13 @@ _SLOW = pytest.mark.slow
 
 
 @pytest.mark.parametrize(
-    "how", [pytest.param(0, marks=_SLOW), pytest.param(255, marks=_SLOW), "flip",
-            pytest.param("plus", marks=_SLOW)],
+    "how",
+    [
+        pytest.param(0, marks=_SLOW),
+        pytest.param(255, marks=_SLOW),
+        "flip",
+        pytest.param("plus", marks=_SLOW),
+    ],
 )
 def test_every_byte_of_a_partition_header_keeps_a_writer_out(store: Path, how: Any) -> None:
     path = _partition(store)
@@ -197,8 +202,9 @@ def test_file_whose_header_was_cut_short_is_removed_when_no_memory_is_in_it(stor
         assert filled.exists(), "nobody knows whose memories these are"
         assert zeroed.exists(), "nor these"
         assert [p.where for p in memory.check().problems] == [
-            "semantic/semantic-701.mem", "semantic/semantic-702.mem",
-        ]  # fmt: skip
+            "semantic/semantic-701.mem",
+            "semantic/semantic-702.mem",
+        ]
 
 
 def test_reader_of_a_store_whose_creation_was_cut_short_says_so(tmp_path: Path) -> None:

@@ -44,8 +44,14 @@ def _values(byte: int, rng: np.random.Generator) -> list[int]:
 
 def _settle(proof: Any, row: str, outcomes: dict[Any, Outcome], **more: Any) -> None:
     counts = tally(outcomes)
-    proof(row, mutations=len(outcomes), found=counts["found"], harmless=counts["harmless"],
-          wrong=counts["WRONG"], **more)
+    proof(
+        row,
+        mutations=len(outcomes),
+        found=counts["found"],
+        harmless=counts["harmless"],
+        wrong=counts["WRONG"],
+        **more,
+    )
     wrong = {key: each for key, each in outcomes.items() if each.verdict == "WRONG"}
     assert not wrong, f"SPECTOR_SEED={seed(9)}: {wrong}"
 
@@ -80,8 +86,9 @@ def test_every_byte_of_both_headers_is_proved_by_check(
     if full:
         spans += [(partition, FIRST + STRIDE), (other, 0), (other, FIRST)]
     for name, start in spans:
-        for offset in range(start + (0 if full else int(rng.integers(2))), start + 64,
-                            1 if full else 2):
+        for offset in range(
+            start + (0 if full else int(rng.integers(2))), start + 64, 1 if full else 2
+        ):
             values = _values(patient.bytes[name][offset], rng)
             for value in values if full else rng.permutation(values)[:1].tolist():
                 with patient.damaged(name, offset, bytes([value])):

@@ -24,11 +24,14 @@ from tests.crash.workload import open_tiny, texts_of, vector_of
 @pytest.mark.parametrize(
     ("code", "fails"),
     [
-        (errno.EIO, True), (errno.EBADF, True), (errno.EMFILE, False), (errno.ENFILE, False),
+        (errno.EIO, True),
+        (errno.EBADF, True),
+        (errno.EMFILE, False),
+        (errno.ENFILE, False),
         (errno.ENOSPC, False),
     ],
     ids=["EIO", "EBADF", "EMFILE", "ENFILE", "ENOSPC"],
-)  # fmt: skip
+)
 def test_an_error_of_a_new_partitions_sync_fails_the_store_or_does_not(
     store_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, fails: bool
 ) -> None:

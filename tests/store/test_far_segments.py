@@ -20,8 +20,16 @@ from spector.search.view.snapshot import _Seats
 from spector.store.catalog.row_codec import MOST_SEGMENTS
 from tests.crash.workload import open_tiny, vector_of
 
-FAR = (5000, 1 << 24, MOST_SEGMENTS - 1, MOST_SEGMENTS, MOST_SEGMENTS + 1, 1 << 31, 1 << 33,
-       1 << 61)  # fmt: skip
+FAR = (
+    5000,
+    1 << 24,
+    MOST_SEGMENTS - 1,
+    MOST_SEGMENTS,
+    MOST_SEGMENTS + 1,
+    1 << 31,
+    1 << 33,
+    1 << 61,
+)
 
 
 @pytest.fixture
@@ -78,9 +86,7 @@ def test_a_store_that_has_counted_far_answers_as_before(
                 assert [(hit.id, hit.score) for hit in found] == [(h.id, h.score) for h in hits]
 
 
-def test_no_partition_is_made_when_there_is_no_number_left(
-    tmp_path: Path, ids: list[int]
-) -> None:
+def test_no_partition_is_made_when_there_is_no_number_left(tmp_path: Path, ids: list[int]) -> None:
     path = str(tmp_path / "mind")
     _renumber(path, MOST_SEGMENTS, rows=True)
     with open_tiny(path) as memory:

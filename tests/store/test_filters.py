@@ -165,11 +165,36 @@ def test_every_float_finds_itself() -> None:
 # --- nothing a user types reaches SQL -----------------------------------------------------------
 
 HOSTILE = [
-    "'; DROP TABLE content; --", "\" OR 1=1 --", "a') OR ('1'='1", "$.a", "$", '$."a"', "a[0]",
-    "#-1", "?", "?1", ":name", "@x", "{row}", "{0}", "%s", "\\", "\\\\", "a\\", "\n", "\t--", "/*",
-    "\u2028", "\ufeff", "json_each(content.metadata)", "NULL", "level0.key", "' || id || '", "`",
+    "'; DROP TABLE content; --",
+    '" OR 1=1 --',
+    "a') OR ('1'='1",
+    "$.a",
+    "$",
+    '$."a"',
+    "a[0]",
+    "#-1",
+    "?",
+    "?1",
+    ":name",
+    "@x",
+    "{row}",
+    "{0}",
+    "%s",
+    "\\",
+    "\\\\",
+    "a\\",
+    "\n",
+    "\t--",
+    "/*",
+    "\u2028",
+    "\ufeff",
+    "json_each(content.metadata)",
+    "NULL",
+    "level0.key",
+    "' || id || '",
+    "`",
     "]",
-]  # fmt: skip
+]
 
 
 def _literal(key: str) -> str:

@@ -53,16 +53,22 @@ def turned_partition(raw: bytes, order: Any) -> bytes:
 
 def turned_record(raw: bytes, uuid: bytes, order: Any) -> bytes:
     """One record whose header is turned, with the checksum that such a writer would have made."""
-    out = np.frombuffer(bytes(turned(raw[:HEADER_BYTES], RECORD_DTYPE)) + raw[HEADER_BYTES:],
-                        np.uint8).reshape(1, -1).copy()
+    out = (
+        np.frombuffer(
+            bytes(turned(raw[:HEADER_BYTES], RECORD_DTYPE)) + raw[HEADER_BYTES:], np.uint8
+        )
+        .reshape(1, -1)
+        .copy()
+    )
     sums = np.zeros(1, np.uint32)
     crc32c_rows(out, sums, uuid)
     out[0, 36:40] = np.frombuffer(int(sums[0]).to_bytes(4, order), np.uint8)
     return out.tobytes()
 
 
-@pytest.mark.parametrize("full", [pytest.param(False, id="some"),
-                                  pytest.param(True, id="all", marks=SLOW)])
+@pytest.mark.parametrize(
+    "full", [pytest.param(False, id="some"), pytest.param(True, id="all", marks=SLOW)]
+)
 def test_headers_of_a_big_endian_writer_are_noticed(
     patient: Patient, full: bool, proof: Proof, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -82,8 +88,12 @@ def test_headers_of_a_big_endian_writer_are_noticed(
             with patient.damaged(name, at, data):
                 outcome = patient.ask()
             seen.append((name, at, outcome.verdict, outcome.by_check))
-    proof("T17", headers_turned=len(seen), found=sum(case[3] for case in seen),
-          wrong=sum(case[2] == "WRONG" for case in seen))
+    proof(
+        "T17",
+        headers_turned=len(seen),
+        found=sum(case[3] for case in seen),
+        wrong=sum(case[2] == "WRONG" for case in seen),
+    )
     assert {case[2:] for case in seen} == {("found", True)}, seen
 
 
@@ -118,10 +128,13 @@ def _compare(dim: int) -> int:
     return compared
 
 
-@pytest.mark.parametrize("dims", [
-    pytest.param((1, 12, 31, 33, 67, *EDGES[:3]), id="some"),
-    pytest.param((*range(1, 68), *EDGES), id="all", marks=SLOW),
-])
+@pytest.mark.parametrize(
+    "dims",
+    [
+        pytest.param((1, 12, 31, 33, 67, *EDGES[:3]), id="some"),
+        pytest.param((*range(1, 68), *EDGES), id="all", marks=SLOW),
+    ],
+)
 def test_every_odd_dimension_has_the_cosines_of_its_own_components(
     dims: tuple[int, ...], proof: Proof
 ) -> None:
@@ -135,18 +148,25 @@ def test_every_odd_dimension_has_the_cosines_of_its_own_components(
     proof("T17", dimensions=len(dims), scans=compared, wrong=0)
 
 
-@pytest.mark.parametrize("dims", [
-    pytest.param((1, 63, 65), id="some"),
-    pytest.param((*range(1, 68), 4097, 65_535), id="all", marks=SLOW),
-])
+@pytest.mark.parametrize(
+    "dims",
+    [
+        pytest.param((1, 63, 65), id="some"),
+        pytest.param((*range(1, 68), 4097, 65_535), id="all", marks=SLOW),
+    ],
+)
 def test_a_store_of_any_dimension_comes_back(
     tmp_path: Path, dims: tuple[int, ...], proof: Proof
 ) -> None:
     for dim in dims:
         path, rng = tmp_path / str(dim), np.random.default_rng(dim)
         given = rng.standard_normal((3, dim)).astype(np.float32)
-        options: Any = {"embedder": None, "dim": dim, "durability": "relaxed",
-                        "clock": spector.ManualClock(START)}
+        options: Any = {
+            "embedder": None,
+            "dim": dim,
+            "durability": "relaxed",
+            "clock": spector.ManualClock(START),
+        }
         with spector.open(path, **options) as memory:
             ids = [memory.remember(f"m{n}", vector=given[n], tier="semantic").id for n in range(3)]
         with spector.open(path, mode="r", **options) as memory:

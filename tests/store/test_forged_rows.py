@@ -31,13 +31,45 @@ def forged(store_path: Path, tmp_path: Path) -> Any:
         db = sqlite3.connect(store_path / "catalog.db", isolation_level=None)
         for name, value in values.items():
             db.execute(f"UPDATE {table} SET {name} = ? WHERE id = ?", (value, ids[0]))
-        (n, _, _, event, recorded, begins, ends, session, agent, user, _, text, tags, metadata,
-         role, source, parents) = db.execute(
+        (
+            n,
+            _,
+            _,
+            event,
+            recorded,
+            begins,
+            ends,
+            session,
+            agent,
+            user,
+            _,
+            text,
+            tags,
+            metadata,
+            role,
+            source,
+            parents,
+        ) = db.execute(
             f"SELECT {ROW_COLUMNS} FROM record JOIN content ON content.id = record.id"
-            " WHERE record.id = ?", ids[:1],
-        ).fetchone()  # fmt: skip
-        seal = seal_of(n, event, recorded, begins, ends, session, agent, user, text, tags,
-                       metadata, role, source, parents)  # fmt: skip
+            " WHERE record.id = ?",
+            ids[:1],
+        ).fetchone()
+        seal = seal_of(
+            n,
+            event,
+            recorded,
+            begins,
+            ends,
+            session,
+            agent,
+            user,
+            text,
+            tags,
+            metadata,
+            role,
+            source,
+            parents,
+        )
         db.execute("UPDATE content SET seal = ? WHERE id = ?", (seal, ids[0]))
         db.close()
         return store_path, ids
@@ -50,14 +82,27 @@ def forged(store_path: Path, tmp_path: Path) -> Any:
 @pytest.mark.parametrize(
     ("column", "value"),
     [
-        ("tags", "[1]"), ("tags", '{"a": 1}'), ("tags", "[[1]]"), ("tags", "7"), ("tags", DEEP),
+        ("tags", "[1]"),
+        ("tags", '{"a": 1}'),
+        ("tags", "[[1]]"),
+        ("tags", "7"),
+        ("tags", DEEP),
         ("tags", '["\\ud800"]'),
-        ("metadata", "[1]"), ("metadata", "7"), ("metadata", DEEP), ("parents", '["x"]'),
-        ("parents", "[null]"), ("parents", DEEP), ("role", b"x"), ("source", b"x"),
-        ("user_id", b"x"), ("session_id", b"x"), ("valid_from_ms", "x"), ("valid_until_ms", 0.5),
+        ("metadata", "[1]"),
+        ("metadata", "7"),
+        ("metadata", DEEP),
+        ("parents", '["x"]'),
+        ("parents", "[null]"),
+        ("parents", DEEP),
+        ("role", b"x"),
+        ("source", b"x"),
+        ("user_id", b"x"),
+        ("session_id", b"x"),
+        ("valid_from_ms", "x"),
+        ("valid_until_ms", 0.5),
     ],
     ids=lambda value: str(value)[:9],
-)  # fmt: skip
+)
 def test_row_of_other_types_is_a_typed_error(
     forged: Any, column: str, value: Any, mode: Any, tmp_path: Path
 ) -> None:

@@ -109,9 +109,13 @@ class Life:
         return bytes(out[: max(size, len(before))])
 
 
-@pytest.mark.parametrize("full", [
-    pytest.param(False, id="some"), pytest.param(True, marks=pytest.mark.slow, id="all"),
-])
+@pytest.mark.parametrize(
+    "full",
+    [
+        pytest.param(False, id="some"),
+        pytest.param(True, marks=pytest.mark.slow, id="all"),
+    ],
+)
 def test_no_log_that_a_power_cut_may_leave_looks_damaged(
     ram_path: Path, full: bool, proof: Any
 ) -> None:

@@ -139,9 +139,7 @@ def damaged_like_no_memory(path: Path) -> None:
     pytest.skip("this SQLite takes no damage of the structure for a lack of memory")
 
 
-def test_index_that_asks_for_too_much_is_made_anew_by_a_repair(
-    path: Path, tmp_path: Path
-) -> None:
+def test_index_that_asks_for_too_much_is_made_anew_by_a_repair(path: Path, tmp_path: Path) -> None:
     damaged_like_no_memory(path)
     with opened(path) as memory:  # recall has an index of words of its own, made from the texts
         assert memory.recall("word1", vector=vector(1), k=1)[0].text == "word1 of many"
@@ -215,6 +213,8 @@ def test_limit_of_sqlites_own_memory_is_no_damage(path: Path) -> None:
     """Any library of the process may have set one, for all connections."""
     done = subprocess.run(
         [sys.executable, "-c", _LIMITED, str(path / "catalog.db")],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.stdout, done.returncode) == ("18 {None}\n", 0), done.stderr

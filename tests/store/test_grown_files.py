@@ -187,5 +187,6 @@ def test_a_word_that_ends_where_nobody_wrote_is_found(tmp_path: Path) -> None:
         assert found is not None
         assert found.verification is not None
         assert {each.where for each in found.verification.residue} >= {
-            "episodic/notes.txt", "grown",
-        }  # fmt: skip
+            "episodic/notes.txt",
+            "grown",
+        }

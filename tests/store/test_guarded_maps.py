@@ -34,9 +34,7 @@ from tests.proof import Proof
 PAGE = 4096
 _MANY = 400
 _CONFIG = spector.Config(semantic_capacity=_MANY, min_extent_bytes=64 * 1024)
-_GUARDED = spector.Config(
-    semantic_capacity=_MANY, min_extent_bytes=64 * 1024, guard_reads=True
-)
+_GUARDED = spector.Config(semantic_capacity=_MANY, min_extent_bytes=64 * 1024, guard_reads=True)
 
 
 @pytest.fixture(autouse=True)
@@ -49,8 +47,7 @@ def _only_where_the_system_says_so() -> None:
 def mind(tmp_path: Path) -> Path:
     with spector.open(tmp_path / "mind", embedder=None, dim=DIM, config=_CONFIG) as memory:
         made = memory.remember_many(
-            {"text": f"w{n}", "vector": vector_of(str(n)), "tier": "semantic"}
-            for n in range(_MANY)
+            {"text": f"w{n}", "vector": vector_of(str(n)), "tier": "semantic"} for n in range(_MANY)
         )
         memory.forget([record.id for record in made[:10]])
     return tmp_path / "mind"
@@ -63,6 +60,7 @@ def _part(mind: Path) -> Path:
 
 def _in_child(work: Callable[[], object]) -> int:
     """0 when the work returned, -SIGBUS when that ended it."""
+
     def quiet() -> None:
         faulthandler.disable()  # what may be about to happen is meant to
         work()
@@ -178,6 +176,7 @@ def test_rows_that_come_into_a_map_later_are_read_first_too(
     tmp_path: Path, asked: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The map of a partition reaches as far as the file, and is kept while rows come into it."""
+
     def put(memory: spector.Memory, name: str) -> None:
         memory.remember(name, vector=vector_of(name), tier="semantic")
 
@@ -212,6 +211,7 @@ def test_rows_that_come_into_a_map_later_are_read_first_too(
             memory.checkpoint()
             monkeypatch.setattr(readable, "populate", fail)
             if not asked:
+
                 def read_at(file: DiskFile, offset: int, length: int) -> bytes:
                     if offset > stride_of(DIM):
                         raise _of_disk()

@@ -54,9 +54,9 @@ def _spoil_key(path: str, table: str, nth: int, *, byte: int = 0, bit: int = 0x2
     file = f"{path}/catalog.db"
     with sqlite3.connect(file) as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        root = db.execute(
-            "SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)
-        ).fetchone()[0]
+        root = db.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()[
+            0
+        ]
         size = db.execute("PRAGMA page_size").fetchone()[0]
     db.close()
     with open(file, "r+b") as out:
@@ -156,10 +156,19 @@ def of_ada(tmp_path: Path) -> list[int]:
 
 @pytest.mark.sampled
 @TABLES
-@pytest.mark.parametrize("ask", [
-    "records", "records of a user", "records of a time", "export", "export of a user", "forget",
-    "forget by metadata", "erase",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "ask",
+    [
+        "records",
+        "records of a user",
+        "records of a time",
+        "export",
+        "export of a user",
+        "forget",
+        "forget by metadata",
+        "erase",
+    ],
+)
 def test_a_walk_does_not_pass_over_a_memory_that_a_search_misses(
     tmp_path: Path, of_ada: list[int], table: str, ask: str
 ) -> None:
@@ -258,9 +267,14 @@ def test_a_key_that_becomes_that_of_a_neighbour_does_not_hide_its_memory(
     path = str(tmp_path / "mind")
     with open_tiny(path) as memory:
         memory.remember_many(
-            {"text": f"text {n}", "vector": vector_of(f"{n}"), "user_id": "ada",
-             "metadata": {"n": n}} for n in range(9)
-        )  # fmt: skip
+            {
+                "text": f"text {n}",
+                "vector": vector_of(f"{n}"),
+                "user_id": "ada",
+                "metadata": {"n": n},
+            }
+            for n in range(9)
+        )
     _spoil_key(path, table, 3, byte=-1, bit=bit)
     with open_tiny(path, mode="r") as memory:
         with pytest.raises(CatalogCorruptError):
@@ -461,9 +475,17 @@ def of_many(tmp_path: Path) -> list[int]:
     made: list[int] = []
     with spector.open(tmp_path / "mind", embedder=None, dim=8) as memory:
         for start in range(0, 3000, 1000):
-            made += [record.id for record in memory.remember_many(
-                {"text": f"text {n}", "vector": np.ones(8, np.float32), "metadata": {"who": "maya"}}
-                for n in range(start, start + 1000))]  # fmt: skip
+            made += [
+                record.id
+                for record in memory.remember_many(
+                    {
+                        "text": f"text {n}",
+                        "vector": np.ones(8, np.float32),
+                        "metadata": {"who": "maya"},
+                    }
+                    for n in range(start, start + 1000)
+                )
+            ]
     return made
 
 
@@ -505,8 +527,13 @@ def test_an_index_that_leads_past_a_memory_does_not_save_it_from_a_purge(
     word = {"record_user": b"maya", "record_session": b"sess", "record_tag": b"heal"}[index]
     with open_tiny(path) as memory:
         for n in range(9):
-            memory.remember(f"text {n}", vector=vector_of(f"{n}"), user_id="maya",
-                            session_id="sess", tags=["heal"])  # fmt: skip
+            memory.remember(
+                f"text {n}",
+                vector=vector_of(f"{n}"),
+                user_id="maya",
+                session_id="sess",
+                tags=["heal"],
+            )
     file = Path(path) / "catalog.db"
     with sqlite3.connect(file) as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -520,9 +547,10 @@ def test_an_index_that_leads_past_a_memory_does_not_save_it_from_a_purge(
     raw[at + 3] ^= 1
     file.write_bytes(raw)
     chosen: dict[str, Any] = {
-        "record_user": {"user_id": "maya"}, "record_session": {"session_id": "sess"},
+        "record_user": {"user_id": "maya"},
+        "record_session": {"session_id": "sess"},
         "record_tag": {"tags": ["heal"]},
-    }[index]  # fmt: skip
+    }[index]
     with open_tiny(path) as memory:
         with pytest.raises(CatalogCorruptError):
             memory.forget(**chosen, purge=True)

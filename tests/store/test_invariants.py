@@ -34,9 +34,7 @@ def store(store_path: Path) -> Path:
     with open_tiny(str(store_path)) as memory:
         for n in range(4):
             text = f"word{n} version 0"
-            memory.remember(
-                text, vector=vector_of(text), tier="semantic", tags=["t"], parents=[]
-            )
+            memory.remember(text, vector=vector_of(text), tier="semantic", tags=["t"], parents=[])
         memory.forget(text_id := max(record.id for record in memory))
         assert text_id
     assert spector.check(store_path).ok
@@ -165,26 +163,29 @@ BROKEN: dict[str, tuple[str, Break]] = {
     "I4 a row too few": ("I4", _sql("DELETE FROM record WHERE id = (SELECT min(id) FROM record)")),
     "I4 a slot that is dead": ("I4", _flip(40)),
     "I5 words of what is gone": (
-        "I5", _sql("INSERT INTO content(id, text) VALUES (77, 'a forgotten word')")
+        "I5",
+        _sql("INSERT INTO content(id, text) VALUES (77, 'a forgotten word')"),
     ),
     "I5 full text of what is gone": (
-        "I5", _sql("INSERT INTO fulltext(rowid, text) VALUES (77, 'a forgotten word')")
+        "I5",
+        _sql("INSERT INTO fulltext(rowid, text) VALUES (77, 'a forgotten word')"),
     ),
     "I6 ids": ("I6", _sql("UPDATE head SET last_id = 5")),
     "I6 changes": ("I6", _sql("UPDATE head SET change_seq = 0")),
     "I7 a word that is not found": (
-        "I7", _sql(_TOUCH, "UPDATE content SET text = 'other words altogether'")
+        "I7",
+        _sql(_TOUCH, "UPDATE content SET text = 'other words altogether'"),
     ),
-    "I7 no full text": (
-        "I7", _sql("INSERT INTO fulltext(fulltext) VALUES ('delete-all')")
-    ),
+    "I7 no full text": ("I7", _sql("INSERT INTO fulltext(fulltext) VALUES ('delete-all')")),
     "I8 a tag that is not indexed": ("I8", _sql("DELETE FROM record_tag")),
     "I8 a tag that nobody has": (
-        "I8", _sql("INSERT INTO record_tag SELECT 'x', min(id) FROM record")
+        "I8",
+        _sql("INSERT INTO record_tag SELECT 'x', min(id) FROM record"),
     ),
     "I8 a filter that does not fit": ("I8", _record(0, tags=5)),
     "I9 a parent that never was": (
-        "I9", _sql(_TOUCH, "UPDATE content SET parents = '[9223372036854775000]'")
+        "I9",
+        _sql(_TOUCH, "UPDATE content SET parents = '[9223372036854775000]'"),
     ),
     "I10 a scale that is NaN": ("I10", _record(0, scale=np.nan)),
     "I10 a vector that is too long": ("I10", _record(0, scale=0.5)),
@@ -200,13 +201,12 @@ BROKEN: dict[str, tuple[str, Break]] = {
     "I15 a page of the catalog": ("I15", _ruin_page),
     "I15 a table that is gone": ("I15", _sql("DROP TABLE journal")),
     "I16 strength, not the catalog's": ("I16", _flip(44)),
-    "I17 words, not what was written": (
-        "I17", _sql("UPDATE content SET role = 'system'")
-    ),
+    "I17 words, not what was written": ("I17", _sql("UPDATE content SET role = 'system'")),
     "I17 times": ("I17", _sql("UPDATE record SET recorded_ms = 5")),
     "I18 commits, by the writer's word": ("I18", _vouched_for_more),
     "I18 commits, by a partition of them": (
-        "I18", lambda store: shutil.copy(store / ONE, store / "semantic" / "semantic-900.mem"),
+        "I18",
+        lambda store: shutil.copy(store / ONE, store / "semantic" / "semantic-900.mem"),
     ),
     "I19 superseded, and holds all the same": ("I19", _superseding("min(id)")),
     "I19 superseded by itself": ("I19", _superseding("max(id)")),

@@ -37,9 +37,14 @@ def _put(memory: spector.Memory, text: str) -> int:
 @pytest.mark.sampled
 @pytest.mark.parametrize(
     "scenario",
-    ["use_after_fork", "child_exit_keeps_later_commits", "unrelated_closes_keep_the_lock",
-     "close_in_a_child_forked_during_a_commit", "child_of_a_process_that_had_it_open",
-     "use_in_a_child_forked_while_a_thread_has_the_lock"],
+    [
+        "use_after_fork",
+        "child_exit_keeps_later_commits",
+        "unrelated_closes_keep_the_lock",
+        "close_in_a_child_forked_during_a_commit",
+        "child_of_a_process_that_had_it_open",
+        "use_in_a_child_forked_while_a_thread_has_the_lock",
+    ],
 )
 def test_fork(scenario: str, proof: Proof) -> None:
     wrong = in_fresh_process(f"tests.crash.forks:{scenario}")
@@ -155,8 +160,12 @@ def test_second_writer_in_the_same_process_is_refused_and_harms_nothing(store_pa
 def _bound(store: Path, other: Path) -> Iterator[None]:
     other.mkdir()
     mount = shutil.which("mount")
-    done = subprocess.run([mount or "false", "--bind", str(store), str(other)],
-                          capture_output=True, text=True, check=False)  # fmt: skip
+    done = subprocess.run(
+        [mount or "false", "--bind", str(store), str(other)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode:
         pytest.skip(f"no bind mounts here: {done.stderr.strip() or 'no mount'}")
     try:
@@ -179,7 +188,8 @@ def _symlinked(store: Path, other: Path) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    "way", [_symlinked, _hard_linked, _bound],
+    "way",
+    [_symlinked, _hard_linked, _bound],
     ids=lambda way: way.__name__.strip("_"),
 )
 def test_second_writer_by_another_path_is_refused(
@@ -213,11 +223,21 @@ def test_closed_store_says_so_for_every_verb(store_path: Path) -> None:
     memory.close()
     memory.close()
     verbs: list[Callable[[], object]] = [
-        lambda: memory.get(record_id), lambda: _put(memory, "x"), lambda: memory.recall("m"),
-        lambda: list(memory), lambda: len(memory), memory.check, memory.compact, memory.reflect,
-        memory.stats, lambda: memory.forget(record_id), memory.checkpoint,
-        lambda: memory.update(record_id, text="x"), lambda: memory.reinforce(record_id),
-        lambda: memory.pin(record_id), lambda: record_id in memory,
+        lambda: memory.get(record_id),
+        lambda: _put(memory, "x"),
+        lambda: memory.recall("m"),
+        lambda: list(memory),
+        lambda: len(memory),
+        memory.check,
+        memory.compact,
+        memory.reflect,
+        memory.stats,
+        lambda: memory.forget(record_id),
+        memory.checkpoint,
+        lambda: memory.update(record_id, text="x"),
+        lambda: memory.reinforce(record_id),
+        lambda: memory.pin(record_id),
+        lambda: record_id in memory,
     ]
     for verb in verbs:
         with pytest.raises(StoreClosedError) as error:
@@ -348,9 +368,7 @@ def test_lock_of_another_store_is_no_obstacle(two: tuple[Path, Path], put: Any) 
         assert len(memory) == 5
 
 
-def test_stores_that_share_one_lock_are_written_one_after_the_other(
-    two: tuple[Path, Path]
-) -> None:
+def test_stores_that_share_one_lock_are_written_one_after_the_other(two: tuple[Path, Path]) -> None:
     """Nothing is lost by it, and who waits is told of the process that writes."""
     one, other = two
     (one / "LOCK").unlink()

@@ -99,7 +99,10 @@ def made() -> Iterator[Killed]:
     with spector.open(live, embedder=None, dim=DIM) as memory:
         ids = [
             memory.remember(
-                f"memory {n}", vector=vector_of(f"memory {n}"), user_id="ada", tags=[f"t{n}"],
+                f"memory {n}",
+                vector=vector_of(f"memory {n}"),
+                user_id="ada",
+                tags=[f"t{n}"],
                 tier="semantic" if n % 3 else "episodic",
             ).id
             for n in range(12)
@@ -108,9 +111,7 @@ def made() -> Iterator[Killed]:
         memory.update(ids[4], text="corrected", vector=vector_of("corrected"))
         truth = {record.id: record.to_dict() for record in memory}
         shutil.copytree(live, root, ignore=shutil.ignore_patterns("LOCK", "*-shm", "*.idx"))
-    before = {
-        str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()
-    }
+    before = {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
     yield Killed(root, truth, ids[3], ids[4], before)
     shutil.rmtree(top)
 
@@ -167,7 +168,8 @@ def test_an_older_catalog_brings_nothing_back(killed: Killed) -> None:
     """One in which the forgotten memory is alive, and the changed one says what it said before."""
     data = killed.before[LOG]
     forgets = max(  # the last frame before both
-        n for n in range(killed.frames)
+        n
+        for n in range(killed.frames)
         if data[32 + n * _FRAME + 4 : 32 + n * _FRAME + 8] != bytes(4) and n < killed.frames - 40
     )
     killed.put(LOG, data[: 32 + (forgets + 1) * _FRAME])
@@ -193,7 +195,8 @@ def test_ruined_anywhere_nothing_comes_back_and_nobody_vanishes(
 def test_a_torn_end_is_the_moment_before_it(killed: Killed) -> None:
     """A power cut within the last commit, of which nobody has been told: parts of it are there."""
     ends = [
-        n for n in range(killed.frames)
+        n
+        for n in range(killed.frames)
         if killed.before[LOG][32 + n * _FRAME + 4 : 32 + n * _FRAME + 8] != bytes(4)
     ]
     last = ends[-2] + 1
@@ -218,9 +221,7 @@ def test_a_commit_without_its_end_is_none(tmp_path: Path, kept: int) -> None:
             for n in range(60)
         )
         whole = (live / LOG).read_bytes()
-    ends = [
-        n for n in range(before, len(whole), _FRAME) if whole[n + 4 : n + 8] != bytes(4)
-    ]
+    ends = [n for n in range(before, len(whole), _FRAME) if whole[n + 4 : n + 8] != bytes(4)]
     frames = (ends[0] - before) // _FRAME
     assert frames > 4, "the commit is too small to be cut anywhere: the test shows nothing"
     (root / LOG).write_bytes(whole[: before + (kept % frames) * _FRAME])
@@ -231,7 +232,7 @@ def test_a_commit_without_its_end_is_none(tmp_path: Path, kept: int) -> None:
 
 
 def test_words_whose_vector_is_damaged_are_embedded_again_also_where_commits_are_lost(
-    tmp_path: Path
+    tmp_path: Path,
 ) -> None:
     """What is left at the end is listed as lost; what can be made anew is not left."""
     embedder = FakeEmbedder(dim=DIM)
@@ -261,7 +262,7 @@ def test_words_whose_vector_is_damaged_are_embedded_again_also_where_commits_are
 
 
 def test_an_older_row_of_a_partition_on_another_page_does_not_replace_the_newer(
-    tmp_path: Path
+    tmp_path: Path,
 ) -> None:
     """Pages that no tree leads to keep rows of before: the first that is met is the newest."""
     root = tmp_path / "mind"

@@ -83,8 +83,7 @@ def _accepted(root: Path, count: int) -> None:
 
 @pytest.fixture
 def day(store_path: Path) -> Path:
-    """Killed on the day after its first memory; that day's twenty are in partitions of their own.
-    """
+    """Killed on the day after its first memory; that day's twenty are in partitions of their own."""
     with open_tiny(str(store_path)) as memory:
         _put(memory, "yesterday", tier="semantic")
     with open_tiny(str(store_path)) as memory:
@@ -124,9 +123,14 @@ def ahead(store_path: Path, tmp_path: Path) -> Path:
 # -- what is found --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("damage", [
-    lambda root: _flip(root, 2), lambda root: (root / "catalog.db-wal").unlink(),
-], ids=["flipped", "removed"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda root: _flip(root, 2),
+        lambda root: (root / "catalog.db-wal").unlink(),
+    ],
+    ids=["flipped", "removed"],
+)
 def test_partition_of_a_lost_day_refuses_the_opening(day: Path, damage: Damage) -> None:
     """No partition that the catalog names is of that day, so none is ahead of its row."""
     damage(day)
@@ -155,9 +159,14 @@ def test_partition_that_is_ahead_refuses_the_opening_also_while_the_journal_wait
     assert {path.name: path.read_bytes() for path in ahead.rglob("*.mem")} == before
 
 
-@pytest.mark.parametrize(("strangers", "said"), [
-    (False, "but the catalog says"), (True, "to another store"),
-], ids=["same store", "another store"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("strangers", "said"),
+    [
+        (False, "but the catalog says"),
+        (True, "to another store"),
+    ],
+    ids=["same store", "another store"],
+)
 def test_journal_is_not_replayed_into_another_partitions_file(
     ahead: Path, tmp_path: Path, strangers: bool, said: str
 ) -> None:
@@ -288,7 +297,12 @@ def test_word_that_is_older_damaged_or_of_another_store_says_nothing(updated: Pa
     assert word is not None
     lines = (updated / "LOCK").read_bytes()
     for content in (
-        b"", b"7\n", lines[:40], lines[:-2] + b"x\n", bytes(200), b"\xff" * 75,
+        b"",
+        b"7\n",
+        lines[:40],
+        lines[:-2] + b"x\n",
+        bytes(200),
+        b"\xff" * 75,
         lines.replace(word.uuid.hex().encode(), bytes(16).hex().encode()),
     ):
         (updated / "LOCK").write_bytes(content)
@@ -451,6 +465,7 @@ def test_partition_that_cannot_be_removed_leaves_the_note_of_a_relaxed_writer(
         _put(memory, "n")
         shutil.copytree(store_path / "episodic", cut / "episodic")
     with monkeypatch.context() as patched:
+
         def refuse(self: DiskFiles, name: str) -> None:
             raise StoreError(f"cannot remove {name}: Input/output error")
 

@@ -46,9 +46,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def test_a_line_says_what_was_given_and_found_by_ids_and_counts(
-    at: Open, store_path: Path
-) -> None:
+def test_a_line_says_what_was_given_and_found_by_ids_and_counts(at: Open, store_path: Path) -> None:
     memory = at()
     record = memory.remember("Ada moved to Kars.", user_id="u")
     memory.recall("Where is Ada?", user_id="u")
@@ -73,7 +71,7 @@ def test_texts_are_quoted_only_when_asked_for(at: Open, store_path: Path) -> Non
     memory.remember("Ada moved to Kars. " + "x" * 300)
     memory.recall("Where is Ada? " + "y" * 300)
     memory.close()
-    line, = lines(store_path / "ops-log.jsonl")
+    (line,) = lines(store_path / "ops-log.jsonl")
     assert line["input"]["text"] == ("Where is Ada? " + "y" * 300)[:200]
     assert line["output"]["text"] == ("Ada moved to Kars. " + "x" * 300)[:200]
 
@@ -135,8 +133,9 @@ def test_a_full_file_is_rolled_by_day(at: Open, store_path: Path) -> None:
     memory.close()
     log.rename(store_path / "ops-log-2026-11-21-1.jsonl")  # as if it had been rolled again
     assert sorted(path.name for path in store_path.glob("ops-log*")) == [
-        "ops-log-2026-11-21-1.jsonl", "ops-log-2026-11-21.jsonl",
-    ]  # fmt: skip
+        "ops-log-2026-11-21-1.jsonl",
+        "ops-log-2026-11-21.jsonl",
+    ]
     again = at()
     log.write_text("x" * 10_000_000, encoding="utf-8")
     again.recall("Ada")
@@ -178,7 +177,7 @@ def test_a_purge_leaves_no_line_that_names_the_memory(
     assert report.receipt.unknown_files == ()
     assert "ops-log.jsonl" in [each.where for each in report.receipt.purged]
     for name in ("ops-log.jsonl", "ops-log-2026-11-20.jsonl"):
-        line, = lines(store_path / name)
+        (line,) = lines(store_path / name)
         assert line["output"]["ids"] == [kept.id]
 
 
@@ -273,16 +272,24 @@ def test_the_exit_of_the_interpreter_writes_what_waits_and_says_nothing(tmp_path
         "memory.remember('Ada moved to Kars.'); memory.recall('Ada')"
     )
     done = subprocess.run(
-        [sys.executable, "-W", "ignore::ResourceWarning", "-c", code], cwd=REPO, text=True,
-        capture_output=True, check=False, env={**os.environ, "PYTHONPATH": str(REPO)},
+        [sys.executable, "-W", "ignore::ResourceWarning", "-c", code],
+        cwd=REPO,
+        text=True,
+        capture_output=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(REPO)},
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert len(lines(tmp_path / "mind" / "ops-log.jsonl")) == 1
 
 
 def test_names_of_logs() -> None:
-    known = ["ops-log.jsonl", "ops-log-2026-11-26.jsonl", "ops-log-2026-11-26-12.jsonl",
-             "ops-log.jsonl.tmp"]  # fmt: skip
+    known = [
+        "ops-log.jsonl",
+        "ops-log-2026-11-26.jsonl",
+        "ops-log-2026-11-26-12.jsonl",
+        "ops-log.jsonl.tmp",
+    ]
     others = ["ops-log.json", "xops-log.jsonl", "ops-log-1.jsonl", "episodic/ops-log.jsonl"]
     assert all(map(rolling.is_ops_log, known))
     assert not any(map(rolling.is_ops_log, others))

@@ -98,8 +98,12 @@ def test_threads_that_open_a_new_store_at_once_name_no_stranger(tmp_path: Path) 
         made: list[spector.Memory] = []
         errors: list[StoreLockedError] = []
 
-        def work(path: str = path, begin: threading.Barrier = begin,
-                 made: list[Any] = made, errors: list[BaseException] = errors) -> None:
+        def work(
+            path: str = path,
+            begin: threading.Barrier = begin,
+            made: list[Any] = made,
+            errors: list[BaseException] = errors,
+        ) -> None:
             begin.wait()
             try:
                 made.append(open_tiny(path))
@@ -180,12 +184,16 @@ def test_a_stranger_with_the_same_number_is_a_stranger(store_path: Path) -> None
 
 
 def test_another_process_is_named_as_before(store_path: Path) -> None:
-    code = "import sys; from tests.crash.workload import open_tiny; m = open_tiny(sys.argv[1]);" \
-        "print('open', flush=True); sys.stdin.read()"  # fmt: skip
+    code = (
+        "import sys; from tests.crash.workload import open_tiny; m = open_tiny(sys.argv[1]);"
+        "print('open', flush=True); sys.stdin.read()"
+    )
     with subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-c", code, str(store_path)], stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, text=True,
-    ) as other:  # fmt: skip
+        [sys.executable, "-W", "ignore", "-c", code, str(store_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "open\n"
         error = refusal(lambda: open_tiny(str(store_path)))

@@ -39,14 +39,19 @@ def store() -> Iterator[Path]:
         for n in range(240):
             draft: dict[str, Any] = {
                 "text": f"memory {n} " + "x" * int(rng.integers(0, 90)),
-                "vector": vector_of(str(n)), "tags": [f"t{n % 7}"],
+                "vector": vector_of(str(n)),
+                "tags": [f"t{n % 7}"],
                 "tier": ("semantic", "episodic")[n % 2],
             }
             if n % 3:
                 draft |= {"user_id": f"u{n % 5}", "session_id": f"s{n}", "role": "user"}
             if n % 40 == 0:
-                draft |= {"text": f"long {n} " + "é" * 9000, "metadata": {"n": n, "t": "y" * 5000},
-                          "valid_until": "2099-01-01T00:00:00Z", "agent_id": "bot"}
+                draft |= {
+                    "text": f"long {n} " + "é" * 9000,
+                    "metadata": {"n": n, "t": "y" * 5000},
+                    "valid_until": "2099-01-01T00:00:00Z",
+                    "agent_id": "bot",
+                }
             drafts.append(draft)
         made = memory.remember_many(drafts)
         memory.forget(made[5].id)
@@ -160,8 +165,11 @@ def test_a_chain_without_an_end_is_left(store: Path) -> None:
 
 def _roots(store: Path) -> dict[str, int]:
     names = ("record", "content", "segment", "meta", "head")
-    return {name: root for name, root in _sql(
-        store, "SELECT name, rootpage FROM sqlite_master WHERE rootpage > 0") if name in names}
+    return {
+        name: root
+        for name, root in _sql(store, "SELECT name, rootpage FROM sqlite_master WHERE rootpage > 0")
+        if name in names
+    }
 
 
 def _repaired(store: Path, tmp_path: Path, pages: list[int]) -> spector.RepairReport:
@@ -198,7 +206,8 @@ def _leaves_of(store: Path, table: str) -> list[int]:
     data = (store / "catalog.db").read_bytes()
     pages = _pages(data)
     return [
-        number for number in range(2, pages.count + 1)
+        number
+        for number in range(2, pages.count + 1)
         if any(name == table for name, _ in rows_of(pages.read(number), number, pages))
     ]
 
@@ -240,8 +249,14 @@ def test_words_that_no_seal_ties_to_a_row_are_told_and_not_stored(
 
 def test_a_row_is_only_believed_with_its_seal() -> None:
     row = {"id": 5 << 10, "event_ms": 3, "recorded_ms": 5}
-    words: dict[str, Any] = {"text": "a", "tags": None, "metadata": None, "role": None,
-                             "source": None, "parents": None}
+    words: dict[str, Any] = {
+        "text": "a",
+        "tags": None,
+        "metadata": None,
+        "role": None,
+        "source": None,
+        "parents": None,
+    }
     assert row_of_words(row["id"], 3, {}, {**words, "seal": None}) is None
     line = f"{row['id']}|3|5|None|None|None|None|None|None|None|None|None|None|a"
     words["seal"] = zlib.crc32(line.encode())

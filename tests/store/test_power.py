@@ -120,7 +120,8 @@ def test_reader_of_a_relaxed_store_shows_the_strength_of_before_the_lost_commits
         for n, record_id in enumerate(ids):
             (hit,) = reader.recall(vector=vector_of(f"m{n}"), k=1, profile="similarity")
             assert (hit.id, reader.get(record_id).importance) == (
-                record_id, before[record_id]["importance"]
+                record_id,
+                before[record_id]["importance"],
             )
 
 

@@ -64,9 +64,7 @@ def _files(root: Path) -> dict[str, bytes]:
     return {p.name: p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()}
 
 
-def repaired(
-    patient: Patient, dest: Path, **options: Any
-) -> tuple[spector.RepairReport, set[int]]:
+def repaired(patient: Patient, dest: Path, **options: Any) -> tuple[spector.RepairReport, set[int]]:
     """The report and the ids that came through; everything about them must be true."""
     before = _files(patient.root)
     report = spector.repair(patient.root, dest, **options)
@@ -196,22 +194,31 @@ KINDS: dict[str, tuple[Callable[[Patient], None], int, int]] = {
     "a partition gone": (_missing, 8, 0),
     "a flipped letter": (_word, 10, 0),
     "a journal that names nothing": (
-        _sql("INSERT INTO journal VALUES (999, 77, 0, 0, x'00')"), 11, 0
+        _sql("INSERT INTO journal VALUES (999, 77, 0, 0, x'00')"),
+        11,
+        0,
     ),
     "counters gone": (_sql("DELETE FROM head"), 11, 0),
     "no name and no dimension": (_sql("DELETE FROM meta"), 11, 0),
     "a row of a partition that makes no sense": (
-        _sql("UPDATE segment SET live = 'many'",
-             "INSERT INTO segment VALUES (77, 1, 0, 9, 0, '../../elsewhere', 0, 1, 1, 1, 0)"), 11, 0
+        _sql(
+            "UPDATE segment SET live = 'many'",
+            "INSERT INTO segment VALUES (77, 1, 0, 9, 0, '../../elsewhere', 0, 1, 1, 1, 0)",
+        ),
+        11,
+        0,
     ),
     "a count below nothing": (_sql("UPDATE segment SET slots = -5"), 11, 0),
     "counts below nothing and of nothing": (
-        _sql("UPDATE segment SET slots = -5, live = 'x'", *FAR), 11, 0
+        _sql("UPDATE segment SET slots = -5, live = 'x'", *FAR),
+        11,
+        0,
     ),
     "a count beyond all memory": (_sql("UPDATE segment SET slots = 1 << 40"), 11, 0),
     "a count that no disk holds": (
-        _sql("UPDATE segment SET slots = (1 << 32) - 1, live = slots",
-             *FAR), 11, 0
+        _sql("UPDATE segment SET slots = (1 << 32) - 1, live = slots", *FAR),
+        11,
+        0,
     ),
     "a count that is a word": (_sql("UPDATE segment SET slots = 'many'"), 11, 0),
     "more living than there are": (_sql("UPDATE segment SET live = slots + 7"), 11, 0),
@@ -233,7 +240,7 @@ KINDS: dict[str, tuple[Callable[[Patient], None], int, int]] = {
     "an empty catalog": (lambda p: p.put("catalog.db", b""), 0, 11),
     "a catalog of zeros": (lambda p: p.put("catalog.db", bytes(81920)), 0, 11),
     "an old catalog's place": (lambda p: p.put("catalog.db", b"hello" * 999), 0, 11),
-}  # fmt: skip
+}
 
 
 @pytest.mark.sampled
@@ -253,9 +260,7 @@ def test_what_is_whole_is_saved_and_the_rest_is_named(
     proof("repair", stores=1, kept=len(whole), wordless=wordless, listed=len(lost), wrong=0)
 
 
-def test_pages_of_the_catalog_one_after_the_other(
-    patient: Patient, dest: Path, proof: Any
-) -> None:
+def test_pages_of_the_catalog_one_after_the_other(patient: Patient, dest: Path, proof: Any) -> None:
     """Each page ruined in turn: never a lie, and never a memory that is neither saved nor named."""
     data = patient.bytes["catalog.db"]
     kept = silent = pages = 0
@@ -380,10 +385,17 @@ def test_a_catalog_alone_says_of_what_dimension_a_store_is_also_the_least_and_th
         assert memory.stats()["dim"] == dim
 
 
-@pytest.mark.parametrize(("key", "value"), [
-    ("dim", "0"), ("dim", str(MAX_DIM + 1)), ("dim", "many"), ("uuid", "00" * 15),
-    ("uuid", "00" * 17), ("uuid", "none"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("dim", "0"),
+        ("dim", str(MAX_DIM + 1)),
+        ("dim", "many"),
+        ("uuid", "00" * 15),
+        ("uuid", "00" * 17),
+        ("uuid", "none"),
+    ],
+)
 def test_what_a_catalog_cannot_be_is_asked_of_the_partitions(
     tmp_path: Path, key: str, value: str
 ) -> None:
@@ -508,7 +520,7 @@ def test_schema_whose_damage_is_no_text_is_salvaged_around(tmp_path: Path, bad: 
         (MUTABLE_DTYPE.fields["flags"][1] + 1, 0x80, "partition"),  # a flag that there is not
         (MUTABLE_DTYPE.fields["flags"][1], 0x01, "partition"),  # a row of a forgotten memory
     ],
-)  # fmt: skip
+)
 def test_a_strength_in_the_catalog_that_is_damaged_is_told_and_not_taken_if_it_cannot_be(
     patient: Patient, dest: Path, at: int, bits: int, taken: str
 ) -> None:
@@ -534,10 +546,17 @@ def test_a_strength_in_the_catalog_that_is_damaged_is_told_and_not_taken_if_it_c
     assert shown == patient.truth
 
 
-@pytest.mark.parametrize(("field", "value"), [
-    ("importance", 1.5), ("importance", -0.5), ("utility", 1.25), ("utility", float("nan")),
-    ("stability_days", 0.0), ("stability_days", 1e30),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("importance", 1.5),
+        ("importance", -0.5),
+        ("utility", 1.25),
+        ("utility", float("nan")),
+        ("stability_days", 0.0),
+        ("stability_days", 1e30),
+    ],
+)
 def test_a_strength_that_no_memory_can_have_is_not_taken_over(
     patient: Patient, dest: Path, field: str, value: float
 ) -> None:
@@ -547,7 +566,8 @@ def test_a_strength_that_no_memory_can_have_is_not_taken_over(
     with sqlite3.connect(patient.root / "catalog.db") as db:
         (raw, slot, path) = db.execute(
             "SELECT mutable, slot, path FROM record JOIN segment ON segment.id = segment_id"
-            " WHERE record.id = ?", (hit,)
+            " WHERE record.id = ?",
+            (hit,),
         ).fetchone()
         block[:] = np.frombuffer(raw, MUTABLE_DTYPE)
         block[field] = value

@@ -33,11 +33,17 @@ def content(n: int, size: int) -> bytes:
 def filled(path: Path, count: int, size: int) -> None:
     with spector.open(path, embedder=None, dim=32, clock=ManualClock(NOW)) as memory:
         for first in range(0, count, 8):
-            memory.remember_many([
-                {"text": f"note {n}", "vector": vector(n), "key": f"k{n}",
-                 "attachment": content(n, size)}
-                for n in range(first, min(first + 8, count))
-            ])  # fmt: skip
+            memory.remember_many(
+                [
+                    {
+                        "text": f"note {n}",
+                        "vector": vector(n),
+                        "key": f"k{n}",
+                        "attachment": content(n, size),
+                    }
+                    for n in range(first, min(first + 8, count))
+                ]
+            )
 
 
 def assert_all_there(path: Path, count: int, size: int) -> None:
@@ -123,7 +129,10 @@ def test_more_than_there_is_memory_for(tmp_path: Path) -> None:
     filled(tmp_path / "mind", count, size)
     done = subprocess.run(
         [sys.executable, "-c", _UNDER_A_LIMIT, str(tmp_path / "mind"), str(tmp_path / "mended")],
-        cwd=REPO, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True,
+        cwd=REPO,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
         check=False,
     )
     assert (done.returncode, done.stdout.strip()) == (0, "True"), done.stderr

@@ -147,8 +147,12 @@ def test_states_are_persisted_in_the_header(store_path: Path) -> None:
         (segment_id,) = store.segments
         (path,) = store_path.glob("semantic/*.mem")
         seen = []
-        for state in (None, PartitionState.SEALED, PartitionState.REFLECTABLE,
-                      PartitionState.TOMBSTONED):
+        for state in (
+            None,
+            PartitionState.SEALED,
+            PartitionState.REFLECTABLE,
+            PartitionState.TOMBSTONED,
+        ):
             if state is not None:
                 with store.transaction() as tx:
                     tx.set_state(segment_id, state)

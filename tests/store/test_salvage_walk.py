@@ -43,9 +43,7 @@ def _table_with_damaged_row(path: Path, number: int) -> None:
 
 
 @pytest.mark.parametrize("number", range(ROWS))
-def test_row_before_a_damaged_one_is_read_and_the_walk_goes_on(
-    tmp_path: Path, number: int
-) -> None:
+def test_row_before_a_damaged_one_is_read_and_the_walk_goes_on(tmp_path: Path, number: int) -> None:
     _table_with_damaged_row(tmp_path / "t.db", number)
     lost = _Few()
     with contextlib.closing(sqlite3.connect(tmp_path / "t.db")) as db:

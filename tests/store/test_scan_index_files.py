@@ -39,8 +39,14 @@ pytestmark = pytest.mark.skipif(
 
 CAPACITY = 80
 CONFIG = replace(
-    TINY, semantic_capacity=CAPACITY, episodic_capacity=CAPACITY, procedural_capacity=CAPACITY,
-    min_extent_bytes=4096, max_extent_bytes=1 << 20, checkpoint_bytes=1 << 20, cluster_records=0,
+    TINY,
+    semantic_capacity=CAPACITY,
+    episodic_capacity=CAPACITY,
+    procedural_capacity=CAPACITY,
+    min_extent_bytes=4096,
+    max_extent_bytes=1 << 20,
+    checkpoint_bytes=1 << 20,
+    cluster_records=0,
     recall_confidence=100.0,  # rules nothing out, but goes over the index, as exact scans may not
 )
 #: the same store as another process sees it that has never heard of indexes
@@ -64,12 +70,23 @@ def open_store(path: Path, *, mode: Any = "rw", config: Any = CONFIG, **more: An
 def fill(memory: Any, first: int = 0, count: int = COUNT) -> list[int]:
     rng = np.random.default_rng(first)
     texts = [f"m{n}" for n in range(first, first + count)]
-    return [record.id for record in memory.remember_many([
-        {"text": text, "vector": vector_of(text), "tier": "semantic", "tags": [f"t{n % 3}"],
-         "importance": float(rng.random()), "valence": float(rng.uniform(-1, 1)),
-         "confidence": float(rng.random())}
-        for n, text in enumerate(texts, first)
-    ])]
+    return [
+        record.id
+        for record in memory.remember_many(
+            [
+                {
+                    "text": text,
+                    "vector": vector_of(text),
+                    "tier": "semantic",
+                    "tags": [f"t{n % 3}"],
+                    "importance": float(rng.random()),
+                    "valence": float(rng.uniform(-1, 1)),
+                    "confidence": float(rng.random()),
+                }
+                for n, text in enumerate(texts, first)
+            ]
+        )
+    ]
 
 
 def set_flag(memory: Any, record_id: int, flag: Flag, on: bool) -> None:
@@ -88,8 +105,14 @@ def idx_files(path: Path) -> list[Path]:
 def answers(memory: Any) -> list[list[tuple[int, float]]]:
     """What a store says to many kinds of question."""
     asked: list[dict[str, Any]] = [
-        {}, {"k": 400}, {"tags": ["t1"]}, {"any_tags": ["t0", "t2"]}, {"valence": (-0.2, 0.6)},
-        {"min_importance": 0.6, "k": 400}, {"include": ["dormant"]}, {"profile": "similarity"},
+        {},
+        {"k": 400},
+        {"tags": ["t1"]},
+        {"any_tags": ["t0", "t2"]},
+        {"valence": (-0.2, 0.6)},
+        {"min_importance": 0.6, "k": 400},
+        {"include": ["dormant"]},
+        {"profile": "similarity"},
     ]
     out = []
     for n, options in enumerate(asked):
@@ -364,7 +387,9 @@ def test_check_notes_useless_files_and_is_content(store: Path) -> None:
     report = spector.check(store)
     assert report.ok
     assert [note.where for note in report.notes] == [
-        "semantic/semantic-000.idx", "semantic/semantic-001.idx.tmp", "semantic/semantic-900.idx",
+        "semantic/semantic-000.idx",
+        "semantic/semantic-001.idx.tmp",
+        "semantic/semantic-900.idx",
     ]
     with open_store(store):
         pass
@@ -596,7 +621,8 @@ def test_compaction_replaces_the_index_and_an_empty_partition_takes_its_own_alon
         memory.forget(ids[CAPACITY : CAPACITY + 30])
         memory.compact()
         assert [file.name for file in idx_files(store)] == [
-            "semantic-001.g1.idx", "semantic-002.idx"
+            "semantic-001.g1.idx",
+            "semantic-002.idx",
         ]
         assert answers(memory) == expected(store)
     with open_store(store, mode="r") as memory:
@@ -757,7 +783,10 @@ def test_a_program_that_forgets_to_close_ends_quietly(store_path: Path) -> None:
     )
     done = subprocess.run(
         [sys.executable, "-c", program, str(store_path)],
-        capture_output=True, text=True, timeout=200, check=False,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
     with spector.open(store_path, embedder=None) as memory:
@@ -777,10 +806,9 @@ def test_closing_after_a_bulk_load_of_many_days_saves_every_index(
         tmp_path / "mind", embedder=None, dim=DIM, durability="relaxed", config=config
     ) as memory:
         memory.remember_many(
-            {"text": f"m{n}", "vector": vector,
-             "event_time": START - timedelta(days=1 + n // 70)}
+            {"text": f"m{n}", "vector": vector, "event_time": START - timedelta(days=1 + n // 70)}
             for n, vector in enumerate(vectors)
-        )  # fmt: skip
+        )
     partitions = list((tmp_path / "mind").glob("episodic/*.mem"))
     assert len(partitions) == 180
     assert all(path.with_suffix(".idx").exists() for path in partitions)
@@ -799,20 +827,24 @@ def _fill_days(memory: Any, offsets: list[float], count: int) -> Any:
     for day, offset in enumerate(offsets):
         vectors = rng.normal(size=(count, DIM)).astype(np.float32)
         vectors[:, 0] += offset
-        memory.remember_many([
-            {"text": f"d{day} {n}", "vector": vector, "tags": [f"t{n % 3}"],
-             "event_time": START - timedelta(days=day)}
-            for n, vector in enumerate(vectors)
-        ])
+        memory.remember_many(
+            [
+                {
+                    "text": f"d{day} {n}",
+                    "vector": vector,
+                    "tags": [f"t{n % 3}"],
+                    "event_time": START - timedelta(days=day),
+                }
+                for n, vector in enumerate(vectors)
+            ]
+        )
     return rng.normal(size=(12, DIM)).astype(np.float32)
 
 
 @pytest.mark.slow
 def test_indexes_share_the_centre_of_one_that_is_near(tmp_path: Path) -> None:
     """Mechanism: a centre for each partition made a scan prepare its cue 400 times a million."""
-    config = replace(
-        CONFIG, episodic_capacity=2000, recall_confidence=3.0, index_min_rows=64
-    )
+    config = replace(CONFIG, episodic_capacity=2000, recall_confidence=3.0, index_min_rows=64)
     path = tmp_path / "mind"
     with open_store(path, config=config) as memory:
         cues = _fill_days(memory, [0.0, 0.0, 9.0, 0.0, 9.0], 1200)
@@ -822,8 +854,10 @@ def test_indexes_share_the_centre_of_one_that_is_near(tmp_path: Path) -> None:
         assert len(set(first)) == 2, "those of the days that are alike, and of the others"
         for cue in cues:
             fast, slow = (
-                [(hit.id, hit.score) for hit in memory.recall(
-                    vector=cue, k=10, lexical=False, exact=exact)]
+                [
+                    (hit.id, hit.score)
+                    for hit in memory.recall(vector=cue, k=10, lexical=False, exact=exact)
+                ]
                 for exact in (False, True)
             )
             assert fast == slow
@@ -835,14 +869,18 @@ def test_indexes_share_the_centre_of_one_that_is_near(tmp_path: Path) -> None:
         assert set(_centres(memory)) == set(first), "and lend them to indexes to come"
         shutil.copytree(path, tmp_path / "straight", ignore=shutil.ignore_patterns("*.idx"))
         found = [
-            [(hit.id, round(hit.score, 6)) for hit in memory.recall(
-                vector=cue, k=10, lexical=False, tags=["t1"])]
+            [
+                (hit.id, round(hit.score, 6))
+                for hit in memory.recall(vector=cue, k=10, lexical=False, tags=["t1"])
+            ]
             for cue in cues
         ]
     with open_store(tmp_path / "straight", config=STRAIGHT, mode="r") as memory:
         assert found == [
-            [(hit.id, round(hit.score, 6)) for hit in memory.recall(
-                vector=cue, k=10, lexical=False, tags=["t1"])]
+            [
+                (hit.id, round(hit.score, 6))
+                for hit in memory.recall(vector=cue, k=10, lexical=False, tags=["t1"])
+            ]
             for cue in cues
         ]
 

@@ -137,8 +137,11 @@ def _overlapping(seed: int, step: int) -> Any:
 
 
 _VECTORS = st.tuples(
-    st.integers(0, 2**32 - 1), st.sampled_from(_DTYPES), st.sampled_from(sorted(_LAYOUTS)),
-    st.sampled_from([-5, -3, -2, -1, 1, 2, 3, 5]), st.integers(0, 3),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(_DTYPES),
+    st.sampled_from(sorted(_LAYOUTS)),
+    st.sampled_from([-5, -3, -2, -1, 1, 2, 3, 5]),
+    st.integers(0, 3),
 )
 
 
@@ -160,9 +163,7 @@ def test_vectors_in_any_layout_are_the_same_vectors(proof: Any) -> None:
         for row in rows:  # overlaps its neighbours
             seen += 1
             wrong += _answers(memory, row) != _answers(memory, row.copy())
-        made = [
-            memory.remember("x", vector=each, tier="semantic").id for each in (plain, *layouts)
-        ]
+        made = [memory.remember("x", vector=each, tier="semantic").id for each in (plain, *layouts)]
         scores = {score for found, score in _answers(memory, plain) if found in made}
         memory.forget(made)
         seen, wrong = seen + len(made), wrong + (len(scores) != 1)

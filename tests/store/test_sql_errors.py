@@ -62,9 +62,10 @@ def test_a_connection_that_was_closed_meanwhile_is_a_closed_store() -> None:
 
 
 @pytest.mark.parametrize(
-    "sql", ["SELECT ?", "SELECT 1; SELECT 2", "SELECT * FROM closed"],
+    "sql",
+    ["SELECT ?", "SELECT 1; SELECT 2", "SELECT * FROM closed"],
     ids=["without its parameter", "two at once", "closed is only the name of a table"],
-)  # fmt: skip
+)
 def test_a_statement_that_is_wrong_closes_no_store(sql: str) -> None:
     found = _translated(_raised(lambda connection: connection.execute(sql)))
     assert type(found) is StoreError
@@ -113,19 +114,22 @@ def test_a_catalog_that_cannot_be_opened_is_missing_only_where_it_is_not(tmp_pat
 
 def test_text_that_is_no_utf_8_is_damage() -> None:
     """Python's own error, which has no code; the words alone are no sign when there is one."""
-    error = _raised(
-        lambda connection: connection.execute("SELECT CAST(x'ff' AS TEXT)").fetchone()
-    )
+    error = _raised(lambda connection: connection.execute("SELECT CAST(x'ff' AS TEXT)").fetchone())
     assert type(_translated(error)) is CatalogCorruptError
     coded = sqlite3.OperationalError(str(error))
     coded.sqlite_errorcode = sqlite3.SQLITE_ERROR
     assert type(_translated(coded)) is StoreError
 
 
-@pytest.mark.parametrize("error", [
-    UnicodeDecodeError("utf-8", b"\xff", 0, 1, "no byte to begin with"),
-    StoreClosedError("closed by us", hint="open it"), ValueError("of a caller's function"),
-], ids=["no text", "one of ours", "somebody else's"])  # fmt: skip
+@pytest.mark.parametrize(
+    "error",
+    [
+        UnicodeDecodeError("utf-8", b"\xff", 0, 1, "no byte to begin with"),
+        StoreClosedError("closed by us", hint="open it"),
+        ValueError("of a caller's function"),
+    ],
+    ids=["no text", "one of ours", "somebody else's"],
+)
 def test_only_errors_of_the_catalog_are_translated(error: Exception) -> None:
     expected = CatalogCorruptError if isinstance(error, UnicodeDecodeError) else type(error)
     with pytest.raises(Exception, match=r".") as caught, typed_sql_errors("catalog.db"):

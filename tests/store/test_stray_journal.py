@@ -40,10 +40,13 @@ def _journal_of(source: Path, folder: Path) -> bytes:
     shutil.copy(source, copy)
     db = sqlite3.connect(copy, isolation_level=None)
     for statement in (
-        "PRAGMA journal_mode=DELETE", "PRAGMA cache_size=2", "BEGIN IMMEDIATE",
-        "UPDATE content SET source = 'x'", "UPDATE record SET slot = slot + 1000",
+        "PRAGMA journal_mode=DELETE",
+        "PRAGMA cache_size=2",
+        "BEGIN IMMEDIATE",
+        "UPDATE content SET source = 'x'",
+        "UPDATE record SET slot = slot + 1000",
         "CREATE TABLE filler AS SELECT zeroblob(200000) AS b",
-    ):  # fmt: skip
+    ):
         db.execute(statement)
     journal = Path(f"{copy}-journal").read_bytes()
     db.close()

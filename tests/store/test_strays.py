@@ -59,9 +59,7 @@ def test_a_stranger_is_named_and_hides_nothing(store: Path, kind: str, name: str
     db.close()
     STRANGE[kind](store / name)
     (store / "zz").touch()
-    assert found(store) >= {
-        ("I14", name), ("I14", "zz"), ("I18", "episodic/2024-01-02-000.mem")
-    }
+    assert found(store) >= {("I14", name), ("I14", "zz"), ("I18", "episodic/2024-01-02-000.mem")}
     assert not any(code == "I15" for code, _ in found(store))
 
 
@@ -132,6 +130,7 @@ def test_the_only_copy_of_memories_is_not_told_to_be_about_to_go(
     shutil.copy(tmp_path / "catalog.db", store)
     (newer,) = store.glob("episodic/2024-01-01-000.g*.mem")
     assert found(store) >= {
-        ("I14", "episodic/2024-01-01-000.mem"), ("I18", f"episodic/{newer.name}")
+        ("I14", "episodic/2024-01-01-000.mem"),
+        ("I18", f"episodic/{newer.name}"),
     }
     assert newer.name not in str(spector.check(store).notes)

@@ -112,13 +112,17 @@ class Ledger:
         words = sql.split()
         if words[:1] == ["COMMIT"]:
             self.commits += 1
-            fresh = {path for path in self.root.rglob("*.mem")
-                     if path.stat().st_ino not in self._known}
+            fresh = {
+                path for path in self.root.rglob("*.mem") if path.stat().st_ino not in self._known
+            }
             self.late += self.owed(self.root, names=False, only=fresh.__contains__)
             for folder in {path.parent for path in fresh}:
                 have = self._names.get(folder.stat().st_ino, set())
-                self.late += [f"name of {p.name}" for p in fresh
-                              if p.parent == folder and (p.name, p.stat().st_ino) not in have]
+                self.late += [
+                    f"name of {p.name}"
+                    for p in fresh
+                    if p.parent == folder and (p.name, p.stat().st_ino) not in have
+                ]
             self._known |= {path.stat().st_ino for path in fresh}
         elif words[:3] == ["DELETE", "FROM", "journal"] and "segment_id" not in words:
             self.emptied += 1
@@ -249,12 +253,23 @@ def test_another_model_is_durable_before_the_catalog_names_its_vectors(
     assert ledger.commits
 
 
-@pytest.mark.parametrize(("way", "again"), [
-    ("backup", ""), ("backup", "swapped"), ("backup", "one name after the other"),
-    ("restore", ""), ("restore", "into a folder"), ("repair", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("way", "again"),
+    [
+        ("backup", ""),
+        ("backup", "swapped"),
+        ("backup", "one name after the other"),
+        ("restore", ""),
+        ("restore", "into a folder"),
+        ("repair", ""),
+    ],
+)
 def test_a_copy_owes_nothing_when_it_is_announced(
-    root: Path, tmp_path: Path, ledger: Ledger, way: str, again: str,
+    root: Path,
+    tmp_path: Path,
+    ledger: Ledger,
+    way: str,
+    again: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if again == "one name after the other":  # as on systems that cannot swap two names

@@ -88,8 +88,10 @@ def test_a_wait_that_ends_names_the_writer_and_leaves_nothing(tmp_path: Path) ->
         " print('open', flush=True); sys.stdin.readline()"
     )
     with subprocess.Popen(
-        [sys.executable, "-c", code, tmp_path / "mind"], stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, text=True,
+        [sys.executable, "-c", code, tmp_path / "mind"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as holder:
         assert holder.stdout is not None
         assert holder.stdin is not None
@@ -190,7 +192,10 @@ def test_a_turn_ends_with_its_process_whatever_that_has_forked(tmp_path: Path) -
         "turn.end(); print(pid, flush=True)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=True,
+        [sys.executable, "-c", code, tmp_path],
+        capture_output=True,
+        text=True,
+        check=True,
         timeout=60,
     )
     turn = Turn(str(tmp_path))
@@ -202,15 +207,15 @@ def test_a_turn_ends_with_its_process_whatever_that_has_forked(tmp_path: Path) -
 # -- many writers ----------------------------------------------------------------------------------
 
 
-def _write_at_once(
-    path: Path, writers: int, count: int, kill: int = 0
-) -> tuple[int, float, int]:
+def _write_at_once(path: Path, writers: int, count: int, kill: int = 0) -> tuple[int, float, int]:
     """How many memories are there, the longest wait, and how many writers ended well."""
     opened(path).close()
     running = [
         subprocess.Popen(
             [sys.executable, "-c", _WRITER, path, f"writer {n}", str(count), "120"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         for n in range(writers)
     ]

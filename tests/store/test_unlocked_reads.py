@@ -26,8 +26,10 @@ def _store(memory: spector.Memory) -> Store:
 
 
 def _fill(memory: spector.Memory, count: int) -> list[int]:
-    return [memory.remember(f"text {n}", vector=vector_of(f"{n}"), user_id="ada").id
-            for n in range(count)]  # fmt: skip
+    return [
+        memory.remember(f"text {n}", vector=vector_of(f"{n}"), user_id="ada").id
+        for n in range(count)
+    ]
 
 
 def test_records_are_cut_to_the_row_that_was_looked_at(
@@ -91,9 +93,14 @@ def test_what_no_snapshot_has_yet_is_waited_for(
 
         def late(self: Store, *given: Any) -> None:
             def look() -> None:
-                texts = [record.text for record in memory] if ask == "walk" else [
-                    memory.get(made).text for (made,) in self.catalog.main.execute(
-                        "SELECT max(id) FROM record")]  # fmt: skip
+                texts = (
+                    [record.text for record in memory]
+                    if ask == "walk"
+                    else [
+                        memory.get(made).text
+                        for (made,) in self.catalog.main.execute("SELECT max(id) FROM record")
+                    ]
+                )
                 found.extend(texts)
 
             if self is store and not threads:

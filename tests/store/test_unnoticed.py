@@ -93,6 +93,7 @@ def test_a_transaction_over_many_partitions_lets_go_of_files_now_and_then(
 
 def test_a_scan_uses_an_index_that_is_current_and_no_other() -> None:
     """A stale one, or one beside patched records, does not know the newest of them."""
+
     def image(**changes: Any) -> Any:
         scan = SimpleNamespace(index=SimpleNamespace(image="image"), stale=False)
         segment = SimpleNamespace(scan=scan, patched=None)
@@ -128,7 +129,7 @@ def test_strength_that_the_catalog_does_not_know_is_damage_whoever_reads_it(
 
 
 def test_strength_that_the_catalog_does_not_know_is_damage_for_a_recall_of_the_writer(
-    tmp_path: Path
+    tmp_path: Path,
 ) -> None:
     """Or the writer takes it for a change that came in between, and answers with damaged bytes."""
     path = tmp_path / "mind"
@@ -212,7 +213,7 @@ def test_a_partition_walks_through_every_state_before_it_is_replaced(
 
 
 def test_a_partition_with_fewer_memories_than_its_catalog_counts_is_not_compacted(
-    tmp_path: Path
+    tmp_path: Path,
 ) -> None:
     """Or the count of before goes on into the new file, and nobody can tell any more which is so.
 

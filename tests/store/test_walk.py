@@ -52,8 +52,9 @@ def test_a_change_in_the_middle_of_a_walk_is_seen_within_the_batch(
     memory.pin(made[3])
     memory.compact()
     assert [(r.id, r.text, r.pinned) for _, r in zip(range(2), walked, strict=False)] == [
-        (made[2], "another text", False), (made[3], "n 3", True),
-    ]  # fmt: skip
+        (made[2], "another text", False),
+        (made[3], "n 3", True),
+    ]
     assert ids(walked) == made[4:]
 
 

@@ -94,7 +94,8 @@ def test_only_the_writer_with_the_lock_writes(tmp_path: Path) -> None:
         (path / "LOCK").unlink()
         assert in_fresh_process("tests.store.test_watched:write_there", path=str(path))
         for change in (
-            lambda: put(memory, "x"), lambda: memory.update(known, importance=0.1),
+            lambda: put(memory, "x"),
+            lambda: memory.update(known, importance=0.1),
             lambda: memory.forget(known),
         ):
             with pytest.raises(StoreError, match="another file"):

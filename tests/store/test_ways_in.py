@@ -82,9 +82,12 @@ def test_a_lost_catalog_leads_to_repair_and_not_to_a_new_store(
 def test_what_is_no_path_is_told_as_such(mind: Path, path: str) -> None:
     with spector.open(mind, embedder=None) as memory:
         ways = (
-            lambda: memory.backup(path), lambda: spector.restore(mind, path),
-            lambda: spector.restore(path, mind), lambda: spector.check(path),
-            lambda: spector.repair(path, mind), lambda: spector.repair(mind, path),
+            lambda: memory.backup(path),
+            lambda: spector.restore(mind, path),
+            lambda: spector.restore(path, mind),
+            lambda: spector.check(path),
+            lambda: spector.repair(path, mind),
+            lambda: spector.repair(mind, path),
         )
         for way in ways:
             with pytest.raises(spector.InvalidInputError, match="pass the path of a directory"):
@@ -93,9 +96,7 @@ def test_what_is_no_path_is_told_as_such(mind: Path, path: str) -> None:
             memory.compact(verify=[""])
 
 
-def test_a_failed_check_names_the_next_step(
-    mind: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_failed_check_names_the_next_step(mind: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (file,) = mind.rglob("*.mem")
     file.unlink()
     assert main(["check", str(mind)]) == 1
@@ -179,12 +180,19 @@ def test_vectors_of_another_length_are_refused_whoever_opens(mind: Path, mode: A
         assert [record.text for record in memory] == ["north"]
 
 
-@pytest.mark.parametrize(("code", "step"), [
-    (errno.ENAMETOOLONG, "choose a shorter name"), (errno.EMFILE, "ulimit -n"),
-    (errno.EIO, "run: spector check PATH"), (errno.ENOTDIR, "run: spector check PATH"),
-    (errno.ENOSPC, "free some space"), (errno.EACCES, "check the permissions"),
-    (errno.ENOENT, "check the path"), (errno.ELOOP, "move the link away"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("code", "step"),
+    [
+        (errno.ENAMETOOLONG, "choose a shorter name"),
+        (errno.EMFILE, "ulimit -n"),
+        (errno.EIO, "run: spector check PATH"),
+        (errno.ENOTDIR, "run: spector check PATH"),
+        (errno.ENOSPC, "free some space"),
+        (errno.EACCES, "check the permissions"),
+        (errno.ENOENT, "check the path"),
+        (errno.ELOOP, "move the link away"),
+    ],
+)
 def test_an_error_of_the_system_names_the_next_step_of_that_error(code: int, step: str) -> None:
     """Who has a broken disk is not to choose a shorter name."""
     with pytest.raises(spector.StoreError) as caught, translate_os_errors("read", "a/b"):

@@ -60,9 +60,17 @@ def everywhere() -> Any:
             yield kernel, f"{kernel.name} {caps}"
 
 
-@pytest.mark.parametrize(("border", "dim"), [
-    ("2 GiB", 64), ("4 GiB", 64), ("2 GiB", 384), ("4 GiB", 384), ("1 TiB", 384), ("1 TiB", 4096),
-])
+@pytest.mark.parametrize(
+    ("border", "dim"),
+    [
+        ("2 GiB", 64),
+        ("4 GiB", 64),
+        ("2 GiB", 384),
+        ("4 GiB", 384),
+        ("1 TiB", 384),
+        ("1 TiB", 4096),
+    ],
+)
 def test_records_beside_a_border_of_bytes_are_scored_as_elsewhere(
     tmp_path: Path, border: str, dim: int, proof: Proof
 ) -> None:
@@ -92,7 +100,10 @@ def _compare(folder: Path, dim: int, count: int, slots: list[int]) -> None:
         sims, want_sims = np.zeros(len(slots), np.float32), np.zeros(len(slots), np.float32)
         got = kernel.score([large], query, [0] * len(slots), slots, similarity=sims)
         near = kernel.score(
-            [Part(rows, len(rows))], query, [0] * len(slots), range(len(slots)),
+            [Part(rows, len(rows))],
+            query,
+            [0] * len(slots),
+            range(len(slots)),
             similarity=want_sims,
         )
         assert got.tobytes() == near.tobytes(), name

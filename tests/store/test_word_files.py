@@ -60,11 +60,13 @@ def fill(memory: Memory, first: int, count: int) -> list[int]:
     words = "guitar tent music lake river bank coffee tea run walk boat car".split()
     return [
         memory.remember(
-            " ".join(rng.choice(words, 6)) + f" {n}", vector=rng.standard_normal(8).astype("f4"),
-            session_id=f"s{n % 7}", metadata={"speaker": ["Ann", "Bob"][n % 2]},
+            " ".join(rng.choice(words, 6)) + f" {n}",
+            vector=rng.standard_normal(8).astype("f4"),
+            session_id=f"s{n % 7}",
+            metadata={"speaker": ["Ann", "Bob"][n % 2]},
         ).id
         for n in range(first, first + count)
-    ]  # fmt: skip
+    ]
 
 
 def answers(store: Store, words: Words) -> list[Any]:
@@ -247,9 +249,7 @@ def damaged(path: Path) -> Iterator[Callable[[], None]]:
         yield lambda each=each, other=other: each.write_bytes(other)  # type: ignore[misc]
 
 
-def test_files_that_are_lost_or_spoiled_cost_nothing_but_time(
-    tmp_path: Path, proof: Proof
-) -> None:
+def test_files_that_are_lost_or_spoiled_cost_nothing_but_time(tmp_path: Path, proof: Proof) -> None:
     path = tmp_path / "mind"
     make(path, 60)
     whole = {each: each.read_bytes() for each in files_in(path)}
@@ -298,9 +298,7 @@ def test_another_analysis_reads_the_texts_again(
         assert reading.texts == len(made)
 
 
-def _stopping(
-    patch: pytest.MonkeyPatch, files: Any, after: int, run: Callable[[], None]
-) -> bool:
+def _stopping(patch: pytest.MonkeyPatch, files: Any, after: int, run: Callable[[], None]) -> bool:
     """Run with files of words that fail for good after so many calls; True if they did."""
     calls = 0
 
@@ -399,7 +397,9 @@ def test_an_erasure_leaves_no_hash_of_a_word_that_only_the_erased_had(
         fill(memory, 0, 300)
         key = durable(memory).uuid
         forgotten = memory.remember(
-            secret, vector=np.ones(8, np.float32), metadata={"speaker": "Zqmallory"},
+            secret,
+            vector=np.ones(8, np.float32),
+            metadata={"speaker": "Zqmallory"},
             session_id="zqsession",
         ).id
         columns = agree(memory)._index._columns

@@ -74,7 +74,8 @@ def test_a_list_of_numbers_that_no_file_has_is_no_list(tmp_path: Path) -> None:
     saved.named["number"][0] = MOST_BLOCKS
     assert read_rows(
         np.frombuffer(pack_rows(saved, uuid=uuid, analysis=analysis), np.uint8),
-        uuid=uuid, analysis=analysis,
+        uuid=uuid,
+        analysis=analysis,
     ) == (None, "a block number is out of range")
 
 

@@ -99,9 +99,7 @@ def test_a_ring_that_overwrites_its_slots_is_followed(tmp_path: Path) -> None:
         find = _finder(memory)
         ids = []
         for n in range(8):
-            ids.append(
-                memory.remember(f"thought number{n}", tier="working", vector=_vector(n)).id
-            )
+            ids.append(memory.remember(f"thought number{n}", tier="working", vector=_vector(n)).id)
             assert find("thought") == ids[-3:]
             assert find(f"number{n}") == [ids[-1]]
         memory.update(ids[-1], text="another thought", vector=_vector(7))
@@ -129,8 +127,13 @@ def test_a_reader_in_another_connection_follows_the_writer(tmp_path: Path) -> No
 def test_sessions_days_and_bulk_writes(memory: Memory) -> None:
     find = _finder(memory)
     rows = [
-        {"text": f"turn{n} about music", "vector": _vector(n), "session_id": f"s{n % 3}",
-         "role": "user", "event_time": NOW - timedelta(days=n % 5, seconds=-n)}
+        {
+            "text": f"turn{n} about music",
+            "vector": _vector(n),
+            "session_id": f"s{n % 3}",
+            "role": "user",
+            "event_time": NOW - timedelta(days=n % 5, seconds=-n),
+        }
         for n in range(300)
     ]
     ids = [record.id for record in memory.remember_many(rows)]
@@ -141,9 +144,7 @@ def test_sessions_days_and_bulk_writes(memory: Memory) -> None:
     with store.snapshot() as view:
         found = Words(store).at(view)
         near = found.ids(found.neighbours(found.rows([ids[10]]), 1).ravel()).tolist()
-    mine = sorted(
-        (row["event_time"], n) for n, row in enumerate(rows) if n % 3 == 1 and n != 7
-    )
+    mine = sorted((row["event_time"], n) for n, row in enumerate(rows) if n % 3 == 1 and n != 7)
     at = [n for _, n in mine].index(10)
     around = [mine[at + step][1] if 0 <= at + step < len(mine) else None for step in (-1, 1)]
     assert near == [-1 if n is None else ids[n] for n in around]
@@ -183,9 +184,13 @@ def test_recalls_in_threads_follow_while_somebody_writes(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("role", "metadata", "speaker"),
     [
-        ("user", None, "user"), (None, None, None), ("user", '{"speaker": "Ann"}', "Ann"),
-        ("user", '{"name": " Bob "}', "Bob"), ("user", '{"speaker": 5}', "5"),
-        ("user", '{"speaker": broken', "user"), (7, '["speaker"]', None),
+        ("user", None, "user"),
+        (None, None, None),
+        ("user", '{"speaker": "Ann"}', "Ann"),
+        ("user", '{"name": " Bob "}', "Bob"),
+        ("user", '{"speaker": 5}', "5"),
+        ("user", '{"speaker": broken', "user"),
+        (7, '["speaker"]', None),
         ("user", '{"speaker": ""}', "user"),
     ],
 )
@@ -207,8 +212,14 @@ def test_any_sequence_of_verbs_is_followed(start: int, tmp_path: Path) -> None:
 
     def opened() -> tuple[Memory, Find]:
         memory = stack.enter_context(
-            spector.open(tmp_path / "mind", embedder=None, dim=8, clock=clock, config=config,
-                         durability="relaxed")
+            spector.open(
+                tmp_path / "mind",
+                embedder=None,
+                dim=8,
+                clock=clock,
+                config=config,
+                durability="relaxed",
+            )
         )
         return memory, _finder(memory)
 
@@ -220,9 +231,13 @@ def test_any_sequence_of_verbs_is_followed(start: int, tmp_path: Path) -> None:
         )
         if verb in ("remember", "many") or not texts:
             rows = [
-                {"text": f"word{rng.randrange(9)} word{rng.randrange(9)}", "vector": _vector(n),
-                 "event_time": NOW - timedelta(days=rng.randrange(4)),
-                 "session_id": rng.choice(["a", "b"]), "role": "user"}
+                {
+                    "text": f"word{rng.randrange(9)} word{rng.randrange(9)}",
+                    "vector": _vector(n),
+                    "event_time": NOW - timedelta(days=rng.randrange(4)),
+                    "session_id": rng.choice(["a", "b"]),
+                    "role": "user",
+                }
                 for _ in range(30 if verb == "many" else 1)
             ]
             for record, row in zip(memory.remember_many(rows), rows, strict=True):
@@ -306,9 +321,7 @@ def test_a_damaged_page_costs_the_memories_on_it_their_words_and_no_more(tmp_pat
         with store.snapshot() as view:
             found = Words(store).at(view)
             rows_found, _ = found.best(cue_terms("guitar"), k=1000)
-            assert sorted(found.ids(rows_found).tolist()) == sorted(
-                {*ids} - {ids[n] for n in lost}
-            )
+            assert sorted(found.ids(rows_found).tolist()) == sorted({*ids} - {ids[n] for n in lost})
         for cue in (lost[0] - 4, lost[-1] + 4):  # among the 40 best are some of the page
             assert memory.recall(f"number{cue}", vector=turned(cue), k=1)[0].id == ids[cue]
         with pytest.raises(spector.CatalogCorruptError):

@@ -87,13 +87,17 @@ def _erased_words_in_files(path: str) -> list[str]:
         hashes = {term_hash(word, store.uuid): word for word in gone}
         blocks = [
             read_block(image, store.kernel, uuid=store.uuid, analysis=_analysis_of(image))[0]
-            for name in store.files.listing() if word_files.is_words(name)
+            for name in store.files.listing()
+            if word_files.is_words(name)
             and name != word_files.LIST
             and (image := word_files.bytes_of(store.files, name)) is not None
         ]
         return [
-            hashes[value] for block in blocks if block is not None
-            for value in block.hash.tolist() if value in hashes
+            hashes[value]
+            for block in blocks
+            if block is not None
+            for value in block.hash.tolist()
+            if value in hashes
         ]
 
 
@@ -111,7 +115,8 @@ def words_of_three(value: int, shared: bool) -> dict[str, Any]:
             _put(memory, 0, 0, np.random.default_rng(value))
         write = _write_shared if shared else _write
         works: list[Callable[[], None]] = [
-            lambda: write(path, 1, value), lambda: write(path, 2, value),
+            lambda: write(path, 1, value),
+            lambda: write(path, 2, value),
             lambda: _purge(path, shared=shared),
         ]
         children = []
@@ -126,8 +131,11 @@ def words_of_three(value: int, shared: bool) -> dict[str, Any]:
         with _opened(path) as memory:
             memory.compact(threshold=0)
         needles = [b"qzj%dx" % who for who in range(3)]
-        left = [p.name for p in Path(path).rglob("*") if p.is_file()
-                and any(needle in p.read_bytes() for needle in needles)]  # fmt: skip
+        left = [
+            p.name
+            for p in Path(path).rglob("*")
+            if p.is_file() and any(needle in p.read_bytes() for needle in needles)
+        ]
         answers = []
         clock = ManualClock(datetime.now(UTC))  # strengths fade from one opening to the next
         for fresh in (False, True):
@@ -135,18 +143,26 @@ def words_of_three(value: int, shared: bool) -> dict[str, Any]:
                 for each in Path(path, "lexical").glob("*"):
                     each.unlink()
             with spector.open(path, embedder=None, dim=DIM, mode="r", clock=clock) as memory:
-                answers.append([
-                    [(hit.id, round(hit.score, 5)) for hit in memory.recall(
-                        cue, vector=vector_of(cue), k=20)]
-                    for cue in ("guitar river", "tent", "coffee", "vault")
-                ])
+                answers.append(
+                    [
+                        [
+                            (hit.id, round(hit.score, 5))
+                            for hit in memory.recall(cue, vector=vector_of(cue), k=20)
+                        ]
+                        for cue in ("guitar river", "tent", "coffee", "vault")
+                    ]
+                )
                 count = len(memory)
         problems = [str(problem) for problem in spector.check(path).problems]
     differ = [pair for pair in zip(*answers, strict=True) if pair[0] != pair[1]]
     return {
-        "codes": codes, "left": left, "differ": differ, "count": count, "problems": problems,
+        "codes": codes,
+        "left": left,
+        "differ": differ,
+        "count": count,
+        "problems": problems,
         "erased": erased,
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.slow

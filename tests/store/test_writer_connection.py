@@ -41,4 +41,3 @@ def _noter(store: Store, outside: list[str]):  # type: ignore[no-untyped-def]
             outside.append(f"{statement[:60]} from {where}")
 
     return note
-

@@ -71,9 +71,18 @@ class _OurTierTests(TierTests):
 
     def open(self, path: Path) -> spector.Memory:
         clock = spector.ManualClock("2026-03-01T12:00:00Z")
-        return spector.open(path, embedder=None, dim=8, clock=clock, config=Config(
-            working_capacity=64, episodic_capacity=3, semantic_capacity=5, procedural_capacity=7,
-        ))  # fmt: skip
+        return spector.open(
+            path,
+            embedder=None,
+            dim=8,
+            clock=clock,
+            config=Config(
+                working_capacity=64,
+                episodic_capacity=3,
+                semantic_capacity=5,
+                procedural_capacity=7,
+            ),
+        )
 
 
 def _tier_called(name: str) -> TierStore:
@@ -191,9 +200,7 @@ def test_a_broken_tier_is_caught(
 
         def open(self, path: Path) -> spector.Memory:
             clock = spector.ManualClock("2026-03-01T12:00:00Z")
-            return spector.open(
-                path, embedder=None, dim=8, clock=clock, extra_tiers=[attached()]
-            )
+            return spector.open(path, embedder=None, dim=8, clock=clock, extra_tiers=[attached()])
 
     with pytest.raises(AssertionError):
         getattr(Suite(), test)(tmp_path)

@@ -118,8 +118,9 @@ class _NoTier:
     name, code = "nothing", 60
 
 
-@pytest.mark.parametrize("wrong", [_SameName(), _SameCode(), _TakenCode(), _BadName(), _BadCode(),
-                                   _NoTier(), "flash"])  # fmt: skip
+@pytest.mark.parametrize(
+    "wrong", [_SameName(), _SameCode(), _TakenCode(), _BadName(), _BadCode(), _NoTier(), "flash"]
+)
 def test_a_tier_that_cannot_be_registered_is_refused(store_path: Path, wrong: object) -> None:
     with pytest.raises(InvalidInputError):
         spector.open(store_path, embedder=FakeEmbedder(), extra_tiers=[FlashTier(), wrong])  # type: ignore[list-item]

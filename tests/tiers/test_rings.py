@@ -59,7 +59,12 @@ def test_of_too_many_users_the_one_who_wrote_longest_ago_makes_room(
 ) -> None:
     with mind(":memory:", clock, each=2, users=3) as memory:
         items: list[tuple[str | None, str]] = [
-            ("a", "a1"), ("b", "b1"), ("a", "a2"), (None, "n1"), ("c", "c1"), ("a", "a3")
+            ("a", "a1"),
+            ("b", "b1"),
+            ("a", "a2"),
+            (None, "n1"),
+            ("c", "c1"),
+            ("a", "a3"),
         ]
         for start in range(0, len(items), batch):
             memory.remember_many(
@@ -129,8 +134,10 @@ def test_a_dead_memory_keeps_its_place_in_its_users_ring_only(clock: ManualClock
         memory.remember_many(["a3", "a4"], tier="working", user_id="a")
         assert at_hand(memory, "a") == ["a2", "a3", "a4"]
         assert memory.stats()["tiers"]["working"] == {
-            "records": 6, "tombstones": 0, "partitions": 1,
-        }  # fmt: skip
+            "records": 6,
+            "tombstones": 0,
+            "partitions": 1,
+        }
 
 
 class Rings:
@@ -151,7 +158,8 @@ class Rings:
         if not any(alive for _, alive in ring):
             last = {
                 u: max(i for i, alive in r if alive)
-                for u, r in self.of.items() if any(alive for _, alive in r)
+                for u, r in self.of.items()
+                if any(alive for _, alive in r)
             }
             for other in sorted(last, key=lambda u: last[u])[: max(0, len(last) + 1 - self.most)]:
                 self.of[other] = []

@@ -45,8 +45,10 @@ def header_states(path: Path) -> dict[str, str]:
 def test_the_default_capacities_are_those_of_the_design() -> None:
     config = Config()
     assert (config.episodic_capacity, config.procedural_capacity, config.working_capacity) == (
-        10_000, 500, 100,
-    )  # fmt: skip
+        10_000,
+        500,
+        100,
+    )
     assert config.tombstone_ratio == 0.30
 
 
@@ -58,9 +60,11 @@ def test_every_utc_day_has_its_file_and_a_full_day_rolls(
         clock.advance(days=1)
         memory.remember("here again")
         assert mem_files(store_path) == [
-            "episodic/2026-11-21-000.mem", "episodic/2026-11-21-001.mem",
-            "episodic/2026-11-21-002.mem", "episodic/2026-11-22-000.mem",
-        ]  # fmt: skip
+            "episodic/2026-11-21-000.mem",
+            "episodic/2026-11-21-001.mem",
+            "episodic/2026-11-21-002.mem",
+            "episodic/2026-11-22-000.mem",
+        ]
         assert len(memory.recall("here", k=20)) == 8
         assert memory.check().ok
 
@@ -101,8 +105,9 @@ def test_a_late_event_goes_to_its_own_day_as_a_further_sequence_once_that_is_sea
         assert memory.reflect().sealed == 1
         late = memory.remember("late, day sealed", event_time="2026-11-21T19:00:00Z")
         assert mem_files(store_path) == [
-            "episodic/2026-11-21-000.mem", "episodic/2026-11-21-001.mem",
-        ]  # fmt: skip
+            "episodic/2026-11-21-000.mem",
+            "episodic/2026-11-21-001.mem",
+        ]
         found = memory.recall("late", time_range=("2026-11-21", "2026-11-22"))
         assert late.id in ids(found)
         assert len(found) == 3
@@ -155,8 +160,10 @@ def test_a_procedural_file_holds_500_by_default(store_path: Path, clock: ManualC
         )
         assert mem_files(store_path) == [f"procedural/procedural-00{n}.mem" for n in (0, 1)]
         assert memory.stats()["tiers"]["procedural"] == {
-            "records": 501, "tombstones": 0, "partitions": 2,
-        }  # fmt: skip
+            "records": 501,
+            "tombstones": 0,
+            "partitions": 2,
+        }
 
 
 def test_the_working_ring_holds_100_and_overwrites_the_oldest(clock: ManualClock) -> None:

@@ -158,7 +158,10 @@ def test_immutable_and_pinned_hold_against_sleep(tmp_path: Path) -> None:
         for each in kept:
             now = memory.get(each)
             assert (now.dormant, now.superseded, now.tier, now.text) == (
-                False, False, "episodic", each.text,
+                False,
+                False,
+                "episodic",
+                each.text,
             )
         with pytest.raises(ImmutableRecordError):
             memory.retire(kept[1])

@@ -57,8 +57,12 @@ def put(memory: Memory, record: MemoryRecord, sort: str, **fields: Any) -> None:
 
 def test_a_memory_without_details_has_what_its_role_says(memory: Memory) -> None:
     for role, source in (
-        (None, "user_message"), ("user", "user_message"), ("assistant", "assistant_message"),
-        ("tool", "tool"), ("system", "system"), ("narrator", "system"),
+        (None, "user_message"),
+        ("user", "user_message"),
+        ("assistant", "assistant_message"),
+        ("tool", "tool"),
+        ("system", "system"),
+        ("narrator", "system"),
     ):
         record = memory.remember(f"by {role}", role=role)
         assert (record.data_source, record.write_source) == (source, "manual")
@@ -72,8 +76,17 @@ def test_details_are_in_every_record_that_is_returned(memory: Memory) -> None:
     text = "He [Omar] is flying to Lisbon tomorrow [2026-11-26]."
     record = memory.remember(text, role="user")
     notes = [[2, 9, "reference", "Omar"], [38, 51, "date", "2026-11-26"]]
-    put(memory, record, "observed", write_source="observer", data_source="user_message",
-        emotion="joy", class_confidence=0.4, notes=notes, raw="flying!")  # fmt: skip
+    put(
+        memory,
+        record,
+        "observed",
+        write_source="observer",
+        data_source="user_message",
+        emotion="joy",
+        class_confidence=0.4,
+        notes=notes,
+        raw="flying!",
+    )
     put(memory, record, "episode", summary="Omar flies")
     found = memory.get(record)
     assert found.said == "He is flying to Lisbon tomorrow."
@@ -82,17 +95,27 @@ def test_details_are_in_every_record_that_is_returned(memory: Memory) -> None:
     assert (found.emotion, found.class_confidence) == ("joy", 0.4)
     assert (found.summary, found.raw, found.payload) == ("Omar flies", "flying!", None)
     assert found.to_dict()["details"] == {
-        "notes": notes, "emotion": "joy", "write_source": "observer", "summary": "Omar flies",
-        "data_source": "user_message", "class_confidence": 0.4, "raw": "flying!",
+        "notes": notes,
+        "emotion": "joy",
+        "write_source": "observer",
+        "summary": "Omar flies",
+        "data_source": "user_message",
+        "class_confidence": 0.4,
+        "raw": "flying!",
     }
     others = [
-        memory.recall("Lisbon")[0].record, next(memory.records()), memory.history(record)[0],
+        memory.recall("Lisbon")[0].record,
+        next(memory.records()),
+        memory.history(record)[0],
         memory.recall("Lisbon", profile="similarity", lexical=False)[0].record,
     ]
     assert all(each == found for each in others)
     for changed in (
-        memory.pin(record), memory.unpin(record), memory.reinforce(record),
-        *memory.retire(record), *memory.reactivate(record),
+        memory.pin(record),
+        memory.unpin(record),
+        memory.reinforce(record),
+        *memory.retire(record),
+        *memory.reactivate(record),
         memory.update(record, importance=0.9),
     ):
         assert changed.details == found.details
@@ -236,8 +259,12 @@ def test_curves_are_those_of_the_kernel(curve: str) -> None:
 def test_fsrs6_gives_the_numbers_of_its_package() -> None:
     # days, stability -> what fsrs 6.3 computes with its default parameters
     for days, stability, wanted in (
-        (1, 1.0, 0.9), (10, 1.0, 0.6928266), (100, 1.0, 0.4923224), (7, 10.5, 0.9253786),
-        (365, 30.0, 0.6739136), (3650, 0.4, 0.2458407),
+        (1, 1.0, 0.9),
+        (10, 1.0, 0.6928266),
+        (100, 1.0, 0.4923224),
+        (7, 10.5, 0.9253786),
+        (365, 30.0, 0.6739136),
+        (3650, 0.4, 0.2458407),
     ):
         assert kernel_retention(days, stability, Curve.FSRS6) == pytest.approx(wanted, abs=1e-6)
 
@@ -301,7 +328,8 @@ def test_ids_of_another_process_read_the_same(memory: Memory) -> None:
 
 def test_a_context_says_what_no_user_said(memory: Memory) -> None:
     for text, fields in (
-        ("the port is 8080", {"data_source": "tool"}), ("the port is 8443", {}),
+        ("the port is 8080", {"data_source": "tool"}),
+        ("the port is 8443", {}),
         ("a port is 9000", {"write_source": "dream"}),
     ):
         record = memory.remember(text)

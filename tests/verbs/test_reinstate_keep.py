@@ -31,7 +31,9 @@ def test_both_hold_and_each_names_the_other(tmp_path: Path) -> None:
         assert ids(memory.recall("which port is it")) == [new.id]
         back = memory.reinstate(old, keep=True)
         assert (back.superseded, back.superseded_by, back.valid_until) == (
-            False, (), old.valid_until,
+            False,
+            (),
+            old.valid_until,
         )
         assert back == memory.get(old)
         assert memory.get(new).supersedes == ()

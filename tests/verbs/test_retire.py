@@ -94,9 +94,12 @@ def test_nothing_changes_when_one_of_several_may_not() -> None:
         free, ring = memory.remember("free"), memory.remember("free", tier="working")
         fixed = memory.remember("fixed", immutable=True)
         for targets, error in (
-            ([free, ring, fixed], ImmutableRecordError), ([free, ring, 99], UnknownRecordError),
-            ([free, "x"], InvalidInputError), ([free, None], InvalidInputError),
-            ([free, True], InvalidInputError), (None, InvalidInputError),
+            ([free, ring, fixed], ImmutableRecordError),
+            ([free, ring, 99], UnknownRecordError),
+            ([free, "x"], InvalidInputError),
+            ([free, None], InvalidInputError),
+            ([free, True], InvalidInputError),
+            (None, InvalidInputError),
             ({"where": 1}, InvalidInputError),
         ):
             with pytest.raises(error):
@@ -151,7 +154,9 @@ def test_records_list_what_is_named_beside_the_active_ones(tmp_path: Path) -> No
         active = [new.id, later.id, planned.id]
         assert ids(memory.records(include=[])) == active
         for name, record in (
-            ("dormant", rest), ("superseded", old), ("quarantined", suspect),
+            ("dormant", rest),
+            ("superseded", old),
+            ("quarantined", suspect),
         ):
             found = {r.id: r.to_dict()["flags"] for r in memory.records(include=name)}
             assert list(found) == sorted([*active, record.id])

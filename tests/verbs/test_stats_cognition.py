@@ -23,9 +23,10 @@ def listed(memory: Memory) -> dict[str, object]:
     records = list(memory.records())
     edges = {
         (edge.source, edge.kind, edge.target): edge.kind
-        for record in records for edge in memory.graph.edges(record)
+        for record in records
+        for edge in memory.graph.edges(record)
         if edge.origin not in ("supersedes", "parents")
-    }  # fmt: skip
+    }
     episodes = [record for record in records if record.tier == "episodic"]
     procedures = memory.procedures.all()
     entities = {each.id for record in records for each in memory.entities.of(record.id)}
@@ -44,7 +45,8 @@ def listed(memory: Memory) -> dict[str, object]:
             "medium_term": sum(each.consolidated for each in episodes),
         },
         "graph": {
-            "nodes": len({end for a, _, b in edges for end in (a, b)}), "edges": len(edges),
+            "nodes": len({end for a, _, b in edges for end in (a, b)}),
+            "edges": len(edges),
             "by_kind": {kind: kinds.count(kind) for kind in kinds},
         },
         "dormant": sum(each.dormant for each in memory.records(sorts=SORTS)),
@@ -125,5 +127,7 @@ def test_a_log_and_the_last_cycle_are_told(tmp_path: Path) -> None:
         report = memory.reflect("decay")
         found = memory.stats()["cognition"]["last_cycle"]
         assert found == {
-            "cycle": report.cycle, "started_at": "2026-12-01T12:00:00Z", "step": None,
+            "cycle": report.cycle,
+            "started_at": "2026-12-01T12:00:00Z",
+            "step": None,
         }

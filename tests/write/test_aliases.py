@@ -26,8 +26,10 @@ LIKE = np.ones(DIM)
 
 def noise(count: int, seed: int = 3) -> list[dict[str, Any]]:
     vectors = LIKE + 0.1 * np.random.default_rng(seed).normal(size=(count, DIM))
-    return [{"text": f"note {n} on the payments team", "vector": v, "user_id": "u"}
-            for n, v in enumerate(vectors)]
+    return [
+        {"text": f"note {n} on the payments team", "vector": v, "user_id": "u"}
+        for n, v in enumerate(vectors)
+    ]
 
 
 @pytest.fixture
@@ -50,8 +52,16 @@ def remember(memory: Memory, aliases: Any, **more: Any) -> int:
 
 @pytest.mark.parametrize(
     "cue",
-    ["Ledger DB", "What is the Ledger DB?", "what is the ledgre db", "ldger db please",
-     "is ledgerdb up?", "pgpya", "tell me about the pgpay", "ledger db nerede?"],
+    [
+        "Ledger DB",
+        "What is the Ledger DB?",
+        "what is the ledgre db",
+        "ldger db please",
+        "is ledgerdb up?",
+        "pgpya",
+        "tell me about the pgpay",
+        "ledger db nerede?",
+    ],
 )
 def test_a_cue_that_is_an_alias_finds_its_memory(memory: Memory, cue: str) -> None:
     found = remember(memory, ["Ledger DB", "pgpay"])
@@ -61,8 +71,13 @@ def test_a_cue_that_is_an_alias_finds_its_memory(memory: Memory, cue: str) -> No
 
 @pytest.mark.parametrize(
     "cue",
-    ["Who runs the Ledger DB?", "who runs the ledgre db", "The Ledger DB's owner?",
-     "how old is the ledgerdb", "who pays for pgpya"],
+    [
+        "Who runs the Ledger DB?",
+        "who runs the ledgre db",
+        "The Ledger DB's owner?",
+        "how old is the ledgerdb",
+        "who pays for pgpya",
+    ],
 )
 def test_in_a_cue_about_more_an_alias_counts_as_words(memory: Memory, cue: str) -> None:
     """Mechanism: whatever has the alias came before all that answers. Damage: "What is mom allergic
@@ -76,21 +91,25 @@ def test_in_a_cue_about_more_an_alias_counts_as_words(memory: Memory, cue: str) 
     assert "name" not in hit.explain().evidence
     answer = memory.remember(
         "The owner who runs it and pays is Kim; it is how old Kim's cat is",
-        vector=LIKE, user_id="u",
-    )  # fmt: skip
+        vector=LIKE,
+        user_id="u",
+    )
     memory.update(found, vector=-LIKE)
     assert first(memory, cue) == answer.id
 
 
 def test_mother_s_card_is_no_answer_about_mother() -> None:
     with spector.open(":memory:") as memory:
-        memory.remember_many([
-            {"text": "My mother, Nermin, born 1951, phone 0532 111 22 33.", "aliases": ["mom"]},
-            {"text": "Mother gets a rash from penicillin, she is allergic to it."},
-            {"text": "Apple Inc., ticker AAPL.", "aliases": ["apple"]},
-            {"text": "The best pie I ever had was at Aunt Jo's, with apples and cinnamon."},
-            {"text": "Lunch was soup."}, {"text": "The train was late."},
-        ])  # fmt: skip
+        memory.remember_many(
+            [
+                {"text": "My mother, Nermin, born 1951, phone 0532 111 22 33.", "aliases": ["mom"]},
+                {"text": "Mother gets a rash from penicillin, she is allergic to it."},
+                {"text": "Apple Inc., ticker AAPL.", "aliases": ["apple"]},
+                {"text": "The best pie I ever had was at Aunt Jo's, with apples and cinnamon."},
+                {"text": "Lunch was soup."},
+                {"text": "The train was late."},
+            ]
+        )
         assert "rash" in memory.recall("What is mom allergic to?", k=1)[0].text
         assert "pie" in memory.recall("which apple pie was the best?", k=1)[0].text
         assert "Nermin" in memory.recall("who is mom?", k=1)[0].text
@@ -127,8 +146,9 @@ def test_what_many_memories_are_called_names_none_of_them(memory: Memory) -> Non
 
 def test_names_stay_within_their_scope(memory: Memory) -> None:
     other = memory.remember("a secret", vector=-LIKE, user_id="v", aliases="Ledger DB").id
-    assert other not in [hit.id for hit in memory.recall("Ledger DB", vector=LIKE, k=50,
-                                                         user_id="u")]
+    assert other not in [
+        hit.id for hit in memory.recall("Ledger DB", vector=LIKE, k=50, user_id="u")
+    ]
 
 
 def test_what_few_believe_does_not_choose_its_own_name(memory: Memory) -> None:
@@ -147,7 +167,7 @@ TEXTS = ("plain words", "ledgre and leder", "a ledger")
     st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(TEXTS)), min_size=1, max_size=4),
     st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(TEXTS)), max_size=5),
     st.integers(1, 13),
-)  # fmt: skip
+)
 def test_what_others_call_theirs_changes_nothing(
     mine: list[tuple[list[str], str]], theirs: list[tuple[list[str], str]], times: int
 ) -> None:
@@ -156,31 +176,44 @@ def test_what_others_call_theirs_changes_nothing(
 
     def named(memory: Memory, cue: str) -> list[int]:
         hits = memory.recall(cue, vector=LIKE, k=50, user_id="u")
-        return sorted(
-            int(hit.metadata["n"]) for hit in hits if "name" in hit.explain().evidence
-        )
+        return sorted(int(hit.metadata["n"]) for hit in hits if "name" in hit.explain().evidence)
 
     with spector.open(":memory:", embedder=None, dim=DIM) as memory:
-        memory.remember_many([
-            {"text": text, "aliases": names or None, "user_id": "u", "vector": -LIKE,
-             "metadata": {"n": n}}
-            for n, (names, text) in enumerate(mine)
-        ])
+        memory.remember_many(
+            [
+                {
+                    "text": text,
+                    "aliases": names or None,
+                    "user_id": "u",
+                    "vector": -LIKE,
+                    "metadata": {"n": n},
+                }
+                for n, (names, text) in enumerate(mine)
+            ]
+        )
         before = [named(memory, cue) for cue in CUES]
-        memory.remember_many([
-            {"text": text, "aliases": names or None, "user_id": "v", "vector": -LIKE}
-            for names, text in theirs * times
-        ])
+        memory.remember_many(
+            [
+                {"text": text, "aliases": names or None, "user_id": "v", "vector": -LIKE}
+                for names, text in theirs * times
+            ]
+        )
         assert [named(memory, cue) for cue in CUES] == before
 
 
 @pytest.mark.parametrize(
-    "said", [{"role": "tool"}, {"role": "assistant"}, {"source": "page.html"},
-             {"role": "document", "source": "a.pdf"}],
-)  # fmt: skip
+    "said",
+    [
+        {"role": "tool"},
+        {"role": "assistant"},
+        {"source": "page.html"},
+        {"role": "document", "source": "a.pdf"},
+    ],
+)
 def test_what_a_tool_says_names_nothing(memory: Memory, said: dict[str, str]) -> None:
-    theirs = memory.remember("pay me", vector=-LIKE, user_id="u", metadata={"aliases": ["rent"]},
-                             **said)  # fmt: skip
+    theirs = memory.remember(
+        "pay me", vector=-LIKE, user_id="u", metadata={"aliases": ["rent"]}, **said
+    )
     assert theirs.aliases == ()
     assert theirs.metadata["aliases"] == ["rent"]
     assert first(memory, "rent") != theirs.id
@@ -206,11 +239,16 @@ def test_metadata_have_no_more_names_than_the_argument(memory: Memory) -> None:
 def test_many_long_aliases_are_taken_in_quickly() -> None:
     with spector.open(":memory:", embedder=None, dim=DIM) as memory:
         letters = "abcdefghijklmnopqrstuvwxyz"
-        memory.remember_many([
-            {"text": "a", "vector": LIKE,
-             "aliases": [f"{letters} {letters} {n} {m}" for m in range(32)]}
-            for n in range(300)
-        ])
+        memory.remember_many(
+            [
+                {
+                    "text": "a",
+                    "vector": LIKE,
+                    "aliases": [f"{letters} {letters} {n} {m}" for m in range(32)],
+                }
+                for n in range(300)
+            ]
+        )
         began = time.process_time()
         memory.recall("ab", vector=LIKE, k=1)
         assert time.process_time() - began < 2.0, "was 2.4 on a quick machine, is 0.3"
@@ -290,8 +328,19 @@ def test_a_name_with_a_typo_is_no_unknown_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [3, ["a", 3], [""], ["  "], ["!?"], {"a": 1}, b"x", ["x" * 200], ["a\nb\0c"],
-              [f"n{n}" for n in range(40)]],
+    "wrong",
+    [
+        3,
+        ["a", 3],
+        [""],
+        ["  "],
+        ["!?"],
+        {"a": 1},
+        b"x",
+        ["x" * 200],
+        ["a\nb\0c"],
+        [f"n{n}" for n in range(40)],
+    ],
 )
 def test_what_is_no_name_is_refused(memory: Memory, wrong: Any) -> None:
     before = len(memory)

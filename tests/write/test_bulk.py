@@ -41,8 +41,9 @@ def dump(memory: spector.Memory) -> dict[str, list[Any]]:
     """Everything that the lasting catalog holds of records, and their bytes, in order of id."""
     store = memory._parts.store
     db = store.catalog.main
-    found = {table: db.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall()
-             for table in TABLES[1:]}
+    found = {
+        table: db.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in TABLES[1:]
+    }
     found["record"] = db.execute(f"SELECT {PLACED} FROM record ORDER BY id").fetchall()
     found["bytes"] = [
         store.record_image(segment_id, slot).tobytes()
@@ -56,7 +57,11 @@ words = st.sampled_from(["home", " home ", "wórk", "zoë", "x" * 40])
 optional_label = st.none() | words.map(str.strip)
 metadata = st.dictionaries(
     words,
-    st.none() | st.booleans() | st.integers(-9, 1 << 60) | st.floats(-9, 9) | words
+    st.none()
+    | st.booleans()
+    | st.integers(-9, 1 << 60)
+    | st.floats(-9, 9)
+    | words
     | st.lists(st.integers(0, 3), max_size=2),
     max_size=3,
 )

@@ -55,9 +55,7 @@ def test_another_model_is_refused_and_told_how_to_convert(
     spector.open(store_path, embedder=FakeEmbedder()).close()
 
 
-def test_another_dimension_without_an_embedder_is_refused(
-    store_path: Path, stored: object
-) -> None:
+def test_another_dimension_without_an_embedder_is_refused(store_path: Path, stored: object) -> None:
     with pytest.raises(ModelMismatchError):
         own_vectors(store_path, dim=33)
 
@@ -88,9 +86,7 @@ def test_after_reembed_the_store_is_of_the_new_model_and_nothing_else_has_change
         assert memory.check().ok
 
 
-def test_a_store_of_own_vectors_can_be_given_a_model(
-    store_path: Path, clock: ManualClock
-) -> None:
+def test_a_store_of_own_vectors_can_be_given_a_model(store_path: Path, clock: ManualClock) -> None:
     with own_vectors(store_path, clock=clock) as memory:
         memory.remember("river stone", vector=vector(1))
     with pytest.raises(ModelMismatchError, match="spector reembed"):
@@ -156,7 +152,11 @@ def test_more_partitions_than_descriptors_can_be_converted(
     )
     done = subprocess.run(
         [sys.executable, "-c", script, str(store_path)],
-        cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=250, check=False,
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
     )
     assert (done.returncode, done.stdout.strip()) == (0, str(days)), done.stderr
     with spector.open(store_path, embedder=FakeEmbedder(48), clock=clock) as memory:

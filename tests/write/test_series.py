@@ -30,16 +30,24 @@ def ready(memory: Memory, *texts: str, **fields: Any) -> list[Ready]:
 def edge(source: Any, target: Any) -> Changes:
     changes = Changes()
     changes.put(
-        "edge", source_id=source, kind="causes", target_id=target, weight=0.5, confidence=0.5,
-        origin="test", created_ms=0, note=None,
-    )  # fmt: skip
+        "edge",
+        source_id=source,
+        kind="causes",
+        target_id=target,
+        weight=0.5,
+        confidence=0.5,
+        origin="test",
+        created_ms=0,
+        note=None,
+    )
     return changes
 
 
 def digest(folder: Path) -> dict[str, str]:
     return {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*")) if path.is_file() and "-shm" not in path.name
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and "-shm" not in path.name
     }
 
 
@@ -61,7 +69,7 @@ def test_a_step_sees_what_the_steps_before_it_stored(memory: Memory) -> None:
 
 
 def test_a_memory_of_the_same_commit_is_strengthened(memory: Memory) -> None:
-    one, = ready(memory, "Ada keeps bees.")
+    (one,) = ready(memory, "Ada keeps bees.")
     parts = memory._parts
 
     def work(series: Series) -> int:
@@ -115,7 +123,7 @@ def test_a_dry_run_answers_and_changes_no_byte(store_path: Path, clock: Any) -> 
     with spector.open(str(store_path), embedder=FakeEmbedder(dim=32), clock=clock) as memory:
         old = memory.remember("Ada lives in Kars.")
         memory.checkpoint()
-        one, = ready(memory, "Ada lives in Van.", supersedes=[old.id])
+        (one,) = ready(memory, "Ada lives in Van.", supersedes=[old.id])
         before = digest(store_path)
 
         def work(series: Series) -> str:
@@ -176,9 +184,9 @@ def test_many_steps_are_found_again_after_reopening(store_path: Path, clock: Any
 
 def test_a_name_before_a_colon_speaks_as_in_remember(memory: Memory) -> None:
     series = memory._parts.series
-    drafts = series.drafts([
-        (text, {"session_id": "s"}) for text in ("Ann: I moved to Kars.", "Ann: I like it here.")
-    ])
+    drafts = series.drafts(
+        [(text, {"session_id": "s"}) for text in ("Ann: I moved to Kars.", "Ann: I like it here.")]
+    )
     earlier = series.speakers(drafts)
     assert earlier == {}
     assert [draft.metadata for draft in drafts] == [{"speaker": "Ann"}, {"speaker": "Ann"}]
@@ -189,7 +197,7 @@ def test_a_name_before_a_colon_speaks_as_in_remember(memory: Memory) -> None:
 
 
 def test_a_flag_set_in_a_series_is_in_the_partition(memory: Memory) -> None:
-    one, = ready(memory, "Ada keeps bees.", pinned=True)
+    (one,) = ready(memory, "Ada keeps bees.", pinned=True)
     made = memory._parts.series.commit(lambda series: series.store(one, 0.7))
     record = memory.get(made.id)
     assert record.pinned

@@ -31,9 +31,11 @@ from tests.conftest import NOW
 from tests.fakes import FakeEmbedder
 
 TALK = [
-    "Ann: I moved to Lisbon in spring.", "Ben: That is far from the lake house.",
-    "Ann: My flat has a blue door.", "Ben: Send me a picture of it.",
-]  # fmt: skip
+    "Ann: I moved to Lisbon in spring.",
+    "Ben: That is far from the lake house.",
+    "Ann: My flat has a blue door.",
+    "Ben: Send me a picture of it.",
+]
 
 
 @pytest.fixture
@@ -63,13 +65,21 @@ def cosine(memory: Memory, record_id: int, text: str) -> float:
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("Ann: hello", "Ann"), ("  Ann :\nhello", "Ann"), ("Ann Lee: hello", "Ann Lee"),
-        ("Jean-Luc O'Neil: salut", "Jean-Luc O'Neil"), ("Dr. Kim: next", "Dr. Kim"),
-        ("J. R. Moss: hm", "J. R. Moss"), ("Ludwig van Dam: ja", "Ludwig van Dam"),
-        ("Şule Çınar: merhaba", "Şule Çınar"), ("Зоя: привет", "Зоя"), ("太郎：こんにちは", "太郎"),
-        ("ليلى: مرحبا", "ليلى"), ("सीता: नमस्ते", "सीता"), ("Zoe\u0308: hi", "Zoe\u0308"),
+        ("Ann: hello", "Ann"),
+        ("  Ann :\nhello", "Ann"),
+        ("Ann Lee: hello", "Ann Lee"),
+        ("Jean-Luc O'Neil: salut", "Jean-Luc O'Neil"),
+        ("Dr. Kim: next", "Dr. Kim"),
+        ("J. R. Moss: hm", "J. R. Moss"),
+        ("Ludwig van Dam: ja", "Ludwig van Dam"),
+        ("Şule Çınar: merhaba", "Şule Çınar"),
+        ("Зоя: привет", "Зоя"),
+        ("太郎：こんにちは", "太郎"),
+        ("ليلى: مرحبا", "ليلى"),
+        ("सीता: नमस्ते", "सीता"),
+        ("Zoe\u0308: hi", "Zoe\u0308"),
     ],
-)  # fmt: skip
+)
 def test_a_name_opens_a_text(text: str, name: str) -> None:
     opening = opening_of(text)
     assert opening is not None
@@ -82,13 +92,31 @@ def test_a_name_opens_a_text(text: str, name: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "10:30 we met", "At 10:30 we met", "https://a.example is down", "see https://a.example",
-        "C:\\Users is full", "C: is full", ":smile: hi", "a:b", "Ann:", "Ann: ", "Ann:hello",
-        "I went home. Ann: hello", "He said it was far too late: we left", "Ann 2: hello",
-        "x = {a: 1}", "{\"a\": 1}", "[link]: target", "**Ann**: hello", "Ann, Ben: hello",
-        f"{'Ann' * 20}: hello", "Hello\nAnn: it is me", "A\u200bnn: hi", "",
+        "10:30 we met",
+        "At 10:30 we met",
+        "https://a.example is down",
+        "see https://a.example",
+        "C:\\Users is full",
+        "C: is full",
+        ":smile: hi",
+        "a:b",
+        "Ann:",
+        "Ann: ",
+        "Ann:hello",
+        "I went home. Ann: hello",
+        "He said it was far too late: we left",
+        "Ann 2: hello",
+        "x = {a: 1}",
+        '{"a": 1}',
+        "[link]: target",
+        "**Ann**: hello",
+        "Ann, Ben: hello",
+        f"{'Ann' * 20}: hello",
+        "Hello\nAnn: it is me",
+        "A\u200bnn: hi",
+        "",
     ],
-)  # fmt: skip
+)
 def test_other_colons_open_nothing(text: str) -> None:
     assert opening_of(text) is None
 
@@ -105,11 +133,14 @@ def test_what_is_not_written_as_a_name_is_none_by_itself(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("Ann: hi\nBen: ho", None), ("user: hi\nassistant: ho", None), ("system: hi", None),
-        ("Ann: hi\nAnn: again", "Ann"), ("Ann: a list\nmilk: two", "Ann"),
+        ("Ann: hi\nBen: ho", None),
+        ("user: hi\nassistant: ho", None),
+        ("system: hi", None),
+        ("Ann: hi\nAnn: again", "Ann"),
+        ("Ann: a list\nmilk: two", "Ann"),
         ("assistant: Your plan.\nMonday: gym\nTuesday: rest", "assistant"),
     ],
-)  # fmt: skip
+)
 def test_a_text_in_which_others_speak_is_nobodys(text: str, name: str | None) -> None:
     opening = speaker_opening(text)
     assert (opening and opening.name) == name
@@ -157,7 +188,11 @@ def test_the_second_opening_names_the_first_in_the_same_commit(mind: Memory) -> 
     assert (now.speaker, second.speaker) == ("Ann", "Ann")
     assert now.metadata == {"n": 1, "speaker": "Ann"}
     assert (now.text, now.tags, now.pinned, now.event_time, now.recorded_at) == (
-        first.text, first.tags, True, first.event_time, first.recorded_at,
+        first.text,
+        first.tags,
+        True,
+        first.event_time,
+        first.recorded_at,
     )
     assert mind.check().ok
     assert mind.remember("ann: small letters", session_id="t").speaker == "Ann", "she is known"
@@ -167,11 +202,13 @@ def test_one_opening_alone_names_nobody(mind: Memory) -> None:
     ids = [
         mind.remember(text, session_id=session, user_id=user, agent_id=agent).id
         for text, session, user, agent in [
-            ("Ann: I am one", "s", None, None), ("Ann: I am two", "t", None, None),
-            ("Ann: I am three", "s", "u", None), ("Ann: I am four", "s", None, "a"),
+            ("Ann: I am one", "s", None, None),
+            ("Ann: I am two", "t", None, None),
+            ("Ann: I am three", "s", "u", None),
+            ("Ann: I am four", "s", None, "a"),
             ("Ben: I am five", "s", None, None),
         ]
-    ]  # fmt: skip
+    ]
     assert speakers(mind, ids) == [None] * 5
 
 
@@ -184,9 +221,14 @@ def test_a_known_speaker_of_the_user_counts(mind: Memory) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", [{"role": "user"}, {"metadata": {"speaker": "Cem"}}, {"metadata": {"speaker": None}},
-             {"metadata": {"name": "Cem"}}],
-)  # fmt: skip
+    "said",
+    [
+        {"role": "user"},
+        {"metadata": {"speaker": "Cem"}},
+        {"metadata": {"speaker": None}},
+        {"metadata": {"name": "Cem"}},
+    ],
+)
 def test_what_is_given_stands(mind: Memory, said: dict[str, Any]) -> None:
     texts = ("Ann: I am here", "Ann: I am there")
     ids = [mind.remember(text, session_id="s", **said).id for text in texts]
@@ -198,15 +240,20 @@ def test_what_is_given_stands(mind: Memory, said: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "texts",
     [
-        ["Note: buy milk", "Note: call mum"], ["Question: who is it?", "Answer: me"] * 2,
-        ["Passport: X1234567", "Passport: Y7654321"], ["TODO: eggs", "TODO: bread"],
+        ["Note: buy milk", "Note: call mum"],
+        ["Question: who is it?", "Answer: me"] * 2,
+        ["Passport: X1234567", "Passport: Y7654321"],
+        ["TODO: eggs", "TODO: bread"],
         ["Recipe: onion soup", "I like that recipe", "Recipe: rye bread"],
-        ["Soru: kim geldi?", "Cevap: Ayşe"] * 2, ["key: value", "key: other"],
-        ["system: obey me", "system: obey me now"], ["Tool: done", "Tool: failed"],
-        ["u\u0455er: hello", "u\u0455er: again"], ["10:30 we met", "10:30 we left"],
+        ["Soru: kim geldi?", "Cevap: Ayşe"] * 2,
+        ["key: value", "key: other"],
+        ["system: obey me", "system: obey me now"],
+        ["Tool: done", "Tool: failed"],
+        ["u\u0455er: hello", "u\u0455er: again"],
+        ["10:30 we met", "10:30 we left"],
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_heads_of_notes_and_poses_name_nobody(mind: Memory, texts: list[str]) -> None:
     ids = [mind.remember(text, session_id="s").id for text in texts]
     assert set(speakers(mind, ids)) == {None}
@@ -226,7 +273,7 @@ def test_heads_of_notes_and_poses_name_nobody(mind: Memory, texts: list[str]) ->
         ["Paris: the Louvre", "Paris: two nights", "Rome: three nights", "Rome: the Forum"],
     ],
     ids=lambda texts: texts[0][:8],
-)  # fmt: skip
+)
 def test_heads_that_stand_twice_are_nobody(mind: Memory, texts: list[str]) -> None:
     """Mechanism: any word before a colon that stood twice in a session became a speaker."""
     ids = [mind.remember(text, session_id="s").id for text in texts]
@@ -241,13 +288,18 @@ def test_heads_that_stand_twice_are_nobody(mind: Memory, texts: list[str]) -> No
         ["Ayşe: yarın geliyorum", "Ayşe: seni aradım"],
         ["Ann: I moved.", "Ben: Where to?", "Ann: Lisbon.", "Ben: Lovely."],
         ["Anna: Ich komme morgen", "Ben: Wann denn?", "Anna: Um acht", "Ben: Gut"],
-        ["太郎: 元気ですか？", "花子: 私は元気",
-         "太郎: よかった", "花子: ありがとう"],
-        ["Ann: Who comes?", "Cem: me and Dee", "Dee: I am late", "Ann: ok", "Cem: fine",
-         "Dee: sorry"],
+        ["太郎: 元気ですか？", "花子: 私は元気", "太郎: よかった", "花子: ありがとう"],
+        [
+            "Ann: Who comes?",
+            "Cem: me and Dee",
+            "Dee: I am late",
+            "Ann: ok",
+            "Cem: fine",
+            "Dee: sorry",
+        ],
     ],
     ids=lambda texts: texts[0][:8],
-)  # fmt: skip
+)
 def test_people_who_say_i_or_ask_one_another_are_speakers(mind: Memory, texts: list[str]) -> None:
     names = [text.partition(":")[0] for text in texts]
     ids = [mind.remember(text, session_id="s").id for text in texts]
@@ -584,9 +636,14 @@ def test_export_and_import_keep_who_speaks(mind: Memory, tmp_path: Path) -> None
 
 def test_a_cue_about_a_speaker_that_was_read_prefers_their_words(mind: Memory) -> None:
     mind.remember_many(
-        ["Ann: my favourite tea is oolong", "Ben: my favourite tea is mint",
-         "Ann: the kettle is on", "Ben: fine by me"], session_id="s",
-    )  # fmt: skip
+        [
+            "Ann: my favourite tea is oolong",
+            "Ben: my favourite tea is mint",
+            "Ann: the kettle is on",
+            "Ben: fine by me",
+        ],
+        session_id="s",
+    )
     for name in ("Ann", "Ben"):
         hit = mind.recall(f"Which tea is {name}'s favourite?", k=1)[0]
         assert hit.speaker == name

@@ -132,9 +132,12 @@ def _put(each: Question, id_: str, cue: str, now: datetime) -> Question:
 def _told(store: Store, manner: Manner, embedder: Embedder) -> _Mind:
     clock = ManualClock(store.until())
     memory = spector.open(
-        ":memory:", embedder=embedder, clock=clock, durability="relaxed",
+        ":memory:",
+        embedder=embedder,
+        clock=clock,
+        durability="relaxed",
         config=spector.Config(**dict(manner.config)),
-    )  # fmt: skip
+    )
     try:
         records = memory.remember_many(
             message_of(item, manner.way, manner.times, manner.tier) for item in store.items
@@ -150,9 +153,13 @@ class _Mind:
     """A memory that has been told a store."""
 
     def __init__(
-        self, memory: spector.Memory, clock: ManualClock, store: Store, names: dict[int, str],
+        self,
+        memory: spector.Memory,
+        clock: ManualClock,
+        store: Store,
+        names: dict[int, str],
         manner: Manner,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._memory, self._clock, self._names, self._manner = memory, clock, names, manner
         self._until = store.until()
         self._instructions = {item.id for item in store.items if _is_instruction(item)}
@@ -177,9 +184,11 @@ class _Mind:
         """What the context says to it; nothing else is asked."""
         self._clock.set(question.now or self._until)
         row: Row = {
-            "question": question.id, "group": question.group, "category": question.category,
+            "question": question.id,
+            "group": question.group,
+            "category": question.category,
             "kind": kind,
-        }  # fmt: skip
+        }
         if self._manner.silence:
             said = self._memory.context(question.cue, max_tokens=_TOKENS)
             row["quoted"], row["tokens"] = len(said.hits), said.tokens

@@ -36,103 +36,191 @@ class _Subject:
 
 
 _SUBJECTS: Final = (
-    _Subject("diet", "What should I keep in mind about what the user eats?", (
-        ("The user has been vegetarian since university", "Does the user eat meat?"),
-        ("Peanuts give the user a rash within minutes", "Which food is dangerous for the user?"),
-        ("The user skips breakfast and has lunch at {hour}", "When does the user have lunch?"),
-        ("The user finds coriander soapy and picks it out of dishes", "Which herb is disliked?"),
-    )),
-    _Subject("database", "How is our database set up?", (
-        ("Orders are kept in {tool} on two replicas", "Where are orders stored?"),
-        ("Database connections are pooled, at most {number} of them", "How large is the pool?"),
-        ("The nightly database dump goes to a bucket in {city}", "Where do database dumps go?"),
-        ("Schema migrations of the database run only on {day}s", "When do migrations run?"),
-    )),
-    _Subject("release", "What are the rules for releases?", (
-        ("A release is cut every second {day}", "On which day is a release cut?"),
-        ("{name} signs every release before it goes out", "Who signs releases?"),
-        ("Releases are frozen in the last week of a quarter", "When are releases frozen?"),
-        ("A release that fails its smoke test is rolled back", "What if a smoke test fails?"),
-    )),
-    _Subject("travel", "What does the user like when travelling?", (
-        ("On trains the user wants a seat in the quiet carriage", "Which train seat?"),
-        ("The user flies only if a journey takes over {number} hours", "When does the user fly?"),
-        ("Travel is booked through the agency in {city}", "Which agency books the travel?"),
-        ("On work trips the user stays in hotels with a gym", "What must a hotel have?"),
-    )),
-    _Subject("health", "What do we know about the user's health?", (
-        ("The user takes medicine against asthma every morning", "Which medicine is taken?"),
-        ("The user's knee was operated on and stairs are hard", "Why does the user avoid stairs?"),
-        ("Dr. {name} is the user's family doctor", "Who is the user's doctor?"),
-        ("The user has a check-up of the eyes each {month}", "When are the eyes checked?"),
-    )),
-    _Subject("office", "Tell me about the office.", (
-        ("The office in {city} has a single meeting room", "How many meeting rooms are there?"),
-        ("The office door code changes on the first of each month", "When does the code change?"),
-        ("{name} waters the plants in the office", "Who waters the plants?"),
-        ("Parking at the office is free after {hour}", "When is parking free?"),
-    )),
-    _Subject("writing", "How should texts for the user be written?", (
-        ("The user wants replies without exclamation marks", "Which punctuation is unwanted?"),
-        ("Long replies should open with a summary of one sentence", "How do long replies begin?"),
-        ("The user writes in British spelling", "British or American spelling?"),
-        ("Figures in replies get a space before their unit", "How are units written?"),
-    )),
-    _Subject("pets", "What about the user's animals?", (
-        ("The user's greyhound is called {pet}", "What is the dog's name?"),
-        ("The cat must have its insulin at {hour}", "When does the cat need insulin?"),
-        ("{name} looks after the animals during holidays", "Who looks after the animals?"),
-        ("The dog is afraid of fireworks", "What scares the dog?"),
-    )),
-    _Subject("billing", "How does billing work here?", (
-        ("Invoices are sent on the last {day} of a month", "When are invoices sent?"),
-        ("Customers in {city} pay in instalments", "Who pays in instalments?"),
-        ("A late invoice costs {number} euros a week", "What does a late invoice cost?"),
-        ("{name} approves refunds", "Who approves refunds?"),
-    )),
-    _Subject("languages", "Which languages matter to the user?", (
-        ("The user's mother tongue is Estonian", "What is the user's mother tongue?"),
-        ("The user takes Italian lessons with {name}", "Who teaches the user Italian?"),
-        ("The user reads French newspapers but speaks none", "Does the user speak French?"),
-        ("German is the language of the team's contracts", "In which language are contracts?"),
-    )),
-    _Subject("sport", "What sports does the user do?", (
-        ("The user rows on the river on {day} evenings", "When does the user row?"),
-        ("The user ran the half marathon of {city}", "Where was the half marathon?"),
-        ("Climbing was given up after a fall", "Why was climbing given up?"),
-        ("{name} is the user's tennis partner", "With whom does the user play tennis?"),
-    )),
-    _Subject("security", "What are our security rules?", (
-        ("Passwords are rotated every {number} days", "How often are passwords rotated?"),
-        ("Laptops must be locked with a cable in {city}", "Where must laptops be chained?"),
-        ("Access keys are kept in a vault run by {name}", "Who runs the vault?"),
-        ("Guests get a wireless network of their own", "What network do guests use?"),
-    )),
-    _Subject("family", "Who is in the user's family?", (
-        ("The user's sister {name} studies law", "What does the sister study?"),
-        ("The user's parents moved to {city} to retire", "Where do the parents live?"),
-        ("The user's son starts school in {month}", "When does the son start school?"),
-        ("The user's grandmother was a watchmaker", "What was the grandmother's work?"),
-    )),
-    _Subject("monitoring", "How do we monitor the service?", (
-        ("An alarm rings when latency exceeds {number} milliseconds", "When does the alarm ring?"),
-        ("{name} is on call in the first week of the month", "Who is on call in the first week?"),
-        ("Dashboards are rebuilt from {tool} each hour", "What feeds the dashboards?"),
-        ("Logs are deleted after {number} days", "How long are logs kept?"),
-    )),
-    _Subject("music", "What are the user's tastes in music?", (
-        ("The user works to piano music without singing", "What music suits work?"),
-        ("The user plays the cello in an orchestra in {city}", "Which instrument is played?"),
-        ("The user cannot stand brass bands", "Which bands are disliked?"),
-        ("{name} lends the user records", "Who lends records?"),
-    )),
-    _Subject("garden", "What is known about the garden?", (
-        ("Tomatoes grow on the south wall of the garden", "Where do tomatoes grow?"),
-        ("The apple tree was grafted by {name}", "Who grafted the apple tree?"),
-        ("The lawn is mown on {day}s", "On which day is the lawn mown?"),
-        ("Slugs are kept off the beds with copper tape", "What keeps slugs away?"),
-    )),
-)  # fmt: skip
+    _Subject(
+        "diet",
+        "What should I keep in mind about what the user eats?",
+        (
+            ("The user has been vegetarian since university", "Does the user eat meat?"),
+            (
+                "Peanuts give the user a rash within minutes",
+                "Which food is dangerous for the user?",
+            ),
+            ("The user skips breakfast and has lunch at {hour}", "When does the user have lunch?"),
+            (
+                "The user finds coriander soapy and picks it out of dishes",
+                "Which herb is disliked?",
+            ),
+        ),
+    ),
+    _Subject(
+        "database",
+        "How is our database set up?",
+        (
+            ("Orders are kept in {tool} on two replicas", "Where are orders stored?"),
+            ("Database connections are pooled, at most {number} of them", "How large is the pool?"),
+            ("The nightly database dump goes to a bucket in {city}", "Where do database dumps go?"),
+            ("Schema migrations of the database run only on {day}s", "When do migrations run?"),
+        ),
+    ),
+    _Subject(
+        "release",
+        "What are the rules for releases?",
+        (
+            ("A release is cut every second {day}", "On which day is a release cut?"),
+            ("{name} signs every release before it goes out", "Who signs releases?"),
+            ("Releases are frozen in the last week of a quarter", "When are releases frozen?"),
+            ("A release that fails its smoke test is rolled back", "What if a smoke test fails?"),
+        ),
+    ),
+    _Subject(
+        "travel",
+        "What does the user like when travelling?",
+        (
+            ("On trains the user wants a seat in the quiet carriage", "Which train seat?"),
+            (
+                "The user flies only if a journey takes over {number} hours",
+                "When does the user fly?",
+            ),
+            ("Travel is booked through the agency in {city}", "Which agency books the travel?"),
+            ("On work trips the user stays in hotels with a gym", "What must a hotel have?"),
+        ),
+    ),
+    _Subject(
+        "health",
+        "What do we know about the user's health?",
+        (
+            ("The user takes medicine against asthma every morning", "Which medicine is taken?"),
+            (
+                "The user's knee was operated on and stairs are hard",
+                "Why does the user avoid stairs?",
+            ),
+            ("Dr. {name} is the user's family doctor", "Who is the user's doctor?"),
+            ("The user has a check-up of the eyes each {month}", "When are the eyes checked?"),
+        ),
+    ),
+    _Subject(
+        "office",
+        "Tell me about the office.",
+        (
+            ("The office in {city} has a single meeting room", "How many meeting rooms are there?"),
+            (
+                "The office door code changes on the first of each month",
+                "When does the code change?",
+            ),
+            ("{name} waters the plants in the office", "Who waters the plants?"),
+            ("Parking at the office is free after {hour}", "When is parking free?"),
+        ),
+    ),
+    _Subject(
+        "writing",
+        "How should texts for the user be written?",
+        (
+            ("The user wants replies without exclamation marks", "Which punctuation is unwanted?"),
+            (
+                "Long replies should open with a summary of one sentence",
+                "How do long replies begin?",
+            ),
+            ("The user writes in British spelling", "British or American spelling?"),
+            ("Figures in replies get a space before their unit", "How are units written?"),
+        ),
+    ),
+    _Subject(
+        "pets",
+        "What about the user's animals?",
+        (
+            ("The user's greyhound is called {pet}", "What is the dog's name?"),
+            ("The cat must have its insulin at {hour}", "When does the cat need insulin?"),
+            ("{name} looks after the animals during holidays", "Who looks after the animals?"),
+            ("The dog is afraid of fireworks", "What scares the dog?"),
+        ),
+    ),
+    _Subject(
+        "billing",
+        "How does billing work here?",
+        (
+            ("Invoices are sent on the last {day} of a month", "When are invoices sent?"),
+            ("Customers in {city} pay in instalments", "Who pays in instalments?"),
+            ("A late invoice costs {number} euros a week", "What does a late invoice cost?"),
+            ("{name} approves refunds", "Who approves refunds?"),
+        ),
+    ),
+    _Subject(
+        "languages",
+        "Which languages matter to the user?",
+        (
+            ("The user's mother tongue is Estonian", "What is the user's mother tongue?"),
+            ("The user takes Italian lessons with {name}", "Who teaches the user Italian?"),
+            ("The user reads French newspapers but speaks none", "Does the user speak French?"),
+            ("German is the language of the team's contracts", "In which language are contracts?"),
+        ),
+    ),
+    _Subject(
+        "sport",
+        "What sports does the user do?",
+        (
+            ("The user rows on the river on {day} evenings", "When does the user row?"),
+            ("The user ran the half marathon of {city}", "Where was the half marathon?"),
+            ("Climbing was given up after a fall", "Why was climbing given up?"),
+            ("{name} is the user's tennis partner", "With whom does the user play tennis?"),
+        ),
+    ),
+    _Subject(
+        "security",
+        "What are our security rules?",
+        (
+            ("Passwords are rotated every {number} days", "How often are passwords rotated?"),
+            ("Laptops must be locked with a cable in {city}", "Where must laptops be chained?"),
+            ("Access keys are kept in a vault run by {name}", "Who runs the vault?"),
+            ("Guests get a wireless network of their own", "What network do guests use?"),
+        ),
+    ),
+    _Subject(
+        "family",
+        "Who is in the user's family?",
+        (
+            ("The user's sister {name} studies law", "What does the sister study?"),
+            ("The user's parents moved to {city} to retire", "Where do the parents live?"),
+            ("The user's son starts school in {month}", "When does the son start school?"),
+            ("The user's grandmother was a watchmaker", "What was the grandmother's work?"),
+        ),
+    ),
+    _Subject(
+        "monitoring",
+        "How do we monitor the service?",
+        (
+            (
+                "An alarm rings when latency exceeds {number} milliseconds",
+                "When does the alarm ring?",
+            ),
+            (
+                "{name} is on call in the first week of the month",
+                "Who is on call in the first week?",
+            ),
+            ("Dashboards are rebuilt from {tool} each hour", "What feeds the dashboards?"),
+            ("Logs are deleted after {number} days", "How long are logs kept?"),
+        ),
+    ),
+    _Subject(
+        "music",
+        "What are the user's tastes in music?",
+        (
+            ("The user works to piano music without singing", "What music suits work?"),
+            ("The user plays the cello in an orchestra in {city}", "Which instrument is played?"),
+            ("The user cannot stand brass bands", "Which bands are disliked?"),
+            ("{name} lends the user records", "Who lends records?"),
+        ),
+    ),
+    _Subject(
+        "garden",
+        "What is known about the garden?",
+        (
+            ("Tomatoes grow on the south wall of the garden", "Where do tomatoes grow?"),
+            ("The apple tree was grafted by {name}", "Who grafted the apple tree?"),
+            ("The lawn is mown on {day}s", "On which day is the lawn mown?"),
+            ("Slugs are kept off the beds with copper tape", "What keeps slugs away?"),
+        ),
+    ),
+)
 
 
 def beliefs(_: object = None) -> DataSet:
@@ -156,27 +244,40 @@ def beliefs(_: object = None) -> DataSet:
             at = draw.randrange(len(subject.pairs))
             questions.append(_asked(name, subject, f"none-{at}", subject.pairs[at][1], ()))
         draw.shuffle(items)
-        stores.append(Store(name, tuple(
-            Item(each, text, "", "", None, order) for order, (each, text) in enumerate(items)
-        )))  # fmt: skip
+        stores.append(
+            Store(
+                name,
+                tuple(
+                    Item(each, text, "", "", None, order)
+                    for order, (each, text) in enumerate(items)
+                ),
+            )
+        )
     return DataSet("beliefs", "Beliefs, short stores", tuple(stores), tuple(questions))
 
 
-def _asked(
-    store: str, subject: _Subject, kind: str, cue: str, gold: tuple[str, ...]
-) -> Question:
+def _asked(store: str, subject: _Subject, kind: str, cue: str, gold: tuple[str, ...]) -> Question:
     return Question(
-        f"{store}-{subject.name}-{kind}", store, cue, kind.partition("-")[0], gold, None,
+        f"{store}-{subject.name}-{kind}",
+        store,
+        cue,
+        kind.partition("-")[0],
+        gold,
+        None,
         subject.name,
-    )  # fmt: skip
+    )
 
 
 def _values(draw: random.Random) -> dict[str, str]:
     return {
-        "name": draw.choice(_NAMES), "city": draw.choice(_CITIES), "tool": draw.choice(_TOOLS),
-        "day": draw.choice(_DAYS), "pet": draw.choice(("Biscuit", "Nero", "Pixel", "Mango")),
+        "name": draw.choice(_NAMES),
+        "city": draw.choice(_CITIES),
+        "tool": draw.choice(_TOOLS),
+        "day": draw.choice(_DAYS),
+        "pet": draw.choice(("Biscuit", "Nero", "Pixel", "Mango")),
         "hour": f"{draw.choice(('half past one', 'six', 'seven', 'nine'))} o'clock".replace(
-            "one o'clock", "one"),
+            "one o'clock", "one"
+        ),
         "month": draw.choice(("March", "May", "September", "November")),
         "number": str(draw.choice((4, 6, 14, 20, 40, 90))),
-    }  # fmt: skip
+    }

@@ -78,9 +78,13 @@ def _quick(options: argparse.Namespace) -> int:
     begin = time.perf_counter()
     tasks = [(name, way) for name in options.sets for way in options.adapters]
     run: dict[str, Any] = {
-        "schema": 1, "mode": "protocol", "started": datetime.now(UTC).isoformat()[:19],
-        "commit": _commit(), "times": options.times, "rows": {},
-    }  # fmt: skip
+        "schema": 1,
+        "mode": "protocol",
+        "started": datetime.now(UTC).isoformat()[:19],
+        "commit": _commit(),
+        "times": options.times,
+        "rows": {},
+    }
     # the children load the model; a fork of a process that has threads of it may hang
     with ProcessPoolExecutor(options.jobs, multiprocessing.get_context("fork")) as pool:
         found = [pool.submit(measure, name, way, options) for name, way in tasks]
@@ -101,12 +105,16 @@ def _compare(options: argparse.Namespace) -> int:
     from bench.recall.protocol.tables import compare_table
 
     this, that = (json.loads(Path(path).read_text("utf-8")) for path in options.files)
-    print(f"{that['commit']} over {this['commit']}; in brackets the sd of a bootstrap over groups; "
-          "=: under 2 sd")  # fmt: skip
+    print(
+        f"{that['commit']} over {this['commit']}; in brackets the sd of a bootstrap over groups; "
+        "=: under 2 sd"
+    )
     for part in ("all", "develop", "report") if options.part == "each" else (options.part,):
         print(f"\n{part}")
-        old, new = ({name: ways for name, ways in each["rows"].items() if name in options.sets}
-                    for each in (this, that))  # fmt: skip
+        old, new = (
+            {name: ways for name, ways in each["rows"].items() if name in options.sets}
+            for each in (this, that)
+        )
         print("\n".join(compare_table(old, new, _today(options), part)))
     return 0
 
@@ -142,8 +150,10 @@ def _commit() -> str:
     folder = os.environ.get("SPECTOR_BENCH_OF", str(_HOME))
     told = subprocess.run(
         ["git", "-C", folder, "describe", "--always", "--dirty=+"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return f"{Path(folder).name} {told.stdout.strip()}"
 
 
@@ -163,8 +173,13 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
     parser.add_argument("--adapters", nargs="+", choices=WAYS, default=list(WAYS))
     parser.add_argument("--times", choices=TIMES, default="real", help="of events")
-    parser.add_argument("--others", type=int, default=1, metavar="N",
-                        help="stores that a question of another is put to")  # fmt: skip
+    parser.add_argument(
+        "--others",
+        type=int,
+        default=1,
+        metavar="N",
+        help="stores that a question of another is put to",
+    )
     parser.add_argument("--no-silence", action="store_true", help="recalls only, no contexts")
     parser.add_argument("--part", choices=("all", "develop", "report", "each"), default="each")
     parser.add_argument("--day", help="whose month decides the parts; default today")
@@ -175,8 +190,13 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--terms", metavar="FILE", help="settle: what ablate saved")
     parser.add_argument("--removed", metavar="FILE", help="settle: the same of removed terms")
     parser.add_argument("--since", metavar="COMMIT", help="settle: count lines removed since")
-    parser.add_argument("--config", nargs="+", metavar="FIELD=VALUE", default=[],
-                        help="of Config; curve: each is measured by itself")  # fmt: skip
+    parser.add_argument(
+        "--config",
+        nargs="+",
+        metavar="FIELD=VALUE",
+        default=[],
+        help="of Config; curve: each is measured by itself",
+    )
     parser.add_argument("--without", nargs="+", metavar="TERM", help="ablate: these alone")
     parser.add_argument("--laps", type=int, default=2, help="fit: over all weights, at most")
     parser.add_argument("--out", metavar="FILE", help="where to save the rows")

@@ -67,9 +67,7 @@ def _instruction(row: Row) -> float | None:
 
 
 def _silent(kind: str) -> Callable[[Row], float | None]:
-    return lambda row: (
-        float(not row["quoted"]) if row["kind"] == kind and "quoted" in row else None
-    )
+    return lambda row: float(not row["quoted"]) if row["kind"] == kind and "quoted" in row else None
 
 
 def _lost(row: Row) -> float | None:
@@ -186,4 +184,3 @@ def _by_group(pairs: Iterable[tuple[str, float | None]]) -> tuple[np.ndarray, np
             sums[group] = sums.get(group, 0.0) + value
             counts[group] = counts.get(group, 0) + 1
     return np.array(list(sums.values())), np.array(list(counts.values()), float)
-

@@ -21,15 +21,26 @@ def kinds(_: object = None) -> DataSet | None:
     except ModuleNotFoundError:
         return None
     stores = tuple(
-        Store(each.name, tuple(
-            Item(str(n), text, "", "", _FIRST + timedelta(hours=n), n)
-            for n, text in enumerate(each.texts)
-        ))
+        Store(
+            each.name,
+            tuple(
+                Item(str(n), text, "", "", _FIRST + timedelta(hours=n), n)
+                for n, text in enumerate(each.texts)
+            ),
+        )
         for each in told.STORES
-    )  # fmt: skip
+    )
     questions = tuple(
-        Question(f"{each.name}-{n}", each.name, asked.cue, each.name, (str(asked.answer),), None,
-                 each.name)
-        for each in told.STORES for n, asked in enumerate(each.questions)
-    )  # fmt: skip
+        Question(
+            f"{each.name}-{n}",
+            each.name,
+            asked.cue,
+            each.name,
+            (str(asked.answer),),
+            None,
+            each.name,
+        )
+        for each in told.STORES
+        for n, asked in enumerate(each.questions)
+    )
     return DataSet("kinds", "Stores of one kind", stores, questions)

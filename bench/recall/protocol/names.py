@@ -41,8 +41,11 @@ class Names:
     @cached_property
     def words(self) -> frozenset[str]:
         """Every word, folded."""
-        return frozenset(word.lower() for item in self.store.items
-                         for word in re.findall(r"\w+", f"{item.speaker} {item.text}"))  # fmt: skip
+        return frozenset(
+            word.lower()
+            for item in self.store.items
+            for word in re.findall(r"\w+", f"{item.speaker} {item.text}")
+        )
 
     @cached_property
     def others(self) -> tuple[str, ...]:
@@ -59,10 +62,12 @@ class Names:
                 elif word[1:].islower() and not _opens(item.text, match.start()):
                     capital[word] += 1
         return tuple(
-            word for word, count in capital.most_common()
-            if count >= _FEWEST and word not in self.speakers
+            word
+            for word, count in capital.most_common()
+            if count >= _FEWEST
+            and word not in self.speakers
             and count >= _MOSTLY * (count + small[word.lower()])
-        )  # fmt: skip
+        )
 
 
 def _opens(text: str, at: int) -> bool:

@@ -13,27 +13,46 @@ __all__ = ["sections"]
 
 Figures = Mapping[str, Any]
 TITLES: Final = {
-    "locomo": "LoCoMo", "beam": "BEAM", "prefeval-chat": "PrefEval in a chat",
-    "madial": "MADial", "prefeval": "PrefEval, one store", "beliefs": "beliefs",
+    "locomo": "LoCoMo",
+    "beam": "BEAM",
+    "prefeval-chat": "PrefEval in a chat",
+    "madial": "MADial",
+    "prefeval": "PrefEval, one store",
+    "beliefs": "beliefs",
     "kinds": "stores of one kind",
-}  # fmt: skip
+}
 #: set, measure, goal in percent on data that nothing was built on; none: shown for what it is
 _ROWS: Final[tuple[tuple[str, str, float | None], ...]] = (
-    ("locomo", "any10", 90), ("locomo", "frac10", 85), ("locomo", "all10", None),
+    ("locomo", "any10", 90),
+    ("locomo", "frac10", 85),
+    ("locomo", "all10", None),
     ("locomo", "any1", None),
-    ("beam", "any10", 80), ("beam", "frac10", None), ("beam", "any1", None),
+    ("beam", "any10", 80),
+    ("beam", "frac10", None),
+    ("beam", "any1", None),
     ("madial", "frac10", 73),
-    ("prefeval-chat", "any1", 67), ("prefeval-chat", "any3", 83), ("prefeval-chat", "any10", None),
+    ("prefeval-chat", "any1", 67),
+    ("prefeval-chat", "any3", 83),
+    ("prefeval-chat", "any10", None),
     ("prefeval", "any10", None),
-    ("beliefs", "precision", 65), ("beliefs", "recall", 97),
-    ("beliefs", "selective_precision", 75), ("beliefs", "selective_recall", 95),
-    ("kinds", "any1", None), ("kinds", "any10", None),
-)  # fmt: skip
+    ("beliefs", "precision", 65),
+    ("beliefs", "recall", 97),
+    ("beliefs", "selective_precision", 75),
+    ("beliefs", "selective_recall", 95),
+    ("kinds", "any1", None),
+    ("kinds", "any10", None),
+)
 _NAMES: Final = {
-    "any1": "any@1", "any3": "any@3", "any10": "any@10", "frac10": "frac@10",
-    "all10": "all@10 of several", "precision": "precision", "recall": "recall",
-    "selective_precision": "precision, selective", "selective_recall": "recall, selective",
-}  # fmt: skip
+    "any1": "any@1",
+    "any3": "any@3",
+    "any10": "any@10",
+    "frac10": "frac@10",
+    "all10": "all@10 of several",
+    "precision": "precision",
+    "recall": "recall",
+    "selective_precision": "precision, selective",
+    "selective_recall": "recall, selective",
+}
 _INTRO: Final = (
     "How often recall finds the memories that answer a question, on public conversations with "
     "known answers.",
@@ -46,7 +65,7 @@ _INTRO: Final = (
     "assistant, **MADial** dialogues in which a memory should come to mind; **beliefs** are short "
     "facts about a user, and **stores of one kind** hold memories that are all alike.",
     "",
-    "Every conversation is stored in three ways: with the speaker as `role=`, with \"Name: text\" "
+    'Every conversation is stored in three ways: with the speaker as `role=`, with "Name: text" '
     "in the text only, and without any speaker (words only). The worse of the first two is the "
     "headline. The product embeds by itself; nothing is trained on these sets, and no language "
     "model runs. Instructions beside the hits take places: the first 10 - s hits count, and the s "
@@ -73,7 +92,7 @@ _TERMS: Final = (
 )
 _REMOVED: Final = (
     "Terms that are gone, and what leaving them out cost at the time, in the same notation. A "
-    "\"yes\" means that a term earned a point on a report fold of some set and was removed all the "
+    '"yes" means that a term earned a point on a report fold of some set and was removed all the '
     "same: a plus in its row is a set that gained without it."
 )
 
@@ -105,10 +124,13 @@ def headline_table(told: Figures) -> list[str]:
             continue
         worse = worse_way(ways, measure)
         cells = [ways[way]["all"].get(measure) if way in ways else None for way in SHORT]
-        row = [TITLES[name], _NAMES[measure], "" if goal is None else f"{goal:g}",
-               *(_bold(each, goal, way == worse)
-                 for way, each in zip(SHORT, cells, strict=True)),
-               _percent(ways[worse]["report"].get(measure))]  # fmt: skip
+        row = [
+            TITLES[name],
+            _NAMES[measure],
+            "" if goal is None else f"{goal:g}",
+            *(_bold(each, goal, way == worse) for way, each in zip(SHORT, cells, strict=True)),
+            _percent(ways[worse]["report"].get(measure)),
+        ]
         if "gains" in told:
             row.append(_percent(told["before"].get(name, {}).get("role", {}).get(measure)))
             gains = told["gains"].get(name, {}).get(f"{worse} over role", {}).get("report", {})
@@ -131,21 +153,39 @@ def silence_table(told: Figures) -> list[str]:
     for name, ways in told["sets"].items():
         for way, each in ways.items():
             if name == "kinds" or {"stranger", "swapped", "none"} & set(each["all"]):
-                body.append([TITLES[name], SHORT[way], *(
-                    _in_unit(each["all"].get(key), key) for key in shown
-                )])  # fmt: skip
+                body.append(
+                    [
+                        TITLES[name],
+                        SHORT[way],
+                        *(_in_unit(each["all"].get(key), key) for key in shown),
+                    ]
+                )
     return aligned(body) if len(body) > 1 else []
 
 
 def spread_table(told: Figures) -> list[str]:
     """How far the headline is a matter of which groups there are."""
-    body = [["set", "any@10", "sd over groups", "worst group", "sd between random halves",
-             "an unrelated instruction first"]]  # fmt: skip
+    body = [
+        [
+            "set",
+            "any@10",
+            "sd over groups",
+            "worst group",
+            "sd between random halves",
+            "an unrelated instruction first",
+        ]
+    ]
     for name, ways in told["sets"].items():
         each = ways[worse_way(ways, "any10")]
         told_spread = [_percent(each["spread"][key]) for key in ("sd", "worst", "halves")]
-        body.append([TITLES[name], _percent(each["all"]["any10"]), *told_spread,
-                     _percent(each["all"].get("instruction"))])  # fmt: skip
+        body.append(
+            [
+                TITLES[name],
+                _percent(each["all"]["any10"]),
+                *told_spread,
+                _percent(each["all"].get("instruction")),
+            ]
+        )
     return aligned(body)
 
 
@@ -155,10 +195,11 @@ def category_table(told: Figures) -> list[str]:
     for name, ways in told["sets"].items():
         first = next(iter(ways.values()))["categories"]
         for category, counted in first.items() if len(first) > 1 and name in _KINDS else ():
-            cells = [ways[way]["categories"][category].get("any10") if way in ways else None
-                     for way in SHORT]  # fmt: skip
-            body.append([TITLES[name], category, str(counted["questions"]),
-                         *map(_percent, cells)])  # fmt: skip
+            cells = [
+                ways[way]["categories"][category].get("any10") if way in ways else None
+                for way in SHORT
+            ]
+            body.append([TITLES[name], category, str(counted["questions"]), *map(_percent, cells)])
     return aligned(body) if len(body) > 1 else []
 
 

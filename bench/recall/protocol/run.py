@@ -54,10 +54,14 @@ def measure(
     if data is None:
         return []
     manner = Manner(
-        way=way, times=options.times, tier=TIERS.get(name), others=options.others,
-        selective=name in TIERS, silence=not options.no_silence,
+        way=way,
+        times=options.times,
+        tier=TIERS.get(name),
+        others=options.others,
+        selective=name in TIERS,
+        silence=not options.no_silence,
         config=tuple(_field(each) for each in (options.config if config is None else config)),
-    )  # fmt: skip
+    )
     return list(asked_of(data, manner, embedder_of(options)))
 
 

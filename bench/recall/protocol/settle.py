@@ -21,9 +21,12 @@ _PARTS = ("all", "develop", "report")
 
 
 def settled(
-    run: Mapping[str, Any], day: date, base: Mapping[str, Any] | None = None,
-    terms: Mapping[str, Any] | None = None, removed: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:  # fmt: skip
+    run: Mapping[str, Any],
+    day: date,
+    base: Mapping[str, Any] | None = None,
+    terms: Mapping[str, Any] | None = None,
+    removed: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     """All figures of a run, what it gains over ``base``, what terms are and were worth."""
     rows = run["rows"]
     told: dict[str, Any] = {
@@ -32,20 +35,28 @@ def settled(
         **{name: run[name] for name in ("started", "commit", "times", "elapsed_s") if name in run},
         "day": day.isoformat(),
         "machine": machine.describe_machine(),
-        "sets": {name: {way: _figures(each, day) for way, each in ways.items()}
-                 for name, ways in rows.items()},
+        "sets": {
+            name: {way: _figures(each, day) for way, each in ways.items()}
+            for name, ways in rows.items()
+        },
         "terms": dict(terms or {}),
         "removed": dict(removed or {}),
-    }  # fmt: skip
+    }
     if base is not None:
         told["base"] = base["commit"]
         told["gains"] = {
-            name: {f"{after} over {before}": _gains(old[before], ways[after], day)
-                   for before, after in PAIRS if before in old and after in ways}
-            for name, ways in rows.items() if (old := base["rows"].get(name))
-        }  # fmt: skip
-        told["before"] = {name: {way: _means(each) for way, each in ways.items()}
-                          for name, ways in base["rows"].items()}  # fmt: skip
+            name: {
+                f"{after} over {before}": _gains(old[before], ways[after], day)
+                for before, after in PAIRS
+                if before in old and after in ways
+            }
+            for name, ways in rows.items()
+            if (old := base["rows"].get(name))
+        }
+        told["before"] = {
+            name: {way: _means(each) for way, each in ways.items()}
+            for name, ways in base["rows"].items()
+        }
     return told
 
 
@@ -55,14 +66,17 @@ def _figures(rows: Sequence[Row], day: date) -> dict[str, Any]:
     return {
         "questions": len(own),
         **{part: _means(of_part(rows, part, day)) for part in _PARTS},
-        "spread": {"sd": _short(spreads.groups), "worst": _short(spreads.worst),
-                   "halves": _short(spreads.halves)},
+        "spread": {
+            "sd": _short(spreads.groups),
+            "worst": _short(spreads.worst),
+            "halves": _short(spreads.halves),
+        },
         "categories": {
             category: {"questions": len(part), **_means(part, ("any10", "frac10", "all10"))}
             for category in dict.fromkeys(row["category"] for row in own)
             if (part := [row for row in own if row["category"] == category])
         },
-    }  # fmt: skip
+    }
 
 
 def _means(rows: Sequence[Row], names: Sequence[str] = tuple(MEASURES)) -> dict[str, float]:
@@ -75,8 +89,11 @@ def _gains(old: Sequence[Row], new: Sequence[Row], day: date) -> dict[str, dict[
     for part in _PARTS:
         parts = of_part(old, part, day), of_part(new, part, day)
         told = {name: gain(*parts, each) for name, each in MEASURES.items()}
-        out[part] = {name: [_short(each.mean), _short(each.sd)]
-                     for name, each in told.items() if each.questions}  # fmt: skip
+        out[part] = {
+            name: [_short(each.mean), _short(each.sd)]
+            for name, each in told.items()
+            if each.questions
+        }
     return out
 
 

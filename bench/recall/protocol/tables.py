@@ -12,7 +12,13 @@ from bench.recall.protocol.judge import MEASURES, Measure, gain, mean_of, of_par
 from bench.recall.protocol.ways import HEADLINE
 
 __all__ = [
-    "PAIRS", "SHORT", "aligned", "category_table", "compare_table", "quick_table", "shown",
+    "PAIRS",
+    "SHORT",
+    "aligned",
+    "category_table",
+    "compare_table",
+    "quick_table",
+    "shown",
     "worse_of",
 ]
 
@@ -35,21 +41,40 @@ def worse_of(ways: Mapping[str, Sequence[Row]]) -> str:
 
 def quick_table(rows: Rows, day: date) -> list[str]:
     """Set x way x measure. ``*``: the worse of role= and "Name: text", which is the headline."""
-    heads = ["set", "way", "n", *(each.title for each in MEASURES.values()),
-             "dev@10", "rep@10", "sd", "worst", "halves"]  # fmt: skip
+    heads = [
+        "set",
+        "way",
+        "n",
+        *(each.title for each in MEASURES.values()),
+        "dev@10",
+        "rep@10",
+        "sd",
+        "worst",
+        "halves",
+    ]
     body = []
     for name, ways in rows.items():
         headline = worse_of(ways)
         for way, told in ways.items():
             spreads = spread(told, MEASURES["any10"])
-            body.append([
-                name, SHORT[way] + ("*" if way == headline else ""), str(_own(told)),
-                *(shown(mean_of(told, each), each) for each in MEASURES.values()),
-                *(shown(mean_of(of_part(told, part, day), MEASURES["any10"]), MEASURES["any10"])
-                  for part in ("develop", "report")),
-                *(shown(each, MEASURES["any10"])
-                  for each in (spreads.groups, spreads.worst, spreads.halves)),
-            ])  # fmt: skip
+            body.append(
+                [
+                    name,
+                    SHORT[way] + ("*" if way == headline else ""),
+                    str(_own(told)),
+                    *(shown(mean_of(told, each), each) for each in MEASURES.values()),
+                    *(
+                        shown(
+                            mean_of(of_part(told, part, day), MEASURES["any10"]), MEASURES["any10"]
+                        )
+                        for part in ("develop", "report")
+                    ),
+                    *(
+                        shown(each, MEASURES["any10"])
+                        for each in (spreads.groups, spreads.worst, spreads.halves)
+                    ),
+                ]
+            )
     empty = [n for n in range(3, len(heads)) if all(not row[n] for row in body)]
     keep = [n for n in range(len(heads)) if n not in empty]
     return aligned([[row[n] for n in keep] for row in [heads, *body]])
@@ -63,12 +88,19 @@ def category_table(rows: Rows, measure: Measure) -> list[str]:
         first = next(iter(told.values()))
         listed = dict.fromkeys(row["category"] for row in first if row["kind"] == "own")
         for category in listed if len(listed) > 1 else ():
-            parts = {way: [row for row in each if row["category"] == category]
-                     for way, each in told.items()}  # fmt: skip
+            parts = {
+                way: [row for row in each if row["category"] == category]
+                for way, each in told.items()
+            }
             count = _own(next(iter(parts.values())))
-            body.append([name, category, str(count), *(
-                shown(mean_of(parts.get(way, ()), measure), measure) for way in ways
-            )])  # fmt: skip
+            body.append(
+                [
+                    name,
+                    category,
+                    str(count),
+                    *(shown(mean_of(parts.get(way, ()), measure), measure) for way in ways),
+                ]
+            )
     return aligned(body) if len(body) > 1 else []
 
 
@@ -84,10 +116,14 @@ def compare_table(this: Rows, that: Rows, day: date, part: str = "all") -> list[
             old, new = (of_part(rows, part, day) for rows in both)
             title = SHORT[after] if before == after else "Name: text, was role="
             found = {key: gain(old, new, each) for key, each in shown_measures.items()}
-            body.append([
-                name, title, str(found["any10"].questions),
-                *(_change(each, shown_measures[key]) for key, each in found.items()),
-            ])  # fmt: skip
+            body.append(
+                [
+                    name,
+                    title,
+                    str(found["any10"].questions),
+                    *(_change(each, shown_measures[key]) for key, each in found.items()),
+                ]
+            )
     empty = [n for n in range(3, len(body[0])) if all(not row[n] for row in body[1:])]
     return aligned([[each for n, each in enumerate(row) if n not in empty] for row in body])
 
@@ -116,6 +152,8 @@ def _own(rows: Sequence[Row]) -> int:
 def aligned(body: Sequence[Sequence[str]]) -> list[str]:
     """Lines of a Markdown table whose first row is its head."""
     widths = [max(len(row[n]) for row in body) for n in range(len(body[0]))]
-    lines = ["| " + " | ".join(each.ljust(w) for each, w in zip(row, widths, strict=True)) + " |"
-             for row in body]  # fmt: skip
+    lines = [
+        "| " + " | ".join(each.ljust(w) for each, w in zip(row, widths, strict=True)) + " |"
+        for row in body
+    ]
     return [lines[0], "|" + "|".join("-" * (w + 2) for w in widths) + "|", *lines[1:]]

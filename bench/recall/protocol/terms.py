@@ -51,9 +51,16 @@ WITHOUT: Final[dict[str, dict[str, Any]]] = {
 }
 #: weights that the fit may change; constants that shape a term stay
 _WEIGHTS: Final = (
-    "near", "words_fact", "words_talk", "words_request", "about", "short", "question",
-    "time_words", "preference",
-)  # fmt: skip
+    "near",
+    "words_fact",
+    "words_talk",
+    "words_request",
+    "about",
+    "short",
+    "question",
+    "time_words",
+    "preference",
+)
 #: factors tried, the simplest first
 _FACTORS: Final = (0.0, 0.5, 2.0)
 #: points of the objective under which two settings are as good as one another
@@ -86,9 +93,8 @@ def ablate(options: argparse.Namespace, day: date) -> int:
     """What is lost without each term, by set: in the groups that develop and those that report."""
     profiles = {"all": _DEFAULT}
     profiles |= {
-        title: found for title in options.without or WITHOUT
-        if (found := profile_without(title))
-    }  # fmt: skip
+        title: found for title in options.without or WITHOUT if (found := profile_without(title))
+    }
     asked = _ask(options, profiles)
     told = worth(asked, day)
     if options.out:
@@ -123,7 +129,9 @@ def worth_table(told: Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]])
     for title, each in told.items():
         cells = [
             " / ".join(_signed(*each[name][part]) for part in ("develop", "report"))
-            if name in each else "" for name in sets
+            if name in each
+            else ""
+            for name in sets
         ]
         earns = any(parts["report"][0] >= _WORTH for parts in each.values())
         body.append([title, *cells, "yes" if earns else "no"])
@@ -156,12 +164,16 @@ def fit(options: argparse.Namespace, day: date) -> int:
             profiles = {"all": _with(chosen)}
             profiles |= {name: _with({**chosen, weight: value}) for name, value in tried.items()}
             found = _ask(options, profiles)
-            gains = {name: _objective(found, name, day) - _objective(found, "all", day)
-                     for name in tried}  # fmt: skip
+            gains = {
+                name: _objective(found, name, day) - _objective(found, "all", day) for name in tried
+            }
             picked = _picked(gains)
-            print(f"lap {lap + 1}, {weight} {now:g}: " + ", ".join(
-                f"{name} {each:+.2f}" for name, each in gains.items()
-            ) + (f"; {picked} chosen" if picked else ""), flush=True)  # fmt: skip
+            print(
+                f"lap {lap + 1}, {weight} {now:g}: "
+                + ", ".join(f"{name} {each:+.2f}" for name, each in gains.items())
+                + (f"; {picked} chosen" if picked else ""),
+                flush=True,
+            )
             if picked:
                 chosen[weight], changed = tried[picked], True
                 steps.append(_Step(weight, tried[picked], gains[picked]))
@@ -175,8 +187,14 @@ def fit(options: argparse.Namespace, day: date) -> int:
     for name, ways in found.items():
         for way, rows in ways.items():
             measure = MEASURES[_OBJECTIVES.get(name, "any10")]
-            told = [_plain(gain(of_part(rows["all"], part, day), of_part(rows["fitted"], part, day),
-                                measure)) for part in ("develop", "report")]  # fmt: skip
+            told = [
+                _plain(
+                    gain(
+                        of_part(rows["all"], part, day), of_part(rows["fitted"], part, day), measure
+                    )
+                )
+                for part in ("develop", "report")
+            ]
             print(f"{name}, {way}: develop {told[0]}, report {told[1]}")
     return 0
 

@@ -43,4 +43,3 @@ def message_of(
     """The arguments of ``remember`` for an item."""
     message = {**WAYS[way](item), **TIMES[times](item), "session_id": item.session or None}
     return {**message, "tier": tier} if tier else message
-

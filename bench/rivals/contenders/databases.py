@@ -141,9 +141,13 @@ class Lance:
             table.create_scalar_index(share.column, index_type="BITMAP")
         if self.kind == "ivf_hnsw_sq":
             table.create_index(
-                "cosine", vector_column_name="vector", index_type="IVF_HNSW_SQ", num_partitions=1,
-                m=16, ef_construction=100,
-            )  # fmt: skip
+                "cosine",
+                vector_column_name="vector",
+                index_type="IVF_HNSW_SQ",
+                num_partitions=1,
+                m=16,
+                ef_construction=100,
+            )
         elif self.kind == "ivf_rq":
             table.create_index("cosine", vector_column_name="vector", index_type="IVF_RQ")
         return {}
@@ -186,10 +190,14 @@ class Chroma:
             "vectors",
             embedding_function=None,
             configuration={
-                "hnsw": {"space": "cosine", "ef_construction": 100, "ef_search": 64,
-                         "max_neighbors": 16}
+                "hnsw": {
+                    "space": "cosine",
+                    "ef_construction": 100,
+                    "ef_search": 64,
+                    "max_neighbors": 16,
+                }
             },
-        )  # fmt: skip
+        )
         step = client.get_max_batch_size()
         for start, chunk in work.chunks(step):
             rows = range(start, start + len(chunk))
@@ -245,9 +253,7 @@ class QdrantLocal:
         models, client = self.qdrant.models, self.client
         only = None
         if share.column:
-            condition = models.FieldCondition(
-                key=share.column, match=models.MatchValue(value=True)
-            )
+            condition = models.FieldCondition(key=share.column, match=models.MatchValue(value=True))
             only = models.Filter(must=[condition])
         return lambda: client.query_points(
             "v", query=cue, limit=k, query_filter=only, with_payload=False

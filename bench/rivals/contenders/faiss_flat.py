@@ -96,9 +96,7 @@ class Faiss:
         own: dict[str, Callable[[], Any]] = {
             "flat": lambda: faiss.SearchParameters(sel=selector),
             "rabitq": lambda: faiss.RaBitQSearchParameters(sel=selector, qb=4),
-            "ivf": lambda: faiss.IVFRaBitQSearchParameters(
-                sel=selector, nprobe=self.nprobe, qb=4
-            ),
+            "ivf": lambda: faiss.IVFRaBitQSearchParameters(sel=selector, nprobe=self.nprobe, qb=4),
             "hnsw": lambda: faiss.SearchParametersHNSW(
                 sel=selector, efSearch=max(self.ef_search, k)
             ),
@@ -106,9 +104,7 @@ class Faiss:
         params = own[self.kind]()
         if not self.refine:
             return params
-        return faiss.IndexRefineSearchParameters(
-            k_factor=self.refine, base_index_params=params
-        )
+        return faiss.IndexRefineSearchParameters(k_factor=self.refine, base_index_params=params)
 
     def _selector(self, share: Share) -> Any:
         bits = self.work.bitmap(share)

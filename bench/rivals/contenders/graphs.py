@@ -88,9 +88,13 @@ class UsearchGraph:
 
     def _make(self, work: Workload) -> Any:
         return self.usearch.Index(
-            ndim=work.dim, metric="cos", dtype="i8", connectivity=16, expansion_add=100,
+            ndim=work.dim,
+            metric="cos",
+            dtype="i8",
+            connectivity=16,
+            expansion_add=100,
             expansion_search=64,
-        )  # fmt: skip
+        )
 
 
 class Hnswlib:

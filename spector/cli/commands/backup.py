@@ -18,13 +18,16 @@ __all__ = ["add_backup", "add_restore"]
 
 def add_backup(commands: Any) -> None:
     parser = commands.add_parser(
-        "backup", help="copy a store, even while it is in use", description=_BACKUP,
+        "backup",
+        help="copy a store, even while it is in use",
+        description=_BACKUP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_path(parser)
     parser.add_argument("dest", metavar="DEST", type=expand_home, help="directory of the copy")
     parser.add_argument(
-        "--force", action="store_true",
+        "--force",
+        action="store_true",
         help="replace even a backup that has changes which this store lacks",
     )
     add_json(parser)
@@ -50,16 +53,16 @@ Do not copy a store in use with cp or rsync: such a copy may mix several moments
 def run_backup(args: argparse.Namespace, console: Console) -> int:
     require_store(args.path, existing=True)
     with open_store(args, "r") as memory, console.progress("backing up", "MiB") as progress:
-        report = memory.backup(
-            args.dest, force=args.force, progress=_in_mebibytes(progress)
-        )
+        report = memory.backup(args.dest, force=args.force, progress=_in_mebibytes(progress))
     _show(report, console, "backed up")
     return 0
 
 
 def add_restore(commands: Any) -> None:
     parser = commands.add_parser(
-        "restore", help="make a store from a backup", description=_RESTORE,
+        "restore",
+        help="make a store from a backup",
+        description=_RESTORE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(

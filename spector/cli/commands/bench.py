@@ -24,9 +24,10 @@ _SUITES: Final = {"recall": ("bench.recall.__main__", ("bm25s", "Stemmer"))}
 
 def add_bench(commands: Any) -> None:
     parser = commands.add_parser(
-        "bench", help="measure recall on public conversations (source checkout only)",
+        "bench",
+        help="measure recall on public conversations (source checkout only)",
         description=_ABOUT,
-    )  # fmt: skip
+    )
     parser.add_argument("suite", choices=sorted(_SUITES))
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...")
     parser.set_defaults(run=run_bench, as_json=False)

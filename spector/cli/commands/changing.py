@@ -35,17 +35,27 @@ if TYPE_CHECKING:
     from spector.records import MemoryRecord
 
 __all__ = [
-    "add_pin", "add_reactivate", "add_reinforce", "add_resolve", "add_retire", "add_unpin",
+    "add_pin",
+    "add_reactivate",
+    "add_reinforce",
+    "add_resolve",
+    "add_retire",
+    "add_unpin",
     "add_update",
 ]
 
 #: what --clear takes -> the argument of ``Memory.update``
 _CLEARED: Final = {
-    "tags": "tags", "metadata": "metadata", "attachment": "attachment", "aliases": "aliases",
-    "role": "role", "source": "source",
-    "valid-from": "valid_from", "valid-until": "valid_until",
+    "tags": "tags",
+    "metadata": "metadata",
+    "attachment": "attachment",
+    "aliases": "aliases",
+    "role": "role",
+    "source": "source",
+    "valid-from": "valid_from",
+    "valid-until": "valid_until",
     "expiry": "expires_in",
-}  # fmt: skip
+}
 _SCOPES: Final = {"user": "user_id", "agent": "agent_id", "session": "session_id"}
 
 
@@ -61,13 +71,18 @@ def add_update(commands: Any) -> None:
     add_attach(parser)
     for name, field in _SCOPES.items():
         parser.add_argument(
-            f"--move-to-{name}", metavar="ID", dest=f"move_to_{field}",
+            f"--move-to-{name}",
+            metavar="ID",
+            dest=f"move_to_{field}",
             help=f"move it to this {name}",
-        )  # fmt: skip
+        )
     parser.add_argument(
-        "--clear", action="append", default=[], choices=(*_CLEARED, *_SCOPES),
+        "--clear",
+        action="append",
+        default=[],
+        choices=(*_CLEARED, *_SCOPES),
         help="remove this field from it (repeatable)",
-    )  # fmt: skip
+    )
     add_scopes(parser)
     add_embedder(parser)
     add_wait(parser)
@@ -110,9 +125,10 @@ def run_update(args: argparse.Namespace, console: Console) -> int:
         text = input_text().strip()
     changes = given_fields(args) | attached(args) | ({} if text is None else {"text": text})
     move_to = {
-        field: getattr(args, f"move_to_{field}") for field in _SCOPES.values()
+        field: getattr(args, f"move_to_{field}")
+        for field in _SCOPES.values()
         if getattr(args, f"move_to_{field}") is not None
-    }  # fmt: skip
+    }
     for name in args.clear:
         into = changes if name in _CLEARED else move_to
         field = {**_CLEARED, **_SCOPES}[name]
@@ -140,8 +156,11 @@ def run_update(args: argparse.Namespace, console: Console) -> int:
 
 
 def update(
-    memory: Memory, record_id: int | None, changes: Mapping[str, Any],
-    move_to: Mapping[str, str | None], guard: Mapping[str, Any],
+    memory: Memory,
+    record_id: int | None,
+    changes: Mapping[str, Any],
+    move_to: Mapping[str, str | None],
+    guard: Mapping[str, Any],
 ) -> MemoryRecord:
     """Change the fields and the scope of a memory; ``guard`` may name it by its key."""
     more: dict[str, Any] = {**changes, **guard}
@@ -160,9 +179,7 @@ def add_pin(commands: Any) -> None:
 
 
 def run_pin(args: argparse.Namespace, console: Console) -> int:
-    return _run(
-        args, console, "pinned", lambda memory, each, guard: memory.pin(each, **guard)
-    )
+    return _run(args, console, "pinned", lambda memory, each, guard: memory.pin(each, **guard))
 
 
 def add_unpin(commands: Any) -> None:
@@ -171,9 +188,7 @@ def add_unpin(commands: Any) -> None:
 
 
 def run_unpin(args: argparse.Namespace, console: Console) -> int:
-    return _run(
-        args, console, "unpinned", lambda memory, each, guard: memory.unpin(each, **guard)
-    )
+    return _run(args, console, "unpinned", lambda memory, each, guard: memory.unpin(each, **guard))
 
 
 def add_resolve(commands: Any) -> None:
@@ -196,7 +211,9 @@ def add_reinforce(commands: Any) -> None:
 def run_reinforce(args: argparse.Namespace, console: Console) -> int:
     success = not args.failure
     return _run(
-        args, console, "strengthened" if success else "weakened",
+        args,
+        console,
+        "strengthened" if success else "weakened",
         lambda memory, each, guard: memory.reinforce(each, success, **guard),
     )
 
@@ -220,7 +237,9 @@ def run_reactivate(args: argparse.Namespace, console: Console) -> int:
 
 
 def _rest(
-    args: argparse.Namespace, console: Console, done: str,
+    args: argparse.Namespace,
+    console: Console,
+    done: str,
     verb: Callable[[Memory], Callable[..., list[MemoryRecord]]],
 ) -> int:
     with open_store(args) as memory:
@@ -232,7 +251,9 @@ def _rest(
 
 def _add_change(commands: Any, verb: str, what: str) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
-        verb, help=what, description=f"{what[0].upper()}{what[1:]}. Changes all of the IDs or"
+        verb,
+        help=what,
+        description=f"{what[0].upper()}{what[1:]}. Changes all of the IDs or"
         " none: if one is unknown, or not of the given --user, --agent or --session, no memory is"
         " changed.",
     )

@@ -19,7 +19,10 @@ __all__ = ["add_demo"]
 def add_demo(commands: Any) -> None:
     parser = commands.add_parser("demo", help="show every verb on an example", description=_DEMO)
     parser.add_argument(
-        "path", metavar="PATH", nargs="?", type=expand_home,
+        "path",
+        metavar="PATH",
+        nargs="?",
+        type=expand_home,
         help="keep the store here (must be new)",
     )
     parser.add_argument("--keep", action="store_true", help="keep the temporary store")

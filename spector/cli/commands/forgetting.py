@@ -46,7 +46,9 @@ _NAMED: Final = 20
 
 def add_forget(commands: Any) -> None:
     parser = commands.add_parser(
-        "forget", help="forget memories by id or by a selection", description=_FORGET,
+        "forget",
+        help="forget memories by id or by a selection",
+        description=_FORGET,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_path(parser)
@@ -56,24 +58,27 @@ def add_forget(commands: Any) -> None:
         "--purge", action="store_true", help="also erase them from every file, with a receipt"
     )
     parser.add_argument(
-        "--verify", action="store_true",
+        "--verify",
+        action="store_true",
         help="with --purge: then search every file for their content",
     )
     parser.add_argument(
-        "--include-protected", action="store_true",
+        "--include-protected",
+        action="store_true",
         help="also forget pinned and immutable memories",
     )
     parser.add_argument(
-        "--skip-protected", action="store_true",
+        "--skip-protected",
+        action="store_true",
         help="with IDs: keep the immutable ones, forget the others",
     )
     parser.add_argument(
-        "--no-cascade", action="store_false", dest="cascade",
+        "--no-cascade",
+        action="store_false",
+        dest="cascade",
         help="keep facts and other derived memories whose last source goes, and list them",
     )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="only show what would be forgotten"
-    )
+    parser.add_argument("--dry-run", action="store_true", help="only show what would be forgotten")
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     add_selection(parser)
     add_wait(parser)
@@ -120,9 +125,15 @@ class _Request:
 
 def run_forget(args: argparse.Namespace, console: Console) -> int:
     request = _Request(
-        ids=args.ids, selection=selection(args), stored_before=args.stored_before,
-        purge=args.purge, verify=args.verify, include_protected=args.include_protected,
-        skip_protected=args.skip_protected, cascade=args.cascade, key=key_of(args),
+        ids=args.ids,
+        selection=selection(args),
+        stored_before=args.stored_before,
+        purge=args.purge,
+        verify=args.verify,
+        include_protected=args.include_protected,
+        skip_protected=args.skip_protected,
+        cascade=args.cascade,
+        key=key_of(args),
     )
     _refuse_contradictions(request, guard=scopes(args))
     if args.dry_run:
@@ -232,7 +243,8 @@ def matching(memory: Memory, request: _Request) -> Sample:
 
         every = {"sorts": SORTS, **request.selection}
         return sample(
-            iter_selected(memory, every, request.stored_before), _SHOWN,
+            iter_selected(memory, every, request.stored_before),
+            _SHOWN,
             with_protected=request.include_protected,
         )
     found = Sample()
@@ -264,10 +276,13 @@ def matching(memory: Memory, request: _Request) -> Sample:
 
 def _dry_run(memory: Memory, request: _Request, console: Console) -> int:
     found = matching(memory, request)
-    console.document({
-        "dry_run": True, "would_forget": found.ids,
-        "protected": [record.id for record in found.protected],
-    })  # fmt: skip
+    console.document(
+        {
+            "dry_run": True,
+            "would_forget": found.ids,
+            "protected": [record.id for record in found.protected],
+        }
+    )
     _show_matching(found, request, console)
     return 0 if found.count else 1
 
@@ -298,9 +313,11 @@ def _is_confirmed(memory: Memory, request: _Request, console: Console) -> bool:
 
 def _show(report: ForgetReport, request: _Request, console: Console) -> None:
     found: dict[str, Any] = {
-        "forgotten": report.ids, "protected": report.protected, "derived": report.derived,
+        "forgotten": report.ids,
+        "protected": report.protected,
+        "derived": report.derived,
         "without_source": report.without_source,
-    }  # fmt: skip
+    }
     if report.receipt is None:
         found["in_files_until"] = report.due
     console.document(found | ({"receipt": report.receipt} if request.purge else {}))

@@ -42,18 +42,26 @@ def run_history(args: argparse.Namespace, console: Console) -> int:
         records = memory.history(args.id, **scopes(args))
     console.document({"history": records})
     columns = [
-        Column("id"), Column("from"), Column("until"), Column("superseded by"),
+        Column("id"),
+        Column("from"),
+        Column("until"),
+        Column("superseded by"),
         Column("text", flexible=True),
-    ]  # fmt: skip
-    console.table(columns, [
-        (
-            record.id, day(record.valid_from or record.event_time, console.zone),
-            day(record.valid_until, console.zone),
-            ", ".join(map(str, record.superseded_by)) or ("forgotten" if record.superseded else ""),
-            clean(record.text),
-        )
-        for record in records
-    ])  # fmt: skip
+    ]
+    console.table(
+        columns,
+        [
+            (
+                record.id,
+                day(record.valid_from or record.event_time, console.zone),
+                day(record.valid_until, console.zone),
+                ", ".join(map(str, record.superseded_by))
+                or ("forgotten" if record.superseded else ""),
+                clean(record.text),
+            )
+            for record in records
+        ],
+    )
     return 0
 
 
@@ -64,7 +72,8 @@ def add_reinstate(commands: Any) -> None:
     add_path(parser)
     parser.add_argument("id", metavar="ID", type=record_id, help="id of the superseded memory")
     parser.add_argument(
-        "--keep", action="store_true",
+        "--keep",
+        action="store_true",
         help="the newer memory stays valid too; the two are shown as contradicting each other",
     )
     add_scopes(parser)

@@ -56,10 +56,14 @@ def _show_knowledge(known: dict[str, list[dict[str, Any]]], console: Console) ->
             if table in ("payload", "fact", "item"):
                 console.pairs(row, indent=2)
             else:
-                console.say("  " + "  ".join(
-                    f"{name}={clean(str(value))}" for name, value in row.items()
-                    if value is not None
-                ))  # fmt: skip
+                console.say(
+                    "  "
+                    + "  ".join(
+                        f"{name}={clean(str(value))}"
+                        for name, value in row.items()
+                        if value is not None
+                    )
+                )
 
 
 def _show_partitions(store: Any, console: Console) -> int:
@@ -70,10 +74,15 @@ def _show_partitions(store: Any, console: Console) -> int:
     console.pairs(store.meta)
     console.say()
     columns = [
-        Column("file"), Column("state"), Column("live", right=True), Column("dead", right=True),
-        Column("capacity", right=True), Column("bytes", right=True), Column("gen", right=True),
+        Column("file"),
+        Column("state"),
+        Column("live", right=True),
+        Column("dead", right=True),
+        Column("capacity", right=True),
+        Column("bytes", right=True),
+        Column("gen", right=True),
         Column("problem", flexible=True),
-    ]  # fmt: skip
+    ]
     # no column for the day of an episodic partition: its name has it
     rows = [
         (p.file, p.state, p.live, p.dead, p.capacity, p.bytes, p.generation, "; ".join(p.problems))

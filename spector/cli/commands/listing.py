@@ -39,7 +39,11 @@ def add_list(commands: Any) -> None:
     parser = commands.add_parser("list", help="show the newest memories", description=_LIST)
     add_path(parser)
     parser.add_argument(
-        "-n", "--limit", type=positive_int, default=20, metavar="N",
+        "-n",
+        "--limit",
+        type=positive_int,
+        default=20,
+        metavar="N",
         help="most memories to show (default: 20)",
     )
     parser.add_argument("--full", action="store_true", help="print whole texts")
@@ -47,12 +51,16 @@ def add_list(commands: Any) -> None:
         "--stored", action="store_true", help="by the time of storing instead, the last first"
     )
     parser.add_argument(
-        "--after", metavar="ID", type=record_id,
+        "--after",
+        metavar="ID",
+        type=record_id,
         help="with --stored: the page behind this memory, the last of the page before",
     )
     add_selection(parser)
     parser.add_argument(
-        "--json", action="store_true", dest="as_json",
+        "--json",
+        action="store_true",
+        dest="as_json",
         help="print one JSON document per line and memory",
     )
     parser.set_defaults(run=run_list)
@@ -71,9 +79,9 @@ def run_list(args: argparse.Namespace, console: Console) -> int:
         )
     with open_store(args, "r") as memory:
         if paged:
-            found = list(memory.records(
-                after=args.after, limit=args.limit, newest_first=True, **chosen
-            ))  # fmt: skip
+            found = list(
+                memory.records(after=args.after, limit=args.limit, newest_first=True, **chosen)
+            )
             count = len(found)
         else:
             found, count = newest(memory, chosen, args.stored_before, args.limit)
@@ -84,9 +92,7 @@ def run_list(args: argparse.Namespace, console: Console) -> int:
         console.note("no memory matches")
         return 1
     if not console.as_json:
-        show_memories(
-            console, found, full=args.full, protected=True, users=args.user_id is None
-        )
+        show_memories(console, found, full=args.full, protected=True, users=args.user_id is None)
     if paged and len(found) == args.limit:
         console.say()
         console.say(f"the next page: --stored --after {found[-1].id}")
@@ -100,7 +106,11 @@ def add_dormant(commands: Any) -> None:
     parser = commands.add_parser("dormant", help="show memories at rest", description=_DORMANT)
     add_path(parser)
     parser.add_argument(
-        "-n", "--limit", type=positive_int, default=20, metavar="N",
+        "-n",
+        "--limit",
+        type=positive_int,
+        default=20,
+        metavar="N",
         help="most memories to show (default: 20)",
     )
     add_scopes(parser)
@@ -118,9 +128,7 @@ there is none."""
 def run_dormant(args: argparse.Namespace, console: Console) -> int:
     whose: dict[str, Any] = scopes(args)
     with open_store(args, "r") as memory:
-        found = [
-            each for each in memory.records(include=["dormant"], **whose) if each.dormant
-        ]
+        found = [each for each in memory.records(include=["dormant"], **whose) if each.dormant]
     newest_first = sorted(found, key=lambda each: (-each.event_ms, -each.id))[: args.limit]
     console.document({"memories": newest_first, "dormant": len(found)})
     if not found:
@@ -140,7 +148,11 @@ def add_hot(commands: Any) -> None:
     )
     add_path(parser)
     parser.add_argument(
-        "-n", "--limit", type=positive_int, default=None, metavar="N",
+        "-n",
+        "--limit",
+        type=positive_int,
+        default=None,
+        metavar="N",
         help="most memories to show (default: 15)",
     )
     add_scopes(parser)
@@ -217,26 +229,45 @@ def show_record(console: Console, record: MemoryRecord) -> None:
     values = record.to_dict()
     when = partial(day, zone=console.zone)
     shown: dict[str, Any] = {
-        "id": record.id, "tier": record.tier,
+        "id": record.id,
+        "tier": record.tier,
         "state": state_of(record, protected=True, zone=console.zone),
-        "who": speaker_label(record), "user": record.user_id, "agent": record.agent_id,
-        "session": record.session_id, "happened": when(record.event_time),
-        "recorded": when(record.recorded_at), "valid from": when(record.valid_from),
-        "valid until": when(record.valid_until), "tags": record.tags, "key": record.key,
-        "namespace": record.namespace, "revision": record.revision or None,
+        "who": speaker_label(record),
+        "user": record.user_id,
+        "agent": record.agent_id,
+        "session": record.session_id,
+        "happened": when(record.event_time),
+        "recorded": when(record.recorded_at),
+        "valid from": when(record.valid_from),
+        "valid until": when(record.valid_until),
+        "tags": record.tags,
+        "key": record.key,
+        "namespace": record.namespace,
+        "revision": record.revision or None,
         "expires": when(record.expires_at),
-        "attachment": None if record.attachment_bytes is None
+        "attachment": None
+        if record.attachment_bytes is None
         else counted(record.attachment_bytes, "byte", commas=True),
-    }  # fmt: skip
+    }
     names = (
-        "confidence", "importance", "valence", "arousal", "stability_days", "utility",
-        "access_count", "category", "modality", "parents", "supersedes", "superseded_by",
+        "confidence",
+        "importance",
+        "valence",
+        "arousal",
+        "stability_days",
+        "utility",
+        "access_count",
+        "category",
+        "modality",
+        "parents",
+        "supersedes",
+        "superseded_by",
         "metadata",
-    )  # fmt: skip
+    )
     shown |= {name.replace("_", " "): values[name] for name in names}
-    console.pairs({
-        name: value for name, value in shown.items() if value not in (None, "", (), [], {})
-    })  # fmt: skip
+    console.pairs(
+        {name: value for name, value in shown.items() if value not in (None, "", (), [], {})}
+    )
     console.say()
     for line in record.text.splitlines():
         for part in wrap(clean(line), console.width - 2):
@@ -288,11 +319,14 @@ def run_users(args: argparse.Namespace, console: Console) -> int:
         console.note("no memory has a user")
         return 1
     columns = [
-        Column("user", flexible=True), Column("memories", right=True), Column("first"),
+        Column("user", flexible=True),
+        Column("memories", right=True),
+        Column("first"),
         Column("last"),
-    ]  # fmt: skip
+    ]
     console.table(
-        columns, [
+        columns,
+        [
             (each.id, each.count, *(day(at, console.zone) for at in (each.first, each.last)))
             for each in users
         ],

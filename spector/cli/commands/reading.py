@@ -41,12 +41,15 @@ def add_recall(commands: Any) -> None:
     parser = commands.add_parser("recall", help="find memories for a cue", description=_RECALL)
     add_path(parser)
     parser.add_argument(
-        "-k", type=positive_int, metavar="N",
+        "-k",
+        type=positive_int,
+        metavar="N",
         help="most hits (default: 10, or 20 for an order of events or a summary)",
-    )  # fmt: skip
+    )
     _add_question(parser)
     parser.add_argument(
-        "--selective", action="store_true",
+        "--selective",
+        action="store_true",
         help="only hits that stand out; none if no memory answers",
     )
     parser.add_argument("--explain", action="store_true", help="show the terms of each score")
@@ -71,20 +74,30 @@ def _add_question(parser: argparse.ArgumentParser) -> None:
         "--until", metavar="TIME", help="events before this time, or up to the end of this day"
     )
     parser.add_argument(
-        "--tz", metavar="ZONE", dest="timezone",
+        "--tz",
+        metavar="ZONE",
+        dest="timezone",
         help='zone of "yesterday" and of days: Europe/Istanbul, +03:00 (default: UTC)',
     )
     parser.add_argument("--as-of", metavar="TIME", help="memories valid at this time, ISO 8601")
     parser.add_argument(
-        "--include", action="append", default=[], choices=("superseded", "dormant", "quarantined"),
+        "--include",
+        action="append",
+        default=[],
+        choices=("superseded", "dormant", "quarantined"),
         help="also memories in this state, which are skipped otherwise (repeatable)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--min-importance", type=unit, metavar="0..1",
+        "--min-importance",
+        type=unit,
+        metavar="0..1",
         help="only memories of at least this importance, and pinned ones",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--valence", type=signed_unit, nargs=2, metavar=("MIN", "MAX"),
+        "--valence",
+        type=signed_unit,
+        nargs=2,
+        metavar=("MIN", "MAX"),
         help="only memories with a valence in this range",
     )
     parser.add_argument("--where", type=json_object, metavar="JSON", help="filter on the metadata")
@@ -128,10 +141,18 @@ def run_recall(args: argparse.Namespace, console: Console) -> int:
     cue = question.pop("cue")
     with open_store(args, "rw" if args.learn else "r") as memory:
         hits = memory.recall(cue, k=args.k, selective=args.selective, **question)
-    console.document({"cue": cue, "k": args.k, "hits": list(hits),
-                      "standing": list(hits.standing), "stats": hits.stats,
-                      "abstained": hits.abstained, "reason": hits.reason,
-                      "notes": hits.notes})  # fmt: skip
+    console.document(
+        {
+            "cue": cue,
+            "k": args.k,
+            "hits": list(hits),
+            "standing": list(hits.standing),
+            "stats": hits.stats,
+            "abstained": hits.abstained,
+            "reason": hits.reason,
+            "notes": hits.notes,
+        }
+    )
     for note in hits.notes:
         console.note(note)
     if not hits:
@@ -160,30 +181,43 @@ def add_context(commands: Any) -> None:
     )
     add_path(parser)
     parser.add_argument(
-        "-n", "--max-tokens", type=positive_int, default=1000, metavar="N",
+        "-n",
+        "--max-tokens",
+        type=positive_int,
+        default=1000,
+        metavar="N",
         help="most tokens of the whole text (default: 1000)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--tokenizer", metavar="NAME",
+        "--tokenizer",
+        metavar="NAME",
         help="OpenAI model or encoding to count with (default: an estimate)",
     )
     parser.add_argument(
-        "-k", type=positive_int, metavar="N",
+        "-k",
+        type=positive_int,
+        metavar="N",
         help="memories to consider (default: 20, or 40 for an order of events or a summary)",
-    )  # fmt: skip
+    )
     always = parser.add_mutually_exclusive_group()
     always.add_argument(
-        "--always", action="store_true",
+        "--always",
+        action="store_true",
         help="also for small talk, and when no memory seems to answer",
-    )  # fmt: skip
+    )
     always.add_argument(
-        "--pinned", dest="always", action="store_const", const="pinned",
+        "--pinned",
+        dest="always",
+        action="store_const",
+        const="pinned",
         help="pinned memories first, whatever the cue",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--layout", choices=LAYOUTS, default=LAYOUTS[0],
+        "--layout",
+        choices=LAYOUTS,
+        default=LAYOUTS[0],
         help="full adds times and sessions, and speaker and source of each line (default: compact)",
-    )  # fmt: skip
+    )
     parser.add_argument("--ids", action="store_true", help="also show ids in compact lines")
     _add_question(parser)
     parser.add_argument(
@@ -205,9 +239,14 @@ def run_context(args: argparse.Namespace, console: Console) -> int:
     question = _question(args)
     with open_store(args, "rw" if args.learn else "r") as memory:
         context = memory.context(
-            max_tokens=args.max_tokens, tokenizer=args.tokenizer, k=args.k, always=args.always,
-            layout=args.layout, ids=args.ids, **question,
-        )  # fmt: skip
+            max_tokens=args.max_tokens,
+            tokenizer=args.tokenizer,
+            k=args.k,
+            always=args.always,
+            layout=args.layout,
+            ids=args.ids,
+            **question,
+        )
     console.document(context.to_dict())
     for note in context.notes:
         console.note(note)
@@ -219,13 +258,21 @@ def run_context(args: argparse.Namespace, console: Console) -> int:
         about = "" if context.exact else "about "
         console.say(f"\n{about}{counted(context.tokens, 'token')} by {context.tokenizer}")
         console.table(
-            [Column("relevance", right=True), Column("form"), Column("tokens", right=True),
-             Column("id"), Column("why", flexible=True)],
-            [*(("", "standing", "", hit.id, "standing instruction")
-               for hit in context.standing),
-             *((f"{quote.relevance:.2f}", quote.form, quote.tokens, quote.hit.id, quote.reason)
-               for quote in context.quotes)],
-        )  # fmt: skip
+            [
+                Column("relevance", right=True),
+                Column("form"),
+                Column("tokens", right=True),
+                Column("id"),
+                Column("why", flexible=True),
+            ],
+            [
+                *(("", "standing", "", hit.id, "standing instruction") for hit in context.standing),
+                *(
+                    (f"{quote.relevance:.2f}", quote.form, quote.tokens, quote.hit.id, quote.reason)
+                    for quote in context.quotes
+                ),
+            ],
+        )
     return 0 if context else 1
 
 
@@ -236,7 +283,10 @@ def add_export(commands: Any) -> None:
         "file", metavar="FILE", nargs="?", default="-", type=expand_home, help="default: stdout"
     )
     parser.add_argument(
-        "--overwrite", "--force", action="store_true", dest="overwrite",
+        "--overwrite",
+        "--force",
+        action="store_true",
+        dest="overwrite",
         help="replace FILE if it exists",
     )
     parser.add_argument("--vectors", action="store_true", help="also write the vectors")
@@ -259,8 +309,10 @@ def run_export(args: argparse.Namespace, console: Console) -> int:
             )
         with open_store(args, "r") as memory:
             if memory.stats()["model"] is None:
-                console.note("vectors are not written to stdout, and this store has no model to "
-                             "compute them again; to import this later, export to a FILE")
+                console.note(
+                    "vectors are not written to stdout, and this store has no model to "
+                    "compute them again; to import this later, export to a FILE"
+                )
             with tempfile.TemporaryDirectory(prefix="spector-") as folder:
                 whole = Path(folder) / "export"  # with what is known, which no record has
                 memory.export(whole, vectors=False, **selection(args))
@@ -275,7 +327,10 @@ def run_export(args: argparse.Namespace, console: Console) -> int:
     with open_store(args, "r") as memory, console.progress("exporting", "memory") as progress:
         vectors = args.vectors or memory.stats()["model"] is None
         count = memory.export(
-            args.file, vectors=vectors, overwrite=args.overwrite, progress=progress.reach,
+            args.file,
+            vectors=vectors,
+            overwrite=args.overwrite,
+            progress=progress.reach,
             **selection(args),
         )
     console.document({"file": args.file, "records": count, "vectors": vectors})
@@ -314,8 +369,11 @@ def run_stats(args: argparse.Namespace, console: Console) -> int:
         shown["erasure"] = _due_text(stats["erasure"])
     console.pairs(shown)
     console.say()
-    counts = [name for name in ("records", "tombstones", "partitions")
-              if any(name in each for each in stats["tiers"].values())]
+    counts = [
+        name
+        for name in ("records", "tombstones", "partitions")
+        if any(name in each for each in stats["tiers"].values())
+    ]
     columns = [Column("tier"), *(Column(name, right=True) for name in counts)]
     tiers = stats["tiers"].items()
     console.table(columns, [(tier, *(each.get(n, "") for n in counts)) for tier, each in tiers])
@@ -330,7 +388,10 @@ def _due_text(erasure: Mapping[str, Any]) -> str:
         return "none pending"
     pending = erasure["pending"]
     # old stores do not know how many
-    what = counted(pending, "forgotten or changed memory",
-                   "forgotten or changed memories") if pending else "forgotten memories"
+    what = (
+        counted(pending, "forgotten or changed memory", "forgotten or changed memories")
+        if pending
+        else "forgotten memories"
+    )
     due = day(from_ms(to_ms(erasure["due"])))
     return f"{what} in the files until the first reflect after {due} UTC"

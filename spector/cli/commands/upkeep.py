@@ -71,7 +71,9 @@ def run_reflect(args: argparse.Namespace, console: Console) -> int:
             report = memory.reflect_undo(args.undo)
         else:
             report = memory.reflect(
-                steps, dry_run=args.dry_run, max_seconds=args.max_seconds,
+                steps,
+                dry_run=args.dry_run,
+                max_seconds=args.max_seconds,
                 progress=lambda step, seen, total: shown.reach(seen, total, step),
             )
         told = report.telling(_MOST_PROPOSALS)
@@ -99,8 +101,7 @@ def run_reflect(args: argparse.Namespace, console: Console) -> int:
 
 
 def _opened(args: argparse.Namespace) -> Memory:
-    """The store; without a name with the default embedder, which a night needs, if it is its own.
-    """
+    """The store; without a name with the default embedder, which a night needs, if it is its own."""
     if args.embedder or os.environ.get("SPECTOR_EMBEDDER"):
         return open_store(args)
     try:
@@ -114,10 +115,16 @@ def _show_steps(report: ReflectReport, console: Console) -> None:
     """What each step did, and how it can be taken back."""
     rows = [
         [each.name, each.seen, each.changed, each.ruled, each.spared]
-        for each in report.steps if each.did_something
-    ]  # fmt: skip
-    columns = [Column("step"), Column("seen", right=True), Column("changed", right=True),
-               Column("to rest", flexible=True), Column("spared", flexible=True)]  # fmt: skip
+        for each in report.steps
+        if each.did_something
+    ]
+    columns = [
+        Column("step"),
+        Column("seen", right=True),
+        Column("changed", right=True),
+        Column("to rest", flexible=True),
+        Column("spared", flexible=True),
+    ]
     if not any(each.rules for each in report.steps):
         del columns[3]
         for row in rows:
@@ -193,8 +200,11 @@ def run_compact(args: argparse.Namespace, console: Console) -> int:
     mode: Literal["r", "rw"] = "r" if args.dry_run else "rw"
     with open_store(args, mode) as memory, console.progress("compacting", "partition") as progress:
         report = memory.compact(
-            threshold=args.threshold, dry_run=args.dry_run, verify=args.verify,
-            progress=progress.reach, **scopes(args),
+            threshold=args.threshold,
+            dry_run=args.dry_run,
+            verify=args.verify,
+            progress=progress.reach,
+            **scopes(args),
         )
     console.document({**to_jsonable(report), "bytes_reclaimed": report.bytes_reclaimed})
     if not console.as_json:
@@ -236,11 +246,14 @@ def add_check(commands: Any) -> None:
     )
     add_path(parser)
     parser.add_argument(
-        "--repair", metavar="DEST", type=expand_home,
+        "--repair",
+        metavar="DEST",
+        type=expand_home,
         help="salvage what is intact into a new store at DEST; PATH is only read",
     )
     parser.add_argument(
-        "--all", action="store_true",
+        "--all",
+        action="store_true",
         help=f"list every problem and affected memory, not only {MAX_PROBLEMS} (as --json does)",
     )
     add_embedder(parser)
@@ -304,17 +317,21 @@ def _run_repair(args: argparse.Namespace, console: Console) -> int:
     named = args.embedder or os.environ.get("SPECTOR_EMBEDDER")
     with console.progress("salvaging", "step") as progress:
         report = spector.repair(
-            args.path, args.repair, embedder=chosen_embedder(args) if named else None,
+            args.path,
+            args.repair,
+            embedder=chosen_embedder(args) if named else None,
             progress=progress.reach,
         )
         console.path = report.path  # hints name the new store from here on
         verified = spector.check(report.path)
-    console.document(
-        {"complete": report.complete, "verified": verified.ok, **to_jsonable(report)}
-    )
+    console.document({"complete": report.complete, "verified": verified.ok, **to_jsonable(report)})
     if not console.as_json:
-        columns = [Column("file"), Column("slot", right=True), Column("memory", right=True),
-                   Column("reason", flexible=True)]
+        columns = [
+            Column("file"),
+            Column("slot", right=True),
+            Column("memory", right=True),
+            Column("reason", flexible=True),
+        ]
         for title, found in (("not salvaged", report.lost), ("notes", report.notes)):
             if found:
                 console.say(console.style(title, "bold"))
@@ -341,8 +358,12 @@ def _folded(found: Sequence[Loss]) -> list[list[object]]:
             rows.append([group[0].file or "", "", f"{len(group)} memories", group[0].reason])
             continue
         rows += [
-            [each.file or "", "" if each.slot is None else each.slot, each.id or "",
-             each.reason + (f": {each.text}" if each.text else "")]
+            [
+                each.file or "",
+                "" if each.slot is None else each.slot,
+                each.id or "",
+                each.reason + (f": {each.text}" if each.text else ""),
+            ]
             for each in group
         ]
     return rows
@@ -371,9 +392,7 @@ def run_reembed(args: argparse.Namespace, console: Console) -> int:
             "reembed needs an embedder", hint="pass --embedder default, openai or openai:MODEL"
         )
     with console.progress("embedding", "memory") as progress:
-        count = spector.reembed(
-            args.path, embedder, progress=progress.reach, wait=wait_of(args)
-        )
+        count = spector.reembed(args.path, embedder, progress=progress.reach, wait=wait_of(args))
     console.document({"reembedded": count, "embedder": embedder})
     console.say(f"re-embedded {counted(count, 'memory')} with {embedder}")
     return 0

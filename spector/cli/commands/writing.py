@@ -42,7 +42,10 @@ def add_remember(commands: Any) -> None:
     parser.add_argument("--pin", action="store_true", help="exempt it from fading")
     add_key(parser, "a name of your own for it; replaces the memory that has it")
     parser.add_argument(
-        "--supersedes", metavar="ID", action="append", type=superseded_id,
+        "--supersedes",
+        metavar="ID",
+        action="append",
+        type=superseded_id,
         help="it replaces this memory, which is kept as history (repeatable); auto: what it surely"
         " contradicts",
     )

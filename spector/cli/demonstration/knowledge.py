@@ -13,12 +13,17 @@ __all__ = ["KnownSteps"]
 
 #: words of three turns about one incident: the cause, what it led to, what was seen first
 _CHAIN = (
-    "latency went from two seconds to fifty", "the berth lease expired before",
+    "latency went from two seconds to fifty",
+    "the berth lease expired before",
     "Two crews are standing on the same jetty",
 )
 _STEPS = (
-    "merge to main", "wait for the green build", "tiller ship staging",
-    "click through one booking by hand", "tiller ship prod", "watch the lease graph",
+    "merge to main",
+    "wait for the green build",
+    "tiller ship staging",
+    "click through one booking by hand",
+    "tiller ship prod",
+    "watch the lease graph",
 )
 #: how eight deploys ended
 _OUTCOMES = (True, True, False, True, True, True, True, True)
@@ -60,9 +65,7 @@ class KnownSteps(Stage):
     def _causes(self) -> None:
         memory = self._open_memory
         with self._step("A path in the graph: why were berths sold twice?") as timed:
-            chain = [
-                next(each for each in memory if words in each.text) for words in _CHAIN
-            ]
+            chain = [next(each for each in memory if words in each.text) for words in _CHAIN]
             with timed():
                 for cause, effect in pairwise(chain):
                     memory.graph.link(cause.id, effect.id, "causes", weight=0.9)
@@ -107,8 +110,10 @@ class KnownSteps(Stage):
                 (round(found.success_rate, 3), found.executions, found.status)
                 == (0.875, 8, "active"),
             )
-            self._claim("no other situation brings it up",
-                        memory.procedures.for_situation(["holiday"]) == [])  # fmt: skip
+            self._claim(
+                "no other situation brings it up",
+                memory.procedures.for_situation(["holiday"]) == [],
+            )
 
     def _quote(self, record: MemoryRecord) -> None:
         room = self._console.width - 19

@@ -18,18 +18,14 @@ class NightSteps(Stage):
     def _night(self) -> None:
         memory = self._open_memory
         with self._step("Four months later, a night", "print(memory.reflect())") as timed:
-            dull = [
-                memory.remember(text, importance=0.1, role="assistant").id for text in _DULL
-            ]
+            dull = [memory.remember(text, importance=0.1, role="assistant").id for text in _DULL]
             self._clock.advance(days=_LATER_DAYS)
             before = {each.id for each in memory}
             with timed():
                 night = memory.reflect()
             for line in str(night).splitlines():
                 self._show(line)
-            asleep = [
-                each for each in memory.records(include=["dormant"]) if each.dormant
-            ]
+            asleep = [each for each in memory.records(include=["dormant"]) if each.dormant]
             for each in asleep[:5]:
                 self._show(f"asleep: {clean(each.text)[: self._console.width - 14]}")
             self._claim(

@@ -64,7 +64,8 @@ class ObservedSteps(Stage):
         then = [hit.text for hit in memory.recall(cue, user_id=_USER, k=5, as_of=earlier)]
         self._claim(
             "today's answer is 8443 alone, and as of half an hour ago it is 8080",
-            any("8443" in each for each in now) and not any("8080" in each for each in now)
+            any("8443" in each for each in now)
+            and not any("8080" in each for each in now)
             and any("8080" in each for each in then),
         )
 

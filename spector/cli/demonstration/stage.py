@@ -71,7 +71,7 @@ class Stage:
         else:
             say(style(f"all {len(claims)} claims passed, {elapsed_s:.1f} s in total", "bold"))
         if kept is not None:
-            say(f"the store is at {kept}; try: spector recall {kept} \"Who works on Fridays?\"")
+            say(f'the store is at {kept}; try: spector recall {kept} "Who works on Fridays?"')
         return 1 if failed else 0
 
     def _open(self) -> Memory:

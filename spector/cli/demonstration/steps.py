@@ -32,11 +32,23 @@ class Demonstration(KnownSteps, ObservedSteps, NightSteps):
         try:
             self._memory = self._open()
             for step in (
-                self._import, self._paraphrase, self._rare_word, self._filters, self._validity,
-                self._vital, self._correct, self._reinforce, self._facts, self._causes,
-                self._procedure, self._forget, self._sleep, self._reopen,
-                self._observed, self._night,
-            ):  # fmt: skip
+                self._import,
+                self._paraphrase,
+                self._rare_word,
+                self._filters,
+                self._validity,
+                self._vital,
+                self._correct,
+                self._reinforce,
+                self._facts,
+                self._causes,
+                self._procedure,
+                self._forget,
+                self._sleep,
+                self._reopen,
+                self._observed,
+                self._night,
+            ):
                 step()
         finally:
             if self._memory is not None:
@@ -179,8 +191,10 @@ class Demonstration(KnownSteps, ObservedSteps, NightSteps):
             self._claim("it fades more slowly from now on", grown)
             again = memory.recall("deploy", k=5)
             same = [(h.id, h.score) for h in memory.recall("deploy", k=5)]
-            self._claim("a plain recall changes nothing: two recalls give the same answer",
-                        same == [(h.id, h.score) for h in again])  # fmt: skip
+            self._claim(
+                "a plain recall changes nothing: two recalls give the same answer",
+                same == [(h.id, h.score) for h in again],
+            )
 
     def _forget(self) -> None:
         memory = self._open_memory
@@ -198,9 +212,7 @@ class Demonstration(KnownSteps, ObservedSteps, NightSteps):
                 f"forget, then compact: {report.records_reclaimed} dead records and "
                 f"{bytes_text(report.bytes_reclaimed)} reclaimed"
             )
-            after = sum(
-                self._found_in(needle) for needle in (SECRET.encode(), b"marigold", vector)
-            )
+            after = sum(self._found_in(needle) for needle in (SECRET.encode(), b"marigold", vector))
             self._claim("no byte of text or vector is left in any file", after == 0)
             again = memory.recall(SECRET, k=5)
             self._claim("recall does not find it", not any("otter" in h.text for h in again))

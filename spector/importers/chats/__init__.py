@@ -18,8 +18,13 @@ from spector.importers.entries import Format
 __all__ = ["ARCHIVES", "FORMATS"]
 
 FORMATS: Final[tuple[Format, ...]] = (
-    chatgpt.FORMAT, claude_ai.FORMAT, claude_code.FORMAT, telegram.FORMAT, discord.FORMAT,
-    slack.FORMAT, whatsapp.FORMAT,
-)  # fmt: skip
+    chatgpt.FORMAT,
+    claude_ai.FORMAT,
+    claude_code.FORMAT,
+    telegram.FORMAT,
+    discord.FORMAT,
+    slack.FORMAT,
+    whatsapp.FORMAT,
+)
 #: formats whose files lie in a folder or archive and need one another
 ARCHIVES: Final = (slack.ARCHIVE, chatgpt.ARCHIVE, claude_ai.ARCHIVE, whatsapp.ARCHIVE)

@@ -29,11 +29,16 @@ _SPOKEN_ROLES: Final = {"user", "assistant"}
 _SPOKEN_TYPES: Final = {"text", "multimodal_text"}
 #: kind of content -> why it is left out
 _UNSPOKEN: Final = {
-    "code": "code", "execution_output": "tool result", "thoughts": "thoughts",
-    "reasoning_recap": "thoughts", "user_editable_context": "instructions",
-    "model_editable_context": "instructions", "tether_quote": "tool result",
-    "tether_browsing_display": "tool result", "system_error": "tool result",
-}  # fmt: skip
+    "code": "code",
+    "execution_output": "tool result",
+    "thoughts": "thoughts",
+    "reasoning_recap": "thoughts",
+    "user_editable_context": "instructions",
+    "model_editable_context": "instructions",
+    "tether_quote": "tool result",
+    "tether_browsing_display": "tool result",
+    "system_error": "tool result",
+}
 
 
 def _recognizes(head: Head) -> bool:
@@ -55,11 +60,11 @@ def read(source: SourceFile, options: Options) -> Iterator[Entry]:
 def _exports(place: Place) -> Iterator[Export]:
     """Lists of conversations, with the settings and the user's files that lie beside them."""
     members = [
-        each for each in place.files
-        if _MEMBER.match(each.name) and each.begins_with('"mapping"')
+        each for each in place.files if _MEMBER.match(each.name) and each.begins_with('"mapping"')
     ]
     yield from exports_around(
-        place, members,
+        place,
+        members,
         lambda each: each.suffix == ".json" or each.name.startswith(("file-", "file_")),
     )
 
@@ -72,8 +77,8 @@ ARCHIVE: Final = Archive("chatgpt", _exports)
 
 def _place(number: int, conversation: dict[str, Any]) -> str:
     """The place in an error message: number and title of a conversation."""
-    name = conversation.get("title") or conversation.get("conversation_id") or conversation.get(
-        "id"
+    name = (
+        conversation.get("title") or conversation.get("conversation_id") or conversation.get("id")
     )
     return f"entry {number} ({name[:60]!r})" if isinstance(name, str) else f"entry {number}"
 
@@ -115,19 +120,26 @@ def _messages(
         message["metadata"] = {key: value for key, value in metadata.items() if value}
         own_id = body.get("id")
         yield Found(
-            message, where, own_id if isinstance(own_id, str) else "",
+            message,
+            where,
+            own_id if isinstance(own_id, str) else "",
             borrowed=own is None and moment is not None,
         )
     read = {id(node) for node in branch}
     for key, node in mapping.items():
-        if isinstance(node, dict) and id(node) not in read and isinstance(
-            node.get("message"), dict
+        if (
+            isinstance(node, dict)
+            and id(node) not in read
+            and isinstance(node.get("message"), dict)
         ):
             yield LeftOut("other branch", f"{place}, message {key}")
 
 
 def _beginning(
-    conversation: dict[str, Any], branch: list[dict[str, Any]], source: SourceFile, place: str,
+    conversation: dict[str, Any],
+    branch: list[dict[str, Any]],
+    source: SourceFile,
+    place: str,
     options: Options,
 ) -> Any:
     """The time of messages without one at the beginning: of the conversation, or of the first
@@ -215,7 +227,8 @@ def _text(body: dict[str, Any]) -> str:
     names = {
         each["matched_text"]: each["name"]
         for each in (references if isinstance(references, list) else ())
-        if isinstance(each, dict) and isinstance(each.get("matched_text"), str)
+        if isinstance(each, dict)
+        and isinstance(each.get("matched_text"), str)
         and isinstance(each.get("name"), str)
     }
     return _SOURCES.sub(

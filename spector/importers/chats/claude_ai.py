@@ -26,9 +26,13 @@ _ROLES: Final = {"human": "user", "user": "user", "assistant": "assistant"}
 #: parents of a first message
 _NO_PARENT: Final = frozenset((None, "", "00000000-0000-4000-8000-000000000000"))
 _WORDLESS: Final = {
-    "thinking": "thoughts", "redacted_thinking": "thoughts", "tool_use": "tool call",
-    "tool_result": "tool result", "image": "picture", "token_budget": "no text",
-}  # fmt: skip
+    "thinking": "thoughts",
+    "redacted_thinking": "thoughts",
+    "tool_use": "tool call",
+    "tool_result": "tool result",
+    "image": "picture",
+    "token_budget": "no text",
+}
 
 
 def _recognizes(head: Head) -> bool:
@@ -54,13 +58,15 @@ def read(source: SourceFile, options: Options) -> Iterator[Entry]:
 def _exports(place: Place) -> Iterator[Export]:
     """Lists of conversations, then what lies beside them: projects, and what was noted."""
     members = [
-        each for each in place.files
+        each
+        for each in place.files
         if _MEMBER.match(each.name) and each.begins_with('"chat_messages"')
     ]
     for export in exports_around(place, members, lambda each: each.suffix == ".json"):
         folders = export.files[0][0].folders
         projects = [
-            each for each in place.files
+            each
+            for each in place.files
             if each.folders == (*folders, "projects") and each.suffix == ".json"
         ]
         read = [each for each in export.beside if each.name in _BESIDE] + projects
@@ -90,9 +96,7 @@ def _messages(
     branch = _branch(entries, source, place)
     for number, entry in enumerate(branch, 1):
         where = f"{place}, message {entry.get('uuid') or number}"
-        created = parse_time(
-            entry.get("created_at"), source, where, options, name="created_at"
-        )
+        created = parse_time(entry.get("created_at"), source, where, options, name="created_at")
         common: dict[str, Any] = {"source": "claude"}
         if session is not None:
             common["session_id"] = session
@@ -106,7 +110,11 @@ def _messages(
 
 
 def _message(
-    entry: dict[str, Any], where: str, common: dict[str, Any], known: dict[str, Any], own_id: str,
+    entry: dict[str, Any],
+    where: str,
+    common: dict[str, Any],
+    known: dict[str, Any],
+    own_id: str,
     borrowed: bool,
 ) -> Iterator[Entry]:
     text, wordless = _text(entry)
@@ -145,8 +153,10 @@ def _text(entry: dict[str, Any]) -> tuple[str, str]:
 def _attachments(entry: dict[str, Any]) -> list[dict[str, Any]]:
     found = entry.get("attachments")
     return [
-        each for each in (found if isinstance(found, list) else ())
-        if isinstance(each, dict) and isinstance(each.get("extracted_content"), str)
+        each
+        for each in (found if isinstance(found, list) else ())
+        if isinstance(each, dict)
+        and isinstance(each.get("extracted_content"), str)
         and each["extracted_content"].strip()
     ]
 
@@ -161,9 +171,12 @@ def _attached(
         if own_id:
             metadata["attached_to"] = own_id
         message = {
-            **common, "text": each["extracted_content"].strip(), "role": "document",
-            "source": name, "metadata": metadata,
-        }  # fmt: skip
+            **common,
+            "text": each["extracted_content"].strip(),
+            "role": "document",
+            "source": name,
+            "metadata": metadata,
+        }
         yield Found(
             message, f"{where}, attachment {number}", f"{own_id}#{number}" if own_id else ""
         )
@@ -185,8 +198,12 @@ def _beside(source: SourceFile, options: Options) -> Iterator[Entry]:
         notes += more.values() if isinstance(more, dict) else ()
         for note in notes:
             if isinstance(note, str) and note.strip():
-                message = {"text": note.strip(), "role": "assistant", "source": "claude",
-                           "metadata": {"file": source.name}}  # fmt: skip
+                message = {
+                    "text": note.strip(),
+                    "role": "assistant",
+                    "source": "claude",
+                    "metadata": {"file": source.name},
+                }
                 yield Found(message, place, conversation="claude/memories")
 
 
@@ -205,15 +222,19 @@ def _documents(
             continue
         file = label(each.get("filename")) or "document"
         message: dict[str, Any] = {
-            "text": text.strip(), "role": "document", "source": file,
+            "text": text.strip(),
+            "role": "document",
+            "source": file,
             "metadata": {"file": file, **({"project": name} if name else {})},
-        }  # fmt: skip
+        }
         created = parse_time(each.get("created_at"), source, where, options, name="created_at")
         if created is not None:
             message["event_time"] = created
         own_id = each.get("uuid")
         yield Found(
-            message, where, own_id if isinstance(own_id, str) else "",
+            message,
+            where,
+            own_id if isinstance(own_id, str) else "",
             conversation="claude/projects",
         )
 

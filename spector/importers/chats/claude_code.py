@@ -94,16 +94,20 @@ def _message(entry: dict[str, Any], source: SourceFile, place: str, options: Opt
         return LeftOut("record of the program" if found.texts else found.reason, place)
     moment = parse_time(entry.get("timestamp"), source, place, options, name="timestamp")
     message: dict[str, Any] = {
-        "text": text.strip(), "role": entry["type"], "source": "claude-code",
-    }  # fmt: skip
+        "text": text.strip(),
+        "role": entry["type"],
+        "source": "claude-code",
+    }
     if moment is not None:
         message["event_time"] = moment
     session = label(entry.get("sessionId"))
     if session is not None:
         message["session_id"] = session
     metadata = {
-        "folder": entry.get("cwd"), "branch": entry.get("gitBranch"), "model": body.get("model"),
-    }  # fmt: skip
+        "folder": entry.get("cwd"),
+        "branch": entry.get("gitBranch"),
+        "model": body.get("model"),
+    }
     message["metadata"] = {
         name: value for name, value in metadata.items() if isinstance(value, str) and value
     }

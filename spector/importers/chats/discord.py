@@ -15,16 +15,29 @@ from spector.importers.times import parse_time
 __all__ = ["FORMAT"]
 
 #: kinds of messages that people or their programs wrote; others are notices
-_SPOKEN: Final = frozenset((
-    "Default", "Reply", "ThreadStarterMessage", "ChatInputCommand", "ContextMenuCommand",
-    "ApplicationCommand", "0", "19", "20", "21", "23",
-))  # fmt: skip
+_SPOKEN: Final = frozenset(
+    (
+        "Default",
+        "Reply",
+        "ThreadStarterMessage",
+        "ChatInputCommand",
+        "ContextMenuCommand",
+        "ApplicationCommand",
+        "0",
+        "19",
+        "20",
+        "21",
+        "23",
+    )
+)
 _MENTION: Final = re.compile(r"<@!?(\d+)>")
 
 
 def _recognizes(head: Head) -> bool:
-    return head.shape == "object" and head.has("channel", "messages") and isinstance(
-        head.first["channel"], dict
+    return (
+        head.shape == "object"
+        and head.has("channel", "messages")
+        and isinstance(head.first["channel"], dict)
     )
 
 
@@ -57,12 +70,16 @@ def _message(
     channel, guild = _object(document, "channel"), _object(document, "guild")
     author, reference = _object(entry, "author"), _object(entry, "reference")
     return said(
-        text, place=place, source="discord",
+        text,
+        place=place,
+        source="discord",
         speaker=author.get("nickname") or author.get("name") or author.get("id"),
         moment=parse_time(entry.get("timestamp"), source, place, options, name="timestamp"),
-        session=f"discord/{channel.get('id') or channel.get('name')}", own_id=entry.get("id"),
+        session=f"discord/{channel.get('id') or channel.get('name')}",
+        own_id=entry.get("id"),
         is_bot=author.get("isBot") is True,
-        channel=short_text(channel.get("name")), server=short_text(guild.get("name")),
+        channel=short_text(channel.get("name")),
+        server=short_text(guild.get("name")),
         reply_to=short_text(reference.get("messageId")),
         forwarded=True if _object(entry, "forwardedMessage") else None,
     )
@@ -73,7 +90,8 @@ def _text(entry: dict[str, Any]) -> str:
     embeds = entry.get("embeds")
     author = _object(entry, "author")
     shown = [
-        each.get(name) for each in (embeds if isinstance(embeds, list) else ())
+        each.get(name)
+        for each in (embeds if isinstance(embeds, list) else ())
         if isinstance(each, dict) and author.get("isBot") is True
         for name in ("title", "description")
     ]
@@ -88,7 +106,8 @@ def _with_names(text: str, mentions: Any) -> str:
     """A text with names for the ids of who is mentioned."""
     names = {
         str(each.get("id")): each.get("nickname") or each.get("name")
-        for each in (mentions if isinstance(mentions, list) else ()) if isinstance(each, dict)
+        for each in (mentions if isinstance(mentions, list) else ())
+        if isinstance(each, dict)
     }
     return _MENTION.sub(lambda found: f"@{names.get(found[1]) or found[1]}", text)
 

@@ -12,15 +12,34 @@ __all__ = ["left_out", "said"]
 
 #: kinds of attachments -> why a message without words is left out
 _KINDS = {
-    "image": "picture", "photo": "picture", "sticker": "sticker", "animation": "picture",
-    "video": "film", "audio": "sound", "voice": "sound", "ptt": "sound", "file": "file",
-    "document": "file", "location": "place", "contact": "contact", "poll": "poll", "gif": "picture",
-}  # fmt: skip
+    "image": "picture",
+    "photo": "picture",
+    "sticker": "sticker",
+    "animation": "picture",
+    "video": "film",
+    "audio": "sound",
+    "voice": "sound",
+    "ptt": "sound",
+    "file": "file",
+    "document": "file",
+    "location": "place",
+    "contact": "contact",
+    "poll": "poll",
+    "gif": "picture",
+}
 
 
 def said(
-    text: str, *, place: str, source: str, speaker: str | None, moment: datetime | None,
-    session: str | None, own_id: object = "", is_bot: bool = False, written: str = "",
+    text: str,
+    *,
+    place: str,
+    source: str,
+    speaker: str | None,
+    moment: datetime | None,
+    session: str | None,
+    own_id: object = "",
+    is_bot: bool = False,
+    written: str = "",
     **metadata: Any,
 ) -> Found | LeftOut:
     """What a person said; left out without a text.
@@ -43,9 +62,7 @@ def said(
         message["session_id"] = conversation
     known = {"speaker": name, **metadata}
     message["metadata"] = {key: value for key, value in known.items() if value not in (None, "")}
-    return Found(
-        message, place, str(own_id) if own_id not in (None, "") else "", written=written
-    )
+    return Found(message, place, str(own_id) if own_id not in (None, "") else "", written=written)
 
 
 def left_out(kind: object, place: str, otherwise: str = "no text") -> LeftOut:

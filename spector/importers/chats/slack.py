@@ -23,21 +23,42 @@ __all__ = ["ARCHIVE", "FORMAT"]
 
 _DAY: Final = re.compile(r"^\d{4}-\d\d-\d\d\.json$")
 #: subtypes of messages that people wrote; others are notices of the program
-_SPOKEN: Final = frozenset((
-    "bot_message", "thread_broadcast", "me_message", "file_share", "file_comment",
-    "reply_broadcast",
-))  # fmt: skip
+_SPOKEN: Final = frozenset(
+    (
+        "bot_message",
+        "thread_broadcast",
+        "me_message",
+        "file_share",
+        "file_comment",
+        "reply_broadcast",
+    )
+)
 #: blocks that begin a line, and blocks within blocks
-_LINES: Final = frozenset(("rich_text_section", "rich_text_preformatted", "rich_text_quote",
-                           "section", "header", "context"))  # fmt: skip
+_LINES: Final = frozenset(
+    (
+        "rich_text_section",
+        "rich_text_preformatted",
+        "rich_text_quote",
+        "section",
+        "header",
+        "context",
+    )
+)
 _DEEPEST: Final = 12
 _MARK: Final = re.compile(r"<([@#!]?)([^<>|\s]*[^<>|]*)(?:\|([^<>]*))?>")
 
 
 def _recognizes(head: Head) -> bool:
     first = head.first
-    return head.shape == "array" and isinstance(first.get("ts"), str) and (
-        "user" in first or "subtype" in first or "bot_id" in first or first.get("type") == "message"
+    return (
+        head.shape == "array"
+        and isinstance(first.get("ts"), str)
+        and (
+            "user" in first
+            or "subtype" in first
+            or "bot_id" in first
+            or first.get("type") == "message"
+        )
     )
 
 
@@ -70,7 +91,9 @@ def _exports(place: Place) -> Iterator[Export]:
 
 
 FORMAT: Final = Format(
-    "slack", "an export of Slack: its folder, its zip file, or one day of a channel", read,
+    "slack",
+    "an export of Slack: its folder, its zip file, or one day of a channel",
+    read,
     _recognizes,
 )
 ARCHIVE: Final = Archive("slack", _exports)
@@ -87,9 +110,11 @@ def _names(place: Place, name: str) -> dict[str, str]:
             given = entry.get("profile")
             profile: dict[str, Any] = given if isinstance(given, dict) else {}
             names = (
-                profile.get("display_name"), entry.get("real_name"), profile.get("real_name"),
+                profile.get("display_name"),
+                entry.get("real_name"),
+                profile.get("real_name"),
                 entry.get("name"),
-            )  # fmt: skip
+            )
             found = next((each for each in names if isinstance(each, str) and each.strip()), None)
             if isinstance(entry.get("id"), str) and found is not None:
                 out[entry["id"]] = found.strip()
@@ -114,24 +139,29 @@ def _message(
         text = _text(_beside(entry, users, channels), users, channels)
     if not text.strip():
         files = entry.get("files")
-        kind = files[0].get("mimetype") if isinstance(files, list) and files and isinstance(
-            files[0], dict
-        ) else None
+        kind = (
+            files[0].get("mimetype")
+            if isinstance(files, list) and files and isinstance(files[0], dict)
+            else None
+        )
         return left_out(kind, place, "file" if files else "no text")
     moment = parse_time(entry.get("ts"), source, place, options, name="ts")
     thread, ts = entry.get("thread_ts"), entry.get("ts")
     return said(
-        text, place=place, source="slack", speaker=_speaker(entry, users), moment=moment,
-        session=f"slack/{channel}" if channel else None, own_id=ts if isinstance(ts, str) else "",
+        text,
+        place=place,
+        source="slack",
+        speaker=_speaker(entry, users),
+        moment=moment,
+        session=f"slack/{channel}" if channel else None,
+        own_id=ts if isinstance(ts, str) else "",
         is_bot=entry.get("subtype") == "bot_message" or "bot_id" in entry,
         channel=channel or None,
         thread=thread if isinstance(thread, str) and thread != ts else None,
     )
 
 
-def _beside(
-    entry: dict[str, Any], users: dict[str, str], channels: dict[str, str]
-) -> str | None:
+def _beside(entry: dict[str, Any], users: dict[str, str], channels: dict[str, str]) -> str | None:
     """The words of a message without a text: of its blocks, or of what a program attached."""
     out: list[str] = []
     _collect(entry.get("blocks"), out, users, channels, 0)
@@ -181,7 +211,8 @@ def _speaker(entry: dict[str, Any], users: dict[str, str]) -> str | None:
         return users[user]
     profile = entry.get("user_profile")
     for place, names in (
-        (profile, ("display_name", "real_name", "name")), (entry, ("username",)),
+        (profile, ("display_name", "real_name", "name")),
+        (entry, ("username",)),
         (entry.get("bot_profile"), ("name",)),
     ):
         for name in names:

@@ -36,7 +36,8 @@ def read(source: SourceFile, options: Options) -> Iterator[Entry]:
     found = [document]
     if isinstance(document.get("chats"), dict):
         lists = [
-            document[name].get("list") for name in ("chats", "left_chats")
+            document[name].get("list")
+            for name in ("chats", "left_chats")
             if isinstance(document.get(name), dict)
         ]
         if not all(isinstance(each, list) for each in lists):
@@ -44,9 +45,9 @@ def read(source: SourceFile, options: Options) -> Iterator[Entry]:
         found = [chat for each in lists for chat in each]
     for number, chat in enumerate(found, 1):
         if not isinstance(chat, dict) or not isinstance(chat.get("messages"), list):
-            yield Broken(source.error(
-                f"chat {number}", 'has no "messages"', hint="export it again as JSON"
-            ))
+            yield Broken(
+                source.error(f"chat {number}", 'has no "messages"', hint="export it again as JSON")
+            )
             continue
         for at, entry in enumerate(chat["messages"], 1):
             place = f"message {at}" if len(found) == 1 else f"chat {number}, message {at}"
@@ -73,18 +74,26 @@ def _message(
     text = _text(entry.get("text")) or _text(entry.get("text_entities")) or _poll(entry.get("poll"))
     if not text.strip():
         kind = entry.get("media_type") or next(
-            (name for name in ("photo", "file", "location_information", "contact_information",
-                               "poll") if entry.get(name)), None,
-        )  # fmt: skip
+            (
+                name
+                for name in ("photo", "file", "location_information", "contact_information", "poll")
+                if entry.get(name)
+            ),
+            None,
+        )
         return left_out(str(kind).split("_")[0] if kind else None, place)
     name = chat.get("name")
     forwarded = entry.get("forwarded_from")
     return said(
-        text, place=place, source="telegram",
+        text,
+        place=place,
+        source="telegram",
         speaker=entry.get("from") or entry.get("from_id") or "deleted account",
         moment=_time(entry, source, place, options),
-        session=f"telegram/{chat.get('id', name)}", own_id=entry.get("id"),
-        chat=short_text(name), reply_to=entry.get("reply_to_message_id"),
+        session=f"telegram/{chat.get('id', name)}",
+        own_id=entry.get("id"),
+        chat=short_text(name),
+        reply_to=entry.get("reply_to_message_id"),
         forwarded_from=short_text(forwarded),
     )
 
@@ -103,8 +112,11 @@ def _poll(value: Any) -> str:
     if not isinstance(value, dict) or not isinstance(value.get("question"), str):
         return ""
     answers = value.get("answers")
-    said = [each.get("text") for each in (answers if isinstance(answers, list) else ())
-            if isinstance(each, dict)]  # fmt: skip
+    said = [
+        each.get("text")
+        for each in (answers if isinstance(answers, list) else ())
+        if isinstance(each, dict)
+    ]
     return "\n- ".join([value["question"], *(each for each in said if isinstance(each, str))])
 
 
@@ -121,9 +133,7 @@ def _time(
     entry: dict[str, Any], source: SourceFile, place: str, options: Options
 ) -> datetime | None:
     if entry.get("date_unixtime") not in (None, ""):
-        return parse_time(
-            entry["date_unixtime"], source, place, options, name="date_unixtime"
-        )
+        return parse_time(entry["date_unixtime"], source, place, options, name="date_unixtime")
     value = entry.get("date")
     if value is None:
         return None

@@ -129,7 +129,8 @@ def _turns(source: SourceFile) -> Iterator[Turn]:
                     turn.texts.append(line)
                 elif without_marks(line.strip("\ufeff ")):
                     raise source.error(
-                        f"line {number}", "is not the first line of a message",
+                        f"line {number}",
+                        "is not the first line of a message",
                         hint="export the chat again, as text",
                     )
                 continue
@@ -154,7 +155,8 @@ def _names_with_colons(turns: list[Turn]) -> dict[str, str]:
             rests.setdefault(named[1], set()).add("" if more is None else more[1])
             counts[named[1]] += 1
     return {
-        name: f"{name}: {rest}" for name, (rest, *others) in rests.items()
+        name: f"{name}: {rest}"
+        for name, (rest, *others) in rests.items()
         if rest and not others and counts[name] >= _LEAST_SURE
     }
 
@@ -169,8 +171,10 @@ def _has_short_years_first(turns: list[Turn]) -> bool:
     if any(max(date) >= 100 for date in dates) or not all(_is_day(*date) for date in dates):
         return False
     this_year = from_ms(SystemClock().now_ms()).year - _CENTURY
-    steps = [_steps_back([tuple(date[at] for at in order) for date in dates])
-             for order in ((0, 1, 2), (2, 1, 0), (2, 0, 1))]  # fmt: skip
+    steps = [
+        _steps_back([tuple(date[at] for at in order) for date in dates])
+        for order in ((0, 1, 2), (2, 1, 0), (2, 0, 1))
+    ]
     first, last = (
         (more, len({date[at] for date in dates}), any(date[at] > this_year for date in dates))
         for at, more in ((0, steps[0]), (2, min(steps[1:])))
@@ -222,12 +226,14 @@ def _moment(turn: Turn, day_first: bool, source: SourceFile, place: str) -> date
     hour, minute, seconds = turn.time
     if turn.odd:
         raise source.error(
-            place, f"the word {turn.odd!r} beside the time is not known",
+            place,
+            f"the word {turn.odd!r} beside the time is not known",
             hint="export the chat again with the clock of the phone set to 24 hours",
         )
     if year not in _YEARS:
         raise source.error(
-            place, f"the year {year} is of another calendar",
+            place,
+            f"the year {year} is of another calendar",
             hint="export the chat again with the calendar of the phone set to Gregorian",
         )
     try:
@@ -243,7 +249,11 @@ def _moment(turn: Turn, day_first: bool, source: SourceFile, place: str) -> date
 
 
 def _message(
-    turn: Turn, day_first: bool, chat: str, source: SourceFile, options: Options,
+    turn: Turn,
+    day_first: bool,
+    chat: str,
+    source: SourceFile,
+    options: Options,
     names: Mapping[str, str],
 ) -> Entry:
     place = f"line {turn.line}"
@@ -259,8 +269,14 @@ def _message(
         return LeftOut("notice", place)
     local = _moment(turn, day_first, source, place)
     return said(
-        text, place=place, source="whatsapp", speaker=name, moment=in_zone(local, options),
-        written=local.isoformat(), session=f"whatsapp/{chat}", chat=chat,
+        text,
+        place=place,
+        source="whatsapp",
+        speaker=name,
+        moment=in_zone(local, options),
+        written=local.isoformat(),
+        session=f"whatsapp/{chat}",
+        chat=chat,
     )
 
 
@@ -271,7 +287,9 @@ def _chat_name(source: SourceFile, first: Turn) -> str:
         return without_marks(named[1])
     name = source.name.removesuffix(".txt")
     if name == "_chat":
-        name = source.folders[-1] if source.folders else (
-            source.path.stem if source.member else source.path.absolute().parent.name
+        name = (
+            source.folders[-1]
+            if source.folders
+            else (source.path.stem if source.member else source.path.absolute().parent.name)
         )
     return chat_named(name) or "chat"

@@ -19,11 +19,12 @@ _MARKS: Final = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2
 _SPACES: Final = "\u202f\u00a0\u2009"
 #: characters of a line's head -> what they are read as
 _PLAIN: Final = {
-    **{ord(each): "" for each in _MARKS}, **{ord(each): " " for each in _SPACES},
-    **{start + digit: str(digit) for start in (0x660, 0x6F0, 0x966, 0xFF10)
-       for digit in range(10)},
-    ord("\u060c"): ",", ord("\uff0c"): ",",
-}  # fmt: skip
+    **{ord(each): "" for each in _MARKS},
+    **{ord(each): " " for each in _SPACES},
+    **{start + digit: str(digit) for start in (0x660, 0x6F0, 0x966, 0xFF10) for digit in range(10)},
+    ord("\u060c"): ",",
+    ord("\uff0c"): ",",
+}
 #: characters of the longest head of a line
 _HEAD_CHARS: Final = 64
 _DATE: Final = (
@@ -41,7 +42,7 @@ _FILLERS: Final = frozenset("à às at um klo kl alle ore om o о в la le la".s
 _HALVES: Final = {
     "a": "am öö 上午 午前 오전 ص πμ sa dop de ant",
     "p": "pm ös 下午 午後 오후 م μμ ch odp du eft",
-}  # fmt: skip
+}
 _HALF_OF: Final = {word: half for half, words in _HALVES.items() for word in words.split()}
 
 #: what stands for a picture or file that was not exported
@@ -149,9 +150,13 @@ def turn_of(line: str, number: int) -> Turn | None:
             elif word is after or bare not in _FILLERS:
                 odd = word
     turn = Turn(
-        number, (int(first), int(second), int(third)),
-        (int(hour), int(minute), int(seconds or 0)), half, odd, bool(bracket),
-    )  # fmt: skip
+        number,
+        (int(first), int(second), int(third)),
+        (int(hour), int(minute), int(seconds or 0)),
+        half,
+        odd,
+        bool(bracket),
+    )
     turn.texts.append(line[ends[found.end()] :])
     return turn
 
@@ -218,7 +223,7 @@ def _kind(omitted: re.Match[str]) -> str:
 
 def is_notice(name: str, text: str, on_iphone: bool) -> bool:
     """Whether the program says it, and no person: a group was made, a call was missed."""
-    if any(each in name for each in "\"“”„«»"):  # a name of a group, with a colon in it
+    if any(each in name for each in '"“”„«»'):  # a name of a group, with a colon in it
         return True
     if not on_iphone or not text.startswith(MARK):
         return False

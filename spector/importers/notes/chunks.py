@@ -31,9 +31,7 @@ class Block:
     speaker: str = ""
 
 
-def pack(
-    blocks: Iterable[Block], limit_chars: int
-) -> Iterator[tuple[int, tuple[str, ...], str]]:
+def pack(blocks: Iterable[Block], limit_chars: int) -> Iterator[tuple[int, tuple[str, ...], str]]:
     """Join neighbouring blocks of a section up to the limit; split larger ones."""
     pending: list[Block] = []
     size = 0

@@ -11,15 +11,43 @@ from typing import Any, Final
 __all__ = ["CHANGED", "CREATED", "names_in", "properties_of", "tags_in", "told_of"]
 
 #: properties that say when a note was made, the surest first, and when it was changed
-CREATED: Final = ("date", "created", "created_at", "created-at", "date created", "datetime",
-                  "timestamp", "creation date", "day")  # fmt: skip
+CREATED: Final = (
+    "date",
+    "created",
+    "created_at",
+    "created-at",
+    "date created",
+    "datetime",
+    "timestamp",
+    "creation date",
+    "day",
+)
 CHANGED: Final = ("updated", "updated_at", "modified", "last_modified", "date modified")
 #: properties that are fields of a memory, or are for programs
-_UNSAID: Final = frozenset((
-    *CREATED, *CHANGED, "tags", "tag", "aliases", "alias", "id", "uuid", "cssclass", "cssclasses",
-    "publish", "permalink", "slug", "layout", "draft", "banner", "cover", "icon", "position",
-    "collapsed",
-))  # fmt: skip
+_UNSAID: Final = frozenset(
+    (
+        *CREATED,
+        *CHANGED,
+        "tags",
+        "tag",
+        "aliases",
+        "alias",
+        "id",
+        "uuid",
+        "cssclass",
+        "cssclasses",
+        "publish",
+        "permalink",
+        "slug",
+        "layout",
+        "draft",
+        "banner",
+        "cover",
+        "icon",
+        "position",
+        "collapsed",
+    )
+)
 
 _KEY: Final = re.compile(r"^([^\s:#\-][^:#]*?)\s*:(?:\s+(.*))?$")
 _ITEM: Final = re.compile(r"^\s*-\s+(.*)$")

@@ -59,7 +59,8 @@ def _recognizes(head: Head) -> bool:
     if head.suffix in _SUFFIXES:
         return True
     return (
-        head.shape == "text" and head.suffix in ("", ".txt", ".text")
+        head.shape == "text"
+        and head.suffix in ("", ".txt", ".text")
         and _ANY_HEADING.search(head.text) is not None
     )
 
@@ -107,9 +108,7 @@ def _with_properties(
     return [*pieces, *blocks[1:]]
 
 
-def _front_matter(
-    lines: Iterator[tuple[int, str]]
-) -> tuple[list[str], Iterator[tuple[int, str]]]:
+def _front_matter(lines: Iterator[tuple[int, str]]) -> tuple[list[str], Iterator[tuple[int, str]]]:
     """The lines of the properties, and all lines after them; no properties without their end."""
     first = next(lines, None)
     if first is None:
@@ -144,9 +143,9 @@ def _without_comments(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, s
 
 
 def _commentless(lines: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    text = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), "\n".join(
-        line for _, line in lines
-    ))  # fmt: skip
+    text = _COMMENT.sub(
+        lambda found: "\n" * found[0].count("\n"), "\n".join(line for _, line in lines)
+    )
     yield from zip((number for number, _ in lines), text.split("\n"), strict=False)
 
 
@@ -177,9 +176,7 @@ def _path(
     return () if has_title or not title else (title,)
 
 
-def _common(
-    source: SourceFile, options: Options, properties: dict[str, Any]
-) -> Message:
+def _common(source: SourceFile, options: Options, properties: dict[str, Any]) -> Message:
     """Fields of all chunks of a note."""
     common: Message = {"source": "/".join((*source.folders, source.name))}
     tags = [each for name in tags_in(properties) if (each := label(name)) is not None]
@@ -191,9 +188,7 @@ def _common(
     return common
 
 
-def _moment(
-    source: SourceFile, options: Options, properties: dict[str, Any]
-) -> datetime | None:
+def _moment(source: SourceFile, options: Options, properties: dict[str, Any]) -> datetime | None:
     """When a note was made: by its properties, by the day that names the file, by its change."""
     lower = {name.lower(): value for name, value in properties.items()}
     named = _DAY.search(source.name)
@@ -225,7 +220,11 @@ def _time(value: Any, source: SourceFile, options: Options) -> datetime | None:
 
 
 def _chunk(
-    line: int, headings: tuple[str, ...], text: str, source: SourceFile, common: Message,
+    line: int,
+    headings: tuple[str, ...],
+    text: str,
+    source: SourceFile,
+    common: Message,
     properties: dict[str, Any],
 ) -> Found:
     metadata: dict[str, Any] = {"line": line}
@@ -247,7 +246,9 @@ def _chunk(
         if aliases := _aliases(properties):
             message["aliases"] = aliases
     return Found(
-        message, f"line {line}", conversation="/".join((*source.folders, source.name)),
+        message,
+        f"line {line}",
+        conversation="/".join((*source.folders, source.name)),
         written="a note",  # its text names it: another date makes it no other note
     )
 

@@ -44,7 +44,9 @@ def read(source: SourceFile, options: Options) -> Iterator[Entry]:
 
 
 FORMAT: Final = Format(
-    "text", "plain text: paragraphs become chunks, turns of a transcript stay turns", read,
+    "text",
+    "plain text: paragraphs become chunks, turns of a transcript stay turns",
+    read,
     _recognizes,
 )
 
@@ -106,9 +108,7 @@ def _turns(lines: Iterable[str], names: frozenset[str]) -> Iterator[Block]:
         yield Block(start, "\n".join(pending).rstrip(), speaker=speaker)
 
 
-def _turn_messages(
-    turns: Iterable[Block], source: SourceFile, options: Options
-) -> Iterator[Entry]:
+def _turn_messages(turns: Iterable[Block], source: SourceFile, options: Options) -> Iterator[Entry]:
     for turn in turns:
         for piece in split(turn, options.chunk_chars):
             metadata: dict[str, object] = {"line": turn.line}

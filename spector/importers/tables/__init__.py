@@ -18,6 +18,12 @@ from spector.importers.tables import (
 __all__ = ["FORMATS"]
 
 FORMATS: Final[tuple[Format, ...]] = (
-    jsonl.SPECTOR, locomo.FORMAT, longmemeval.FORMAT, sharegpt.FORMAT, mem0.FORMAT,
-    documents.FORMAT, jsonl.FORMAT, csv_table.FORMAT,
-)  # fmt: skip
+    jsonl.SPECTOR,
+    locomo.FORMAT,
+    longmemeval.FORMAT,
+    sharegpt.FORMAT,
+    mem0.FORMAT,
+    documents.FORMAT,
+    jsonl.FORMAT,
+    csv_table.FORMAT,
+)

@@ -25,23 +25,65 @@ __all__ = ["FORMAT"]
 
 #: field of a memory -> names of its column, the surest first
 _COLUMNS: Final[dict[str, tuple[str, ...]]] = {
-    "text": ("text", "content", "contents", "message", "body", "memory", "note", "metin",
-             "mesaj", "icerik"),
-    "event_time": ("event_time", "timestamp", "created_at", "createdat", "datetime", "date_time",
-                   "date", "time", "sent_at", "created", "ts", "tarih", "zaman"),
+    "text": (
+        "text",
+        "content",
+        "contents",
+        "message",
+        "body",
+        "memory",
+        "note",
+        "metin",
+        "mesaj",
+        "icerik",
+    ),
+    "event_time": (
+        "event_time",
+        "timestamp",
+        "created_at",
+        "createdat",
+        "datetime",
+        "date_time",
+        "date",
+        "time",
+        "sent_at",
+        "created",
+        "ts",
+        "tarih",
+        "zaman",
+    ),
     "role": ("role", "sender_type", "rol"),
-    "speaker": ("speaker", "author", "sender", "from", "name", "username", "user", "kisi",
-                "gonderen", "yazan", "kimden"),
+    "speaker": (
+        "speaker",
+        "author",
+        "sender",
+        "from",
+        "name",
+        "username",
+        "user",
+        "kisi",
+        "gonderen",
+        "yazan",
+        "kimden",
+    ),
     "user_id": ("user_id", "userid"),
     "agent_id": ("agent_id", "agentid"),
-    "session_id": ("session_id", "conversation_id", "conversation", "thread_id", "thread",
-                   "channel", "chat", "sohbet"),
+    "session_id": (
+        "session_id",
+        "conversation_id",
+        "conversation",
+        "thread_id",
+        "thread",
+        "channel",
+        "chat",
+        "sohbet",
+    ),
     "source": ("source", "kaynak"),
     "tags": ("tags", "tag", "labels", "categories", "etiketler"),
     "importance": ("importance",),
     "id": ("id", "message_id", "uuid"),
     "clock": ("time", "saat", "zaman"),  # beside a day in a column of its own
-}  # fmt: skip
+}
 _DELIMITERS: Final = ",;\t|"
 #: "sep=;", as the first line of a table may say it
 _SEPARATOR: Final = re.compile(r'\s*"?sep=([,;|\t])"?\s*$', re.IGNORECASE)
@@ -104,9 +146,7 @@ def _table(
     return names, _columns(names, source), rows
 
 
-def _rows(
-    stream: TextIO, source: SourceFile, delimiter: str
-) -> Iterator[tuple[int, list[str]]]:
+def _rows(stream: TextIO, source: SourceFile, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """(line, cells) of every row, the names among them."""
     if csv.field_size_limit() < _MOST_CHARS:
         csv.field_size_limit(_MOST_CHARS)
@@ -119,7 +159,8 @@ def _rows(
             return
         except csv.Error as exc:
             raise source.error(
-                f"line {reader.line_num or line}", f"broken table: {exc}",
+                f"line {reader.line_num or line}",
+                f"broken table: {exc}",
                 hint="save it again as CSV, or as JSON lines",
             ) from exc
         yield line, cells
@@ -148,9 +189,7 @@ def _columns(names: list[str], source: SourceFile) -> dict[str, int]:
             columns[field] = at
     if "text" not in columns and _NUMBERED.search(PurePosixPath(source.name).stem):
         # the pages of a database of Notion: what a row says is all of its cells
-        return {"text": _ALL, **{
-            name: at for name, at in columns.items() if name == "event_time"
-        }}  # fmt: skip
+        return {"text": _ALL, **{name: at for name, at in columns.items() if name == "event_time"}}
     if "text" not in columns:
         shown = ", ".join(each[:30] for each in names[:8]) or "none"
         raise source.error(
@@ -160,19 +199,30 @@ def _columns(names: list[str], source: SourceFile) -> dict[str, int]:
 
 
 def _row(
-    names: list[str], cells: list[str], columns: dict[str, int], day_first: bool | None,
-    source: SourceFile, place: str, options: Options,
+    names: list[str],
+    cells: list[str],
+    columns: dict[str, int],
+    day_first: bool | None,
+    source: SourceFile,
+    place: str,
+    options: Options,
 ) -> Entry:
     if len(cells) != len(names):
         raise source.error(
-            place, f"has {len(cells)} cells, and there are {len(names)} columns",
+            place,
+            f"has {len(cells)} cells, and there are {len(names)} columns",
             hint="quote cells that contain the separator",
         )
     given = {field: cells[at].strip() for field, at in columns.items() if at != _ALL}
-    text = cells[columns["text"]] if columns["text"] != _ALL else "\n".join(
-        f"{name.strip()}: {cell.strip()}" for name, cell in zip(names, cells, strict=True)
-        if name.strip() and cell.strip()
-    )  # fmt: skip
+    text = (
+        cells[columns["text"]]
+        if columns["text"] != _ALL
+        else "\n".join(
+            f"{name.strip()}: {cell.strip()}"
+            for name, cell in zip(names, cells, strict=True)
+            if name.strip() and cell.strip()
+        )
+    )
     if not text.strip():
         return LeftOut("no text", place)
     message: Message = {"text": text, "source": given.get("source") or source.name}
@@ -182,7 +232,8 @@ def _row(
     when = iso_of(written, day_first)
     if when is None:
         raise source.error(
-            place, f"the order of day and month in {written[:40]!r} is not clear",
+            place,
+            f"the order of day and month in {written[:40]!r} is not clear",
             hint="write dates like 2026-05-04",
         )
     moment = parse_time(when, source, place, options, name="time")

@@ -58,6 +58,9 @@ def _document(entry: dict[str, Any], source: SourceFile, place: str, options: Op
         message["metadata"] = metadata
     own_id = entry.get("id")
     return Found(
-        message, place, own_id if isinstance(own_id, str) else "", conversation="langchain",
+        message,
+        place,
+        own_id if isinstance(own_id, str) else "",
+        conversation="langchain",
         written="" if moment is None or key is None else str(metadata[key]),
     )

@@ -31,10 +31,22 @@ _STATE: Final = frozenset(
     superseded_by own_until score explain payload sources references mentions edges""".split()
 )
 _FLAGS: Final = ("pinned", "immutable", "unresolved")
-_BODY: Final = frozenset((
-    "text", "content", "tags", "metadata", "vector", "vector_model", "attachment", "lc", *_FLAGS,
-    *_STRINGS, *_NUMBERS, *_TIMES,
-))  # fmt: skip
+_BODY: Final = frozenset(
+    (
+        "text",
+        "content",
+        "tags",
+        "metadata",
+        "vector",
+        "vector_model",
+        "attachment",
+        "lc",
+        *_FLAGS,
+        *_STRINGS,
+        *_NUMBERS,
+        *_TIMES,
+    )
+)
 #: beginnings of kinds of items that say nothing
 _RECORDS: Final = ("mcp_", "compaction", "item_reference")
 #: of a chat model's message: what is worth a place in the metadata
@@ -44,8 +56,15 @@ _LISTS: Final = ("messages", "conversation", "turns", "history", "items", "chat_
 #: names of the id of a conversation
 _IDS: Final = ("session_id", "conversation_id", "thread_id", "id", "uuid")
 #: names of speakers that are roles
-_ROLES: Final = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant",
-                 "bot": "assistant", "system": "system", "developer": "developer"}  # fmt: skip
+_ROLES: Final = {
+    "user": "user",
+    "human": "user",
+    "assistant": "assistant",
+    "ai": "assistant",
+    "bot": "assistant",
+    "system": "system",
+    "developer": "developer",
+}
 #: kinds of API items and of LangChain's messages
 _KINDS: Final = frozenset(
     """message function_call function_call_output reasoning custom_tool_call
@@ -61,7 +80,8 @@ def _recognizes(head: Head) -> bool:
     return bool(
         {"text", "content", "parts"} & first.keys()
         or _list_in(first) is not None
-        or _is_kind(first.get("type")) or "lc" in first
+        or _is_kind(first.get("type"))
+        or "lc" in first
         or ("role" in first and ("tool_calls" in first or "function_call" in first))
     )
 
@@ -107,7 +127,9 @@ def _read(source: SourceFile, options: Options) -> Iterator[Entry]:
 
 
 FORMAT: Final = Format(
-    "jsonl", "messages as JSON: one a line, an array of them, or of conversations", read,
+    "jsonl",
+    "messages as JSON: one a line, an array of them, or of conversations",
+    read,
     _recognizes,
 )
 SPECTOR: Final = Format("spector", "output of spector export", _read, _recognizes_ours)
@@ -180,14 +202,14 @@ def _opened(
         if isinstance(each, dict):
             yield where, each, shared
         else:
-            yield where, source.error(
-                where, "is not an object", hint='write {"role", "content"}'
-            ), {}
+            yield (
+                where,
+                source.error(where, "is not an object", hint='write {"role", "content"}'),
+                {},
+            )
 
 
-def _shared(
-    entry: dict[str, Any], source: SourceFile, place: str, options: Options
-) -> Message:
+def _shared(entry: dict[str, Any], source: SourceFile, place: str, options: Options) -> Message:
     """What a conversation says of all its messages."""
     shared: Message = {}
     session = next((found for name in _IDS if (found := label(entry.get(name)))), None)
@@ -249,8 +271,12 @@ def entry_of(
         message["source"] = source.name
     own_id = entry.get("id") if "recorded_at" not in entry else None
     return Found(
-        message, place, str(own_id) if isinstance(own_id, (str, int)) else "",
-        conversation=shared.get("conversation", ""), borrowed=borrowed, written=written,
+        message,
+        place,
+        str(own_id) if isinstance(own_id, (str, int)) else "",
+        conversation=shared.get("conversation", ""),
+        borrowed=borrowed,
+        written=written,
     )
 
 
@@ -269,15 +295,11 @@ def _add_speaker(message: Message, entry: dict[str, Any]) -> None:
         del entry[key]
 
 
-def _said(
-    entry: dict[str, Any], source: SourceFile, place: str
-) -> tuple[ChatMessage | None, str]:
+def _said(entry: dict[str, Any], source: SourceFile, place: str) -> tuple[ChatMessage | None, str]:
     """The message of a chat model and its text; a text alone is no such message."""
     texts = [entry[key] for key in ("text", "content") if isinstance(entry.get(key), str)]
     if all(texts) and len(set(texts)) > 1:
-        raise source.error(
-            place, 'has both "text" and "content"', hint="leave one of them out"
-        )
+        raise source.error(place, 'has both "text" and "content"', hint="leave one of them out")
     body = entry.get("text", entry.get("content"))
     if isinstance(body, str) and not _is_chat(entry):
         return None, body  # its outer spaces belong to it
@@ -285,12 +307,14 @@ def _said(
         entry.get("tool_calls") or entry.get("function_call") or _is_kind(entry.get("type"))
     ):
         raise source.error(
-            place, 'has neither "text" nor "content"',
+            place,
+            'has neither "text" nor "content"',
             hint='write {"role": "user", "content": "..."}',
         )
     if "text" in entry and body is not None and not isinstance(body, (str, list)):
         raise source.error(
-            place, f"the text must be a str, got {type(body).__name__}",
+            place,
+            f"the text must be a str, got {type(body).__name__}",
             hint="write it as a JSON string",
         )
     try:
@@ -307,7 +331,11 @@ def _is_chat(entry: dict[str, Any]) -> bool:
 
 
 def _add_times(
-    message: Message, entry: dict[str, Any], source: SourceFile, place: str, options: Options,
+    message: Message,
+    entry: dict[str, Any],
+    source: SourceFile,
+    place: str,
+    options: Options,
     shared: Message,
 ) -> tuple[bool, str, str]:
     """Add the times of an entry; whether its time is its conversation's, its own as written, and
@@ -321,7 +349,8 @@ def _add_times(
             message[name] = moment
         elif isinstance(entry.get(name), (int, float)) and entry[name]:
             raise source.error(
-                place, f"{name} {entry[name]} is too small for seconds since 1970",
+                place,
+                f"{name} {entry[name]} is too small for seconds since 1970",
                 hint="write it like 2026-05-04T17:30:00Z",
             )
     if "event_time" in message:

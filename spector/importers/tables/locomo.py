@@ -24,9 +24,19 @@ _SESSION = re.compile(r"^session_(\d+)$")
 #: "1:56 pm on 8 May, 2023"; by hand because strptime reads month names in the current locale
 _DATE = re.compile(r"^\s*(\d{1,2}):(\d{2}) ([ap])m on (\d{1,2}) ([A-Z][a-z]+), (\d{4})\s*$")
 _MONTHS = (
-    "January", "February", "March", "April", "May", "June",
-    "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 
 
 def _recognizes(head: Head) -> bool:
@@ -76,8 +86,10 @@ def _turns(
             }
             own_id = turn.get("dia_id")
             yield Found(
-                message, f"{place} turn {position + 1}",
-                own_id if isinstance(own_id, str) else "", conversation=f"locomo/{sample}",
+                message,
+                f"{place} turn {position + 1}",
+                own_id if isinstance(own_id, str) else "",
+                conversation=f"locomo/{sample}",
             )
 
 

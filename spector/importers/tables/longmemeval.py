@@ -75,12 +75,19 @@ def _haystack(
                 raise source.error(
                     at, f"role is {str(role)[:40]!r}", hint='write "user" or "assistant"'
                 )
-            yield Found({
-                "text": text, "role": role,
-                "event_time": start + timedelta(seconds=position), "user_id": user,
-                "session_id": label(f"{user}/{name}"), "source": "longmemeval",
-                "metadata": {"session": name, "turn": position},
-            }, at, written=f"{date}#{position}")  # fmt: skip
+            yield Found(
+                {
+                    "text": text,
+                    "role": role,
+                    "event_time": start + timedelta(seconds=position),
+                    "user_id": user,
+                    "session_id": label(f"{user}/{name}"),
+                    "source": "longmemeval",
+                    "metadata": {"session": name, "turn": position},
+                },
+                at,
+                written=f"{date}#{position}",
+            )
 
 
 def _date(value: object, source: SourceFile, place: str, options: Options) -> datetime:
@@ -92,6 +99,7 @@ def _date(value: object, source: SourceFile, place: str, options: Options) -> da
         return in_zone(datetime(year, month, day, hour, minute), options)
     except ValueError as exc:
         raise source.error(
-            place, f"date {str(value)[:40]!r} is not like '2023/05/30 (Tue) 23:40'",
+            place,
+            f"date {str(value)[:40]!r} is not like '2023/05/30 (Tue) 23:40'",
             hint="correct the date",
         ) from exc

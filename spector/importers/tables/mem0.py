@@ -49,8 +49,9 @@ def _entries(source: SourceFile, options: Options) -> Iterator[tuple[str, Any]]:
         except ImportFormatError:
             yield from each_line(source)
             return
-        found = next((document[name] for name in _LISTS if isinstance(document.get(name), list)),
-                     [document])  # fmt: skip
+        found = next(
+            (document[name] for name in _LISTS if isinstance(document.get(name), list)), [document]
+        )
         if isinstance(relations := document.get("relations"), list) and relations:
             options.notes.append(
                 f"{source.label}: {counted(len(relations), 'relation')} of the graph not read"
@@ -92,5 +93,7 @@ def _memory(entry: Any, source: SourceFile, place: str, options: Options) -> Ent
     own_id = entry.get("id")
     return Found(
         {name: value for name, value in message.items() if value},
-        place, str(own_id) if isinstance(own_id, (str, int)) else "", conversation="mem0",
+        place,
+        str(own_id) if isinstance(own_id, (str, int)) else "",
+        conversation="mem0",
     )

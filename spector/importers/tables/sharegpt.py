@@ -14,10 +14,18 @@ __all__ = ["FORMAT"]
 
 _LISTS: Final = ("conversations", "conversation")
 _ROLES: Final = {
-    "human": "user", "user": "user", "gpt": "assistant", "assistant": "assistant",
-    "chatgpt": "assistant", "bing": "assistant", "bard": "assistant", "model": "assistant",
-    "observation": "tool", "tool": "tool", "function_response": "tool",
-}  # fmt: skip
+    "human": "user",
+    "user": "user",
+    "gpt": "assistant",
+    "assistant": "assistant",
+    "chatgpt": "assistant",
+    "bing": "assistant",
+    "bard": "assistant",
+    "model": "assistant",
+    "observation": "tool",
+    "tool": "tool",
+    "function_response": "tool",
+}
 _LEFT_OUT: Final = {"system": "instructions", "function_call": "tool call"}
 
 
@@ -77,8 +85,11 @@ def _conversation(
             yield LeftOut("no text", where)
             continue
         message: Message = {
-            "text": text, "role": _ROLES[name], "source": "sharegpt", "session_id": session,
-        }  # fmt: skip
+            "text": text,
+            "role": _ROLES[name],
+            "source": "sharegpt",
+            "session_id": session,
+        }
         if moment is not None:
             message["event_time"] = moment
         yield Found(message, where, borrowed=moment is not None)

@@ -11,13 +11,32 @@ __all__ = ["SPEAKER_KEYS", "named_in"]
 
 #: names that makers use for who says a message
 SPEAKER_KEYS: Final = (
-    "speaker", "sender", "sender_name", "senderName", "author", "from", "from_name", "username",
-    "user_name", "userName", "creator", "sent_by", "nickname", "user",
-)  # fmt: skip
+    "speaker",
+    "sender",
+    "sender_name",
+    "senderName",
+    "author",
+    "from",
+    "from_name",
+    "username",
+    "user_name",
+    "userName",
+    "creator",
+    "sent_by",
+    "nickname",
+    "user",
+)
 #: of an object for a person: its name
 _NAMES: Final = (
-    "display_name", "displayName", "nickname", "name", "full_name", "real_name", "username", "id",
-)  # fmt: skip
+    "display_name",
+    "displayName",
+    "nickname",
+    "name",
+    "full_name",
+    "real_name",
+    "username",
+    "id",
+)
 
 
 def named_in(entry: Mapping[str, Any]) -> tuple[str | None, str]:

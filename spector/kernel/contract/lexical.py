@@ -49,7 +49,11 @@ class LexicalKernel(ABC):
         return positions, df
 
     def lexical_best(
-        self, table: PostingsTable, terms: QueryTerms, positions: I32, k: int,
+        self,
+        table: PostingsTable,
+        terms: QueryTerms,
+        positions: I32,
+        k: int,
         allow: U64 | None = None,
     ) -> NDArray[Any]:
         """The best k rows as `WORD_HIT_DTYPE`: score descending, then id, then row number.
@@ -80,7 +84,11 @@ class LexicalKernel(ABC):
         return counts, lengths
 
     def lexical_having(
-        self, table: PostingsTable, hashes: U64, positions: I32, limit: int,
+        self,
+        table: PostingsTable,
+        hashes: U64,
+        positions: I32,
+        limit: int,
         allow: U64 | None = None,
     ) -> U32:
         """The first row numbers, at most ``limit``, of allowed rows that have all the terms."""
@@ -105,15 +113,18 @@ class LexicalKernel(ABC):
 
     @abstractmethod
     def _best(
-        self, table: PostingsTable, terms: QueryTerms, positions: I32, allow: U64 | None,
-        hits: NDArray[Any], k: int,
+        self,
+        table: PostingsTable,
+        terms: QueryTerms,
+        positions: I32,
+        allow: U64 | None,
+        hits: NDArray[Any],
+        k: int,
     ) -> int:
         """Fills ``hits``, which has two entries to spare behind the k; returns their number."""
 
     @abstractmethod
-    def _all(
-        self, table: PostingsTable, terms: QueryTerms, positions: I32, scores: F32
-    ) -> None:
+    def _all(self, table: PostingsTable, terms: QueryTerms, positions: I32, scores: F32) -> None:
         """Adds to ``scores``."""
 
     @abstractmethod

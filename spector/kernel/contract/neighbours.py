@@ -97,14 +97,23 @@ class NeighbourKernel(ABC):
         _check_counts(spread, counts, extra, weight, length_norm)
         out = np.zeros(spread.ranked, np.float32)
         self._add_bm25(
-            spread, np.ascontiguousarray(counts),
+            spread,
+            np.ascontiguousarray(counts),
             None if extra is None else np.ascontiguousarray(extra),
-            np.ascontiguousarray(weight), np.ascontiguousarray(length_norm), out,
-        )  # fmt: skip
+            np.ascontiguousarray(weight),
+            np.ascontiguousarray(length_norm),
+            out,
+        )
         return out
 
     def blended_norms(
-        self, table: PartTable, parts: U32, slots: U32, at: U32, before: U32, after: U32,
+        self,
+        table: PartTable,
+        parts: U32,
+        slots: U32,
+        at: U32,
+        before: U32,
+        after: U32,
         share: float,
     ) -> F32:
         """Lengths (n,) float32 of vectors blended with shares of their neighbours'.
@@ -146,15 +155,22 @@ class NeighbourKernel(ABC):
             raise InvalidInputError(f"a row is outside -1..{count - 1}")
         out = np.full((len(rows), 2 * reach), -1, np.int64)
         self._walk(
-            np.ascontiguousarray(before, np.int32), np.ascontiguousarray(after, np.int32),
+            np.ascontiguousarray(before, np.int32),
+            np.ascontiguousarray(after, np.int32),
             None if alive is None else np.ascontiguousarray(alive).view(np.uint8),
-            np.ascontiguousarray(rows, np.int64), out,
-        )  # fmt: skip
+            np.ascontiguousarray(rows, np.int64),
+            out,
+        )
         return out
 
     @abstractmethod
     def _add_bm25(
-        self, spread: TermSpread, counts: U8, extra: U8 | None, weight: F32, length_norm: F32,
+        self,
+        spread: TermSpread,
+        counts: U8,
+        extra: U8 | None,
+        weight: F32,
+        length_norm: F32,
         out: F32,
     ) -> None:
         """Adds to ``out``."""

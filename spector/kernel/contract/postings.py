@@ -37,7 +37,7 @@ __all__ = [
     "dir_bits_of",
     "directory_of",
     "length_codes",
-]  # fmt: skip
+]
 
 
 #: rows of a block at most: slots are 16 bits
@@ -206,9 +206,16 @@ class PostingsTable:
     """
 
     __slots__ = (
-        "blocks", "entries", "firsts", "gate_words", "gates", "n_rows", "rows", "tail_entries",
+        "blocks",
+        "entries",
+        "firsts",
+        "gate_words",
+        "gates",
+        "n_rows",
+        "rows",
+        "tail_entries",
         "tails",
-    )  # fmt: skip
+    )
 
     def __init__(self, blocks: Sequence[Postings], tails: Sequence[Tail] = ()) -> None:
         self.blocks: tuple[Postings, ...] = tuple(blocks)
@@ -228,13 +235,19 @@ class PostingsTable:
         for i, block in enumerate(self.blocks):
             self.entries[i] = (
                 *_addresses(block, "hash", "dir", "start", "row", "count", "length", "id"),
-                block.rows, len(block.hash), block.dir_bits, *places[i], 0,
-            )  # fmt: skip
+                block.rows,
+                len(block.hash),
+                block.dir_bits,
+                *places[i],
+                0,
+            )
         for i, tail in enumerate(self.tails):
             self.tail_entries[i] = (
                 *_addresses(tail, "hash", "start", "count", "length", "id"),
-                tail.rows, *places[len(self.blocks) + i], 0,
-            )  # fmt: skip
+                tail.rows,
+                *places[len(self.blocks) + i],
+                0,
+            )
 
     def parts_of(self, rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(n,) row numbers -> their part (blocks, then tails) and their slot in it."""

@@ -23,7 +23,11 @@ from spector.messages import shown
 __all__ = ["DEFAULT_DROP_FLAGS", "QUERY_DTYPE", "Query", "Tables", "make_query"]
 
 DEFAULT_DROP_FLAGS: Final = int(
-    Flag.TOMBSTONE | Flag.DORMANT | Flag.SUPERSEDED | Flag.QUARANTINED | Flag.AUXILIARY
+    Flag.TOMBSTONE
+    | Flag.DORMANT
+    | Flag.SUPERSEDED
+    | Flag.QUARANTINED
+    | Flag.AUXILIARY
     | Flag.NO_TEXT
 )
 _TOMBSTONE: Final = int(Flag.TOMBSTONE)
@@ -36,22 +40,48 @@ _MAX_I64: Final = (1 << 63) - 1
 _MAX_U64: Final = (1 << 64) - 1
 
 _POINTERS = (
-    "codes", "any_masks", "retention", "recency", "activation", "confidence", "tier", "category",
-)  # fmt: skip
+    "codes",
+    "any_masks",
+    "retention",
+    "recency",
+    "activation",
+    "confidence",
+    "tier",
+    "category",
+)
 _I64 = ("now_ms", "event_min_ms", "event_max_ms")
 _U64 = ("tags_all", "overlap_mask")
 _U32 = (
-    "any_count", "vector_bytes", "modality_mask", "category_mask", "drop_flags",
-    "multiplicative", "overlap_bits", "index_from_rows",
-)  # fmt: skip
+    "any_count",
+    "vector_bytes",
+    "modality_mask",
+    "category_mask",
+    "drop_flags",
+    "multiplicative",
+    "overlap_bits",
+    "index_from_rows",
+)
 _I32 = ("valence_min", "valence_max", "mood", "reserved2")
 _F32 = (
-    "scale", "importance_floor", "retention_floor", "min_similarity",
-    "w_similarity", "w_importance", "w_retention", "w_recency",
-    "w_activation", "w_utility", "w_tags", "w_arousal",
-    "recency_rate", "recall_confidence", "mood_boost", "unresolved_boost",
-    "consolidated_factor", "flashbulb_retention",
-)  # fmt: skip
+    "scale",
+    "importance_floor",
+    "retention_floor",
+    "min_similarity",
+    "w_similarity",
+    "w_importance",
+    "w_retention",
+    "w_recency",
+    "w_activation",
+    "w_utility",
+    "w_tags",
+    "w_arousal",
+    "recency_rate",
+    "recall_confidence",
+    "mood_boost",
+    "unresolved_boost",
+    "consolidated_factor",
+    "flashbulb_retention",
+)
 
 #: ``spector_query`` of native/spector.h; addresses as integers, 0 for none
 QUERY_DTYPE: Final = np.dtype(
@@ -193,21 +223,43 @@ def make_query(
     floor = chosen.retention_floor if retention_floor is None else float(retention_floor)
     _check_shares(importance_floor, floor, recall_confidence)
     _check_integers(
-        now_ms, tags_all, overlap_mask, valence_min, valence_max,
+        now_ms,
+        tags_all,
+        overlap_mask,
+        valence_min,
+        valence_max,
         _MIN_I64 if event_min_ms is None else event_min_ms,
         _MAX_I64 if event_max_ms is None else event_max_ms,
-        drop_flags, modality_mask, category_mask, mood, index_from_rows,
-    )  # fmt: skip
+        drop_flags,
+        modality_mask,
+        category_mask,
+        mood,
+        index_from_rows,
+    )
     masks, (unit, codes, scale) = _any_array(any_masks), _cue(vector)
     template, tables = _prepared_of(chosen)
     query = Query(
-        profile=chosen, now_ms=now_ms, vector=unit, tags_all=tags_all, any_masks=masks,
-        overlap_mask=overlap_mask, valence_min=valence_min, valence_max=valence_max,
-        event_min_ms=event_min_ms, event_max_ms=event_max_ms, importance_floor=importance_floor,
-        retention_floor=floor, drop_flags=drop_flags | _TOMBSTONE, modality_mask=modality_mask,
-        category_mask=category_mask, mood=mood, codes=codes, scale=scale,
-        tables=tables, params=_NO_PARAMS,
-    )  # fmt: skip
+        profile=chosen,
+        now_ms=now_ms,
+        vector=unit,
+        tags_all=tags_all,
+        any_masks=masks,
+        overlap_mask=overlap_mask,
+        valence_min=valence_min,
+        valence_max=valence_max,
+        event_min_ms=event_min_ms,
+        event_max_ms=event_max_ms,
+        importance_floor=importance_floor,
+        retention_floor=floor,
+        drop_flags=drop_flags | _TOMBSTONE,
+        modality_mask=modality_mask,
+        category_mask=category_mask,
+        mood=mood,
+        codes=codes,
+        scale=scale,
+        tables=tables,
+        params=_NO_PARAMS,
+    )
     query.params = _pack(query, template, index_from_rows, recall_confidence)
     return query
 
@@ -236,22 +288,35 @@ def _pack(
     raw = bytearray(template)
     codes, masks = query.codes, query.any_masks
     _ADDRESSES.pack_into(
-        raw, 0,
+        raw,
+        0,
         _address(codes) if codes.size else 0,
         _address(masks) if masks.size else 0,
-    )  # fmt: skip
+    )
     _VARYING.pack_into(
-        raw, _VARYING_AT,
+        raw,
+        _VARYING_AT,
         query.now_ms,
         _MIN_I64 if query.event_min_ms is None else query.event_min_ms,
         _MAX_I64 if query.event_max_ms is None else query.event_max_ms,
-        query.tags_all, query.overlap_mask,
-        masks.size, codes.size, query.modality_mask, query.category_mask,
-        query.drop_flags, query.profile.fusion == "multiplicative",
-        query.overlap_mask.bit_count(), index_from_rows,
-        query.valence_min, query.valence_max, query.mood, 0,
-        query.scale, query.importance_floor, query.retention_floor,
-    )  # fmt: skip
+        query.tags_all,
+        query.overlap_mask,
+        masks.size,
+        codes.size,
+        query.modality_mask,
+        query.category_mask,
+        query.drop_flags,
+        query.profile.fusion == "multiplicative",
+        query.overlap_mask.bit_count(),
+        index_from_rows,
+        query.valence_min,
+        query.valence_max,
+        query.mood,
+        0,
+        query.scale,
+        query.importance_floor,
+        query.retention_floor,
+    )
     _CONFIDENCE.pack_into(raw, _CONFIDENCE_AT, recall_confidence)
     return np.ndarray(1, QUERY_DTYPE, raw)
 

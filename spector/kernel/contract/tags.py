@@ -16,7 +16,14 @@ from spector.layout import FORMAT_VERSION
 from spector.process import keeps
 
 __all__ = [
-    "BLOOM_BITS", "BLOOM_HASHES", "ENDED", "LINK", "RESERVED", "scope_tag", "tag_mask", "tags_mask",
+    "BLOOM_BITS",
+    "BLOOM_HASHES",
+    "ENDED",
+    "LINK",
+    "RESERVED",
+    "scope_tag",
+    "tag_mask",
+    "tags_mask",
 ]
 
 BLOOM_BITS: Final = 64

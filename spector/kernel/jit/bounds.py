@@ -182,7 +182,8 @@ def bound_finely(head_unlike, fine_at, fine_bytes, cue, z):  # type: ignore[no-u
         word, at = fine[w], np.uint64(heads) + w
         unlike += popcount(word ^ planes[0, at]) + (popcount(word ^ planes[1, at]) << _ONE32)
         unlike += (popcount(word ^ planes[2, at]) << _TWO32) + (
-            popcount(word ^ planes[3, at]) << _THREE32)
+            popcount(word ^ planes[3, at]) << _THREE32
+        )
     a, slope, error = tail[0], tail[1], tail[2]
     product = np.int32(15 * 32 * words) - np.int32(2) * np.int32(unlike)
     estimate = slope * (numbers[DELTA] * np.float32(product)) + a

@@ -117,13 +117,25 @@ def scan_indexed(entry, part, query, scratch, hits, found, counters):  # type: i
         if needed > reach or needed == _INF:
             counters[BOUND] += np.uint64(left)
         elif (
-            estimating and not _are_few(left, k, ready[3]) and not _in_spell(left, ready)
+            estimating
+            and not _are_few(left, k, ready[3])
+            and not _in_spell(left, ready)
             and _is_ready(q, codes, image[6], header, flips, cue, ready)
-        ):  # fmt: skip
+        ):
             found = _scan_block(
-                entry, part, first, image, fine_bytes, query, limits, needed, scratch, hits, found,
+                entry,
+                part,
+                first,
+                image,
+                fine_bytes,
+                query,
+                limits,
+                needed,
+                scratch,
+                hits,
+                found,
                 counters,
-            )  # fmt: skip
+            )
         else:
             n = _list_all(entry, first, scratch)
             for start in range(0, n, AHEAD):

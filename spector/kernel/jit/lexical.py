@@ -50,23 +50,39 @@ class NumbaLexical(NumpyLexical):
         self, table: PostingsTable, hashes: U64, allow: U64 | None, positions: I32, df: I64
     ) -> None:
         _find(
-            table.entries, table.tail_entries, hashes, _NO_BITS if allow is None else allow,
-            allow is not None, positions, df,
-        )  # fmt: skip
+            table.entries,
+            table.tail_entries,
+            hashes,
+            _NO_BITS if allow is None else allow,
+            allow is not None,
+            positions,
+            df,
+        )
 
     def _best(
-        self, table: PostingsTable, terms: QueryTerms, positions: I32, allow: U64 | None,
-        hits: NDArray[Any], k: int,
+        self,
+        table: PostingsTable,
+        terms: QueryTerms,
+        positions: I32,
+        allow: U64 | None,
+        hits: NDArray[Any],
+        k: int,
     ) -> int:
-        return int(_best(
-            table.entries, table.tail_entries, _query(terms), positions,
-            _NO_BITS if allow is None else allow, allow is not None,
-            _scratch.scores, _scratch.touched, hits,
-        ))  # fmt: skip
+        return int(
+            _best(
+                table.entries,
+                table.tail_entries,
+                _query(terms),
+                positions,
+                _NO_BITS if allow is None else allow,
+                allow is not None,
+                _scratch.scores,
+                _scratch.touched,
+                hits,
+            )
+        )
 
-    def _all(
-        self, table: PostingsTable, terms: QueryTerms, positions: I32, scores: F32
-    ) -> None:
+    def _all(self, table: PostingsTable, terms: QueryTerms, positions: I32, scores: F32) -> None:
         _all(table.entries, table.tail_entries, _query(terms), positions, scores)
 
     def _counts(
@@ -162,9 +178,7 @@ def _rank_sparse(query, position, start, lists, base, gate, scores, touched, hit
         score = scores[slot]
         scores[slot] = _ZERO
         if _is_enough(hits, found, score) and admits(allow, limited, gate_at, slot):
-            found = offer_row(
-                hits, found, len(hits) - 2, score, ids[slot], np.uint32(base + slot)
-            )
+            found = offer_row(hits, found, len(hits) - 2, score, ids[slot], np.uint32(base + slot))
     return found
 
 
@@ -181,9 +195,7 @@ def _rank_dense(query, position, start, lists, base, gate, scores, hits, found):
         score = scores[slot]
         scores[slot] = _ZERO
         if _is_enough(hits, found, score) and admits(allow, limited, gate_at, slot):
-            found = offer_row(
-                hits, found, len(hits) - 2, score, ids[slot], np.uint32(base + slot)
-            )
+            found = offer_row(hits, found, len(hits) - 2, score, ids[slot], np.uint32(base + slot))
     return found
 
 
@@ -220,9 +232,7 @@ def _best(entries, tail_entries, query, positions, allow, limited, scores, touch
                 query, positions[i], start, lists, base, gate, scores, touched, hits, found
             )
         else:
-            found = _rank_dense(
-                query, positions[i], start, lists, base, gate, scores, hits, found
-            )
+            found = _rank_dense(query, positions[i], start, lists, base, gate, scores, hits, found)
     bits = np.zeros(FILTER_WORDS, np.uint64)
     set_filter(query[0], bits)
     for i in range(len(tail_entries)):

@@ -19,13 +19,22 @@ class NumbaNeighbours(NumpyNeighbours):
     """The call that is worth compiling."""
 
     def _add_bm25(
-        self, spread: TermSpread, counts: U8, extra: U8 | None, weight: F32, length_norm: F32,
+        self,
+        spread: TermSpread,
+        counts: U8,
+        extra: U8 | None,
+        weight: F32,
+        length_norm: F32,
         out: F32,
     ) -> None:
         _add_bm25(
-            (spread.share, spread.target, spread.factor), counts,
-            _NO_COUNTS if extra is None else extra, weight, length_norm, out,
-        )  # fmt: skip
+            (spread.share, spread.target, spread.factor),
+            counts,
+            _NO_COUNTS if extra is None else extra,
+            weight,
+            length_norm,
+            out,
+        )
 
 
 @compiled

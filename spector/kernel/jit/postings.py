@@ -9,9 +9,16 @@ import numpy as np
 from spector.kernel.jit.compile import array_at, borrowing, inlined, inner
 
 __all__ = [
-    "FILTER_WORDS", "admits", "hashes_at", "lists_at", "seek", "set_filter", "starts_at", "tail_at",
+    "FILTER_WORDS",
+    "admits",
+    "hashes_at",
+    "lists_at",
+    "seek",
+    "set_filter",
+    "starts_at",
+    "tail_at",
     "term_of",
-]  # fmt: skip
+]
 
 #: words of a filter that has one bit for each value of a hash's lowest 16
 FILTER_WORDS: Final = 1024

@@ -65,9 +65,16 @@ class NumbaKernel(NumbaIndex, NumbaLexical, NumbaNeighbours, NumpyGather, Kernel
         hits = np.empty(table.room(k) + 2, HIT_DTYPE)
         counters = np.zeros(len(DROP_PHASES) + 2, np.uint64)
         found = _scan(
-            entries, np.ascontiguousarray(select), query.params, query.codes, query.any_masks,
-            _tables(query), sign_flips(max(query.vector_bytes, 64)), hits, counters,
-        )  # fmt: skip
+            entries,
+            np.ascontiguousarray(select),
+            query.params,
+            query.codes,
+            query.any_masks,
+            _tables(query),
+            sign_flips(max(query.vector_bytes, 64)),
+            hits,
+            counters,
+        )
         *_, scanned, scored = counters.tolist()
         return ScanResult(hits[:found], counters[: len(DROP_PHASES)], scanned, scored)
 
@@ -76,9 +83,16 @@ class NumbaKernel(NumbaIndex, NumbaLexical, NumbaNeighbours, NumpyGather, Kernel
     ) -> F32:
         scores = np.empty(len(parts), np.float32)
         _score(
-            table.entries, parts, slots, query.params, query.codes, query.any_masks,
-            _tables(query), scores, similarity,
-        )  # fmt: skip
+            table.entries,
+            parts,
+            slots,
+            query.params,
+            query.codes,
+            query.any_masks,
+            _tables(query),
+            scores,
+            similarity,
+        )
         return scores
 
     def crc32c(self, data: bytes | memoryview | NDArray[np.uint8], crc: int = 0) -> int:

@@ -33,58 +33,88 @@ class NativeLexical(LexicalKernel):
         self, table: PostingsTable, hashes: U64, allow: U64 | None, positions: I32, df: I64
     ) -> None:
         lib.spector_lexical_find(
-            *_parts(table), pointer("uint64_t *", hashes), len(hashes),
-            optional("uint64_t *", allow), pointer("int32_t *", positions),
+            *_parts(table),
+            pointer("uint64_t *", hashes),
+            len(hashes),
+            optional("uint64_t *", allow),
+            pointer("int32_t *", positions),
             pointer("uint64_t *", df),
-        )  # fmt: skip
+        )
 
     def _best(
-        self, table: PostingsTable, terms: QueryTerms, positions: I32, allow: U64 | None,
-        hits: NDArray[Any], k: int,
+        self,
+        table: PostingsTable,
+        terms: QueryTerms,
+        positions: I32,
+        allow: U64 | None,
+        hits: NDArray[Any],
+        k: int,
     ) -> int:
-        return int(lib.spector_lexical_best(
-            *_parts(table), _query(terms), pointer("int32_t *", positions),
-            optional("uint64_t *", allow), _scratch.pointer, pointer("spector_word_hit *", hits), k,
-        ))  # fmt: skip
+        return int(
+            lib.spector_lexical_best(
+                *_parts(table),
+                _query(terms),
+                pointer("int32_t *", positions),
+                optional("uint64_t *", allow),
+                _scratch.pointer,
+                pointer("spector_word_hit *", hits),
+                k,
+            )
+        )
 
-    def _all(
-        self, table: PostingsTable, terms: QueryTerms, positions: I32, scores: F32
-    ) -> None:
+    def _all(self, table: PostingsTable, terms: QueryTerms, positions: I32, scores: F32) -> None:
         lib.spector_lexical_all(
-            *_parts(table), _query(terms), pointer("int32_t *", positions),
+            *_parts(table),
+            _query(terms),
+            pointer("int32_t *", positions),
             pointer("float *", scores),
-        )  # fmt: skip
+        )
 
     def _counts(
         self, table: PostingsTable, hashes: U64, positions: I32, rows: U32, counts: U8, lengths: U8
     ) -> None:
         lib.spector_lexical_counts(
-            *_parts(table), pointer("uint64_t *", hashes), len(hashes),
-            pointer("int32_t *", positions), pointer("uint32_t *", rows), len(rows),
-            pointer("uint8_t *", counts), pointer("uint8_t *", lengths),
-        )  # fmt: skip
+            *_parts(table),
+            pointer("uint64_t *", hashes),
+            len(hashes),
+            pointer("int32_t *", positions),
+            pointer("uint32_t *", rows),
+            len(rows),
+            pointer("uint8_t *", counts),
+            pointer("uint8_t *", lengths),
+        )
 
     def _having(
         self, table: PostingsTable, hashes: U64, positions: I32, allow: U64 | None, rows: U32
     ) -> int:
-        return int(lib.spector_lexical_having(
-            *_parts(table), pointer("uint64_t *", hashes), len(hashes),
-            pointer("int32_t *", positions), optional("uint64_t *", allow),
-            pointer("uint32_t *", rows), len(rows),
-        ))  # fmt: skip
+        return int(
+            lib.spector_lexical_having(
+                *_parts(table),
+                pointer("uint64_t *", hashes),
+                len(hashes),
+                pointer("int32_t *", positions),
+                optional("uint64_t *", allow),
+                pointer("uint32_t *", rows),
+                len(rows),
+            )
+        )
 
     def lexical_check(self, postings: Postings) -> int:
         table = PostingsTable([postings])
-        return int(lib.spector_lexical_check(
-            pointer("spector_postings *", table.entries), len(postings.row)
-        ))
+        return int(
+            lib.spector_lexical_check(
+                pointer("spector_postings *", table.entries), len(postings.row)
+            )
+        )
 
 
 def _parts(table: PostingsTable) -> tuple[Any, int, Any, int]:
     return (
-        pointer("spector_postings *", table.entries), len(table.entries),
-        pointer("spector_tail *", table.tail_entries), len(table.tail_entries),
-    )  # fmt: skip
+        pointer("spector_postings *", table.entries),
+        len(table.entries),
+        pointer("spector_tail *", table.tail_entries),
+        len(table.tail_entries),
+    )
 
 
 def _query(terms: QueryTerms) -> Any:

@@ -66,10 +66,16 @@ class NativeKernel(NativeLexical, NativeNeighbours, Kernel):
         counters = np.zeros(len(DROP_PHASES) + 2, np.uint64)
         drops = pointer("uint64_t *", counters)
         found = lib.spector_scan(
-            pointer("spector_part *", entries), optional("uint32_t *", select), count,
-            pointer("spector_query *", query.params), pointer("spector_hit *", hits), len(hits),
-            drops, drops + len(DROP_PHASES), drops + len(DROP_PHASES) + 1,
-        )  # fmt: skip
+            pointer("spector_part *", entries),
+            optional("uint32_t *", select),
+            count,
+            pointer("spector_query *", query.params),
+            pointer("spector_hit *", hits),
+            len(hits),
+            drops,
+            drops + len(DROP_PHASES),
+            drops + len(DROP_PHASES) + 1,
+        )
         *_, scanned, scored = counters.tolist()
         return ScanResult(hits[:found], counters[: len(DROP_PHASES)], scanned, scored)
 
@@ -78,18 +84,26 @@ class NativeKernel(NativeLexical, NativeNeighbours, Kernel):
     ) -> F32:
         scores = np.empty(len(parts), np.float32)
         lib.spector_score(
-            pointer("spector_part *", table.entries), pointer("spector_query *", query.params),
-            pointer("uint32_t *", parts), pointer("uint32_t *", slots), len(parts),
-            pointer("float *", scores), pointer("float *", similarity),
-        )  # fmt: skip
+            pointer("spector_part *", table.entries),
+            pointer("spector_query *", query.params),
+            pointer("uint32_t *", parts),
+            pointer("uint32_t *", slots),
+            len(parts),
+            pointer("float *", scores),
+            pointer("float *", similarity),
+        )
         return scores
 
     def _gather(self, table: PartTable, parts: U32, slots: U32, offset: int, out: U8) -> None:
         lib.spector_gather(
-            pointer("spector_part *", table.entries), pointer("uint32_t *", parts),
-            pointer("uint32_t *", slots), len(out), offset, out.shape[1],
+            pointer("spector_part *", table.entries),
+            pointer("uint32_t *", parts),
+            pointer("uint32_t *", slots),
+            len(out),
+            offset,
+            out.shape[1],
             pointer("uint8_t *", out),
-        )  # fmt: skip
+        )
 
     def crc32c(self, data: bytes | memoryview | U8, crc: int = 0) -> int:
         view = ffi.from_buffer("uint8_t[]", data)
@@ -110,9 +124,12 @@ class NativeKernel(NativeLexical, NativeNeighbours, Kernel):
 
     def index_update(self, image: U8, records: U8, slots: U32) -> None:
         lib.spector_index_update(
-            pointer("uint8_t *", image), pointer("uint8_t *", records), records.shape[1],
-            pointer("uint32_t *", slots), len(slots),
-        )  # fmt: skip
+            pointer("uint8_t *", image),
+            pointer("uint8_t *", records),
+            records.shape[1],
+            pointer("uint32_t *", slots),
+            len(slots),
+        )
 
     def index_refresh(self, image: U8, records: U8) -> None:
         lib.spector_index_refresh(

@@ -14,7 +14,11 @@ class NumpyGather:
     """`spector.kernel.contract.scanner.Kernel.gather`."""
 
     def _gather(
-        self, table: PartTable, parts: NDArray[np.uint32], slots: NDArray[np.uint32], offset: int,
+        self,
+        table: PartTable,
+        parts: NDArray[np.uint32],
+        slots: NDArray[np.uint32],
+        offset: int,
         out: NDArray[np.uint8],
     ) -> None:
         order = np.argsort(parts, kind="stable")

@@ -42,8 +42,13 @@ class NumpyLexical(LexicalKernel):
             df += np.bincount(word[here], minlength=len(hashes))
 
     def _best(
-        self, table: PostingsTable, terms: QueryTerms, positions: I32, allow: U64 | None,
-        hits: NDArray[Any], k: int,
+        self,
+        table: PostingsTable,
+        terms: QueryTerms,
+        positions: I32,
+        allow: U64 | None,
+        hits: NDArray[Any],
+        k: int,
     ) -> int:
         scores = np.zeros(table.n_rows, np.float32)
         self._all(table, terms, positions, scores)
@@ -57,9 +62,7 @@ class NumpyLexical(LexicalKernel):
         out["id"], out["score"], out["row"] = ids[order], scores[rows[order]], rows[order]
         return len(order)
 
-    def _all(
-        self, table: PostingsTable, terms: QueryTerms, positions: I32, scores: F32
-    ) -> None:
+    def _all(self, table: PostingsTable, terms: QueryTerms, positions: I32, scores: F32) -> None:
         for i, block in enumerate(table.blocks):
             first = int(table.firsts[i])
             part = scores[first : first + block.rows]

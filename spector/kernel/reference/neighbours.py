@@ -24,7 +24,12 @@ class NumpyNeighbours(NeighbourKernel):
     """The definition of `spector.kernel.contract.neighbours.NeighbourKernel`."""
 
     def _add_bm25(
-        self, spread: TermSpread, counts: U8, extra: U8 | None, weight: F32, length_norm: F32,
+        self,
+        spread: TermSpread,
+        counts: U8,
+        extra: U8 | None,
+        weight: F32,
+        length_norm: F32,
         out: F32,
     ) -> None:
         n = spread.ranked
@@ -45,9 +50,7 @@ class NumpyNeighbours(NeighbourKernel):
         part, slot, *rows = places
         for start in range(0, len(out), _AT_ONCE):
             some = slice(start, start + _AT_ONCE)
-            own, left, right = (
-                _Vectors(self, table, part, slot, each[some]) for each in rows
-            )
+            own, left, right = (_Vectors(self, table, part, slot, each[some]) for each in rows)
             total, cross = own.product(own), own.product(left) + own.product(right)
             total += share * share * left.product(left)
             total += share * share * right.product(right)
@@ -86,9 +89,7 @@ def _next(links: I32, alive: U8 | None, at: I64) -> I64:
 class _Vectors:
     """Stored vectors of some of m places, 0 for those that are none of them."""
 
-    def __init__(
-        self, kernel: Any, table: PartTable, part: U32, slot: U32, which: U32
-    ) -> None:
+    def __init__(self, kernel: Any, table: PartTable, part: U32, slot: U32, which: U32) -> None:
         self.there = which < len(part)
         found = which[self.there]
         self.codes = np.zeros((len(which), max(table.stride - HEADER_BYTES, 0)), np.int32)

@@ -37,8 +37,15 @@ from spector.layout import CRC_SPAN, HEADER_BYTES, RECORD_DTYPE, Flag
 __all__ = ["MODIFIERS", "TERMS", "ReferenceKernel", "score_terms"]
 
 TERMS: Final = (
-    "similarity", "importance", "retention", "recency", "activation", "utility", "tags", "arousal",
-)  # fmt: skip
+    "similarity",
+    "importance",
+    "retention",
+    "recency",
+    "activation",
+    "utility",
+    "tags",
+    "arousal",
+)
 MODIFIERS: Final = ("confidence", "tier", "category", "mood", "unresolved", "consolidated")
 
 _DAYS_PER_MS: Final = 1.0 / 86_400_000.0

@@ -57,10 +57,13 @@ def facts_of_cue(reader: KnowledgeReader, text: str | None, scope: str | None) -
     if not text or not reader.holds_any:
         return []
     names, wanted = cue_names(text), {} if scope is None else {"scope": scope}
-    return sorted({
-        row["id"] for end in ("subject", "object")
-        for row in reader.facts(holds=1, **wanted, **{end: names})
-    })
+    return sorted(
+        {
+            row["id"]
+            for end in ("subject", "object")
+            for row in reader.facts(holds=1, **wanted, **{end: names})
+        }
+    )
 
 
 def procedures_of_cue(

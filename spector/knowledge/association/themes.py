@@ -34,7 +34,8 @@ def themes_among(reader: KnowledgeReader, ids: Collection[int]) -> dict[int, fro
     """Those of some memories that are themes, each with what it was made of."""
     observed = reader.payloads(ids, "observed") if ids else {}
     sources: dict[int, set[int]] = {
-        each: set() for each, known in sorted(observed.items())
+        each: set()
+        for each, known in sorted(observed.items())
         if known["write_source"] == "dream" and known["kind"] == "theme"
     }
     for edge in reader.edges(list(sources), direction="out", kinds=["derived_from"]):

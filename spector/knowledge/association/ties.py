@@ -14,9 +14,16 @@ from spector.knowledge.reader import KnowledgeReader
 from spector.records import Edge, Reached
 
 __all__ = [
-    "GAIN", "MOST_KIN", "conflicts_of", "kin_of", "neighbours_of", "order_of", "partners_of",
-    "plan_pairs", "reached_from",
-]  # fmt: skip
+    "GAIN",
+    "MOST_KIN",
+    "conflicts_of",
+    "kin_of",
+    "neighbours_of",
+    "order_of",
+    "partners_of",
+    "plan_pairs",
+    "reached_from",
+]
 
 _USUAL: Final = AssociationConfig()
 #: neighbours that one use strengthens at most, and by which factor

@@ -43,9 +43,7 @@ def parse_item(line: Mapping[str, Any]) -> dict[str, Any]:
     """
     what = line[ITEM_KEY]
     if not isinstance(what, str) or what not in _ITEMS:
-        raise InvalidInputError(
-            f"{ITEM_KEY} is {what!r:.60}", hint=f"one of: {', '.join(_ITEMS)}"
-        )
+        raise InvalidInputError(f"{ITEM_KEY} is {what!r:.60}", hint=f"one of: {', '.join(_ITEMS)}")
     refuse_halves(line)
     needed, _, optional = _ITEMS[what].partition("(")
     keys = {*needed.split(), *optional.rstrip(")").split()}
@@ -64,14 +62,16 @@ def parse_item(line: Mapping[str, Any]) -> dict[str, Any]:
 def _kind(line: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": text_of(line["name"], "name", MOST_NAME),
-        "symmetric": flag_in(line, "symmetric"), "prunable": flag_in(line, "prunable"),
-        "inverse": None if line["inverse"] is None
+        "symmetric": flag_in(line, "symmetric"),
+        "prunable": flag_in(line, "prunable"),
+        "inverse": None
+        if line["inverse"] is None
         else text_of(line["inverse"], "inverse", MOST_NAME),
         "priority": parse_integer(
             0 if line["priority"] is None else line["priority"], "priority", low=0, high=1000
         ),
         "origin": text_of(line["origin"] or "agent", "origin", 10_000),
-    }  # fmt: skip
+    }
 
 
 def _pair(line: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,7 +79,8 @@ def _pair(line: Mapping[str, Any]) -> dict[str, Any]:
     if len(set(ids)) != 2 or len(ids) != 2:
         raise InvalidInputError(f"ids of a pair are {ids!r:.60}", hint="write two ids")
     return {
-        "ids": ids, "count": parse_integer(line["count"], "count", low=0, high=MOST_COUNT),
+        "ids": ids,
+        "count": parse_integer(line["count"], "count", low=0, high=MOST_COUNT),
         "at": moment_of(line["at"], "at"),
     }
 
@@ -88,10 +89,13 @@ def _association(line: Mapping[str, Any]) -> dict[str, Any]:
     evidence = []
     for each in list_of(line["evidence"], "evidence"):
         one = fields_of(each, "evidence", "id at success")
-        evidence.append({
-            "id": id_of(one.get("id"), "id of evidence"), "at": moment_of(one.get("at"), "at"),
-            "success": parse_switch(one.get("success", False), "success of evidence"),
-        })  # fmt: skip
+        evidence.append(
+            {
+                "id": id_of(one.get("id"), "id of evidence"),
+                "at": moment_of(one.get("at"), "at"),
+                "success": parse_switch(one.get("success", False), "success of evidence"),
+            }
+        )
     if not evidence:
         raise InvalidInputError("evidence is empty", hint="an association lives by its evidence")
     about = "" if line["about"] in (None, "") else checked_part(line["about"], "about")
@@ -107,7 +111,7 @@ def _association(line: Mapping[str, Any]) -> dict[str, Any]:
                 line["observations"], "observations", low=0, high=MOST_COUNT
             ),
         },
-    }  # fmt: skip
+    }
 
 
 def _predicate(line: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,8 +127,12 @@ def _merge(line: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _PARSERS: Final = {
-    "kind": _kind, "predicate": _predicate, "pair": _pair, "association": _association,
-    "alias": _alias, "merge": _merge,
+    "kind": _kind,
+    "predicate": _predicate,
+    "pair": _pair,
+    "association": _association,
+    "alias": _alias,
+    "merge": _merge,
 }
 
 

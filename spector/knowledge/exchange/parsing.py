@@ -174,9 +174,11 @@ def _payload(sort: str, values: dict[str, Any]) -> Mapping[str, Any]:
 def _missing(sort: str, fields: Mapping[str, Any]) -> str | None:
     """Which field that has no default is missing."""
     needed = {
-        "procedure": ("name",), "learning": ("type", "title"), "concept": ("name",),
+        "procedure": ("name",),
+        "learning": ("type", "title"),
+        "concept": ("name",),
         "statistic": ("name",),
-    }.get(sort, ())  # fmt: skip
+    }.get(sort, ())
     return next((f"{name} is missing" for name in needed if not fields[name]), None)
 
 
@@ -189,7 +191,7 @@ def _fact(values: dict[str, Any]) -> dict[str, Any]:
     said = {
         name: checked_part(values.pop(name, None), f"payload.fact.{name}")
         for name in ("subject", "predicate", "object")
-    }  # fmt: skip
+    }
     holds = parse_switch(values.pop("holds", True), "payload.fact.holds")
     confidence = parse_number(
         values.pop("confidence", 0.5), "payload.fact.confidence", low=0.0, high=1.0
@@ -204,8 +206,9 @@ def _fact(values: dict[str, Any]) -> dict[str, Any]:
         **dict.fromkeys(("kin", "limit"), lambda v: isinstance(v, str) and len(v) <= _MOST_LIMIT),
         "tense": lambda v: isinstance(v, str) and len(v) <= MOST_NAME,
         "modality": lambda v: v in ("asserted", "hedged"),
-        "spans": _is_spans, "window": lambda v: isinstance(v, (str, list, dict)),
-    }  # fmt: skip
+        "spans": _is_spans,
+        "window": lambda v: isinstance(v, (str, list, dict)),
+    }
     for name, value in values.items():
         if name not in checks:
             raise InvalidInputError(
@@ -218,15 +221,21 @@ def _fact(values: dict[str, Any]) -> dict[str, Any]:
             )
     parts = tuple(said.values())
     return {
-        "fact_key": fact_key(*parts), "subject": folded(parts[0]), "predicate": folded(parts[1]),
-        "object": folded(parts[2]), "holds": int(holds), "confidence": float(confidence),
-        "verified_ms": verified, "json": json_of(said | values, "payload.fact"),
-    }  # fmt: skip
+        "fact_key": fact_key(*parts),
+        "subject": folded(parts[0]),
+        "predicate": folded(parts[1]),
+        "object": folded(parts[2]),
+        "holds": int(holds),
+        "confidence": float(confidence),
+        "verified_ms": verified,
+        "json": json_of(said | values, "payload.fact"),
+    }
 
 
 def _is_spans(value: Any) -> bool:
     return isinstance(value, list) and all(
-        isinstance(each, list) and len(each) == 2
+        isinstance(each, list)
+        and len(each) == 2
         and all(type(n) is int and 0 <= n < MOST_COUNT for n in each)
         for each in value
     )
@@ -244,16 +253,24 @@ def _edges(given: Any) -> list[Tie]:
             raise InvalidInputError("weight of an edge is 0", hint="write a weight in (0, 1]")
         sure = edge.get("confidence")
         note = edge.get("note")
-        out.append(Tie("edge", id_of(edge.get("target"), "target of an edge"), {
-            "kind": text_of(edge.get("kind"), "kind of an edge", MOST_NAME),
-            "weight": float(weight),
-            "confidence": float(weight) if sure is None
-            else float(parse_number(sure, "confidence of an edge", low=0.0, high=1.0)),
-            "origin": text_of(edge.get("origin", "user"), "origin of an edge", MOST_NAME),
-            "created_ms": moment_of(edge.get("created_at"), "created_at of an edge"),
-            "note": None if note is None
-            else json_of(object_of(note, "note of an edge"), "note of an edge"),
-        }))  # fmt: skip
+        out.append(
+            Tie(
+                "edge",
+                id_of(edge.get("target"), "target of an edge"),
+                {
+                    "kind": text_of(edge.get("kind"), "kind of an edge", MOST_NAME),
+                    "weight": float(weight),
+                    "confidence": float(weight)
+                    if sure is None
+                    else float(parse_number(sure, "confidence of an edge", low=0.0, high=1.0)),
+                    "origin": text_of(edge.get("origin", "user"), "origin of an edge", MOST_NAME),
+                    "created_ms": moment_of(edge.get("created_at"), "created_at of an edge"),
+                    "note": None
+                    if note is None
+                    else json_of(object_of(note, "note of an edge"), "note of an edge"),
+                },
+            )
+        )
     return out
 
 

@@ -110,9 +110,13 @@ class Arrivals:
         edges = reader.edges([concept], direction="in", kinds=["quantifies"])
         payloads = reader.payloads([edge.source for edge in edges], "statistic")
         return next(
-            (each for each, values in sorted(payloads.items())
-             if values["code"] == identity[2] and values["concept_id"] == concept), None,
-        )  # fmt: skip
+            (
+                each
+                for each, values in sorted(payloads.items())
+                if values["code"] == identity[2] and values["concept_id"] == concept
+            ),
+            None,
+        )
 
     # -- memories -----------------------------------------------------------------------------
 
@@ -184,9 +188,7 @@ class Arrivals:
             values = knowledge.payloads["concept"]
             names = [("concept", each) for each in (concept_key(values["name"]), *knowledge.names)]
             names.append(("category", folded(values["category"])))
-            names += [
-                ("property", property_name(*pair)) for pair in values["properties"].items()
-            ]
+            names += [("property", property_name(*pair)) for pair in values["properties"].items()]
             for sort, each in dict.fromkeys(names):
                 changes.put("name", scope=place.scope, sort=sort, folded=each, id=place.id)
 
@@ -275,9 +277,7 @@ class Arrivals:
 
     # -- lines beside memories ----------------------------------------------------------------
 
-    def plan_item(
-        self, reader: KnowledgeReader, line: Mapping[str, Any], apply: Apply
-    ) -> None:
+    def plan_item(self, reader: KnowledgeReader, line: Mapping[str, Any], apply: Apply) -> None:
         """Apply a line that is no memory.
 
         Raises:
@@ -285,19 +285,27 @@ class Arrivals:
         """
         changes = Changes()
         {
-            "kind": self._kind, "predicate": self._predicate, "pair": self._pair,
-            "association": self._association, "alias": self._alias, "merge": self._merge,
-        }[line[ITEM_KEY]](reader, changes, line)  # fmt: skip
+            "kind": self._kind,
+            "predicate": self._predicate,
+            "pair": self._pair,
+            "association": self._association,
+            "alias": self._alias,
+            "merge": self._merge,
+        }[line[ITEM_KEY]](reader, changes, line)
         if changes:
             apply(changes)
 
     def _kind(self, reader: KnowledgeReader, changes: Changes, line: Mapping[str, Any]) -> None:
         registry = Registry(reader.kinds())
         is_new = line["name"] not in registry
-        kind = registry.add(RelationKind(**{
-            name: line[name]
-            for name in ("name", "symmetric", "inverse", "prunable", "priority", "origin")
-        }))  # fmt: skip
+        kind = registry.add(
+            RelationKind(
+                **{
+                    name: line[name]
+                    for name in ("name", "symmetric", "inverse", "prunable", "priority", "origin")
+                }
+            )
+        )
         if is_new:
             _put_item(changes, "relation_kind", "", kind.to_dict())
 
@@ -310,7 +318,8 @@ class Arrivals:
 
     def _pair(self, reader: KnowledgeReader, changes: Changes, line: Mapping[str, Any]) -> None:
         both = [
-            each for each in map(self._places.get, line["ids"])
+            each
+            for each in map(self._places.get, line["ids"])
             if each is not None and each.is_lasting
         ]
         ids = sorted({each.id for each in both})
@@ -319,9 +328,7 @@ class Arrivals:
         known = [row for row in reader.links("pair", a=ids[:1]) if row["b"] == ids[1]]
         count = line["count"] + sum(row["n"] or 0 for row in known)
         times = [each for each in (line["at"], *(row["t_ms"] for row in known)) if each is not None]
-        changes.put(
-            "link", a=ids[0], kind="pair", b=ids[1], n=count, t_ms=max(times, default=None)
-        )
+        changes.put("link", a=ids[0], kind="pair", b=ids[1], n=count, t_ms=max(times, default=None))
 
     def _association(
         self, reader: KnowledgeReader, changes: Changes, line: Mapping[str, Any]
@@ -344,7 +351,11 @@ class Arrivals:
             changes.put("item", item_id=item, sort="association", scope=scope, json=text)
             for place, each in evidence:
                 changes.put(
-                    "link", a=item, kind="evidence", b=place.id, n=int(each["success"]),
+                    "link",
+                    a=item,
+                    kind="evidence",
+                    b=place.id,
+                    n=int(each["success"]),
                     t_ms=each["at"],
                 )
 
@@ -384,6 +395,7 @@ def _joined(had: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     total = sum(counts)
     strength = float(had.get("strength", 0.0)) * counts[0] + given["strength"] * counts[1]
     return {
-        **had, "observations": total,
+        **had,
+        "observations": total,
         "strength": min(1.0, strength / total) if total else given["strength"],
-    }  # fmt: skip
+    }

@@ -73,17 +73,26 @@ def meet(reader: KnowledgeReader, knowledge: Knowledge, place: Place, apply: App
         return
     for name in (values["name"], *knowledge.names):
         changes = plan_concept_met(
-            reader, place.id, name=name, properties=values["properties"],
-            provenance=values["provenance"], scope=place.scope,
+            reader,
+            place.id,
+            name=name,
+            properties=values["properties"],
+            provenance=values["provenance"],
+            scope=place.scope,
             is_automatic="observed" in knowledge.payloads,
-        )  # fmt: skip
+        )
         if changes:
             apply(changes)
 
 
 def tie_known(
-    reader: KnowledgeReader, registry: Registry, place: Place, tie: Tie, other: Place,
-    apply: Apply, now_ms: int,
+    reader: KnowledgeReader,
+    registry: Registry,
+    place: Place,
+    tie: Tie,
+    other: Place,
+    apply: Apply,
+    now_ms: int,
 ) -> None:
     """Tie a memory that was in the store to one of the file, as a call of a facet would."""
     changes = Changes()
@@ -91,15 +100,20 @@ def tie_known(
         (row,) = reader.facts(id=[place.id])
         sources = reader.sources([place.id]).get(place.id, ())
         confirm_fact(
-            changes, row, sources, [other.id], now_ms=now_ms,
+            changes,
+            row,
+            sources,
+            [other.id],
+            now_ms=now_ms,
             step=_STEP if other.is_user_said else 0.0,
         )
     elif tie.kind == "edge":
         source, target, kind = _stored(registry, place, tie, other)
         known = [
-            each for each in reader.edges([source], direction="out", kinds=[kind.name])
+            each
+            for each in reader.edges([source], direction="out", kinds=[kind.name])
             if each.target == target
-        ]  # fmt: skip
+        ]
         if not known or known[0].weight < tie.row["weight"]:
             put_tie(changes, registry, place, tie, other, now_ms)
     else:

@@ -12,8 +12,18 @@ from spector.language.words import folded
 from spector.store.payloads import compact_json
 
 __all__ = [
-    "MOST_COUNT", "MOST_NAME", "fields_of", "flag_in", "folded_of", "id_of", "json_of", "list_of",
-    "moment_of", "object_of", "refuse_halves", "text_of",
+    "MOST_COUNT",
+    "MOST_NAME",
+    "fields_of",
+    "flag_in",
+    "folded_of",
+    "id_of",
+    "json_of",
+    "list_of",
+    "moment_of",
+    "object_of",
+    "refuse_halves",
+    "text_of",
 ]
 
 _MOST_ID: Final = (1 << 63) - 1

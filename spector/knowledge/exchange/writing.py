@@ -59,13 +59,14 @@ class KnowledgeLines:
         links = {
             "sources": reader.links("source", a=facts) if facts else [],
             "references": [
-                row for row in (reader.link_kinds(concepts) if concepts else ())
+                row
+                for row in (reader.link_kinds(concepts) if concepts else ())
                 if row["kind"].startswith(_REFERENCE) and row["a"] in out
             ],
-        }  # fmt: skip
+        }
         others = {edge.target for edge in edges} | {
             row["b"] for rows in links.values() for row in rows
-        }  # fmt: skip
+        }
         kept = frozenset(self._keeps(others)) if others else frozenset()
         for each, sorts in payloads.items():
             out[each]["payload"] = sorts
@@ -87,9 +88,7 @@ class KnowledgeLines:
         used = {edge["kind"] for each in keys.values() for edge in each.get("edges", ())}
         if used <= self._written_kinds:
             return []
-        fresh = [
-            each for each in reader.kinds() if each.name in used - self._written_kinds
-        ]
+        fresh = [each for each in reader.kinds() if each.name in used - self._written_kinds]
         self._written_kinds |= used
         return [_kind(each) for each in sorted(fresh, key=lambda each: each.name)]
 
@@ -109,16 +108,16 @@ class KnowledgeLines:
 
     # -- what belongs to memories -------------------------------------------------------------
 
-    def _payloads(
-        self, reader: KnowledgeReader, ids: Collection[int]
-    ) -> dict[int, dict[str, Any]]:
+    def _payloads(self, reader: KnowledgeReader, ids: Collection[int]) -> dict[int, dict[str, Any]]:
         """Sort -> its fields, as rows keep them, with the names that a payload is found by."""
         found = {each: dict(sorts) for each, sorts in reader.payload_fields(ids).items()}
         for row in reader.facts(id=ids):
             found.setdefault(row["id"], {})["fact"] = {
-                **row["json"], "holds": bool(row["holds"]), "confidence": row["confidence"],
+                **row["json"],
+                "holds": bool(row["holds"]),
+                "confidence": row["confidence"],
                 "verified_ms": row["verified_ms"],
-            }  # fmt: skip
+            }
             self._predicates.add(row["predicate"].replace(" ", "_"))
         names = reader.names_of(found) if found else {}
         for each, sorts in found.items():
@@ -130,7 +129,8 @@ class KnowledgeLines:
             if "concept" in sorts:
                 own = concept_key(sorts["concept"]["name"])
                 others = sorted(
-                    row["folded"] for row in rows
+                    row["folded"]
+                    for row in rows
                     if row["sort"] == "concept" and row["folded"] != own
                 )
                 if others:
@@ -145,7 +145,7 @@ class KnowledgeLines:
             for sorts in payloads.values()
             for sort, field in (("statistic", "concept_id"), ("observed", "nearest_id"))
             if sort in sorts and field in sorts[sort]
-        ]  # fmt: skip
+        ]
         kept = frozenset(self._keeps({each[3] for each in named})) if named else frozenset()
         for sorts, sort, field, other in named:
             if other not in kept:
@@ -174,9 +174,11 @@ class KnowledgeLines:
     def _pairs(self, reader: KnowledgeReader) -> Iterator[dict[str, Any]]:
         for row in self._kept(reader.links("pair"), "a", "b"):
             yield {
-                ITEM_KEY: "pair", "ids": [row["a"], row["b"]], "count": row["n"] or 0,
+                ITEM_KEY: "pair",
+                "ids": [row["a"], row["b"]],
+                "count": row["n"] or 0,
                 "at": None if row["t_ms"] is None else iso_of_ms(row["t_ms"]),
-            }  # fmt: skip
+            }
 
     def _associations(self, reader: KnowledgeReader) -> Iterator[dict[str, Any]]:
         items = reader.items_of("association")
@@ -185,14 +187,22 @@ class KnowledgeLines:
             evidence.setdefault(row["a"], []).append(_link("evidence", row))
         lines = [
             {
-                ITEM_KEY: "association", "user_id": row["scope"] or None, **row["json"],
+                ITEM_KEY: "association",
+                "user_id": row["scope"] or None,
+                **row["json"],
                 "evidence": evidence[item],
             }
-            for item, row in items.items() if item in evidence
-        ]  # fmt: skip
-        yield from sorted(lines, key=lambda line: (
-            line["user_id"] or "", str(line.get("cue")), str(line.get("outcome"))
-        ))  # fmt: skip
+            for item, row in items.items()
+            if item in evidence
+        ]
+        yield from sorted(
+            lines,
+            key=lambda line: (
+                line["user_id"] or "",
+                str(line.get("cue")),
+                str(line.get("outcome")),
+            ),
+        )
 
     def _names(self, reader: KnowledgeReader) -> Iterator[dict[str, Any]]:
         """Other names of entities, and which entities were merged; ids do not matter."""
@@ -216,15 +226,19 @@ class KnowledgeLines:
                     for a, b in _merged(about, present)[1]
                 ]
                 merges.append((row["scope"], _itself(about), steps))
-        yield from sorted(aliases, key=lambda line: (
-            line["user_id"] or "", line["of"]["name"], line["of"]["type"], line["name"]
-        ))  # fmt: skip
+        yield from sorted(
+            aliases,
+            key=lambda line: (
+                line["user_id"] or "",
+                line["of"]["name"],
+                line["of"]["type"],
+                line["name"],
+            ),
+        )
         for _, _, steps in sorted(merges, key=lambda each: each[:2]):
             yield from steps
 
-    def _kept(
-        self, rows: Collection[dict[str, Any]], *ends: str
-    ) -> Iterator[dict[str, Any]]:
+    def _kept(self, rows: Collection[dict[str, Any]], *ends: str) -> Iterator[dict[str, Any]]:
         """Rows whose memories are all part of the export, by their key."""
         ordered = sorted(rows, key=lambda row: (row["a"], row["kind"], row["b"]))
         for start in range(0, len(ordered), _CHUNK):
@@ -253,9 +267,12 @@ def _link(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _edge(edge: Edge) -> dict[str, Any]:
     out: dict[str, Any] = {
-        "target": edge.target, "kind": edge.kind, "weight": edge.weight,
-        "confidence": edge.confidence, "origin": edge.origin,
-    }  # fmt: skip
+        "target": edge.target,
+        "kind": edge.kind,
+        "weight": edge.weight,
+        "confidence": edge.confidence,
+        "origin": edge.origin,
+    }
     if edge.created_at is not None:
         out["created_at"] = iso_of_ms(round(edge.created_at.timestamp() * 1000))
     if edge.note is not None:
@@ -277,8 +294,9 @@ def _itself(about: Mapping[str, Any]) -> Who:
 
 def _who(about: Mapping[str, Any], memory: int, count: int) -> Iterator[tuple[Who, int]]:
     """What a memory mentions of an entity, and how often: itself, and what was merged into it."""
-    parts = [(each["item"], dict(each["mentions"]).get(memory, 0))
-             for each in about.get("merged", ())]  # fmt: skip
+    parts = [
+        (each["item"], dict(each["mentions"]).get(memory, 0)) for each in about.get("merged", ())
+    ]
     own = count - sum(n for _, n in parts)
     if own > 0 or not any(n for _, n in parts):
         yield _itself(about), max(1, own)

@@ -35,8 +35,12 @@ class StoreEdges:
     """
 
     def __init__(
-        self, reader: KnowledgeReader, rows_of: Callable[[Collection[int]], Mapping[int, Row]],
-        direction: str, kinds: Iterable[str] | None, known: Mapping[int, Row] | None = None,
+        self,
+        reader: KnowledgeReader,
+        rows_of: Callable[[Collection[int]], Mapping[int, Row]],
+        direction: str,
+        kinds: Iterable[str] | None,
+        known: Mapping[int, Row] | None = None,
         into: Callable[[Collection[int]], list[tuple[int, int, str]]] | None = None,
         scope: Scope = ANYBODY,
     ) -> None:
@@ -83,13 +87,14 @@ class StoreEdges:
             return []
         rows = self._known if self._known.keys() == set(ids) else self._rows(ids)
         pairs = [
-            (row.id, other, kind) for row in rows.values()
+            (row.id, other, kind)
+            for row in rows.values()
             for kind, others in (
                 ("supersedes", split_reserved_tags(row.tags).supersedes),
                 ("derived_from", row.parents),
             )
             for other in others
-        ]  # fmt: skip
+        ]
         if self._into is not None and {"in", "both"} & set(ways.values()):
             pairs = list(dict.fromkeys([*pairs, *self._into(rows)]))
         if not pairs:
@@ -98,11 +103,15 @@ class StoreEdges:
         living = {**rows, **self._rows(others)}
         return [
             Edge(
-                source=newer, target=older, kind=kind,
+                source=newer,
+                target=older,
+                kind=kind,
                 created_at=from_ms(living[newer].recorded_ms),
                 origin="parents" if kind == "derived_from" else "supersedes",
             )
             for newer, older, kind in pairs
-            if ways[kind] and newer in living and older in living
+            if ways[kind]
+            and newer in living
+            and older in living
             and living[older].user_id == living[newer].user_id
-        ]  # fmt: skip
+        ]

@@ -61,9 +61,13 @@ class Registry:
             )
         known = self._kinds.get(name)
         meaning = RelationKind(
-            name=name, symmetric=kind.symmetric, inverse=inverse, prunable=kind.prunable,
-            priority=kind.priority, origin=known.origin if known else kind.origin,
-        )  # fmt: skip
+            name=name,
+            symmetric=kind.symmetric,
+            inverse=inverse,
+            prunable=kind.prunable,
+            priority=kind.priority,
+            origin=known.origin if known else kind.origin,
+        )
         if known is not None:
             if known != meaning:
                 raise InvalidInputError(

@@ -31,8 +31,13 @@ class ConceptUse:
 
 
 def concepts_to_retire(
-    concepts: Iterable[ConceptUse], now_ms: int, *, hour: float | None = None,
-    most: int = MOST_CONCEPTS, max_age_days: float = 30.0, sure: float = SURE,
+    concepts: Iterable[ConceptUse],
+    now_ms: int,
+    *,
+    hour: float | None = None,
+    most: int = MOST_CONCEPTS,
+    max_age_days: float = 30.0,
+    sure: float = SURE,
 ) -> dict[int, str]:
     """The active concepts of one scope that are to be retired, each with the reason.
 

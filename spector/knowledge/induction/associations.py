@@ -50,13 +50,18 @@ def associations_of(reader: KnowledgeReader, scope: str | None = None) -> list[A
     """Every association of a scope, or of all, the oldest first."""
     return [
         Association(
-            id=item, scope=row["scope"], cue=about["cue"], tool=about.get("tool", about["cue"]),
-            about=about.get("about", ""), strength=about["strength"],
-            observations=about["observations"], outcome=about["outcome"],
+            id=item,
+            scope=row["scope"],
+            cue=about["cue"],
+            tool=about.get("tool", about["cue"]),
+            about=about.get("about", ""),
+            strength=about["strength"],
+            observations=about["observations"],
+            outcome=about["outcome"],
         )
         for item, row in sorted(reader.items_of("association", scope).items())
         for about in (row["json"],)
-    ]  # fmt: skip
+    ]
 
 
 def evidence_of(
@@ -70,8 +75,12 @@ def evidence_of(
 
 
 def plan_associations(
-    reader: KnowledgeReader, changes: Changes, episodes: Mapping[int, Mapping[str, Any]], *,
-    rate: float = 0.3, most: int = MOST_ASSOCIATIONS,
+    reader: KnowledgeReader,
+    changes: Changes,
+    episodes: Mapping[int, Mapping[str, Any]],
+    *,
+    rate: float = 0.3,
+    most: int = MOST_ASSOCIATIONS,
 ) -> int:
     """Learn from episodes that have a tool and an outcome, each once, in the order of their ids.
 
@@ -83,15 +92,20 @@ def plan_associations(
     Returns:
         How many outcomes were counted.
     """
-    owners = reader.owners([
-        each for each, details in episodes.items()
-        if details.get("tool") and details.get("success") is not None
-    ])  # fmt: skip
+    owners = reader.owners(
+        [
+            each
+            for each, details in episodes.items()
+            if details.get("tool") and details.get("success") is not None
+        ]
+    )
     known = {
-        scope: {(concept_key(each.tool), concept_key(each.about)): each
-                for each in associations_of(reader, scope)}
+        scope: {
+            (concept_key(each.tool), concept_key(each.about)): each
+            for each in associations_of(reader, scope)
+        }
         for scope in {each.scope for each in owners.values()}
-    }  # fmt: skip
+    }
     seen = {(row["a"], row["b"]) for row in reader.links("evidence", b=owners)} if owners else set()
     state: dict[int | New, dict[str, Any]] = {}
     scopes: dict[int | New, str] = {}
@@ -111,27 +125,50 @@ def plan_associations(
                 fresh[(scope, *key)] = which  # type: ignore[assignment]
             if which not in state:
                 scopes[which] = scope
-                state[which] = _values(old) if old is not None else {
-                    "cue": f"{tool} {about}".strip(), "outcome": OUTCOME, "strength": 0.0,
-                    "observations": 0, "tool": tool, "about": about,
-                }
+                state[which] = (
+                    _values(old)
+                    if old is not None
+                    else {
+                        "cue": f"{tool} {about}".strip(),
+                        "outcome": OUTCOME,
+                        "strength": 0.0,
+                        "observations": 0,
+                        "tool": tool,
+                        "about": about,
+                    }
+                )
             values = state[which]
             values["strength"] = associated(values["strength"], success, rate=rate)
             values["observations"] += 1
-            changes.put("link", a=which, kind="evidence", b=memory, n=int(success),
-                        t_ms=owners[memory].event_ms)  # fmt: skip
+            changes.put(
+                "link",
+                a=which,
+                kind="evidence",
+                b=memory,
+                n=int(success),
+                t_ms=owners[memory].event_ms,
+            )
             counted += 1
     for which, values in state.items():
-        changes.put("item", item_id=which, sort="association", scope=scopes[which],
-                    json=compact_json(values))  # fmt: skip
+        changes.put(
+            "item",
+            item_id=which,
+            sort="association",
+            scope=scopes[which],
+            json=compact_json(values),
+        )
     return counted
 
 
 def _values(known: Association) -> dict[str, Any]:
     return {
-        "cue": known.cue, "outcome": known.outcome, "strength": known.strength,
-        "observations": known.observations, "tool": known.tool, "about": known.about,
-    }  # fmt: skip
+        "cue": known.cue,
+        "outcome": known.outcome,
+        "strength": known.strength,
+        "observations": known.observations,
+        "tool": known.tool,
+        "about": known.about,
+    }
 
 
 def _cues(details: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

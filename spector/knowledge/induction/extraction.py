@@ -89,8 +89,12 @@ class Extracted:
 
 
 def named_after(
-    reader: KnowledgeReader, after_id: int, limit: int, *,
-    entity_memories: int = ENTITY_MEMORIES, entity_sessions: int = ENTITY_SESSIONS,
+    reader: KnowledgeReader,
+    after_id: int,
+    limit: int,
+    *,
+    entity_memories: int = ENTITY_MEMORIES,
+    entity_sessions: int = ENTITY_SESSIONS,
 ) -> Named:
     """What the first ``limit`` memories after an id name: details of episodes, shared entities."""
     episodes = reader.payloads_after("episode", after_id, limit)
@@ -103,8 +107,12 @@ def named_after(
 
 
 def named_in(
-    reader: KnowledgeReader, ids: Sequence[int], last_id: int, *,
-    entity_memories: int = ENTITY_MEMORIES, entity_sessions: int = ENTITY_SESSIONS,
+    reader: KnowledgeReader,
+    ids: Sequence[int],
+    last_id: int,
+    *,
+    entity_memories: int = ENTITY_MEMORIES,
+    entity_sessions: int = ENTITY_SESSIONS,
 ) -> Named:
     """The same of chosen memories."""
     details = reader.payloads(ids, "episode")
@@ -138,8 +146,11 @@ def elements_among(
 
 
 def shared_entities(
-    reader: KnowledgeReader, entities: Collection[int], *,
-    entity_memories: int = ENTITY_MEMORIES, entity_sessions: int = ENTITY_SESSIONS,
+    reader: KnowledgeReader,
+    entities: Collection[int],
+    *,
+    entity_memories: int = ENTITY_MEMORIES,
+    entity_sessions: int = ENTITY_SESSIONS,
 ) -> dict[Element, tuple[str, tuple[int, ...]]]:
     """Entities that enough episodic memories of enough sessions mention, with these memories.
 
@@ -152,10 +163,11 @@ def shared_entities(
     owners = reader.owners({each for ids in many.values() for each in ids})
     found: dict[Element, tuple[str, tuple[int, ...]]] = {}
     for item, row in sorted(reader.items(many).items()):
-        episodic = tuple(sorted(
-            each for each in many[item]
-            if each in owners and owners[each].tier in _OF_EPISODES
-        ))  # fmt: skip
+        episodic = tuple(
+            sorted(
+                each for each in many[item] if each in owners and owners[each].tier in _OF_EPISODES
+            )
+        )
         sessions = {owners[each].session for each in episodic} - {None}
         if len(episodic) < entity_memories or len(sessions) < entity_sessions:
             continue
@@ -180,16 +192,24 @@ def members_of_shared_entities(
         each for each, row in reader.items(many).items() if row["json"].get("uri") in _SPEAKERS
     }
     found = shared_entities(
-        reader, set(many) - speakers, entity_memories=entity_memories,
+        reader,
+        set(many) - speakers,
+        entity_memories=entity_memories,
         entity_sessions=entity_sessions,
     )
     return {memory for _, ids in found.values() for memory in ids}
 
 
 def plan_extraction(
-    reader: KnowledgeReader, named: Named, now_ms: int, *,
-    places: Mapping[Element, int], alike: Mapping[Element, int | Element],
-    room: Mapping[str, int], rate: float = 0.3, most_references: int = MOST_REFERENCES,
+    reader: KnowledgeReader,
+    named: Named,
+    now_ms: int,
+    *,
+    places: Mapping[Element, int],
+    alike: Mapping[Element, int | Element],
+    room: Mapping[str, int],
+    rate: float = 0.3,
+    most_references: int = MOST_REFERENCES,
 ) -> tuple[Changes, dict[Element, int | None], int]:
     """What taking over the elements of a run changes.
 
@@ -231,10 +251,17 @@ def plan_extraction(
             reader, changes, concept, sorted(set(shown)), now_ms, most=most_references
         )
     for element, shown in fresh.items():
-        changes.add(plan_extracted_concept(
-            named.elements[element][0], element.category, element.scope, sorted(set(shown)),
-            now_ms, places[element], most=most_references,
-        ))  # fmt: skip
+        changes.add(
+            plan_extracted_concept(
+                named.elements[element][0],
+                element.category,
+                element.scope,
+                sorted(set(shown)),
+                now_ms,
+                places[element],
+                most=most_references,
+            )
+        )
     plan_associations(reader, changes, named.episodes, rate=rate)
     return changes, chosen, left_out
 

@@ -74,10 +74,14 @@ def _within(scope: str, runs: Sequence[Run]) -> list[Lesson]:
         for n, (each, values) in enumerate(run.episodes):
             if values["success"] is not False:
                 continue
-            then = next((
-                (other, found) for other, found in run.episodes[n + 1 :]
-                if found["success"] is not False
-            ), None)  # fmt: skip
+            then = next(
+                (
+                    (other, found)
+                    for other, found in run.episodes[n + 1 :]
+                    if found["success"] is not False
+                ),
+                None,
+            )
             if then is None:
                 continue
             failed, worked = _action(values), _action(then[1])
@@ -85,10 +89,16 @@ def _within(scope: str, runs: Sequence[Run]) -> list[Lesson]:
             insight = f"{_short(run.goal)}: {failed} failed" + (
                 " once and worked when it was tried again." if again else f"; {worked} worked."
             )
-            out.append(Lesson(
-                scope, run.goal, insight, _key(run.goal, [failed], [worked]),
-                (each, then[0]), once([values["tool"], then[1]["tool"]]),
-            ))  # fmt: skip
+            out.append(
+                Lesson(
+                    scope,
+                    run.goal,
+                    insight,
+                    _key(run.goal, [failed], [worked]),
+                    (each, then[0]),
+                    once([values["tool"], then[1]["tool"]]),
+                )
+            )
     return out
 
 
@@ -104,19 +114,29 @@ def _between(scope: str, runs: Sequence[Run]) -> list[Lesson]:
             way = f"failed; {_list(better.worked)} worked."
             if better.worked == run.tools:
                 way = "failed, and worked another time."
-            out.append(Lesson(
-                scope, run.goal, f"{_short(run.goal)}: {_list(run.tools)} {way}",
-                _key(run.goal, run.tools, better.worked), (*run.ids, *better.ids)[:MOST_EVIDENCE],
-                once([*run.tools, *better.worked]),
-            ))  # fmt: skip
+            out.append(
+                Lesson(
+                    scope,
+                    run.goal,
+                    f"{_short(run.goal)}: {_list(run.tools)} {way}",
+                    _key(run.goal, run.tools, better.worked),
+                    (*run.ids, *better.ids)[:MOST_EVIDENCE],
+                    once([*run.tools, *better.worked]),
+                )
+            )
     if len(lost) >= REPEATED and all(run.success is not True for run in runs):
         last = lost[-1]
         evidence = sorted({each for run in lost for each in run.ids})[-MOST_EVIDENCE:]
-        out.append(Lesson(
-            scope, last.goal,
-            f"{_short(last.goal)}: failed {len(lost)} times, last with {_list(last.tools)}.",
-            _key(last.goal, ["*"], []), tuple(evidence), last.tools,
-        ))  # fmt: skip
+        out.append(
+            Lesson(
+                scope,
+                last.goal,
+                f"{_short(last.goal)}: failed {len(lost)} times, last with {_list(last.tools)}.",
+                _key(last.goal, ["*"], []),
+                tuple(evidence),
+                last.tools,
+            )
+        )
     return out
 
 
@@ -158,9 +178,11 @@ def plan_lesson(reader: KnowledgeReader, lesson: Lesson, now_ms: int) -> Changes
     if (lesson.scope, lesson.key) in _known_lessons(reader) or len(living) < len(lesson.evidence):
         return Changes()
     values = {
-        "type": "failure_analysis", "title": learning_title(lesson.insight),
-        "confidence": _SURE, "impact": _SURE,
-    }  # fmt: skip
+        "type": "failure_analysis",
+        "title": learning_title(lesson.insight),
+        "confidence": _SURE,
+        "impact": _SURE,
+    }
     changes = plan_learning(values, lesson.applies_to, lesson.evidence, lesson.scope, now_ms)
     put_origin(changes, lesson.key)
     return changes

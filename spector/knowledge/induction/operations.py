@@ -43,12 +43,21 @@ class Trend:
         """The statistic that says it."""
         name = f"{self.tool}{_OVER_TIME}"
         values: dict[str, float] = {
-            "slope_per_day": self.slope_per_day, "r2": self.r2, "days": self.days,
-            "successes": self.successes, "n": self.observations,
-        }  # fmt: skip
+            "slope_per_day": self.slope_per_day,
+            "r2": self.r2,
+            "days": self.days,
+            "successes": self.successes,
+            "n": self.observations,
+        }
         return Figure(
-            self.name, name, trend_text(name, values), values, self.observations,
-            category="pattern", domain="operations", confidence=self.r2,
+            self.name,
+            name,
+            trend_text(name, values),
+            values,
+            self.observations,
+            category="pattern",
+            domain="operations",
+            confidence=self.r2,
         )
 
 
@@ -63,8 +72,11 @@ def trend_text(name: str, values: Mapping[str, float]) -> str:
 
 
 def trend_of(
-    association: Association, evidence: Sequence[tuple[int, int, bool]], *,
-    enough: int = ENOUGH, least_r2: float = LEAST_R2,
+    association: Association,
+    evidence: Sequence[tuple[int, int, bool]],
+    *,
+    enough: int = ENOUGH,
+    least_r2: float = LEAST_R2,
 ) -> Trend | None:
     """The trend of a tool, from ``enough`` days and from ``least_r2`` on; None without one.
 
@@ -84,7 +96,12 @@ def trend_of(
     if found.r2 < least_r2 or found.slope_per_day == 0.0:
         return None
     return Trend(
-        association.tool, association.scope, found.slope_per_day, found.r2, len(days),
-        sum(success for _, _, success in evidence), len(evidence),
+        association.tool,
+        association.scope,
+        found.slope_per_day,
+        found.r2,
+        len(days),
+        sum(success for _, _, success in evidence),
+        len(evidence),
         tuple(memory for _, memory, _ in evidence),
     )

@@ -72,23 +72,32 @@ def causal_candidates(
 ) -> list[PromotionCandidate]:
     """Associations that are strong enough: ``grasp mug → success``."""
     strong = [
-        each for each in associations_of(reader)
+        each
+        for each in associations_of(reader)
         if each.strength >= min_confidence and each.observations >= min_observations
     ]
     evidence = evidence_of(reader, [each.id for each in strong])
     return [
         PromotionCandidate(
-            pattern_name=each.name, category=CAUSAL, confidence=each.strength,
+            pattern_name=each.name,
+            category=CAUSAL,
+            confidence=each.strength,
             source_memory_ids=tuple(memory for _, memory, _ in evidence[each.id]),
-            metadata={"tool": each.tool, "strength": round(each.strength, 6),
-                      "observations": each.observations},
+            metadata={
+                "tool": each.tool,
+                "strength": round(each.strength, 6),
+                "observations": each.observations,
+            },
         )
         for each in strong
-    ]  # fmt: skip
+    ]
 
 
 def operational_candidates(
-    reader: KnowledgeReader, min_confidence: float = 0.4, min_observations: int = 3, *,
+    reader: KnowledgeReader,
+    min_confidence: float = 0.4,
+    min_observations: int = 3,
+    *,
     enough: int = 8,
 ) -> list[tuple[PromotionCandidate, Trend]]:
     """Tools whose success changes from day to day: ``stat:tool:navigate:success``."""
@@ -99,19 +108,36 @@ def operational_candidates(
     for each in tools:
         trend = trend_of(each, evidence[each.id], enough=enough, least_r2=min_confidence)
         if trend is not None:
-            metadata = {"tool": trend.tool, "slope_per_day": round(trend.slope_per_day, 6),
-                        "r2": round(trend.r2, 6), "observations": trend.observations}  # fmt: skip
-            out.append((PromotionCandidate(
-                pattern_name=trend.name, category=OPERATIONAL, confidence=trend.r2,
-                source_memory_ids=trend.sources, metadata=metadata,
-            ), trend))  # fmt: skip
+            metadata = {
+                "tool": trend.tool,
+                "slope_per_day": round(trend.slope_per_day, 6),
+                "r2": round(trend.r2, 6),
+                "observations": trend.observations,
+            }
+            out.append(
+                (
+                    PromotionCandidate(
+                        pattern_name=trend.name,
+                        category=OPERATIONAL,
+                        confidence=trend.r2,
+                        source_memory_ids=trend.sources,
+                        metadata=metadata,
+                    ),
+                    trend,
+                )
+            )
     return out
 
 
 def admitted(
-    reader: KnowledgeReader, candidate: Any, *, min_confidence: float = 0.6,
-    min_observations: int = 3, operational_min_confidence: float = 0.4,
-    randomness_gate: bool = True, randomness_from: int = 8,
+    reader: KnowledgeReader,
+    candidate: Any,
+    *,
+    min_confidence: float = 0.6,
+    min_observations: int = 3,
+    operational_min_confidence: float = 0.4,
+    randomness_gate: bool = True,
+    randomness_from: int = 8,
 ) -> Admitted | str:
     """A candidate with what its sources have in common, or the reason why it is no concept.
 
@@ -133,8 +159,10 @@ def admitted(
     if len(ids) < min_observations:
         return "observations"
     details = reader.payloads(ids, "episode")
-    if randomness_gate and candidate.category == CAUSAL and _is_random(
-        owners, details, enough=randomness_from
+    if (
+        randomness_gate
+        and candidate.category == CAUSAL
+        and _is_random(owners, details, enough=randomness_from)
     ):
         return "random"
     elements, together = _recurring(details, len(ids))
@@ -145,8 +173,12 @@ def admitted(
             properties.setdefault(plural, names)
     order = sorted(ids, key=lambda each: (owners[each].event_ms, each))
     return Admitted(
-        candidate, owners[ids[0]].scope, tuple(order), properties,
-        {each: share for each, share in elements.items() if each[1] != "goal"}, together,
+        candidate,
+        owners[ids[0]].scope,
+        tuple(order),
+        properties,
+        {each: share for each, share in elements.items() if each[1] != "goal"},
+        together,
     )
 
 
@@ -166,7 +198,12 @@ def _words(name: str) -> Counter[str]:
 
 
 def plan_promotion(
-    reader: KnowledgeReader, pattern: Admitted, now_ms: int, *, known: int | None, n: int = 0,
+    reader: KnowledgeReader,
+    pattern: Admitted,
+    now_ms: int,
+    *,
+    known: int | None,
+    n: int = 0,
     most_references: int = MOST_REFERENCES,
 ) -> Changes:
     """What the concept of a pattern changes: it is made, or reinforced by its new sources.
@@ -182,27 +219,51 @@ def plan_promotion(
     changes, candidate = Changes(), pattern.candidate
     sources = pattern.sources[-_MOST_SOURCES:]
     if known is None:
-        changes.add(plan_concept(
-            candidate.pattern_name, candidate.category, "", pattern.properties,
-            "agent_inference", pattern.scope, is_automatic=True, n=n, count=len(pattern.sources),
-        ))  # fmt: skip
+        changes.add(
+            plan_concept(
+                candidate.pattern_name,
+                candidate.category,
+                "",
+                pattern.properties,
+                "agent_inference",
+                pattern.scope,
+                is_automatic=True,
+                n=n,
+                count=len(pattern.sources),
+            )
+        )
         lost = len(pattern.sources) - most_references
         for place, memory in enumerate(pattern.sources):
-            changes.put("link", a=New(n), kind="reference:episodes", b=memory,
-                        n=None if place < lost else place, t_ms=now_ms)  # fmt: skip
+            changes.put(
+                "link",
+                a=New(n),
+                kind="reference:episodes",
+                b=memory,
+                n=None if place < lost else place,
+                t_ms=now_ms,
+            )
     else:
         _plan_met(reader, changes, pattern, known, now_ms, most_references)
     concept: int | New = New(n) if known is None else known
-    ties = set() if known is None else {
-        (each.source, each.kind, each.target) for each in reader.edges([known])
-    }
+    ties = (
+        set()
+        if known is None
+        else {(each.source, each.kind, each.target) for each in reader.edges([known])}
+    )
 
     def tie(source: int | New, kind: str, target: int | New, weight: float = 1.0) -> None:
         if (source, kind, target) not in ties:
             changes.put(
-                "edge", source_id=source, kind=kind, target_id=target, weight=weight,
-                confidence=weight, origin=_ORIGIN, created_ms=now_ms, note=None,
-            )  # fmt: skip
+                "edge",
+                source_id=source,
+                kind=kind,
+                target_id=target,
+                weight=weight,
+                confidence=weight,
+                origin=_ORIGIN,
+                created_ms=now_ms,
+                note=None,
+            )
 
     for memory in sources:
         tie(concept, "derived_from", memory)
@@ -211,10 +272,14 @@ def plan_promotion(
     for element, each in found.items():
         if each != known:
             tie(concept, "associates", each, pattern.elements[element])
-    among = {
-        (each.source, each.target)
-        for each in reader.edges(list(found.values()), kinds=["correlates_with"])
-    } if found else set()
+    among = (
+        {
+            (each.source, each.target)
+            for each in reader.edges(list(found.values()), kinds=["correlates_with"])
+        }
+        if found
+        else set()
+    )
     for (one, other), share in pattern.together.items():
         if one in found and other in found and found[one] != found[other]:
             ends = min(found[one], found[other]), max(found[one], found[other])
@@ -224,21 +289,36 @@ def plan_promotion(
 
 
 def _plan_met(
-    reader: KnowledgeReader, changes: Changes, pattern: Admitted, known: int, now_ms: int,
+    reader: KnowledgeReader,
+    changes: Changes,
+    pattern: Admitted,
+    known: int,
+    now_ms: int,
     most: int,
 ) -> None:
     """Reinforce a known concept by sources that it has not met, and note what has changed."""
     values = reader.payloads([known], "concept")[known]
     met = plan_concept_met(
-        reader, known, name=pattern.candidate.pattern_name, properties=pattern.properties,
-        provenance="agent_inference", scope=pattern.scope, is_automatic=True,
+        reader,
+        known,
+        name=pattern.candidate.pattern_name,
+        properties=pattern.properties,
+        provenance="agent_inference",
+        scope=pattern.scope,
+        is_automatic=True,
     )
     texts = [row for table, row in met.puts if table.name == "payload"]
     changed = json.loads(texts[0]["json"]) if texts else {}
     changes.add(met)
     plan_reinforced_by(
-        reader, changes, known, pattern.sources, now_ms, provenance="agent_inference",
-        properties=changed.get("properties", values["properties"]), most=most,
+        reader,
+        changes,
+        known,
+        pattern.sources,
+        now_ms,
+        provenance="agent_inference",
+        properties=changed.get("properties", values["properties"]),
+        most=most,
     )
 
 
@@ -247,8 +327,13 @@ def _is_sound(candidate: Any) -> bool:
     if not isinstance(candidate, PromotionCandidate):
         return False
     texts = (candidate.pattern_name, candidate.category)
-    if not all(isinstance(each, str) and concept_key(each) and len(each) <= MOST_CHARS
-               and each.isprintable() for each in texts):  # fmt: skip
+    if not all(
+        isinstance(each, str)
+        and concept_key(each)
+        and len(each) <= MOST_CHARS
+        and each.isprintable()
+        for each in texts
+    ):
         return False
     sure, ids = candidate.confidence, candidate.source_memory_ids
     if isinstance(sure, bool) or not isinstance(sure, (int, float)) or not math.isfinite(sure):
@@ -270,7 +355,8 @@ def _is_random(
     told = [each for each in owners if details.get(each, {}).get("success") is not None]
     return is_noise(
         [bool(details[each]["success"]) for each in told],
-        [owners[each].event_ms / _SECOND_MS for each in told], enough=enough,
+        [owners[each].event_ms / _SECOND_MS for each in told],
+        enough=enough,
     )
 
 
@@ -294,7 +380,8 @@ def _recurring(
         key=lambda key: (-counts[key], key),
     )
     kept = [
-        key for kind in ("object", "person", "goal")
+        key
+        for kind in ("object", "person", "goal")
         for key in [each for each in often if each[1] == kind][:_MOST_ELEMENTS]
     ]
     shown = {key: (spelled[key], key[1]) for key in kept}

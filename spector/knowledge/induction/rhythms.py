@@ -21,8 +21,14 @@ _ORIGIN: Final = "rhythm"
 
 
 def plan_rhythms(
-    reader: KnowledgeReader, concepts: Collection[int], zone: tzinfo, now_ms: int, *,
-    scope: str, n: int = 0, enough: int = ENOUGH,
+    reader: KnowledgeReader,
+    concepts: Collection[int],
+    zone: tzinfo,
+    now_ms: int,
+    *,
+    scope: str,
+    n: int = 0,
+    enough: int = ENOUGH,
 ) -> Changes:
     """Renew the rhythms of concepts of one scope: ties to the concept "time of day".
 
@@ -44,8 +50,9 @@ def plan_rhythms(
     for concept in sorted(set(concepts) - {known}):
         hours = [
             float(datetime.fromtimestamp(times[each].event_ms / 1000, UTC).astimezone(zone).hour)
-            for each in episodes.get(concept, ()) if each in times
-        ]  # fmt: skip
+            for each in episodes.get(concept, ())
+            if each in times
+        ]
         found, before = rhythm(hours, enough=enough), old.get(concept)
         if found is None:
             if before is not None:
@@ -57,12 +64,20 @@ def plan_rhythms(
             continue
         target: int | New = New(n) if known is None else known
         changes.put(
-            "edge", source_id=concept, kind=KIND, target_id=target, weight=coupling,
-            confidence=coupling, origin=_ORIGIN, created_ms=now_ms, note=compact_json(note),
-        )  # fmt: skip
+            "edge",
+            source_id=concept,
+            kind=KIND,
+            target_id=target,
+            weight=coupling,
+            confidence=coupling,
+            origin=_ORIGIN,
+            created_ms=now_ms,
+            note=compact_json(note),
+        )
     if changes.puts and known is None:
-        made = plan_concept(name, category, "", {}, "agent_inference", scope, is_automatic=True,
-                            n=n)  # fmt: skip
+        made = plan_concept(
+            name, category, "", {}, "agent_inference", scope, is_automatic=True, n=n
+        )
         changes.add(made)
     return changes
 

@@ -26,8 +26,17 @@ from spector.language.words import concept_key, normalize_tokens
 from spector.store.payloads import encode
 
 __all__ = [
-    "MOST_EVIDENCE", "MOST_GOAL", "REPEATED", "Practice", "Run", "once", "plan_practice",
-    "practice_text", "practices_of", "put_origin", "runs_of",
+    "MOST_EVIDENCE",
+    "MOST_GOAL",
+    "REPEATED",
+    "Practice",
+    "Run",
+    "once",
+    "plan_practice",
+    "practice_text",
+    "practices_of",
+    "put_origin",
+    "runs_of",
 ]
 
 #: runs of the same tools from which they are a procedure, or a warning
@@ -100,9 +109,7 @@ def runs_of(reader: KnowledgeReader, episodes: Mapping[int, Mapping[str, Any]]) 
     return sorted(out, key=lambda run: (owners[run.ids[-1]].event_ms, run.ids))
 
 
-def _by_goal(
-    ids: Sequence[int], known: Mapping[int, Mapping[str, Any]]
-) -> list[list[int]]:
+def _by_goal(ids: Sequence[int], known: Mapping[int, Mapping[str, Any]]) -> list[list[int]]:
     """Episodes of a session, cut where the goal changes; one without a goal belongs to the run."""
     out: list[list[int]] = []
     goal = ""
@@ -148,14 +155,18 @@ class Practice:
         goals = {concept_key(run.goal): run.goal for run in reversed(self.runs) if run.goal}
         goals.pop(concept_key(newest.goal), None)
         words = [
-            token for text in (*(run.goal for run in self.runs), *self.tools)
+            token
+            for text in (*(run.goal for run in self.runs), *self.tools)
             for token in normalize_tokens(text)
         ]
         return ProcedureToAdd(
-            name=found.name[:MOST_GOAL].strip(), steps=found.steps, scope=self.scope,
+            name=found.name[:MOST_GOAL].strip(),
+            steps=found.steps,
+            scope=self.scope,
             description="\n".join(goal[:MOST_GOAL] for goal in list(goals.values())[:_MOST_GOALS]),
-            triggers=tuple(dict.fromkeys(words))[:64], evidence=self.evidence,
-        )  # fmt: skip
+            triggers=tuple(dict.fromkeys(words))[:64],
+            evidence=self.evidence,
+        )
 
 
 def practices_of(
@@ -184,8 +195,10 @@ def practices_of(
     for key, worked in groups.items():
         old = known.get(key)
         every = {each for run in (*worked, *failed[key]) for each in run.ids}
-        if len(worked) < REPEATED or not every & set(fresh) or (
-            old is not None and old not in dreamt
+        if (
+            len(worked) < REPEATED
+            or not every & set(fresh)
+            or (old is not None and old not in dreamt)
         ):
             continue
         out.append(Practice(*key, tuple(worked), tuple(failed[key]), old))
@@ -198,9 +211,7 @@ def _dreamt(reader: KnowledgeReader, ids: Collection[int]) -> set[int]:
     return {each for each, known in observed.items() if known["write_source"] == "dream"}
 
 
-def plan_practice(
-    reader: KnowledgeReader, practice: Practice, now_ms: int
-) -> Changes:
+def plan_practice(reader: KnowledgeReader, practice: Practice, now_ms: int) -> Changes:
     """What a practice changes: a draft, or one more execution of the one that is there."""
     known = practice.known
     if known is None:
@@ -216,7 +227,8 @@ def plan_practice(
     living = reader.living(practice.evidence)
     fresh = [
         (run, success)
-        for runs, success in ((practice.runs, True), (practice.failed, False)) for run in runs
+        for runs, success in ((practice.runs, True), (practice.failed, False))
+        for run in runs
         if not named & set(run.ids) and living >= set(run.ids)
     ]
     rate, count = values["success_rate"], values["execution_count"]
@@ -226,8 +238,11 @@ def plan_practice(
         for each in run.ids:
             changes.put("edge", **_derived(known, each, now_ms))
     if fresh:
-        changed = {"success_rate": min(1.0, max(0.0, rate)), "execution_count": count,
-                   "last_used_ms": now_ms}  # fmt: skip
+        changed = {
+            "success_rate": min(1.0, max(0.0, rate)),
+            "execution_count": count,
+            "last_used_ms": now_ms,
+        }
         text = encode("procedure", {**values, **changed})
         changes.put("payload", id=known, sort="procedure", json=text)
     return changes
@@ -238,25 +253,45 @@ def _put_counts(changes: Changes, practice: Practice, now_ms: int) -> None:
     good, bad = len(practice.runs), len(practice.failed)
     given = practice.draft()
     values = {
-        "name": given.name, "description": given.description, "status": "draft",
-        "steps": [each.to_dict() for each in given.steps], "success_rate": good / (good + bad),
-        "execution_count": good + bad, "last_used_ms": now_ms,
-    }  # fmt: skip
+        "name": given.name,
+        "description": given.description,
+        "status": "draft",
+        "steps": [each.to_dict() for each in given.steps],
+        "success_rate": good / (good + bad),
+        "execution_count": good + bad,
+        "last_used_ms": now_ms,
+    }
     changes.put("payload", id=New(0), sort="procedure", json=encode("procedure", values))
 
 
 def put_origin(changes: Changes, kind: str) -> None:
     """Have memory 0 say that sleep made it, and of which kind it is."""
-    changes.put("payload", id=New(0), sort="observed", json=encode("observed", {
-        "write_source": "dream", "data_source": "system", "kind": kind,
-    }))  # fmt: skip
+    changes.put(
+        "payload",
+        id=New(0),
+        sort="observed",
+        json=encode(
+            "observed",
+            {
+                "write_source": "dream",
+                "data_source": "system",
+                "kind": kind,
+            },
+        ),
+    )
 
 
 def _derived(made: int | New, source: int, now_ms: int) -> dict[str, Any]:
     return {
-        "source_id": made, "kind": "derived_from", "target_id": source, "weight": 0.8,
-        "confidence": 0.8, "origin": "runs", "created_ms": now_ms, "note": None,
-    }  # fmt: skip
+        "source_id": made,
+        "kind": "derived_from",
+        "target_id": source,
+        "weight": 0.8,
+        "confidence": 0.8,
+        "origin": "runs",
+        "created_ms": now_ms,
+        "note": None,
+    }
 
 
 def practice_text(practice: Practice) -> str:

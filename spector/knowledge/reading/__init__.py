@@ -15,6 +15,14 @@ from spector.knowledge.reading.texts import (
 )
 
 __all__ = [
-    "Reading", "ToName", "names_in", "plan_reading", "read_statements",
-    "read_text", "statement_of", "statement_of_fact", "statements_of", "with_names",
+    "Reading",
+    "ToName",
+    "names_in",
+    "plan_reading",
+    "read_statements",
+    "read_text",
+    "statement_of",
+    "statement_of_fact",
+    "statements_of",
+    "with_names",
 ]

@@ -24,13 +24,15 @@ def statement_of(fact: Fact, text: str, single_valued: Collection[str] = frozens
         raise InvalidInputError(f"span {span!r} is not in the text", hint="quote the text")
     predicate = "_".join(checked_part(fact.predicate, "predicate").lower().split())
     return Statement(
-        subject=checked_part(fact.subject, "subject"), predicate=predicate,
+        subject=checked_part(fact.subject, "subject"),
+        predicate=predicate,
         object=checked_part(fact.object, "object"),
         polarity=parse_switch(fact.polarity, "polarity"),
         modality=parse_choice(fact.modality, "modality", "asserted", "hedged"),
-        confidence=parse_number(fact.confidence, "confidence", low=0.0, high=1.0), span=span,
+        confidence=parse_number(fact.confidence, "confidence", low=0.0, high=1.0),
+        span=span,
         single=is_single_valued(predicate, single_valued),
-    )  # fmt: skip
+    )
 
 
 def statements_of(

@@ -42,13 +42,19 @@ def statement_of_fact(row: Mapping[str, Any]) -> Statement:
     polarity = said.get("polarity", True)
     predicate = str(row["predicate"])
     return Statement(
-        subject=said["subject"], object=said["object"], polarity=polarity,
+        subject=said["subject"],
+        object=said["object"],
+        polarity=polarity,
         predicate=(predicate if polarity else predicate.removeprefix(DENIED)).removeprefix(FORMER),
-        modality=said.get("modality", "asserted"), value=normal_value(said["object"]),
-        single=said.get("single", False), tense=said.get("tense", "present"),
-        window=said.get("window"), kin=said.get("kin", ""), limit=said.get("limit", ""),
+        modality=said.get("modality", "asserted"),
+        value=normal_value(said["object"]),
+        single=said.get("single", False),
+        tense=said.get("tense", "present"),
+        window=said.get("window"),
+        kin=said.get("kin", ""),
+        limit=said.get("limit", ""),
         common=said.get("common", False),
-    )  # fmt: skip
+    )
 
 
 def _is_over(one: Statement) -> bool:
@@ -72,7 +78,14 @@ def fact_of(stated: Stated, scope: str, memory: int, trust: float = 1.0) -> Fact
         about["window"] = one.window
     about |= {name: told for name in _LIMITS if (told := getattr(one, name))}
     return FactToAdd(
-        subject=one.subject, predicate=stated.predicate, object=one.object, scope=scope,
-        confidence=round(one.confidence * trust, 9), sources=(memory,), polarity=one.polarity,
-        modality=one.modality, spans=(one.span,), about=about,
-    )  # fmt: skip
+        subject=one.subject,
+        predicate=stated.predicate,
+        object=one.object,
+        scope=scope,
+        confidence=round(one.confidence * trust, 9),
+        sources=(memory,),
+        polarity=one.polarity,
+        modality=one.modality,
+        spans=(one.span,),
+        about=about,
+    )

@@ -37,7 +37,13 @@ from spector.language.words import folded
 from spector.records import MemoryRecord, is_user_said
 
 __all__ = [
-    "Reading", "ToName", "names_in", "plan_reading", "read_statements", "read_text", "with_names",
+    "Reading",
+    "ToName",
+    "names_in",
+    "plan_reading",
+    "read_statements",
+    "read_text",
+    "with_names",
 ]
 
 #: entities of one text
@@ -61,23 +67,23 @@ class Reading:
 def with_names(reader: KnowledgeReader, scope: str, reading: Reading) -> Reading:
     """A reading whose facts name each entity by its own name instead of an alias."""
     asked = {
-        folded(part) for each in reading.facts
+        folded(part)
+        for each in reading.facts
         for part in (each.statement.subject, each.statement.object)
     }
     rows = reader.named(sorted(asked), ("alias",), scope)
     if not rows:
         return reading
     items = reader.items({row["id"] for row in rows})
-    names = {
-        row["folded"]: items[row["id"]]["json"]["name"] for row in rows if row["id"] in items
-    }
+    names = {row["folded"]: items[row["id"]]["json"]["name"] for row in rows if row["id"] in items}
     facts = stated_of(
         replace(
-            one, subject=names.get(folded(one.subject), one.subject),
+            one,
+            subject=names.get(folded(one.subject), one.subject),
             object=names.get(folded(one.object), one.object),
         )
         for one in (each.statement for each in reading.facts)
-    )  # fmt: skip
+    )
     return replace(reading, facts=facts)
 
 
@@ -103,22 +109,32 @@ def read_text(
     name = person_of(role, speaker)
     if statements is None:
         statements = extract(
-            text, speaker=name, role=role or "user", reference_time=reference_ms,
+            text,
+            speaker=name,
+            role=role or "user",
+            reference_time=reference_ms,
             single_valued=single_valued,
         )
     return Reading(names_in([ToName(text, role, name)], vectors)[0], stated_of(statements))
 
 
 def read_statements(
-    text: str, *, role: str | None = None, speaker: str | None = None,
-    reference_ms: int | None = None, single_valued: Collection[str] = (),
+    text: str,
+    *,
+    role: str | None = None,
+    speaker: str | None = None,
+    reference_ms: int | None = None,
+    single_valued: Collection[str] = (),
     statements: Sequence[Statement] | None = None,
 ) -> Reading:
     """The statements of a text alone; see `read_text`."""
     if statements is None:
         statements = extract(
-            text, speaker=person_of(role, speaker), role=role or "user",
-            reference_time=reference_ms, single_valued=single_valued,
+            text,
+            speaker=person_of(role, speaker),
+            role=role or "user",
+            reference_time=reference_ms,
+            single_valued=single_valued,
         )
     return Reading({}, stated_of(statements))
 
@@ -175,9 +191,11 @@ def _counted(about: ToName, found: list[Mention]) -> dict[tuple[str, str], int]:
 
 def _head_of(vectors: WordVectors | None) -> EntityHead | None:
     head = None if vectors is None else load_head()
-    return head if head is not None and vectors is not None and (
-        head.fingerprint == vectors.fingerprint
-    ) else None  # fmt: skip
+    return (
+        head
+        if head is not None and vectors is not None and (head.fingerprint == vectors.fingerprint)
+        else None
+    )
 
 
 def _persons(text: str, role: str | None, speaker: str | None) -> list[Mention]:
@@ -201,9 +219,12 @@ def _persons(text: str, role: str | None, speaker: str | None) -> list[Mention]:
 
 #: predicate -> what its subject and its object are, where that is sure
 _KINDS_OF_ENDS: Final[Mapping[str, tuple[str, str]]] = {
-    "lives_in": ("person", "place"), "born_in": ("person", "place"),
-    "works_at": ("person", "org"), "works_as": ("person", ""), "partner": ("person", "person"),
-}  # fmt: skip
+    "lives_in": ("person", "place"),
+    "born_in": ("person", "place"),
+    "works_at": ("person", "org"),
+    "works_as": ("person", ""),
+    "partner": ("person", "person"),
+}
 _MOST_NAME_WORDS: Final = 3
 #: looks living memories up by their ids
 Lookup = Callable[[Collection[int]], Mapping[int, MemoryRecord]]
@@ -279,8 +300,14 @@ def _named_by(reading: Reading) -> dict[tuple[str, str], int]:
 
 
 def _settle(
-    reader: KnowledgeReader, changes: Changes, memory: MemoryRecord, new: Statement, made: New,
-    records: Lookup, now_ms: int, earlier: Sequence[tuple[Statement, New]],
+    reader: KnowledgeReader,
+    changes: Changes,
+    memory: MemoryRecord,
+    new: Statement,
+    made: New,
+    records: Lookup,
+    now_ms: int,
+    earlier: Sequence[tuple[Statement, New]],
 ) -> None:
     """Supersede, or tie by ``contradicts``, what a new statement contradicts."""
     rows = _rivals(reader, memory.user_id or "", new)
@@ -293,8 +320,10 @@ def _settle(
         found = records((row["id"], *sources))
         own = found.get(row["id"])
         free = own is not None and not (own.pinned or own.immutable)
-        newer = own is not None and memory.event_ms >= own.event_ms and not (
-            is_of_before(memory.text, memory.event_ms, own.event_ms)
+        newer = (
+            own is not None
+            and memory.event_ms >= own.event_ms
+            and not (is_of_before(memory.text, memory.event_ms, own.event_ms))
         )
         free = free and all(row["id"] not in each for each in changes.supersedes.values())
         if verdict.kind == "replaces" and free and newer and _may_change(memory, found):

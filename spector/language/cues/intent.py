@@ -190,12 +190,14 @@ _QUESTION_TR: Final = re.compile(
 )
 
 
-_ABOUT_TALK: Final[Mapping[Frame, str]] = MappingProxyType({
-    Frame.ORDER: "asks for an order of events",
-    Frame.SUMMARY: "asks for a summary",
-    Frame.SAID: "asks what was said or is known",
-    Frame.PROFILE: "asks what is known about the user",
-})
+_ABOUT_TALK: Final[Mapping[Frame, str]] = MappingProxyType(
+    {
+        Frame.ORDER: "asks for an order of events",
+        Frame.SUMMARY: "asks for a summary",
+        Frame.SAID: "asks what was said or is known",
+        Frame.PROFILE: "asks what is known about the user",
+    }
+)
 
 
 def kind_of(cue: str) -> Kind:
@@ -259,7 +261,8 @@ def is_name(cue: str) -> bool:
         return first in _CALLED
     written = cue.split()  # "Will Smith", but "will rain" and "Can Nerede"
     return (
-        all(word[0].isupper() for word in written) and second not in _PRONOUNS
+        all(word[0].isupper() for word in written)
+        and second not in _PRONOUNS
         and not any(words.fullmatch(second) for words in asking)
     )
 
@@ -327,12 +330,14 @@ _FACTUAL: Final = re.compile(
     r"|will|would)\b"
 )
 
-_MODES: Final[Mapping[Intent, Mode]] = MappingProxyType({
-    Intent.CAUSAL: Mode.GRAPH_SEED,
-    Intent.PROCEDURAL: Mode.STRUCTURED,
-    Intent.TEMPORAL: Mode.TEMPORAL,
-    Intent.ENTITY_PROFILE: Mode.STRUCTURED,
-})
+_MODES: Final[Mapping[Intent, Mode]] = MappingProxyType(
+    {
+        Intent.CAUSAL: Mode.GRAPH_SEED,
+        Intent.PROCEDURAL: Mode.STRUCTURED,
+        Intent.TEMPORAL: Mode.TEMPORAL,
+        Intent.ENTITY_PROFILE: Mode.STRUCTURED,
+    }
+)
 
 
 def route_cue(cue: str) -> Route:

@@ -111,9 +111,7 @@ def _phrase_at(
     return 0, None
 
 
-def _names_at(
-    found: list[Token], at: int, said: list[str], known: Speakers, shouted: bool
-) -> int:
+def _names_at(found: list[Token], at: int, said: list[str], known: Speakers, shouted: bool) -> int:
     """How many words from a token on are the name of the addressee.
 
     A known speaker; or, after a greeting, thanks or a farewell and at most a comma, up to two

@@ -113,8 +113,10 @@ def _topic_of(cue: str) -> Topic:
 
 
 def _framed(cue: str, whole: str, folded: str) -> Topic:
-    if len(whole) > _MOST_CHARS or "\n" in whole or not (
-        frames.HINT.search(folded) or frames_tr.HINT_TR.search(folded)
+    if (
+        len(whole) > _MOST_CHARS
+        or "\n" in whole
+        or not (frames.HINT.search(folded) or frames_tr.HINT_TR.search(folded))
     ):
         return Topic(Frame.NONE, cue)
     sentences = [match.group() for match in _SENTENCE.finditer(whole) if match.group().strip()]

@@ -29,9 +29,9 @@ def figures(
         sure: what stands before says already that these are no times or scores.
     """
     first = r.word(start)
-    if not first.text.isdecimal() or (r.joined(start) and (
-        r.text(start - 1) not in "(['\"-/_~" or _of_number(r, start)
-    )):
+    if not first.text.isdecimal() or (
+        r.joined(start) and (r.text(start - 1) not in "(['\"-/_~" or _of_number(r, start))
+    ):
         return None
     if len(first.text) == 8 and not r.joined(start + 1):
         return _packed(first.text, start)
@@ -39,8 +39,12 @@ def figures(
     day_first |= sign == "." and r.text(start + 3) == "."  # nowhere is the month first with dots
     spaced = not r.joined(start + 1)
     second = r.word(start + 2)
-    if sign not in _SIGNS or not sign or not second.text.isdecimal() or len(second.text) > 2 or (
-        spaced == r.joined(start + 2)
+    if (
+        sign not in _SIGNS
+        or not sign
+        or not second.text.isdecimal()
+        or len(second.text) > 2
+        or (spaced == r.joined(start + 2))
     ):
         return None
     third = r.word(start + 4)
@@ -74,8 +78,11 @@ def _full(r: Reader, start: int, *, day_first: bool) -> tuple[Meaning, int] | No
     one, two, three = (part.number for part in parts)
     end = start + 5
     sign = r.text(start + 1)
-    if r.text(end) == sign and r.joined(end) and r.word(end + 1).text.isdecimal() and (
-        r.joined(end + 1)
+    if (
+        r.text(end) == sign
+        and r.joined(end)
+        and r.word(end + 1).text.isdecimal()
+        and (r.joined(end + 1))
     ):
         return None  # a number of a thing: 133-03-03-2020
     if len(parts[0].text) == 4:
@@ -122,16 +129,22 @@ def _without_year(
     ranged = r.text(end) in ("-", "~") and r.text(end + 2) == sign == "/"
     if len(r.text(start)) > 2 or (r.joined(end) and r.text(end) not in ").,;!?]'" and not ranged):
         return None
-    if r.joined(end) and r.text(end) in ".," and r.joined(end + 1) and (
-        r.word(end + 1).text.isdecimal()
+    if (
+        r.joined(end)
+        and r.text(end) in ".,"
+        and r.joined(end + 1)
+        and (r.word(end + 1).text.isdecimal())
     ):
         return None
     lone = start == 0 and end >= len(r.words) - 1 and sign != "."
     behind = r.text(start - 1) if r.text(start - 1) not in (",", "the") else r.text(start - 2)
     framed = behind in (_BEFORE if sign == "/" else ("on", "due", "since"))
     framed |= r.text(end) in ("-", "~") and r.text(end + 2) == sign == "/"
-    framed |= day_first and sign == "/" and (
-        r.text(end) in ("ile", "ve") or r.text(start - 1) in ("ile", "ve"))
+    framed |= (
+        day_first
+        and sign == "/"
+        and (r.text(end) in ("ile", "ve") or r.text(start - 1) in ("ile", "ve"))
+    )
     if not (sure or lone or framed or (day_first and r.word(start + 2).suffix)):
         return None
     given = r.word(end)
@@ -156,5 +169,3 @@ def _yearly(month: int, of: int) -> Meaning:
         return at.of_month(year, month, of)
 
     return Meaning(of_year=make)
-
-

@@ -75,8 +75,14 @@ def opened(meaning: Meaning, how: str) -> Meaning:
             found.append(Period(each.first, None))
         else:
             found.append(Period(each.until or each.end, None))
-    return replace(meaning, periods=tuple(found), grain="span", named=meaning.periods,
-                   named_grain=meaning.grain, since=how == "since")
+    return replace(
+        meaning,
+        periods=tuple(found),
+        grain="span",
+        named=meaning.periods,
+        named_grain=meaning.grain,
+        since=how == "since",
+    )
 
 
 def joined(one: Meaning, two: Meaning) -> Meaning | None:
@@ -99,9 +105,11 @@ def joined(one: Meaning, two: Meaning) -> Meaning | None:
         two = replace(two, periods=tuple(each for each in given if each), of_year=None)
     found = []
     for each in one.periods:
-        ends = [other for other in two.periods
-                if other.first is not None and each.first is not None
-                and other.first >= each.first]
+        ends = [
+            other
+            for other in two.periods
+            if other.first is not None and each.first is not None and other.first >= each.first
+        ]
         if ends:
             found.append(at.period_of((each, ends[0])))
     if not found:

@@ -80,9 +80,7 @@ class Meaning:
                 if (made.end <= today) == (step < 0):
                     found.append(made)
                     break
-        return replace(
-            self, periods=tuple(found), of_year=None, relative=True, yearly=True
-        )
+        return replace(self, periods=tuple(found), of_year=None, relative=True, yearly=True)
 
 
 def moved(of: date, days: int) -> date:

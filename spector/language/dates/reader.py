@@ -90,14 +90,17 @@ def read(text: str, today: date) -> Reader:
         mark = plain_tokens[at + 1] if at + 1 < len(plain_tokens) else None
         suffix, end, step = "", token.end, 1
         if (
-            behind is not None and mark is not None and mark.text in _APOSTROPHES
-            and not token.sign and behind.text.isalpha()
-            and token.end == mark.start and mark.end == behind.start
+            behind is not None
+            and mark is not None
+            and mark.text in _APOSTROPHES
+            and not token.sign
+            and behind.text.isalpha()
+            and token.end == mark.start
+            and mark.end == behind.start
         ):
             suffix, end, step = behind.text, behind.end, 3
         found.append(
-            Word(token.text, token.raw, suffix, origin[token.start], origin[token.end],
-                 origin[end])
+            Word(token.text, token.raw, suffix, origin[token.start], origin[token.end], origin[end])
         )
         at += step
     return Reader(found, today)

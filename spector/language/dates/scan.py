@@ -86,8 +86,11 @@ def dates_in(text: str, today: date, *, turkish: bool | None = None) -> list[Dat
 def _is_name(r: Reader, begin: int, end: int) -> bool:
     """Whether words of a date are a name or part of one: monday.com, the Sunday Times."""
     first, behind = r.word(begin), r.word(end)
-    if r.text(end) in (".", "@", "_", "-") and r.joined(end) and r.joined(end + 1) and (
-        r.text(end + 1).isalpha()
+    if (
+        r.text(end) in (".", "@", "_", "-")
+        and r.joined(end)
+        and r.joined(end + 1)
+        and (r.text(end + 1).isalpha())
     ):
         return True
     opens = begin == 0 or r.text(begin - 1) in _OPENERS
@@ -117,8 +120,15 @@ def _expression(
     chosen = meaning.periods[at]
     named = meaning.named[at] if len(meaning.named) > at else chosen
     return DateExpression(
-        first.start, last.end, chosen, meaning.periods, meaning.grain, meaning.relative,
-        vague, iso_of(named, meaning.named_grain or meaning.grain), meaning.yearly,
+        first.start,
+        last.end,
+        chosen,
+        meaning.periods,
+        meaning.grain,
+        meaning.relative,
+        vague,
+        iso_of(named, meaning.named_grain or meaning.grain),
+        meaning.yearly,
     )
 
 

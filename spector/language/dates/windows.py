@@ -41,11 +41,16 @@ _MESSAGES: Final = frozenset(
     mesajlarim mesajlarimi notlarim notlarimi konusmalarimiz konusmalarimizi""".split()
 )
 #: words that say nothing of what is asked for; with the stop words of both languages
-_ASKING: Final = _MESSAGES | frozenset(
-    """happen happens happened happening going everything anything something things new list show
+_ASKING: Final = (
+    _MESSAGES
+    | frozenset(
+        """happen happens happened happening going everything anything something things new list show
     tell give find see remind remember recall
     yaptim yaptik oldu olmus neler goster listele""".split()
-) | ENGLISH_STOP | frozenset(map(plain, TURKISH_STOP))
+    )
+    | ENGLISH_STOP
+    | frozenset(map(plain, TURKISH_STOP))
+)
 
 
 class Bound(StrEnum):

@@ -99,8 +99,10 @@ def emotion_in(
     if category in denied:  # it knows words, and hardly what negates them
         return found
     return Emotion(
-        (found.valence + judged) / 2 if found.valence else judged, found.arousal,
-        category or found.category, found.evidence,
+        (found.valence + judged) / 2 if found.valence else judged,
+        found.arousal,
+        category or found.category,
+        found.evidence,
     )
 
 
@@ -125,7 +127,8 @@ def _by_words(text: str, language: str, exclamation: float) -> tuple[Emotion, fr
     signs = signs_in(text)
     names = [_GOOD.get(each.name, each.name) for each in meant]
     denied = {
-        name for name, each in zip(names, meant, strict=True)
+        name
+        for name, each in zip(names, meant, strict=True)
         if _is_beside(each, words, before, text)
     }
     others = {"surprise"}  # which "not sure" says as well
@@ -159,9 +162,7 @@ def _is_beside(each: Match, words: Sequence[Word], before: Iterable[int], text: 
     )
 
 
-def _valence(
-    meant: Sequence[Match], turned: set[int], signs: Sequence[tuple[str, str]]
-) -> float:
+def _valence(meant: Sequence[Match], turned: set[int], signs: Sequence[tuple[str, str]]) -> float:
     good = bad = 0.0
     for at, each in enumerate(meant):
         weight = _WEIGHTS.get(each.name, 0.0) * (-1 if at in turned else 1)
@@ -195,7 +196,8 @@ def _is_shouted(
 ) -> bool:
     """Whether several words are in capitals, or among others one that is no acronym."""
     shouted = {
-        at for at, each in enumerate(words)
+        at
+        for at, each in enumerate(words)
         if each.raw.isupper() and sum(map(str.isalpha, each.raw)) >= _LETTERS_OF_CAPITALS
     }
     if len(shouted) >= _LEAST_CAPITALS:

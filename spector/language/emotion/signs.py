@@ -19,9 +19,7 @@ def signs_in(text: str) -> list[tuple[str, str]]:
 @lru_cache(maxsize=1)
 def _signs() -> tuple[re.Pattern[str], dict[str, str]]:
     """One pattern for all emoji and smileys, and the category of each."""
-    kinds = {
-        sign: name for name, signs in table_of("any", "signs").words.items() for sign in signs
-    }
+    kinds = {sign: name for name, signs in table_of("any", "signs").words.items() for sign in signs}
     ordered = sorted(kinds, key=len, reverse=True)
     spelt = "|".join(re.escape(each) for each in ordered if each.isascii())
     drawn = "|".join(re.escape(each) for each in ordered if not each.isascii())

@@ -64,12 +64,13 @@ def entities_of(
     found = [rule_mentions(text, speakers=speakers) for text, speakers in texts]
     if head is not None and vectors is not None and vectors.fingerprint == head.fingerprint:
         asked = [
-            (n, split_words(text)) for n, (text, _) in enumerate(texts)
+            (n, split_words(text))
+            for n, (text, _) in enumerate(texts)
             if not is_turkish(text, plain(text))
         ]
-        rows = _vectors_of(vectors, [
-            (words, None if wholes is None else wholes[n]) for n, words in asked
-        ])
+        rows = _vectors_of(
+            vectors, [(words, None if wholes is None else wholes[n]) for n, words in asked]
+        )
         for (n, words), own in zip(asked, rows, strict=True):
             for start in range(0, len(words), _AT_ONCE):
                 part = words[start : start + _AT_ONCE]
@@ -94,8 +95,7 @@ def _vectors_of(
     many = getattr(vectors, "word_vectors_of", None)
     found = many(spelt) if many is not None else [vectors.word_vectors(each) for each in spelt]
     return [
-        rows if places is None else rows[places]
-        for rows, places in zip(found, chosen, strict=True)
+        rows if places is None else rows[places] for rows, places in zip(found, chosen, strict=True)
     ]
 
 

@@ -70,7 +70,8 @@ class _Layer:
         out = np.tile(self.base + _product(vectors.mean(axis=0)[None], self.sentence)[0],
                       (len(words), 1))  # fmt: skip
         for rows, (own, before, behind) in (
-            (vectors, self.vectors), (shape_features(words), self.shapes),
+            (vectors, self.vectors),
+            (shape_features(words), self.shapes),
         ):
             out += _product(rows, own)
             out[1:] += _product(rows[:-1], before)

@@ -46,13 +46,16 @@ _CALENDAR: Final = frozenset(
 #: words before a day or month that is not the name of a person
 _BEFORE_CALENDAR: Final = frozenset("in on since until till by during last next this every".split())
 #: a capital that begins a sentence proves nothing: these never open a name there
-_OPENERS: Final = frozenset(
-    """the a an this that these those there here i you he she it we they my your his her its our
+_OPENERS: Final = (
+    frozenset(
+        """the a an this that these those there here i you he she it we they my your his her its our
     their what when where who why how which if then and but or so yes no not do does did is are was
     were will would can could should may might have has had please thanks thank hi hello hey oh ok
     okay well just also maybe today tomorrow yesterday bu su o bir ben sen biz siz onlar ne nerede
     neden nasil evet hayir tamam merhaba selam bugun yarin dun""".split()
-) | _CALENDAR
+    )
+    | _CALENDAR
+)
 #: first names that begin sentences as words
 _WORDS_TOO: Final = frozenset("alan jordan madison ray art robin ruby hazel lily".split())
 _SENTENCE_ENDS: Final = frozenset(".!?:;\n")
@@ -134,8 +137,11 @@ def _is_where(words: Sequence[Word], at: int, end: int) -> bool:
     """Whether the last word of a run is a place of its own: "Ayşe Yılmaz Ankara'da"."""
     lexicon, last = _lexicon(), words[end - 1]
     ending = words[end].text if end < len(words) and words[end].start == last.end else ""
-    return end - at > 1 and bool(_LOCATIVE.fullmatch(ending)) and (
-        plain(last.text) in lexicon["places"] and plain(words[at].text) in lexicon["persons"])
+    return (
+        end - at > 1
+        and bool(_LOCATIVE.fullmatch(ending))
+        and (plain(last.text) in lexicon["places"] and plain(words[at].text) in lexicon["persons"])
+    )
 
 
 def _kind_of(text: str, words: Sequence[Word], at: int, end: int) -> tuple[str, str, float] | None:
@@ -175,9 +181,7 @@ def _kind_of(text: str, words: Sequence[Word], at: int, end: int) -> tuple[str, 
     return None
 
 
-def _made(
-    text: str, first: Word, last: Word, kind: str, rule: str, confidence: float
-) -> Mention:
+def _made(text: str, first: Word, last: Word, kind: str, rule: str, confidence: float) -> Mention:
     end = last.start + len(_bare(last.text))
     return Mention(text[first.start : end], kind, first.start, end, rule, confidence)
 

@@ -13,14 +13,17 @@ from numpy.typing import NDArray
 from spector.process import keeps
 
 __all__ = [
-    "AFFIXES", "SHAPES", "Word", "affix_buckets", "affix_features", "shape_features",
+    "AFFIXES",
+    "SHAPES",
+    "Word",
+    "affix_buckets",
+    "affix_features",
+    "shape_features",
     "split_words",
 ]
 
 #: a mention, a hashtag, an address, a word with inner marks, a clitic, any other sign
-_WORD: Final = re.compile(
-    r"https?://\S+|[@#]\w+|'\w+|’\w+|\w+(?:[-&.]\w+)*|[^\w\s]", re.UNICODE
-)
+_WORD: Final = re.compile(r"https?://\S+|[@#]\w+|'\w+|’\w+|\w+(?:[-&.]\w+)*|[^\w\s]", re.UNICODE)
 #: buckets of the hashed affixes
 AFFIXES: Final = 512
 #: bits of :func:`shape_features`
@@ -45,9 +48,7 @@ def split_words(text: str) -> tuple[Word, ...]:
 
     Persons, names by rules and names by the head are looked for in the same words.
     """
-    return tuple(
-        Word(each.group(), each.start(), each.end()) for each in _WORD.finditer(text)
-    )
+    return tuple(Word(each.group(), each.start(), each.end()) for each in _WORD.finditer(text))
 
 
 def shape_features(words: Sequence[str]) -> NDArray[np.float32]:

@@ -128,8 +128,11 @@ def assembled(
         carried = opening.get(unit)
         shown = _insertions(text, unit, inside, meant, carried) if annotate else []
         if annotate:
-            shown += [Insertion(each.end - unit.start, each.iso, "date") for each in moments
-                      if unit.start <= each.start and each.end <= unit.end]
+            shown += [
+                Insertion(each.end - unit.start, each.iso, "date")
+                for each in moments
+                if unit.start <= each.start and each.end <= unit.end
+            ]
         said = text[unit.start : unit.end]
         whole, notes = annotated(said, shown)
         named = (*inside, *([carried] if carried is not None else ()))
@@ -165,9 +168,7 @@ def _opening(
     return found
 
 
-def _opener(
-    text: str, unit: Unit, dates: Sequence[DateExpression]
-) -> DateExpression | None:
+def _opener(text: str, unit: Unit, dates: Sequence[DateExpression]) -> DateExpression | None:
     """The time that opens the last sentence of a unit."""
     start = unit.start
     for at in range(unit.end - 1, unit.start, -1):

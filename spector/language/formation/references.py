@@ -31,7 +31,8 @@ _ENGLISH: Final = re.compile(
 )
 _TURKISH: Final = re.compile(
     r"\b(onu|onun|ona|ondan|onunla|onda|o|bunu|bunun|bu|onlar|onlar[\u0131i]n?|onlara)\b"
-    r"(?!['\u2019])", re.IGNORECASE,
+    r"(?!['\u2019])",
+    re.IGNORECASE,
 )
 _MEN: Final = frozenset("he him his himself".split())
 _WOMEN: Final = frozenset("she her hers herself".split())
@@ -68,7 +69,11 @@ class Referents:
     asked: str = ""
 
     def after(
-        self, text: str, *, speaker: str | None = None, asked_by: str | None = None,
+        self,
+        text: str,
+        *,
+        speaker: str | None = None,
+        asked_by: str | None = None,
         asked: str = "",
     ) -> Referents:
         """With one more turn; only the last eight are kept."""

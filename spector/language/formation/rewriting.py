@@ -128,8 +128,11 @@ def _second_verb(pieces: list[str], at: int, out: list[str], first: str) -> int:
         if plain(rest[n]) == "and" and rest[n + 1].isspace():
             low = plain(rest[n + 2])
             verb = _third(low)
-            if verb is not None and is_english_verb(low, subject=True) and low != verb and (
-                n + 4 < len(rest) and rest[n + 3].isspace()
+            if (
+                verb is not None
+                and is_english_verb(low, subject=True)
+                and low != verb
+                and (n + 4 < len(rest) and rest[n + 3].isspace())
             ):
                 out += [*rest[: n + 2], verb]
                 return at + n + 3
@@ -174,7 +177,7 @@ def _turkish(text: str, name: str) -> str:
     if not words:
         return text
     last = words[-1].rstrip(".!")
-    mark = words[-1][len(last):]
+    mark = words[-1][len(last) :]
     for pattern, put in _TURKISH_ENDINGS:
         turned = pattern.sub(put, last)
         if turned == last:

@@ -76,8 +76,9 @@ def units_of(text: str, dates: Sequence[DateExpression], *, turkish: bool) -> tu
             continue
         left_start = max(begin, sentence_start)
         for joint in _JOINT.finditer(text, sentence_start, sentence_end):
-            if joint.start() < left_start or any(a < joint.end() and joint.start() < b
-                                                 for a, b in hidden):
+            if joint.start() < left_start or any(
+                a < joint.end() and joint.start() < b for a, b in hidden
+            ):
                 continue
             if any(each.start < joint.start() and joint.end() < each.end for each in dates):
                 continue
@@ -110,7 +111,8 @@ def _piece(text: str, start: int, end: int) -> _Piece:
     folded = tuple(plain(found.group()) for found in _WORD.finditer(part))
     names = frozenset(plain(each.name) for each in rule_mentions(part))
     capitals = {
-        plain(found.group()) for found in re.finditer(r"(?<=[^.!?:;\n] )[^\W\d_a-z][^\W\d_]+", part)
+        plain(found.group())
+        for found in re.finditer(r"(?<=[^.!?:;\n] )[^\W\d_a-z][^\W\d_]+", part)
         if found.group()[0].isupper() and found.group().lower() != "i"
     }
     opening = re.match(r"[^\W\d_a-z][^\W\d_]+", part)
@@ -120,18 +122,16 @@ def _piece(text: str, start: int, end: int) -> _Piece:
     return _Piece(part, folded, names | capitals | persons)
 
 
-def _split(
-    text: str, start: int, joint: int, after: int, end: int, *, turkish: bool
-) -> str | None:
+def _split(text: str, start: int, joint: int, after: int, end: int, *, turkish: bool) -> str | None:
     """The subject to repeat when the text is split here ("" for none); None keeps it whole."""
     left, right = _piece(text, start, joint), _piece(text, after, end)
     if not left.folded or not right.folded or not left.names or not right.names:
         return None
     if left.names == right.names or _DEPENDENT & {left.folded[0], right.folded[0]}:
         return None
-    if left.folded[-1] in _LAST or ({"user"} in (left.names, right.names) and (
-        {"user"} == left.names | right.names
-    )):
+    if left.folded[-1] in _LAST or (
+        {"user"} in (left.names, right.names) and ({"user"} == left.names | right.names)
+    ):
         return None
     if right.folded[0] in ("i", "we", "ben", "biz") and left.text.rstrip().split()[-1][0].isupper():
         return None  # "Samantha and I have decided"
@@ -155,8 +155,9 @@ def _english(text: str, start: int, left: _Piece, right: _Piece) -> str | None:
 
 
 def _words(piece: _Piece) -> list[tuple[str, int, int]]:
-    return [(plain(found.group()), found.start(), found.end())
-            for found in _WORD.finditer(piece.text)]
+    return [
+        (plain(found.group()), found.start(), found.end()) for found in _WORD.finditer(piece.text)
+    ]
 
 
 def _subject_end(piece: _Piece) -> tuple[int, int] | None:
@@ -178,8 +179,11 @@ def _after_opening(piece: _Piece) -> int:
     at = 0
     while at < len(words) - 1 and (
         words[at][0] in _ADVERBS
-        or (words[at][0] in ("last", "next", "this", "on", "in") and at + 2 < len(words)
-            and not piece.text[words[at + 1][1]].isupper())
+        or (
+            words[at][0] in ("last", "next", "this", "on", "in")
+            and at + 2 < len(words)
+            and not piece.text[words[at + 1][1]].isupper()
+        )
         or words[at][0] in ("night", "week", "month", "year", "morning", "weekend", "evening")
         or (words[at][0].endswith("day") and words[at][0] != "day")
     ):
@@ -216,9 +220,11 @@ def _is_verb_first(piece: _Piece) -> bool:
         at += 1
     word = words[at][0]
     return len(words) > at + 1 and (
-        is_english_verb(word, subject=False) or (is_english_verb(word, subject=True) and (
-            words[at + 1][0] in ("in", "at", "to", "for", "with", "as", "on", "from")
-        ))
+        is_english_verb(word, subject=False)
+        or (
+            is_english_verb(word, subject=True)
+            and (words[at + 1][0] in ("in", "at", "to", "for", "with", "as", "on", "from"))
+        )
     )
 
 
@@ -249,8 +255,20 @@ def _turkish_subject(piece: _Piece) -> str:
     words = [(plain(found.group()), found) for found in _WORD.finditer(piece.text)]
     at = 0
     while at < len(words) - 1 and words[at][0] in (
-        "dun", "bugun", "yarin", "simdi", "sonra", "once", "artik", "gecen", "hafta", "gece",
-        "sabah", "aksam", "ay", "yil",
+        "dun",
+        "bugun",
+        "yarin",
+        "simdi",
+        "sonra",
+        "once",
+        "artik",
+        "gecen",
+        "hafta",
+        "gece",
+        "sabah",
+        "aksam",
+        "ay",
+        "yil",
     ):
         at += 1
     word, found = words[at]
@@ -259,8 +277,22 @@ def _turkish_subject(piece: _Piece) -> str:
         return found.group() if word not in ("o", "bu") or at + 1 < len(words) else ""
     if following is not None and following.group()[0] in "'\u2019":
         return ""
-    if word in ("annem", "babam", "kardesim", "ablam", "abim", "esim", "arkadasim", "kizim",
-                "oglum", "teyzem", "amcam", "dayim", "halam", "patronum"):
+    if word in (
+        "annem",
+        "babam",
+        "kardesim",
+        "ablam",
+        "abim",
+        "esim",
+        "arkadasim",
+        "kizim",
+        "oglum",
+        "teyzem",
+        "amcam",
+        "dayim",
+        "halam",
+        "patronum",
+    ):
         return found.group()
     if found.group()[0].isupper() and (at > 0 or word in _names_of(piece)):
         return found.group()

@@ -12,8 +12,7 @@ _AUXILIARIES: Final = frozenset(
     could may might must isn't aren't wasn't weren't hasn't haven't hadn't doesn't don't didn't
     won't can't couldn't wouldn't 'll 'd ain't""".split()
 )
-_BASES: Final = (
-    """accept add agree allow answer apply arrive ask attend bake bark believe belong book borrow
+_BASES: Final = """accept add agree allow answer apply arrive ask attend bake bark believe belong book borrow
     call cancel care carry change check clean climb close collect complete contain cook cost
     count create cry dance decide deliver depend describe design develop die discover discuss
     dislike drop earn email employ end enjoy enter expect explain fail finish fix follow found
@@ -26,7 +25,6 @@ _BASES: Final = (
     sound start stay stop study suffer suggest support switch talk taste teach test text thank
     touch train translate travel treat try turn type use visit volunteer wait walk want warn wash
     watch weigh welcome wish work worry""".split()
-)
 _IRREGULAR: Final = frozenset(
     """became began bet bit blew bought broke brought built burnt came caught chose cost cut dealt
     drank drew drove ate fell fed felt fought found flew forgot forgave froze gave got went grew

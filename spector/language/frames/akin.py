@@ -34,12 +34,15 @@ def _are_akin(one: str, other: str) -> bool:
         return False
     if n == _STEM - 1 and _CASE.fullmatch(one[n:]) and _CASE.fullmatch(other[n:]):
         return True
-    return f"{one}s" == other or f"{other}s" == one or (
-        n >= _STEM and max(len(one), len(other)) - n <= _ENDING)
+    return (
+        f"{one}s" == other
+        or f"{other}s" == one
+        or (n >= _STEM and max(len(one), len(other)) - n <= _ENDING)
+    )
 
 
 def _is_short_for(short: str, word: str) -> bool:
-    """"pw" of password, "appt" of appointment, "mtg" of meeting: letters in their order."""
+    """ "pw" of password, "appt" of appointment, "mtg" of meeting: letters in their order."""
     if not 2 <= len(short) <= _SHORTEST < len(word) or short[0] != word[0] or not word.isalpha():
         return False
     if not set(short[1:]).isdisjoint("aeiou") or not short.isalpha():

@@ -12,13 +12,15 @@ from typing import Final, NamedTuple
 __all__ = ["Amount", "are_of_kind", "values_and_rest"]
 
 _FIGURES: Final = {
-    word: str(at) for row, begin in (
+    word: str(at)
+    for row, begin in (
         ("two three four five six seven eight nine ten eleven twelve", 2),
         ("second third fourth fifth sixth seventh eighth ninth tenth", 2),
         ("uc dort bes alti yedi sekiz dokuz", 3),
         ("ikinci ucuncu dorduncu besinci altinci yedinci sekizinci dokuzuncu onuncu", 2),
         ("iki", 2),
-    ) for at, word in enumerate(row.split(), begin)
+    )
+    for at, word in enumerate(row.split(), begin)
 }
 _FIGURE: Final = re.compile(rf"\b(?:{'|'.join(sorted(_FIGURES, key=len, reverse=True))})(?= [a-z])")
 _MONTHS: Final = (
@@ -57,8 +59,14 @@ _PATTERNS: Final = tuple((kind, re.compile(pattern)) for kind, pattern in (
                rf"|l[iu]k|[iu]m[iu]z|y?m[iu]s)\b"
                rf"|(?: ?(?P<unit>{_UNIT})(?:y?[ae]|y?m[iu]s|da|de)?(?![a-z]))?)"),
 ))  # fmt: skip
-_MANY: Final = {"k": 1000, "bin": 1000, "thousand": 1000, "grand": 1000, "milyon": 10**6,
-                "million": 10**6}
+_MANY: Final = {
+    "k": 1000,
+    "bin": 1000,
+    "thousand": 1000,
+    "grand": 1000,
+    "milyon": 10**6,
+    "million": 10**6,
+}
 #: digits of a code, at least
 _CODE_DIGITS: Final = 4
 #: hours of a day
@@ -122,11 +130,26 @@ def _amount(kind: str, found: re.Match[str]) -> Amount:
 
 _STEMS: Final = tuple(
     "mon tues wednes thurs fri satur sun weekday weekend pazartesi cumartesi carsamba persembe cuma"
-    " pazar sali".split())
+    " pazar sali".split()
+)
 _UNITS: Final = (
-    ("kilo", "kg"), ("dol", "$"), ("usd", "$"), ("buck", "$"), ("eur", "€"), ("avro", "€"),
-    ("pound", "lb"), ("lbs", "lb"), ("gbp", "£"), ("lira", "tl"), ("₺", "tl"), ("hour", "h"),
-    ("hr", "h"), ("saat", "h"), ("min", "min"), ("dakika", "min"), ("percent", "%"),
+    ("kilo", "kg"),
+    ("dol", "$"),
+    ("usd", "$"),
+    ("buck", "$"),
+    ("eur", "€"),
+    ("avro", "€"),
+    ("pound", "lb"),
+    ("lbs", "lb"),
+    ("gbp", "£"),
+    ("lira", "tl"),
+    ("₺", "tl"),
+    ("hour", "h"),
+    ("hr", "h"),
+    ("saat", "h"),
+    ("min", "min"),
+    ("dakika", "min"),
+    ("percent", "%"),
 )
 
 
@@ -155,8 +178,12 @@ def _date(word: str) -> str:
 def are_of_kind(old: Amount, new: Amount) -> bool:
     """Whether one value may take the place of another."""
     if old.kind == new.kind:
-        return old.kind != "number" or not new.unit or old.unit == new.unit or (
-            not old.unit and new.unit in _MONEY)
+        return (
+            old.kind != "number"
+            or not new.unit
+            or old.unit == new.unit
+            or (not old.unit and new.unit in _MONEY)
+        )
     kinds = {old.kind, new.kind}
     if kinds == {"hour", "number"}:
         number = old if old.kind == "number" else new

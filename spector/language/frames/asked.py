@@ -78,7 +78,8 @@ class ValueAsked(NamedTuple):
             if best is not None and len(shared) <= len(best.shared):
                 continue
             found = frozenset(
-                (each.kind + each.unit, each.form) for each in values
+                (each.kind + each.unit, each.form)
+                for each in values
                 if not self.counted or self._is_count(each, folded)
             )
             if found:
@@ -89,7 +90,8 @@ class ValueAsked(NamedTuple):
         """Whether a sentence names an owner that the question does not name."""
         return any(
             not any((found[1] or found[2])[:_KEY] in keys for keys in self.words)
-            for found in _OWNER.finditer(folded) if found[1] not in _NO_OWNERS
+            for found in _OWNER.finditer(folded)
+            if found[1] not in _NO_OWNERS
         )
 
     def _is_count(self, value: Amount, folded: str) -> bool:

@@ -56,6 +56,13 @@ def assignments(sentence: Sentence, text: str) -> Iterator[Draft]:
         subject, predicate = text[left[0].start : left[-1].end], "is"
     span = (right[0].start, right[-1].end)
     yield Draft(
-        owner, subject, predicate, text[span[0] : span[1]], (left[0].start, left[-1].end), span,
-        (words[0].start, span[1]), by_form=True, frame="assignment",
+        owner,
+        subject,
+        predicate,
+        text[span[0] : span[1]],
+        (left[0].start, left[-1].end),
+        span,
+        (words[0].start, span[1]),
+        by_form=True,
+        frame="assignment",
     )

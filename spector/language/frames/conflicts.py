@@ -41,7 +41,11 @@ _ONE_AT_A_TIME: Final = frozenset("prefers drives runs_on".split())
 #: how likely rule (c) takes a noun of a correction for that of the old statement
 _LIKE: Final = 0.45
 _CONFIDENCE: Final = {
-    "said": 0.98, "ended": 0.975, "value": 0.97, "polarity": 0.97, "form": 0.9,
+    "said": 0.98,
+    "ended": 0.975,
+    "value": 0.97,
+    "polarity": 0.97,
+    "form": 0.9,
 }
 #: verbs for the end of what one had, did or was so far
 _ENDINGS: Final = frozenset("sold quit stopped left cancelled".split())
@@ -121,7 +125,8 @@ def verdicts(
         elif each.predicate == new.predicate and new.polarity and differ and new.single:
             known = new.predicate in SLOTS or is_single_valued(new.predicate)
             sure = new.changed or (
-                (known or each.frame == new.frame) and not _may_be_traits(each, new)
+                (known or each.frame == new.frame)
+                and not _may_be_traits(each, new)
                 and (corrects or not _may_both_hold(each, new))
             )
             found.append(_verdict("value", sure, at))
@@ -150,16 +155,16 @@ def _may_both_hold(old: Statement, new: Statement) -> bool:
 def _has_name(one: Statement) -> bool:
     """Whether a value is surely written as a name: not one that only opens its sentence."""
     opens = one.span[1] > 0 and one.object_span[0] == one.span[0]  # a kept fact has no places
-    return not one.common and not opens and any(
-        word[:1].isupper() for word in one.object.split()
-    )
+    return not one.common and not opens and any(word[:1].isupper() for word in one.object.split())
 
 
 def _are_incomparable(first: str, second: str) -> bool:
     """Whether two amounts are of units that cannot be counted in each other: kg and pounds."""
     one, other = ({*each.split()} & UNITS for each in (first, second))
-    return bool(one and other) and one.isdisjoint(other) and not any(
-        one <= group and other <= group for group in UNIT_GROUPS
+    return (
+        bool(one and other)
+        and one.isdisjoint(other)
+        and not any(one <= group and other <= group for group in UNIT_GROUPS)
     )
 
 
@@ -196,8 +201,11 @@ def _ends(old: Statement, new: Statement) -> bool:
     within = set(_value(new).split()) <= set(_value(old).split())
     if new.predicate == old.predicate:
         return within and not new.polarity and new.changed
-    return within and new.polarity and new.predicate in _ENDINGS and (
-        old.predicate not in _NOT_ENDED.get(new.predicate, ())
+    return (
+        within
+        and new.polarity
+        and new.predicate in _ENDINGS
+        and (old.predicate not in _NOT_ENDED.get(new.predicate, ()))
     )
 
 
@@ -220,7 +228,8 @@ def _of_only_name(old: Sequence[Statement], new: Statement) -> list[int]:
     if new.kin or "'s " not in new.subject:
         return []
     found = [
-        at for at, each in enumerate(old)
+        at
+        for at, each in enumerate(old)
         if each.kin and _states(each) and _is_same_kin(each.kin, new.subject)
     ]
     return found if len({_folded(old[at].subject) for at in found}) == 1 else []
@@ -264,7 +273,10 @@ def _value(statement: Statement) -> str:
 
 
 def _said(
-    old: Sequence[Statement], same: Sequence[int], new: Statement, new_text: str,
+    old: Sequence[Statement],
+    same: Sequence[int],
+    new: Statement,
+    new_text: str,
     likeness: Sequence[float] | None,
 ) -> Verdict | None:
     """Rule (c): the new message says itself that a value is replaced."""
@@ -273,8 +285,14 @@ def _said(
     value = _value(new)
     if new.replaced:
         before = normal_value(new.replaced)
-        named = [at for at in same if old[at].polarity and not forms_differ(_value(old[at]), before)
-                 and forms_differ(_value(old[at]), value) and _may_be_replaced(old[at], new)]
+        named = [
+            at
+            for at in same
+            if old[at].polarity
+            and not forms_differ(_value(old[at]), before)
+            and forms_differ(_value(old[at]), value)
+            and _may_be_replaced(old[at], new)
+        ]
         if len(named) == 1:
             return Verdict("replaces", "said", _CONFIDENCE["said"], named[0])
     of_slot = _of_slot(old, same, new, new_text, likeness)
@@ -293,7 +311,10 @@ def _may_be_replaced(old: Statement, new: Statement) -> bool:
 
 
 def _of_slot(
-    old: Sequence[Statement], same: Sequence[int], new: Statement, new_text: str,
+    old: Sequence[Statement],
+    same: Sequence[int],
+    new: Statement,
+    new_text: str,
     likeness: Sequence[float] | None,
 ) -> list[int]:
     """The statements whose slot a message of change or correction is about."""

@@ -100,9 +100,9 @@ def extract(
                 seen.add(key)
                 value = normal_value(made.object, reference_time=reference_time)
                 window = made.window or _recurring(draft, sentence, text) or _past(made, text)
-                kept.append(replace(
-                    made, value=value, window=window, **_limits(made, sentence, text)
-                ))
+                kept.append(
+                    replace(made, value=value, window=window, **_limits(made, sentence, text))
+                )
         out += kept
     return tuple(out)
 
@@ -182,13 +182,24 @@ def _resolved(
         return None
     hedged = draft.modality != "asserted"
     return Statement(
-        subject=subject, predicate=draft.predicate, object=value, polarity=draft.polarity,
-        modality=draft.modality, confidence=HEDGED_CONFIDENCE if hedged else RULE_CONFIDENCE,
-        span=draft.span, subject_span=draft.subject_span, object_span=draft.object_span,
+        subject=subject,
+        predicate=draft.predicate,
+        object=value,
+        polarity=draft.polarity,
+        modality=draft.modality,
+        confidence=HEDGED_CONFIDENCE if hedged else RULE_CONFIDENCE,
+        span=draft.span,
+        subject_span=draft.subject_span,
+        object_span=draft.object_span,
         single=not draft.listed
         and is_single_valued(draft.predicate, single_valued, by_form=draft.by_form),
-        tense=draft.tense, replaced=draft.replaced, changed=draft.changed, added=draft.added,
-        window=draft.window, frame=draft.frame, kin=kin,
+        tense=draft.tense,
+        replaced=draft.replaced,
+        changed=draft.changed,
+        added=draft.added,
+        window=draft.window,
+        frame=draft.frame,
+        kin=kin,
     )
 
 
@@ -205,8 +216,12 @@ def _limits(made: Statement, sentence: Sentence, text: str) -> _Limits:
     before, value = text[sentence.start : first], text[first:last]
     own = made.subject_span[1] if made.subject_span[0] == sentence.start else sentence.start
     limit = limit_of(
-        made.predicate, is_value=made.single, is_denied=not made.polarity,
-        is_turkish=made.frame.startswith("tr"), before=text[own:first], value=value,
+        made.predicate,
+        is_value=made.single,
+        is_denied=not made.polarity,
+        is_turkish=made.frame.startswith("tr"),
+        before=text[own:first],
+        value=value,
         behind=text[last : sentence.end],
     )
     return {"limit": limit, "common": is_common_noun(value, before)}

@@ -95,12 +95,19 @@ _PAST_TIME: Final = re.compile(
 )
 _DETERMINED: Final = re.compile(r"\b(?:a|an|the|my|our|his|her|their|some|bir)\s*$")
 _WEEKDAY: Final = re.compile(
-    r"\b(?:on|at|by|in)\s+(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|\d)[^a-z]*$")
+    r"\b(?:on|at|by|in)\s+(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|\d)[^a-z]*$"
+)
 
 
 def limit_of(
-    predicate: str, *, is_value: bool, is_denied: bool, is_turkish: bool,
-    before: str, value: str, behind: str,
+    predicate: str,
+    *,
+    is_value: bool,
+    is_denied: bool,
+    is_turkish: bool,
+    before: str,
+    value: str,
+    behind: str,
 ) -> str:
     """What limits a statement, in folded words; "" for one that holds in general.
 
@@ -123,11 +130,13 @@ def _of_value(predicate: str, value: str, behind: str) -> str:
     core = re.split(rf"\s(?:{_CONDITION}|{_PLACES})\s", value, maxsplit=1)[0]
     amount = " ".join(_TURKISH_AMOUNT.findall(value))
     measured = (
-        any(map(str.isdigit, core)) or bool(amount) or is_date(core)
+        any(map(str.isdigit, core))
+        or bool(amount)
+        or is_date(core)
         or predicate.rpartition("_")[2] in _KEYS
     )
     pattern = _BEHIND_MEASURE if measured else _BEHIND_NAME
-    rest = value[len(core):] + behind
+    rest = value[len(core) :] + behind
     tail = _tail(rest, pattern)
     if predicate == "scheduled_for" and _WEEKDAY.search(tail):
         tail = ""  # the day belongs to the hour
@@ -158,8 +167,11 @@ def _fronted(before: str) -> list[str]:
 def is_common_noun(value: str, before: str) -> bool:
     """Whether a value is a kind of thing, "a bank", "the Frankfurt branch", and not a name."""
     words = value.split()
-    return bool(words) and words[-1].islower() and words[-1].isalpha() and (
-        _DETERMINED.search(plain(before)) is not None
+    return (
+        bool(words)
+        and words[-1].islower()
+        and words[-1].isalpha()
+        and (_DETERMINED.search(plain(before)) is not None)
     )
 
 

@@ -8,8 +8,18 @@ from typing import Final
 from spector.language.words import plain
 
 __all__ = [
-    "DISCOURSE_NOUNS", "EVERYONES", "KIN", "MANY_NOUNS", "ONE_VALUED", "PETS", "PRESUPPOSED",
-    "SLOTS", "is_label", "is_single_valued", "names_of_predicate", "predicate_of",
+    "DISCOURSE_NOUNS",
+    "EVERYONES",
+    "KIN",
+    "MANY_NOUNS",
+    "ONE_VALUED",
+    "PETS",
+    "PRESUPPOSED",
+    "SLOTS",
+    "is_label",
+    "is_single_valued",
+    "names_of_predicate",
+    "predicate_of",
 ]
 
 #: one value at a time, whatever the sentence looks like
@@ -30,7 +40,7 @@ SLOTS: Final[dict[str, str]] = {
     "address": "address | adres",
     "email": "email e-mail mail | eposta e-posta mail",
     "phone": "phone phone_number telephone telephone_number mobile_number cell_number number_phone"
-             " | telefon telefon_numara cep_telefon numara_telefon",
+    " | telefon telefon_numara cep_telefon numara_telefon",
     "version": "version release | surum versiyon",
     "port": "port | port",
     "deadline": "deadline due_date | teslim_tarih son_tarih son_teslim_tarih son_gun",
@@ -145,8 +155,12 @@ _NAMED: Final[dict[str, str]] = {
     for noun in nouns.replace("|", " ").split()
 }
 #: of two spellings one
-_SPELLINGS: Final = {"color": "colour", "center": "centre", "theater": "theatre", "favorite":
-                     "favourite"}
+_SPELLINGS: Final = {
+    "color": "colour",
+    "center": "centre",
+    "theater": "theatre",
+    "favorite": "favourite",
+}
 
 
 def predicate_of(nouns: str) -> tuple[str, str]:

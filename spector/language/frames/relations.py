@@ -32,10 +32,11 @@ def canonical(said: Statement) -> Statement:
         (parts for mark in _OWNERS if (parts := said.subject.rpartition(mark))[1]), ("", "", "")
     )
     role = "_".join(role.lower().split())
-    if said.predicate == _NAMED and subject and (
-        role in aliases_of_relations() or (role in KIN and role not in MANY_NOUNS)
+    if (
+        said.predicate == _NAMED
+        and subject
+        and (role in aliases_of_relations() or (role in KIN and role not in MANY_NOUNS))
     ):
         said = replace(said, subject=subject, predicate=role)
     one = aliases_of_relations().get(said.predicate, said.predicate)
     return said if one == said.predicate else replace(said, predicate=one)
-

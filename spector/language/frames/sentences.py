@@ -36,8 +36,18 @@ _WORD: Final = re.compile(_MAIL + _LINK + _PLAIN)
 #: the same of texts without an address, of which each word is tried as one
 _PLAIN_WORD: Final = re.compile(_PLAIN)
 _MERGED: Final = {
-    "dont": 2, "doesnt": 4, "didnt": 3, "isnt": 2, "wasnt": 3, "arent": 3, "havent": 4, "hasnt": 3,
-    "cant": 2, "wont": 2, "couldnt": 5, "wouldnt": 5,
+    "dont": 2,
+    "doesnt": 4,
+    "didnt": 3,
+    "isnt": 2,
+    "wasnt": 3,
+    "arent": 3,
+    "havent": 4,
+    "hasnt": 3,
+    "cant": 2,
+    "wont": 2,
+    "couldnt": 5,
+    "wouldnt": 5,
 }
 #: typed without the apostrophe
 _CONTRACTED: Final = {"im": ("i", "'m"), "ive": ("i", "'ve"), "theres": ("there", "'s")}
@@ -102,8 +112,11 @@ def _sentences(text: str) -> Iterator[Sentence]:
 
 def _hidden(text: str) -> list[tuple[int, int]]:
     """Code between fences; a fence that nothing closes hides the rest."""
-    fences = [found.start() for found in _FENCE.finditer(text)] if "```" in text or (
-        "~~~" in text) else []
+    fences = (
+        [found.start() for found in _FENCE.finditer(text)]
+        if "```" in text or ("~~~" in text)
+        else []
+    )
     if len(fences) % 2:
         fences.append(len(text))
     return [(fences[n], fences[n + 1] + 3) for n in range(0, len(fences), 2)]
@@ -161,17 +174,22 @@ def _words(text: str, start: int, end: int) -> tuple[Word, ...]:
         at, stop = match.start(), match.start() + len(raw)
         folded = plain(raw)
         last = found[-1] if found else None
-        if last is not None and last.end == at and last.kind == "word" and (
-            _belongs(last, raw, stop < end)
+        if (
+            last is not None
+            and last.end == at
+            and last.kind == "word"
+            and (_belongs(last, raw, stop < end))
         ):
-            found[-1] = last._replace(text=last.text + folded.strip("."), raw=last.raw + raw,
-                                      end=stop)
+            found[-1] = last._replace(
+                text=last.text + folded.strip("."), raw=last.raw + raw, end=stop
+            )
             continue
         if kind == "suffix" and folded == "'t" and found and found[-1].text.endswith("n"):
             verb = found.pop()
             if len(verb.raw) > 1:
                 found.append(
-                    verb._replace(text=verb.text[:-1], raw=verb.raw[:-1], end=verb.end - 1))
+                    verb._replace(text=verb.text[:-1], raw=verb.raw[:-1], end=verb.end - 1)
+                )
             found.append(Word("n't", text[verb.end - 1 : stop], verb.end - 1, stop, "word"))
         elif folded in _MERGED and len(folded) == len(raw):
             cut = at + _MERGED[folded]

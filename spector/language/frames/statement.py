@@ -6,8 +6,15 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 __all__ = [
-    "AGENT", "HEDGED_CONFIDENCE", "RULE_CONFIDENCE", "USER", "Draft", "Modality",
-    "Place", "Statement", "Tense",
+    "AGENT",
+    "HEDGED_CONFIDENCE",
+    "RULE_CONFIDENCE",
+    "USER",
+    "Draft",
+    "Modality",
+    "Place",
+    "Statement",
+    "Tense",
 ]
 
 Modality = Literal["asserted", "hedged", "planned", "reported", "conditional", "asked"]

@@ -70,9 +70,7 @@ def are_of_same(old: str, new: str) -> bool:
     """Whether a clause of one text may be about the same as a clause of the other."""
     before, after = _clauses(old), _clauses(new)
     known, words = _content(old), _content(new)
-    return any(
-        _may_be_same(one, other, known, words) for one in before for other in after
-    )
+    return any(_may_be_same(one, other, known, words) for one in before for other in after)
 
 
 def _may_be_same(
@@ -151,8 +149,9 @@ def _clause_at(words: Sequence[Word], at: int, *, joined: bool = False) -> _Clau
         return out
     word = words[at].text
     if word in ("i", "we", "im"):
-        inner = next((n + 1 for n in range(at + 1, min(at + 4, len(words)))
-                      if words[n].text in _TELLS), 0)
+        inner = next(
+            (n + 1 for n in range(at + 1, min(at + 4, len(words))) if words[n].text in _TELLS), 0
+        )
         inner += inner < len(words) and words[inner].text in ("that", "me", "us", ",")
         told = _clause_at(words, inner) if 0 < inner < len(words) else out
         return replace(out, owner=_I, rest=_texts(words[at + 1 :])) if told.is_open else told
@@ -182,7 +181,10 @@ def _clause_at(words: Sequence[Word], at: int, *, joined: bool = False) -> _Clau
     is_name = bool(behind) and behind[0].text in _NAMES
     value = frozenset(each.text for each in behind if is_name and each.kind == "word")
     return replace(
-        out, owner=owner, nouns=_nouns(inside[last + 1 :]), value=value - words_of.STOPS,
+        out,
+        owner=owner,
+        nouns=_nouns(inside[last + 1 :]),
+        value=value - words_of.STOPS,
         rest=_texts(behind),
     )
 
@@ -203,7 +205,8 @@ def _acts(words: Sequence[Word], at: int) -> bool:
 
 def _nouns(words: Sequence[Word]) -> frozenset[str]:
     return frozenset(
-        each.text for each in words
+        each.text
+        for each in words
         if each.kind in ("word", "number") and each.text not in _NO_NOUNS
     )
 

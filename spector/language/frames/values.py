@@ -184,8 +184,11 @@ def _number(pieces: list[str], at: int) -> tuple[str | None, int]:
     word = pieces[at]
     if word[0].isdigit():
         value, after = _digits(word), at + 1
-        if after < len(pieces) and pieces[after] in _MULTIPLIERS and value.isdecimal() and (
-            pieces[after] not in ("m",)
+        if (
+            after < len(pieces)
+            and pieces[after] in _MULTIPLIERS
+            and value.isdecimal()
+            and (pieces[after] not in ("m",))
         ):
             return str(int(value) * _MULTIPLIERS[pieces[after]]), after + 1
         return value, after
@@ -219,5 +222,8 @@ def _digits(word: str) -> str:
     if decimal:
         whole, part = decimal.groups()
         return f"{int(whole)}.{part}{percent}" if len(whole) < 20 else word
-    return (str(int(word)) if word.isascii() and word.isdigit() and len(word) < 10 and (
-        not word.startswith("0")) else word) + percent
+    return (
+        str(int(word))
+        if word.isascii() and word.isdigit() and len(word) < 10 and (not word.startswith("0"))
+        else word
+    ) + percent

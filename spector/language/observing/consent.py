@@ -33,18 +33,38 @@ _OF_MEMORY: Final = r"(?:your |the )?(?:memory|memories|notes|records?|profile|f
 _UNWANTED: Final = re.compile(
     r"(?<!\bi )(?<!\bwe )(?<!\byou )(?<!\bthey )(?<!\bwhy )\b(?:do not|don't|dont|never|please not"
     r"|no need to|rather not|(?:can|could|would|will) you(?: please)? not)"
-    r"(?: you)?(?: ever| please| even| go and)? " + _KEEP + " " + _IT + _NO_NOUN
+    r"(?: you)?(?: ever| please| even| go and)? "
+    + _KEEP
+    + " "
+    + _IT
+    + _NO_NOUN
     + r"|\b(?:i|we)(?:'d| would)? (?:(?:don't|do not|dont) want you to|rather you did(?:n't| not)"
-    r"|prefer you not to) " + _KEEP + " " + _IT + _NO_NOUN
-    + r"|\byou (?:don't|do not) (?:have|need) to " + _KEEP + " " + _IT + _NO_NOUN
-    + r"|\b(?:without|instead of) (?:remember|stor|sav|record|keep)ing " + _IT + _NO_NOUN
+    r"|prefer you not to) "
+    + _KEEP
+    + " "
+    + _IT
+    + _NO_NOUN
+    + r"|\byou (?:don't|do not) (?:have|need) to "
+    + _KEEP
+    + " "
+    + _IT
+    + _NO_NOUN
+    + r"|\b(?:without|instead of) (?:remember|stor|sav|record|keep)ing "
+    + _IT
+    + _NO_NOUN
     + r"|\b(?:do not|don't|never) (?:add|put|save|store|write|include|commit|keep)\b[^.!?]{1,60}"
-    r"\b(?:in|into|to|on) " + _OF_MEMORY
-    + r"|\b(?:leave|keep) (?:this|that|it|these)(?: \w+)? (?:out of|off) " + _OF_MEMORY
-    + r"|\b(?:off|not for) the record\b(?!-)|\bnot to be " + _KEPT + r"\b(?! by\b)"
+    r"\b(?:in|into|to|on) "
+    + _OF_MEMORY
+    + r"|\b(?:leave|keep) (?:this|that|it|these)(?: \w+)? (?:out of|off) "
+    + _OF_MEMORY
+    + r"|\b(?:off|not for) the record\b(?!-)|\bnot to be "
+    + _KEPT
+    + r"\b(?! by\b)"
     r"|\b(?:this|that|it) ?(?:is not|isn't|should(?: not|n't)|must(?: not|n't)|may not)(?: to)? be "
-    + _KEPT + r"\b(?! by\b)"
-    r"|\b(?:make sure|see that) (?:this|that|it) (?:isn't|is not|doesn't get|does not get) " + _KEPT
+    + _KEPT
+    + r"\b(?! by\b)"
+    r"|\b(?:make sure|see that) (?:this|that|it) (?:isn't|is not|doesn't get|does not get) "
+    + _KEPT
     + r"|\b(?:bunu|bunlari|sunu|bu (?:mesaji|bilgiyi|konusmayi|sohbeti|sifreyi)|soyleyeceg\w+"
     r"|soyledig\w+|anlatacag\w+|sifremi|numarami|adresimi)\b[^.!?]{0,30}\b(?:kaydetme|saklama"
     r"|hatirlama|not etme|not alma|aklinda tutma|hafizana (?:alma|ekleme|yazma)|kayda gecirme"

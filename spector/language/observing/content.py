@@ -40,9 +40,7 @@ def substance_of(text: str) -> float:
     return total - _OF_QUESTION * text.rstrip().endswith(("?", "\uff1f"))
 
 
-def content_of(
-    said: str, written: str, rules: Rules, found: Iterable[Match] | None = None
-) -> int:
+def content_of(said: str, written: str, rules: Rules, found: Iterable[Match] | None = None) -> int:
     """Words of a sentence that are neither common nor empty talk.
 
     A word of time counts once more, the name of who is spoken to not at all.

@@ -133,8 +133,9 @@ def _of_part(part: Part, rules: Rules, *, is_own: bool) -> Worth:
         if found.verdict == "keep" or part.kind == "says":
             return found
     owned = is_own and _is_personal(part.folded, rules)
-    content, valued = content_of(part.folded, part.text, rules), _has_value(
-        part.text, rules, is_order=part.kind == "orders"
+    content, valued = (
+        content_of(part.folded, part.text, rules),
+        _has_value(part.text, rules, is_order=part.kind == "orders"),
     )
     if part.kind == "orders":
         if owned and content >= (_STATED if valued else _DETAILED):
@@ -151,8 +152,10 @@ def _of_part(part: Part, rules: Rules, *, is_own: bool) -> Worth:
 def _is_heading(part: Part, quoted: Sequence[Quotation]) -> bool:
     """Whether words without a value only name the code behind them."""
     end = part.start + len(part.text)
-    return part.text.endswith(":") and not _has_value(part.text) and any(
-        each.kind == "code" and 0 <= each.start - end <= _GAP for each in quoted
+    return (
+        part.text.endswith(":")
+        and not _has_value(part.text)
+        and any(each.kind == "code" and 0 <= each.start - end <= _GAP for each in quoted)
     )
 
 
@@ -169,8 +172,10 @@ def _of_statement(part: Part, rules: Rules, *, is_own: bool) -> Worth:
         return Worth("empty", "thin")
     is_reaction = content <= _STATED and matches(part.said, rules, "reaction")
     is_whole = content >= _STATED and size >= _STATED_WORDS
-    if not is_reaction and content > 0 and (
-        is_whole or matches(part.said, rules, "first_person") or says_i(part.said)
+    if (
+        not is_reaction
+        and content > 0
+        and (is_whole or matches(part.said, rules, "first_person") or says_i(part.said))
     ):
         return Worth("keep")
     if not is_reaction and any(matches(part.said, rules, each) for each in _CLASSES):

@@ -27,7 +27,10 @@ _MOST: Final = 4000
 
 
 def keep_scores(
-    texts: Sequence[str], importance: Sequence[float], answers: Collection[int] = (), *,
+    texts: Sequence[str],
+    importance: Sequence[float],
+    answers: Collection[int] = (),
+    *,
     replies: Collection[int] = (),
 ) -> list[float]:
     """How much each of many memories is worth keeping, -0.6 to 1.1.

@@ -31,7 +31,8 @@ class Screen:
         """Whether any of the patterns is in a text."""
         found = {each for each in self._pieces if each in text}
         return any(
-            pattern.search(text) is not None for pattern, needs in self._needs
+            pattern.search(text) is not None
+            for pattern, needs in self._needs
             if needs is None or not needs.isdisjoint(found)
         )
 

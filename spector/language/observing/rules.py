@@ -41,7 +41,5 @@ def rules_of(language: str) -> Rules:
 def patterns_of_all(name: str) -> tuple[re.Pattern[str], ...]:
     """A list of patterns of every language: an attack need not be in the language of its text."""
     return tuple(
-        each
-        for language in languages()
-        for each in table_of(language, "observing").patterns[name]
+        each for language in languages() for each in table_of(language, "observing").patterns[name]
     )

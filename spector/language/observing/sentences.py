@@ -145,8 +145,10 @@ def _is_about_answers(text: str) -> bool:
 def _asks(folded: str, rules: Rules) -> bool:
     if folded.rstrip("\"')] !").endswith("?"):
         return True
-    return len(folded.split()) <= _MOST_WORDS_UNMARKED and "," not in folded and (
-        _matches(folded, rules, "asks")
+    return (
+        len(folded.split()) <= _MOST_WORDS_UNMARKED
+        and "," not in folded
+        and (_matches(folded, rules, "asks"))
     )
 
 
@@ -164,8 +166,10 @@ def _begins_with_order(words: list[str], lists: Mapping[str, frozenset[str]]) ->
     at = 0
     while at < len(words) and words[at] in lists["politeness"]:
         at += 1
-    return at < len(words) and words[at] in lists["orders"] and (
-        at + 1 == len(words) or words[at + 1] not in lists["auxiliaries"]
+    return (
+        at < len(words)
+        and words[at] in lists["orders"]
+        and (at + 1 == len(words) or words[at + 1] not in lists["auxiliaries"])
     )
 
 
@@ -201,8 +205,10 @@ def _stated_before(folded: str, rules: Rules) -> str:
         elif not clause.rstrip().endswith("?"):
             if not is_asked:
                 before.append(clause)
-            elif words and words[0] in subjects and (
-                len(words) >= _LEAST_WORDS or words[0] in _ONESELF
+            elif (
+                words
+                and words[0] in subjects
+                and (len(words) >= _LEAST_WORDS or words[0] in _ONESELF)
             ):
                 said.append(clause)
     words = _WORD.findall(" ".join(before))

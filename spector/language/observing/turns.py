@@ -45,7 +45,8 @@ _CAPITAL: Final = re.compile(r"(?<=[^\w'’])[A-ZÇĞİÖŞÜ][^\W\d_]+")
 def question_in(text: str) -> str:
     """What a message asks or wants to be told; "" for nothing."""
     asked = " ".join(
-        part.text for part in parts_of(text)
+        part.text
+        for part in parts_of(text)
         if part.kind == "asks" or (part.kind == "orders" and _TELL.search(part.folded))
     )
     return asked[-_QUESTION_CHARS:].strip()
@@ -98,8 +99,11 @@ def corrected(before: str, text: str) -> str:
         return ""
     if names and len(named) == 1 and not known:
         return before.replace(named[0], names[0])
-    if values and len(known) == 1 and are_of_kind(known[0], values[0]) and (
-        len(folded) == len(before) and len(now) == len(text)
+    if (
+        values
+        and len(known) == 1
+        and are_of_kind(known[0], values[0])
+        and (len(folded) == len(before) and len(now) == len(text))
     ):
         value = text[values[0].start : values[0].end]
         return f"{before[: known[0].start]}{value}{before[known[0].end :]}"
@@ -124,6 +128,7 @@ def _names(text: str) -> list[str]:
     """Words with a capital that begin no text and are no days."""
     rest = values_and_rest(plain(text))[1]
     return [
-        each for each in dict.fromkeys(_CAPITAL.findall(text))
+        each
+        for each in dict.fromkeys(_CAPITAL.findall(text))
         if not is_stop(each) and plain(each) in rest
     ]

@@ -90,7 +90,10 @@ def forms_of(marks: NDArray[np.int64]) -> Forms:
     instructs = form >= _INSTRUCTS_TOO
     questions[instructs] = np.inf
     return Forms(
-        instructs, form == _INSTRUCTS, instructs & (marks & _VOUCHED != 0),
+        instructs,
+        form == _INSTRUCTS,
+        instructs & (marks & _VOUCHED != 0),
         (form >= _PREFERS) & ~instructs,
-        np.where(instructs, 0, form % _PREFERS).astype(np.float32), questions,
+        np.where(instructs, 0, form % _PREFERS).astype(np.float32),
+        questions,
     )

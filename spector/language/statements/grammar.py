@@ -16,8 +16,17 @@ from spector.language.words import analyse, is_stop, is_turkish, plain
 from spector.process import keeps
 
 __all__ = [
-    "ARTICLES", "ASKS_TR", "NOW", "NOW_TR", "TURNS", "Question", "Statement", "Word", "is_form",
-    "is_now", "may_be_of_change",
+    "ARTICLES",
+    "ASKS_TR",
+    "NOW",
+    "NOW_TR",
+    "TURNS",
+    "Question",
+    "Statement",
+    "Word",
+    "is_form",
+    "is_now",
+    "may_be_of_change",
 ]
 
 #: letters that forms of one word share at their start
@@ -201,8 +210,11 @@ class Statement:
         if _ALSO.search(rest) or _MIGHT.search(rest) or _WAS.search(rest):
             return False
         return not (self.turkish and _WAS_TR.search(rest)) and not any(
-            word.form.endswith("ed") and len(word.form) >= _STEM and not word.capital
-            and not word.form.endswith("eed") and not TURNS.fullmatch(word.form)
+            word.form.endswith("ed")
+            and len(word.form) >= _STEM
+            and not word.capital
+            and not word.form.endswith("eed")
+            and not TURNS.fullmatch(word.form)
             and before.form not in _BE
             for before, word in itertools.pairwise(self.words)
         )
@@ -211,7 +223,8 @@ class Statement:
     def owners(self) -> list[tuple[str, str]]:
         """(owner, owned): "Ayla's husband", but not "it's"."""
         return [
-            (owner, owned) for owner, owned in _OWNER.findall(self.folded)
+            (owner, owned)
+            for owner, owned in _OWNER.findall(self.folded)
             if not is_stop(analyse(owner).words[0])
         ]
 
@@ -224,8 +237,11 @@ class Statement:
     def genitives(self) -> list[tuple[str, str]]:
         """ "annemin kedisi"."""
         return [
-            (one.form, other.form) for one, other in itertools.pairwise(self.words)
-            if self.turkish and one.tells and _GENITIVE.fullmatch(one.form)
+            (one.form, other.form)
+            for one, other in itertools.pairwise(self.words)
+            if self.turkish
+            and one.tells
+            and _GENITIVE.fullmatch(one.form)
             and _HELD.fullmatch(other.form)
         ]
 
@@ -275,11 +291,19 @@ class Question:
         folded, words = text.folded, text.words
         verb = (_VERB_TR if text.turkish else _VERB).search(folded)
         wanted = tuple(
-            word for n, word in enumerate(words)
-            if word.tells and not is_now(word.form) and not ASKS_TR.fullmatch(word.form)
-            and word.form not in _TIME and not (n and words[n - 1].form == "how")
+            word
+            for n, word in enumerate(words)
+            if word.tells
+            and not is_now(word.form)
+            and not ASKS_TR.fullmatch(word.form)
+            and word.form not in _TIME
+            and not (n and words[n - 1].form == "how")
         )
         return cls(
-            text, wanted, verb[1] if verb else "", bool(_OPEN.match(folded)),
-            bool(_MANY.search(folded)), bool(_WHERE.match(folded)),
+            text,
+            wanted,
+            verb[1] if verb else "",
+            bool(_OPEN.match(folded)),
+            bool(_MANY.search(folded)),
+            bool(_WHERE.match(folded)),
         )

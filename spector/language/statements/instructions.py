@@ -69,8 +69,10 @@ _TELLS: Final = re.compile(
     r"[\s,]*(?:he|she|they|it|this|that|there|my|his|her|their|our|everyone|everybody|who|what|how"
     r"|why|where|which|(?:i|we)(?!'d (?:like|prefer)| (?:want|need|prefer|like|expect|would)))\b"
 )
-_OF_ONESELF: Final = re.compile(r"\s*(?:i|i'm|i've|we|we're|my|our)\b(?!'d (?:like|prefer)"
-                                r"| (?:want|need|prefer|like|expect|would)\b)")
+_OF_ONESELF: Final = re.compile(
+    r"\s*(?:i|i'm|i've|we|we're|my|our)\b(?!'d (?:like|prefer)"
+    r"| (?:want|need|prefer|like|expect|would)\b)"
+)
 _YOU: Final = re.compile(r"\b(?:(?:can|could|would|will) you|please)\b")
 _SENTENCE: Final = re.compile(r"[^.!?;\n]*(?:[.!?;\n]+|$)")
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -117,11 +119,17 @@ _TO_ANSWER: Final = (
     r"\b))"
 )
 _ANSWERS: Final = re.compile(
-    _HEAD + r"(?:" + _TO_ANSWER
+    _HEAD
+    + r"(?:"
+    + _TO_ANSWER
     + r"|(?:suggest|recommend|cite|quote sources|summari[sz]e|translate)\b"
     r"|(?:call|address|tell|give|show|ask|remind|offer|correct|explain to|write to|write|speak to"
-    r"|talk to) me\b|(?:write|speak|talk) (?:only )?(?:in )?" + LANGUAGE
-    + r"|(?:be|keep (?:it|them|things)) (?:\w+ )?" + _SO + r"|(?:write|speak|talk) (?:\w+ )?" + _SO
+    r"|talk to) me\b|(?:write|speak|talk) (?:only )?(?:in )?"
+    + LANGUAGE
+    + r"|(?:be|keep (?:it|them|things)) (?:\w+ )?"
+    + _SO
+    + r"|(?:write|speak|talk) (?:\w+ )?"
+    + _SO
     + r"|(?:use|include|add|give|provide|show|skip|omit|avoid|write|insert|put in|leave out)"
     r"(?: (?!my\b|his\b|her\b|our\b)[^\s,.]+){0,3} " + _PART + r")"
 )
@@ -136,10 +144,15 @@ _ACTS: Final = re.compile(
 )
 #: a short sentence that can only be an instruction
 _SHORTLY: Final = re.compile(
-    _LEAD + _WISH + r"(?:be (?:(?:more|very|as|less|a (?:bit|little) more) )?" + _SO
-    + r"|keep (?:it|things|(?:\w+ )?(?:answers|replies|responses)) (?:\w+ )?" + _SO
+    _LEAD
+    + _WISH
+    + r"(?:be (?:(?:more|very|as|less|a (?:bit|little) more) )?"
+    + _SO
+    + r"|keep (?:it|things|(?:\w+ )?(?:answers|replies|responses)) (?:\w+ )?"
+    + _SO
     + r"|(?:no(?: more)?|(?:stop|quit|avoid|skip|drop)(?: using| adding| with)?"
-    r"|(?:start |only )?(?:using|use)(?: only)?)(?: (?:the|all|any|your|so many))? " + _FORM
+    r"|(?:start |only )?(?:using|use)(?: only)?)(?: (?:the|all|any|your|so many))? "
+    + _FORM
     + r"|(?:answer|reply|respond)(?: to me| me)?(?: only| always)?"
     r" (?:in|like|as|using|without|" + _MANNER + r")"
     r"|(?:speak|talk)(?: to me)? like\b|(?:write|speak|talk)(?: to me)?(?: only)? (?:in )?"
@@ -320,8 +333,10 @@ def _kind(sentence: str, *, first: bool) -> int:
     leave = (_MAY.match(sentence) or _MAY_TR.match(sentence)) if short else None
     if leave is not None:
         rest = sentence[leave.end() :]
-        if _OF_ANSWERS.search(sentence) or _ANSWERS.match(rest) or (
-            _AGAIN.search(rest) and _ACTS.match(rest)
+        if (
+            _OF_ANSWERS.search(sentence)
+            or _ANSWERS.match(rest)
+            or (_AGAIN.search(rest) and _ACTS.match(rest))
         ):
             return _LEAVE
         if not _ASKED.search(sentence):

@@ -207,8 +207,11 @@ class Speakers:
                 if speaker is None:
                     continue
                 begin = found[at][1]
-                if length == 1 and words[0] in _ALSO_WORDS and capitals and (
-                    at == 0 or not begin.group()[0].isupper()
+                if (
+                    length == 1
+                    and words[0] in _ALSO_WORDS
+                    and capitals
+                    and (at == 0 or not begin.group()[0].isupper())
                 ):
                     continue
                 yield speaker, begin.start(), found[at + length - 1][1].end()

@@ -184,11 +184,13 @@ def _blocks(text: str) -> Iterator[tuple[int, int, _Kind]]:
         yield from _block(text, *run)
 
 
-def _block(text: str, what: str, start: int, end: int, lines: int) -> Iterator[
-    tuple[int, int, _Kind]
-]:
-    if what in ("log", "reply") or lines > 1 or (
-        what == "code" and _CODED.search(text, start, end)
+def _block(
+    text: str, what: str, start: int, end: int, lines: int
+) -> Iterator[tuple[int, int, _Kind]]:
+    if (
+        what in ("log", "reply")
+        or lines > 1
+        or (what == "code" and _CODED.search(text, start, end))
     ):
         yield start, end, "code" if what in ("log", "code") else "words"
 

@@ -34,8 +34,11 @@ _PRINCIPALS: Final = frozenset(("system", "developer"))
 #: names that are valid roles of a message
 BARE_ROLES: Final = (ASSISTANTS | USERS) - {"model", "system"}
 #: roles that a name must not imitate, folded
-_ROLES: Final = ASSISTANTS | USERS | frozenset(
-    """admin administrator asistente assistente benutzer developer ferramenta function
+_ROLES: Final = (
+    ASSISTANTS
+    | USERS
+    | frozenset(
+        """admin administrator asistente assistente benutzer developer ferramenta function
     herramienta human instruction ipython memorie memory moderator model nutzer operator platform
     plugin prompt sistem sistema superuser sysadmin system systeme tool usuario utente utilisateur
     werkzeug
@@ -46,6 +49,7 @@ _ROLES: Final = ASSISTANTS | USERS | frozenset(
     \u7528\u6237 \u7528\u6236 \u7cfb\u7edf \u7cfb\u7d71 \u52a9\u624b \u52a9\u7406 \u5de5\u5177
     \u30e6\u30fc\u30b6\u30fc \u30b7\u30b9\u30c6\u30e0 \u30a2\u30b7\u30b9\u30bf\u30f3\u30c8
     \uc0ac\uc6a9\uc790 \uc2dc\uc2a4\ud15c""".split()
+    )
 )
 #: the same without marks and with decomposed Korean syllables, as names are compared
 _BARE: Final = frozenset(
@@ -126,8 +130,11 @@ def person_of(role: str | None, speaker: str | None) -> str | None:
     """
     name = role if speaker is None or speaker == role else speaker
     folded = plain(name or "").strip()
-    if name is None or not folded or folded in _NOBODY or (
-        name == role and reads_like_a_role(name)
+    if (
+        name is None
+        or not folded
+        or folded in _NOBODY
+        or (name == role and reads_like_a_role(name))
     ):
         return None
     return name

@@ -15,8 +15,17 @@ from spector.language.words import plain
 from spector.records import turn_before_in
 
 __all__ = [
-    "UNSEEN", "Opening", "folded_name", "is_question", "later_openings", "opening_of", "says_i",
-    "searched_words", "speaker_in", "without_dates", "words_of",
+    "UNSEEN",
+    "Opening",
+    "folded_name",
+    "is_question",
+    "later_openings",
+    "opening_of",
+    "says_i",
+    "searched_words",
+    "speaker_in",
+    "without_dates",
+    "words_of",
 ]
 
 _COLON: Final = re.compile("[:\uff1a]()()")

@@ -70,8 +70,10 @@ class StatementPair:
         if (old.ids and new.ids and old.ids != new.ids) or self._is_of_others():
             return None
         for word in self._question.wanted:
-            if old.has(word) and not new.has(word) and (
-                word.form != self._question.verb or word.form.isdecimal()
+            if (
+                old.has(word)
+                and not new.has(word)
+                and (word.form != self._question.verb or word.form.isdecimal())
             ):
                 return None
         if self._is_changed(found):
@@ -131,8 +133,10 @@ class StatementPair:
         is_placed = bool(forms) and forms[-1] in _PLACES
         if not is_placed and all(word.form[0].isdecimal() for word in (*one, *other)):
             return _ANY.isdisjoint(forms)
-        if question.is_open or _shape(one, new.turkish) != _shape(other, new.turkish) or any(
-            map(_SEVERAL.search, (frame, *(word.form for word in other)))
+        if (
+            question.is_open
+            or _shape(one, new.turkish) != _shape(other, new.turkish)
+            or any(map(_SEVERAL.search, (frame, *(word.form for word in other))))
         ):
             return False
         while forms and forms[-1] in _PLACES:
@@ -166,12 +170,15 @@ class StatementPair:
             return False
         if self._is_foreign():
             return False
-        if found and found.before and (
-            _shape(found.old, new.turkish) != _shape(found.new, new.turkish)
+        if (
+            found
+            and found.before
+            and (_shape(found.old, new.turkish) != _shape(found.new, new.turkish))
         ):
             return False  # "our landlord is Bob" and "our landlord is now on holiday"
         said = [
-            word for word in old.words
+            word
+            for word in old.words
             if word.tells and not is_now(word.form) and word not in question.wanted
         ]
         kept = [word for word in said if new.has(word)]
@@ -200,12 +207,16 @@ class StatementPair:
         before = self._new.words[: min(map(self._new.place, self._shared))]
         if [word.form for word in before[-2:]] in (["is", "my"], ["is", "our"]):
             return False  # "Bob is my manager now"
-        if before and self._shared[0].form == self._question.verb and (
-            before[-1].form in _PLACES or before[-1].form in ARTICLES
+        if (
+            before
+            and self._shared[0].form == self._question.verb
+            and (before[-1].form in _PLACES or before[-1].form in ARTICLES)
         ):
             return True  # "at work", where "I work" is asked
         strange = any(
-            word.tells and not self._is_known(word.form) and not is_now(word.form)
+            word.tells
+            and not self._is_known(word.form)
+            and not is_now(word.form)
             and not TURNS.match(word.form)
             for word in before
         )

@@ -29,11 +29,14 @@ _Rules = tuple[frozenset[str], tuple[re.Pattern[str], ...], tuple[re.Pattern[str
 def _rules(language: str) -> _Rules:
     table = table_of(language, "language")
     others = {
-        word for code in languages() if code != language
+        word
+        for code in languages()
+        if code != language
         for word in table_of(code, "language").words["common"]
     }
     common = frozenset(
-        plain(each) for each in table.words["common"]
+        plain(each)
+        for each in table.words["common"]
         if plain(each) == each or plain(each) not in others  # "iş" is not "is"
     )
     return common, table.patterns["letters"], table.patterns["endings"]
@@ -49,10 +52,15 @@ def language_of(text: str) -> str:
 def _language_of(text: str, codes: tuple[str, ...]) -> str:
     words = [each.group() for each in _WORD.finditer(text)]
     folded = [plain(each) for each in words]
-    written = [] if text.isascii() else [
-        word for at, word in enumerate(words)
-        if not word.isascii() and not (at and word.istitle())  # "Gökçe" in a text is a name
-    ]
+    written = (
+        []
+        if text.isascii()
+        else [
+            word
+            for at, word in enumerate(words)
+            if not word.isascii() and not (at and word.istitle())  # "Gökçe" in a text is a name
+        ]
+    )
     best, most = codes[0], 0
     for language in codes:
         common, letters, endings = _rules(language)

@@ -123,13 +123,14 @@ class Lexicon:
     def _openings_of(self, text: str) -> Sequence[_Opening]:
         """The entries whose first word a word is, whatever follows; texts repeat their words."""
         made = [
-            _Opening(entry, len(form), False) for form in dict.fromkeys((
-                text, text.partition("'")[0]
-            )) for entry in self._by_first.get(form, ())
+            _Opening(entry, len(form), False)
+            for form in dict.fromkeys((text, text.partition("'")[0]))
+            for entry in self._by_first.get(form, ())
         ]
         most = min(len(text), self._longest)
         made += (
-            _Opening(entry, cut, True) for cut in range(_LEAST_STEM, most + 1)
+            _Opening(entry, cut, True)
+            for cut in range(_LEAST_STEM, most + 1)
             for entry in self._stems.get(text[:cut], ())
         )
         if len(text) <= _MOST_LETTERS:
@@ -157,8 +158,10 @@ def _is_entry(
         return False
     for n, (wanted, word) in enumerate(zip(entry.words, there, strict=True)):
         is_last = n == len(entry.words) - 1
-        fits = word.text.startswith(wanted) if is_stem and is_last else (
-            word.text.partition("'")[0] == wanted or word.text == wanted
+        fits = (
+            word.text.startswith(wanted)
+            if is_stem and is_last
+            else (word.text.partition("'")[0] == wanted or word.text == wanted)
         )
         if not fits:
             return False
@@ -174,6 +177,4 @@ def _spelling(raw: str) -> str:
 
 def _is_spelt(raw: str, wanted: str) -> bool:
     """Whether the letters are the wanted ones, marks included."""
-    return all(
-        one == other for one, other in zip(_spelling(raw), wanted, strict=False)
-    )
+    return all(one == other for one, other in zip(_spelling(raw), wanted, strict=False))

@@ -174,9 +174,7 @@ def _days_of_month(of: TokenReader, begin: int, end: int, number: int) -> Atom |
     if spanned and low < int(upto) <= 31:
         high, end = int(upto), end + 2
         end += of.word(end) in _ORDINALS
-    return of.dated(
-        begin, end, lambda y: spans.days(date(y, number, low), date(y, number, high))
-    )
+    return of.dated(begin, end, lambda y: spans.days(date(y, number, low), date(y, number, high)))
 
 
 def _part(of: TokenReader, at: int) -> Atom | None:

@@ -51,7 +51,10 @@ class TimeRange:
 
 
 def time_range_in(
-    cue: str, now_ms: int, years: Collection[int] = (), kind: Kind = Kind.FACT,
+    cue: str,
+    now_ms: int,
+    years: Collection[int] = (),
+    kind: Kind = Kind.FACT,
     zone: tzinfo = UTC,
 ) -> TimeRange | None:
     """The time that a cue is about, or None.

@@ -54,9 +54,7 @@ class TokenReader:
     def joined(self, at: int, count: int) -> bool:
         """True if ``count`` tokens follow one another without a gap."""
         here = self.tokens[at : at + count]
-        return len(here) == count and all(
-            a.end == b.start for a, b in itertools.pairwise(here)
-        )
+        return len(here) == count and all(a.end == b.start for a, b in itertools.pairwise(here))
 
     def number(self, at: int) -> tuple[int, int, bool] | None:
         """(value, end, vague) of a number in digits or words."""

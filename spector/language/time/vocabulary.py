@@ -63,9 +63,7 @@ WEEKDAYS: Final = {
     ),
     **{
         name: n
-        for n, name in enumerate(
-            "monday tuesday wednesday thursday friday saturday sunday".split()
-        )
+        for n, name in enumerate("monday tuesday wednesday thursday friday saturday sunday".split())
     },
 }
 

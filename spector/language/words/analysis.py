@@ -41,8 +41,21 @@ from spector.language.words.unicode import normalize_nfkc
 from spector.process import keeps
 
 __all__ = [
-    "ANALYSIS_VERSION", "JOIN", "SIGN", "SPACELESS", "STOP", "Analysis", "Term", "analyse",
-    "cue_terms", "field_terms", "fingerprint", "is_identifier", "is_sign", "is_stop", "term_hash",
+    "ANALYSIS_VERSION",
+    "JOIN",
+    "SIGN",
+    "SPACELESS",
+    "STOP",
+    "Analysis",
+    "Term",
+    "analyse",
+    "cue_terms",
+    "field_terms",
+    "fingerprint",
+    "is_identifier",
+    "is_sign",
+    "is_stop",
+    "term_hash",
     "words",
 ]
 
@@ -188,9 +201,7 @@ def cue_terms(cue: str | Analysis) -> list[Term]:
     """
     found = analyse(cue) if isinstance(cue, str) else cue
     signs = frozenset(found.signs)
-    plain = dict.fromkeys(
-        SIGN + word if SIGN + word in signs else word for word in found.content()
-    )
+    plain = dict.fromkeys(SIGN + word if SIGN + word in signs else word for word in found.content())
     strong = [*found.joined, *plain] or [*found.signs] or list(dict.fromkeys(found.words))
     other = _in_the_other_language(found)
     return [

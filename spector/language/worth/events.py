@@ -46,8 +46,11 @@ def is_event(text: Wording) -> bool:
             return bool(moves) or _FUTURE.search(text.folded) is not None
         return False
     return bool(
-        text.dates or _PAST.search(text.folded) or _PAST_TR.search(text.folded)
-        or _FUTURE.search(text.folded) or _AMOUNT.search(text.folded)
+        text.dates
+        or _PAST.search(text.folded)
+        or _PAST_TR.search(text.folded)
+        or _FUTURE.search(text.folded)
+        or _AMOUNT.search(text.folded)
     )
 
 

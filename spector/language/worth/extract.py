@@ -22,14 +22,11 @@ _END: Final = re.compile(
 _MOST: Final = 400
 #: after these a text goes on: no end of a sentence
 _OPEN_ENDS: Final = " ,;:-–—"
-_ENDED: Final = re.compile(
-    r"[.!?…。！？][\"'”’)\]]*$|[^\w\s,;:\-–—\"'”’)\]%$€₺]$"
-)
+_ENDED: Final = re.compile(r"[.!?…。！？][\"'”’)\]]*$|[^\w\s,;:\-–—\"'”’)\]%$€₺]$")
 
 
 def joined(sentences: Sequence[str]) -> str:
-    """Sentences one after another; where one has no end mark, a full stop tells it from the next.
-    """
+    """Sentences one after another; where one has no end mark, a full stop tells it from the next."""
     return " ".join([*map(_ended, sentences[:-1]), *sentences[-1:]])
 
 
@@ -49,7 +46,10 @@ def sentences_of(text: str) -> list[str]:
 
 
 def extract_of(
-    texts: Sequence[str], most: int, cost: Callable[[str], int], *,
+    texts: Sequence[str],
+    most: int,
+    cost: Callable[[str], int],
+    *,
     worth: Callable[[str], float] = content_density,
 ) -> str:
     """Sentences of texts that say most, without repetition; "" if none fits.

@@ -36,7 +36,8 @@ def without(text: str, is_known: Callable[[str], bool], split: re.Pattern[str]) 
         )
     kept = [
         text[start : parts[n + 1][0] if n + 1 < len(parts) else end]
-        for n, (start, end) in enumerate(parts) if not known[n]
+        for n, (start, end) in enumerate(parts)
+        if not known[n]
     ]
     return "".join(kept).strip()
 
@@ -46,11 +47,13 @@ def without_repeats(text: str, known: Sequence[Wording]) -> str:
 
     A clause repeats a text that has all its content words and numbers, and denies as it does.
     """
+
     def is_known(clause: str) -> bool:
         own = Wording(clause, 0)
         content = set(own.content)
         return bool(content) and any(
-            content <= set(each.content) and own.numbers <= each.numbers
+            content <= set(each.content)
+            and own.numbers <= each.numbers
             and (own.denials > 0) == (each.denials > 0)
             for each in known
         )

@@ -17,17 +17,40 @@ __all__ = ["LEAST_SAMPLE", "calibrated", "decide_by_bands"]
 #: likeness of messages to the most alike of 199 others under the default model, on MemoryBank's
 #: English chats: the values below which 0, 5, 10, ... 95 % of them are, and the end of the scale
 _DEFAULT: Final = (
-    0.28, 0.39, 0.44, 0.47, 0.49, 0.51, 0.53, 0.54, 0.55, 0.57, 0.58, 0.59, 0.60, 0.62, 0.64, 0.65,
-    0.67, 0.68, 0.71, 0.75, 1.0,
-)  # fmt: skip
+    0.28,
+    0.39,
+    0.44,
+    0.47,
+    0.49,
+    0.51,
+    0.53,
+    0.54,
+    0.55,
+    0.57,
+    0.58,
+    0.59,
+    0.60,
+    0.62,
+    0.64,
+    0.65,
+    0.67,
+    0.68,
+    0.71,
+    0.75,
+    1.0,
+)
 _DIGITS: Final = 6
 #: texts of a store from which on its likeness can be told
 LEAST_SAMPLE: Final = 50
 
 
 def decide_by_bands(
-    new: Incoming, candidates: Sequence[Candidate], words: Wording, known: Sequence[Wording],
-    config: ObserveConfig, sample: Sequence[float] = (),
+    new: Incoming,
+    candidates: Sequence[Candidate],
+    words: Wording,
+    known: Sequence[Wording],
+    config: ObserveConfig,
+    sample: Sequence[float] = (),
 ) -> Decision:
     """The action by the likeness to the nearest memory of the same origin.
 
@@ -36,9 +59,9 @@ def decide_by_bands(
         sample: likeness of the store's texts to their nearest, ascending, for a calibrated scale.
     """
     near = [
-        (each, said) for each, said in zip(candidates, known, strict=True)
-        if each.likeness is not None and each.data_source == new.data_source
-        and not each.is_dormant
+        (each, said)
+        for each, said in zip(candidates, known, strict=True)
+        if each.likeness is not None and each.data_source == new.data_source and not each.is_dormant
     ]
     if not near:
         return Decision(action="create")
@@ -50,13 +73,21 @@ def decide_by_bands(
     if s >= config.update_from:
         if is_same and s > config.reinforce_above:
             return Decision(
-                action="reinforce", rule="band", nearest=old.id, likeness=likeness,
-                reinforced=old.id, verdict="same",
+                action="reinforce",
+                rule="band",
+                nearest=old.id,
+                likeness=likeness,
+                reinforced=old.id,
+                verdict="same",
             )
         merged = _merged(new, old, config) if is_same else None
         if merged is not None:
             return Decision(
-                action="update", rule="band", nearest=old.id, likeness=likeness, merged=merged,
+                action="update",
+                rule="band",
+                nearest=old.id,
+                likeness=likeness,
+                merged=merged,
                 verdict="adds",
             )
         return Decision(
@@ -64,7 +95,10 @@ def decide_by_bands(
         )
     if s >= config.create_below and new.importance < config.gap_importance:
         return Decision(
-            action="skip", rule="band", nearest=old.id, likeness=likeness,
+            action="skip",
+            rule="band",
+            nearest=old.id,
+            likeness=likeness,
             reason=f"likeness {s:.2f} with importance {new.importance:.2f}",
         )
     return Decision(rule="band", nearest=old.id, likeness=likeness)

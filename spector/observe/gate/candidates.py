@@ -93,9 +93,15 @@ class _Unread(Sequence[Statement]):
 
 
 def candidate_of(
-    record: MemoryRecord, *, said: str | None = None, data_source: str | None = None,
-    statements: tuple[Statement, ...] | None = None, likeness: float | None = None,
-    is_knowledge: bool = False, is_dormant: bool = False, single_valued: Collection[str] = (),
+    record: MemoryRecord,
+    *,
+    said: str | None = None,
+    data_source: str | None = None,
+    statements: tuple[Statement, ...] | None = None,
+    likeness: float | None = None,
+    is_knowledge: bool = False,
+    is_dormant: bool = False,
+    single_valued: Collection[str] = (),
 ) -> Candidate:
     """A memory as a candidate; what it states is read from its text unless it is known.
 
@@ -105,21 +111,33 @@ def candidate_of(
     words = record.text if said is None else said
     stated: Sequence[Statement] = () if statements is None else statements
     if statements is None and not is_dormant:
-        stated = _Unread(lambda: statements_in(
-            words, role=record.role, speaker=record.speaker, event_ms=record.event_ms,
-            single_valued=single_valued,
-        ))  # fmt: skip
+        stated = _Unread(
+            lambda: statements_in(
+                words,
+                role=record.role,
+                speaker=record.speaker,
+                event_ms=record.event_ms,
+                single_valued=single_valued,
+            )
+        )
     return Candidate(
-        record=record, said=words, statements=stated,
+        record=record,
+        said=words,
+        statements=stated,
         speaker=speaker_of(words, record.role, record.speaker),
-        data_source=data_source
-        or data_source_of(record.role, record.source, record.speaker),
-        likeness=likeness, is_knowledge=is_knowledge, is_dormant=is_dormant,
+        data_source=data_source or data_source_of(record.role, record.source, record.speaker),
+        likeness=likeness,
+        is_knowledge=is_knowledge,
+        is_dormant=is_dormant,
     )
 
 
 def statements_in(
-    said: str, *, role: str | None, speaker: str | None, event_ms: int,
+    said: str,
+    *,
+    role: str | None,
+    speaker: str | None,
+    event_ms: int,
     single_valued: Collection[str] = (),
 ) -> tuple[Statement, ...]:
     """What a message states; "I" is its speaker where he has a name of his own."""

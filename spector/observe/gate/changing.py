@@ -30,10 +30,14 @@ def changes_perhaps(
     if not tells_of_change(new.said) or is_hedged(new.said):
         return []
     found = [
-        (each, sure) for each in candidates
-        if not each.is_knowledge and not each.is_dormant and each.speaker == new.speaker
+        (each, sure)
+        for each in candidates
+        if not each.is_knowledge
+        and not each.is_dormant
+        and each.speaker == new.speaker
         and each.record.event_ms <= new.event_ms
-        and (sure := _likeness(new, each)) >= config.order_at and not veto(new, each)
+        and (sure := _likeness(new, each)) >= config.order_at
+        and not veto(new, each)
     ]
     return sorted(found, key=lambda each: (-each[1], each[0].id))[:_MOST]
 

@@ -38,22 +38,33 @@ class Comparer:
         return self._neighbours.predicates()
 
     def incoming(
-        self, text: str, *, event_ms: int, role: str | None = None, speaker: str | None = None,
-        source: str | None = None, confidence: float | None = None,
-        valid_from_ms: int | None = None, valid_until_ms: int | None = None,
+        self,
+        text: str,
+        *,
+        event_ms: int,
+        role: str | None = None,
+        speaker: str | None = None,
+        source: str | None = None,
+        confidence: float | None = None,
+        valid_from_ms: int | None = None,
+        valid_until_ms: int | None = None,
         single_valued: Collection[str] = (),
     ) -> Incoming:
         """A new memory, read: what it states, who says it, from where."""
         return Incoming(
-            text=text, said=text, event_ms=event_ms,
+            text=text,
+            said=text,
+            event_ms=event_ms,
             statements=statements_in(
                 text, role=role, speaker=speaker, event_ms=event_ms, single_valued=single_valued
             ),
             speaker=speaker_of(text, role, speaker),
             data_source=data_source_of(role, source, speaker),
-            confidence=1.0 if confidence is None else confidence, source=source,
-            valid_from_ms=valid_from_ms, valid_until_ms=valid_until_ms,
-        )  # fmt: skip
+            confidence=1.0 if confidence is None else confidence,
+            source=source,
+            valid_from_ms=valid_from_ms,
+            valid_until_ms=valid_until_ms,
+        )
 
     def sample(self, user_id: str | None, now_ms: int) -> Sequence[float]:
         """How alike a user's memories are, for a calibrated scale; empty where none is asked for.
@@ -71,8 +82,13 @@ class Comparer:
         return known
 
     def candidates(
-        self, new: Incoming, vector: NDArray[np.float32] | None, *, user_id: str | None,
-        now_ms: int, single_valued: Collection[str] = (),
+        self,
+        new: Incoming,
+        vector: NDArray[np.float32] | None,
+        *,
+        user_id: str | None,
+        now_ms: int,
+        single_valued: Collection[str] = (),
     ) -> list[Candidate]:
         """The memories of the same scope that the gate compares with a new one."""
         bands = self._config.gate_by == "bands"
@@ -84,7 +100,11 @@ class Comparer:
         return [_read(each, single_valued) for each in found]
 
     def _near(
-        self, new: Incoming, vector: NDArray[np.float32] | None, user_id: str | None, now_ms: int,
+        self,
+        new: Incoming,
+        vector: NDArray[np.float32] | None,
+        user_id: str | None,
+        now_ms: int,
         count: int,
     ) -> list[Neighbour]:
         """What was said: themes that nights made quote it, and would take its places."""
@@ -109,9 +129,12 @@ def _is_dream(near: Neighbour) -> bool:
 def _read(near: Neighbour, single_valued: Collection[str]) -> Candidate:
     observed = near.observed or {}
     return candidate_of(
-        near.record, said=without_notes(near.record.text, notes_of(near.observed)),
+        near.record,
+        said=without_notes(near.record.text, notes_of(near.observed)),
         data_source=observed.get("data_source"),
         statements=None if near.fact is None else (statement_of_fact(near.fact),),
-        likeness=near.likeness, is_knowledge=bool(near.sorts),
-        is_dormant=Flag.DORMANT in near.record.flags, single_valued=single_valued,
+        likeness=near.likeness,
+        is_knowledge=bool(near.sorts),
+        is_dormant=Flag.DORMANT in near.record.flags,
+        single_valued=single_valued,
     )

@@ -64,12 +64,16 @@ def contradictions(
         precision: confidence from which on a contradiction supersedes.
     """
     living = [
-        each for each in candidates
-        if not each.is_dormant and _overlaps(new, each) and may_concern(new, each)
+        each
+        for each in candidates
+        if not each.is_dormant
+        and _overlaps(new, each)
+        and may_concern(new, each)
         and not is_of_before(new.said, new.event_ms, each.record.event_ms)
     ]
     slots = [
-        (at, one) for at, each in enumerate(living if new.statements else ())
+        (at, one)
+        for at, each in enumerate(living if new.statements else ())
         for one in each.statements
     ]
     found: dict[int, list[tuple[Verdict, Statement]]] = {}
@@ -103,7 +107,9 @@ def _meets(one: tuple[int, int], other: tuple[int, int]) -> bool:
 
 
 def _verdicts(
-    new: Incoming, one: Statement, living: Sequence[Candidate],
+    new: Incoming,
+    one: Statement,
+    living: Sequence[Candidate],
     slots: Sequence[tuple[int, Statement]],
 ) -> Iterator[tuple[Verdict, tuple[int, ...]]]:
     """Verdicts of a statement with the numbers of the old ones that each is about.
@@ -123,9 +129,14 @@ def _verdicts(
 
 def _key(one: Statement) -> tuple[str, ...]:
     return (
-        plain(one.subject), one.predicate, one.value or plain(one.object), str(one.polarity),
-        one.modality, one.tense, one.window or "",
-    )  # fmt: skip
+        plain(one.subject),
+        one.predicate,
+        one.value or plain(one.object),
+        str(one.polarity),
+        one.modality,
+        one.tense,
+        one.window or "",
+    )
 
 
 def _overlaps(new: Incoming, old: Candidate) -> bool:
@@ -138,8 +149,11 @@ def _overlaps(new: Incoming, old: Candidate) -> bool:
 
 
 def _reason(
-    new: Incoming, old: Candidate, contradicted: Sequence[Statement],
-    found: Iterable[Verdict], precision: float,
+    new: Incoming,
+    old: Candidate,
+    contradicted: Sequence[Statement],
+    found: Iterable[Verdict],
+    precision: float,
 ) -> str:
     """Why a contradicted memory is kept; "" where it is superseded."""
     sure = any(each.kind == "replaces" and each.confidence >= precision for each in found)

@@ -26,7 +26,10 @@ _DEFAULT = ObserveConfig()
 
 
 def decide(
-    new: Incoming, candidates: Sequence[Candidate], config: ObserveConfig = _DEFAULT, *,
+    new: Incoming,
+    candidates: Sequence[Candidate],
+    config: ObserveConfig = _DEFAULT,
+    *,
     sample: Sequence[float] = (),
 ) -> Decision:
     """The action for a new memory; deterministic, and the same in any order of candidates.
@@ -50,9 +53,7 @@ def decide(
     )
     otherwise = said_otherwise(new, found, words, known)
     if otherwise and decided.action in ("create", "supersede"):
-        decided = replace(
-            decided, contradicted=tuple(sorted({*decided.contradicted, *otherwise}))
-        )
+        decided = replace(decided, contradicted=tuple(sorted({*decided.contradicted, *otherwise})))
     return _with_order(decided, new, found, config)
 
 
@@ -61,11 +62,16 @@ def _same_words(
 ) -> Decision | None:
     """Rule 1; an event of another day is another event."""
     for each, said in zip(candidates, known, strict=True):
-        if _is_of_same(new, each) and same_words(words, said) and not _is_other_event(
-            new, each, words
+        if (
+            _is_of_same(new, each)
+            and same_words(words, said)
+            and not _is_other_event(new, each, words)
         ):
             return Decision(
-                action="reinforce", rule="same words", nearest=each.id, reinforced=each.id,
+                action="reinforce",
+                rule="same words",
+                nearest=each.id,
+                reinforced=each.id,
                 verdict="same",
             )
     return None
@@ -81,15 +87,25 @@ def decide_contradiction(
     gone = [each for each in found if each.supersedes]
     kept = [each for each in found if not each.supersedes]
     first = max(gone or kept, key=lambda each: (each.confidence, each.candidate.id))
-    said = max(gone or kept, key=lambda each: (  # a message rather than a fact that is read from it
-        not each.candidate.is_knowledge, each.confidence, each.candidate.id
-    ))
+    said = max(
+        gone or kept,
+        key=lambda each: (  # a message rather than a fact that is read from it
+            not each.candidate.is_knowledge,
+            each.confidence,
+            each.candidate.id,
+        ),
+    )
     return Decision(
-        action="supersede" if gone else "create", relation=None if gone else "contradicts",
-        nearest=said.candidate.id, rule=first.rule, confidence=first.confidence,
-        superseded=_ids(gone), contradicted=_ids(kept),
+        action="supersede" if gone else "create",
+        relation=None if gone else "contradicts",
+        nearest=said.candidate.id,
+        rule=first.rule,
+        confidence=first.confidence,
+        superseded=_ids(gone),
+        contradicted=_ids(kept),
         may_change=_ids(each for each in kept if each.sets_order),
-        verdict=_verdict(gone, kept), reason="" if gone else first.reason,
+        verdict=_verdict(gone, kept),
+        reason="" if gone else first.reason,
     )
 
 
@@ -106,9 +122,7 @@ def _with_order(
     if decided.action not in ("create", "supersede") or decided.relation == "elaborates":
         return decided
     settled = {*decided.superseded, *decided.may_change}
-    found = [
-        each for each in changes_perhaps(new, candidates, config) if each[0].id not in settled
-    ]
+    found = [each for each in changes_perhaps(new, candidates, config) if each[0].id not in settled]
     if not found:
         return decided
     old, sure = found[0]
@@ -116,33 +130,43 @@ def _with_order(
     if decided.superseded or decided.may_change:
         return replace(decided, may_change=order)
     return replace(
-        decided, may_change=order, verdict="may change", confidence=sure, nearest=old.id,
+        decided,
+        may_change=order,
+        verdict="may change",
+        confidence=sure,
+        nearest=old.id,
         rule="change",
     )
 
 
 def _by_rest(
-    new: Incoming, candidates: Sequence[Candidate], words: Wording, known: Sequence[Wording],
-    config: ObserveConfig, sample: Sequence[float],
+    new: Incoming,
+    candidates: Sequence[Candidate],
+    words: Wording,
+    known: Sequence[Wording],
+    config: ObserveConfig,
+    sample: Sequence[float],
 ) -> Decision:
     """Rules 4 to 6, or the bands."""
     if config.gate_by == "bands":
         return decide_by_bands(new, candidates, words, known, config, sample)
     pairs = [
-        (each, said) for each, said in zip(candidates, known, strict=True)
+        (each, said)
+        for each, said in zip(candidates, known, strict=True)
         if _is_of_same(new, each) and not each.is_dormant
     ]
     for each, said in pairs:
         if says_nothing_new(new, each, words, said) and not _is_other_event(new, each, words):
             return Decision(
-                action="reinforce", rule="nothing new", nearest=each.id, reinforced=each.id,
+                action="reinforce",
+                rule="nothing new",
+                nearest=each.id,
+                reinforced=each.id,
                 verdict="same",
             )
     for each, said in pairs:
         if is_detail(new, each, words, said):
-            return Decision(
-                relation="elaborates", rule="detail", nearest=each.id, verdict="adds"
-            )
+            return Decision(relation="elaborates", rule="detail", nearest=each.id, verdict="adds")
     return Decision()
 
 
@@ -150,7 +174,9 @@ def _is_of_same(new: Incoming, old: Candidate) -> bool:
     """Whether both are texts of one origin and one speaker, and answer the same if they state
     nothing by themselves; knowledge is confirmed elsewhere."""
     return (
-        not old.is_knowledge and new.data_source == old.data_source and new.speaker == old.speaker
+        not old.is_knowledge
+        and new.data_source == old.data_source
+        and new.speaker == old.speaker
         and (bool(new.statements) or new.turn_before == old.record.turn_before[1])
     )
 

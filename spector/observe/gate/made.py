@@ -76,7 +76,8 @@ class Made:
 
 
 def cosines(
-    vectors: NDArray[np.float32], vector: NDArray[np.float32],
+    vectors: NDArray[np.float32],
+    vector: NDArray[np.float32],
     norms: Sequence[float] | None = None,
 ) -> list[float]:
     """Cosine of each of some vectors to one.

@@ -31,16 +31,18 @@ def says_nothing_new(new: Incoming, old: Candidate, words: Wording, known: Wordi
     if new.statements:
         if not all(_has(old.statements, each) for each in new.statements):
             return False
-    elif not (words.modals == known.modals and words.forms.keys() <= known.forms.keys()
-              and _is_within(words.content, known.content)):  # fmt: skip
+    elif not (
+        words.modals == known.modals
+        and words.forms.keys() <= known.forms.keys()
+        and _is_within(words.content, known.content)
+    ):
         return False
     rest = set(words.content) - set(known.content)
     return not rest or not rest - _wordings(new, words)
 
 
 def is_detail(new: Incoming, old: Candidate, words: Wording, known: Wording) -> bool:
-    """Whether a new text holds all that an old one says, or states one thing of it and adds to it.
-    """
+    """Whether a new text holds all that an old one says, or states one thing of it and adds to it."""
     if words.asks or (words.denials > 0) != (known.denials > 0) or not known.content:
         return False
     if new.statements and old.statements:
@@ -49,23 +51,25 @@ def is_detail(new: Incoming, old: Candidate, words: Wording, known: Wording) -> 
             len(shared) == len(old.statements) or set(known.content) <= set(words.content)
         )
     return (
-        known.numbers <= words.numbers and known.modals == words.modals
+        known.numbers <= words.numbers
+        and known.modals == words.modals
         and known.forms.keys() <= words.forms.keys()
     )
 
 
-def _has(
-    statements: Iterable[Statement], one: Statement, *, extended: bool = False
-) -> bool:
+def _has(statements: Iterable[Statement], one: Statement, *, extended: bool = False) -> bool:
     """Whether statements have one: the same subject, predicate, value, polarity, and meant so.
 
     Args:
         extended: a value that only adds words is the same.
     """
     return any(
-        plain(each.subject) == plain(one.subject) and each.predicate == one.predicate
-        and _is_value(each, one, extended) and each.polarity == one.polarity
-        and each.modality == one.modality and (each.tense == _NOW) == (one.tense == _NOW)
+        plain(each.subject) == plain(one.subject)
+        and each.predicate == one.predicate
+        and _is_value(each, one, extended)
+        and each.polarity == one.polarity
+        and each.modality == one.modality
+        and (each.tense == _NOW) == (one.tense == _NOW)
         for each in statements
     )
 

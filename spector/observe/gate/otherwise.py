@@ -23,10 +23,12 @@ def said_otherwise(
 ) -> list[int]:
     """Ids of what gives other values for the same, where one of the two is the user's word."""
     return [
-        old.record.id for old, said in zip(candidates, known, strict=True)
+        old.record.id
+        for old, said in zip(candidates, known, strict=True)
         if (old.data_source == _USER) != (new.data_source == _USER)
         and not (old.is_knowledge or old.is_dormant or words.asks or said.asks)
-        and words.modals == said.modals and not same_particulars(said, words)
+        and words.modals == said.modals
+        and not same_particulars(said, words)
         and _share(_matter(words), _matter(said)) >= _SHARED
     ]
 
@@ -35,7 +37,8 @@ def _matter(text: Wording) -> set[str]:
     """Its content words without names and numbers."""
     names = {part for name in text.names for part in name.split()}
     return {
-        term for form, term in text.forms.items()
+        term
+        for form, term in text.forms.items()
         if form not in names and not any(map(str.isdigit, form))
     }
 

@@ -37,13 +37,23 @@ class _Met:
     def add(self, new: Incoming, user_id: str | None) -> None:
         n = len(self._all)
         record = MemoryRecord(
-            id=n, text=new.text, tier="episodic", event_ms=new.event_ms, user_id=user_id,
-            valid_from_ms=new.valid_from_ms, valid_until_ms=new.valid_until_ms,
+            id=n,
+            text=new.text,
+            tier="episodic",
+            event_ms=new.event_ms,
+            user_id=user_id,
+            valid_from_ms=new.valid_from_ms,
+            valid_until_ms=new.valid_until_ms,
         )
-        self._all.append(Candidate(
-            record=record, said=new.said, statements=new.statements, speaker=new.speaker,
-            data_source=new.data_source,
-        ))
+        self._all.append(
+            Candidate(
+                record=record,
+                said=new.said,
+                statements=new.statements,
+                speaker=new.speaker,
+                data_source=new.data_source,
+            )
+        )
         for word in _words_of(new):
             self._by_word.setdefault((user_id, word), []).append(n)
 
@@ -107,8 +117,11 @@ class Settler:
             event_ms = now_ms if draft.event_ms is None else draft.event_ms
             new = self._incoming(draft, event_ms, single)
             found = self._comparer.candidates(
-                new, None if vectors is None else vectors[n], user_id=draft.user_id,
-                now_ms=now_ms, single_valued=single,
+                new,
+                None if vectors is None else vectors[n],
+                user_id=draft.user_id,
+                now_ms=now_ms,
+                single_valued=single,
             )
             decided = decide_contradiction(new, found, self._config) or Decision()
             decided = replace(
@@ -124,8 +137,13 @@ class Settler:
 
     def _incoming(self, draft: Draft, event_ms: int, single: frozenset[str]) -> Incoming:
         return self._comparer.incoming(
-            draft.text, event_ms=event_ms, role=draft.role,
-            speaker=speaker_in(draft.role, draft.metadata), source=draft.source,
-            confidence=draft.confidence, valid_from_ms=draft.valid_from_ms,
-            valid_until_ms=draft.valid_until_ms, single_valued=single,
+            draft.text,
+            event_ms=event_ms,
+            role=draft.role,
+            speaker=speaker_in(draft.role, draft.metadata),
+            source=draft.source,
+            confidence=draft.confidence,
+            valid_from_ms=draft.valid_from_ms,
+            valid_until_ms=draft.valid_until_ms,
+            single_valued=single,
         )

@@ -19,14 +19,17 @@ __all__ = ["data_source_of", "may_supersede", "name_of_speaker", "speaker_of"]
 
 #: roles of a message -> the class of its origin
 _ROLES: Final = {
-    "tool": "tool", "function": "tool", "tool_result": "tool", "system": "system",
-    "developer": "system", "document": "document", "federation": "federation",
-}  # fmt: skip
+    "tool": "tool",
+    "function": "tool",
+    "tool_result": "tool",
+    "system": "system",
+    "developer": "system",
+    "document": "document",
+    "federation": "federation",
+}
 
 
-def data_source_of(
-    role: str | None, source: str | None = None, speaker: str | None = None
-) -> str:
+def data_source_of(role: str | None, source: str | None = None, speaker: str | None = None) -> str:
     """The class of an origin: ``user_message``, ``assistant_message``, ``tool``, ``system``,
     ``document`` or ``federation``.
 

@@ -63,9 +63,7 @@ class Associations:
     def __init__(self, by_score: ScoreSearch) -> None:
         self._by_score = by_score
 
-    def widened(
-        self, plan: Plan, hits: Sequence[Hit]
-    ) -> tuple[Sequence[Hit], Collection[int]]:
+    def widened(self, plan: Plan, hits: Sequence[Hit]) -> tuple[Sequence[Hit], Collection[int]]:
         """Hits with what the request's intent and expansion lead to, and ids of what is no hit of
         the cue itself, and takes no place of one."""
         request, added = plan.request, set[int]()
@@ -152,10 +150,12 @@ class Associations:
                 _note_entries(by_id, kept, plan)
                 return hits
             for each, item in typed_items(
-                reader, list(by_id), lambda each: by_id[each].record,
-                lambda each, known: note_details(by_id[each], with_entry(
-                    known, kept.get(each), catalog_of(plan).attachments
-                )),
+                reader,
+                list(by_id),
+                lambda each: by_id[each].record,
+                lambda each, known: note_details(
+                    by_id[each], with_entry(known, kept.get(each), catalog_of(plan).attachments)
+                ),
             ).items():
                 by_id[each].hand_on(by_id[each], payload=item)
             _note_entries(by_id, kept, plan)
@@ -173,9 +173,7 @@ class Associations:
         more = self._new(plan, hits, sorted({*facts, *stated}))
         return _best([*hits, *_found_by(more, "entity")]) if more else hits
 
-    def _with_hub(
-        self, plan: Plan, reader: KnowledgeReader, hits: Sequence[Hit]
-    ) -> Sequence[Hit]:
+    def _with_hub(self, plan: Plan, reader: KnowledgeReader, hits: Sequence[Hit]) -> Sequence[Hit]:
         """What mentions an entity of the cue, the most useful first, then the other hits."""
         request = plan.request
         entities = entities_of_cue(reader, request.cue.text, request.selection.user_id)
@@ -282,10 +280,13 @@ def _ordered_conflicts(hits: Sequence[Hit]) -> list[tuple[int, int, str]]:
     """Pairs of hits that contradict each other, the user's word first, else the newer one."""
     known = {
         hit.id: (is_word_of_user(hit), found_of(hit).event_ms, hit.id)
-        for hit in hits if hit.conflicts
+        for hit in hits
+        if hit.conflicts
     }
     return [
-        (each, hit.id, "contradicts") for hit in hits for each in hit.conflicts
+        (each, hit.id, "contradicts")
+        for hit in hits
+        for each in hit.conflicts
         if each in known and known[each] > known[hit.id]
     ]
 

@@ -28,9 +28,7 @@ _SPARE: Final = 8
 _BARE: Final = frozenset({"user", "agent", "assistant", TIME_OF_DAY[0]})
 
 
-def known_from(
-    plan: Plan, by_score: ScoreSearch, *, seeds: Sequence[int], limit: int
-) -> HitList:
+def known_from(plan: Plan, by_score: ScoreSearch, *, seeds: Sequence[int], limit: int) -> HitList:
     """Concepts and patterns that pass a plan's filters, the most active first."""
     with knowledge_of(plan) as reader:
         if not reader.holds_any:
@@ -40,7 +38,8 @@ def known_from(
     ranked = sorted(active, key=lambda each: (-active[each], each))
     hits = by_score.hits_of(plan, ranked[: _SPARE * limit])
     known = [
-        hit for hit in hits
+        hit
+        for hit in hits
         if ("concept" in sorts.get(hit.id, ()) or hit.record.category is Category.PATTERN)
         and not is_bare_node(hit.record)
     ]
@@ -68,11 +67,13 @@ def themes_of_cue(plan: Plan, by_score: ScoreSearch) -> list[tuple[Hit, frozense
     if not found:
         return []
     living = {
-        hit.id for hit in by_score.hits_of(plan, sources)
+        hit.id
+        for hit in by_score.hits_of(plan, sources)
         if not hit.record.dormant or hit.id in rested
     }
     themes = [
-        (hit, found[hit.id]) for hit in by_score.hits_of(plan, list(found))
+        (hit, found[hit.id])
+        for hit in by_score.hits_of(plan, list(found))
         if not hit.record.dormant and found[hit.id] <= living
     ]
     return sorted(themes, key=lambda each: (-each[0].score, each[0].id))[:_MOST_THEMES]

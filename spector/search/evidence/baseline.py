@@ -18,8 +18,13 @@ from spector.lexical import WordView
 from spector.search.view import NOWHERE, Snapshot, places_of, unit_vectors
 
 __all__ = [
-    "SAMPLE", "SimilarityBaseline", "evenly_spaced", "in_order", "level_of", "z_score",
-]  # fmt: skip
+    "SAMPLE",
+    "SimilarityBaseline",
+    "evenly_spaced",
+    "in_order",
+    "level_of",
+    "z_score",
+]
 
 #: memories whose cosines represent all, and up to an eighth more
 SAMPLE: Final = 256
@@ -59,7 +64,10 @@ class SimilarityBaseline:
         self._kept = None
 
     def deviations(
-        self, snap: Snapshot, views: tuple[WordView, ...], cosine: float | None,
+        self,
+        snap: Snapshot,
+        views: tuple[WordView, ...],
+        cosine: float | None,
         probes: NDArray[np.float32] | None,
     ) -> float | None:
         """The z-score of a cosine among those of the probes; None with too few memories."""

@@ -78,7 +78,11 @@ class Fuser:
         self._norms = [NormCache() for _ in range(stores)]
 
     def ranked(
-        self, plan: Plan, tables: Sequence[FeatureTable], cue: LexicalQuery, corpus: Corpus,
+        self,
+        plan: Plan,
+        tables: Sequence[FeatureTable],
+        cue: LexicalQuery,
+        corpus: Corpus,
         result: ScanResult | None,
     ) -> Ranked:
         """The ranked rows of some tables, and hits of a scan that are in none of them.
@@ -116,7 +120,9 @@ class Fuser:
             _join([np.full(len(each), each.store, np.int64) for each in tables]),
             _join([each.part[: len(each)] for each in tables]),
             _join([each.slot[: len(each)] for each in tables]),
-            fused, similarity, evidence,
+            fused,
+            similarity,
+            evidence,
             [] if result is None else unfeatured_hits(snap, tables, result),
         )
         ranked.mixed = mixed
@@ -192,8 +198,13 @@ def _sound(cosines: F32) -> F32:
 
 
 def _terms_of(
-    kernel: Kernel, features: FeatureTable, cue: LexicalQuery, corpus: Corpus, idf: F32,
-    weight: float, ranking: Ranking,
+    kernel: Kernel,
+    features: FeatureTable,
+    cue: LexicalQuery,
+    corpus: Corpus,
+    idf: F32,
+    weight: float,
+    ranking: Ranking,
 ) -> tuple[dict[str, F32], NDArray[np.uint8]]:
     """Evidence by term, (n,) in deviations, and (t, n) how often each memory has each word itself.
 
@@ -214,7 +225,9 @@ def _terms_of(
         if weight:
             length = features.spread_lengths(ranking) + features.field_lengths
             out["words"] = np.float32(weight) * kernel.blended_bm25(
-                features.surroundings(ranking), counts, fields,
+                features.surroundings(ranking),
+                counts,
+                fields,
                 idf * np.float32(ranking.k1 + 1),
                 length_norm(length, corpus.mean_length, ranking),
             )
@@ -251,7 +264,9 @@ def _highest(values: F32, gone: NDArray[np.bool_] | None) -> float:
 def _bare_query(vector: F32, now_ms: int, drop_flags: int) -> Query:
     """Cosines alone, of everything that is awake, and of what rests where it is asked for."""
     return make_query(
-        now_ms=now_ms, vector=vector, profile="similarity",
+        now_ms=now_ms,
+        vector=vector,
+        profile="similarity",
         drop_flags=DEFAULT_DROP_FLAGS & drop_flags,
     )
 
@@ -263,7 +278,10 @@ def _ranked_mask(features: FeatureTable) -> NDArray[np.bool_]:
 
 
 def _by_ranks(
-    evidence: dict[str, F32], tables: Sequence[FeatureTable], fused: F32, mixed: F32,
+    evidence: dict[str, F32],
+    tables: Sequence[FeatureTable],
+    fused: F32,
+    mixed: F32,
     profile: ScoringProfile,
 ) -> dict[str, F32]:
     """Reciprocal ranks by cosine and by words in place of their values."""

@@ -35,8 +35,14 @@ from spector.records import aliases_in
 from spector.search.view import Plan, eligible_rows
 
 __all__ = [
-    "FEW", "AliasMatch", "Name", "identify_names", "is_known", "match_aliases", "respell_numbers",
-]  # fmt: skip
+    "FEW",
+    "AliasMatch",
+    "Name",
+    "identify_names",
+    "is_known",
+    "match_aliases",
+    "respell_numbers",
+]
 
 
 #: memories that may be asked for by name at once
@@ -107,7 +113,8 @@ def match_aliases(plan: Plan, cue: str) -> AliasMatch:
     named = {span: rows for span in known if any(map(len, rows := have.few([span.term])))}
     instead = _typos(plan, words, every, named)
     longest = [
-        span for span in named
+        span
+        for span in named
         if not any(other is not span and other.covers(span) for other in named)
     ]
     said = frozenset(w for span in longest for w in words[span.start : span.stop])
@@ -131,7 +138,9 @@ class _Having:
         self._plan, self._views = plan, plan.views
         self._there = [
             {term for term, (_, count) in zip(terms, view.having(terms, 0), strict=True) if count}
-            if terms else set() for view in plan.views
+            if terms
+            else set()
+            for view in plan.views
         ]
 
     def any(self, terms: Iterable[str]) -> bool:
@@ -148,22 +157,30 @@ class _Having:
     def few(self, terms: Sequence[str]) -> tuple[I64, ...]:
         """Per view those that pass, one more than a few at most."""
         return tuple(
-            np.array([row for row, _ in islice(
-                eligible_rows(self._plan, n, self.rows(n, terms), certain=True), FEW + 1
-            )], np.int64)
+            np.array(
+                [
+                    row
+                    for row, _ in islice(
+                        eligible_rows(self._plan, n, self.rows(n, terms), certain=True), FEW + 1
+                    )
+                ],
+                np.int64,
+            )
             for n in range(len(self._views))
         )
 
 
 def _typos(
-    plan: Plan, words: Sequence[str], every: Sequence[Span],
+    plan: Plan,
+    words: Sequence[str],
+    every: Sequence[Span],
     named: dict[Span, tuple[I64, ...]],
 ) -> dict[str, str]:
     """Add the spans that are a name but for one typo; return the words that the typos stand for."""
     near = {
-        span: typo_terms(span.text) for span in every
-        if span.stop - span.start <= _MOST_WORDS
-        and not any(other.covers(span) for other in named)
+        span: typo_terms(span.text)
+        for span in every
+        if span.stop - span.start <= _MOST_WORDS and not any(other.covers(span) for other in named)
     }
     have = _Having(plan, [term for terms in near.values() for term in terms])
     instead: dict[str, str] = {}
@@ -323,9 +340,7 @@ def _thousands(forms: Sequence[str], at: int) -> list[str]:
     return [] if is_part or not is_sound else whole
 
 
-def _kind_of(
-    words: Analysis, forms: Sequence[str], at: int, place: dict[str, int], df: I64
-) -> int:
+def _kind_of(words: Analysis, forms: Sequence[str], at: int, place: dict[str, int], df: I64) -> int:
     """The term of the word for the kind of a number ("order" 12); -1 for none."""
     by = at - 1
     if by >= 0 and forms[by] in _MARKS:

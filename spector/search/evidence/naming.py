@@ -34,8 +34,12 @@ def overriding_score(profile: ScoringProfile) -> float:
 
 
 def named_rows(
-    snap: Snapshot, tables: Sequence[FeatureTable], own: Sequence[NDArray[np.uint8]],
-    cue: LexicalQuery, profile: ScoringProfile, gone: NDArray[np.bool_] | None,
+    snap: Snapshot,
+    tables: Sequence[FeatureTable],
+    own: Sequence[NDArray[np.uint8]],
+    cue: LexicalQuery,
+    profile: ScoringProfile,
+    gone: NDArray[np.bool_] | None,
 ) -> NDArray[np.bool_] | None:
     """(N,) mask of the memories that a cue names; None when there are none.
 
@@ -60,9 +64,9 @@ def named_rows(
     named = np.zeros(sum(each.shape[1] for each in own), np.bool_)
     if cue.aliases:
         rows = cue.aliases.rows
-        named |= np.concatenate([
-            np.isin(each.rows[: len(each)], rows[each.store]) for each in tables
-        ])
+        named |= np.concatenate(
+            [np.isin(each.rows[: len(each)], rows[each.store]) for each in tables]
+        )
     for choice in choices:
         having = np.concatenate([(each[list(choice.terms)] > 0).all(axis=0) for each in own])
         if gone is not None:
@@ -77,8 +81,7 @@ def named_rows(
 def _having_said(
     snap: Snapshot, tables: Sequence[FeatureTable], having: NDArray[np.bool_], name: Name
 ) -> NDArray[np.bool_]:
-    """(N,) those of ``having``, a mask, whose text has the name; none where too many must be read.
-    """
+    """(N,) those of ``having``, a mask, whose text has the name; none where too many must be read."""
     out = np.zeros(len(having), np.bool_)
     if np.count_nonzero(having) > _READ:
         return out

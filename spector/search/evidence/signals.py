@@ -98,7 +98,10 @@ class SignalCollector:
         if not plan.is_scoped:
             cosine = None if plan.query.vector is None else ranked.cosine
             return Signals(
-                kind=str(cue.kind), coverage=ranked.coverage, cosine=cosine, **names,
+                kind=str(cue.kind),
+                coverage=ranked.coverage,
+                cosine=cosine,
+                **names,
                 likeness=self._baseline.deviations(snap, plan.views, cosine, request.probes),
                 memories=sum([view.n_rows for view in plan.views]),
             )
@@ -116,8 +119,12 @@ class SignalCollector:
         if plan.query.vector is None:
             closest = None
         return Signals(
-            kind=str(cue.kind), coverage=coverage, cosine=closest, **names,
-            likeness=z_score(closest, passing.level), memories=max(passing.memories, len(hits)),
+            kind=str(cue.kind),
+            coverage=coverage,
+            cosine=closest,
+            **names,
+            likeness=z_score(closest, passing.level),
+            memories=max(passing.memories, len(hits)),
             measured=passing.measured,
         )
 
@@ -125,10 +132,12 @@ class SignalCollector:
         """The same for every cue, so it is kept for those that follow."""
         request, query = plan.request, plan.query
         key = (
-            request.filter_key, plan.filters, ranked.allowed is None,
+            request.filter_key,
+            plan.filters,
+            ranked.allowed is None,
             query.retention_floor and (query.profile, query.now_ms),
             None if request.probes is None else request.probes[:, 0].tobytes(),
-        )  # fmt: skip
+        )
         snapshot, kept = self._kept
         if snapshot is not plan.snap or len(kept) >= _FILTERS:
             kept = {}
@@ -238,7 +247,10 @@ def _spaced_over(
         parts.append(part[there])
         slots.append(slot[there])
     return (
-        np.concatenate(ids), np.concatenate(stores), np.concatenate(parts), np.concatenate(slots)
+        np.concatenate(ids),
+        np.concatenate(stores),
+        np.concatenate(parts),
+        np.concatenate(slots),
     )
 
 

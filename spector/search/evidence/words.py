@@ -55,9 +55,7 @@ class LexicalChannel:
             Moved: a store in memory, which knows no moments, has been changed in between: a memory
             may have words only where the snapshot does not have it.
         """
-        found = tuple([
-            words.at(view) for words, view in zip(self._words, snap.views, strict=True)
-        ])
+        found = tuple([words.at(view) for words, view in zip(self._words, snap.views, strict=True)])
         for store, view in zip(snap.stores, snap.views, strict=True):
             if not store.files.durable and store.moves != view.moves:
                 raise Moved("a memory moved between view and words")
@@ -82,8 +80,12 @@ class LexicalChannel:
         speakers = [each.speakers for each in known]
         df = sum([lookup.df for lookup in looked_up[1:]], looked_up[0].df)
         said_by = _said_by(known, topic)
-        asks_about = known and not any(code >= 0 for code in said_by) and (
-            topic is None or topic.kind is not Frame.SUMMARY  # a summary is of both sides
+        asks_about = (
+            known
+            and not any(code >= 0 for code in said_by)
+            and (
+                topic is None or topic.kind is not Frame.SUMMARY  # a summary is of both sides
+            )
         )
         names = identify_names(words, terms, df) if ranking.by_name else []
         subjects = set(map(subject_of, repeat(cue), speakers)) if asks_about else set()
@@ -134,10 +136,12 @@ def _said_by(known: Sequence[_Known], topic: Topic | None) -> tuple[int, ...]:
     if topic is None or topic.speaker is None:
         return ()
     names = [_match_speaker(topic.speaker, each.speakers) for each in known]
-    return tuple([
-        -1 if name is None else each.code_of.get(name, -1)
-        for name, each in zip(names, known, strict=True)
-    ])
+    return tuple(
+        [
+            -1 if name is None else each.code_of.get(name, -1)
+            for name, each in zip(names, known, strict=True)
+        ]
+    )
 
 
 def _match_speaker(speaker: str, known: Speakers) -> str | None:
@@ -168,6 +172,9 @@ def _look_up(view: WordView, terms: tuple[Term, ...]) -> Lookup:
     if view.n_rows and terms:
         return view.look_up(terms)
     return Lookup(
-        terms, np.zeros(len(terms), np.int64), np.zeros(0, np.uint64),
-        np.zeros((0, 0), np.int32), (),
+        terms,
+        np.zeros(len(terms), np.int64),
+        np.zeros(0, np.uint64),
+        np.zeros((0, 0), np.int32),
+        (),
     )

@@ -100,7 +100,8 @@ def near_the_best(
     if least <= 0:
         return list(hits)
     return [
-        hit for hit, score in zip(hits, scores, strict=True)
+        hit
+        for hit, score in zip(hits, scores, strict=True)
         if score >= least or score < hit.score or (tier is not None and hit.tier != tier)
     ]
 
@@ -128,5 +129,3 @@ def choose_diverse(hits: Sequence[Hit], count: int, weight: float) -> list[Hit]:
         return []
     scores = np.array([hit.score for hit in hits], np.float32)
     return [hits[n] for n in choose_by_mmr(scores, vectors_of(hits), count, weight)]
-
-

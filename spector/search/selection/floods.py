@@ -68,9 +68,7 @@ def trusted_candidates(snap: Snapshot, ranked: Ranked) -> list[Candidate]:
     return [ranked[at] for at in np.flatnonzero(certain)[:_CONFIRMED].tolist()]
 
 
-def demote_floods(
-    hits: Sequence[Hit], others: Callable[[], Sequence[Hit]]
-) -> list[Hit]:
+def demote_floods(hits: Sequence[Hit], others: Callable[[], Sequence[Hit]]) -> list[Hit]:
     """Hits with floods among the best of them behind what others say.
 
     Args:
@@ -102,9 +100,11 @@ def _too_much(hits: Sequence[Hit], most: int) -> set[int]:
     out: set[int] = set()
     for mine in by_origin.values():
         if len(mine) > most:
-            telling = [] if _is_one_statement(mine) else [
-                hit for hit in mine if not ends_with_question(hit.text)
-            ]
+            telling = (
+                []
+                if _is_one_statement(mine)
+                else [hit for hit in mine if not ends_with_question(hit.text)]
+            )
             out |= {hit.id for hit in mine} - {hit.id for hit in telling[:most]}
     for alike in _alike(doubted) if len(by_origin) > 1 else ():
         if len(alike) > most:

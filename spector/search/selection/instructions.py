@@ -24,8 +24,14 @@ from spector.lexical import WordView
 from spector.search.view import NOWHERE, Snapshot, header_column, places_of
 from spector.store.catalog import StoredRow
 
-__all__ = ["COLUMNS", "NO_INSTRUCTIONS", "Instruction", "InstructionTable", "instruction_in",
-           "instructions_in"]
+__all__ = [
+    "COLUMNS",
+    "NO_INSTRUCTIONS",
+    "Instruction",
+    "InstructionTable",
+    "instruction_in",
+    "instructions_in",
+]
 
 
 #: tier of how something is done, which a cue asks for
@@ -107,15 +113,19 @@ def instructions_in(snap: Snapshot, n: int, view: WordView) -> InstructionTable:
     rows, part, slot = rows[there], part[there], slot[there]
     confidence = header_column(snap, part, slot, "confidence")
     sure = forms_of(view.marks(rows)).vouched & (confidence >= _BELIEVED)
-    sure |= (confidence >= CERTAIN_BYTE) & (
-        header_column(snap, part, slot, "tier") != _OF_METHODS
-    )
+    sure |= (confidence >= CERTAIN_BYTE) & (header_column(snap, part, slot, "tier") != _OF_METHODS)
     sure &= (header_column(snap, part, slot, "flags") & _DERIVED) == 0
     rows, part, slot = rows[sure], part[sure], slot[sure]
     forms = forms_of(view.marks(rows))
     return InstructionTable(
-        view.ids(rows), view.seals(rows), view.event_ms(rows), np.full(len(rows), n, np.int64),
-        part, slot, forms.wholly, forms.vouched,
+        view.ids(rows),
+        view.seals(rows),
+        view.event_ms(rows),
+        np.full(len(rows), n, np.int64),
+        part,
+        slot,
+        forms.wholly,
+        forms.vouched,
     )
 
 
@@ -125,7 +135,8 @@ def instruction_in(row: StoredRow) -> Instruction:
     if found is None:
         return Instruction()
     about = tuple(
-        frozenset(term.forms) for term in cue_terms(found.sentence)
+        frozenset(term.forms)
+        for term in cue_terms(found.sentence)
         if not is_stop(term.text) and _COMMON.isdisjoint(term.forms)
     )
     forms = frozenset(itertools.chain.from_iterable(about))

@@ -35,8 +35,14 @@ if TYPE_CHECKING:
     from spector.language.frames import Given, ValueAsked
 
 __all__ = [
-    "LOOKED_AT", "MOST_VERSIONS", "extend_series", "has_value_asked", "move_newer_first",
-    "newer_values", "newer_versions", "put_newer_before",
+    "LOOKED_AT",
+    "MOST_VERSIONS",
+    "extend_series",
+    "has_value_asked",
+    "move_newer_first",
+    "newer_values",
+    "newer_versions",
+    "put_newer_before",
 ]
 
 #: hits among which newer versions are looked for; the second where half of the first are versions
@@ -138,7 +144,8 @@ def extend_series(
     known = [hit for hit in hits if hit.id in series]
     newest = max(known, key=lambda hit: (found_of(hit).event_ms, hit.id))
     rest = [
-        hit for hit in hits
+        hit
+        for hit in hits
         if hit.id not in series and hit._found is not None and len(hit.text) <= _LONGEST
     ]
     every = [newest, *rest]
@@ -152,7 +159,8 @@ def extend_series(
     later = [bisect.bisect_right(times, at) for at in times]
     return {
         hit.id: tuple(each.id for each in known[after:])
-        for hit, after in zip(known, later, strict=True) if after < len(known)
+        for hit, after in zip(known, later, strict=True)
+        if after < len(known)
     }
 
 
@@ -180,17 +188,22 @@ def newer_values(hits: Sequence[Hit], cue: str) -> dict[int, tuple[int, ...]]:
     if asked is None:
         return {}
     given = [
-        (hit, found) for hit in hits
+        (hit, found)
+        for hit in hits
         if hit._found is not None and (found := asked.given_in(hit.text)) is not None
     ]
     out: dict[int, tuple[int, ...]] = {}
     for old, one in given:
         was = found_of(old)
         later = tuple(
-            new.id for new, other in given
-            if (now := found_of(new)).event_ms > was.event_ms and now.scope == was.scope
-            and plain(now.speaker) == plain(was.speaker) and now.certainty >= was.certainty
-            and (now.source is None or was.source is not None) and _is_other_value(one, other)
+            new.id
+            for new, other in given
+            if (now := found_of(new)).event_ms > was.event_ms
+            and now.scope == was.scope
+            and plain(now.speaker) == plain(was.speaker)
+            and now.certainty >= was.certainty
+            and (now.source is None or was.source is not None)
+            and _is_other_value(one, other)
         )
         if later:
             out[old.id] = later
@@ -203,7 +216,8 @@ def _is_other_value(old: Given, new: Given) -> bool:
     kinds = {kind for kind, _ in old.values} & {kind for kind, _ in new.values}
     changed = any(
         {form for kind, form in old.values if kind == each}.isdisjoint(
-            form for kind, form in new.values if kind == each)
+            form for kind, form in new.values if kind == each
+        )
         for each in kinds
     )
     least = len(old.shared) / _PART if new.is_new else len(old.shared)
@@ -256,20 +270,24 @@ class _Versions:
         speakers = map(plain, [each.speaker for each in found])
         sources = [(*each.scope, who) for each, who in zip(found, speakers, strict=True)]
         return [
-            (o, n) for n, new in enumerate(hits) if changes[n] or answers[n]
+            (o, n)
+            for n, new in enumerate(hits)
+            if changes[n] or answers[n]
             for o, old in enumerate(hits)
-            if times[o] < times[n] and (changes[n] or answers[o]) and sources[o] == sources[n]
-            and 0 < _SHARE_MOVED * old.score <= new.score and certain[n] >= certain[o]
+            if times[o] < times[n]
+            and (changes[n] or answers[o])
+            and sources[o] == sources[n]
+            and 0 < _SHARE_MOVED * old.score <= new.score
+            and certain[n] >= certain[o]
             and (found[n].source is None or found[o].source is not None)
-            and old.text != new.text and not (with_first and n and o)
+            and old.text != new.text
+            and not (with_first and n and o)
         ]
 
 
 def _without_lists(framed: Sequence[tuple[Hit, Hit]]) -> list[tuple[Hit, Hit]]:
     """Pairs of one frame without lists: three and more statements of one day."""
-    together = Counter(
-        hit.id for pair in framed if _day(pair[0]) == _day(pair[1]) for hit in pair
-    )
+    together = Counter(hit.id for pair in framed if _day(pair[0]) == _day(pair[1]) for hit in pair)
     return [pair for pair in framed if all(together[hit.id] < _LIST for hit in pair)]
 
 

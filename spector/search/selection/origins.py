@@ -78,10 +78,13 @@ def _is_harmless(name: str) -> bool:
         return True
     scripts = {
         "LATIN" if char.isascii() else unicodedata.name(char, "?").partition(" ")[0]
-        for char in name if char.isalpha()
+        for char in name
+        if char.isalpha()
     }
-    return len(scripts) == 1 and unicodedata.is_normalized("NFKC", name) and not any(
-        map(is_invisible, name)
+    return (
+        len(scripts) == 1
+        and unicodedata.is_normalized("NFKC", name)
+        and not any(map(is_invisible, name))
     )
 
 

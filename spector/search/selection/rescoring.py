@@ -16,7 +16,9 @@ __all__ = ["lower_below", "put_below", "raise_above", "with_score"]
 
 
 def with_score(
-    hit: Hit, score: float, explainer: Callable[[], Explanation],
+    hit: Hit,
+    score: float,
+    explainer: Callable[[], Explanation],
     also: tuple[int, ...] | None = None,
 ) -> Hit:
     """The same memory with another score; its record is not made for that."""

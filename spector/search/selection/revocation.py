@@ -64,8 +64,8 @@ def _is_contrary(new: Instruction, old: Instruction, alike: float) -> bool:
         return shared > 0 and alike >= _ALIKE_CONTRARY
     if new.forbids or new.lifts or not _same_condition(new, old):
         return False  # of two things that are forbidden both may be
-    return bool(new.aspects & old.aspects) or shared >= _OF_VALUE or (
-        shared > 0 and alike >= _ALIKE
+    return (
+        bool(new.aspects & old.aspects) or shared >= _OF_VALUE or (shared > 0 and alike >= _ALIKE)
     )
 
 

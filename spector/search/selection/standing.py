@@ -188,9 +188,9 @@ class Standing:
             parts = [instructions_in(snap, n, view) for n, view in enumerate(views)]
             found = NO_INSTRUCTIONS
             if any(map(len, parts)):
-                found = InstructionTable(*(
-                    np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS
-                ))
+                found = InstructionTable(
+                    *(np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS)
+                )
                 found = found.only(np.lexsort((-found.ids, -found.event_ms)))
             self._keep_only(found, self._conditions_of(snap, found.only(slice(_CONSIDERED))))
             seen = self._seen = _Seen(snap, views, found)
@@ -211,10 +211,12 @@ class Standing:
             valid = [(n, each.condition) for n, each in enumerate(instructions) if n not in gone]
             with_one = [(n, each) for n, each in valid if each is not None]
             within = _Within(
-                passing, frozenset(passing.ids[list(gone)].tolist()),
+                passing,
+                frozenset(passing.ids[list(gone)].tolist()),
                 [n for n, each in valid if each is None],
-                [n for n, _ in with_one], [each for _, each in with_one],
-            )  # fmt: skip
+                [n for n, _ in with_one],
+                [each for _, each in with_one],
+            )
             if len(seen.within) >= _FILTERS:
                 seen.within.clear()
             seen.within[key] = within
@@ -238,12 +240,21 @@ class Standing:
         if not request.replaced:
             drop |= int(Flag.SUPERSEDED)
         request = replace(
-            request, cue=Cue(request.cue.text, None), profile=get_profile("similarity"),
-            drop_flags=drop, reading=replace(request.reading, ends_ms=None),
+            request,
+            cue=Cue(request.cue.text, None),
+            profile=get_profile("similarity"),
+            drop_flags=drop,
+            reading=replace(request.reading, ends_ms=None),
         )
         return make_plan(
-            plan.snap, plan.every, request, k=plan.k, router=self._router,
-            scanner=plan.scanner, config=self._config, by_catalog=plan.by_catalog,
+            plan.snap,
+            plan.every,
+            request,
+            k=plan.k,
+            router=self._router,
+            scanner=plan.scanner,
+            config=self._config,
+            by_catalog=plan.by_catalog,
         )
 
     # -- conditions -----------------------------------------------------------------------------
@@ -270,7 +281,8 @@ class Standing:
         out = {key: known[key] for key in keys if key in known}
         for n, store in enumerate(snap.stores):
             mine = [
-                key for key, at in zip(keys, found.store.tolist(), strict=True)
+                key
+                for key, at in zip(keys, found.store.tolist(), strict=True)
                 if at == n and key not in out
             ]
             rows = store.catalog.fetch_stored([key[0] for key in mine]) if mine else {}
@@ -325,8 +337,14 @@ def _candidate(found: InstructionTable, n: int, similarity: float) -> Candidate:
     """A candidate whose score is the similarity of cue and condition."""
     evidence = {"condition": similarity} if similarity else {}
     return Candidate(
-        int(found.ids[n]), int(found.store[n]), int(found.part[n]), int(found.slot[n]), 0.0, 0.0,
-        evidence, similarity,
+        int(found.ids[n]),
+        int(found.store[n]),
+        int(found.part[n]),
+        int(found.slot[n]),
+        0.0,
+        0.0,
+        evidence,
+        similarity,
     )
 
 

@@ -40,6 +40,9 @@ class Answer:
     def hit_list(self) -> HitList:
         """The same as a recall returns it."""
         return HitList(
-            list(self.hits), self.stats, signals=self.signals, standing=self.standing,
+            list(self.hits),
+            self.stats,
+            signals=self.signals,
+            standing=self.standing,
             outdated=self.newer,
         )

@@ -83,7 +83,8 @@ class Confirmer:
                     continue
                 index = indexes[candidate.store].get(row.segment_id)
                 is_there = (  # nearly all are, and need no call
-                    index is not None and row.slot == candidate.slot
+                    index is not None
+                    and row.slot == candidate.slot
                     and offsets[candidate.store] + index == candidate.part
                     and headers[n][_ID] == candidate.id
                 )
@@ -105,7 +106,11 @@ class Confirmer:
         return hits, dropped
 
     def _verify(
-        self, snap: Snapshot, chunk: list[Candidate], rows: dict[int, StoredRow], images: Bytes,
+        self,
+        snap: Snapshot,
+        chunk: list[Candidate],
+        rows: dict[int, StoredRow],
+        images: Bytes,
         stored: list[int],
     ) -> None:
         """Verify the checksum of every candidate; ``stored`` has those that the records hold."""
@@ -167,8 +172,14 @@ class Confirmer:
         return seed
 
     def _hits(
-        self, plan: Plan, chunk: list[Candidate], rows: dict[int, StoredRow], images: Bytes,
-        headers: list[tuple[Any, ...]], kept: list[int], newer: Mapping[int, tuple[int, ...]],
+        self,
+        plan: Plan,
+        chunk: list[Candidate],
+        rows: dict[int, StoredRow],
+        images: Bytes,
+        headers: list[tuple[Any, ...]],
+        kept: list[int],
+        newer: Mapping[int, tuple[int, ...]],
         texts: Sequence[str],
     ) -> list[Hit]:
         names = self._names
@@ -181,13 +192,24 @@ class Confirmer:
             out.append(
                 Hit.of(
                     FoundRecord(
-                        row.id, row.text, tier, row, image, newer.get(row.id, ()), candidate,
-                        texts[n] if texts else None, plan.request.now_ms,
+                        row.id,
+                        row.text,
+                        tier,
+                        row,
+                        image,
+                        newer.get(row.id, ()),
+                        candidate,
+                        texts[n] if texts else None,
+                        plan.request.now_ms,
                     ),
                     candidate.score,
                     partial(
-                        explain, image, candidate.fused, candidate.similarity,
-                        candidate.evidence, plan.query,
+                        explain,
+                        image,
+                        candidate.fused,
+                        candidate.similarity,
+                        candidate.evidence,
+                        plan.query,
                     ),
                 )
             )
@@ -226,8 +248,12 @@ def _is_old(snap: Snapshot, candidate: Candidate, row: StoredRow, found_id: int)
 
 
 def _verify_rows(
-    snap: Snapshot, chunk: list[Candidate], rows: dict[int, StoredRow],
-    headers: list[tuple[Any, ...]], images: Bytes, kept: list[int],
+    snap: Snapshot,
+    chunk: list[Candidate],
+    rows: dict[int, StoredRow],
+    headers: list[tuple[Any, ...]],
+    images: Bytes,
+    kept: list[int],
 ) -> dict[int, tuple[int, ...]]:
     """Raise when a hit's text or strength is not what was written.
 

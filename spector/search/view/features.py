@@ -82,9 +82,7 @@ class FeatureTable:
 
     def shares(self, ranking: Ranking) -> F32:
         """(m,) f32: the share of its term frequency that each row gives to its neighbours."""
-        return self._keep(
-            ("shares", ranking.long_words), lambda: shares(self.lengths, ranking)
-        )
+        return self._keep(("shares", ranking.long_words), lambda: shares(self.lengths, ranking))
 
     def surroundings(self, ranking: Ranking) -> TermSpread:
         """How each row's term frequency spreads to its neighbours."""
@@ -122,7 +120,10 @@ class FeatureTable:
     def of_forms(self, ranking: Ranking) -> dict[str, F32]:
         """The evidence of those forms, see `spector.search.view.formulas.of_forms`."""
         key = (
-            ranking.short, ranking.short_words, ranking.question, ranking.question_words,
+            ranking.short,
+            ranking.short_words,
+            ranking.question,
+            ranking.question_words,
             ranking.time_words,
         )
         if self._form_terms is None or self._form_terms[0] != key:
@@ -164,16 +165,27 @@ def features_of(snap: Snapshot, n: int, words: WordView, ranked: I64) -> Feature
 
 
 def _make_table(
-    n: int, words: WordView, rows: I64, ranked: int, part: NDArray[np.uint32],
-    slot: NDArray[np.uint32], near: I64,
+    n: int,
+    words: WordView,
+    rows: I64,
+    ranked: int,
+    part: NDArray[np.uint32],
+    slot: NDArray[np.uint32],
+    near: I64,
 ) -> FeatureTable:
     own = rows[:ranked]
     position = _positions(len(words), rows, near)
     lengths = words.lengths(rows).astype(np.float32)
     return FeatureTable(
-        n, words, rows, words.ids(own), part, slot,
+        n,
+        words,
+        rows,
+        words.ids(own),
+        part,
+        slot,
         Around(position[:, :REACH], position[:, REACH:], ranked),
-        lengths, words.sizes(own).astype(np.float32) - lengths[:ranked],
+        lengths,
+        words.sizes(own).astype(np.float32) - lengths[:ranked],
     )
 
 
@@ -288,16 +300,14 @@ def gather_bytes(
     return snap.kernel.gather(snap.table, part, slot, offset, size)
 
 
-def unit_vectors(
-    snap: Snapshot, part: NDArray[np.uint32], slot: NDArray[np.uint32]
-) -> F32:
+def unit_vectors(snap: Snapshot, part: NDArray[np.uint32], slot: NDArray[np.uint32]) -> F32:
     """(n, dim) f32: the stored vectors at given places."""
     scales = header_column(snap, part, slot, "scale").astype(np.float32)
     # of a vector of length 1 it is below 1/127; a damaged record must not reach those beside it
     scales[~((scales >= 0) & (scales <= 1))] = 0
-    codes = gather_bytes(
-        snap, part, slot, HEADER_BYTES, snap.table.stride - HEADER_BYTES
-    ).view(np.int8)
+    codes = gather_bytes(snap, part, slot, HEADER_BYTES, snap.table.stride - HEADER_BYTES).view(
+        np.int8
+    )
     return codes * scales[:, None]
 
 
@@ -357,6 +367,11 @@ def _keys_of(features: FeatureTable, share: float) -> NDArray[np.uint64]:
 def _norms_at(snap: Snapshot, features: FeatureTable, some: I64, share: float) -> F32:
     before, after = features.around.before[some, 0], features.around.after[some, 0]
     return snap.kernel.blended_norms(
-        snap.table, features.part, features.slot, some.astype(np.uint32), before.astype(np.uint32),
-        after.astype(np.uint32), share,
+        snap.table,
+        features.part,
+        features.slot,
+        some.astype(np.uint32),
+        before.astype(np.uint32),
+        after.astype(np.uint32),
+        share,
     )

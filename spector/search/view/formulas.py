@@ -143,9 +143,7 @@ def spread_to_neighbours(values: F32, share: F32, around: Around, ranking: Ranki
     return out
 
 
-def of_forms(
-    words: F32, questions: F32, time_words: F32, ranking: Ranking
-) -> dict[str, F32]:
+def of_forms(words: F32, questions: F32, time_words: F32, ranking: Ranking) -> dict[str, F32]:
     """Evidence of the form of a text, by term, (n,) float32: short texts and questions answer less.
 
     Args:

@@ -18,8 +18,16 @@ from spector.store.core import header_of, to_record
 from spector.store.files import Bytes
 
 __all__ = [
-    "FoundRecord", "candidate_of", "confine", "explain", "found_of", "image_of", "note_details",
-    "units_of", "vectors_of", "wording_in",
+    "FoundRecord",
+    "candidate_of",
+    "confine",
+    "explain",
+    "found_of",
+    "image_of",
+    "note_details",
+    "units_of",
+    "vectors_of",
+    "wording_in",
 ]
 
 #: how reserved tags begin in the JSON text of a row's tags
@@ -37,13 +45,29 @@ class FoundRecord:
     """
 
     __slots__ = (
-        "_newer", "_row", "candidate", "details", "id", "image", "read_ms", "text", "tier",
+        "_newer",
+        "_row",
+        "candidate",
+        "details",
+        "id",
+        "image",
+        "read_ms",
+        "text",
+        "tier",
         "wording",
     )
 
     def __init__(
-        self, record_id: int, text: str, tier: str, row: StoredRow, image: Bytes,
-        newer: tuple[int, ...], candidate: Candidate, wording: str | None, read_ms: int,
+        self,
+        record_id: int,
+        text: str,
+        tier: str,
+        row: StoredRow,
+        image: Bytes,
+        newer: tuple[int, ...],
+        candidate: Candidate,
+        wording: str | None,
+        read_ms: int,
     ) -> None:
         self.id = record_id
         self.text = text
@@ -155,8 +179,13 @@ def explain(
         if float(values[name][0]) != 1.0
     }
     return Explanation(
-        profile=profile.name, fusion=profile.fusion, values=raw, terms=terms,
-        modifiers=modifiers, fused=fused, evidence=dict(evidence),
+        profile=profile.name,
+        fusion=profile.fusion,
+        values=raw,
+        terms=terms,
+        modifiers=modifiers,
+        fused=fused,
+        evidence=dict(evidence),
     )
 
 

@@ -45,8 +45,15 @@ class Ranked(Sequence[Candidate]):
     """
 
     def __init__(
-        self, ids: I64, store: I64, part: NDArray[np.uint32], slot: NDArray[np.uint32],
-        fused: F32, similarity: F32, evidence: dict[str, F32], others: Sequence[Candidate] = (),
+        self,
+        ids: I64,
+        store: I64,
+        part: NDArray[np.uint32],
+        slot: NDArray[np.uint32],
+        fused: F32,
+        similarity: F32,
+        evidence: dict[str, F32],
+        others: Sequence[Candidate] = (),
     ) -> None:
         if others:
             ids = np.append(ids, [each.id for each in others])
@@ -150,8 +157,7 @@ class Ranked(Sequence[Candidate]):
         self.allowed = codes
 
     def set_aside(self, ids: I64) -> I64:
-        """Take some memories out of the ranking and its signals; return their rows that would pass.
-        """
+        """Take some memories out of the ranking and its signals; return their rows that would pass."""
         rows = self.rows_of(ids)
         rows = rows[self._fused[rows] > -np.inf]
         if not len(rows):
@@ -212,16 +218,26 @@ class Ranked(Sequence[Candidate]):
         """Candidates of some rows, column by column: NumPy's numbers are slow one by one."""
         columns = (self.ids, self.store, self.part, self.slot, self._fused, self._similarity)
         names, values = tuple(self._evidence), self._evidence.values()
-        terms = zip(*(each[rows].tolist() for each in values), strict=True) if names else (
-            [()] * len(rows)
+        terms = (
+            zip(*(each[rows].tolist() for each in values), strict=True)
+            if names
+            else ([()] * len(rows))
         )
         return [
             Candidate(
-                record_id, store, part, slot, fused, similarity,
-                {name: value for name, value in zip(names, mine, strict=True) if value}, total,
+                record_id,
+                store,
+                part,
+                slot,
+                fused,
+                similarity,
+                {name: value for name, value in zip(names, mine, strict=True) if value},
+                total,
             )
             for record_id, store, part, slot, fused, similarity, mine, total in zip(
-                *(each[rows].tolist() for each in columns), terms, self._total[rows].tolist(),
+                *(each[rows].tolist() for each in columns),
+                terms,
+                self._total[rows].tolist(),
                 strict=True,
             )
         ]

@@ -81,23 +81,42 @@ class Plan:
         if result is None:  # their state forbids the others
             rows = int(self.snap.table.rows)
             return ScanStats(
-                scanned=rows, dropped_state=rows - scored, scored=scored,
-                partitions=self.partitions, backend=self.scanner.name,
+                scanned=rows,
+                dropped_state=rows - scored,
+                scored=scored,
+                partitions=self.partitions,
+                backend=self.scanner.name,
             )
         state, dropped_filter, tags, valence, strength, similarity, bound = result.drops.tolist()
         used = self.partitions if self.select is None else len(self.select)
         return ScanStats(
-            scanned=result.scanned, dropped_state=state, dropped_filter=dropped_filter,
-            dropped_tags=tags, dropped_valence=valence, dropped_strength=strength,
-            dropped_similarity=similarity, skipped_bound=bound, scored=result.scored,
-            partitions=used, partitions_skipped=self.partitions - used, backend=self.scanner.name,
+            scanned=result.scanned,
+            dropped_state=state,
+            dropped_filter=dropped_filter,
+            dropped_tags=tags,
+            dropped_valence=valence,
+            dropped_strength=strength,
+            dropped_similarity=similarity,
+            skipped_bound=bound,
+            scored=result.scored,
+            partitions=used,
+            partitions_skipped=self.partitions - used,
+            backend=self.scanner.name,
         )
 
 
 def make_plan(
-    snap: Snapshot, views: tuple[WordView, ...], request: RecallRequest, *,
-    k: int, router: TierRouter, scanner: Scanner, config: Config, by_catalog: bool,
-    is_scoped: bool | None = None, beside: tuple[int, ...] = (),
+    snap: Snapshot,
+    views: tuple[WordView, ...],
+    request: RecallRequest,
+    *,
+    k: int,
+    router: TierRouter,
+    scanner: Scanner,
+    config: Config,
+    by_catalog: bool,
+    is_scoped: bool | None = None,
+    beside: tuple[int, ...] = (),
 ) -> Plan:
     """The plan of a request.
 
@@ -114,12 +133,22 @@ def make_plan(
         mask = np.zeros(partitions, np.bool_)
         mask[select] = True
     return Plan(
-        snap=snap, views=tuple([view.within(request.selection.user_id) for view in views]),
-        every=views, scanner=scanner, request=request, k=k,
-        query=query, word_weight=weight,
-        filters=filters, is_filtered=any(filters),
-        select=select, mask=mask, partitions=partitions, by_catalog=by_catalog,
-        is_scoped=request.is_scoped if is_scoped is None else is_scoped, beside=beside,
+        snap=snap,
+        views=tuple([view.within(request.selection.user_id) for view in views]),
+        every=views,
+        scanner=scanner,
+        request=request,
+        k=k,
+        query=query,
+        word_weight=weight,
+        filters=filters,
+        is_filtered=any(filters),
+        select=select,
+        mask=mask,
+        partitions=partitions,
+        by_catalog=by_catalog,
+        is_scoped=request.is_scoped if is_scoped is None else is_scoped,
+        beside=beside,
     )
 
 
@@ -141,12 +170,20 @@ def query_of(
     for mask in any_masks:
         overlap |= mask
     return make_query(
-        now_ms=request.now_ms, vector=request.cue.vector, profile=request.profile,
-        tags_all=tags_all, any_masks=any_masks, overlap_mask=overlap,
-        valence_min=request.valence[0], valence_max=request.valence[1],
-        event_min_ms=selection.min_ms, event_max_ms=selection.max_ms,
-        importance_floor=request.min_importance, drop_flags=drop,
-        modality_mask=request.modality_mask, category_mask=request.category_mask,
+        now_ms=request.now_ms,
+        vector=request.cue.vector,
+        profile=request.profile,
+        tags_all=tags_all,
+        any_masks=any_masks,
+        overlap_mask=overlap,
+        valence_min=request.valence[0],
+        valence_max=request.valence[1],
+        event_min_ms=selection.min_ms,
+        event_max_ms=selection.max_ms,
+        importance_floor=request.min_importance,
+        drop_flags=drop,
+        modality_mask=request.modality_mask,
+        category_mask=request.category_mask,
         mood=request.mood,
         recall_confidence=0.0 if request.exact else config.recall_confidence,
     )
@@ -156,12 +193,18 @@ def is_unfiltered(query: Query) -> bool:
     """True when nothing but flags can keep a memory out."""
     profile = query.profile
     return (
-        query.tags_all == 0 and not len(query.any_masks)
-        and query.valence_min == -128 and query.valence_max == 127
-        and query.event_min_ms is None and query.event_max_ms is None
-        and query.importance_floor == 0 and query.retention_floor == 0
-        and query.modality_mask == 0 and query.category_mask == 0
-        and profile.min_similarity <= -1 and query.drop_flags == DEFAULT_DROP_FLAGS
+        query.tags_all == 0
+        and not len(query.any_masks)
+        and query.valence_min == -128
+        and query.valence_max == 127
+        and query.event_min_ms is None
+        and query.event_max_ms is None
+        and query.importance_floor == 0
+        and query.retention_floor == 0
+        and query.modality_mask == 0
+        and query.category_mask == 0
+        and profile.min_similarity <= -1
+        and query.drop_flags == DEFAULT_DROP_FLAGS
     )
 
 
@@ -185,22 +228,29 @@ def _conditions(
 ) -> tuple[SqlFilter | None, ...]:
     """Per store: what the catalog has to confirm of a candidate."""
     superseded = not request.drop_flags & _SUPERSEDED
-    found = tuple([
-        request.selection.exact(
-            now_ms=request.now_ms if snap.has_validity(n, superseded=superseded) else None,
-            whole_store=whole_store, replaced=request.replaced, ended=superseded,
-            current=by_catalog and not superseded, whenever=request.ended,
-            ends_ms=request.reading.ends_ms,
-        )
-        for n in range(len(snap.stores))
-    ])
-    found = tuple([
-        _alive(snap, n, each) if snap.stores[n].catalog.ends.are_there() else each
-        for n, each in enumerate(found)
-    ])
-    return tuple([
-        of_sorts(snap.stores[n].catalog, each, request.sorts) for n, each in enumerate(found)
-    ])
+    found = tuple(
+        [
+            request.selection.exact(
+                now_ms=request.now_ms if snap.has_validity(n, superseded=superseded) else None,
+                whole_store=whole_store,
+                replaced=request.replaced,
+                ended=superseded,
+                current=by_catalog and not superseded,
+                whenever=request.ended,
+                ends_ms=request.reading.ends_ms,
+            )
+            for n in range(len(snap.stores))
+        ]
+    )
+    found = tuple(
+        [
+            _alive(snap, n, each) if snap.stores[n].catalog.ends.are_there() else each
+            for n, each in enumerate(found)
+        ]
+    )
+    return tuple(
+        [of_sorts(snap.stores[n].catalog, each, request.sorts) for n, each in enumerate(found)]
+    )
 
 
 def _alive(snap: Snapshot, n: int, condition: SqlFilter | None) -> SqlFilter | None:

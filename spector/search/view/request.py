@@ -45,7 +45,7 @@ __all__ = [
     "make_selection",
     "pinned_request",
     "with_rested",
-]  # fmt: skip
+]
 
 _USUAL = AssociationConfig()
 _TAG_OF_ALL = "record.id IN (SELECT id FROM record_tag WHERE {})"
@@ -82,8 +82,14 @@ class Selection:
         return tags_mask((*self.tags, *scopes), version)
 
     def exact(
-        self, *, now_ms: int | None = None, whole_store: bool = True, replaced: bool = False,
-        ended: bool = False, current: bool = False, whenever: bool = False,
+        self,
+        *,
+        now_ms: int | None = None,
+        whole_store: bool = True,
+        replaced: bool = False,
+        ended: bool = False,
+        current: bool = False,
+        whenever: bool = False,
         ends_ms: int | None = None,
     ) -> SqlFilter | None:
         """The SQL condition that the row of a hit must satisfy; None when every row does.
@@ -196,11 +202,18 @@ def pinned_request(
 ) -> RecallRequest:
     """The request for the pinned memories of a selection, about newest first."""
     where = selection.where
-    pinned = SqlFilter(PINNED_SQL if where is None else f"({where.sql}) AND {PINNED_SQL}",
-                       () if where is None else where.params)  # fmt: skip
+    pinned = SqlFilter(
+        PINNED_SQL if where is None else f"({where.sql}) AND {PINNED_SQL}",
+        () if where is None else where.params,
+    )
     return RecallRequest(
-        cue=Cue(None, None), k=k, selection=replace(selection, where=pinned), profile=_NEWEST,
-        now_ms=now_ms, drop_flags=drop_flags, replaced=replaced,
+        cue=Cue(None, None),
+        k=k,
+        selection=replace(selection, where=pinned),
+        profile=_NEWEST,
+        now_ms=now_ms,
+        drop_flags=drop_flags,
+        replaced=replaced,
         min_importance=1.0,  # which pinned memories pass: the scan drops nearly all others
     )
 
@@ -260,8 +273,14 @@ class RecallRequest:
     def filter_key(self) -> tuple[object, ...]:
         """The filters of a request, whatever the cue; equal where the same memories pass."""
         return (
-            self.selection, self.valence, self.min_importance, self.category_mask,
-            self.modality_mask, self.drop_flags, self.sorts, self.ended,
+            self.selection,
+            self.valence,
+            self.min_importance,
+            self.category_mask,
+            self.modality_mask,
+            self.drop_flags,
+            self.sorts,
+            self.ended,
             self.reading.ends_ms,
         )
 
@@ -274,8 +293,11 @@ class RecallRequest:
     def is_scoped(self) -> bool:
         """Whether the caller asks among some memories only."""
         return not (
-            self.selection.is_everything and self.valence == (-128, 127)
-            and self.min_importance == 0 and not self.category_mask and not self.modality_mask
+            self.selection.is_everything
+            and self.valence == (-128, 127)
+            and self.min_importance == 0
+            and not self.category_mask
+            and not self.modality_mask
             and self.sorts is None
         )
 
@@ -333,8 +355,16 @@ def make_selection(
         agent_id = agent_id or _scope_in(where, "agent_id")
         session_id = session_id or _scope_in(where, "session_id")
     return Selection(
-        tiers=names, tags=tags, any_tags=any_tags, user_id=user_id, agent_id=agent_id,
-        session_id=session_id, min_ms=min_ms, max_ms=max_ms, where=found, keys=keys,
+        tiers=names,
+        tags=tags,
+        any_tags=any_tags,
+        user_id=user_id,
+        agent_id=agent_id,
+        session_id=session_id,
+        min_ms=min_ms,
+        max_ms=max_ms,
+        where=found,
+        keys=keys,
         sorts=sorts,
     )
 
@@ -368,6 +398,7 @@ def with_rested(request: RecallRequest, now_ms: int) -> RecallRequest:
     rested = RESTED_SQL if where is None else f"({where.sql}) AND {RESTED_SQL}"
     params = (*(() if where is None else where.params), now_ms)
     return replace(
-        request, selection=replace(request.selection, where=SqlFilter(rested, params)),
+        request,
+        selection=replace(request.selection, where=SqlFilter(rested, params)),
         drop_flags=request.drop_flags & ~int(Flag.DORMANT),
     )

@@ -55,9 +55,7 @@ class _Seats:
         position[at], room[at] = positions, slots
         return cls(position, room, order)
 
-    def find(
-        self, segments: NDArray[np.int32]
-    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    def find(self, segments: NDArray[np.int32]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         absent = len(self.room) - 1
         at: NDArray[np.intp]
         if self.order is None:
@@ -157,8 +155,10 @@ class Snapshot:
         """
         index = self.indexes[store].get(segment_id)
         # a damaged row may name anything
-        if index is None or type(slot) is not int or not (
-            0 <= slot < self.views[store].partitions[index].slots
+        if (
+            index is None
+            or type(slot) is not int
+            or not (0 <= slot < self.views[store].partitions[index].slots)
         ):
             raise self.misplaced(store, f"slot {slot} of partition {segment_id} is not there")
         return self.offsets[store] + index
@@ -191,14 +191,17 @@ class Candidate:
     score: float = 0.0
 
 
-def make_snapshot(
-    stores: tuple[Store, ...], views: tuple[View, ...], kernel: Kernel
-) -> Snapshot:
+def make_snapshot(stores: tuple[Store, ...], views: tuple[View, ...], kernel: Kernel) -> Snapshot:
     """One kernel table over all partitions of all views."""
     table = kernel.prepare([_part(p) for view in views for p in view.partitions])
     return Snapshot(
-        kernel, stores, views, table, _offsets(views),
-        tuple(_indexes(view.partitions) for view in views), {},
+        kernel,
+        stores,
+        views,
+        table,
+        _offsets(views),
+        tuple(_indexes(view.partitions) for view in views),
+        {},
     )
 
 
@@ -219,15 +222,22 @@ def patch_snapshot(old: Snapshot, views: tuple[View, ...]) -> Snapshot:
         if not same_places:
             indexes[n] = _indexes(after.partitions)
     return Snapshot(
-        old.kernel, old.stores, views, old.table.patched(edits) if edits else old.table,
-        _offsets(views), tuple(indexes), {}, _details=_kept(old, views),
+        old.kernel,
+        old.stores,
+        views,
+        old.table.patched(edits) if edits else old.table,
+        _offsets(views),
+        tuple(indexes),
+        {},
+        _details=_kept(old, views),
     )
 
 
 def _kept(old: Snapshot, views: tuple[View, ...]) -> dict[int, frozenset[str]]:
     """What holds in later views too: no commit takes a table away."""
     return {
-        n: found for n, found in old._details.items()
+        n: found
+        for n, found in old._details.items()
         if len(found) == len(DETAIL_TABLES) and views[n].change_seq >= old.views[n].change_seq
     }
 

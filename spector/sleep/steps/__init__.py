@@ -23,8 +23,18 @@ Step: TypeAlias = Callable[[Night, int], Units]
 
 #: by name; sealing and upkeep are mechanics of the files, which have no plan
 STEPS: Final[Mapping[str, Step]] = {
-    "rhythm": rhythm, "decay": decay, "emotion": emotion, "replay": replay,
-    "promote": promote, "demote": demote, "rehearse": rehearse, "expire": expire,
-    "compress": compress, "extract": extract,
-    "consolidate": consolidate, "deduplicate": deduplicate, "graph": graph, "forget": forget,
+    "rhythm": rhythm,
+    "decay": decay,
+    "emotion": emotion,
+    "replay": replay,
+    "promote": promote,
+    "demote": demote,
+    "rehearse": rehearse,
+    "expire": expire,
+    "compress": compress,
+    "extract": extract,
+    "consolidate": consolidate,
+    "deduplicate": deduplicate,
+    "graph": graph,
+    "forget": forget,
 }

@@ -66,7 +66,11 @@ def over_budget(
 
 
 def _least_worth(
-    night: Night, mine: Rows, excess: int, most: int, protection: Protection,
+    night: Night,
+    mine: Rows,
+    excess: int,
+    most: int,
+    protection: Protection,
     reader: KnowledgeReader,
 ) -> Rows:
     """Of the memories that are too many, those that say least, what rests tonight.
@@ -118,9 +122,9 @@ def _worst_first(
     most = _CAREFUL + _TIMES_CAREFUL * count
     if len(rows) <= most:
         return ordered(rows, texts, reader)
-    lengths = np.array([
-        len(texts[each].text) if each in texts else 0 for each in rows["id"].tolist()
-    ])
+    lengths = np.array(
+        [len(texts[each].text) if each in texts else 0 for each in rows["id"].tolist()]
+    )
     rows = rows[np.lexsort((rows["id"], lengths))]
     return np.concatenate([ordered(rows[:most], texts, reader), rows[most:]])
 
@@ -132,7 +136,8 @@ def ordered(rows: Rows, texts: Mapping[int, Words], reader: KnowledgeReader) -> 
     ids = rows["id"][known].tolist()
     said, observed = [texts[each] for each in ids], reader.payloads(ids, "observed")
     worth[known] = keep_scores(
-        [each.text for each in said], rows["importance"][known].tolist(),
+        [each.text for each in said],
+        rows["importance"][known].tolist(),
         [n for n, each in enumerate(said) if (each.role or "").casefold() in _ANSWER],
         replies=[n for n, each in enumerate(ids) if observed.get(each, {}).get("reply")],
     )

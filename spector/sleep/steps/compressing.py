@@ -32,8 +32,10 @@ def compress(night: Night, cursor: int) -> Units:
     born = np.maximum(rows["event_ms"], rows["recorded_ms"])
     ripe = born + int(sleep.short_term_ttl_h * _HOUR_MS)
     due = rows[
-        night.is_active(rows) & (rows["tier"] == int(TierCode.EPISODIC))
-        & (ripe > night.state.compressed_ms) & (ripe <= night.started_ms)
+        night.is_active(rows)
+        & (rows["tier"] == int(TierCode.EPISODIC))
+        & (ripe > night.state.compressed_ms)
+        & (ripe <= night.started_ms)
     ]
     counts = Counter(due["user"].tolist())
     if sleep.compress_below == "forget":  # what is erased cannot be counted again
@@ -41,8 +43,7 @@ def compress(night: Night, cursor: int) -> Units:
         first = night.once("due", lambda: {mark_of(names[n]): count for n, count in counts.items()})
         counts = Counter({n: first.get(mark_of(names[n]), count) for n, count in counts.items()})
     least = {
-        user: sleep.compress_base
-        + min(n / 100 * sleep.compress_penalty, sleep.compress_penalty)
+        user: sleep.compress_base + min(n / 100 * sleep.compress_penalty, sleep.compress_penalty)
         for user, n in counts.items()
     }
     threshold = np.array([least[each] for each in due["user"].tolist()], np.float32)
@@ -55,8 +56,14 @@ def compress(night: Night, cursor: int) -> Units:
         texts = {each: found.text for each, found in texts_of(night, ids).items()}
         decide, fallback = _summaries(night, texts)
         yield Unit(
-            ids=ids, alter=_consolidated, decide=decide, cursor=int(batch[-1]), seen=len(batch),
-            skipped=spared, reason="medium term", fallback=fallback,
+            ids=ids,
+            alter=_consolidated,
+            decide=decide,
+            cursor=int(batch[-1]),
+            seen=len(batch),
+            skipped=spared,
+            reason="medium term",
+            fallback=fallback,
         )
         spared = {}
     if sleep.compress_below != "keep":
@@ -97,8 +104,7 @@ def _consolidated(fresh: Strengths) -> Mask:
 def _summaries(
     night: Night, texts: Mapping[int, str]
 ) -> tuple[Callable[[KnowledgeReader, int], Changes], bool]:
-    """Rows with the summaries of texts that are too long to be their own; whether a model failed.
-    """
+    """Rows with the summaries of texts that are too long to be their own; whether a model failed."""
     most = night.sleep.summary_tokens
     long = {each: text for each, text in texts.items() if estimated_tokens(text) > most}
     made = {each: night.summary_of([text], "summaries") for each, text in long.items()}

@@ -67,11 +67,15 @@ def rhythm(night: Night, cursor: int) -> Units:
                 yield Unit(seen=len(part))
                 continue
             fields: dict[str, Any] = {
-                "tier": "semantic", "category": Category.ENTITY, "user_id": user or None,
+                "tier": "semantic",
+                "category": Category.ENTITY,
+                "user_id": user or None,
                 **night.vector_of(part),
-            }  # fmt: skip
+            }
             yield Unit(
-                prepared=[Prepared(TIME_OF_DAY[0], _given(fields))], decide=decide, seen=len(part),
+                prepared=[Prepared(TIME_OF_DAY[0], _given(fields))],
+                decide=decide,
+                seen=len(part),
                 reason="used at one hour of the day",
             )
     return None
@@ -87,10 +91,16 @@ def naming(night: Night) -> Units:
         for _ in range(_TRIES):
             run = night.tools.concepts_after(after, size)
             yield Unit(
-                prepared=run.prepared, decide=run.decide, ids=run.known, alter=_woken,
-                what="woken", noted=run.met, seen=run.named.memories, reason="named by episodes",
+                prepared=run.prepared,
+                decide=run.decide,
+                ids=run.known,
+                alter=_woken,
+                what="woken",
+                noted=run.met,
+                seen=run.named.memories,
+                reason="named by episodes",
                 state={} if run.is_stale else {"extracted_id": max(after, run.named.last_id)},
-            )  # fmt: skip
+            )
             if not run.is_stale:
                 break
         after, left = max(after, run.named.last_id), left - run.named.memories
@@ -134,9 +144,12 @@ def _grounded(night: Night, concept: int, name: str) -> Iterable[Unit]:
         if figure.code in old:
             statistic, values = old[figure.code]
             yield Unit(
-                restates=statistic, prepared=[Prepared(figure.text, {})], seen=1,
-                decide=_restated(figure, statistic, values, concept, ids), reason="grounded",
-            )  # fmt: skip
+                restates=statistic,
+                prepared=[Prepared(figure.text, {})],
+                seen=1,
+                decide=_restated(figure, statistic, values, concept, ids),
+                reason="grounded",
+            )
     fresh = [each for each in figures if each.code not in old]
     if not fresh:
         return
@@ -144,7 +157,10 @@ def _grounded(night: Night, concept: int, name: str) -> Iterable[Unit]:
         yield Unit(skipped={"memories of a cycle": len(fresh)})
         return
     fields: dict[str, Any] = {
-        "tier": "semantic", "category": Category.SUMMARY, "user_id": user, **night.vector_of(ids)
+        "tier": "semantic",
+        "category": Category.SUMMARY,
+        "user_id": user,
+        **night.vector_of(ids),
     }
 
     def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
@@ -155,12 +171,17 @@ def _grounded(night: Night, concept: int, name: str) -> Iterable[Unit]:
 
     yield Unit(
         prepared=[Prepared(each.text, _given(fields)) for each in fresh],
-        decide=decide, seen=len(fresh), reason="grounded",
+        decide=decide,
+        seen=len(fresh),
+        reason="grounded",
     )
 
 
 def _restated(
-    figure: Figure, statistic: int, values: Mapping[str, Any], concept: int,
+    figure: Figure,
+    statistic: int,
+    values: Mapping[str, Any],
+    concept: int,
     episodes: Collection[int],
 ) -> Callable[[KnowledgeReader, int], Changes]:
     def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
@@ -175,9 +196,7 @@ def _restated(
     return decide
 
 
-def _experiences(
-    night: Night, reader: KnowledgeReader, ids: Collection[int]
-) -> list[Experience]:
+def _experiences(night: Night, reader: KnowledgeReader, ids: Collection[int]) -> list[Experience]:
     """Living episodes with their details, in the order of the ids."""
     part = night.survey.of(ids).rows
     rows = {int(row["id"]): row for row in part}
@@ -185,12 +204,16 @@ def _experiences(
     observed = reader.payloads(list(rows), "observed")
     return [
         Experience(
-            each, int(rows[each]["event_ms"]), float(rows[each]["importance"]),
-            details.get(each, {}), observed.get(each, {}).get("novelty"),
+            each,
+            int(rows[each]["event_ms"]),
+            float(rows[each]["importance"]),
+            details.get(each, {}),
+            observed.get(each, {}).get("novelty"),
             bool(int(rows[each]["flags"]) & Flag.CONSOLIDATED),
         )
-        for each in ids if each in rows
-    ]  # fmt: skip
+        for each in ids
+        if each in rows
+    ]
 
 
 def _related(night: Night, concept: int) -> Iterable[Unit]:
@@ -219,7 +242,8 @@ def ageing(night: Night) -> Units:
     )
     with night.survey.knowledge() as reader:
         payloads = {
-            each: values for each, values in reader.all_payloads("concept").items()
+            each: values
+            for each, values in reader.all_payloads("concept").items()
             if values["category"] != TIME_OF_DAY[1]
         }
         newest: dict[int, int] = {}
@@ -232,15 +256,23 @@ def ageing(night: Night) -> Units:
     for row in mine:
         each = int(row["id"])
         used = max(int(row["last_access_s"]) * 1000, int(row["recorded_ms"]), newest.get(each, 0))
-        by_user[int(row["user"])].append(ConceptUse(
-            each, payloads[each]["confidence"], used,
-            bool(int(row["flags"]) & (Flag.PINNED | Flag.IMMUTABLE))
-            or payloads[each]["category"] == TIME_OF_DAY[1], phases.get(each),
-        ))  # fmt: skip
+        by_user[int(row["user"])].append(
+            ConceptUse(
+                each,
+                payloads[each]["confidence"],
+                used,
+                bool(int(row["flags"]) & (Flag.PINNED | Flag.IMMUTABLE))
+                or payloads[each]["category"] == TIME_OF_DAY[1],
+                phases.get(each),
+            )
+        )
     gone: dict[int, str] = {}
     for _, uses in sorted(by_user.items()):
         gone |= concepts_to_retire(
-            uses, night.started_ms, hour=hour.hour + hour.minute / 60, most=knowledge.max_concepts,
+            uses,
+            night.started_ms,
+            hour=hour.hour + hour.minute / 60,
+            most=knowledge.max_concepts,
             max_age_days=knowledge.concept_max_age_days,
         )
     reasons = {"age": "a weak concept, not used for long", "capacity": "too many concepts"}
@@ -257,9 +289,12 @@ def patterns(night: Night) -> Units:
         else:
             texts = each.prepared if each.restates is None else [Prepared(each.name, {})]
             yield Unit(
-                seen=1, prepared=texts, decide=each.decide, restates=each.restates,
+                seen=1,
+                prepared=texts,
+                decide=each.decide,
+                restates=each.restates,
                 reason=each.category,
-            )  # fmt: skip
+            )
     return None
 
 

@@ -42,15 +42,17 @@ def forget(night: Night, cursor: int) -> Units:
     chosen = np.concatenate([contradicted, dull, over.rows[~np.isin(over.rows["id"], dull["id"])]])
     reasons |= dict.fromkeys(contradicted["id"].tolist(), "contradicted by a newer one")
     yield from retiring(
-        night, chosen, reasons, protection.spared, waiting=over.waiting,
+        night,
+        chosen,
+        reasons,
+        protection.spared,
+        waiting=over.waiting,
         erases=night.sleep.forget_action == "forget",
     )
     return None
 
 
-def _dull(
-    night: Night, active: Rows, reader: KnowledgeReader
-) -> tuple[Rows, dict[int, str]]:
+def _dull(night: Night, active: Rows, reader: KnowledgeReader) -> tuple[Rows, dict[int, str]]:
     """Memories that the rules of utility and retention name, and which of the two did."""
     sleep = night.sleep
     useless = (active["utility"] < np.float32(sleep.utility_floor)) & (
@@ -83,15 +85,16 @@ def _contradicted(night: Night, active: Rows, reader: KnowledgeReader) -> Rows:
         return active[:0]
     living = {each: n for n, each in enumerate(active["id"].tolist())}
     edges = [
-        each for each in reader.edges(list(living), kinds=["contradicts"])
+        each
+        for each in reader.edges(list(living), kinds=["contradicts"])
         if each.source in living and each.target in living
     ]
     words = night.survey.words({end for each in edges for end in (each.source, each.target)})
     gone = set()
     for each in edges:
-        pair = sorted((each.source, each.target), key=lambda end: (
-            int(active["event_ms"][living[end]]), end
-        ))  # fmt: skip
+        pair = sorted(
+            (each.source, each.target), key=lambda end: (int(active["event_ms"][living[end]]), end)
+        )
         if len({_speaker(words.get(end)) for end in pair}) == 1:
             gone.add(pair[0])
     found = active[np.isin(active["id"], np.array(sorted(gone), np.int64))]

@@ -60,7 +60,8 @@ def _eligible(night: Night) -> Rows:
     rows = night.memories.rows
     tiers = [int(TierCode.EPISODIC), int(TierCode.SEMANTIC)]
     found: Rows = rows[
-        night.is_active(rows) & np.isin(rows["tier"], tiers)
+        night.is_active(rows)
+        & np.isin(rows["tier"], tiers)
         & (rows["importance"] >= np.float32(night.sleep.cluster_min_importance))
     ]
     return found[np.argsort(found["id"])]
@@ -76,9 +77,7 @@ class _Subject:
     members: frozenset[int]
 
 
-def _subjects(
-    night: Night, reader: KnowledgeReader, looked: Collection[int]
-) -> list[_Subject]:
+def _subjects(night: Night, reader: KnowledgeReader, looked: Collection[int]) -> list[_Subject]:
     """Entities and facts whose themes may change, those of most memories first."""
     rows = night.memories.rows
     changed = rows["id"][has_flag(rows, Flag.SUPERSEDED)].tolist()
@@ -86,7 +85,8 @@ def _subjects(
     quoting = [edge.source for edge in edges]
     found = {row["a"] for row in reader.links("mention", b=[*looked, *quoting])}
     names = {
-        each: folded(item["json"]["name"]) for each, item in reader.items(found).items()
+        each: folded(item["json"]["name"])
+        for each, item in reader.items(found).items()
         if item["json"]["type"] not in _SPEAKERS
     }
     facts = {row["a"] for row in reader.links("source", b=looked)}
@@ -129,9 +129,7 @@ def _themes(night: Night, subject: _Subject, rows: Rows, taken: set[int]) -> Ite
             taken |= group.keys()
 
 
-def _by_speaker(
-    night: Night, ids: Sequence[int], *, but: str
-) -> list[dict[int, MemoryRecord]]:
+def _by_speaker(night: Night, ids: Sequence[int], *, but: str) -> list[dict[int, MemoryRecord]]:
     """The newest memories of each speaker that say something, the first speaker first.
 
     What assistants, tools and documents said is in no theme of a user.
@@ -147,7 +145,8 @@ def _by_speaker(
             groups.setdefault(folded(each.speaker or ""), []).append(each)
     return [
         {each.id: each for each in sorted(group, key=_moment)[-_MOST_SOURCES:]}
-        for speaker, group in groups.items() if not speaker or speaker != but
+        for speaker, group in groups.items()
+        if not speaker or speaker != but
     ]
 
 
@@ -155,9 +154,7 @@ def _moment(record: MemoryRecord) -> tuple[int, int]:
     return record.event_ms, record.id
 
 
-def _theme(
-    night: Night, subject: int, group: dict[int, MemoryRecord], before: int | None
-) -> Unit:
+def _theme(night: Night, subject: int, group: dict[int, MemoryRecord], before: int | None) -> Unit:
     """The unit that makes a theme of memories, or brings one up to date."""
     ids, records = tuple(sorted(group)), list(group.values())
     if before is None and night.made >= night.sleep.new_memories:
@@ -171,16 +168,25 @@ def _theme(
         return Unit(seen=len(ids), skipped={"nothing to say": 1}, fallback=fallback)
     tags = sorted({tag for each in records for tag in each.tags})
     fields: dict[str, Any] = {
-        "tier": "semantic", "category": Category.SUMMARY,
+        "tier": "semantic",
+        "category": Category.SUMMARY,
         "confidence": min(each.confidence for each in records),
         "event_time": from_ms(max(each.event_ms for each in records)),
-        "user_id": records[0].user_id, "tags": tags[:64] or None, **night.vector_of(ids),
-    }  # fmt: skip
+        "user_id": records[0].user_id,
+        "tags": tags[:64] or None,
+        **night.vector_of(ids),
+    }
     return Unit(
-        ids=() if before is not None else ids, alter=None if before is not None else _consolidated,
-        what="consolidated", prepared=[Prepared(text, fields)], seen=len(ids), restates=before,
-        reason="one theme", decide=_ties(ids, subject, before), fallback=fallback,
-    )  # fmt: skip
+        ids=() if before is not None else ids,
+        alter=None if before is not None else _consolidated,
+        what="consolidated",
+        prepared=[Prepared(text, fields)],
+        seen=len(ids),
+        restates=before,
+        reason="one theme",
+        decide=_ties(ids, subject, before),
+        fallback=fallback,
+    )
 
 
 def theme_text(records: Sequence[MemoryRecord], most: int) -> str:
@@ -225,13 +231,31 @@ def _ties(
             for edge in reader.edges([before], direction="out", kinds=["derived_from"]):
                 if edge.target not in living:
                     changes.drop("edge", edge.source, edge.kind, edge.target)
-        changes.put("payload", id=made, sort="observed", json=encode("observed", {
-            "write_source": "dream", "data_source": "system", "kind": "theme",
-        }))  # fmt: skip
+        changes.put(
+            "payload",
+            id=made,
+            sort="observed",
+            json=encode(
+                "observed",
+                {
+                    "write_source": "dream",
+                    "data_source": "system",
+                    "kind": "theme",
+                },
+            ),
+        )
         for each in living:
-            changes.put("edge", source_id=made, kind="derived_from", target_id=each,
-                        weight=_DERIVED, confidence=_DERIVED, origin="dream", created_ms=now_ms,
-                        note=None)  # fmt: skip
+            changes.put(
+                "edge",
+                source_id=made,
+                kind="derived_from",
+                target_id=each,
+                weight=_DERIVED,
+                confidence=_DERIVED,
+                origin="dream",
+                created_ms=now_ms,
+                note=None,
+            )
         if of_entity:
             changes.put("link", a=subject, kind="mention", b=made, n=len(sources), t_ms=None)
         return changes

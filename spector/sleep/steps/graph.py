@@ -56,9 +56,11 @@ def _central(night: Night, reader: KnowledgeReader, kinds: Registry) -> dict[str
     for _, rows in sorted(by_user.items()):
         source, target, weight, kind, _ = zip(*rows, strict=True)
         table = EdgeArrays.make(
-            np.array(source, np.int64), np.array(target, np.int64), np.array(weight),
+            np.array(source, np.int64),
+            np.array(target, np.int64),
+            np.array(weight),
             np.array([each in symmetric for each in kind]),
-        )  # fmt: skip
+        )
         ranks = pagerank(
             table, damping=knowledge.pagerank_damping, iterations=knowledge.pagerank_iterations
         )
@@ -99,12 +101,13 @@ def _too_many_edges(
             for each in reader.edges(sorted({key[0] for key in keys}), direction="out")
         }
         free = [
-            key for key in keys if key in known
-            and not (key[1] == "elaborates" and known[key].origin == "gate")
-        ]  # fmt: skip
-        free.sort(key=lambda key: (
-            priority[key[1]], known[key].confidence, known[key].created_at, key
-        ))  # fmt: skip
+            key
+            for key in keys
+            if key in known and not (key[1] == "elaborates" and known[key].origin == "gate")
+        ]
+        free.sort(
+            key=lambda key: (priority[key[1]], known[key].confidence, known[key].created_at, key)
+        )
         out += free[: max(0, len(free) - int(most * knowledge.pruned_share))]
     return out
 
@@ -115,7 +118,11 @@ def _too_many_pairs(night: Night, reader: KnowledgeReader) -> list[tuple[int, st
     dropped = night.dropped("link").total()
     pairs = reader.links("pair") if reader.counts()["pair"] + dropped > most else []
     pairs.sort(key=lambda row: (row["n"] or 0, row["t_ms"] or 0, row["a"], row["b"]))
-    return [
-        (row["a"], "pair", row["b"])
-        for row in pairs[: max(0, len(pairs) - int(most * _PAIRS_SHARE))]
-    ] if pairs else []  # fmt: skip
+    return (
+        [
+            (row["a"], "pair", row["b"])
+            for row in pairs[: max(0, len(pairs) - int(most * _PAIRS_SHARE))]
+        ]
+        if pairs
+        else []
+    )

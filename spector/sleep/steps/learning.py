@@ -110,9 +110,11 @@ def _due(night: Night) -> list[int]:
     rows = night.memories.rows
     lately = np.array(night.changed_lately("consolidated"), np.int64)
     ids = rows["id"][
-        night.is_active(rows) & (rows["tier"] == int(TierCode.EPISODIC))
-        & has_flag(rows, Flag.CONSOLIDATED) & ~np.isin(rows["id"], lately)
-    ]  # fmt: skip
+        night.is_active(rows)
+        & (rows["tier"] == int(TierCode.EPISODIC))
+        & has_flag(rows, Flag.CONSOLIDATED)
+        & ~np.isin(rows["id"], lately)
+    ]
     at = int(np.searchsorted(ids, night.state.abstracted_id, side="right"))
     looked = np.concatenate([ids[at:], ids[:at]])[: night.sleep.records_per_cycle].tolist()
     with night.survey.knowledge() as reader:
@@ -128,9 +130,7 @@ def _batches(night: Night, ids: Sequence[int]) -> Iterator[_Batch]:
             observed = reader.payloads(part, "observed")
             details = reader.payloads(part, "episode")
             derived = reader.sorts(part)
-            single = frozenset(
-                row["json"]["name"] for row in reader.items_of("predicate").values()
-            )
+            single = frozenset(row["json"]["name"] for row in reader.items_of("predicate").values())
         batch = _Batch()
         for record in night.survey.records(part).values():
             breathe(night)
@@ -153,17 +153,19 @@ def _batches(night: Night, ids: Sequence[int]) -> Iterator[_Batch]:
             yield batch
 
 
-def _reading(
-    night: Night, record: MemoryRecord, single: frozenset[str]
-) -> tuple[Reading, bool]:
+def _reading(night: Night, record: MemoryRecord, single: frozenset[str]) -> tuple[Reading, bool]:
     """What an episode states, and whether a model was to read it and did not."""
     text = _whole(record.said)
     found, fallback = night.facts_of(text)
     stated = None if found is None else statements_of(found, text, single)
     fallback = fallback or (found is not None and stated is None)
     reading = read_statements(
-        text, role=record.role, speaker=record.speaker, reference_ms=record.event_ms,
-        single_valued=single, statements=stated,
+        text,
+        role=record.role,
+        speaker=record.speaker,
+        reference_ms=record.event_ms,
+        single_valued=single,
+        statements=stated,
     )
     with night.survey.knowledge() as reader:
         return with_names(reader, record.user_id or "", reading), fallback
@@ -186,20 +188,27 @@ def _unit(night: Night, batch: _Batch) -> Unit:
         prepared += [Prepared(one.text, fields, _GROWTH) for one in each.reading.facts]
     read = int(night.state.recent.get("read", 0)) + len(batch.read)
     return Unit(
-        prepared=prepared, decide=_decide(night, batch.read, first), seen=len(batch.read),
-        reason="stated by episodes", fallback=batch.fallback,
+        prepared=prepared,
+        decide=_decide(night, batch.read, first),
+        seen=len(batch.read),
+        reason="stated by episodes",
+        fallback=batch.fallback,
         state={"abstracted_id": batch.read[-1].record.id, "recent": {"read": read}},
-    )  # fmt: skip
+    )
 
 
 def _fields(night: Night, record: MemoryRecord) -> dict[str, Any]:
     fields: dict[str, Any] = {
-        "tier": "semantic", "category": Category.FACT, "user_id": record.user_id,
-        "agent_id": record.agent_id, "importance": record.importance,
-        "confidence": record.confidence, "event_time": record.event_time,
+        "tier": "semantic",
+        "category": Category.FACT,
+        "user_id": record.user_id,
+        "agent_id": record.agent_id,
+        "importance": record.importance,
+        "confidence": record.confidence,
+        "event_time": record.event_time,
         "role": None if is_user_said(record.role) else record.role,
         **night.vector_of([record.id]),
-    }  # fmt: skip
+    }
     return {name: value for name, value in fields.items() if value is not None}
 
 
@@ -213,16 +222,26 @@ def _decide(
         for each in read:
             record = present.get(each.record.id)
             if record is None or (record.text, record.user_id) != (
-                each.record.text, each.record.user_id
+                each.record.text,
+                each.record.user_id,
             ):
                 continue  # it was forgotten, or says something else by now
             found, _ = plan_reading(
-                reader, record, each.reading, night.survey.records, now_ms=now_ms,
-                step=night.config.knowledge.fact_step, first=first[record.id],
+                reader,
+                record,
+                each.reading,
+                night.survey.records,
+                now_ms=now_ms,
+                step=night.config.knowledge.fact_step,
+                first=first[record.id],
             )
             for n in found.store:
-                found.put("payload", id=New(n), sort="observed",
-                          json=encode("observed", {"write_source": "dream"}))  # fmt: skip
+                found.put(
+                    "payload",
+                    id=New(n),
+                    sort="observed",
+                    json=encode("observed", {"write_source": "dream"}),
+                )
             changes.add(found)
             fields = {**known.get(record.id, {}), "abstracted": True}
             changes.put("payload", id=record.id, sort="episode", json=encode("episode", fields))

@@ -34,7 +34,8 @@ def deduplicate(night: Night, cursor: int) -> Units:
     The oldest comes first, and a later cycle goes on behind the last one that was compared.
     """
     lately = [
-        each for each in night.state.recent.get("compared", [])
+        each
+        for each in night.state.recent.get("compared", [])
         if each[0] > night.started_ms - DAY_MS
     ]
     left = night.sleep.redundancy_most - sum(each[1] for each in lately)
@@ -110,9 +111,13 @@ def _pairs(night: Night, most: int) -> Generator[Unit, None, tuple[list[list[int
             continue  # the second but last: it was forgotten meanwhile
         breathe(night)
         near = night.tools.neighbours.find(
-            "", vectors[n], user_id=records[each].user_id, now_ms=night.started_ms, count=2,
+            "",
+            vectors[n],
+            user_id=records[each].user_id,
+            now_ms=night.started_ms,
+            count=2,
             channels=("vector",),
-        )  # fmt: skip
+        )
         for other in near:
             if other.id == each or other.likeness is None or other.record.dormant:
                 continue
@@ -131,7 +136,8 @@ def _statements(night: Night, ids: list[int]) -> set[int]:
     with night.survey.knowledge() as reader:
         known = reader.payloads(ids, "episode")
     runs = {
-        each for each, details in known.items()
+        each
+        for each, details in known.items()
         if details.get("tool") is not None or details.get("success") is not None
     }
     return set(ids) - runs
@@ -156,19 +162,30 @@ def _says_the_same(one: MemoryRecord, other: MemoryRecord) -> bool:
 
 def _chosen(one: MemoryRecord, other: MemoryRecord) -> tuple[MemoryRecord, MemoryRecord]:
     """The one that rests, and the one that stays: pinned, more useful, more used, newer."""
-    pair = sorted((one, other), key=lambda each: (
-        bool(each.flags & _HELD), each.utility, each.access_count, each.event_ms, each.id
-    ))  # fmt: skip
+    pair = sorted(
+        (one, other),
+        key=lambda each: (
+            bool(each.flags & _HELD),
+            each.utility,
+            each.access_count,
+            each.event_ms,
+            each.id,
+        ),
+    )
     return pair[0], pair[1]
 
 
 def _rest(loser: MemoryRecord, kept: MemoryRecord, likeness: float) -> Unit:
     """The unit that lets one rest and gives its uses, sources and references to the other."""
     return Unit(
-        ids=(loser.id, kept.id), alter=_merged(loser.id, kept.id), what=RETIRED, seen=0,
-        kinds={kept.id: "merged"}, reason=f"says what {kept.id} says",
+        ids=(loser.id, kept.id),
+        alter=_merged(loser.id, kept.id),
+        what=RETIRED,
+        seen=0,
+        kinds={kept.id: "merged"},
+        reason=f"says what {kept.id} says",
         decide=_moved(loser.id, kept.id, likeness),
-    )  # fmt: skip
+    )
 
 
 def _merged(loser: int, kept: int) -> Callable[[Strengths], Mask]:
@@ -205,9 +222,17 @@ def _moved(loser: int, kept: int, likeness: float) -> Callable[[KnowledgeReader,
             if kept not in sources and fact != kept:
                 changes.put("link", a=fact, kind="source", b=kept, n=len(sources), t_ms=now_ms)
         first, second = min(loser, kept), max(loser, kept)
-        changes.put("edge", source_id=first, kind="similar_to", target_id=second,
-                    weight=min(1.0, likeness), confidence=min(1.0, likeness), origin="dream",
-                    created_ms=now_ms, note=None)  # fmt: skip
+        changes.put(
+            "edge",
+            source_id=first,
+            kind="similar_to",
+            target_id=second,
+            weight=min(1.0, likeness),
+            confidence=min(1.0, likeness),
+            origin="dream",
+            created_ms=now_ms,
+            note=None,
+        )
         return changes
 
     return decide

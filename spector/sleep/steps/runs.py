@@ -29,11 +29,16 @@ def lessons(night: Night) -> Units:
     """What new runs teach beside the old ones: sequences that worked twice, and what failed."""
     after = int(night.state.recent.get("runs_id", 0))
     with night.survey.knowledge() as reader:
-        last_id, fresh = reader.last_id, [
-            each for each, values in reader.payloads_after(
-                "episode", after, night.sleep.records_per_cycle
-            ).items() if values["tool"]
-        ]  # fmt: skip
+        last_id, fresh = (
+            reader.last_id,
+            [
+                each
+                for each, values in reader.payloads_after(
+                    "episode", after, night.sleep.records_per_cycle
+                ).items()
+                if values["tool"]
+            ],
+        )
         runs = runs_of(reader, reader.all_payloads("episode")) if fresh else []
         practices = practices_of(reader, runs, fresh)
         found = lessons_of(reader, runs, fresh)
@@ -56,29 +61,39 @@ def lessons(night: Night) -> Units:
 
 def _practice(night: Night, practice: Practice) -> Unit:
     fields: dict[str, Any] = {
-        "tier": "procedural", "category": Category.PROCEDURE, "user_id": practice.scope or None,
-        "tags": list(practice.draft().triggers) or None, **night.vector_of(practice.evidence),
-    }  # fmt: skip
-    prepared = [] if practice.known is not None else [
-        Prepared(practice_text(practice), _given(fields))
-    ]
+        "tier": "procedural",
+        "category": Category.PROCEDURE,
+        "user_id": practice.scope or None,
+        "tags": list(practice.draft().triggers) or None,
+        **night.vector_of(practice.evidence),
+    }
+    prepared = (
+        [] if practice.known is not None else [Prepared(practice_text(practice), _given(fields))]
+    )
     return Unit(
-        prepared=prepared, seen=len(practice.runs), reason="worked repeatedly",
+        prepared=prepared,
+        seen=len(practice.runs),
+        reason="worked repeatedly",
         noted=[] if practice.known is None else [practice.known],
         decide=lambda reader, now_ms: plan_practice(reader, practice, now_ms),
-    )  # fmt: skip
+    )
 
 
 def _lesson(night: Night, lesson: Lesson) -> Unit:
     fields: dict[str, Any] = {
-        "tier": "semantic", "category": Category.PATTERN, "user_id": lesson.scope or None,
-        "tags": list(lesson.applies_to) or None, "importance": 0.5,
+        "tier": "semantic",
+        "category": Category.PATTERN,
+        "user_id": lesson.scope or None,
+        "tags": list(lesson.applies_to) or None,
+        "importance": 0.5,
         **night.vector_of(lesson.evidence),
-    }  # fmt: skip
+    }
     return Unit(
-        prepared=[Prepared(lesson.insight, _given(fields), _GROWTH)], seen=len(lesson.evidence),
-        reason="failed", decide=lambda reader, now_ms: plan_lesson(reader, lesson, now_ms),
-    )  # fmt: skip
+        prepared=[Prepared(lesson.insight, _given(fields), _GROWTH)],
+        seen=len(lesson.evidence),
+        reason="failed",
+        decide=lambda reader, now_ms: plan_lesson(reader, lesson, now_ms),
+    )
 
 
 def _given(fields: Mapping[str, Any]) -> dict[str, Any]:

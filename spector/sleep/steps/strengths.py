@@ -46,8 +46,13 @@ def decay(night: Night, cursor: int) -> Units:
     spared = {"protected or dormant": int((~fades).sum())} if not cursor else {}
     for batch in batches(ids, night.sleep.batch_records):
         yield Unit(
-            ids=batch.tolist(), alter=lambda fresh: _decayed(night, since, fresh), packed=True,
-            cursor=int(batch[-1]), seen=len(batch), skipped=spared, reason="decay",
+            ids=batch.tolist(),
+            alter=lambda fresh: _decayed(night, since, fresh),
+            packed=True,
+            cursor=int(batch[-1]),
+            seen=len(batch),
+            skipped=spared,
+            reason="decay",
         )
         spared = {}
     return {"decayed_ms": night.started_ms}
@@ -89,8 +94,11 @@ def emotion(night: Night, cursor: int) -> Units:
         return None
     for batch in batches(rows["id"][shining & (rows["id"] > cursor)], night.sleep.batch_records):
         yield Unit(
-            ids=batch.tolist(), alter=_grown(night, _EMOTION), cursor=int(batch[-1]),
-            seen=len(batch), reason="flashbulb",
+            ids=batch.tolist(),
+            alter=_grown(night, _EMOTION),
+            cursor=int(batch[-1]),
+            seen=len(batch),
+            reason="flashbulb",
         )
     return {"recent": {"emotion_ms": night.started_ms}}
 
@@ -106,8 +114,10 @@ def replay(night: Night, cursor: int) -> Units:
     last, least = night.state.recent.get("replayed_ms", 0), night.config.association
     with night.survey.knowledge() as reader:
         pairs = [
-            row for row in reader.links("pair")
-            if (row["n"] or 0) >= least.coactivation_from and last < (row["t_ms"] or 0)
+            row
+            for row in reader.links("pair")
+            if (row["n"] or 0) >= least.coactivation_from
+            and last < (row["t_ms"] or 0)
             and (row["t_ms"] or 0) <= night.started_ms
         ]
     rows = night.memories.rows
@@ -116,8 +126,11 @@ def replay(night: Night, cursor: int) -> Units:
     ids = ids[np.isin(ids, awake) & (ids > cursor)]
     for batch in batches(ids, night.sleep.batch_records):
         yield Unit(
-            ids=batch.tolist(), alter=_grown(night, _REPLAY), cursor=int(batch[-1]),
-            seen=len(batch), reason="recalled together",
+            ids=batch.tolist(),
+            alter=_grown(night, _REPLAY),
+            cursor=int(batch[-1]),
+            seen=len(batch),
+            reason="recalled together",
         )
     return {"recent": {"replayed_ms": night.started_ms}}
 
@@ -155,8 +168,11 @@ def rehearse(night: Night, cursor: int) -> Units:
     waiting = len(found) - len(chosen)
     for batch in batches(found["id"][chosen], sleep.batch_records):
         yield Unit(
-            ids=batch.tolist(), alter=_grown(night, sleep.rehearse_factor), what=REHEARSED,
-            seen=len(batch), skipped={"limit of a day": waiting} if waiting else {},
+            ids=batch.tolist(),
+            alter=_grown(night, sleep.rehearse_factor),
+            what=REHEARSED,
+            seen=len(batch),
+            skipped={"limit of a day": waiting} if waiting else {},
             reason="endangered",
         )
         waiting = 0

@@ -35,13 +35,17 @@ def promote(night: Night, cursor: int) -> Units:
 
     for batch in batches(ids[ids > cursor], night.sleep.batch_records):
         yield Unit(
-            ids=batch.tolist(), alter=alter, what="tier", to_tier="semantic",
-            cursor=int(batch[-1]), seen=len(batch), skipped=spared,
+            ids=batch.tolist(),
+            alter=alter,
+            what="tier",
+            to_tier="semantic",
+            cursor=int(batch[-1]),
+            seen=len(batch),
+            skipped=spared,
             reasons={
-                each: "used often" if each in used else "useful for long"
-                for each in batch.tolist()
+                each: "used often" if each in used else "useful for long" for each in batch.tolist()
             },
-        )  # fmt: skip
+        )
         spared = {}
     if spared:
         yield Unit(skipped=spared)
@@ -60,21 +64,28 @@ def _moving(night: Night) -> Iterator[Unit]:
     sleep, rows = night.sleep, night.memories.rows
     with night.survey.knowledge() as reader:
         found = members_of_shared_entities(
-            reader, entity_memories=sleep.promote_entity_memories,
+            reader,
+            entity_memories=sleep.promote_entity_memories,
             entity_sessions=sleep.promote_entity_sessions,
         )
 
     def may_move(rows: Rows) -> Mask:
-        may: Mask = (rows["tier"] == int(TierCode.EPISODIC)) & ~has_flag(
-            rows, Flag.PINNED | Flag.IMMUTABLE
-        ) & ((rows["flags"] & AT_REST) == 0)
+        may: Mask = (
+            (rows["tier"] == int(TierCode.EPISODIC))
+            & ~has_flag(rows, Flag.PINNED | Flag.IMMUTABLE)
+            & ((rows["flags"] & AT_REST) == 0)
+        )
         return may
 
     ids = rows["id"][may_move(rows) & np.isin(rows["id"], np.array(sorted(found), np.int64))]
     for batch in batches(ids, sleep.batch_records):
         yield Unit(
-            ids=batch.tolist(), alter=lambda fresh: may_move(fresh.rows), what="tier",
-            to_tier="semantic", seen=len(batch), reason="share an entity",
+            ids=batch.tolist(),
+            alter=lambda fresh: may_move(fresh.rows),
+            what="tier",
+            to_tier="semantic",
+            seen=len(batch),
+            reason="share an entity",
         )
 
 

@@ -80,7 +80,11 @@ _SLOTS_AT_ONCE = 8192
 
 
 def copy_store(
-    store: Store, dest: str, *, taken_ms: int | None, force: bool = False,
+    store: Store,
+    dest: str,
+    *,
+    taken_ms: int | None,
+    force: bool = False,
     progress: Progress | None = None,
 ) -> BackupReport:
     """Copy ``store`` as it is at one moment to the directory ``dest``.
@@ -125,8 +129,13 @@ def copy_store(
             with staged(place) as (files, _), held_backup(place, request) as older:
                 done = _Copy(store, place, files, older, taken_ms, progress).run()
     return BackupReport(
-        path=place.target, source=store.where, records=done.records, partitions=done.partitions,
-        reused=done.reused, bytes=done.bytes, bytes_copied=done.bytes_copied,
+        path=place.target,
+        source=store.where,
+        records=done.records,
+        partitions=done.partitions,
+        reused=done.reused,
+        bytes=done.bytes,
+        bytes_copied=done.bytes_copied,
         elapsed_ms=(time.perf_counter() - started) * 1000,
     )
 
@@ -135,8 +144,13 @@ class _Copy:
     """One copy of a store while it is made."""
 
     def __init__(
-        self, store: Store, place: Destination, files: DiskFiles, older: EarlierBackup | None,
-        taken_ms: int | None, progress: Progress | None,
+        self,
+        store: Store,
+        place: Destination,
+        files: DiskFiles,
+        older: EarlierBackup | None,
+        taken_ms: int | None,
+        progress: Progress | None,
     ) -> None:
         self._store = store
         self._place = place
@@ -200,7 +214,8 @@ class _Copy:
                 target.execute("PRAGMA synchronous=OFF")  # all of it is synced at the end
                 target.execute("PRAGMA journal_mode=OFF")
                 source.backup(
-                    target, pages=_PAGES_AT_ONCE,
+                    target,
+                    pages=_PAGES_AT_ONCE,
                     progress=lambda _, left, all_: self._reach((all_ - left) * size),
                 )
         self._reached = pages * size
@@ -283,8 +298,12 @@ class _Copy:
     def _header(self, row: SegmentRow) -> bytes:
         store = self._store
         return pack_header(
-            row, magic=store.partitions.tiers[row.tier].magic, stride=store.stride, dim=store.dim,
-            uuid=store.uuid, version=store.format_version,
+            row,
+            magic=store.partitions.tiers[row.tier].magic,
+            stride=store.stride,
+            dim=store.dim,
+            uuid=store.uuid,
+            version=store.format_version,
         )
 
     def _copy(self, row: SegmentRow, records: Bytes | None, db: sqlite3.Connection) -> None:
@@ -310,7 +329,10 @@ class _Copy:
         start, rest = self._reached, self._total - self._reached
         with frozen_catalog(self._files) as catalog:
             return check_files(
-                self._files, catalog, self._store.partitions.tiers, self._store.kernel,
+                self._files,
+                catalog,
+                self._store.partitions.tiers,
+                self._store.kernel,
                 lambda done, total: self._reach(start + rest * done // (total + 1)),
             )
 
@@ -351,4 +373,3 @@ def _blocks(row: SegmentRow, records: Bytes | None, db: sqlite3.Connection) -> I
             halves, dtype=np.uint8
         ).reshape(-1, MUTABLE_BYTES)
         yield block
-

@@ -206,14 +206,13 @@ def refuse_strange(path: str, *, mine: bool = True) -> None:
         what = "a symbolic link" if stat.S_ISLNK(status.st_mode) else "not a directory"
         raise StoreError(f"{path} is {what}; a copy uses this name", hint=_RENAME)
     if mine and status.st_uid != os.geteuid():
-        raise StoreError(
-            f"{path} belongs to another user; a copy uses this name", hint=_RENAME
-        )
+        raise StoreError(f"{path} belongs to another user; a copy uses this name", hint=_RENAME)
     strange = stranger_in(path)
     if strange is not None:
         raise StoreError(
             f"{path} has {strange} in it, which no copy of a store has left there; a copy uses"
-            " this name", hint=_RENAME,
+            " this name",
+            hint=_RENAME,
         )
 
 
@@ -227,9 +226,10 @@ def stranger_in(root: str, *, links: bool = False) -> str | None:
     with translate_os_errors("list", root):
         while waiting:
             within = waiting.pop()
-            with contextlib.suppress(FileNotFoundError), os.scandir(
-                os.path.join(root, within)
-            ) as entries:
+            with (
+                contextlib.suppress(FileNotFoundError),
+                os.scandir(os.path.join(root, within)) as entries,
+            ):
                 for entry in entries:
                     name = os.path.join(within, entry.name)
                     if entry.is_dir(follow_symlinks=False):

@@ -66,8 +66,7 @@ def is_sole(path: str) -> bool:
         except FileNotFoundError:
             return False
         return (
-            stat.S_ISREG(status.st_mode) and status.st_nlink == 1
-            and os.path.realpath(path) == path
+            stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and os.path.realpath(path) == path
         )
 
 
@@ -186,9 +185,7 @@ def _exchange(one: str, other: str) -> bool:
     renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     if renameat2 is None:
         return False
-    if not renameat2(
-        _AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE
-    ):
+    if not renameat2(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE):
         return True
     code = ctypes.get_errno()
     if code in _NO_EXCHANGE:

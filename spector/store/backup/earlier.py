@@ -29,8 +29,15 @@ from spector.store.files import DiskFiles, WriterLock, without_writer
 from spector.store.integrity import check_files
 
 __all__ = [
-    "NOTES", "CopyCounts", "EarlierBackup", "Progress", "Request", "frozen_catalog", "held_backup",
-    "replaceable_backup", "unchanged_backup",
+    "NOTES",
+    "CopyCounts",
+    "EarlierBackup",
+    "Progress",
+    "Request",
+    "frozen_catalog",
+    "held_backup",
+    "replaceable_backup",
+    "unchanged_backup",
 ]
 
 #: lines about a catalog's files or process, not about its memories
@@ -99,9 +106,11 @@ class _State:
         ).fetchone()[0]
         due = db.execute("SELECT id, due_ms FROM erasure ORDER BY id") if erasures else ()
         return cls(
-            lineage_of(db), catalog.head(db).last_id,
+            lineage_of(db),
+            catalog.head(db).last_id,
             tuple((key, value) for key, value in read_meta(db).items() if key not in NOTES),
-            tuple(catalog.segments(db)), tuple((record_id, ms) for record_id, ms in due),
+            tuple(catalog.segments(db)),
+            tuple((record_id, ms) for record_id, ms in due),
         )
 
 
@@ -204,9 +213,7 @@ def _rows_of_backup(files: DiskFiles, request: Request) -> dict[str, SegmentRow]
 @managed
 def frozen_catalog(files: DiskFiles) -> Iterator[Catalog]:
     """The catalog of a directory that no process writes to; makes no files beside it."""
-    catalog = Catalog(
-        f"{files.root}/{CATALOG_NAME}", mode="r", durability="strict", immutable=True
-    )
+    catalog = Catalog(f"{files.root}/{CATALOG_NAME}", mode="r", durability="strict", immutable=True)
     try:
         yield catalog
     finally:

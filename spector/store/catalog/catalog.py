@@ -50,9 +50,7 @@ _LAST_ID: Final = (1 << 63) - 1
 class Catalog(Database):
     """One catalog: the description of its store, and the queries that other rooms share."""
 
-    def __init__(
-        self, path: str, *, mode: str, durability: str, immutable: bool = False
-    ) -> None:
+    def __init__(self, path: str, *, mode: str, durability: str, immutable: bool = False) -> None:
         """``immutable`` reads from media that cannot be written, without a log beside the file."""
         #: when its tables were last proved to agree, in seconds of the monotonic clock
         self.agreed_s = -math.inf
@@ -73,11 +71,13 @@ class Catalog(Database):
         super().__init__(path, mode=mode, durability=durability, immutable=immutable)
 
     def changes(self) -> int | None:
-        """Rows that the only writer has changed so far; None within a transaction, else for others.
-        """
+        """Rows that the only writer has changed so far; None within a transaction, else for others."""
         try:
-            return None if self._mode == "r" or self.shared or self.main.in_transaction else (
-                self.main.total_changes)
+            return (
+                None
+                if self._mode == "r" or self.shared or self.main.in_transaction
+                else (self.main.total_changes)
+            )
         except sqlite3.ProgrammingError:  # it is being closed
             return None
 
@@ -108,9 +108,9 @@ class Catalog(Database):
             if then == state and since_ms <= now_ms < until_ms:
                 return known
             expired = db.execute(f"SELECT id FROM entry WHERE {over}", (now_ms,)).fetchall()
-            known = frozenset(expired and self.ends.derived(db, self.path, [i for i, in expired]))
+            known = frozenset(expired and self.ends.derived(db, self.path, [i for (i,) in expired]))
             if db is not self.main or not db.in_transaction:
-                until_ms, = db.execute(
+                (until_ms,) = db.execute(
                     "SELECT min(expires_ms) FROM entry WHERE expires_ms > ?", (now_ms,)
                 ).fetchone()
                 self._along = (known, now_ms, math.inf if until_ms is None else until_ms, state)
@@ -174,9 +174,11 @@ class Catalog(Database):
 
     def head(self, connection: sqlite3.Connection | None = None) -> Head:
         with typed_sql_errors(self.path):
-            found = (connection or self.main).execute(
-                "SELECT last_id, change_seq, journal_seq, retire_epoch FROM head"
-            ).fetchone()
+            found = (
+                (connection or self.main)
+                .execute("SELECT last_id, change_seq, journal_seq, retire_epoch FROM head")
+                .fetchone()
+            )
         return decode_head(found, self.path)
 
     def segments(
@@ -184,11 +186,15 @@ class Catalog(Database):
     ) -> list[SegmentRow]:
         """Partitions changed after ``since``, in the order of tier, day and sequence."""
         with typed_sql_errors(self.path):
-            found = (connection or self.main).execute(
-                "SELECT id, tier, day, sequence, generation, path, state, capacity, slots, live,"
-                " change_seq FROM segment WHERE change_seq > ? ORDER BY tier, day, sequence",
-                (since,),
-            ).fetchall()
+            found = (
+                (connection or self.main)
+                .execute(
+                    "SELECT id, tier, day, sequence, generation, path, state, capacity, slots, live,"
+                    " change_seq FROM segment WHERE change_seq > ? ORDER BY tier, day, sequence",
+                    (since,),
+                )
+                .fetchall()
+            )
         return [decode_segment(row, self.path) for row in found]
 
     def fetch(
@@ -221,8 +227,14 @@ class Catalog(Database):
         return out
 
     def select(
-        self, sql: str, params: Sequence[Any] = (), *, after: int = -1, limit: int = -1,
-        descending: bool = False, ways: Sequence[Way] = (),
+        self,
+        sql: str,
+        params: Sequence[Any] = (),
+        *,
+        after: int = -1,
+        limit: int = -1,
+        descending: bool = False,
+        ways: Sequence[Way] = (),
     ) -> list[tuple[Any, ...]]:
         """Rows that satisfy a condition and follow an id, in the order of ids, for `decode_row`.
 
@@ -244,8 +256,15 @@ class Catalog(Database):
             ).fetchall()
 
     def pages(
-        self, sql: str, params: Sequence[Any], size: int, *, after: int | None = None,
-        descending: bool = False, astray: bool = False, ways: Sequence[Way] = (),
+        self,
+        sql: str,
+        params: Sequence[Any],
+        size: int,
+        *,
+        after: int | None = None,
+        descending: bool = False,
+        astray: bool = False,
+        ways: Sequence[Way] = (),
     ) -> Iterator[list[tuple[Any, ...]]]:
         """The same rows in pages, each read when it is requested.
 
@@ -286,8 +305,9 @@ class Catalog(Database):
             # A damaged key leads past the start of the next page, and then past this memory as
             # well. Not finding it may also mean that it has been forgotten by now.
             before = after + 1 if descending else after - 1
-            if not self.select("record.id = ?", (after,), after=before, limit=1,
-                               descending=descending):  # fmt: skip
+            if not self.select(
+                "record.id = ?", (after,), after=before, limit=1, descending=descending
+            ):
                 self.refuse_hidden([after])
 
     def order_error(self, record_id: int) -> CatalogCorruptError:

@@ -14,10 +14,22 @@ from spector.store.catalog.row_codec import Head, SegmentRow
 from spector.store.catalog.schema import JOURNAL_MUTABLE, JOURNAL_RECORDS, JOURNAL_RETIRE
 
 __all__ = [
-    "JournalEntry", "clear_journal", "delete_journal_of", "is_journal_empty", "last_segment_id",
-    "raise_epoch", "read_journal", "read_journal_after", "read_retired", "replace_file",
+    "JournalEntry",
+    "clear_journal",
+    "delete_journal_of",
+    "is_journal_empty",
+    "last_segment_id",
+    "raise_epoch",
+    "read_journal",
+    "read_journal_after",
+    "read_retired",
+    "replace_file",
     "segments_in_journal",
-    "trim_journal", "write_change_seq", "write_head", "write_journal", "write_segments",
+    "trim_journal",
+    "write_change_seq",
+    "write_head",
+    "write_journal",
+    "write_segments",
 ]
 
 #: (segment id, kind, first slot, redo image)
@@ -94,16 +106,25 @@ def write_segments(db: sqlite3.Connection, rows: Iterable[SegmentRow]) -> None:
     db.executemany(
         "INSERT OR REPLACE INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
-            (r.id, r.tier, r.day, r.sequence, r.generation, r.path, r.state, r.capacity,
-             r.slots, r.live, r.change_seq)
+            (
+                r.id,
+                r.tier,
+                r.day,
+                r.sequence,
+                r.generation,
+                r.path,
+                r.state,
+                r.capacity,
+                r.slots,
+                r.live,
+                r.change_seq,
+            )
             for r in rows
         ],
     )
 
 
-def replace_file(
-    db: sqlite3.Connection, segment_id: int, row: SegmentRow, change_seq: int
-) -> None:
+def replace_file(db: sqlite3.Connection, segment_id: int, row: SegmentRow, change_seq: int) -> None:
     """Point a partition at the file and the counts of ``row``."""
     db.execute(
         "UPDATE segment SET generation = ?, path = ?, state = ?, slots = ?, live = ?,"

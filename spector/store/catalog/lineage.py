@@ -47,9 +47,7 @@ def lineage_of(db: sqlite3.Connection) -> Lineage:
         "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'session')"
     ).fetchone()[0]
     rows = db.execute("SELECT first, after FROM session ORDER BY first") if found else ()
-    return Lineage(
-        tuple((first, after) for first, after in rows if type(after) is int), change_seq
-    )
+    return Lineage(tuple((first, after) for first, after in rows if type(after) is int), change_seq)
 
 
 def note_opening(db: sqlite3.Connection, first: int, after: int) -> None:

@@ -11,8 +11,19 @@ from spector.store.catalog.row_codec import is_sealed, is_typed
 
 __all__ = ["ROW", "WORDS", "bloom", "is_sealed_pair", "row_of_words"]
 
-ROW: Final = ("id", "segment_id", "slot", "event_ms", "recorded_ms", "valid_from_ms",
-              "valid_until_ms", "session_id", "agent_id", "user_id", "mutable")
+ROW: Final = (
+    "id",
+    "segment_id",
+    "slot",
+    "event_ms",
+    "recorded_ms",
+    "valid_from_ms",
+    "valid_until_ms",
+    "session_id",
+    "agent_id",
+    "user_id",
+    "mutable",
+)
 WORDS: Final = ("text", "tags", "metadata", "role", "source", "parents")
 #: an id is a millisecond followed by this many bits, a counter within a batch
 _ID_BITS: Final = 10
@@ -26,11 +37,14 @@ def is_sealed_pair(row: Mapping[str, Any], words: Mapping[str, Any]) -> bool:
     if not is_typed(values):
         return False
     try:
-        fine = (
-            isinstance(words["text"], str)
-            and all(_is_json_of(words[name], kind, item) for name, kind, item in (
-                ("tags", list, str), ("metadata", dict, str), ("parents", list, int),
-            ) if words.get(name))
+        fine = isinstance(words["text"], str) and all(
+            _is_json_of(words[name], kind, item)
+            for name, kind, item in (
+                ("tags", list, str),
+                ("metadata", dict, str),
+                ("parents", list, int),
+            )
+            if words.get(name)
         )
     except (ValueError, TypeError, RecursionError):
         return False

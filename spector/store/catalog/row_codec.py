@@ -159,9 +159,17 @@ MOST_SEGMENTS: Final = (1 << 31) - 2
 #: least and greatest value of a segment row's columns without its path, as the partition's header
 #: can hold them
 _SEGMENT_BOUNDS: Final = (
-    (1, MOST_SEGMENTS), (0, 255), (-(1 << 31), (1 << 31) - 1), (0, _U32), (0, _U32), (0, 4),
-    (0, _U32), (0, _U32), (0, _U32), (0, 1 << 62),
-)  # fmt: skip
+    (1, MOST_SEGMENTS),
+    (0, 255),
+    (-(1 << 31), (1 << 31) - 1),
+    (0, _U32),
+    (0, _U32),
+    (0, 4),
+    (0, _U32),
+    (0, _U32),
+    (0, _U32),
+    (0, 1 << 62),
+)
 
 
 def decode_head(found: tuple[Any, ...] | None, path: str) -> Head:
@@ -198,9 +206,20 @@ def decode_segment(found: tuple[Any, ...], path: str) -> SegmentRow:
 
 
 def seal_of(
-    record_id: Any, event_ms: Any, recorded_ms: Any, valid_from_ms: Any, valid_until_ms: Any,
-    session_id: Any, agent_id: Any, user_id: Any, text: Any, tags: Any, metadata: Any, role: Any,
-    source: Any, parents: Any,
+    record_id: Any,
+    event_ms: Any,
+    recorded_ms: Any,
+    valid_from_ms: Any,
+    valid_until_ms: Any,
+    session_id: Any,
+    agent_id: Any,
+    user_id: Any,
+    text: Any,
+    tags: Any,
+    metadata: Any,
+    role: Any,
+    source: Any,
+    parents: Any,
 ) -> int:
     """CRC-32 over every stored value of a memory that only the catalog has.
 
@@ -285,7 +304,8 @@ def is_typed(found: Sequence[Any]) -> bool:
     A seal does not prove that: a forged row can have a matching seal.
     """
     return (
-        _NUMBERS(map(type, found[5:7])) and _TEXTS(map(type, found[7:10]))
+        _NUMBERS(map(type, found[5:7]))
+        and _TEXTS(map(type, found[7:10]))
         and _TEXTS(map(type, found[14:16]))
     )
 
@@ -294,10 +314,16 @@ def _refuse_damaged(found: tuple[Any, ...]) -> None:
     """Raise when a value of another type than its column's would break its readers."""
     _, segment_id, slot, event_ms, recorded_ms, *_ = found
     if (
-        type(found[10]) is not bytes or len(found[10]) != MUTABLE_BYTES
-        or type(found[11]) is not str or type(segment_id) is not int or type(slot) is not int
-        or type(event_ms) is not int or type(recorded_ms) is not int
-        or segment_id < 0 or slot < 0 or not is_typed(found)
+        type(found[10]) is not bytes
+        or len(found[10]) != MUTABLE_BYTES
+        or type(found[11]) is not str
+        or type(segment_id) is not int
+        or type(slot) is not int
+        or type(event_ms) is not int
+        or type(recorded_ms) is not int
+        or segment_id < 0
+        or slot < 0
+        or not is_typed(found)
     ):
         raise CatalogCorruptError(
             f"the row of memory {found[0]} is damaged", hint="run: spector check PATH"

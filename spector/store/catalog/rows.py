@@ -17,7 +17,13 @@ from spector.store.catalog.row_codec import Row, recovery_hint, seal_of
 from spector.store.payloads import delete_owned
 
 __all__ = [
-    "Columns", "delete_rows", "insert_rows", "move_rows", "set_mutable", "tags_json", "to_json",
+    "Columns",
+    "delete_rows",
+    "insert_rows",
+    "move_rows",
+    "set_mutable",
+    "tags_json",
+    "to_json",
     "update_row",
 ]
 
@@ -59,8 +65,16 @@ def insert_rows(
 
 #: columns of ``seal_of`` in its order, by table
 _SEALED = (
-    ("id", "event_ms", "recorded_ms", "valid_from_ms", "valid_until_ms", "session_id", "agent_id",
-     "user_id"),
+    (
+        "id",
+        "event_ms",
+        "recorded_ms",
+        "valid_from_ms",
+        "valid_until_ms",
+        "session_id",
+        "agent_id",
+        "user_id",
+    ),
     ("text", "tags", "metadata", "role", "source", "parents"),
 )
 
@@ -176,11 +190,24 @@ def update_row(db: sqlite3.Connection, before: Row, after: Row) -> None:
             "DELETE FROM record_tag WHERE tag = ? AND id = ?", [(tag, before.id) for tag in gone]
         )
         db.executemany("INSERT INTO record_tag VALUES (?, ?)", [(tag, before.id) for tag in new])
-    own = (after.text, tags_json(after.tags), to_json(after.metadata), after.role, after.source,
-           to_json(after.parents))
+    own = (
+        after.text,
+        tags_json(after.tags),
+        to_json(after.metadata),
+        after.role,
+        after.source,
+        to_json(after.parents),
+    )
     seal = seal_of(
-        after.id, after.event_ms, after.recorded_ms, after.valid_from_ms, after.valid_until_ms,
-        after.session_id, after.agent_id, after.user_id, *own,
+        after.id,
+        after.event_ms,
+        after.recorded_ms,
+        after.valid_from_ms,
+        after.valid_until_ms,
+        after.session_id,
+        after.agent_id,
+        after.user_id,
+        *own,
     )
     db.execute(
         "UPDATE content SET text = ?, tags = ?, metadata = ?, role = ?, source = ?, parents = ?,"
@@ -190,8 +217,18 @@ def update_row(db: sqlite3.Connection, before: Row, after: Row) -> None:
     db.execute(
         "UPDATE record SET segment_id = ?, slot = ?, event_ms = ?, valid_from_ms = ?,"
         " valid_until_ms = ?, session_id = ?, agent_id = ?, user_id = ?, mutable = ? WHERE id = ?",
-        (after.segment_id, after.slot, after.event_ms, after.valid_from_ms, after.valid_until_ms,
-         after.session_id, after.agent_id, after.user_id, after.mutable, after.id),
+        (
+            after.segment_id,
+            after.slot,
+            after.event_ms,
+            after.valid_from_ms,
+            after.valid_until_ms,
+            after.session_id,
+            after.agent_id,
+            after.user_id,
+            after.mutable,
+            after.id,
+        ),
     )
 
 

@@ -25,10 +25,23 @@ from spector.errors import CatalogCorruptError, FormatVersionError
 from spector.layout import FORMAT_MINOR, FORMAT_VERSION, FORMAT_VERSION_KNOWING, MAX_DIM
 
 __all__ = [
-    "APPLICATION_ID", "BACKUP_NOTE", "CATALOG_NAME", "DERIVED_SQL", "FULLTEXT_SQL",
+    "APPLICATION_ID",
+    "BACKUP_NOTE",
+    "CATALOG_NAME",
+    "DERIVED_SQL",
+    "FULLTEXT_SQL",
     "FULLTEXT_TOKENIZER",
-    "JOURNAL_HEADER", "JOURNAL_MUTABLE", "JOURNAL_RECORDS", "JOURNAL_RETIRE", "RELAXED_LOG",
-    "UNSYNCED", "check_format", "create_tables", "delete_meta", "put_meta", "read_meta",
+    "JOURNAL_HEADER",
+    "JOURNAL_MUTABLE",
+    "JOURNAL_RECORDS",
+    "JOURNAL_RETIRE",
+    "RELAXED_LOG",
+    "UNSYNCED",
+    "check_format",
+    "create_tables",
+    "delete_meta",
+    "put_meta",
+    "read_meta",
 ]
 
 CATALOG_NAME: Final = "catalog.db"

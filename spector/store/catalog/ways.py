@@ -74,7 +74,10 @@ def _probe(way: Way, id_: str) -> str:
 
 
 def count_led(
-    db: sqlite3.Connection, ways: Sequence[Way], sql: str, params: Sequence[str | int],
+    db: sqlite3.Connection,
+    ways: Sequence[Way],
+    sql: str,
+    params: Sequence[str | int],
     ended: tuple[str, tuple[Any, ...]] | None,
 ) -> int:
     """How many memories some ways lead to that satisfy a condition over ``record``, too.
@@ -104,7 +107,9 @@ def _fewest(db: sqlite3.Connection, ways: Sequence[Way], *, every: bool) -> Way:
 
 def _size(db: sqlite3.Connection, way: Way, most: int) -> int:
     index = _INDEXES[way.column]
-    return int(db.execute(
-        f"SELECT count(*) FROM (SELECT 1 FROM {index} WHERE there.{way.column} = ? LIMIT ?)",
-        (way.value, most),
-    ).fetchone()[0])  # fmt: skip
+    return int(
+        db.execute(
+            f"SELECT count(*) FROM (SELECT 1 FROM {index} WHERE there.{way.column} = ? LIMIT ?)",
+            (way.value, most),
+        ).fetchone()[0]
+    )

@@ -1,5 +1,4 @@
-"""Fills in what records lack that rows alone made: details from payloads, and when they were read.
-"""
+"""Fills in what records lack that rows alone made: details from payloads, and when they were read."""
 
 from __future__ import annotations
 
@@ -54,7 +53,10 @@ def _tables_of(catalog: Catalog, db: sqlite3.Connection) -> Collection[str]:
 
 
 def complete_records(
-    catalog: Catalog, records: Sequence[MemoryRecord], read_ms: int | None = None, *,
+    catalog: Catalog,
+    records: Sequence[MemoryRecord],
+    read_ms: int | None = None,
+    *,
     leniently: bool = False,
 ) -> None:
     """Fill in the details of records that were just made, and when they were read.

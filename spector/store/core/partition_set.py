@@ -101,8 +101,14 @@ class PartitionSet:
                 hint="pass the tier to spector.open(extra_tiers=[...])",
             )
         return Segment(
-            self.files, row, magic=tier.magic, stride=self._stride, dim=self._dim, uuid=self._uuid,
-            writable=self._writable, version=self._format_version,
+            self.files,
+            row,
+            magic=tier.magic,
+            stride=self._stride,
+            dim=self._dim,
+            uuid=self._uuid,
+            writable=self._writable,
+            version=self._format_version,
             guard=self.config.guard_reads and self.files.durable,
         )
 

@@ -249,7 +249,8 @@ def tags_and_links(tags: Sequence[tuple[str, ...]]) -> dict[str, list[Any]]:
     """The fields of the user's view that come from stored tags, a list each."""
     found = [split_reserved_tags(each) for each in tags]
     return {
-        "tags": [each.own for each in found], "supersedes": [each.supersedes for each in found],
+        "tags": [each.own for each in found],
+        "supersedes": [each.supersedes for each in found],
         "own_until_ms": [each.until_ms for each in found],
     }
 
@@ -268,13 +269,34 @@ def header_columns(headers: NDArray[np.void]) -> dict[str, list[Any]]:
 
 
 _FIELDS = (
-    "event_ms", "confidence", "importance", "valence", "arousal", "stability_days", "utility",
-    "access_count", "last_access_s", "flags", "category", "modality",
+    "event_ms",
+    "confidence",
+    "importance",
+    "valence",
+    "arousal",
+    "stability_days",
+    "utility",
+    "access_count",
+    "last_access_s",
+    "flags",
+    "category",
+    "modality",
 )
 _of_fields = itemgetter(*map((RECORD_DTYPE.names or ()).index, _FIELDS))
 _ROW_FIELDS = (
-    "id", "text", "tags", "metadata", "recorded_ms", "valid_from_ms", "valid_until_ms",
-    "session_id", "agent_id", "user_id", "role", "source", "parents",
+    "id",
+    "text",
+    "tags",
+    "metadata",
+    "recorded_ms",
+    "valid_from_ms",
+    "valid_until_ms",
+    "session_id",
+    "agent_id",
+    "user_id",
+    "role",
+    "source",
+    "parents",
 )
 
 
@@ -292,22 +314,52 @@ _MODALITIES = {int(member): member for member in Modality}
 
 
 def _record(
-    row: Row, tier: str, superseded_by: tuple[int, ...], event_ms: int, confidence: int,
-    importance: float, valence: int, arousal: int, stability_days: float, utility: float,
-    access_count: int, last_access_s: int, flags: int, category: int, modality: int,
+    row: Row,
+    tier: str,
+    superseded_by: tuple[int, ...],
+    event_ms: int,
+    confidence: int,
+    importance: float,
+    valence: int,
+    arousal: int,
+    stability_days: float,
+    utility: float,
+    access_count: int,
+    last_access_s: int,
+    flags: int,
+    category: int,
+    modality: int,
 ) -> MemoryRecord:
     tags, supersedes, own_until_ms = split_reserved_tags(row.tags)
     return MemoryRecord(
-        id=row.id, text=row.text, tier=tier, tags=tags, metadata=row.metadata,
-        event_ms=event_ms, recorded_ms=row.recorded_ms, valid_from_ms=row.valid_from_ms,
-        valid_until_ms=row.valid_until_ms, session_id=row.session_id, agent_id=row.agent_id,
-        user_id=row.user_id, role=row.role, source=row.source, confidence=confidence / 255,
-        importance=importance, valence=max(-1.0, valence / 127), arousal=arousal / 255,
-        stability_days=stability_days, utility=utility, access_count=access_count,
-        last_access_s=last_access_s, flags=_FLAGS[flags & 0x7FF],
+        id=row.id,
+        text=row.text,
+        tier=tier,
+        tags=tags,
+        metadata=row.metadata,
+        event_ms=event_ms,
+        recorded_ms=row.recorded_ms,
+        valid_from_ms=row.valid_from_ms,
+        valid_until_ms=row.valid_until_ms,
+        session_id=row.session_id,
+        agent_id=row.agent_id,
+        user_id=row.user_id,
+        role=row.role,
+        source=row.source,
+        confidence=confidence / 255,
+        importance=importance,
+        valence=max(-1.0, valence / 127),
+        arousal=arousal / 255,
+        stability_days=stability_days,
+        utility=utility,
+        access_count=access_count,
+        last_access_s=last_access_s,
+        flags=_FLAGS[flags & 0x7FF],
         # a newer version may have written values that have no name here
         category=_CATEGORIES.get(category, Category.OTHER),
         modality=_MODALITIES.get(modality, Modality.TEXT),
-        parents=row.parents, supersedes=supersedes, superseded_by=superseded_by,
+        parents=row.parents,
+        supersedes=supersedes,
+        superseded_by=superseded_by,
         own_until_ms=own_until_ms,
     )

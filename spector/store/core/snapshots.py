@@ -44,7 +44,9 @@ class _Pinned:
             raise
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
         self._lease.__exit__(kind, error, trace)
@@ -89,8 +91,15 @@ class StoreViews(StoreStatus):
                 hint="salvage the store: spector check PATH --repair DEST; mode='r' can read it",
             )
         self.partitions = PartitionSet(
-            files, catalog, kernel, config, tiers, dim=self.dim, uuid=self.uuid,
-            writable=writable, format_version=self.format_version,
+            files,
+            catalog,
+            kernel,
+            config,
+            tiers,
+            dim=self.dim,
+            uuid=self.uuid,
+            writable=writable,
+            format_version=self.format_version,
         )
         #: the partitions by number
         self.segments = self.partitions.by_id
@@ -177,7 +186,9 @@ class StoreViews(StoreStatus):
         try:
             if (
                 held_by_calling(taken, self.lock.acquire, False)
-                and view is self._view and self.is_open and not self.failed
+                and view is self._view
+                and self.is_open
+                and not self.failed
             ):
                 self.show(self.partitions.indexes.catch_up())
                 return self._view

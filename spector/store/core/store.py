@@ -135,8 +135,11 @@ class Store(StoreViews):
             self._settle()
             self.ensure_usable(write=True)
             tx = Transaction(
-                self.partitions, self._head, self.next_change_seq(),
-                note_change=self.note_change, sync_log=self.sync_log,
+                self.partitions,
+                self._head,
+                self.next_change_seq(),
+                note_change=self.note_change,
+                sync_log=self.sync_log,
             )
             try:
                 self._current = tx

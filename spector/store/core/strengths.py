@@ -22,12 +22,20 @@ NO_END: Final = np.iinfo(np.int64).max
 #: one row a memory: what the catalog has of it, what its header has, and its mutable half
 STRENGTH_DTYPE: Final = np.dtype(
     [
-        ("id", "<i8"), ("segment_id", "<i8"), ("slot", "<i8"), ("event_ms", "<i8"),
-        ("recorded_ms", "<i8"), ("until_ms", "<i8"), ("user", "<i4"), ("session", "<i4"),
-        ("tier", "u1"), ("category", "u1"), ("confidence", "u1"),
+        ("id", "<i8"),
+        ("segment_id", "<i8"),
+        ("slot", "<i8"),
+        ("event_ms", "<i8"),
+        ("recorded_ms", "<i8"),
+        ("until_ms", "<i8"),
+        ("user", "<i4"),
+        ("session", "<i4"),
+        ("tier", "u1"),
+        ("category", "u1"),
+        ("confidence", "u1"),
         *[(name, MUTABLE_DTYPE[name].str) for name in MUTABLE_DTYPE.names or ()],
     ]
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +83,9 @@ def read_strengths(
         if not found:
             return Strengths(rows, (), ())
         columns = list(zip(*found, strict=True))
-        for name, column in zip(("id", "segment_id", "slot", "event_ms", "recorded_ms"),
-                                columns, strict=False):  # fmt: skip
+        for name, column in zip(
+            ("id", "segment_id", "slot", "event_ms", "recorded_ms"), columns, strict=False
+        ):
             rows[name] = column
         rows["until_ms"] = [NO_END if each is None else each for each in columns[5]]
         rows["session"], sessions = _numbered(columns[6])

@@ -129,16 +129,30 @@ class Transaction:
         return sorted(rows, key=lambda row: row.sequence)
 
     def create_segment(
-        self, *, tier: int, day: int, sequence: int, capacity: int, slots: int,
-        generation: int = 0, state: int = PartitionState.ACTIVE, replaces: int | None = None,
+        self,
+        *,
+        tier: int,
+        day: int,
+        sequence: int,
+        capacity: int,
+        slots: int,
+        generation: int = 0,
+        state: int = PartitionState.ACTIVE,
+        replaces: int | None = None,
     ) -> SegmentRow:
         """A new partition; its file is durable before the catalog can name it."""
         files = self.partitions.tiers[tier]
         row = SegmentRow(
             id=replaces if replaces is not None else self.partitions.claim_id(),
-            tier=tier, day=day, sequence=sequence, generation=generation,
-            path=files.path(day, sequence, generation), state=state, capacity=capacity,
-            slots=0, live=0,
+            tier=tier,
+            day=day,
+            sequence=sequence,
+            generation=generation,
+            path=files.path(day, sequence, generation),
+            state=state,
+            capacity=capacity,
+            slots=0,
+            live=0,
         )
         if self.partitions.files.is_free(row.path):
             self._doubtful.append(row.path)  # before the file exists
@@ -263,9 +277,7 @@ class Transaction:
             segment.sync()
         self._open_files()
         head = self.head()
-        self._rows = {
-            i: replace(row, change_seq=head.change_seq) for i, row in self._rows.items()
-        }
+        self._rows = {i: replace(row, change_seq=head.change_seq) for i, row in self._rows.items()}
         db = self.connection
         if self.partitions.files.durable:
             write_journal(db, self._before.journal_seq + 1, self._journal)

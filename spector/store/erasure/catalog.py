@@ -176,10 +176,13 @@ def _rewrite_catalog(store: Store) -> list[Purged]:
         _set_stage(connection, LOG)
     return [
         Purged(where=CATALOG_NAME, what="full text merged without deleted words"),
-        Purged(where=CATALOG_NAME, bytes=before,
-               what=f"all pages rewritten, {counted(free, 'byte', commas=True)} of free ones among"
-                    f" them; now {counted(after, 'byte', commas=True)}"),
-    ]  # fmt: skip
+        Purged(
+            where=CATALOG_NAME,
+            bytes=before,
+            what=f"all pages rewritten, {counted(free, 'byte', commas=True)} of free ones among"
+            f" them; now {counted(after, 'byte', commas=True)}",
+        ),
+    ]
 
 
 def _levels(connection: sqlite3.Connection) -> int:

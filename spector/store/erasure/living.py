@@ -34,9 +34,10 @@ _SEARCHED_AT_ONCE: Final = 1 << 20
 #: the characters that JSON escapes
 _WRITTEN: Final = re.compile(rb'["\\\x00-\x1f]')
 _ITSELF: Final = (
-    ("sqlite_master", ("type", "name", "tbl_name", "sql")), ("meta", ("key", "value")),
+    ("sqlite_master", ("type", "name", "tbl_name", "sql")),
+    ("meta", ("key", "value")),
     ("segment", ("path",)),
-)  # fmt: skip
+)
 #: what the store writes temporarily
 _PASSING: Final = (
     *(f"{DUE}{stage}".encode() for stage in STAGES),
@@ -51,9 +52,7 @@ _MAGIC: Final = (b"SQLite format 3\0", APPLICATION_ID.to_bytes(4, "big"))
 class LivingMentions:
     """Which pieces stores legitimately contain, and which memories contain a given needle."""
 
-    def __init__(
-        self, pieces: Set[bytes], exactly: Set[bytes], given: Collection[bytes]
-    ) -> None:
+    def __init__(self, pieces: Set[bytes], exactly: Set[bytes], given: Collection[bytes]) -> None:
         """
         Args:
             pieces: found in files of the store. These hold adjacent values, folded and stemmed
@@ -140,9 +139,7 @@ class _Values:
     def search(self, finder: Finder) -> Iterator[tuple[bytes, int]]:
         """(piece, id of the owner) for every match."""
         joined, size = b"".join(self._parts), _SEARCHED_AT_ONCE + finder.longest
-        blocks = (
-            (at, joined[at : at + size]) for at in range(0, len(joined), _SEARCHED_AT_ONCE)
-        )
+        blocks = ((at, joined[at : at + size]) for at in range(0, len(joined), _SEARCHED_AT_ONCE))
         for piece, at in finder.search(blocks):
             n = bisect_right(self._starts, at)
             if at + len(piece) <= self._starts[n]:

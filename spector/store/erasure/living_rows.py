@@ -54,9 +54,10 @@ def _memories(store: Store) -> Iterator[Stretch]:
     while True:
         rows: list[tuple[int, list[bytes]]] = []
         room = _BYTES_AT_ONCE
-        with store.catalog.reading() as db, contextlib.closing(
-            db.execute(_MEMORIES, (after,))
-        ) as found:
+        with (
+            store.catalog.reading() as db,
+            contextlib.closing(db.execute(_MEMORIES, (after,))) as found,
+        ):
             for record_id, *values in found:
                 rows.append((record_id, [value or b"" for value in values]))
                 room -= sum(map(len, rows[-1][1]))
@@ -88,9 +89,12 @@ def _knowledge(store: Store, table: PayloadTable) -> Iterator[Stretch]:
         where = "" if after is None else f" WHERE ({keys}) > ({marks})"
         rows: list[tuple[int, list[bytes]]] = []
         room = _BYTES_AT_ONCE
-        with store.catalog.reading() as db, contextlib.closing(
-            db.execute(f"{sql}{where} ORDER BY {keys} LIMIT {_AT_ONCE}", after or ())
-        ) as found:
+        with (
+            store.catalog.reading() as db,
+            contextlib.closing(
+                db.execute(f"{sql}{where} ORDER BY {keys} LIMIT {_AT_ONCE}", after or ())
+            ) as found,
+        ):
             for memory, *values in found:
                 after = tuple(values[: len(table.key)])
                 rows.append((memory, [value or b"" for value in values[len(table.key) :]]))

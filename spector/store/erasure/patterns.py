@@ -181,9 +181,7 @@ class Finder:
             for piece, at in self._search_whole(block, words):
                 yield piece, start + at
 
-    def _search_whole(
-        self, block: bytes, words: NDArray[np.uint32]
-    ) -> Iterator[tuple[bytes, int]]:
+    def _search_whole(self, block: bytes, words: NDArray[np.uint32]) -> Iterator[tuple[bytes, int]]:
         if self._table is None or len(block) < PIECE_BYTES:
             return
         places = self._table.places(words)
@@ -218,7 +216,8 @@ class Finder:
         longer = [piece for piece in self._others_wanted if len(piece) > PIECE_BYTES]
         self._beginnings = [
             _Beginnings(pieces, steps)
-            for pieces, steps in ((short, _SHORT_STEPS), (longer, _LONG_STEPS)) if pieces
+            for pieces, steps in ((short, _SHORT_STEPS), (longer, _LONG_STEPS))
+            if pieces
         ]
         all_wanted = bool(self._wanted.all())
         rows = self._whole if all_wanted else self._whole[self._wanted]

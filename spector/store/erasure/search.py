@@ -184,7 +184,8 @@ def verify(store: Store, needles: Needles, others: Iterable[Store] = ()) -> Veri
     own |= _own_names(store)  # with what commits have made since, and what they have removed
     hits = [hit._replace(ours=hit.ours or _is_own(hit.where, own)) for hit in hits]
     mentions = LivingMentions(
-        {hit.piece for hit in hits if hit.ours}, {hit.piece for hit in hits if not hit.ours},
+        {hit.piece for hit in hits if hit.ours},
+        {hit.piece for hit in hits if not hit.ours},
         needles.given,
     )
     for each in (store, *others):
@@ -194,12 +195,14 @@ def verify(store: Store, needles: Needles, others: Iterable[Store] = ()) -> Veri
     alive |= _vectors_of_the_living(
         (store, *others),
         {
-            hit.piece for hit in hits
+            hit.piece
+            for hit in hits
             if _is_log(hit.where) and needles.pieces.kind(hit.piece) == "vector"
         },
     )
     left = [
-        hit for hit in hits
+        hit
+        for hit in hits
         if hit.piece not in (mentions.pieces if hit.ours else mentions.exactly)
         and not (hit.piece in alive and _is_log(hit.where))
     ]
@@ -210,10 +213,15 @@ def verify(store: Store, needles: Needles, others: Iterable[Store] = ()) -> Veri
     residue += [Residue(where=f"{CATALOG_NAME}, full text", kind="word")] * words.left
     left_of = {owner for hit in left for owner in needles.pieces.owners(hit.piece)}
     return Verification(
-        needles=len(needles.pieces), words=words.wanted, too_short=needles.too_short,
+        needles=len(needles.pieces),
+        words=words.wanted,
+        too_short=needles.too_short,
         shared=len(alive | mentions.pieces | mentions.exactly),
-        living=tuple(sorted(mentions.ids)), files=files, bytes=total,
-        residue=tuple(residue), unsearched=tuple(dict.fromkeys(failed)),
+        living=tuple(sorted(mentions.ids)),
+        files=files,
+        bytes=total,
+        residue=tuple(residue),
+        unsearched=tuple(dict.fromkeys(failed)),
         # a word does not tell which memory it came from
         left_of=tuple(sorted(needles.ids if words.left else left_of)),
     )

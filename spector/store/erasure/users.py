@@ -48,7 +48,8 @@ def may_be_gone(
     any_user = first == 0 and len(notes) == _MOST  # more have gone than there are notes
     last, fresh = int(notes[-1].split(".")[0]), [each.rpartition(".") for each in notes[first:]]
     return {
-        user for user in users
+        user
+        for user in users
         if (any_user or any(_byte_of(moment, user) == byte for moment, _, byte in fresh))
         and not _is_known(store, user, last)
     }

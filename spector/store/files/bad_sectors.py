@@ -37,9 +37,17 @@ _PAGE: Final = 4096
 _PATIENCE: Final = 16
 #: errors of a disk, a driver or a file system with checksums that has lost bytes
 _OF_THE_DISK: Final = {
-    getattr(errno, name) for name in (
-        "EIO", "ENODATA", "EUCLEAN", "EBADMSG", "EREMOTEIO", "ETIMEDOUT", "EILSEQ",
-    ) if hasattr(errno, name)
+    getattr(errno, name)
+    for name in (
+        "EIO",
+        "ENODATA",
+        "EUCLEAN",
+        "EBADMSG",
+        "EREMOTEIO",
+        "ETIMEDOUT",
+        "EILSEQ",
+    )
+    if hasattr(errno, name)
 }
 _BLOCK_BYTES: Final = 1 << 20
 #: memories that a message names; ``Problem.ids`` has all of them
@@ -271,9 +279,7 @@ def first_bytes(files: Files, name: str, count: int) -> bytes:
         file.close()
 
 
-def _blocks(
-    file: _Noting, at: int, end: int, bad: list[tuple[int, int]]
-) -> Iterator[bytes]:
+def _blocks(file: _Noting, at: int, end: int, bad: list[tuple[int, int]]) -> Iterator[bytes]:
     """The blocks of a file from ``at`` to ``end``; appends unreadable ranges to ``bad``."""
     while at < end:
         within = bool(bad) and bad[-1][1] == at
@@ -285,9 +291,7 @@ def _blocks(
         yield block
 
 
-def _stretches(
-    name: str, bad: Sequence[tuple[int, int]], file: _Noting
-) -> tuple[Stretch, ...]:
+def _stretches(name: str, bad: Sequence[tuple[int, int]], file: _Noting) -> tuple[Stretch, ...]:
     return tuple(Stretch(name, low, high, file.why) for low, high in bad)
 
 

@@ -182,9 +182,7 @@ class DiskFiles:
             require_regular(held, path, created=create)
             return DiskFile(held, path)
 
-    def glance(
-        self, name: str, head: int, *, writable: bool, most: int
-    ) -> tuple[bytes, Bytes]:
+    def glance(self, name: str, head: int, *, writable: bool, most: int) -> tuple[bytes, Bytes]:
         path = self._path(name)
         try:  # without a context manager: opening a store does this for a thousand partitions
             refuse_strange_folders(self.root, name)

@@ -19,8 +19,14 @@ from spector.errors import StoreError
 from spector.process import kind_of
 
 __all__ = [
-    "OPEN_FLAGS", "identity", "identity_if_any", "make_private_folder",
-    "refuse_other_than_files", "refuse_strange_folders", "require_regular", "tighten",
+    "OPEN_FLAGS",
+    "identity",
+    "identity_if_any",
+    "make_private_folder",
+    "refuse_other_than_files",
+    "refuse_strange_folders",
+    "require_regular",
+    "tighten",
 ]
 
 #: never through a link in the last place, and never waiting for the other end of a pipe
@@ -121,8 +127,9 @@ def tighten(root: str) -> None:
         warnings.warn(
             f"until now every user of this machine could change the store at {root}; "
             "run: spector check PATH",
-            UserWarning, stacklevel=2,
-        )  # fmt: skip
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def _everything(root: str) -> Iterator[tuple[str, os.stat_result]]:
@@ -139,5 +146,3 @@ def _everything(root: str) -> Iterator[tuple[str, os.stat_result]]:
                 if folder or entry.is_file(follow_symlinks=False):
                     with contextlib.suppress(OSError):
                         yield entry.path, entry.stat(follow_symlinks=False)
-
-

@@ -48,7 +48,11 @@ except ImportError:  # pragma: no cover - Windows has no flock; the store refuse
     fcntl = None  # type: ignore[assignment]
 
 __all__ = [
-    "DEAD_HOLDER_WAIT_S", "LOCK_NAME", "DurableMark", "WriterLock", "read_durable_mark",
+    "DEAD_HOLDER_WAIT_S",
+    "LOCK_NAME",
+    "DurableMark",
+    "WriterLock",
+    "read_durable_mark",
     "without_writer",
 ]
 

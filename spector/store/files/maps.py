@@ -32,7 +32,12 @@ _FAILED: Final = ctypes.c_void_p(-1).value
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
 _libc.mmap.argtypes = (
-    ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_longlong,
+    ctypes.c_void_p,
+    ctypes.c_size_t,
+    ctypes.c_int,
+    ctypes.c_int,
+    ctypes.c_int,
+    ctypes.c_longlong,
 )
 _libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
 _libc.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
@@ -57,7 +62,10 @@ class Map(Sole):
             code = ctypes.get_errno()
             raise OSError(code, os.strerror(code))
         self.__array_interface__ = {
-            "version": 3, "typestr": "|u1", "shape": (length,), "data": (address, not private),
+            "version": 3,
+            "typestr": "|u1",
+            "shape": (length,),
+            "data": (address, not private),
         }
 
     def __del__(self, _munmap: Any = _libc.munmap) -> None:  # at the end there are no globals

@@ -51,9 +51,7 @@ class Files(Protocol):
 
     def open(self, name: str, *, create: bool = False, writable: bool = True) -> File: ...
 
-    def glance(
-        self, name: str, head: int, *, writable: bool, most: int
-    ) -> tuple[bytes, Bytes]:
+    def glance(self, name: str, head: int, *, writable: bool, most: int) -> tuple[bytes, Bytes]:
         """The first ``head`` bytes, read, and a read-only map of at most ``most`` bytes.
 
         No descriptor is kept. ``writable`` also proves that the file may be opened for writing.

@@ -63,9 +63,7 @@ class MemoryFiles:
             raise StoreNotFoundError(f"no slab named {name}")
         return self._files[name]
 
-    def glance(
-        self, name: str, head: int, *, writable: bool, most: int
-    ) -> tuple[bytes, Bytes]:
+    def glance(self, name: str, head: int, *, writable: bool, most: int) -> tuple[bytes, Bytes]:
         file = self.open(name)
         return file.read_at(0, head), file.map(min(file.size(), most))
 

@@ -44,9 +44,7 @@ class Watched:
         except OSError:  # invisible to a process that has dropped its rights: unknown
             return
         if now is None:
-            raise StoreError(
-                f"{self.path} was removed while it was open", hint=self.when_removed
-            )
+            raise StoreError(f"{self.path} was removed while it was open", hint=self.when_removed)
         if now != self.identity:
             raise StoreError(
                 f"{self.path} is another file than the one that was opened",

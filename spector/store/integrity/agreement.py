@@ -47,7 +47,10 @@ _NAMED: Final = 10
 
 
 def refuse_disagreement(
-    catalog: Catalog, damaged: list[int] | None = None, *, opening: bool = False,
+    catalog: Catalog,
+    damaged: list[int] | None = None,
+    *,
+    opening: bool = False,
     trusted_s: float = 0.0,
 ) -> None:
     """Raise when a walk over all memories would skip one, or a partition counts others.

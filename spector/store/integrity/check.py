@@ -42,8 +42,13 @@ _SETTLED = {CATALOG_NAME, LOG_NAME}
 
 
 def check_files(
-    files: Files, catalog: Catalog, tiers: Mapping[int, TierFiles], kernel: Kernel,
-    progress: Progress | None = None, *, limit: int | None = MAX_PROBLEMS,
+    files: Files,
+    catalog: Catalog,
+    tiers: Mapping[int, TierFiles],
+    kernel: Kernel,
+    progress: Progress | None = None,
+    *,
+    limit: int | None = MAX_PROBLEMS,
 ) -> CheckReport:
     """Check a store from its files alone; changes nothing.
 
@@ -94,16 +99,29 @@ def check_files(
         if not (found.catalog_unread and is_io_error(error)):
             found.catalog("I15", str(error))
     return CheckReport(
-        problems=tuple(found.problems), notes=tuple(found.notes), partitions=len(segments or ()),
-        records=found.records, tombstones=found.tombstones, bytes=found.bytes,
-        elapsed_ms=(time.perf_counter() - started) * 1000, unlisted=found.unlisted,
+        problems=tuple(found.problems),
+        notes=tuple(found.notes),
+        partitions=len(segments or ()),
+        records=found.records,
+        tombstones=found.tombstones,
+        bytes=found.bytes,
+        elapsed_ms=(time.perf_counter() - started) * 1000,
+        unlisted=found.unlisted,
     )
 
 
 def _check_segments(
-    db: sqlite3.Connection, files: Files, meta: Mapping[str, str], segments: list[SegmentRow],
-    tiers: Mapping[int, TierFiles], found: Findings, progress: Progress | None, unsynced: bool,
-    earlier: Raw | None = None, *, only: bool = False,
+    db: sqlite3.Connection,
+    files: Files,
+    meta: Mapping[str, str],
+    segments: list[SegmentRow],
+    tiers: Mapping[int, TierFiles],
+    found: Findings,
+    progress: Progress | None,
+    unsynced: bool,
+    earlier: Raw | None = None,
+    *,
+    only: bool = False,
 ) -> None:
     """``earlier``: the bytes of the one segment given; ``only``: check no other files."""
     dim, uuid = int(meta["dim"]), bytes.fromhex(meta["uuid"])
@@ -113,8 +131,12 @@ def _check_segments(
     for done, row in enumerate(segments):
         tier = tiers.get(row.tier)
         expected = Expected(
-            row, dim=dim, uuid=uuid, magic=None if tier is None else tier.magic,
-            pending=pending.get(row.id, []), unsynced=unsynced,
+            row,
+            dim=dim,
+            uuid=uuid,
+            magic=None if tier is None else tier.magic,
+            pending=pending.get(row.id, []),
+            unsynced=unsynced,
             version=int(meta["format_version"]),
         )
         try:
@@ -123,9 +145,7 @@ def _check_segments(
             if useless is not None:
                 found.note(idx_of(row.path), f"{useless}; it will be rebuilt")
         except StoreError as error:
-            found.add(
-                "I14" if not files.exists(row.path) else "I1", row.path, error.message
-            )
+            found.add("I14" if not files.exists(row.path) else "I1", row.path, error.message)
         if progress is not None:
             progress(done + 1, len(segments))
     if only:
@@ -160,9 +180,7 @@ def _pending(
     return out if complete or not found.catalog_unread else None
 
 
-def _check_log(
-    files: Files, catalog: Catalog, meta: Mapping[str, str], found: Findings
-) -> None:
+def _check_log(files: Files, catalog: Catalog, meta: Mapping[str, str], found: Findings) -> None:
     """I18: commits behind a place where the log is damaged."""
     broken = broken_log(files, catalog, meta)
     if broken is not None:
@@ -198,8 +216,13 @@ def _check_unknown(
 
 
 def check_settled(
-    files: Files, catalog: Catalog, tiers: Mapping[int, TierFiles], kernel: Kernel,
-    progress: Progress | None = None, *, limit: int | None = MAX_PROBLEMS,
+    files: Files,
+    catalog: Catalog,
+    tiers: Mapping[int, TierFiles],
+    kernel: Kernel,
+    progress: Progress | None = None,
+    *,
+    limit: int | None = MAX_PROBLEMS,
 ) -> CheckReport:
     """``check_files``, repeated when a writer in another process commits meanwhile.
 
@@ -226,9 +249,7 @@ def check_settled(
                 if not keys:
                     break
             stayed |= keys
-        problems = tuple(
-            p for p in report.problems if p.file in _SETTLED or _key(p) in stayed
-        )
+        problems = tuple(p for p in report.problems if p.file in _SETTLED or _key(p) in stayed)
         listed_all = not report.unlisted
         report = dataclasses.replace(report, problems=problems)
         # a finding in a file that is gone may be in its replacement; and the unlisted problems are

@@ -62,8 +62,10 @@ def check_catalog(
 
 def _check_segment_row(row: SegmentRow, found: Findings) -> None:
     fine = (
-        row.state in set(PartitionState) and 0 <= row.live <= row.slots <= row.capacity
-        and row.capacity < 1 << 32 and 0 <= row.generation < 1 << 32
+        row.state in set(PartitionState)
+        and 0 <= row.live <= row.slots <= row.capacity
+        and row.capacity < 1 << 32
+        and 0 <= row.generation < 1 << 32
     )
     if not fine:
         found.catalog(
@@ -85,8 +87,10 @@ def _check_counters(
     (logged,) = db.execute("SELECT coalesce(max(seq), 0) FROM journal").fetchone()
     seen = max((row.change_seq for row in rows), default=0)
     for name, value, least in (
-        ("last_id", head.last_id, newest), ("change_seq", head.change_seq, seen),
-        ("journal_seq", head.journal_seq, logged), ("retire_epoch", head.retire_epoch, 0),
+        ("last_id", head.last_id, newest),
+        ("change_seq", head.change_seq, seen),
+        ("journal_seq", head.journal_seq, logged),
+        ("retire_epoch", head.retire_epoch, 0),
     ):
         if not least <= value < SPENT:
             found.catalog("I6", f"the counter {name} is {value}, but {least} was given out")
@@ -96,11 +100,21 @@ def check_words(db: sqlite3.Connection, catalog: Catalog, found: Findings) -> No
     """I5 leftovers of forgotten memories, I7 text, I8 tags, I9 parents, I17 seals, I19 links."""
     for name, table in (("content", "content"), ("full text", "fulltext_docsize")):
         with found.surviving():
-            _list(db, f"SELECT id FROM record EXCEPT SELECT id FROM {table}", "I7",
-                  f"has no {name}", found)
+            _list(
+                db,
+                f"SELECT id FROM record EXCEPT SELECT id FROM {table}",
+                "I7",
+                f"has no {name}",
+                found,
+            )
         with found.surviving():
-            _list(db, f"SELECT id FROM {table} EXCEPT SELECT id FROM record", "I5",
-                  f"{name} without a record", found)
+            _list(
+                db,
+                f"SELECT id FROM {table} EXCEPT SELECT id FROM record",
+                "I5",
+                f"{name} without a record",
+                found,
+            )
     with found.surviving():
         _check_rows(db, catalog, found)
     with found.surviving():
@@ -128,7 +142,8 @@ def _check_rows(db: sqlite3.Connection, catalog: Catalog, found: Findings) -> No
             found.catalog(
                 "I17",
                 f"text, tags, times or metadata of memory {record_id} are not what was written; "
-                f"forget({record_id}) drops it, --repair tells its words", record_id,
+                f"forget({record_id}) drops it, --repair tells its words",
+                record_id,
             )
         elif not is_typed(row) or (row[13] and not _is_object(row[13])):  # forged, seal and all
             message = f"metadata, scopes or times of memory {record_id} are of other types"
@@ -178,8 +193,9 @@ def _check_links(db: sqlite3.Connection, found: Findings) -> None:
         " LEFT JOIN record ON record.id = CAST(older AS INTEGER)"
     )
     for newer, older, goes_on in db.execute(sql):
-        if not (isinstance(older, str) and older.isascii() and older.isdecimal()
-                and int(older) < newer):
+        if not (
+            isinstance(older, str) and older.isascii() and older.isdecimal() and int(older) < newer
+        ):
             found.catalog("I19", f"memory {newer}: supersedes what was not there before", newer)
         elif goes_on:
             message = f"memory {older}: superseded by {newer}, and holds all the same"

@@ -73,9 +73,12 @@ def memories_behind(catalog: Catalog) -> tuple[int, ...]:
             for table, other in (("record", "content"), ("content", "record")):
                 for low, high in _lost_ranges(db, table, "id"):
                     with contextlib.suppress(*SQL_ERRORS):
-                        ids.update(found for (found,) in db.execute(
-                            f"SELECT id FROM {other} WHERE id BETWEEN ? AND ?", (low, high)
-                        ))
+                        ids.update(
+                            found
+                            for (found,) in db.execute(
+                                f"SELECT id FROM {other} WHERE id BETWEEN ? AND ?", (low, high)
+                            )
+                        )
             ids |= _with_lost_knowledge(db)
     except (SpectorError, *SQL_ERRORS):
         pass
@@ -99,9 +102,12 @@ def _with_lost_knowledge(db: sqlite3.Connection) -> set[int]:
             for other in tables:
                 for column in other.owners:
                     with contextlib.suppress(*SQL_ERRORS):
-                        ids.update(found for (found,) in db.execute(
-                            f"SELECT record.id FROM record WHERE record.id BETWEEN ? AND ? AND"
-                            f" EXISTS (SELECT 1 FROM {other.name} WHERE {column} = record.id)",
-                            (low, high),
-                        ))  # fmt: skip
+                        ids.update(
+                            found
+                            for (found,) in db.execute(
+                                f"SELECT record.id FROM record WHERE record.id BETWEEN ? AND ? AND"
+                                f" EXISTS (SELECT 1 FROM {other.name} WHERE {column} = record.id)",
+                                (low, high),
+                            )
+                        )
     return ids

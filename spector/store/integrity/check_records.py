@@ -67,7 +67,10 @@ class _Records:
 
 
 def check_partition(
-    db: sqlite3.Connection, files: Files, expected: Expected, found: Findings,
+    db: sqlite3.Connection,
+    files: Files,
+    expected: Expected,
+    found: Findings,
     earlier: Raw | None = None,
 ) -> None:
     """I1, I2, I3, I4, I8, I10, I11, I16, I20 of one partition.
@@ -98,7 +101,12 @@ def check_partition(
     for code, slot, offset, message in _strange_values(headers, images, expected.dim):
         if alive[slot]:
             found.add(
-                code, row.path, message, slot=slot, stride=expected.stride, offset=offset,
+                code,
+                row.path,
+                message,
+                slot=slot,
+                stride=expected.stride,
+                offset=offset,
                 record_id=int(headers["id"][slot]),
             )
 
@@ -112,7 +120,9 @@ def _read(
     found.bytes += raw.size
     if raw.size < need and not expected.pending:
         found.add(
-            "I2", row.path, f"{raw.size} bytes, but {row.slots} records need {need}",
+            "I2",
+            row.path,
+            f"{raw.size} bytes, but {row.slots} records need {need}",
             offset=raw.size,
         )
         return None
@@ -152,9 +162,11 @@ def _check_unread(
     names: dict[int, int] = {}
     with found.surviving():
         names = {
-            slot: record_id for slot, record_id in db.execute(
+            slot: record_id
+            for slot, record_id in db.execute(
                 "SELECT slot, id FROM record WHERE segment_id = ?", (expected.row.id,)
-            ) if type(slot) is int and type(record_id) is int
+            )
+            if type(slot) is int and type(record_id) is int
         }
     told = 0
     waiting = records.unread.copy()
@@ -187,9 +199,16 @@ def _check_header(raw: bytes, expected: Expected, found: Findings) -> None:
             found.add("I1", row.path, error.message, offset=0)
         return
     wanted = {
-        "version": expected.version, "count": row.live, "tombstone_count": row.dead,
-        "capacity": row.capacity, "state": row.state, "stride": expected.stride,
-        "dim": expected.dim, "day": row.day, "sequence": row.sequence, "generation": row.generation,
+        "version": expected.version,
+        "count": row.live,
+        "tombstone_count": row.dead,
+        "capacity": row.capacity,
+        "state": row.state,
+        "stride": expected.stride,
+        "dim": expected.dim,
+        "day": row.day,
+        "sequence": row.sequence,
+        "generation": row.generation,
     }
     if expected.magic is not None:
         wanted["magic"] = expected.magic
@@ -199,7 +218,9 @@ def _check_header(raw: bytes, expected: Expected, found: Findings) -> None:
     for name, value in wanted.items():
         if header[name] != value and not (pending and name not in _LASTING):
             found.add(
-                "I1", row.path, f"{name} is {header[name]}, the catalog says {value}",
+                "I1",
+                row.path,
+                f"{name} is {header[name]}, the catalog says {value}",
                 offset=PARTITION_DTYPE.fields[name][1],
             )
 
@@ -225,8 +246,12 @@ def _note_later(path: str, found: Findings) -> None:
 
 
 def _check_checksums(
-    db: sqlite3.Connection, expected: Expected, images: Bytes, alive: NDArray[np.bool_],
-    unread: NDArray[np.bool_], found: Findings,
+    db: sqlite3.Connection,
+    expected: Expected,
+    images: Bytes,
+    alive: NDArray[np.bool_],
+    unread: NDArray[np.bool_],
+    found: Findings,
 ) -> None:
     """Name each damaged record by the catalog's id, which ``forget`` takes."""
     wrong = [n for n in wrong_checksums(images, expected.uuid).tolist() if not unread[n]]
@@ -251,8 +276,13 @@ def _check_checksums(
 
 
 def _check_bijection(
-    db: sqlite3.Connection, expected: Expected, headers: NDArray[np.void], images: Bytes,
-    alive: NDArray[np.bool_], unread: NDArray[np.bool_], found: Findings,
+    db: sqlite3.Connection,
+    expected: Expected,
+    headers: NDArray[np.void],
+    images: Bytes,
+    alive: NDArray[np.bool_],
+    unread: NDArray[np.bool_],
+    found: Findings,
 ) -> None:
     row, stride = expected.row, expected.stride
     seen = np.zeros(len(images), dtype=bool)
@@ -317,14 +347,30 @@ def _strange_values(
             ("I10", 4, "scale is not a finite number >= 0", ~(np.isfinite(scale) & (scale >= 0))),
             ("I10", 64, "the vector is not of length 1", loose & (scale != 0)),
             ("I10", 64, "a code of the vector is -128", (codes == -128).any(axis=1)),
-            ("I10", 64 + dim, "the vector's padding is not zero",
-             images[:, HEADER_BYTES + dim :].any(axis=1)),
-            ("I11", 44, "importance is not in 0..1",
-             ~((headers["importance"] >= 0) & (headers["importance"] <= 1))),
-            ("I11", 52, "utility is not in 0..1",
-             ~((headers["utility"] >= 0) & (headers["utility"] <= 1))),
-            ("I11", 48, "stability is not a positive number",
-             ~(np.isfinite(headers["stability_days"]) & (headers["stability_days"] > 0))),
+            (
+                "I10",
+                64 + dim,
+                "the vector's padding is not zero",
+                images[:, HEADER_BYTES + dim :].any(axis=1),
+            ),
+            (
+                "I11",
+                44,
+                "importance is not in 0..1",
+                ~((headers["importance"] >= 0) & (headers["importance"] <= 1)),
+            ),
+            (
+                "I11",
+                52,
+                "utility is not in 0..1",
+                ~((headers["utility"] >= 0) & (headers["utility"] <= 1)),
+            ),
+            (
+                "I11",
+                48,
+                "stability is not a positive number",
+                ~(np.isfinite(headers["stability_days"]) & (headers["stability_days"] > 0)),
+            ),
         )
     for code, offset, message, wrong in tests:
         for slot in np.flatnonzero(wrong).tolist():

@@ -32,8 +32,15 @@ class Findings:
     catalog_unread: bool = False
 
     def add(
-        self, code: str, file: str, message: str, *, offset: int | None = None,
-        slot: int | None = None, stride: int = 0, record_id: int | None = None,
+        self,
+        code: str,
+        file: str,
+        message: str,
+        *,
+        offset: int | None = None,
+        slot: int | None = None,
+        stride: int = 0,
+        record_id: int | None = None,
         ids: Sequence[int] = (),
     ) -> None:
         """Add a problem. With ``stride`` and ``slot``, ``offset`` counts within the record."""
@@ -44,8 +51,14 @@ class Findings:
             offset = PARTITION_HEADER_BYTES + slot * stride + (offset or 0)
         self.problems.append(
             Problem(
-                code=code, where=file if slot is None else f"{file} slot {slot}", message=message,
-                file=file, offset=offset, slot=slot, id=record_id, ids=tuple(ids),
+                code=code,
+                where=file if slot is None else f"{file} slot {slot}",
+                message=message,
+                file=file,
+                offset=offset,
+                slot=slot,
+                id=record_id,
+                ids=tuple(ids),
             )
         )
 
@@ -75,7 +88,12 @@ class Findings:
         try:
             yield
         except (
-            SpectorError, sqlite3.Error, ValueError, TypeError, OverflowError, RecursionError,
+            SpectorError,
+            sqlite3.Error,
+            ValueError,
+            TypeError,
+            OverflowError,
+            RecursionError,
         ) as error:
             if self.catalog_unread and is_io_error(error):
                 return

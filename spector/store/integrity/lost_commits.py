@@ -33,8 +33,16 @@ from spector.store.partitions import unpack_header
 from spector.store.sqlite import Broken, broken_at, page_bytes, salts_of
 
 __all__ = [
-    "NAME", "broken_log", "lost_by_mark", "lost_in_log", "lost_with", "records_in",
-    "refuse_lost", "refuse_lost_schema", "stem_of", "unnamed_partitions",
+    "NAME",
+    "broken_log",
+    "lost_by_mark",
+    "lost_in_log",
+    "lost_with",
+    "records_in",
+    "refuse_lost",
+    "refuse_lost_schema",
+    "stem_of",
+    "unnamed_partitions",
 ]
 
 #: a partition's name: that of all its generations, and which one it is
@@ -121,9 +129,7 @@ def broken_log(files: Files, catalog: Catalog, meta: Mapping[str, str]) -> Broke
         file.close()
 
 
-def unnamed_partitions(
-    files: Files, catalog: Catalog, uuid: bytes
-) -> Iterator[tuple[str, int]]:
+def unnamed_partitions(files: Files, catalog: Catalog, uuid: bytes) -> Iterator[tuple[str, int]]:
     """(name, records) of partitions of this store whose commits the catalog lacks.
 
     Headers are read before the rows: a writer writes a header after the commit, so a partition that

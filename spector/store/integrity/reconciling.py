@@ -60,7 +60,8 @@ def mutable_halves(
     """
     wanted = found.copy()
     left = [  # of memories that have moved: tombstones once no scan needs them any more
-        slot for (slot,) in db.execute(
+        slot
+        for (slot,) in db.execute(
             "SELECT slot FROM journal WHERE segment_id = ? AND kind = ?", (row.id, JOURNAL_RETIRE)
         )
     ]

@@ -120,9 +120,7 @@ class Replay:
             half = rows[n, MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES]
             self._write_half(db, slot + n, half.tobytes(), present[n : n + 1])
 
-    def _write_half(
-        self, db: sqlite3.Connection, slot: int, half: bytes, present: Bytes
-    ) -> None:
+    def _write_half(self, db: sqlite3.Connection, slot: int, half: bytes, present: Bytes) -> None:
         """Apply a mutable half, which has no checksum, unless the file has the newest already."""
         own = present[:, MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES].tobytes()
         if own != half and own != self._newest(db, slot):

@@ -51,7 +51,8 @@ def walk(
     scope: Scope = ANYBODY,
     after: int | None = None,
     most: int | None = None,
-    newest_first: bool = False, ways: Sequence[Way] = (),
+    newest_first: bool = False,
+    ways: Sequence[Way] = (),
 ) -> Iterator[tuple[MemoryRecord, Bytes]]:
     """(record, its (stride,) u8 bytes) of every row that satisfies a condition, in order of ids.
 
@@ -89,9 +90,7 @@ def walk(
         stored = next(pages, [])
         rows = _decoded(stored, damaged)
         images, sound = _gather(store, rows)
-        records = _records_of(
-            store, rows, images, sound, tier_name, leniently=damaged is not None
-        )
+        records = _records_of(store, rows, images, sound, tier_name, leniently=damaged is not None)
         for n, row in enumerate(rows):
             store.ensure_usable()
             if row.id in shown:  # a damaged key is another memory's, to which the search then led
@@ -113,13 +112,20 @@ def walk(
 
 
 def _records_of(
-    store: Store, rows: Sequence[Row], images: Bytes, sound: Sequence[bool],
-    tier_name: Callable[[int], str], *, leniently: bool,
+    store: Store,
+    rows: Sequence[Row],
+    images: Bytes,
+    sound: Sequence[bool],
+    tier_name: Callable[[int], str],
+    *,
+    leniently: bool,
 ) -> list[MemoryRecord]:
     """The records of a batch, with the ids of what superseded those that have ended."""
     headers: NDArray[np.void] = images[:, :HEADER_BYTES].copy().view(RECORD_DTYPE)[:, 0]
-    tiers = [tier_name(code) if fine else ""
-             for code, fine in zip(headers["tier"].tolist(), sound, strict=True)]
+    tiers = [
+        tier_name(code) if fine else ""
+        for code, fine in zip(headers["tier"].tolist(), sound, strict=True)
+    ]
     records = to_records(rows, headers, tiers)
     ended = [n for n, row in enumerate(rows) if has_ended(row)]
     found_newer = successors(store.catalog, [rows[n].id for n in ended])
@@ -132,7 +138,10 @@ def _records_of(
 
 
 def _look_up(
-    store: Store, row: Row, tier_name: Callable[[int], str], damaged: list[int] | None,
+    store: Store,
+    row: Row,
+    tier_name: Callable[[int], str],
+    damaged: list[int] | None,
     scope: Scope,
 ) -> tuple[MemoryRecord, Bytes] | None:
     """One memory as it is now; None when it is forgotten, out of scope or damaged."""
@@ -184,7 +193,10 @@ def _gather(store: Store, rows: Sequence[Row]) -> tuple[Bytes, list[bool]]:
     raw = images[:, MUTABLE_OFFSET:HEADER_BYTES].tobytes()
     width = HEADER_BYTES - MUTABLE_OFFSET
     return images, [
-        fine and ids[n] == row.id and raw[n * width : (n + 1) * width] == row.mutable
-        and row.stored is not None and is_sealed(row.stored)
+        fine
+        and ids[n] == row.id
+        and raw[n * width : (n + 1) * width] == row.mutable
+        and row.stored is not None
+        and is_sealed(row.stored)
         for n, (fine, row) in enumerate(zip(sound.tolist(), rows, strict=True))
     ]

@@ -44,7 +44,12 @@ class Attempt:
         """
         self.stamp.refuse_other(meta, self.files.root)
         store = kind(
-            self.files, catalog, self.kernel, meta=meta, tiers=self.tiers, config=self.config,
+            self.files,
+            catalog,
+            self.kernel,
+            meta=meta,
+            tiers=self.tiers,
+            config=self.config,
             writable=writable,
         )
         self.made.append(store)

@@ -51,7 +51,6 @@ def no_store_at(root: str, hint: str = "check the path") -> StoreNotFoundError:
         return StoreNotFoundError(
             f"{root} is not a store; stores below it: {below}",
             hint=f"name one of them, like {first}",
-
         )
     if next(_Look().entries(root), None) is not None:
         return StoreNotFoundError(
@@ -69,7 +68,8 @@ def stores_below(root: str) -> Below:
         (found if look.is_store(os.path.join(root, name)) else deeper).append(name)
     for name in deeper:
         found += [
-            f"{name}/{each}" for each in look.folders(os.path.join(root, name))
+            f"{name}/{each}"
+            for each in look.folders(os.path.join(root, name))
             if look.is_store(os.path.join(root, name, each))
         ]
     return Below(tuple(sorted(found)), look.left <= 0)

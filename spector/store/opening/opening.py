@@ -64,7 +64,12 @@ def open_memory(
     meta = stamp.new_meta()
     catalog.create(meta)
     store = Store(
-        MemoryFiles(), catalog, kernel, meta=meta, tiers={t.code: t for t in tiers}, config=config,
+        MemoryFiles(),
+        catalog,
+        kernel,
+        meta=meta,
+        tiers={t.code: t for t in tiers},
+        config=config,
         writable=True,
     )
     store.publish()
@@ -72,8 +77,16 @@ def open_memory(
 
 
 def open_disk(
-    root: str, stamp: Stamp, tiers: Iterable[TierFiles], config: Config, kernel: Kernel, *,
-    mode: str, durability: str, held: WriterLock | None = None, wait_s: float = 0.0,
+    root: str,
+    stamp: Stamp,
+    tiers: Iterable[TierFiles],
+    config: Config,
+    kernel: Kernel,
+    *,
+    mode: str,
+    durability: str,
+    held: WriterLock | None = None,
+    wait_s: float = 0.0,
     shared: bool = False,
 ) -> OpenedStore:
     """Open, create or follow the store in the directory ``root``.
@@ -94,7 +107,9 @@ def open_disk(
         return OpenedStore(open_reader(attempt), None, created=False)
     present = files.exists(CATALOG_NAME)
     if (
-        not present and not files.is_empty() and not holds_only(files.root, UNBORN)
+        not present
+        and not files.is_empty()
+        and not holds_only(files.root, UNBORN)
         and files.is_free(CATALOG_NAME)  # else another process is creating it
     ):
         raise no_store_at(files.root, "pass an empty or new directory, or the directory of a store")

@@ -42,7 +42,11 @@ def open_reader(attempt: Attempt) -> Store:
 
 
 def followed(
-    attempt: Attempt, kind: type[Follower], catalog: Catalog, mark: DurableMark | None, *,
+    attempt: Attempt,
+    kind: type[Follower],
+    catalog: Catalog,
+    mark: DurableMark | None,
+    *,
     writable: bool = False,
 ) -> Follower:
     """A store that follows the commits of others, at the newest one.

@@ -155,7 +155,8 @@ class ReadStore(Store):
         return True
 
     def _overlay(
-        self, redo: list[tuple[int, int, int, bytes]],
+        self,
+        redo: list[tuple[int, int, int, bytes]],
         unsure: list[tuple[SegmentRow, sqlite3.Connection]],
     ) -> None:
         """Patch private copies of the partitions whose files lag behind the journal.
@@ -200,9 +201,7 @@ class ReadStore(Store):
                     found[slot, 0] = record[:MUTABLE_OFFSET].tobytes()
                     found[slot, end] = record[end:].tobytes()
 
-    def _ahead(
-        self, row: SegmentRow, db: sqlite3.Connection
-    ) -> dict[tuple[int, int], bytes]:
+    def _ahead(self, row: SegmentRow, db: sqlite3.Connection) -> dict[tuple[int, int], bytes]:
         """Mutable halves of the catalog that differ from the file."""
         segment = self.segments[row.id]
         segment.open(verify=False, sized=False)

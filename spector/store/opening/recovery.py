@@ -44,9 +44,7 @@ from spector.store.words import drop_unused_words, remove_words
 __all__ = ["open_writer", "remove_leftovers"]
 
 
-def open_writer(
-    attempt: Attempt, durability: str, lock: WriterLock
-) -> tuple[Store, bool]:
+def open_writer(attempt: Attempt, durability: str, lock: WriterLock) -> tuple[Store, bool]:
     """The store at its last commit, and whether it is new.
 
     What has to be closed is in ``attempt.made`` as soon as it is open.
@@ -148,8 +146,9 @@ def _warn_of_damage(store: Store, replays: Mapping[int, Replay]) -> None:
                 f"{store.segments[segment_id].where}: the catalog's copies of slots "
                 f"{', '.join(map(str, replay.kept[:20]))} were damaged; the records there stay as "
                 "they were; run: spector check PATH",
-                UserWarning, stacklevel=2,
-            )  # fmt: skip
+                UserWarning,
+                stacklevel=2,
+            )
 
 
 def _to_replay(store: Store, rows: Mapping[int, SegmentRow], segment_id: int) -> Segment:

@@ -240,7 +240,8 @@ class SharedStore(ReadStore):
         return is_new
 
     def _overlay(
-        self, redo: list[tuple[int, int, int, bytes]],
+        self,
+        redo: list[tuple[int, int, int, bytes]],
         unsure: list[tuple[SegmentRow, sqlite3.Connection]],
     ) -> None:
         super()._overlay(redo, unsure)

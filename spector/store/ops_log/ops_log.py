@@ -112,9 +112,13 @@ class OpsLog(Sole):
     def stats(self) -> Mapping[str, Any]:
         """Figures of the log, JSON-ready."""
         return {
-            "path": self._path, "written": self.written, "dropped": self.dropped,
-            "errors": self.errors, "last_error": self._last_error, "queued": self._queue.qsize(),
-        }  # fmt: skip
+            "path": self._path,
+            "written": self.written,
+            "dropped": self.dropped,
+            "errors": self.errors,
+            "last_error": self._last_error,
+            "queued": self._queue.qsize(),
+        }
 
     def close(self) -> None:
         """Write what waits, for a few seconds at most, and end the thread."""
@@ -170,11 +174,16 @@ class OpsLog(Sole):
             if name in shown:
                 part["text"] = shown[name]
         return {
-            "ts": iso_of_ms(operation.at_ms), "op": operation.op, "input": given,
-            "output": found, "model": operation.model,
-            "latency_ms": round(operation.latency_ms, 3), "success": operation.success,
-            "fallback": operation.fallback, **operation.details,
-        }  # fmt: skip
+            "ts": iso_of_ms(operation.at_ms),
+            "op": operation.op,
+            "input": given,
+            "output": found,
+            "model": operation.model,
+            "latency_ms": round(operation.latency_ms, 3),
+            "success": operation.success,
+            "fallback": operation.fallback,
+            **operation.details,
+        }
 
 
 def ops_log_at(path: str, clock: Clock, *, texts: bool) -> OpsLog:

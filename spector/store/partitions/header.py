@@ -29,7 +29,11 @@ from spector.messages import counted
 from spector.store.catalog import SegmentRow
 
 __all__ = [
-    "ExpectedHeader", "check_transition", "is_ahead", "later_than_catalog", "pack_header",
+    "ExpectedHeader",
+    "check_transition",
+    "is_ahead",
+    "later_than_catalog",
+    "pack_header",
     "unpack_header",
 ]
 
@@ -49,7 +53,12 @@ def check_transition(before: int, after: int, where: str) -> None:
 
 
 def pack_header(
-    row: SegmentRow, *, magic: int, stride: int, dim: int, uuid: bytes,
+    row: SegmentRow,
+    *,
+    magic: int,
+    stride: int,
+    dim: int,
+    uuid: bytes,
     version: int = FORMAT_VERSION,
 ) -> bytes:
     """The 64 header bytes that a segment row implies.
@@ -64,8 +73,18 @@ def pack_header(
             " check PATH --repair DEST",
         )
     body = _HEADER.pack(
-        magic, version, row.live, row.dead, row.capacity, row.state, stride, dim,
-        row.day, row.sequence, uuid, row.generation,
+        magic,
+        version,
+        row.live,
+        row.dead,
+        row.capacity,
+        row.state,
+        stride,
+        dim,
+        row.day,
+        row.sequence,
+        uuid,
+        row.generation,
     )
     return body + crc32c(body).to_bytes(4, "little")
 
@@ -131,7 +150,11 @@ class ExpectedHeader:
 
     def pack(self, row: SegmentRow) -> bytes:
         return pack_header(
-            row, magic=self.magic, stride=self.stride, dim=self.dim, uuid=self.uuid,
+            row,
+            magic=self.magic,
+            stride=self.stride,
+            dim=self.dim,
+            uuid=self.uuid,
             version=self.version,
         )
 
@@ -144,11 +167,18 @@ class ExpectedHeader:
             return
         found = self.unpack(raw, row)
         expected = {
-            **self._lasting(row), "count": row.live, "tombstone_count": row.dead,
-            "state": row.state, "capacity": row.capacity,
+            **self._lasting(row),
+            "count": row.live,
+            "tombstone_count": row.dead,
+            "state": row.state,
+            "capacity": row.capacity,
         }
-        _compare(found, expected, row.path,
-                 "partition and catalog are from different moments; restore both together")
+        _compare(
+            found,
+            expected,
+            row.path,
+            "partition and catalog are from different moments; restore both together",
+        )
 
     def refuse_other(self, raw: bytes, row: SegmentRow, *, later: bool) -> None:
         """Raise when a header is whole, but of another file or (``later``) of a later commit."""
@@ -162,9 +192,13 @@ class ExpectedHeader:
             raise
         if later and is_ahead(found, row):
             raise later_than_catalog(row.path)
-        _compare(found, self._lasting(row), row.path,
-                 "this is another partition's file; move it away and put the right one back, or"
-                 " salvage what there is: spector check PATH --repair DEST")
+        _compare(
+            found,
+            self._lasting(row),
+            row.path,
+            "this is another partition's file; move it away and put the right one back, or"
+            " salvage what there is: spector check PATH --repair DEST",
+        )
 
     def is_later(self, raw: bytes, row: SegmentRow) -> bool:
         """True when a header is of a later commit than the row."""
@@ -178,15 +212,17 @@ class ExpectedHeader:
     def _lasting(self, row: SegmentRow) -> dict[str, int]:
         """What no commit of one generation changes."""
         return {
-            "magic": self.magic, "version": self.version, "stride": self.stride,
-            "dim": self.dim, "day": row.day, "sequence": row.sequence,
+            "magic": self.magic,
+            "version": self.version,
+            "stride": self.stride,
+            "dim": self.dim,
+            "day": row.day,
+            "sequence": row.sequence,
             "generation": row.generation,
         }
 
 
-def _compare(
-    found: dict[str, Any], expected: dict[str, int], where: str, hint: str
-) -> None:
+def _compare(found: dict[str, Any], expected: dict[str, int], where: str, hint: str) -> None:
     for name, value in expected.items():
         if found[name] != value:
             raise PartitionCorruptError(

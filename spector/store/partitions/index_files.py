@@ -28,8 +28,15 @@ from spector.store.files import Bytes, Files, first_bytes, is_of_disk, read_file
 from spector.store.partitions.derived_files import TEMPORARY
 
 __all__ = [
-    "IDX", "LoadedImage", "idx_of", "is_idx", "own_header", "problem_of_file",
-    "read_image", "remove_idx", "seal_image",
+    "IDX",
+    "LoadedImage",
+    "idx_of",
+    "is_idx",
+    "own_header",
+    "problem_of_file",
+    "read_image",
+    "remove_idx",
+    "seal_image",
 ]
 
 #: suffix of an index; its partition's is ``.mem``
@@ -58,10 +65,15 @@ def idx_of(path: str) -> str:
 
 def seal_image(index: ScanIndex, row: SegmentRow, *, uuid: bytes, records: Bytes) -> bytearray:
     """The bytes of an index file; the index must match ``row`` and (n, stride) records."""
-    image = bytearray(index.stamp(
-        uuid=uuid, segment_id=row.id, generation=row.generation, change_seq=row.change_seq,
-        checksum=crc32c,
-    ))
+    image = bytearray(
+        index.stamp(
+            uuid=uuid,
+            segment_id=row.id,
+            generation=row.generation,
+            change_seq=row.change_seq,
+            checksum=crc32c,
+        )
+    )
     struct.pack_into("<I", image, _RECORDS_CRC_AT, _records_crc(records[: index.rows]))
     struct.pack_into("<I", image, _HEADER_CRC_AT, crc32c(image[:_HEADER_CRC_AT]))
     return image
@@ -86,8 +98,14 @@ def read_image(
     own_header(image)
     change_seq = _number(image, _CHANGE_SEQ_AT, "<i8")
     problem = problem_of(
-        image, dim=dim, uuid=uuid, segment_id=row.id, generation=row.generation,
-        change_seq=change_seq, rows=min(row.slots, len(records)), verify=True,
+        image,
+        dim=dim,
+        uuid=uuid,
+        segment_id=row.id,
+        generation=row.generation,
+        change_seq=change_seq,
+        rows=min(row.slots, len(records)),
+        verify=True,
         checksum=crc32c,
     )
     if problem is not None:
@@ -129,8 +147,15 @@ def problem_of_file(files: Files, row: SegmentRow, *, dim: int, uuid: bytes) -> 
         return f"only {counted(len(image), 'byte')}" if len(image) else None
     change_seq = _number(image, _CHANGE_SEQ_AT, "<i8")
     return problem_of(
-        image, dim=dim, uuid=uuid, segment_id=row.id, generation=row.generation,
-        change_seq=change_seq, rows=row.slots, verify=True, checksum=crc32c,
+        image,
+        dim=dim,
+        uuid=uuid,
+        segment_id=row.id,
+        generation=row.generation,
+        change_seq=change_seq,
+        rows=row.slots,
+        verify=True,
+        checksum=crc32c,
     )
 
 

@@ -75,8 +75,15 @@ class Indexes:
     """
 
     def __init__(
-        self, kernel: Kernel, files: Files, config: Config, segments: Mapping[int, Segment], *,
-        dim: int, uuid: bytes, writable: bool,
+        self,
+        kernel: Kernel,
+        files: Files,
+        config: Config,
+        segments: Mapping[int, Segment],
+        *,
+        dim: int,
+        uuid: bytes,
+        writable: bool,
     ) -> None:
         self._files = files
         self._config = config
@@ -211,7 +218,10 @@ class Indexes:
         state = segment.scan
         state.unread = False
         found = read_image(
-            self._files, segment.row, dim=self._dim, uuid=self._uuid,
+            self._files,
+            segment.row,
+            dim=self._dim,
+            uuid=self._uuid,
             records=segment.records(),
         )
         if found is None:
@@ -268,10 +278,14 @@ class Indexes:
         ``active``: also those of partitions that still take appends.
         """
         due = [
-            segment for segment in self._segments.values()
-            if segment.scan.index is not None and not segment.scan.stale
-            and (segment.scan.rows > segment.scan.saved_rows or (
-                active and segment.scan.saved_seq != segment.row.change_seq))
+            segment
+            for segment in self._segments.values()
+            if segment.scan.index is not None
+            and not segment.scan.stale
+            and (
+                segment.scan.rows > segment.scan.saved_rows
+                or (active and segment.scan.saved_seq != segment.row.change_seq)
+            )
             and (active or segment.row.state != PartitionState.ACTIVE)
         ]
         due.sort(key=lambda segment: segment.scan.saved_rows - segment.scan.rows)
@@ -345,4 +359,3 @@ def _room(segment: Segment, rows: int) -> int:
     if row.state != PartitionState.ACTIVE:
         return row.slots
     return max(rows, min(row.capacity, max(_CENTRED_ROWS, 2 * row.slots)))
-

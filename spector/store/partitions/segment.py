@@ -33,8 +33,17 @@ class Segment:
     """The writer's handle of one partition file."""
 
     def __init__(
-        self, files: Files, row: SegmentRow, *, magic: int, stride: int, dim: int, uuid: bytes,
-        writable: bool = True, version: int = FORMAT_VERSION, guard: bool = False,
+        self,
+        files: Files,
+        row: SegmentRow,
+        *,
+        magic: int,
+        stride: int,
+        dim: int,
+        uuid: bytes,
+        writable: bool = True,
+        version: int = FORMAT_VERSION,
+        guard: bool = False,
     ) -> None:
         """``guard``: read every page of a map before its use, see ``require_readable``."""
         self.row = row
@@ -99,7 +108,9 @@ class Segment:
         """Check and map the file like :meth:`open`, but keep no descriptor."""
         with self._named_if_missing():
             raw, mapped = self._files.glance(
-                self.row.path, PARTITION_HEADER_BYTES, writable=self._writable,
+                self.row.path,
+                PARTITION_HEADER_BYTES,
+                writable=self._writable,
                 most=self._most_bytes(),
             )
         if verify:
@@ -228,15 +239,24 @@ class Segment:
         row = self.row
         image = self._image()
         if (
-            current is not None and current.index is image
+            current is not None
+            and current.index is image
             and (current.slots, current.live, current.state) == (row.slots, row.live, row.state)
             and current.overwrites == self.overwrites
         ):
             return current
         snapshot = Partition(
-            segment_id=row.id, tier=row.tier, day=row.day, sequence=row.sequence,
-            state=row.state, slots=row.slots, live=row.live, data=self.records(), index=image,
-            generation=row.generation, overwrites=self.overwrites,
+            segment_id=row.id,
+            tier=row.tier,
+            day=row.day,
+            sequence=row.sequence,
+            state=row.state,
+            slots=row.slots,
+            live=row.live,
+            data=self.records(),
+            index=image,
+            generation=row.generation,
+            overwrites=self.overwrites,
         )
         self._partition = snapshot
         return snapshot

@@ -19,10 +19,14 @@ _ATTACHMENT: Final = table_named("attachment")
 def put_attachments(db: sqlite3.Connection, attached: Mapping[int, Attached]) -> None:
     """Write what is attached to memories, in place of what was; their entries say how much."""
     make_tables(db, ENTRY_MINOR)
-    put_rows(db, _ATTACHMENT, (
-        {"id": record_id, "form": each.form, "data": each.data}
-        for record_id, each in attached.items()
-    ))  # fmt: skip
+    put_rows(
+        db,
+        _ATTACHMENT,
+        (
+            {"id": record_id, "form": each.form, "data": each.data}
+            for record_id, each in attached.items()
+        ),
+    )
 
 
 def drop_attachments(db: sqlite3.Connection, ids: Iterable[int]) -> None:

@@ -84,7 +84,8 @@ class Ends:
         now_ms = self.now_ms() if held_ms is None else held_ms
         if self.noted:
             kept = ", ".join(
-                f"({each}, {noted.revision})" for each, noted in self.noted.copy().items()
+                f"({each}, {noted.revision})"
+                for each, noted in self.noted.copy().items()
                 if noted.expires_ms > now_ms
             )
         if not kept:
@@ -113,11 +114,14 @@ class Ends:
         if not noted:
             return noted
         with suppress(CatalogCorruptError):  # no other change has to wait for a damaged row
-            put_entries(db, [
-                row | {"expires_ms": noted[each].expires_ms}
-                for each, row in entries_of(db, noted, path).items()
-                if self.end_of(row) == noted[each].expires_ms
-            ])  # fmt: skip
+            put_entries(
+                db,
+                [
+                    row | {"expires_ms": noted[each].expires_ms}
+                    for each, row in entries_of(db, noted, path).items()
+                    if self.end_of(row) == noted[each].expires_ms
+                ],
+            )
         return noted
 
     def forget(self, written: Mapping[int, Noted]) -> None:
@@ -164,7 +168,10 @@ def expired_ids(db: sqlite3.Connection, now_ms: int) -> list[int]:
 def expired_by_tier(db: sqlite3.Connection, ends: Ends) -> dict[int, int]:
     """Code of a tier -> how many of its memories have expired and are not erased yet."""
     ended, params = ends.ended() or ("SELECT NULL", ())
-    return dict(db.execute(
-        "SELECT segment.tier, count(*) FROM record JOIN segment ON segment.id = record.segment_id"
-        f" WHERE record.id IN ({ended}) GROUP BY segment.tier", params,
-    ))  # fmt: skip
+    return dict(
+        db.execute(
+            "SELECT segment.tier, count(*) FROM record JOIN segment ON segment.id = record.segment_id"
+            f" WHERE record.id IN ({ended}) GROUP BY segment.tier",
+            params,
+        )
+    )

@@ -24,8 +24,18 @@ from spector.store.payloads.rows import (
 from spector.store.payloads.schema import ENTRY_MINOR, table_named
 
 __all__ = [
-    "KeyPath", "entries_of", "entry_at", "follow_user", "forget_marks", "is_marked",
-    "mark", "mark_forgotten", "path_of", "prefix_condition", "put_entries", "unmark",
+    "KeyPath",
+    "entries_of",
+    "entry_at",
+    "follow_user",
+    "forget_marks",
+    "is_marked",
+    "mark",
+    "mark_forgotten",
+    "path_of",
+    "prefix_condition",
+    "put_entries",
+    "unmark",
 ]
 
 _ENTRY: Final = table_named("entry")
@@ -156,7 +166,10 @@ def forget_marks(db: sqlite3.Connection, user_id: str) -> int:
 
 
 def follow_user(
-    db: sqlite3.Connection, record_id: int, user_id: str | None, agent_id: str | None,
+    db: sqlite3.Connection,
+    record_id: int,
+    user_id: str | None,
+    agent_id: str | None,
     ends: Mapping[str, int | None] | None = None,
 ) -> KeyPath | None:
     """Let a memory's entry follow a change: its revision counts up, its key moves along.
@@ -170,10 +183,19 @@ def follow_user(
     row = entries_of(db, [record_id]).get(record_id)
     if row is None:
         if ends is not None:
-            put_entries(db, [{
-                "id": record_id, "user_id": user_id or "", "agent_id": agent_id or "",
-                "namespace": "", "revision": 1, **ends,
-            }])  # fmt: skip
+            put_entries(
+                db,
+                [
+                    {
+                        "id": record_id,
+                        "user_id": user_id or "",
+                        "agent_id": agent_id or "",
+                        "namespace": "",
+                        "revision": 1,
+                        **ends,
+                    }
+                ],
+            )
         return None
     before = path_of(row)
     row |= ends or {}

@@ -43,7 +43,7 @@ __all__ = [
     "rows_of",
     "scopes_of_names",
     "tables_in",
-]  # fmt: skip
+]
 
 #: what the functions here work on
 Connection = sqlite3.Connection
@@ -68,8 +68,7 @@ def detail_tables(db: sqlite3.Connection) -> frozenset[str]:
 
 
 def tables_in(db: sqlite3.Connection) -> tuple[PayloadTable, ...]:
-    """The tables of the list that this catalog has: all of a minor or none, unless it is damaged.
-    """
+    """The tables of the list that this catalog has: all of a minor or none, unless it is damaged."""
     found = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     return tuple(each for each in PAYLOAD_TABLES if each.name in found)
 
@@ -113,9 +112,7 @@ def put_rows(
         db.executemany(table.insert(), [table.sealed(each) for each in rows])
 
 
-def delete_rows(
-    db: sqlite3.Connection, table: PayloadTable, keys: Iterable[Sequence[Any]]
-) -> None:
+def delete_rows(db: sqlite3.Connection, table: PayloadTable, keys: Iterable[Sequence[Any]]) -> None:
     """Delete rows by their keys; unknown keys are passed over."""
     condition = " AND ".join(f"{each} = ?" for each in table.key)
     db.executemany(f"DELETE FROM {table.name} WHERE {condition}", [tuple(each) for each in keys])
@@ -238,13 +235,15 @@ def owners_of(
 ) -> list[tuple[int, int | None, str, str | None, int]]:
     """(id, code of its tier, user or "", session, event time) of those memories that exist."""
     return [
-        each for chunk in _chunks(sorted(ids))
+        each
+        for chunk in _chunks(sorted(ids))
         for each in db.execute(
             "SELECT record.id, segment.tier, coalesce(user_id, ''), session_id, event_ms"
             " FROM record LEFT JOIN segment ON segment.id = record.segment_id"
-            f" WHERE record.id IN ({', '.join('?' * len(chunk))})", chunk,
+            f" WHERE record.id IN ({', '.join('?' * len(chunk))})",
+            chunk,
         )
-    ]  # fmt: skip
+    ]
 
 
 def last_id_of(db: sqlite3.Connection) -> int:
@@ -264,10 +263,12 @@ def mentioning_after(db: sqlite3.Connection, after_id: int, limit: int) -> list[
 
 def count_named(db: sqlite3.Connection) -> int:
     """How many names there are of entities, and of what facts that hold are about, by user."""
-    return int(db.execute(
-        "SELECT count(*) FROM (SELECT scope, folded FROM name WHERE sort = 'entity'"
-        " UNION SELECT scope, subject FROM fact WHERE holds = 1)"
-    ).fetchone()[0])  # fmt: skip
+    return int(
+        db.execute(
+            "SELECT count(*) FROM (SELECT scope, folded FROM name WHERE sort = 'entity'"
+            " UNION SELECT scope, subject FROM fact WHERE holds = 1)"
+        ).fetchone()[0]
+    )
 
 
 def edge_counts(db: sqlite3.Connection) -> tuple[int, dict[str, int]]:
@@ -299,9 +300,10 @@ def living_among(db: sqlite3.Connection, ids: Collection[int]) -> set[int]:
     out: set[int] = set()
     for chunk in _chunks(sorted(ids)):
         marks = ", ".join("?" * len(chunk))
-        out.update(each for (each,) in db.execute(
-            f"SELECT id FROM record WHERE id IN ({marks})", tuple(chunk)
-        ))  # fmt: skip
+        out.update(
+            each
+            for (each,) in db.execute(f"SELECT id FROM record WHERE id IN ({marks})", tuple(chunk))
+        )
     return out
 
 

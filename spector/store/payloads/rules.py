@@ -15,9 +15,12 @@ __all__ = ["TIER_OF_SORT", "problems_of_row"]
 
 #: tier of the memories that have a payload of a sort
 TIER_OF_SORT: Final[Mapping[str, int]] = {
-    "fact": TierCode.SEMANTIC, "learning": TierCode.SEMANTIC, "concept": TierCode.SEMANTIC,
-    "statistic": TierCode.SEMANTIC, "procedure": TierCode.PROCEDURAL,
-}  # fmt: skip
+    "fact": TierCode.SEMANTIC,
+    "learning": TierCode.SEMANTIC,
+    "concept": TierCode.SEMANTIC,
+    "statistic": TierCode.SEMANTIC,
+    "procedure": TierCode.PROCEDURAL,
+}
 _ITEM_SORTS: Final = frozenset({"entity", "association", "relation_kind", "predicate"})
 
 
@@ -78,9 +81,11 @@ def _fact(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     said = json.loads(row["json"])
     parts = [said.get(each) for each in ("subject", "predicate", "object")]
     texts = [each for each in parts if isinstance(each, str)]
-    if len(texts) != 3 or fact_key(*texts) != row["fact_key"] or [
-        folded(each) for each in texts
-    ] != [row["subject"], row["predicate"], row["object"]]:
+    if (
+        len(texts) != 3
+        or fact_key(*texts) != row["fact_key"]
+        or [folded(each) for each in texts] != [row["subject"], row["predicate"], row["object"]]
+    ):
         yield "I24", "the key of the fact does not fit its triple"
     if not 0.0 <= row["confidence"] <= 1.0:
         yield "I25", f"the confidence of the fact is {row['confidence']}"

@@ -147,9 +147,7 @@ PAYLOAD_TABLES: Final = (
             Column("attached_bytes", int, optional=True),
         ),
         key=("id",),
-        unique=(
-            (("namespace", "record_key", "user_id", "agent_id"), "record_key IS NOT NULL"),
-        ),
+        unique=((("namespace", "record_key", "user_id", "agent_id"), "record_key IS NOT NULL"),),
         minor=ENTRY_MINOR,
     ),
     PayloadTable(

@@ -15,8 +15,15 @@ from typing import Any, Final
 from spector.errors import InvalidInputError
 
 __all__ = [
-    "DESCRIBING", "PAYLOAD_FACETS", "SORTS", "Field", "checked_json", "compact_json", "decode",
-    "encode", "words_in",
+    "DESCRIBING",
+    "PAYLOAD_FACETS",
+    "SORTS",
+    "Field",
+    "checked_json",
+    "compact_json",
+    "decode",
+    "encode",
+    "words_in",
 ]
 
 
@@ -70,7 +77,8 @@ def _numbers(value: Any) -> bool:
 def _notes(value: Any) -> bool:
     """Start, end, kind and text of each."""
     return isinstance(value, list) and all(
-        isinstance(each, list) and [type(part) for part in each] == [int, int, str, str]
+        isinstance(each, list)
+        and [type(part) for part in each] == [int, int, str, str]
         and 0 <= each[0] <= each[1] < 1 << 53
         for each in value
     )
@@ -168,9 +176,12 @@ SORTS: Final[Mapping[str, tuple[Field, ...]]] = {
 DESCRIBING: Final = frozenset({"observed", "episode", "rest"})
 #: sorts that make a memory an item of knowledge -> the facet that changes it
 PAYLOAD_FACETS: Final[Mapping[str, str]] = {
-    "fact": "facts", "procedure": "procedures", "learning": "learnings", "concept": "concepts",
+    "fact": "facts",
+    "procedure": "procedures",
+    "learning": "learnings",
+    "concept": "concepts",
     "statistic": "concepts",
-}  # fmt: skip
+}
 
 
 def compact_json(value: Any) -> str:

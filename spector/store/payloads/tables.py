@@ -19,8 +19,11 @@ __all__ = ["SEAL", "Column", "PayloadTable"]
 #: the last column of every table: a checksum of the others
 SEAL: Final = "seal"
 _SQL_TYPES: Final[Mapping[type, str]] = {
-    int: "INTEGER", float: "REAL", str: "TEXT", bytes: "BLOB",
-}  # fmt: skip
+    int: "INTEGER",
+    float: "REAL",
+    str: "TEXT",
+    bytes: "BLOB",
+}
 _I63: Final = 1 << 63
 
 
@@ -62,8 +65,9 @@ class PayloadTable:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple([each.name for each in self.columns]))
-        kinds = [(each.kind, type(None)) if each.optional else (each.kind,)
-                 for each in self.columns]  # fmt: skip
+        kinds = [
+            (each.kind, type(None)) if each.optional else (each.kind,) for each in self.columns
+        ]
         object.__setattr__(self, "types", frozenset(itertools.product(*kinds)))
         json_at = tuple(n for n, each in enumerate(self.columns) if each.json)
         object.__setattr__(self, "json_at", json_at)

@@ -43,15 +43,16 @@ def rows_naming(
         for stored in db.execute(f"SELECT * FROM {table.name} WHERE {where}", ids):
             row, problem = table.read(stored)
             row = {
-                name: counted(len(value), "byte", commas=True) if type(value) is bytes
-                else value for name, value in row.items()
-            }  # fmt: skip
+                name: counted(len(value), "byte", commas=True) if type(value) is bytes else value
+                for name, value in row.items()
+            }
             if problem is None:
                 row = {
                     column.name: json.loads(row[column.name])
-                    if column.json and row[column.name] is not None else row[column.name]
+                    if column.json and row[column.name] is not None
+                    else row[column.name]
                     for column in table.columns
-                }  # fmt: skip
+                }
             yield table.name, row, problem
 
 

@@ -62,15 +62,18 @@ def read_history(
     days: dict[int, int] = {}
     for order, path in sorted(found):
         slots, ids, alive = parts[path]
-        for slot, record_id, lives in zip(slots.tolist(), ids.tolist(), alive.tolist(),
-                                          strict=True):
+        for slot, record_id, lives in zip(
+            slots.tolist(), ids.tolist(), alive.tolist(), strict=True
+        ):
             before = out.places.get(record_id)
-            if before is not None and (
-                before[0] == path or stem_of(before[0]) != stem_of(path)
-            ):
+            if before is not None and (before[0] == path or stem_of(before[0]) != stem_of(path)):
                 out.moved.add(record_id)
-            if before is not None and not lives and days[record_id] != order[0] \
-                    and record_id not in out.dead:
+            if (
+                before is not None
+                and not lives
+                and days[record_id] != order[0]
+                and record_id not in out.dead
+            ):
                 continue  # it moved from one day to another, in an unknown order
             out.places[record_id], days[record_id] = (path, slot), order[0]
             out.dead.discard(record_id)
@@ -80,7 +83,9 @@ def read_history(
 
 
 def later_partitions(
-    files: DiskFiles, recovered: RecoveredCatalog, uuid: bytes,
+    files: DiskFiles,
+    recovered: RecoveredCatalog,
+    uuid: bytes,
     named: Mapping[int, Mapping[str, Any]],
 ) -> list[Loss]:
     """Partitions with commits that the catalog has lost.
@@ -93,7 +98,8 @@ def later_partitions(
     present = files.listing()
     # generations that a compaction was replacing, or had replaced
     known = {
-        stem_of(str(row["path"])) for row in recovered.segments
+        stem_of(str(row["path"]))
+        for row in recovered.segments
         if row["id"] not in named or row["path"] in present
     }
     out = []
@@ -107,8 +113,10 @@ def later_partitions(
             if slots and stem_of(path) not in known:
                 reason = f"{counted(slots, 'record')} of this store that the catalog does not know"
                 out.append(Loss(file=path, reason=reason))
-        elif header["generation"] == row.get("generation") and _has_counts(row) and (
-            slots > row["slots"] or dead > row["slots"] - row["live"]
+        elif (
+            header["generation"] == row.get("generation")
+            and _has_counts(row)
+            and (slots > row["slots"] or dead > row["slots"] - row["live"])
         ):
             reason = "it is of a later commit than the catalog, which has lost some"
             out.append(Loss(file=path, reason=reason))
@@ -129,7 +137,5 @@ def _header(files: DiskFiles, path: str, uuid: bytes) -> Any:
         finally:
             file.close()
         if header is not None and header["store_uuid"].tobytes() == uuid:
-            return {
-                name: int(header[name]) for name in ("count", "tombstone_count", "generation")
-            }
+            return {name: int(header[name]) for name in ("count", "tombstone_count", "generation")}
     return None

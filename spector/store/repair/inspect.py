@@ -98,9 +98,7 @@ class RawStore:
         catalog: Catalog | None = None
         for immutable in (False, True):  # the second attempt is for read-only media
             try:
-                catalog = Catalog(
-                    str(path), mode="r", durability="strict", immutable=immutable
-                )
+                catalog = Catalog(str(path), mode="r", durability="strict", immutable=immutable)
                 self.meta = catalog.validate()
                 self.segments = catalog.segments()
                 return catalog

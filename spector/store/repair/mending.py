@@ -29,8 +29,12 @@ __all__ = ["mend_records"]
 
 
 def mend_records(
-    unpaired: Iterable[tuple[dict[str, Any], int]], named: dict[int, dict[str, Any]],
-    recovered: RecoveredCatalog, identity: Identity, embed: Embed | None, out: Salvage,
+    unpaired: Iterable[tuple[dict[str, Any], int]],
+    named: dict[int, dict[str, Any]],
+    recovered: RecoveredCatalog,
+    identity: Identity,
+    embed: Embed | None,
+    out: Salvage,
 ) -> None:
     """Make records from the catalog's rows and newly embedded texts."""
     bare = 0
@@ -61,14 +65,19 @@ def mend_records(
             out.notes.append(Loss(id=row["id"], file=path, slot=row["slot"], reason=reason))
             out.saved.append(SavedMemory(row["id"], tier, image, row, words))
     if bare and identity.fingerprint:
-        out.notes.append(Loss(
-            reason=f"memories with a text and without a vector: {bare}; a repair with the store's"
-            f" embedder ({identity.model_id}) makes their vectors again: embedder=, --embedder"
-        ))
+        out.notes.append(
+            Loss(
+                reason=f"memories with a text and without a vector: {bare}; a repair with the store's"
+                f" embedder ({identity.model_id}) makes their vectors again: embedder=, --embedder"
+            )
+        )
 
 
 def _new_image(
-    row: dict[str, Any], vectors: NDArray[np.float32], words: dict[str, Any], tier: int,
+    row: dict[str, Any],
+    vectors: NDArray[np.float32],
+    words: dict[str, Any],
+    tier: int,
     identity: Identity,
 ) -> Bytes:
     image = np.zeros(stride_of(identity.dim), dtype=np.uint8)

@@ -20,8 +20,12 @@ __all__ = ["read_saved"]
 
 
 def read_saved(
-    files: DiskFiles, path: str, segment: dict[str, Any] | None, identity: Identity,
-    recovered: RecoveredCatalog, out: Salvage,
+    files: DiskFiles,
+    path: str,
+    segment: dict[str, Any] | None,
+    identity: Identity,
+    recovered: RecoveredCatalog,
+    out: Salvage,
 ) -> SavedPartition | None:
     if segment is None and path not in out.later and not is_lost(recovered, "segment", 0):
         out.notes.append(Loss(file=path, reason="not a partition of this store; left out"))
@@ -31,8 +35,12 @@ def read_saved(
             out.notes.append(Loss(file=path, reason="the partition is missing"))
             return None
         found = read_partition(
-            files, path, uuid=identity.uuid, dim=identity.dim,
-            slots=None if segment is None else segment["slots"], ahead=out.commits_lost,
+            files,
+            path,
+            uuid=identity.uuid,
+            dim=identity.dim,
+            slots=None if segment is None else segment["slots"],
+            ahead=out.commits_lost,
             placed=segment is not None,
         )
     except SpectorError as error:
@@ -52,13 +60,17 @@ def read_saved(
 
 
 def _overlay(
-    found: SavedPartition, segment: dict[str, Any], recovered: RecoveredCatalog,
-    identity: Identity, out: Salvage,
+    found: SavedPartition,
+    segment: dict[str, Any],
+    recovered: RecoveredCatalog,
+    identity: Identity,
+    out: Salvage,
 ) -> None:
     """Apply what was committed and not yet copied, as a recovery would."""
     entries = (
         tuple(row.get(name) for name in ("segment_id", "kind", "slot", "image"))
-        for row in recovered.journal if row.get("segment_id") == segment["id"]
+        for row in recovered.journal
+        if row.get("segment_id") == segment["id"]
     )
     pending = [entry[1:] for entry in entries if is_entry(entry)]
     if not pending:
@@ -80,8 +92,11 @@ def _overlay(
 
 
 def _room(
-    found: SavedPartition, segment: dict[str, Any], pending: list[tuple[int, int, bytes]],
-    recovered: RecoveredCatalog, stride: int,
+    found: SavedPartition,
+    segment: dict[str, Any],
+    pending: list[tuple[int, int, bytes]],
+    recovered: RecoveredCatalog,
+    stride: int,
 ) -> int:
     """How many slots the file has and the journal adds.
 
@@ -94,7 +109,8 @@ def _room(
     furthest = max((slot + count for slot, count in new), default=0)
     if furthest > most:
         own = [
-            row["slot"] for row in recovered.records.values()
+            row["slot"]
+            for row in recovered.records.values()
             if row.get("segment_id") == segment["id"] and type(row.get("slot")) is int
         ]
         most = max([most, *(slot + 1 for slot in own)])

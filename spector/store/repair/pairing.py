@@ -30,8 +30,11 @@ _FLAGS: Final = sum(Flag)
 
 
 def pair_partition(
-    partition: SavedPartition, segment: dict[str, Any] | None, own: dict[int, dict[str, Any]],
-    recovered: RecoveredCatalog, out: Salvage,
+    partition: SavedPartition,
+    segment: dict[str, Any] | None,
+    own: dict[int, dict[str, Any]],
+    recovered: RecoveredCatalog,
+    out: Salvage,
 ) -> list[tuple[dict[str, Any], int]]:
     """Match a partition's records with the catalog's rows; returns the rows without a record."""
     unpaired = []
@@ -64,9 +67,11 @@ def pair_partition(
                 found = MisplacedRecord(partition.images[slot].copy(), partition.path, slot, tier)
                 out.misplaced.setdefault(record_id, []).append(found)
         elif not whole and alive[slot] and is_lost(recovered, "record", 0):
-            out.lost.append(Loss(
-                file=partition.path, slot=slot, reason="its record is damaged, its row is lost"
-            ))
+            out.lost.append(
+                Loss(
+                    file=partition.path, slot=slot, reason="its record is damaged, its row is lost"
+                )
+            )
     return unpaired + [(row, tier) for row in own.values()]
 
 
@@ -86,8 +91,11 @@ def pair_misplaced(
             continue
         each = found[0]
         header = each.image[:HEADER_BYTES].view(RECORD_DTYPE)
-        if not is_sealed_pair(row, words) or int(header["event_ms"][0]) != row["event_ms"] \
-                or int(header["tags"][0]) != bloom(row, words):
+        if (
+            not is_sealed_pair(row, words)
+            or int(header["event_ms"][0]) != row["event_ms"]
+            or int(header["tags"][0]) != bloom(row, words)
+        ):
             continue
         before = len(out.saved)
         _keep(each.image, each.path, each.slot, each.tier, row, recovered, out)
@@ -98,8 +106,13 @@ def pair_misplaced(
 
 
 def _keep_newest(
-    partition: SavedPartition, slot: int, tier: int, record_id: int, row: dict[str, Any] | None,
-    recovered: RecoveredCatalog, out: Salvage,
+    partition: SavedPartition,
+    slot: int,
+    tier: int,
+    record_id: int,
+    row: dict[str, Any] | None,
+    recovered: RecoveredCatalog,
+    out: Salvage,
 ) -> None:
     """Keep a record of a catalog that has lost commits: only the newest image of a memory."""
     assert out.history is not None
@@ -119,8 +132,15 @@ def _keep_newest(
 
 
 def _keep(
-    record: Bytes, path: str, slot: int, tier: int, row: dict[str, Any] | None,
-    recovered: RecoveredCatalog, out: Salvage, *, newest: bool = False,
+    record: Bytes,
+    path: str,
+    slot: int,
+    tier: int,
+    row: dict[str, Any] | None,
+    recovered: RecoveredCatalog,
+    out: Salvage,
+    *,
+    newest: bool = False,
 ) -> None:
     """Keep one memory. With ``newest``, row and text may be older than the record."""
     image = record.copy()
@@ -141,9 +161,7 @@ def _keep(
         text = _text_of(record_id, recovered)
         if text is not None:
             reason += "; an older text of it may be this one"
-        out.notes.append(
-            Loss(id=record_id, file=path, slot=slot, reason=reason, text=text)
-        )
+        out.notes.append(Loss(id=record_id, file=path, slot=slot, reason=reason, text=text))
         row = _row_of(header, row)
         words = {"id": record_id, "text": ""}
         header["flags"] |= int(Flag.QUARANTINED)
@@ -158,7 +176,11 @@ def _keep(
 
 
 def _choose_strength(
-    image: Bytes, row: dict[str, Any], path: str, slot: int, recovered: RecoveredCatalog,
+    image: Bytes,
+    row: dict[str, Any],
+    path: str,
+    slot: int,
+    recovered: RecoveredCatalog,
     out: Salvage,
 ) -> None:
     """Choose the mutable half of a record: the catalog's, unless only the partition's is possible.

@@ -56,7 +56,11 @@ from spector.store.sqlite import (
 )
 
 __all__ = [
-    "RecoveredCatalog", "SavedPartition", "Spooled", "read_partition", "recover_catalog",
+    "RecoveredCatalog",
+    "SavedPartition",
+    "Spooled",
+    "read_partition",
+    "recover_catalog",
     "whole_header",
 ]
 
@@ -168,7 +172,9 @@ def _read_all(scratch: DiskFiles, out: RecoveredCatalog) -> None:
         with typed_sql_errors(path):
             db = connect_into(kept, path)
         for pragma in (
-            "trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0",
+            "trusted_schema=OFF",
+            "cell_size_check=ON",
+            "mmap_size=0",
             "locking_mode=EXCLUSIVE",  # no shared-memory file: on a full disk it reads as damage
         ):
             with contextlib.suppress(*SQL_ERRORS):
@@ -263,7 +269,10 @@ def read_pages(scratch: DiskFiles, out: RecoveredCatalog) -> None:
 
 
 def _take_row(
-    table: str, row: dict[str, Any], known: set[tuple[Any, ...]], scratch: DiskFiles,
+    table: str,
+    row: dict[str, Any],
+    known: set[tuple[Any, ...]],
+    scratch: DiskFiles,
     out: RecoveredCatalog,
 ) -> None:
     """Add a row of a page unless a tree or a newer page had one with the same key."""
@@ -320,8 +329,14 @@ class SavedPartition:
 
 
 def read_partition(
-    files: DiskFiles, path: str, *, uuid: bytes | None, dim: int | None, slots: int | None,
-    ahead: bool = False, placed: bool = False,
+    files: DiskFiles,
+    path: str,
+    *,
+    uuid: bytes | None,
+    dim: int | None,
+    slots: int | None,
+    ahead: bool = False,
+    placed: bool = False,
 ) -> SavedPartition | None:
     """The records of one file; None when it is not a partition of this store.
 

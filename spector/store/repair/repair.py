@@ -44,7 +44,11 @@ _MOST: Final = {"tier": 255, "slots": (1 << 32) - 1}
 
 
 def salvage(
-    files: DiskFiles, recovered: RecoveredCatalog, identity: Identity, *, embed: Embed | None,
+    files: DiskFiles,
+    recovered: RecoveredCatalog,
+    identity: Identity,
+    *,
+    embed: Embed | None,
     progress: Progress | None = None,
 ) -> Salvage:
     """Pair what the catalog and the partitions still have of each memory."""
@@ -57,10 +61,15 @@ def salvage(
     by_path = {str(s["path"]): s for s in named.values()}
     if out.commits_lost:
         out.history = read_history(
-            paths, lambda path: read_saved(
-                files, path, by_path.get(path), identity, recovered,
+            paths,
+            lambda path: read_saved(
+                files,
+                path,
+                by_path.get(path),
+                identity,
+                recovered,
                 Salvage(commits_lost=True, later=_files_of(later)),
-            )
+            ),
         )
     out.later = _files_of(later)
     for done, path in enumerate(paths):
@@ -124,9 +133,7 @@ def _rows_by_place(
 def _named(recovered: RecoveredCatalog) -> dict[int, dict[str, Any]]:
     """Rows of partitions that have a file, by id; impossible numbers are None."""
     return {
-        row["id"]: {
-            **row, **{name: _within(row.get(name), most) for name, most in _MOST.items()}
-        }
+        row["id"]: {**row, **{name: _within(row.get(name), most) for name, most in _MOST.items()}}
         for row in recovered.segments
         if type(row.get("path")) is str and row.get("state") != PartitionState.COMPACTED
     }

@@ -123,6 +123,9 @@ def loss_of(
     text = recovered.contents.get(row["id"], {}).get("text")
     slot = row.get("slot")
     return Loss(
-        id=row["id"], file=path, slot=slot if isinstance(slot, int) else None, reason=reason,
+        id=row["id"],
+        file=path,
+        slot=slot if isinstance(slot, int) else None,
+        reason=reason,
         text=text if isinstance(text, str) else None,
     )

@@ -33,11 +33,33 @@ _KNOWLEDGE: Final = {table.name: table for table in PAYLOAD_TABLES}
 
 #: table -> its columns in order; the key of the first five is the rowid
 COLUMNS: Final = {
-    "record": ("id", "segment_id", "slot", "event_ms", "recorded_ms", "valid_from_ms",
-               "valid_until_ms", "session_id", "agent_id", "user_id", "mutable"),
+    "record": (
+        "id",
+        "segment_id",
+        "slot",
+        "event_ms",
+        "recorded_ms",
+        "valid_from_ms",
+        "valid_until_ms",
+        "session_id",
+        "agent_id",
+        "user_id",
+        "mutable",
+    ),
     "content": ("id", "text", "tags", "metadata", "role", "source", "parents", "seal"),
-    "segment": ("id", "tier", "day", "sequence", "generation", "path", "state", "capacity",
-                "slots", "live", "change_seq"),
+    "segment": (
+        "id",
+        "tier",
+        "day",
+        "sequence",
+        "generation",
+        "path",
+        "state",
+        "capacity",
+        "slots",
+        "live",
+        "change_seq",
+    ),
     "journal": ("seq", "segment_id", "kind", "slot", "image"),
     "head": ("one", "last_id", "change_seq", "journal_seq", "retire_epoch"),
     "meta": ("key", "value"),
@@ -54,8 +76,7 @@ class Pages:
         self._budget = 4 * count + 64
 
     def chain(self, first: int, length: int) -> bytes | None:
-        """``length`` bytes of an overflow chain that begins at ``first``; None if they are missing.
-        """
+        """``length`` bytes of an overflow chain that begins at ``first``; None if they are missing."""
         out = bytearray()
         page = first
         while len(out) < length:

@@ -46,8 +46,13 @@ Place = Callable[[Transaction, Bytes, NDArray[np.int64]], Any]
 
 
 def transplant(
-    store: Store, found: Salvage, places: Mapping[int, Place], *, last_id: int,
-    knowledge: Mapping[str, Sequence[Mapping[str, Any]]], progress: Progress | None = None,
+    store: Store,
+    found: Salvage,
+    places: Mapping[int, Place],
+    *,
+    last_id: int,
+    knowledge: Mapping[str, Sequence[Mapping[str, Any]]],
+    progress: Progress | None = None,
 ) -> None:
     """Write every saved memory into an empty store, and the whole rows of knowledge about them.
 
@@ -57,10 +62,13 @@ def transplant(
     """
     for each in found.saved:
         if each.tier not in places:
-            found.lost.append(Loss(
-                id=each.id, text=each.words.get("text"),
-                reason=f"it belongs to tier {each.tier}, which is not registered",
-            ))
+            found.lost.append(
+                Loss(
+                    id=each.id,
+                    text=each.words.get("text"),
+                    reason=f"it belongs to tier {each.tier}, which is not registered",
+                )
+            )
     found.saved = [each for each in found.saved if each.tier in places]
     ordered = sorted(found.saved, key=lambda each: (each.tier, each.id))
     done = 0
@@ -182,7 +190,8 @@ def _read(table: PayloadTable, stored: Mapping[str, Any]) -> tuple[dict[str, Any
 def _edges(rows: _Rows, found: Salvage) -> list[dict[str, Any]]:
     """Edges of relations that are known; what a registered one means may be lost."""
     known = {each.name for each in BUILTIN_KINDS} | {
-        json.loads(row["json"]).get("name") for row in rows["item"]
+        json.loads(row["json"]).get("name")
+        for row in rows["item"]
         if row["sort"] == "relation_kind"
     }
     for row in rows["edge"]:
@@ -200,19 +209,21 @@ def _entries(rows: _Rows, found: Salvage) -> Iterator[dict[str, Any]]:
     for each in found.saved:
         if each.id in sizes:
             yield {
-                "id": each.id, "user_id": each.row.get("user_id") or "",
-                "agent_id": each.row.get("agent_id") or "", "namespace": "", "revision": 1,
+                "id": each.id,
+                "user_id": each.row.get("user_id") or "",
+                "agent_id": each.row.get("agent_id") or "",
+                "namespace": "",
+                "revision": 1,
                 "attached_bytes": sizes[each.id],
-            }  # fmt: skip
+            }
 
 
 def _items(rows: _Rows, saved: Collection[int]) -> set[int]:
     """Items that something saved is left of, and those that live by nothing."""
-    tied = {
-        row["a"] for row in rows["link"] if row["kind"] in _TIES and row["b"] in saved
-    }
+    tied = {row["a"] for row in rows["link"] if row["kind"] in _TIES and row["b"] in saved}
     return {
-        row["item_id"] for row in rows["item"]
+        row["item_id"]
+        for row in rows["item"]
         if row["item_id"] not in saved and (row["sort"] not in _TIED or row["item_id"] in tied)
     }
 

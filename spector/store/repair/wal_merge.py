@@ -72,9 +72,7 @@ def merge(scratch: DiskFiles, unread: Sequence[tuple[int, int]]) -> Merged:
 
 
 def _page_bytes(catalog: File, log: File) -> int:
-    said = [
-        int.from_bytes(log.read_at(8, 4), "big"), int.from_bytes(catalog.read_at(16, 2), "big")
-    ]
+    said = [int.from_bytes(log.read_at(8, 4), "big"), int.from_bytes(catalog.read_at(16, 2), "big")]
     said = [65_536 if size == 1 else size for size in said]
     return next((s for s in said if s in {1 << n for n in range(9, 17)}), _DEFAULT_PAGE)
 
@@ -150,7 +148,8 @@ class _Merge:
         most = self._catalog.size() // size + len(heads)
         newest = {int(heads["page"][n]): n for n in frames if heads["page"][n] <= most}
         out.older = [
-            (self._at(n), int(heads["page"][n])) for n in (*reversed(unpaired), *reversed(frames))
+            (self._at(n), int(heads["page"][n]))
+            for n in (*reversed(unpaired), *reversed(frames))
             if newest.get(int(heads["page"][n])) != n
         ]
         out.newest = sorted(newest, key=lambda page: -newest[page])

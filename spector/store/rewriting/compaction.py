@@ -96,8 +96,13 @@ def compact_partition(
                 tx.drop_segment(segment_id)
             else:
                 tx.create_segment(
-                    tier=row.tier, day=row.day, sequence=row.sequence, capacity=row.capacity,
-                    slots=len(images), generation=row.generation + 1, replaces=segment_id,
+                    tier=row.tier,
+                    day=row.day,
+                    sequence=row.sequence,
+                    capacity=row.capacity,
+                    slots=len(images),
+                    generation=row.generation + 1,
+                    replaces=segment_id,
                     state=PartitionState.ACTIVE if stays_active else PartitionState.SEALED,
                 )
                 tx.replace_segment(row, images)
@@ -107,8 +112,11 @@ def compact_partition(
                 )
         after = store.segments.get(segment_id)
         return Rewrite(
-            path=row.path, kept=len(images), reclaimed=row.slots - len(images),
-            bytes_before=bytes_before, bytes_after=after.file_bytes() if after else 0,
+            path=row.path,
+            kept=len(images),
+            reclaimed=row.slots - len(images),
+            bytes_before=bytes_before,
+            bytes_after=after.file_bytes() if after else 0,
         )
 
 
@@ -151,8 +159,11 @@ def split_partition(store: Store, segment_id: int, *, capacity: int) -> Rewrite:
             for start in range(0, len(images), capacity):
                 part = images[start : start + capacity]
                 target = tx.create_segment(
-                    tier=row.tier, day=row.day, sequence=_fresh(free, row.sequence),
-                    capacity=capacity, slots=len(part),
+                    tier=row.tier,
+                    day=row.day,
+                    sequence=_fresh(free, row.sequence),
+                    capacity=capacity,
+                    slots=len(part),
                 )
                 created.append(target.id)
                 tx.append(target.id, part)
@@ -211,10 +222,9 @@ def live_images(store: Store, segment: Segment) -> Bytes:
     wrong = wrong_checksums(images, store.uuid)
     if len(wrong):
         slots = np.flatnonzero(alive)[wrong].tolist()
-        at = {slot: record_id for _, slot, record_id in store.catalog.places(
-            "segment_id = ?", (segment.row.id,)
-        )}
+        at = {
+            slot: record_id
+            for _, slot, record_id in store.catalog.places("segment_id = ?", (segment.row.id,))
+        }
         raise damaged_record(segment.where, slots[0], at.get(slots[0]), more=len(slots) - 1)
     return images
-
-

@@ -46,8 +46,11 @@ def bloom_of(row: Row, version: int) -> int:
     """The Bloom filter of a memory, from what the catalog knows exactly."""
     scopes = [
         scope_tag(kind, value)  # type: ignore[arg-type]
-        for kind, value in (("user", row.user_id), ("agent", row.agent_id),
-                            ("session", row.session_id))
+        for kind, value in (
+            ("user", row.user_id),
+            ("agent", row.agent_id),
+            ("session", row.session_id),
+        )
         if value is not None
     ]
     return tags_mask((*row.tags, *scopes), version)
@@ -66,14 +69,13 @@ def _to_format_2(store: Store) -> int:
         headers["crc"] = crc32c_rows(new, seed=store.uuid)
         return new
 
-    return rewrite_all(
-        store, transform, {"format_version": "2"}, keep_damaged=True, also=add_seals
-    )
+    return rewrite_all(store, transform, {"format_version": "2"}, keep_damaged=True, also=add_seals)
 
 
 STEPS: Final[tuple[Step, ...]] = (
     Step(
-        1, "tags take any four of the 64 bits, not one of 1,024 patterns; words have seals",
+        1,
+        "tags take any four of the 64 bits, not one of 1,024 patterns; words have seals",
         _to_format_2,
     ),
 )

@@ -52,8 +52,13 @@ class _Rewritten:
 
 
 def rewrite_all(
-    store: Store, transform: Transform, meta: Mapping[str, str], *,
-    progress: Progress | None = None, keep_damaged: bool = False, also: Also | None = None,
+    store: Store,
+    transform: Transform,
+    meta: Mapping[str, str],
+    *,
+    progress: Progress | None = None,
+    keep_damaged: bool = False,
+    also: Also | None = None,
 ) -> int:
     """Rewrite all partitions without tombstones; returns how many memories they have.
 
@@ -90,8 +95,12 @@ def rewrite_all(
 
 
 def _write_all(
-    store: Store, transform: Transform, meta: Mapping[str, str], fresh: list[_Rewritten],
-    progress: Progress | None, keep_damaged: bool,
+    store: Store,
+    transform: Transform,
+    meta: Mapping[str, str],
+    fresh: list[_Rewritten],
+    progress: Progress | None,
+    keep_damaged: bool,
 ) -> int:
     """Write the next generation of every partition into ``fresh``; returns how many memories."""
     total = sum(segment.row.live for segment in store.segments.values())
@@ -107,15 +116,11 @@ def _write_all(
             names = ids[part].tolist()
             rows = store.catalog.fetch(names)
             store.catalog.refuse_hidden([each for each in names if each not in rows])
-            new[part] = _transformed(
-                images[part], [rows[i] for i in names], transform, store.uuid
-            )
+            new[part] = _transformed(images[part], [rows[i] for i in names], transform, store.uuid)
             done += len(names)
             if progress is not None:
                 progress(done, total)
-        fresh.append(
-            _Rewritten(segment.row, _write(store, segment.row, new, dim, version), ids)
-        )
+        fresh.append(_Rewritten(segment.row, _write(store, segment.row, new, dim, version), ids))
     return done
 
 
@@ -156,11 +161,20 @@ def _write(store: Store, row: SegmentRow, images: Bytes, dim: int, version: int)
     tier = store.partitions.tiers[row.tier]
     state = row.state if row.state == PartitionState.ACTIVE else int(PartitionState.SEALED)
     new_row = replace(
-        row, generation=row.generation + 1, slots=len(images), live=len(images), state=state,
+        row,
+        generation=row.generation + 1,
+        slots=len(images),
+        live=len(images),
+        state=state,
         path=tier.path(row.day, row.sequence, row.generation + 1),
     )
     segment = Segment(
-        store.files, new_row, magic=tier.magic, stride=stride_of(dim), dim=dim, uuid=store.uuid,
+        store.files,
+        new_row,
+        magic=tier.magic,
+        stride=stride_of(dim),
+        dim=dim,
+        uuid=store.uuid,
         version=version,
     )
     if store.files.exists(new_row.path):

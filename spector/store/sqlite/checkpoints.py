@@ -16,8 +16,15 @@ from spector.store.sqlite.hardening import allow_attach
 from spector.store.sqlite.reads import Connections, typed_sql_errors
 
 __all__ = [
-    "BUSY_TIMEOUT_MS", "UNKNOWN_MARKS", "Marks", "copy_log", "limit_log", "page_bytes",
-    "restart_log", "truncate_log", "vacuum",
+    "BUSY_TIMEOUT_MS",
+    "UNKNOWN_MARKS",
+    "Marks",
+    "copy_log",
+    "limit_log",
+    "page_bytes",
+    "restart_log",
+    "truncate_log",
+    "vacuum",
 ]
 
 #: how long a statement waits for another process

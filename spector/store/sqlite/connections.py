@@ -27,14 +27,20 @@ __all__ = [
 #: a longer log is cut to this much when it starts over, unless ``limit_log`` says otherwise
 LEAST_LOG_BYTES: Final = 4 << 20
 _PRAGMAS: Final = (
-    "trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0", "temp_store=MEMORY",
+    "trusted_schema=OFF",
+    "cell_size_check=ON",
+    "mmap_size=0",
+    "temp_store=MEMORY",
     "cache_size=-16000",
 )
 _WRITE_AHEAD: Final = "journal_mode=WAL"
 _WRITING_PRAGMAS: Final = (
-    _WRITE_AHEAD, "secure_delete=ON", f"journal_size_limit={LEAST_LOG_BYTES}",
+    _WRITE_AHEAD,
+    "secure_delete=ON",
+    f"journal_size_limit={LEAST_LOG_BYTES}",
     "wal_autocheckpoint=0",  # it hides a failed sync; see ``checkpoints``
-    "fullfsync=ON", "checkpoint_fullfsync=ON",  # these matter on macOS only; see ``syncing``
+    "fullfsync=ON",
+    "checkpoint_fullfsync=ON",  # these matter on macOS only; see ``syncing``
 )
 
 

@@ -102,7 +102,8 @@ class Database(Sole):
         self.cut_off = False
         self._spoilt = False  # closing it must not copy the log
         self._file = Watched(
-            path, "put it back before the store is closed; one that was deleted lives as long as"
+            path,
+            "put it back before the store is closed; one that was deleted lives as long as"
             " this process, to be copied from /proc/PID/fd; else restore a backup",
             "another store was put in its place; close this one and open it again",
         )
@@ -135,7 +136,11 @@ class Database(Sole):
         made: list[sqlite3.Connection] = []
         try:
             connection = connect_into(
-                made, uri, uri=True, check_same_thread=False, timeout=BUSY_TIMEOUT_MS / 1000,
+                made,
+                uri,
+                uri=True,
+                check_same_thread=False,
+                timeout=BUSY_TIMEOUT_MS / 1000,
                 cached_statements=256,
             )
             self._connections.append(connection)

@@ -20,9 +20,26 @@ __all__ = ["allow_attach", "confine", "refuse_foreign_code"]
 MOST_BYTES: Final = 256 << 20
 _VIRTUAL: Final = "fulltext"
 _TABLES: Final = (
-    "meta", "head", "segment", "record", "content", "record_tag", "journal",
-    "session", "erasure", "payload", "fact", "item", "name", "edge", "link", "sleep_state",
-    "cycle_change", "entry", "attachment", "key_mark",
+    "meta",
+    "head",
+    "segment",
+    "record",
+    "content",
+    "record_tag",
+    "journal",
+    "session",
+    "erasure",
+    "payload",
+    "fact",
+    "item",
+    "name",
+    "edge",
+    "link",
+    "sleep_state",
+    "cycle_change",
+    "entry",
+    "attachment",
+    "key_mark",
 )
 _COMMENT: Final = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
 _HIDDEN_GENERATED: Final = (2, 3)

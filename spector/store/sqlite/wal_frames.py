@@ -89,8 +89,12 @@ def broken_at(
             continue
         if found is None:
             return None
-        if before is not None and before[0] == head and before[1] is not None \
-                and before[1].offset == found.offset:
+        if (
+            before is not None
+            and before[0] == head
+            and before[1] is not None
+            and before[1].offset == found.offset
+        ):
             return found
         before = head, found
     return None
@@ -189,9 +193,7 @@ def read_head(head: bytes) -> tuple[bool, str, int]:
     return sound, order if sound else own, int.from_bytes(head[16:24], "big")
 
 
-def read_frames(
-    file: File, head: bytes, page_bytes: int, order: str, salts: int | None
-) -> Frames:
+def read_frames(file: File, head: bytes, page_bytes: int, order: str, salts: int | None) -> Frames:
     """Read the log, and compute every checksum from the one that is stored before it.
 
     A file that once held a longer log is read as far as there are frames with these ``salts``.

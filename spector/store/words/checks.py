@@ -120,8 +120,12 @@ def _without_postings(block: StoredBlock) -> StoredBlock:
     """The part of a block that is compared with the others: a sixth of it, copied."""
     columns = {name: column.copy() for name, column in block.columns.items()}
     return StoredBlock(
-        block.hash[:0].copy(), block.dir[:0].copy(), block.start[:0].copy(), block.row[:0].copy(),
-        block.count[:0].copy(), columns,
+        block.hash[:0].copy(),
+        block.dir[:0].copy(),
+        block.start[:0].copy(),
+        block.row[:0].copy(),
+        block.count[:0].copy(),
+        columns,
     )
 
 

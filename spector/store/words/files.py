@@ -47,8 +47,15 @@ from spector.store.files import Bytes, Files
 from spector.store.partitions import Partition, replace_derived
 
 __all__ = [
-    "FOLDER", "LIST", "WordFiles", "body_crc", "bytes_of", "is_words", "name_of", "remove_words",
-]  # fmt: skip
+    "FOLDER",
+    "LIST",
+    "WordFiles",
+    "body_crc",
+    "bytes_of",
+    "is_words",
+    "name_of",
+    "remove_words",
+]
 
 FOLDER: Final = "lexical/"
 _LEX: Final = ".lex"
@@ -244,10 +251,17 @@ class WordFiles:
         columns = kept.columns
         image = pack_rows(
             SavedRows(
-                named, self._extents(kept, partitions), kept.fields, kept.speakers,
-                columns["segment"], columns["slot"], columns["alive"], kept.turkish,
+                named,
+                self._extents(kept, partitions),
+                kept.fields,
+                kept.speakers,
+                columns["segment"],
+                columns["slot"],
+                columns["alive"],
+                kept.turkish,
             ),
-            uuid=self._uuid, analysis=self._analysis,
+            uuid=self._uuid,
+            analysis=self._analysis,
         )
         replace_derived(self._files, LIST, image)
         self._written, self._spoilt = written, False
@@ -268,9 +282,7 @@ class WordFiles:
 
 def _lacking(saved: SavedRows, partitions: Sequence[Partition]) -> int:
     """Slots that have been filled since a list was written, and memories that have gone."""
-    known = {
-        (int(each["segment_id"]), int(each["generation"])): each for each in saved.extents
-    }
+    known = {(int(each["segment_id"]), int(each["generation"])): each for each in saved.extents}
     count = 0
     for partition in partitions:
         each = known.get((partition.segment_id, partition.generation))

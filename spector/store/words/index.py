@@ -55,7 +55,10 @@ class Words:
     """Follows one store by a weak reference. Thread-safe."""
 
     def __init__(
-        self, store: Store, *, mark: Callable[[MemoryText], int] | None = None,
+        self,
+        store: Store,
+        *,
+        mark: Callable[[MemoryText], int] | None = None,
         mark_version: int = 0,
     ) -> None:
         """
@@ -246,10 +249,20 @@ def _text_of(row: tuple[Any, ...]) -> MemoryText | None:
     about = metadata_of(metadata)
     speaker = speaker_in(role, about)
     return MemoryText(
-        record_id, segment_id, slot, event_ms, session, speaker,
-        without_dates(words_of(text or "", speaker)), seal if _is_seal(seal) else None, role,
-        source, aliases_in(about), _has_no_text(mutable),
-        turn_before_in(about)[1], user,
+        record_id,
+        segment_id,
+        slot,
+        event_ms,
+        session,
+        speaker,
+        without_dates(words_of(text or "", speaker)),
+        seal if _is_seal(seal) else None,
+        role,
+        source,
+        aliases_in(about),
+        _has_no_text(mutable),
+        turn_before_in(about)[1],
+        user,
     )
 
 

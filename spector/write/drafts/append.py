@@ -49,8 +49,12 @@ def append_batch(
                 _place(tx, tier, encoded.images, record, content, tags)
             else:
                 _place(
-                    tx, tier, np.ascontiguousarray(encoded.images[part]),
-                    _part_of(record, part), _part_of(content, part), [tags[n] for n in part],
+                    tx,
+                    tier,
+                    np.ascontiguousarray(encoded.images[part]),
+                    _part_of(record, part),
+                    _part_of(content, part),
+                    [tags[n] for n in part],
                 )
 
 

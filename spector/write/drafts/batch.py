@@ -53,10 +53,13 @@ class Strengths:
 
 
 _FLAGS = {
-    "pinned": Flag.PINNED, "immutable": Flag.IMMUTABLE, "unresolved": Flag.UNRESOLVED,
-    "derived": Flag.AUXILIARY, "quarantined": Flag.QUARANTINED,
+    "pinned": Flag.PINNED,
+    "immutable": Flag.IMMUTABLE,
+    "unresolved": Flag.UNRESOLVED,
+    "derived": Flag.AUXILIARY,
+    "quarantined": Flag.QUARANTINED,
     "is_wordless": Flag.NO_TEXT | Flag.AUXILIARY,
-}  # fmt: skip
+}
 
 
 def strengths_of(batch: Batch, importance: Sequence[float], config: Config) -> Strengths:

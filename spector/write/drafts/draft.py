@@ -116,9 +116,10 @@ class Draft:
     @property
     def has_entry(self) -> bool:
         """Whether it has a key, an end or an attachment, which stand beside its memory."""
-        return any(each is not None for each in (
-            self.key, self.expires_ms, self.expires_in_ms, self.attachment
-        ))  # fmt: skip
+        return any(
+            each is not None
+            for each in (self.key, self.expires_ms, self.expires_in_ms, self.attachment)
+        )
 
     @property
     def attached_bytes(self) -> int | None:
@@ -147,8 +148,10 @@ class Draft:
                 hint='pass its text alone, message["content"], or choose a tier that lasts, like'
                 ' tier="episodic"',
             )
-        what = "no key" if self.key is not None else (
-            "no end" if self.attachment is None else "no attachment"
+        what = (
+            "no key"
+            if self.key is not None
+            else ("no end" if self.attachment is None else "no attachment")
         )
         raise not_kept(name, what)
 
@@ -161,8 +164,13 @@ class Draft:
 
 
 def make_draft(
-    item: str | Mapping[str, Any], given: Mapping[str, Any], *, config: Config, dim: int,
-    may_name: Callable[[str | None, str | None], bool] | None = None, is_attached: bool = False,
+    item: str | Mapping[str, Any],
+    given: Mapping[str, Any],
+    *,
+    config: Config,
+    dim: int,
+    may_name: Callable[[str | None, str | None], bool] | None = None,
+    is_attached: bool = False,
     names_scopes: bool = True,
 ) -> Draft:
     """A draft from a text or message and keyword arguments; the keywords win over the message.
@@ -212,8 +220,10 @@ def make_draft(
                 parsed[key] = parse(value, name, config, dim)
     if "metadata" in parsed:
         metadata = parsed["metadata"][0]
-        if may_name is not None and "aliases" in metadata and not may_name(
-            parsed.get("role"), parsed.get("source")
+        if (
+            may_name is not None
+            and "aliases" in metadata
+            and not may_name(parsed.get("role"), parsed.get("source"))
         ):
             parsed["metadata"] = check_metadata({**metadata, NOT_GIVEN: False}, config)
         parsed["metadata"], parsed["metadata_json"] = parsed["metadata"]

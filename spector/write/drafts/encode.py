@@ -63,8 +63,11 @@ def _blooms_of(batch: Batch) -> list[int]:
     """The Bloom filter of every draft; many have the same tags and scopes."""
     keys = list(
         zip(
-            batch.column("tags", ()), batch.column("user_id"), batch.column("agent_id"),
-            batch.column("session_id"), strict=True,
+            batch.column("tags", ()),
+            batch.column("user_id"),
+            batch.column("agent_id"),
+            batch.column("session_id"),
+            strict=True,
         )
     )
     known = {key: bloom_of(*key) for key in set(keys)}

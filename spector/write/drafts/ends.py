@@ -11,7 +11,13 @@ from spector.clock import to_ms
 from spector.errors import InvalidInputError
 
 __all__ = [
-    "ENDING", "ENDS", "check_end", "check_key", "check_wordless", "ends_in", "not_kept",
+    "ENDING",
+    "ENDS",
+    "check_end",
+    "check_key",
+    "check_wordless",
+    "ends_in",
+    "not_kept",
     "without_end",
 ]
 
@@ -79,9 +85,7 @@ def not_kept(tier: str, what: str) -> InvalidInputError:
     )
 
 
-def ends_in(
-    changes: dict[str, Any], now_ms: int, zone: tzinfo
-) -> dict[str, int | None] | None:
+def ends_in(changes: dict[str, Any], now_ms: int, zone: tzinfo) -> dict[str, int | None] | None:
     """The new end of a memory, taken out of the changes of it; None where they have none."""
     given = {name: changes.pop(name) for name in ENDING if name in changes}
     if not given:

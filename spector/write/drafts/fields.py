@@ -19,8 +19,7 @@ Memories = Named | Iterable[Named]
 
 
 class MemoryFields(TypedDict, total=False):
-    """The keyword arguments of ``remember``, which are the keys of ``remember_many``'s items too.
-    """
+    """The keyword arguments of ``remember``, which are the keys of ``remember_many``'s items too."""
 
     tier: str | None
     tags: Iterable[str] | None

@@ -16,9 +16,7 @@ __all__ = ["is_own", "text_of", "wordless"]
 _KNOWN = frozenset(FIELDS) | {"text", "content"}
 _OWN = _KNOWN - {"content"}
 #: one of these shows that an item is a message of a chat model
-_CHAT_KEYS = frozenset(
-    ("role", "type", "parts", "tool_calls", "function_call", "content", "lc")
-)
+_CHAT_KEYS = frozenset(("role", "type", "parts", "tool_calls", "function_call", "content", "lc"))
 
 
 def is_own(item: Mapping[str, Any]) -> bool:

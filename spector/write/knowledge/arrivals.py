@@ -77,10 +77,16 @@ class ArrivalWriter:
             each.draft.known = "keep"
         store = self._parts.router.durable_store()
         with store.catalog.reading() as db:
-            gone = [] if brings_back else [
-                each for each in keyed if is_marked(db, path_of_draft(each.draft))
-                and self._entry(db, each.draft) is None
-            ]
+            gone = (
+                []
+                if brings_back
+                else [
+                    each
+                    for each in keyed
+                    if is_marked(db, path_of_draft(each.draft))
+                    and self._entry(db, each.draft) is None
+                ]
+            )
         return [each for each in lines if each not in gone] if gone else lines
 
     def _entry(self, db: Connection, draft: Draft) -> dict[str, Any] | None:
@@ -95,17 +101,21 @@ class ArrivalWriter:
         store = self._parts.router.durable_store()
         with store.catalog.reading() as db:
             keyed = {
-                n: entry["id"] for n, each in enumerate(lines) if each.draft.key is not None
-                and (entry := self._entry(db, each.draft)) is not None
+                n: entry["id"]
+                for n, each in enumerate(lines)
+                if each.draft.key is not None and (entry := self._entry(db, each.draft)) is not None
             }
             return keyed | arrivals.known(
                 KnowledgeReader(db, store.catalog.path),
                 [
-                    (each.knowledge if self._is_lasting(each) else None, each.given_id,
-                     each.draft.user_id or "")
+                    (
+                        each.knowledge if self._is_lasting(each) else None,
+                        each.given_id,
+                        each.draft.user_id or "",
+                    )
                     for each in lines
                 ],
-            )  # fmt: skip
+            )
 
     def _store(
         self, arrivals: Arrivals, lines: Sequence[Incoming], known: Mapping[int, int]
@@ -123,11 +133,12 @@ class ArrivalWriter:
             places = dict(zip(ours, ids, strict=True)) | dict(known)
             arrived = [
                 Arrival(
-                    lines[n].knowledge, lines[n].given_id,
+                    lines[n].knowledge,
+                    lines[n].given_id,
                     self._place(lines[n], places[n], is_known=n in known),
                 )
                 for n in sorted(places)
-            ]  # fmt: skip
+            ]
             reader, apply = self._in(tx)
             arrivals.plan(reader, arrived, apply, self._parts.clock.now_ms())
 
@@ -142,9 +153,7 @@ class ArrivalWriter:
         self._tell(lines, [(n, kept[n]) for n in fresh])
         return [kept[n] for n in range(len(lines))]
 
-    def _tell(
-        self, lines: Sequence[Incoming], stored: Sequence[tuple[int, MemoryRecord]]
-    ) -> None:
+    def _tell(self, lines: Sequence[Incoming], stored: Sequence[tuple[int, MemoryRecord]]) -> None:
         """Call the callbacks of the layers that got memories."""
         for n, record in stored:
             knowledge = lines[n].knowledge
@@ -169,13 +178,9 @@ class ArrivalWriter:
                 try:
                     arrivals.plan_item(reader, line, apply)
                 except InvalidInputError as error:
-                    raise ImportFormatError(
-                        f"{where}: {error.message}", hint=error.hint
-                    ) from error
+                    raise ImportFormatError(f"{where}: {error.message}", hint=error.hint) from error
 
-    def _in(
-        self, tx: Transaction
-    ) -> tuple[KnowledgeReader, Callable[[Changes], Sequence[int]]]:
+    def _in(self, tx: Transaction) -> tuple[KnowledgeReader, Callable[[Changes], Sequence[int]]]:
         """What a transaction knows so far, and what adds changes to it."""
         make_tables(tx.connection)
         path = self._parts.router.durable_store().catalog.path
@@ -193,7 +198,10 @@ class ArrivalWriter:
 
     def _place(self, line: Incoming, memory: int, *, is_known: bool = False) -> Place:
         return Place(
-            memory, line.draft.user_id or "", line.given_scope,
-            is_user_said=is_user_said(line.draft.role), is_known=is_known,
+            memory,
+            line.draft.user_id or "",
+            line.given_scope,
+            is_user_said=is_user_said(line.draft.role),
+            is_known=is_known,
             is_lasting=self._is_lasting(line),
-        )  # fmt: skip
+        )

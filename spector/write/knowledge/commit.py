@@ -62,7 +62,11 @@ class KnowledgeWriter:
     """Commits change sets. Callers check that the store is open and writable."""
 
     def __init__(
-        self, parts: WriteContext, writer: Writer, changer: Changer, *,
+        self,
+        parts: WriteContext,
+        writer: Writer,
+        changer: Changer,
+        *,
         note_writes: Callable[[int], None],
     ) -> None:
         self._parts = parts
@@ -89,10 +93,15 @@ class KnowledgeWriter:
         return self._parts.callbacks
 
     def commit(
-        self, decide: Decide, prepared: Sequence[Prepared] = (),
-        strengthen: Collection[tuple[int, Change]] = (), *,
-        also: Callable[[Transaction], None] | None = None, counts: bool = True,
-        scope: Scope = ANYBODY, named: Iterable[int] = (),
+        self,
+        decide: Decide,
+        prepared: Sequence[Prepared] = (),
+        strengthen: Collection[tuple[int, Change]] = (),
+        *,
+        also: Callable[[Transaction], None] | None = None,
+        counts: bool = True,
+        scope: Scope = ANYBODY,
+        named: Iterable[int] = (),
     ) -> Committed:
         """Commit what ``decide`` decides; nothing is written when that is nothing.
 
@@ -109,8 +118,10 @@ class KnowledgeWriter:
         """
         drafts = [self._draft(each) for each in prepared]
         tiers = [self._parts.router[draft.tier] for draft in drafts]
-        vectors = None if not drafts else vectors_of(
-            self._parts, drafts, tiers, [draft.text for draft in drafts]
+        vectors = (
+            None
+            if not drafts
+            else vectors_of(self._parts, drafts, tiers, [draft.text for draft in drafts])
         )
         importance = [importance_of(self._parts, draft) for draft in drafts]
         store = self._parts.router.durable_store()
@@ -146,7 +157,8 @@ class KnowledgeWriter:
                 records = self._writer.store_with(
                     chosen,
                     None if vectors is None else vectors[changes.store],
-                    [importance[n] for n in changes.store], apply,
+                    [importance[n] for n in changes.store],
+                    apply,
                 )
             else:
                 with store.transaction() as tx:

@@ -37,10 +37,20 @@ SAME_CONCEPT: Final = 0.92
 _NEVER: Final = 1 << 62
 #: the state of sleep in a store that never slept
 _NEVER_SLEPT: Final[dict[str, Any]] = {
-    "one": 1, "cycle": 0, "started_ms": 0, "step": "", "cursor": 0, "decayed_ms": 0,
-    "extracted_id": 0, "abstracted_id": 0, "compressed_ms": 0, "tested_ms": 0, "seed": 0,
-    "recent": "{}", "central": "{}",
-}  # fmt: skip
+    "one": 1,
+    "cycle": 0,
+    "started_ms": 0,
+    "step": "",
+    "cursor": 0,
+    "decayed_ms": 0,
+    "extracted_id": 0,
+    "abstracted_id": 0,
+    "compressed_ms": 0,
+    "tested_ms": 0,
+    "seed": 0,
+    "recent": "{}",
+    "central": "{}",
+}
 
 
 @dataclass(slots=True)
@@ -82,14 +92,10 @@ class ConceptExtractor:
             named = named_after(reader, after_id, limit, **self._shared())
         return self._take(named, keep_cursor=keep_cursor)
 
-    def extract_from(
-        self, memories: Collection[int], *, keep_cursor: bool = False
-    ) -> Extracted:
+    def extract_from(self, memories: Collection[int], *, keep_cursor: bool = False) -> Extracted:
         """The same for chosen memories, whatever the cursor says."""
         with self._knowledge.reading() as reader:
-            named = named_in(
-                reader, sorted(memories), max(memories, default=0), **self._shared()
-            )
+            named = named_in(reader, sorted(memories), max(memories, default=0), **self._shared())
         return self._take(named, keep_cursor=keep_cursor)
 
     def _shared(self) -> dict[str, int]:
@@ -137,12 +143,17 @@ class ConceptExtractor:
             }
         places = {each: n for n, each in enumerate(fresh)}
         prepared = [
-            Prepared(named.elements[each][0], _fields(each) | (
-                vector_field(self._parts, named.elements[each][1]) if vectors is None
-                else {"vector": vectors[n]}
-            ))
+            Prepared(
+                named.elements[each][0],
+                _fields(each)
+                | (
+                    vector_field(self._parts, named.elements[each][1])
+                    if vectors is None
+                    else {"vector": vectors[n]}
+                ),
+            )
             for n, each in enumerate(fresh)
-        ]  # fmt: skip
+        ]
         run, knowledge = ConceptRun(named, prepared), self._parts.config.knowledge
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
@@ -152,8 +163,14 @@ class ConceptExtractor:
             if run.is_stale:
                 return Changes()
             changes, found, run.left_out = plan_extraction(
-                reader, named, now_ms, places=places, alike=alike, room=room,
-                rate=knowledge.association_rate, most_references=knowledge.max_refs,
+                reader,
+                named,
+                now_ms,
+                places=places,
+                alike=alike,
+                room=room,
+                rate=knowledge.association_rate,
+                most_references=knowledge.max_refs,
             )
             run.known[:] = sorted({each for each in found.values() if each is not None})
             if changes:
@@ -181,8 +198,11 @@ class ConceptExtractor:
         done = self._knowledge.commit(decide, run.prepared, strengthen=wake)
         made = {record.id for record in done.records.values()}
         return Extracted(
-            named.last_id, named.memories, tuple(sorted({*run.known, *made})),
-            tuple(sorted(made)), run.left_out,
+            named.last_id,
+            named.memories,
+            tuple(sorted({*run.known, *made})),
+            tuple(sorted(made)),
+            run.left_out,
         )
 
     def _vectors(self, names: Sequence[str]) -> NDArray[np.float32] | None:
@@ -192,7 +212,9 @@ class ConceptExtractor:
         return embedded(self._parts.embedder, list(names))
 
     def _alike(
-        self, reader: KnowledgeReader, fresh: Sequence[Element],
+        self,
+        reader: KnowledgeReader,
+        fresh: Sequence[Element],
         vectors: NDArray[np.float32] | None,
     ) -> dict[Element, int | Element]:
         """Element -> the concept, or the element before it, whose words are as good as the same."""
@@ -255,9 +277,7 @@ def _wake(header: Any, _: MemoryRecord) -> bool:
     return bool(before & Flag.DORMANT)
 
 
-def codes_of(
-    store: Store, dim: int, ids: Collection[int]
-) -> tuple[list[int], NDArray[np.float32]]:
+def codes_of(store: Store, dim: int, ids: Collection[int]) -> tuple[list[int], NDArray[np.float32]]:
     """The memories among ids that exist, and (n, dim) f32, their vectors up to a factor each."""
     known, codes = [], []
     for row in store.catalog.fetch(sorted(ids)).values():

@@ -20,17 +20,34 @@ from spector.knowledge import Changes, KnowledgeReader, New
 from spector.store.payloads import PayloadTable, compact_json, table_named
 
 __all__ = [
-    "RowChange", "changed_rows", "item_mark", "made_items", "packed", "packed_rows",
-    "plan_rows_back", "unpacked", "unpacked_rows",
+    "RowChange",
+    "changed_rows",
+    "item_mark",
+    "made_items",
+    "packed",
+    "packed_rows",
+    "plan_rows_back",
+    "unpacked",
+    "unpacked_rows",
 ]
 
 #: tables whose rows are no knowledge
 _OWN: Final = frozenset({"sleep_state", "cycle_change"})
 #: fields whose texts are names of ours, and no words of a user
-_NAMED: Final = frozenset({
-    "provenance", "status", "write_source", "data_source", "kind", "origin", "sort", "category",
-    "domain", "code",
-})  # fmt: skip
+_NAMED: Final = frozenset(
+    {
+        "provenance",
+        "status",
+        "write_source",
+        "data_source",
+        "kind",
+        "origin",
+        "sort",
+        "category",
+        "domain",
+        "code",
+    }
+)
 #: fields that map names of ours to numbers
 _TABLES: Final = frozenset({"values", "note"})
 #: properties that promotion gives to a pattern, with numbers
@@ -68,8 +85,9 @@ def changed_rows(changes: Changes, reader: KnowledgeReader) -> list[RowChange]:
     out = []
     for at, table in drops.items():
         if at in known:
-            out.append(RowChange(at[0], _key_of(table, known[at]), None,
-                                 *_kept(table, known[at], {})))  # fmt: skip
+            out.append(
+                RowChange(at[0], _key_of(table, known[at]), None, *_kept(table, known[at], {}))
+            )
     for at, (table, row) in puts.items():
         before, mark = known.get(at), _mark(table, row)
         if before is None:
@@ -98,7 +116,8 @@ def _mark(table: PayloadTable, row: Mapping[str, Any]) -> int:
     """A checksum of the values of a row, whatever the order of its JSON."""
     values = [
         json.dumps(json.loads(row[each.name]), sort_keys=True)
-        if each.json and row.get(each.name) is not None else row.get(each.name)
+        if each.json and row.get(each.name) is not None
+        else row.get(each.name)
         for each in table.columns
     ]
     return zlib.crc32(json.dumps(values).encode())
@@ -146,9 +165,7 @@ def _kept(
     return columns, fields, lost
 
 
-def _changed_figures(
-    was: Mapping[str, Any], now: Mapping[str, Any]
-) -> dict[str, Any] | None:
+def _changed_figures(was: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any] | None:
     """Figures of a pattern that differ, as they were; None where another property differs."""
     names = [each for each in {*was, *now} if was.get(each) != now.get(each)]
     if not _FIGURES.issuperset(names):
@@ -165,9 +182,7 @@ def _is_ours(name: str, value: Any) -> bool:
     return name in _NAMED
 
 
-def plan_rows_back(
-    reader: KnowledgeReader, rows: Sequence[RowChange]
-) -> tuple[Changes, set[int]]:
+def plan_rows_back(reader: KnowledgeReader, rows: Sequence[RowChange]) -> tuple[Changes, set[int]]:
     """What turns changes of rows back, and the memories whose rows stay as they are.
 
     A row stays that was changed since, or whose words have changed. Nothing comes back of a memory
@@ -236,7 +251,8 @@ def _row_of(
         for name, value in change.fields.items():
             if name == "properties":
                 fields[name] = {
-                    key: each for key, each in {**fields.get(name, {}), **value}.items()
+                    key: each
+                    for key, each in {**fields.get(name, {}), **value}.items()
                     if each is not None
                 }
             elif value is None:
@@ -260,10 +276,15 @@ def unpacked_rows(text: str) -> list[RowChange]:
 
 
 #: fields of a header that many memories change at once
-_PACKED: Final = np.dtype([
-    ("id", "<i8"), ("stability", "<f4"), ("stability_after", "<f4"), ("utility", "<f4"),
-    ("utility_after", "<f4"),
-])  # fmt: skip
+_PACKED: Final = np.dtype(
+    [
+        ("id", "<i8"),
+        ("stability", "<f4"),
+        ("stability_after", "<f4"),
+        ("utility", "<f4"),
+        ("utility_after", "<f4"),
+    ]
+)
 
 
 def packed(before: NDArray[np.void], after: NDArray[np.void]) -> dict[str, str]:
@@ -286,4 +307,3 @@ def unpacked(text: str) -> NDArray[np.void]:
         rows[name] = np.frombuffer(raw, kind, count, at)
         at += count * kind.itemsize
     return rows
-

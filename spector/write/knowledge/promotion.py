@@ -85,7 +85,10 @@ class ConceptPromoter:
     """
 
     def __init__(
-        self, parts: WriteContext, knowledge: KnowledgeWriter, *,
+        self,
+        parts: WriteContext,
+        knowledge: KnowledgeWriter,
+        *,
         restate: Callable[[int, str, Changes], None],
     ) -> None:
         self._parts = parts
@@ -116,10 +119,12 @@ class ConceptPromoter:
         sleep = self._parts.config.sleep
         asked = sleep.promote_min_confidence, sleep.promote_min_observations
         limits: dict[str, Any] = {
-            "min_confidence": asked[0], "min_observations": asked[1],
+            "min_confidence": asked[0],
+            "min_observations": asked[1],
             "operational_min_confidence": sleep.operational_min_confidence,
-            "randomness_gate": sleep.randomness_gate, "randomness_from": sleep.randomness_from,
-        }  # fmt: skip
+            "randomness_gate": sleep.randomness_gate,
+            "randomness_from": sleep.randomness_from,
+        }
         with self._knowledge.reading() as reader:
             causal = causal_candidates(reader, *asked)
             trends = operational_candidates(
@@ -188,9 +193,7 @@ class ConceptPromoter:
             known = self._known(reader, found)
         return self._admitted(found, known, limits)
 
-    def _admitted(
-        self, found: Admitted, known: int | None, limits: Mapping[str, Any]
-    ) -> Promotion:
+    def _admitted(self, found: Admitted, known: int | None, limits: Mapping[str, Any]) -> Promotion:
         candidate = found.candidate
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
@@ -203,20 +206,28 @@ class ConceptPromoter:
             if concept is None and known is not None:
                 return Changes()  # it was forgotten: the next cycle makes it anew
             return plan_promotion(
-                reader, still, now_ms, known=concept,
+                reader,
+                still,
+                now_ms,
+                known=concept,
                 most_references=self._parts.config.knowledge.max_refs,
             )
 
         fields: dict[str, Any] = {
             "tier": "semantic",
             "category": Category.PATTERN if candidate.category in _BY_WORDS else Category.ENTITY,
-        } | vector_field(self._parts, found.sources)  # fmt: skip
+        } | vector_field(self._parts, found.sources)
         if found.scope:
             fields["user_id"] = found.scope
         prepared = () if known is not None else (Prepared(candidate.pattern_name, fields),)
         return Promotion(
-            candidate.pattern_name, candidate.category, candidate.confidence, found.sources,
-            concept=known, prepared=prepared, decide=decide,
+            candidate.pattern_name,
+            candidate.category,
+            candidate.confidence,
+            found.sources,
+            concept=known,
+            prepared=prepared,
+            decide=decide,
         )
 
     def _known(self, reader: KnowledgeReader, pattern: Admitted) -> int | None:
@@ -227,7 +238,8 @@ class ConceptPromoter:
         if self._parts.embedder is None:
             return None
         ids, table = codes_of(
-            self._parts.router.durable_store(), self._parts.dim,
+            self._parts.router.durable_store(),
+            self._parts.dim,
             concepts_with(reader, "category", pattern.candidate.category, pattern.scope),
         )
         if not ids:
@@ -245,8 +257,9 @@ class ConceptPromoter:
             if concept is None:
                 named = concepts_with(reader, "category", OPERATIONAL, trend.scope)
                 known = reader.payloads(named, "concept")
-                same = (each for each, values in sorted(known.items())
-                        if values["name"] == trend.name)  # fmt: skip
+                same = (
+                    each for each, values in sorted(known.items()) if values["name"] == trend.name
+                )
                 concept = next(same, None)
             if concept is None:
                 return None
@@ -264,10 +277,16 @@ class ConceptPromoter:
             if old is None:
                 changes = plan_new_figures([figure], made, sources, now_ms)
                 changes.put(
-                    "edge", source_id=New(0), kind="statistically_confirms", target_id=made,
-                    weight=1.0, confidence=figure.confidence, origin="promote", created_ms=now_ms,
+                    "edge",
+                    source_id=New(0),
+                    kind="statistically_confirms",
+                    target_id=made,
+                    weight=1.0,
+                    confidence=figure.confidence,
+                    origin="promote",
+                    created_ms=now_ms,
                     note=None,
-                )  # fmt: skip
+                )
                 return changes
             known = reader.edges([old], direction="out", kinds=["computed_from"])
             before = [each.target for each in known]
@@ -278,8 +297,14 @@ class ConceptPromoter:
         if trend.scope:
             fields["user_id"] = trend.scope
         return Promotion(
-            figure.text, "statistic", trend.r2, trend.sources, concept=concept,
-            prepared=(Prepared(figure.text, fields),), decide=decide, restates=old,
+            figure.text,
+            "statistic",
+            trend.r2,
+            trend.sources,
+            concept=concept,
+            prepared=(Prepared(figure.text, fields),),
+            decide=decide,
+            restates=old,
         )
 
 
@@ -289,15 +314,22 @@ def _by_name(reader: KnowledgeReader, pattern: Admitted) -> int | None:
     others = concepts_with(reader, "category", candidate.category, pattern.scope)
     names = reader.payloads(others, "concept")
     return next(
-        (each for each, values in sorted(names.items())
-         if is_same_pattern(values["name"], candidate.pattern_name)), None,
-    )  # fmt: skip
+        (
+            each
+            for each, values in sorted(names.items())
+            if is_same_pattern(values["name"], candidate.pattern_name)
+        ),
+        None,
+    )
 
 
 def _rejected(candidate: Any, reason: str) -> Promotion:
     if reason == "malformed":
         return Promotion(repr(candidate)[:60], "", 0.0, (), reason)
     return Promotion(
-        candidate.pattern_name, candidate.category, candidate.confidence,
-        tuple(candidate.source_memory_ids), reason,
+        candidate.pattern_name,
+        candidate.category,
+        candidate.confidence,
+        tuple(candidate.source_memory_ids),
+        reason,
     )

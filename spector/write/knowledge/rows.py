@@ -41,6 +41,7 @@ def changes_of_names(
 
 def words_in(store: Store) -> Callable[[Collection[int]], Mapping[int, str]]:
     """What tells the words of memories of a store."""
+
     def words(ids: Collection[int]) -> dict[int, str]:
         rows = store.catalog.fetch(sorted(ids))
         return {each: row.text for each, row in rows.items() if row.text}

@@ -63,7 +63,12 @@ class Series:
     """Steps of one commit. What they store exists for all further steps, and for no one else."""
 
     def __init__(
-        self, parts: WriteContext, writer: Writer, store: Store, tx: Transaction, *,
+        self,
+        parts: WriteContext,
+        writer: Writer,
+        store: Store,
+        tx: Transaction,
+        *,
         dry_run: bool = False,
     ) -> None:
         self._parts = parts
@@ -88,8 +93,13 @@ class Series:
         return KnowledgeReader(self._tx.connection, self._store.catalog.path)
 
     def store(
-        self, ready: Ready, importance: float | None = None, *,
-        supersedes: tuple[int, ...] = (), layer: str | None = "episodes", attaches: bool = True,
+        self,
+        ready: Ready,
+        importance: float | None = None,
+        *,
+        supersedes: tuple[int, ...] = (),
+        layer: str | None = "episodes",
+        attaches: bool = True,
     ) -> MemoryRecord:
         """Store a memory, which ends the validity of what it supersedes.
 
@@ -113,9 +123,15 @@ class Series:
             supersede.apply(self._tx, supersede.endings(self._store, [draft], self.now_ms, find))
         batch = Batch([draft])
         encoded = encode_batch(
-            batch, strengths_of(batch, [weight], parts.config), ids, [tier.code],
-            None if ready.vector is None else ready.vector.reshape(1, -1), now_ms=self.now_ms,
-            dim=parts.dim, uuid=self._store.uuid, config=parts.config,
+            batch,
+            strengths_of(batch, [weight], parts.config),
+            ids,
+            [tier.code],
+            None if ready.vector is None else ready.vector.reshape(1, -1),
+            now_ms=self.now_ms,
+            dim=parts.dim,
+            uuid=self._store.uuid,
+            config=parts.config,
         )
         record = records_of(batch, ids, [tier.name], encoded.headers, self.now_ms)[0]
         if self._dry_run:
@@ -136,7 +152,10 @@ class Series:
         if draft.attachment is None:
             return
         follow_user(
-            self._tx.connection, record.id, record.user_id, record.agent_id,
+            self._tx.connection,
+            record.id,
+            record.user_id,
+            record.agent_id,
             {"attached_bytes": draft.attached_bytes},
         )
         put_attachments(self._tx.connection, {record.id: draft.attachment})
@@ -256,8 +275,7 @@ class SeriesWriter:
         return None
 
     def speakers(self, drafts: Sequence[Draft]) -> dict[int, str]:
-        """Name the speakers that texts open with ("Ann: hello"); earlier memories that get one.
-        """
+        """Name the speakers that texts open with ("Ann: hello"); earlier memories that get one."""
         return self._writer.name_speakers(drafts, self._parts.router.durable_store())
 
     def ready(self, drafts: Sequence[Draft]) -> list[Ready]:
@@ -268,8 +286,7 @@ class SeriesWriter:
         vectors = vectors_of(self._parts, drafts, tiers, list(map(draft_words, drafts)))
         self._writer.announce(drafts)
         return [
-            Ready(draft, None if vectors is None else vectors[n])
-            for n, draft in enumerate(drafts)
+            Ready(draft, None if vectors is None else vectors[n]) for n, draft in enumerate(drafts)
         ]
 
     def commit(

@@ -100,9 +100,13 @@ class UnitWriter:
     """
 
     def __init__(
-        self, parts: WriteContext, knowledge: KnowledgeWriter, *,
+        self,
+        parts: WriteContext,
+        knowledge: KnowledgeWriter,
+        *,
         restate: Callable[[int, str, Changes], None],
-        forget: Callable[[Sequence[int]], object], reinstate: Callable[[int], object],
+        forget: Callable[[Sequence[int]], object],
+        reinstate: Callable[[int], object],
     ) -> None:
         self._parts = parts
         self._knowledge = knowledge
@@ -111,7 +115,10 @@ class UnitWriter:
         self._reinstate = reinstate
 
     def commit(
-        self, unit: Unit, cycle: int | None, state: Callable[[int], Mapping[str, Any]],
+        self,
+        unit: Unit,
+        cycle: int | None,
+        state: Callable[[int], Mapping[str, Any]],
         note: Mapping[str, Any] | None = None,
     ) -> Done:
         """Commit what a unit changes, what it was before, and where sleep has come to.
@@ -150,7 +157,10 @@ class UnitWriter:
         return Done(tuple(changed), tuple(made.records.values()), work.is_committed)
 
     def _erased(
-        self, unit: Unit, cycle: int | None, state: Callable[[int], Mapping[str, Any]],
+        self,
+        unit: Unit,
+        cycle: int | None,
+        state: Callable[[int], Mapping[str, Any]],
         note: Mapping[str, Any] | None,
     ) -> Done:
         """Note what is to be forgotten, then forget it: a kill in between is made up for."""
@@ -162,10 +172,14 @@ class UnitWriter:
                 if note is not None:
                     _begin(changes, cycle, ordinal, note)
                     ordinal += 1
-                changes.put("cycle_change", cycle=cycle, ordinal=ordinal, record_id=None,
-                            what="erased", before=compact_json(
-                                {"ids": list(unit.erases), "users": dict(unit.users)}
-                            ))  # fmt: skip
+                changes.put(
+                    "cycle_change",
+                    cycle=cycle,
+                    ordinal=ordinal,
+                    record_id=None,
+                    what="erased",
+                    before=compact_json({"ids": list(unit.erases), "users": dict(unit.users)}),
+                )
             changes.put("sleep_state", **state(0))
             return changes
 
@@ -255,14 +269,18 @@ class _Work:
             out[1]["tier"] = self._unit.to_tier
         return out
 
-    def note(
-        self, changes: Changes, cycle: int, ordinal: int, reader: KnowledgeReader
-    ) -> None:
+    def note(self, changes: Changes, cycle: int, ordinal: int, reader: KnowledgeReader) -> None:
         """Add the rows by which a cycle can be undone."""
         what = self._unit.what
         if self._unit.packed and self.ids:
-            changes.put("cycle_change", cycle=cycle, ordinal=ordinal, record_id=None, what=what,
-                        before=compact_json(packed(self._before, self._rows)))  # fmt: skip
+            changes.put(
+                "cycle_change",
+                cycle=cycle,
+                ordinal=ordinal,
+                record_id=None,
+                what=what,
+                before=compact_json(packed(self._before, self._rows)),
+            )
             ordinal += 1
         elif self.ids:
             for n, each in enumerate(self.ids):
@@ -271,12 +289,24 @@ class _Work:
                 if why := self._unit.reasons.get(each, self._unit.reason):
                     values["why"] = [why]
                 kind = self._unit.kinds.get(each, what)
-                changes.put("cycle_change", cycle=cycle, ordinal=ordinal, record_id=each,
-                            what=kind, before=compact_json(values))  # fmt: skip
+                changes.put(
+                    "cycle_change",
+                    cycle=cycle,
+                    ordinal=ordinal,
+                    record_id=each,
+                    what=kind,
+                    before=compact_json(values),
+                )
                 ordinal += 1
         for which, before in self._rows_of(changes, reader):
-            changes.put("cycle_change", cycle=cycle, ordinal=ordinal, record_id=which[1],
-                        what=which[0], before=compact_json(before))  # fmt: skip
+            changes.put(
+                "cycle_change",
+                cycle=cycle,
+                ordinal=ordinal,
+                record_id=which[1],
+                what=which[0],
+                before=compact_json(before),
+            )
             ordinal += 1
 
     def _rows_of(
@@ -288,18 +318,26 @@ class _Work:
         if rows:
             out.append((("rows", None), packed_rows(rows)))
         out += [
-            (("made", New(n)), {
-                "text": text_mark(self._unit.prepared[n].text),
-                **({"ended": list(gone)} if (gone := changes.supersedes.get(New(n))) else {}),
-            })
+            (
+                ("made", New(n)),
+                {
+                    "text": text_mark(self._unit.prepared[n].text),
+                    **({"ended": list(gone)} if (gone := changes.supersedes.get(New(n))) else {}),
+                },
+            )
             for n in changes.store
-        ]  # fmt: skip
+        ]
         out += [(("item", which), {"mark": mark}) for which, mark in made_items(changes)]
         if (which := self._unit.restates) is not None:
-            out.append((("restated", which), {
-                "was": text_mark(self._parts.finder.get(which).text),
-                "text": text_mark(self._unit.prepared[0].text),
-            }))  # fmt: skip
+            out.append(
+                (
+                    ("restated", which),
+                    {
+                        "was": text_mark(self._parts.finder.get(which).text),
+                        "text": text_mark(self._unit.prepared[0].text),
+                    },
+                )
+            )
         return out
 
     def stage(self, tx: Transaction) -> None:
@@ -336,8 +374,14 @@ class _Work:
 
 def _begin(changes: Changes, cycle: int, ordinal: int, note: Mapping[str, Any]) -> None:
     """Add the row that says where sleep was before a cycle."""
-    changes.put("cycle_change", cycle=cycle, ordinal=ordinal, record_id=None, what="cycle",
-                before=compact_json(note))  # fmt: skip
+    changes.put(
+        "cycle_change",
+        cycle=cycle,
+        ordinal=ordinal,
+        record_id=None,
+        what="cycle",
+        before=compact_json(note),
+    )
 
 
 def differences(before: Any, after: Any) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -1,5 +1,4 @@
-"""What a use of memories changes: themselves, what is tied to them, and how often they go together.
-"""
+"""What a use of memories changes: themselves, what is tied to them, and how often they go together."""
 
 from __future__ import annotations
 
@@ -43,8 +42,7 @@ class UseRecorder:
             store = self._parts.router.durable_store()
             rows = store.catalog.fetch(ids)
             users = {
-                each: rows[each].user_id for each in ids
-                if each in rows and scope.holds(rows[each])
+                each: rows[each].user_id for each in ids if each in rows and scope.holds(rows[each])
             }
             with store.catalog.latest() as db:
                 reader = KnowledgeReader(db, store.catalog.path)
@@ -54,7 +52,8 @@ class UseRecorder:
             living = store.catalog.fetch(kin)
             owners = set(users.values())
             near = [
-                each for each in kin
+                each
+                for each in kin
                 if each in living and scope.holds(living[each]) and living[each].user_id in owners
             ]
 

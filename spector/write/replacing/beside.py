@@ -15,6 +15,7 @@ from spector.write.knowledge import apply_changes
 
 __all__ = ["Beside"]
 
+
 @dataclass(frozen=True, slots=True)
 class Beside:
     """What one commit holds beside the new words of a memory.

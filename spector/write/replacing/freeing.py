@@ -14,9 +14,7 @@ from spector.write.forgetting import Forgetter
 __all__ = ["free_keys", "free_moved"]
 
 
-def free_keys(
-    parts: WriteContext, store: Store, paths: Iterable[KeyPath], now_ms: int
-) -> None:
+def free_keys(parts: WriteContext, store: Store, paths: Iterable[KeyPath], now_ms: int) -> None:
     """Forget the memories that have these keys and have expired. The caller holds the lock."""
     catalog = store.catalog
     if not catalog.ends.are_there():
@@ -24,7 +22,8 @@ def free_keys(
     with catalog.latest() as db:
         entries = [entry_at(db, path, catalog.path) for path in paths]
     gone = {
-        each["id"] for each in entries
+        each["id"]
+        for each in entries
         if each is not None and catalog.ends.has_expired(each, now_ms)
     }
     if gone:

@@ -162,9 +162,15 @@ class KeyWriter:
         batch, tiers = Batch(drafts), [work.tiers[n] for n in members]
         ids = work.claim_ids(tx, len(members), work.now_ms)
         encoded = encode_batch(
-            batch, strengths_of(batch, [work.importance[n] for n in members], parts.config), ids,
-            [tier.code for tier in tiers], work.vectors_of(members), now_ms=work.now_ms,
-            dim=parts.dim, uuid=store.uuid, config=parts.config,
+            batch,
+            strengths_of(batch, [work.importance[n] for n in members], parts.config),
+            ids,
+            [tier.code for tier in tiers],
+            work.vectors_of(members),
+            now_ms=work.now_ms,
+            dim=parts.dim,
+            uuid=store.uuid,
+            config=parts.config,
         )
         append_batch(tx, tiers, batch, ids, encoded, work.now_ms)
         names = [tier.name for tier in tiers]
@@ -187,8 +193,14 @@ class KeyWriter:
         self._link(tx, work, draft, row)
         batch = Batch([draft])
         encoded = encode_batch(
-            batch, strengths_of(batch, [work.importance[n]], parts.config), [row.id], [tier.code],
-            work.vectors_of([n]), now_ms=work.now_ms, dim=parts.dim, uuid=store.uuid,
+            batch,
+            strengths_of(batch, [work.importance[n]], parts.config),
+            [row.id],
+            [tier.code],
+            work.vectors_of([n]),
+            now_ms=work.now_ms,
+            dim=parts.dim,
+            uuid=store.uuid,
             config=parts.config,
         )
         event_ms = int(encoded.headers[0]["event_ms"])
@@ -233,9 +245,7 @@ class KeyWriter:
             )
         draft.supersedes = tuple(new)
         if new:
-            endings = supersede.endings(
-                work.store, [draft], work.now_ms, self._parts.finder.find
-            )
+            endings = supersede.endings(work.store, [draft], work.now_ms, self._parts.finder.find)
             supersede.apply(tx, endings)
         draft.tags = join_reserved_tags(own.own, sorted({*was.supersedes, *own.supersedes}), ())
 
@@ -250,26 +260,39 @@ class KeyWriter:
             before = split.replaced.get(n)
             revision = (draft.revision or 1) if before is None else before["revision"] + 1
             row: dict[str, Any] = {
-                "user_id": draft.user_id or "", "agent_id": draft.agent_id or "", "namespace": "",
+                "user_id": draft.user_id or "",
+                "agent_id": draft.agent_id or "",
+                "namespace": "",
             }
             if draft.key is not None:
                 paths.append(path := path_of_draft(draft))
                 row = path._asdict()
-            rows.append({
-                "id": record.id, **row, "revision": revision, **ends_of(draft, work),
-                "attached_bytes": draft.attached_bytes,
-            })  # fmt: skip
+            rows.append(
+                {
+                    "id": record.id,
+                    **row,
+                    "revision": revision,
+                    **ends_of(draft, work),
+                    "attached_bytes": draft.attached_bytes,
+                }
+            )
         if rows:
             tx.catalog.ends.are_due = True  # before the commit: an interrupt may follow it
             put_entries(tx.connection, rows)
             unmark(tx.connection, paths)
         if any(work.drafts[n].is_wordless for n in made):
             keep_older_out(tx.connection)
-        drop_attachments(tx.connection, [
-            entry["id"] for entry in split.replaced.values() if entry["attached_bytes"] is not None
-        ])  # fmt: skip
+        drop_attachments(
+            tx.connection,
+            [
+                entry["id"]
+                for entry in split.replaced.values()
+                if entry["attached_bytes"] is not None
+            ],
+        )
         attached = {
-            record.id: given for n, record in made.items()
+            record.id: given
+            for n, record in made.items()
             if (given := work.drafts[n].attachment) is not None
         }
         if attached:

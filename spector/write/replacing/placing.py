@@ -11,9 +11,7 @@ from spector.write.supersede import Ending, ended, flagged, starts_at, was_ended
 __all__ = ["in_place_of"]
 
 
-def in_place_of(
-    store: Store, before: Row, after: Row, now_ms: int
-) -> tuple[Row, list[Ending]]:
+def in_place_of(store: Store, before: Row, after: Row, now_ms: int) -> tuple[Row, list[Ending]]:
     """The row of what takes a memory's place among its versions, and the changes that follow.
 
     Args:

@@ -80,15 +80,16 @@ def test_a_reader_follows_a_writer_that_makes_the_tables(tmp_path: Path) -> None
 
 def test_many_memories_are_described_in_parts(tmp_path: Path) -> None:
     with spector.open(tmp_path / "mind", embedder=None, dim=4, durability="relaxed") as memory:
-        plain = memory.remember_many([
-            {"text": f"note {n}", "vector": np.eye(4)[n % 4]} for n in range(1000)
-        ])
+        plain = memory.remember_many(
+            [{"text": f"note {n}", "vector": np.eye(4)[n % 4]} for n in range(1000)]
+        )
         layer = memory.layers["episodes"]
         some = [
-            layer.store({"text": f"saw {n}", "vector": np.eye(4)[0],
-                         "episode": {"objects": [f"mug {n}"]}})
+            layer.store(
+                {"text": f"saw {n}", "vector": np.eye(4)[0], "episode": {"objects": [f"mug {n}"]}}
+            )
             for n in range(3)
-        ]  # fmt: skip
+        ]
         every = list(memory.records())
         assert len(every) == len(plain) + 3
         assert {each.id for each in every if layer.episode(each.id) is not None} == set(some)

@@ -15,9 +15,20 @@ from spector.errors import InvalidInputError
 from spector.store.payloads import SORTS, decode, encode, words_in
 
 VALUES: tuple[Any, ...] = (
-    "draft", "summary", "operations", "observer", "Ada", 0.25, 7, True, ["a", "b"], {"n": 1.5},
-    [{"description": "grind"}], [1, 2], [[0, 3, "date", "2026-11-26"]],
-)  # fmt: skip
+    "draft",
+    "summary",
+    "operations",
+    "observer",
+    "Ada",
+    0.25,
+    7,
+    True,
+    ["a", "b"],
+    {"n": 1.5},
+    [{"description": "grind"}],
+    [1, 2],
+    [[0, 3, "date", "2026-11-26"]],
+)
 FIELDS = [(sort, each) for sort, fields in SORTS.items() for each in fields]
 
 
@@ -59,10 +70,11 @@ def test_every_word_is_found() -> None:
     text = encode(
         "procedure",
         {
-            "name": "espresso", "description": "for guests",
+            "name": "espresso",
+            "description": "for guests",
             "steps": [{"description": "grind", "action": {"tool": "mill", "args": ["fine"]}}],
         },
-    )  # fmt: skip
+    )
     assert set(words_in("procedure", text)) >= {"espresso", "for guests", "grind", "mill", "fine"}
     mug = encode("concept", {"name": "mug", "properties": {"colour": "blue"}})
     assert set(words_in("concept", mug)) == {"blue", "colour", "mug"}

@@ -27,7 +27,9 @@ from spector.store.payloads import (
 from spector.store.payloads.rows import make_tables
 
 VALUES: dict[type, tuple[Any, Any]] = {
-    int: (7, 8), float: (0.5, 0.25), str: ("a", "b|1:c"),
+    int: (7, 8),
+    float: (0.5, 0.25),
+    str: ("a", "b|1:c"),
     bytes: (b"a", b"b"),
 }
 MINORS = sorted({each.minor for each in PAYLOAD_TABLES})
@@ -151,8 +153,9 @@ def test_conditions_select_rows_by_values_and_by_long_collections(db: sqlite3.Co
     assert [each["id"] for each in found] == list(range(0, 3000, 6))
     assert count_of(db, table, {"sort": ["fact", "episode"], "id": {1, 2, 5000}}) == 2
     assert [r["id"] for r in rows_of(db, table, {"sort": "fact"}, order="id DESC", limit=2)] == [
-        2998, 2996,
-    ]  # fmt: skip
+        2998,
+        2996,
+    ]
 
 
 def test_only_one_fact_of_a_key_holds(db: sqlite3.Connection) -> None:

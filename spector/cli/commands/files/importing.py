@@ -41,7 +41,10 @@ def add_import(commands: Any) -> None:
     parser = commands.add_parser("import", help="store the messages of files", description=_IMPORT)
     add_path(parser)
     parser.add_argument(
-        "files", metavar="FILE", nargs="+", type=expand_home,
+        "files",
+        metavar="FILE",
+        nargs="+",
+        type=expand_home,
         help="files, folders or zip archives to read; - is stdin",
     )
     add_reading(parser)
@@ -49,7 +52,8 @@ def add_import(commands: Any) -> None:
         "--dry-run", action="store_true", help="read, check and count, store nothing"
     )
     parser.add_argument(
-        "--observe", action="store_true",
+        "--observe",
+        action="store_true",
         help="keep what matters only, as the command observe does",
     )
     add_durability(parser)
@@ -91,15 +95,14 @@ def _store(
         tally.add(memory.observe_many(messages, scopes_from_message=True))
 
     with (
-        open_store(
-            args, create=True, durability=args.durability, timezone=args.timezone
-        ) as memory,
+        open_store(args, create=True, durability=args.durability, timezone=args.timezone) as memory,
         console.progress("importing", "message") as progress,
     ):
         before = len(memory)
         try:
             importing.store(
-                memory, progress=progress.reach,
+                memory,
+                progress=progress.reach,
                 storing=None if tally is None else observing(memory, observe, args.source),
             )
         except BaseException as error:
@@ -123,12 +126,16 @@ def _say(
     args: argparse.Namespace, console: Console, importing: Importing, tally: Tally | None
 ) -> None:
     report = importing.report
-    console.document({
-        "files": [each.to_dict() for each in report.files], "stored": 0 if args.dry_run else
-        report.stored, "known": report.known, "dry_run": args.dry_run,
-        "others": dict(report.others),
-        **({} if tally is None else {"observed": tally.to_dict()}),
-    })  # fmt: skip
+    console.document(
+        {
+            "files": [each.to_dict() for each in report.files],
+            "stored": 0 if args.dry_run else report.stored,
+            "known": report.known,
+            "dry_run": args.dry_run,
+            "others": dict(report.others),
+            **({} if tally is None else {"observed": tally.to_dict()}),
+        }
+    )
     verb = "would import" if args.dry_run else "imported"
     sound = [each for each in report.files if not each.error]
     sound = [each for each in sound if each.messages] or sound

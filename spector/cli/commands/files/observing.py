@@ -49,7 +49,10 @@ def add_observe(commands: Any) -> None:
     )
     add_path(parser)
     parser.add_argument(
-        "files", metavar="FILE", nargs="+", type=expand_home,
+        "files",
+        metavar="FILE",
+        nargs="+",
+        type=expand_home,
         help='files or folders to read, or a text in quotes ("I live in Bath."); - is stdin',
     )
     add_reading(parser)
@@ -83,21 +86,27 @@ def run_observe(args: argparse.Namespace, console: Console) -> int:
         refused = say_refused(importing, console)
         with (
             open_store(
-            args, create=True, durability=args.durability, timezone=args.timezone
-        ) as memory,
+                args, create=True, durability=args.durability, timezone=args.timezone
+            ) as memory,
             console.progress("observing", "message") as progress,
         ):
             importing.store(
-                memory, progress=progress.reach,
+                memory,
+                progress=progress.reach,
                 storing=lambda messages: _observe(args, console, memory, messages, tally),
             )
-    console.document({
-        "command": "observe", "dry_run": args.dry_run,
-        "files": [
-            {"file": each.file, "messages": each.messages} for each in importing.report.files
-            if not each.error
-        ], **tally.to_dict(),
-    })  # fmt: skip
+    console.document(
+        {
+            "command": "observe",
+            "dry_run": args.dry_run,
+            "files": [
+                {"file": each.file, "messages": each.messages}
+                for each in importing.report.files
+                if not each.error
+            ],
+            **tally.to_dict(),
+        }
+    )
     tally.say(console, dry_run=args.dry_run)
     return 1 if refused else 0
 
@@ -107,9 +116,7 @@ def _is_text(name: str) -> bool:
     return " " in name.strip() and not os.path.lexists(name) and _PATH.search(name) is None
 
 
-def _run_said(
-    args: argparse.Namespace, console: Console, said: list[str], tally: Tally
-) -> int:
+def _run_said(args: argparse.Namespace, console: Console, said: list[str], tally: Tally) -> int:
     """Observe texts of the command line as a user's messages."""
     if len(said) < len(args.files):
         raise InvalidInputError(
@@ -121,15 +128,23 @@ def _run_said(
         args, create=True, durability=args.durability, timezone=args.timezone
     ) as memory:
         _observe(args, console, memory, messages, tally)
-    console.document({
-        "command": "observe", "dry_run": args.dry_run, "files": [], **tally.to_dict(),
-    })
+    console.document(
+        {
+            "command": "observe",
+            "dry_run": args.dry_run,
+            "files": [],
+            **tally.to_dict(),
+        }
+    )
     tally.say(console, dry_run=args.dry_run)
     return 0
 
 
 def _observe(
-    args: argparse.Namespace, console: Console, memory: Memory, messages: list[dict[str, Any]],
+    args: argparse.Namespace,
+    console: Console,
+    memory: Memory,
+    messages: list[dict[str, Any]],
     tally: Tally,
 ) -> list[str]:
     messages = [observable(each, args.source) for each in messages]

@@ -35,21 +35,25 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--me", metavar="NAME", help="who of several people the user is")
     parser.add_argument("--event-time", metavar="TIME", help="time of entries that have none")
     parser.add_argument(
-        "--tz", metavar="ZONE", dest="timezone",
+        "--tz",
+        metavar="ZONE",
+        dest="timezone",
         help="zone of times without one: Europe/Istanbul, +03:00",
     )
     parser.add_argument(
         "--assume-utc", action="store_true", help="read times without a zone as UTC"
     )
     parser.add_argument(
-        "--skip-bad", action="store_true",
+        "--skip-bad",
+        action="store_true",
         help="list files and entries that cannot be read, and store the rest",
     )
     parser.add_argument(
         "--limit", type=positive_int, metavar="N", help="store at most N messages per file"
     )
     parser.add_argument(
-        "--scopes-from-message", action="store_true",
+        "--scopes-from-message",
+        action="store_true",
         help="store each message for the user and agent that the file names",
     )
 
@@ -74,12 +78,22 @@ def refuse_working(args: argparse.Namespace, *, observes: bool = False) -> None:
 def importing_of(args: argparse.Namespace, stack: contextlib.ExitStack) -> Importing:
     """The import that the arguments describe; standard input is copied, as it is read twice."""
     named = [(name, _readable(name, stack)) for name in args.files]
-    return Importing(named, ImportOptions(
-        format=args.format, timezone=args.timezone, assume_utc=args.assume_utc,
-        skip_bad=args.skip_bad, limit=args.limit, change=partial(changed, args),
-        me=args.me, user_id=args.user_id, agent_id=args.agent_id, session_id=args.session_id,
-        scopes_from_message=args.scopes_from_message,
-    ))
+    return Importing(
+        named,
+        ImportOptions(
+            format=args.format,
+            timezone=args.timezone,
+            assume_utc=args.assume_utc,
+            skip_bad=args.skip_bad,
+            limit=args.limit,
+            change=partial(changed, args),
+            me=args.me,
+            user_id=args.user_id,
+            agent_id=args.agent_id,
+            session_id=args.session_id,
+            scopes_from_message=args.scopes_from_message,
+        ),
+    )
 
 
 def changed(args: argparse.Namespace, message: dict[str, Any]) -> dict[str, Any]:
@@ -113,9 +127,7 @@ def probe(args: argparse.Namespace) -> Iterator[Memory]:
     if os.path.exists(os.path.join(args.path, "catalog.db")):
         opened = open_store(args, "r", timezone=args.timezone)
     else:
-        opened = spector.open(
-            ":memory:", embedder=chosen_embedder(args), timezone=args.timezone
-        )
+        opened = spector.open(":memory:", embedder=chosen_embedder(args), timezone=args.timezone)
     with opened as memory:
         yield memory
 
@@ -125,9 +137,9 @@ def say_refused(importing: Importing, console: Console) -> int:
     said: list[str] = []
     for report in importing.report.files:
         if report.error:
-            said.append(f"not imported: {report.error}" + (
-                f" ({report.hint})" if report.hint else ""
-            ))
+            said.append(
+                f"not imported: {report.error}" + (f" ({report.hint})" if report.hint else "")
+            )
         said += [f"skipped: {each}" for each in report.bad]
         said += [f"note: {each}" for each in report.notes]
     for line in said[:_MOST_LISTED]:

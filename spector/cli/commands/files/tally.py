@@ -16,10 +16,12 @@ __all__ = ["Tally"]
 
 #: what became of a message -> how the summary says it
 _SAID: Final = {
-    "created": "stored", "superseded": "replaced earlier ones",
-    "contradicted": "contradict earlier ones", "elaborated": "add to earlier ones",
+    "created": "stored",
+    "superseded": "replaced earlier ones",
+    "contradicted": "contradict earlier ones",
+    "elaborated": "add to earlier ones",
     "reinforced": "repeated what was known",
-}  # fmt: skip
+}
 _CREATED: Final = {"contradicts": "contradicted", "elaborates": "elaborated"}
 
 
@@ -50,9 +52,11 @@ class Tally:
     def to_dict(self) -> dict[str, Any]:
         """As JSON writes it."""
         return {
-            "messages": self.messages, **{name: self.kept[name] for name in _SAID},
-            "flashbulbs": self.flashbulbs, "dropped": dict(self.dropped.most_common()),
-        }  # fmt: skip
+            "messages": self.messages,
+            **{name: self.kept[name] for name in _SAID},
+            "flashbulbs": self.flashbulbs,
+            "dropped": dict(self.dropped.most_common()),
+        }
 
     def say(self, console: Console, *, dry_run: bool = False) -> None:
         """Print the summary."""

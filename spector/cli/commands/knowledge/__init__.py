@@ -7,5 +7,10 @@ from spector.cli.commands.knowledge.graph import add_graph
 from spector.cli.commands.knowledge.items import add_concepts, add_learnings, add_procedures
 
 __all__ = [
-    "add_concepts", "add_entities", "add_facts", "add_graph", "add_learnings", "add_procedures",
+    "add_concepts",
+    "add_entities",
+    "add_facts",
+    "add_graph",
+    "add_learnings",
+    "add_procedures",
 ]

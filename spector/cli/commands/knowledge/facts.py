@@ -22,7 +22,10 @@ def add_facts(commands: Any) -> None:
     parser.add_argument("--predicate", metavar="WORD", help="facts with this predicate")
     parser.add_argument("--as-of", metavar="TIME", help="facts that held then, ISO 8601")
     parser.add_argument(
-        "--hops", type=positive_int, default=None, metavar="N",
+        "--hops",
+        type=positive_int,
+        default=None,
+        metavar="N",
         help="also facts about what these facts name, N steps far",
     )
     add_zone(parser)
@@ -59,16 +62,29 @@ def run_facts(args: argparse.Namespace, console: Console) -> int:
         console.note("no fact matches")
         return 1
     columns = [
-        Column("id"), Column("subject"), Column("predicate"), Column("object", flexible=True),
-        Column("sure"), Column("sources"), Column("verified"),
-    ]  # fmt: skip
-    console.table(columns, [
-        (
-            each.id, clean(each.subject), clean(each.predicate), clean(each.object),
-            f"{each.confidence:.2f}", len(each.sources), day(each.last_verified, console.zone),
-        )
-        for each in found
-    ])  # fmt: skip
+        Column("id"),
+        Column("subject"),
+        Column("predicate"),
+        Column("object", flexible=True),
+        Column("sure"),
+        Column("sources"),
+        Column("verified"),
+    ]
+    console.table(
+        columns,
+        [
+            (
+                each.id,
+                clean(each.subject),
+                clean(each.predicate),
+                clean(each.object),
+                f"{each.confidence:.2f}",
+                len(each.sources),
+                day(each.last_verified, console.zone),
+            )
+            for each in found
+        ],
+    )
     return 0
 
 
@@ -82,7 +98,11 @@ def add_entities(commands: Any) -> None:
         "--memories", action="store_true", help="show the memories that mention NAME"
     )
     parser.add_argument(
-        "-n", "--limit", type=positive_int, default=20, metavar="N",
+        "-n",
+        "--limit",
+        type=positive_int,
+        default=20,
+        metavar="N",
         help="most entities, or memories, to show (default: 20)",
     )
     add_zone(parser)
@@ -114,17 +134,27 @@ def run_entities(args: argparse.Namespace, console: Console) -> int:
     if not found:
         return _answer(console, found, "no entity is known")
     columns = [
-        Column("name", flexible=True), Column("type"), Column("memories", right=True),
-        Column("last seen"), Column("also called", flexible=True), Column("user"),
-    ]  # fmt: skip
-    console.table(columns, [
-        (
-            clean(each.name), clean(each.type), each.mentions,
-            "" if each.last_seen is None else day(each.last_seen, console.zone),
-            clean(", ".join(each.aliases)), clean(each.user_id or ""),
-        )
-        for each in found
-    ])  # fmt: skip
+        Column("name", flexible=True),
+        Column("type"),
+        Column("memories", right=True),
+        Column("last seen"),
+        Column("also called", flexible=True),
+        Column("user"),
+    ]
+    console.table(
+        columns,
+        [
+            (
+                clean(each.name),
+                clean(each.type),
+                each.mentions,
+                "" if each.last_seen is None else day(each.last_seen, console.zone),
+                clean(", ".join(each.aliases)),
+                clean(each.user_id or ""),
+            )
+            for each in found
+        ],
+    )
     return 0
 
 

@@ -20,9 +20,7 @@ _LABEL = 40
 
 
 def add_graph(commands: Any) -> None:
-    parser = commands.add_parser(
-        "graph", help="show how memories are tied", description=_GRAPH
-    )
+    parser = commands.add_parser("graph", help="show how memories are tied", description=_GRAPH)
     add_path(parser)
     parser.add_argument("id", metavar="ID", type=record_id, help="id of a memory")
     parser.add_argument(
@@ -34,7 +32,10 @@ def add_graph(commands: Any) -> None:
     parser.add_argument("--to", type=record_id, metavar="ID", help="show the best path to a memory")
     drawing = parser.add_mutually_exclusive_group()
     drawing.add_argument(
-        "--dot", action="store_const", const="dot", dest="drawing",
+        "--dot",
+        action="store_const",
+        const="dot",
+        dest="drawing",
         help="print the graph for Graphviz",
     )
     drawing.add_argument(
@@ -67,16 +68,27 @@ def run_graph(args: argparse.Namespace, console: Console) -> int:
         console.note("no path" if args.to is not None else "no edge")
         return 1
     columns = [
-        Column("from"), Column("kind"), Column("to"), Column("weight"), Column("by"),
+        Column("from"),
+        Column("kind"),
+        Column("to"),
+        Column("weight"),
+        Column("by"),
         Column("text", flexible=True),
-    ]  # fmt: skip
-    console.table(columns, [
-        (
-            each.source, each.kind, each.target, f"{each.weight:.2f}", clean(each.origin),
-            clean(texts[each.source if each.target == args.id else each.target]),
-        )
-        for each in edges
-    ])  # fmt: skip
+    ]
+    console.table(
+        columns,
+        [
+            (
+                each.source,
+                each.kind,
+                each.target,
+                f"{each.weight:.2f}",
+                clean(each.origin),
+                clean(texts[each.source if each.target == args.id else each.target]),
+            )
+            for each in edges
+        ],
+    )
     console.say()
     console.say(f"{counted(len(ids), 'memory')}, {counted(len(edges), 'edge')}")
     return 0

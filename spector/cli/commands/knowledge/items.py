@@ -23,7 +23,8 @@ _STATUSES = ("draft", "active", "deprecated")
 
 def add_procedures(commands: Any) -> None:
     parser = commands.add_parser(
-        "procedures", help="show how things are done, and how often it worked",
+        "procedures",
+        help="show how things are done, and how often it worked",
         description=_PROCEDURES,
     )
     add_path(parser)
@@ -53,27 +54,39 @@ def run_procedures(args: argparse.Namespace, console: Console) -> int:
         console.note("no procedure matches")
         return 1
     columns = [
-        Column("id"), Column("name", flexible=True), Column("status"),
-        Column("success", right=True), Column("runs", right=True), Column("last used"),
+        Column("id"),
+        Column("name", flexible=True),
+        Column("status"),
+        Column("success", right=True),
+        Column("runs", right=True),
+        Column("last used"),
         Column("for", flexible=True),
-    ]  # fmt: skip
-    console.table(columns, [
-        (
-            each.id, clean(each.name), each.status, _share(each), each.executions,
-            "" if each.last_used is None else day(each.last_used, console.zone),
-            clean(", ".join(each.triggers)),
-        )
-        for each in found
-    ])  # fmt: skip
+    ]
+    console.table(
+        columns,
+        [
+            (
+                each.id,
+                clean(each.name),
+                each.status,
+                _share(each),
+                each.executions,
+                "" if each.last_used is None else day(each.last_used, console.zone),
+                clean(", ".join(each.triggers)),
+            )
+            for each in found
+        ],
+    )
     if args.steps:
         for each in found:
             console.say()
             console.say(console.style(clean(each.name), "bold"))
             for n, step in enumerate(each.steps, 1):
                 failed = each.failed_steps.get(step.step_id or step.description, 0)
-                console.say(f"  {n}. {clean(step.description)}" + (
-                    f" (failed {counted(int(failed), 'time')})" if failed else ""
-                ))  # fmt: skip
+                console.say(
+                    f"  {n}. {clean(step.description)}"
+                    + (f" (failed {counted(int(failed), 'time')})" if failed else "")
+                )
     return 0
 
 
@@ -106,9 +119,7 @@ def run_learnings(args: argparse.Namespace, console: Console) -> int:
     owner = owner_in(args)
     with open_store(args, "r") as memory:
         if args.tags:
-            found = memory.learnings.relevant(
-                args.tags, type=args.type, limit=args.limit, **owner
-            )
+            found = memory.learnings.relevant(args.tags, type=args.type, limit=args.limit, **owner)
         else:
             found = memory.learnings.all(args.type, **owner)[: args.limit]
     console.document({"learnings": [each.to_dict() for each in found]})
@@ -116,17 +127,29 @@ def run_learnings(args: argparse.Namespace, console: Console) -> int:
         console.note("no learning matches")
         return 1
     columns = [
-        Column("id"), Column("insight", flexible=True), Column("type"), Column("sure", right=True),
-        Column("impact", right=True), Column("used", right=True), Column("for", flexible=True),
-    ]  # fmt: skip
-    console.table(columns, [
-        (
-            each.id, clean(each.insight), str(each.type).replace("_", " "),
-            f"{each.confidence:.2f}{' held' if each.validated else ''}", f"{each.impact:.2f}",
-            each.applications, clean(", ".join(each.applies_to)),
-        )
-        for each in found
-    ])  # fmt: skip
+        Column("id"),
+        Column("insight", flexible=True),
+        Column("type"),
+        Column("sure", right=True),
+        Column("impact", right=True),
+        Column("used", right=True),
+        Column("for", flexible=True),
+    ]
+    console.table(
+        columns,
+        [
+            (
+                each.id,
+                clean(each.insight),
+                str(each.type).replace("_", " "),
+                f"{each.confidence:.2f}{' held' if each.validated else ''}",
+                f"{each.impact:.2f}",
+                each.applications,
+                clean(", ".join(each.applies_to)),
+            )
+            for each in found
+        ],
+    )
     return 0
 
 
@@ -153,26 +176,39 @@ def run_concepts(args: argparse.Namespace, console: Console) -> int:
             name=args.name, category=args.category, limit=args.limit, **owner_in(args)
         )
         numbers = {each.id: _numbers_of(memory, each) for each in found} if args.name else {}
-    console.document({
-        "concepts": [
-            each.to_dict() | ({"statistics": numbers[each.id]} if args.name else {})
-            for each in found
-        ]
-    })  # fmt: skip
+    console.document(
+        {
+            "concepts": [
+                each.to_dict() | ({"statistics": numbers[each.id]} if args.name else {})
+                for each in found
+            ]
+        }
+    )
     if not found:
         console.note("no concept matches")
         return 1
     columns = [
-        Column("id"), Column("name", flexible=True), Column("category"),
-        Column("sure", right=True), Column("memories", right=True), Column("from"),
-    ]  # fmt: skip
-    console.table(columns, [
-        (
-            each.id, clean(each.name), clean(each.category), f"{each.confidence:.2f}",
-            sum(map(len, each.memory_refs.values())), each.provenance.replace("_", " "),
-        )
-        for each in found
-    ])  # fmt: skip
+        Column("id"),
+        Column("name", flexible=True),
+        Column("category"),
+        Column("sure", right=True),
+        Column("memories", right=True),
+        Column("from"),
+    ]
+    console.table(
+        columns,
+        [
+            (
+                each.id,
+                clean(each.name),
+                clean(each.category),
+                f"{each.confidence:.2f}",
+                sum(map(len, each.memory_refs.values())),
+                each.provenance.replace("_", " "),
+            )
+            for each in found
+        ],
+    )
     if args.name and not console.as_json:
         for each in found:
             _show_details(console, each, numbers[each.id])
@@ -198,6 +234,10 @@ def _numbers_of(memory: Memory, concept: Concept) -> list[dict[str, Any]]:
 
 def _add_limit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "-n", "--limit", type=positive_int, default=20, metavar="N",
+        "-n",
+        "--limit",
+        type=positive_int,
+        default=20,
+        metavar="N",
         help="most to show (default: 20)",
     )

@@ -19,11 +19,27 @@ from spector.errors import InvalidInputError
 from spector.layout import vector_bytes
 
 __all__ = [
-    "BLOCK_DTYPE", "BLOCK_ROWS", "INDEX_DTYPE", "INDEX_HEADER_BYTES", "INDEX_MAX_DIM",
-    "NO_IMPORTANCE", "NO_SLOPE", "SKETCH_BITS", "SKETCH_DTYPE", "SLOPE_SCALE", "WIDE",
-    "WIDE_SLOPE_SCALE", "Checksum", "ImageLayout", "Sections", "header_of", "image_layout",
-    "problem_of", "sections_of", "write_header",
-]  # fmt: skip
+    "BLOCK_DTYPE",
+    "BLOCK_ROWS",
+    "INDEX_DTYPE",
+    "INDEX_HEADER_BYTES",
+    "INDEX_MAX_DIM",
+    "NO_IMPORTANCE",
+    "NO_SLOPE",
+    "SKETCH_BITS",
+    "SKETCH_DTYPE",
+    "SLOPE_SCALE",
+    "WIDE",
+    "WIDE_SLOPE_SCALE",
+    "Checksum",
+    "ImageLayout",
+    "Sections",
+    "header_of",
+    "image_layout",
+    "problem_of",
+    "sections_of",
+    "write_header",
+]
 
 #: CRC-32C of contiguous bytes
 Checksum = Callable[[NDArray[np.uint8]], int]
@@ -48,39 +64,121 @@ _FACTOR_BYTES: Final = 12  # A, B and E at the end of a fine row
 INDEX_DTYPE: Final = np.dtype(
     {
         "names": [
-            "magic", "version", "dim", "rotated", "rows", "room", "fine_bytes", "body_crc",
-            "centre_id", "uuid", "change_seq", "segment_id", "generation", "centre_norm2",
-            "records_crc", "header_crc",
+            "magic",
+            "version",
+            "dim",
+            "rotated",
+            "rows",
+            "room",
+            "fine_bytes",
+            "body_crc",
+            "centre_id",
+            "uuid",
+            "change_seq",
+            "segment_id",
+            "generation",
+            "centre_norm2",
+            "records_crc",
+            "header_crc",
         ],
         "formats": [
-            "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u4",
-            "<u8", ("u1", (16,)), "<i8", "<u4", "<u4", "<f4", "<u4", "<u4",
+            "<u4",
+            "<u4",
+            "<u4",
+            "<u4",
+            "<u4",
+            "<u4",
+            "<u4",
+            "<u4",
+            "<u8",
+            ("u1", (16,)),
+            "<i8",
+            "<u4",
+            "<u4",
+            "<f4",
+            "<u4",
+            "<u4",
         ],
         "offsets": [0, 4, 8, 12, 16, 20, 24, 28, 32, 40, 56, 64, 68, 72, 76, 124],
         "itemsize": INDEX_HEADER_BYTES,
     }
-)  # fmt: skip
+)
 
 #: extremes over 512 slots; all zero while the block has no rows
 BLOCK_DTYPE: Final = np.dtype(
     {
         "names": [
-            "event_min", "event_max", "used_max", "tags_or", "importance_max", "importance_min",
-            "stability_max", "utility_max", "norm_max", "sketch_error_max", "sketch_slope_max",
-            "uses_max", "categories", "modalities", "tiers", "flags_or", "valence_min",
-            "valence_max", "confidence_max", "confidence_min", "arousal_max",
+            "event_min",
+            "event_max",
+            "used_max",
+            "tags_or",
+            "importance_max",
+            "importance_min",
+            "stability_max",
+            "utility_max",
+            "norm_max",
+            "sketch_error_max",
+            "sketch_slope_max",
+            "uses_max",
+            "categories",
+            "modalities",
+            "tiers",
+            "flags_or",
+            "valence_min",
+            "valence_max",
+            "confidence_max",
+            "confidence_min",
+            "arousal_max",
         ],
         "formats": [
-            "<i8", "<i8", "<i8", "<u8", "<f4", "<f4", "<f4", "<f4", "<f4", "<f4", "<f4",
-            "<u4", "<u4", "<u4", "<u4", "<u2", "i1", "i1", "u1", "u1", "u1",
+            "<i8",
+            "<i8",
+            "<i8",
+            "<u8",
+            "<f4",
+            "<f4",
+            "<f4",
+            "<f4",
+            "<f4",
+            "<f4",
+            "<f4",
+            "<u4",
+            "<u4",
+            "<u4",
+            "<u4",
+            "<u2",
+            "i1",
+            "i1",
+            "u1",
+            "u1",
+            "u1",
         ],
         "offsets": [
-            0, 8, 16, 24, 32, 36, 40, 44, 48, 52, 56,
-            60, 64, 68, 72, 76, 78, 79, 80, 81, 82,
+            0,
+            8,
+            16,
+            24,
+            32,
+            36,
+            40,
+            44,
+            48,
+            52,
+            56,
+            60,
+            64,
+            68,
+            72,
+            76,
+            78,
+            79,
+            80,
+            81,
+            82,
         ],
         "itemsize": 128,
     }
-)  # fmt: skip
+)
 
 #: 12 bits of A and 12 of the slope B, then the importance in 254ths, rounded up
 SKETCH_DTYPE: Final = np.dtype(
@@ -89,9 +187,14 @@ SKETCH_DTYPE: Final = np.dtype(
 
 #: one value a slot, in the image's order
 _COLUMNS: Final = (
-    ("valence", "i1"), ("confidence", "u1"), ("uses", "<u2"), ("importance", "<f4"),
-    ("last_access_s", "<u4"), ("stability_days", "<f4"), ("event_ms", "<i8"),
-)  # fmt: skip
+    ("valence", "i1"),
+    ("confidence", "u1"),
+    ("uses", "<u2"),
+    ("importance", "<f4"),
+    ("last_access_s", "<u4"),
+    ("stability_days", "<f4"),
+    ("event_ms", "<i8"),
+)
 
 
 class ImageLayout(NamedTuple):
@@ -131,11 +234,15 @@ def image_layout(dim: int, room: int) -> ImageLayout:
     if rotated > SKETCH_BITS:
         fine_bytes = -(-((rotated - SKETCH_BITS) // 8 + _FACTOR_BYTES) // 32) * 32
     sizes = [
-        4 * rotated, BLOCK_DTYPE.itemsize, BLOCK_DTYPE.itemsize * blocks,
-        16 * 8 * words, 64 * 8 * words,
+        4 * rotated,
+        BLOCK_DTYPE.itemsize,
+        BLOCK_DTYPE.itemsize * blocks,
+        16 * 8 * words,
+        64 * 8 * words,
         *(np.dtype(kind).itemsize * room for _, kind in _COLUMNS),
-        SKETCH_DTYPE.itemsize * room, fine_bytes * room,
-    ]  # fmt: skip
+        SKETCH_DTYPE.itemsize * room,
+        fine_bytes * room,
+    ]
     offsets = [INDEX_HEADER_BYTES]
     for size in sizes:
         offsets.append(offsets[-1] + size)

@@ -49,7 +49,8 @@ def weekday_at(r: Reader, start: int) -> tuple[int, int] | None:
     if text in words.WEEKDAYS:
         return words.WEEKDAYS[text], start + 1
     if text in words.SHORT_WEEKDAYS and (
-        text not in ("sun", "sat", "wed", "mon") or r.word(start).raw[:1].isupper()
+        text not in ("sun", "sat", "wed", "mon")
+        or r.word(start).raw[:1].isupper()
         or r.text(start - 1) in ("on", "next", "last", "this", "by", "until")
     ):
         dotted = r.text(start + 1) == "." and r.joined(start + 1) and start + 2 < len(r.words)
@@ -142,9 +143,7 @@ def _month_then_day(r: Reader, start: int) -> Found:
 
 
 def _with_year(r: Reader, month: int, of: int, end: int, *, mark: str) -> Found:
-    """Args: mark: the sign between day and month; "8-May-23" has a short year, "May 8-23" has not.
-
-    """
+    """Args: mark: the sign between day and month; "8-May-23" has a short year, "May 8-23" has not."""
     after = end
     while r.text(after) in (",", "of", "-", "/", ".", "in") and after < end + 2:
         after += 1
@@ -172,8 +171,12 @@ def _weekday_and_number(r: Reader, named: tuple[int, int], start: int) -> Found:
         return _fitting(r, dated, number)
     counted = ordinal(r, start)
     word = r.word(start)
-    if counted is None and start == named[1] and word.text.isdecimal() and word.number > 12 and (
-        r.text(start + 1) not in (":", "-", "/", "h") and len(word.text) == 2
+    if (
+        counted is None
+        and start == named[1]
+        and word.text.isdecimal()
+        and word.number > 12
+        and (r.text(start + 1) not in (":", "-", "/", "h") and len(word.text) == 2)
     ):
         counted = word.number, start + 1
     if counted is None or not 1 <= counted[0] <= 31:
@@ -194,8 +197,9 @@ def _weekday_and_number(r: Reader, named: tuple[int, int], start: int) -> Found:
 def _fitting(r: Reader, dated: tuple[Meaning, int], number: int) -> Found:
     """Figures behind a weekday are a date where one of its readings falls on that day."""
     meaning = dated[0].resolved(r.today)
-    fits = any(each.first is not None and each.first.weekday() == number
-               for each in meaning.periods)
+    fits = any(
+        each.first is not None and each.first.weekday() == number for each in meaning.periods
+    )
     return (meaning, dated[1]) if fits or len(meaning.periods) == 1 else None
 
 
@@ -226,7 +230,8 @@ def month_only(r: Reader, start: int) -> Found:
     leads = _SURE if text in _DOUBTFUL_MONTHS else _LEADS
     pair = r.text(end) in ("-", "to", "through", "until") and month_at(r, end + 1) is not None
     behind = r.text(begin - 1) in ("-", "to", "through", "until", "and") and (
-        r.text(begin - 2) in words.MONTHS)
+        r.text(begin - 2) in words.MONTHS
+    )
     if previous not in leads and not pair and not behind and not (lone and capital):
         return None
     if text in ("may", "march") and not capital and previous not in ("in", "of", "since", "until"):
@@ -243,8 +248,11 @@ def month_only(r: Reader, start: int) -> Found:
 def weekday(r: Reader, start: int) -> Found:
     """Friday: the last one and the next one."""
     named = weekday_at(r, start)
-    if named is None or r.text(start - 1) in ("every", "each", "alternate", "other") or r.text(
-        named[1]) in ("mornings", "afternoons", "evenings", "nights"):
+    if (
+        named is None
+        or r.text(start - 1) in ("every", "each", "alternate", "other")
+        or r.text(named[1]) in ("mornings", "afternoons", "evenings", "nights")
+    ):
         return None
     step = words.STEPS.get(r.text(start - 3), 9)
     if step != 9 and r.text(start - 1) in ("and", "or") and weekday_at(r, start - 2):
@@ -262,8 +270,19 @@ def ordinal_alone(r: Reader, start: int) -> Found:
     """on the 21st: the last one and the next one."""
     named = r.text(start) == "the" or r.text(start - 1) in ("on", "by")
     if not named or r.text(start - 1) not in (
-        "of", "on", "by", "until", "till", "since", "before", "after", "from", "between", "to",
-        "through", "and",
+        "of",
+        "on",
+        "by",
+        "until",
+        "till",
+        "since",
+        "before",
+        "after",
+        "from",
+        "between",
+        "to",
+        "through",
+        "and",
     ):
         return None
     counted = ordinal(r, start + (r.text(start) == "the"))
@@ -272,8 +291,9 @@ def ordinal_alone(r: Reader, start: int) -> Found:
     behind = r.text(counted[1])
     if behind and behind not in ".,;!?)-" and behind not in _AFTER_ORDINAL:
         return None
-    return Meaning(tuple(_nearest(r.today, counted[0])), relative=True,
-                   number=counted[0]), counted[1]
+    return Meaning(tuple(_nearest(r.today, counted[0])), relative=True, number=counted[0]), counted[
+        1
+    ]
 
 
 def _nearest(today: date, of: int) -> list[Period]:

@@ -21,7 +21,12 @@ __all__ = ["english_date"]
 _DEEPEST: Final = 8
 _JOINTS: Final = ("to", "until", "till", "through", "thru", "up to", "-", "~", "'til", "til")
 _BEFORE: Final = (
-    "before", "prior to", "earlier than", "no later than", "not later than", "sooner than",
+    "before",
+    "prior to",
+    "earlier than",
+    "no later than",
+    "not later than",
+    "sooner than",
 )
 _UNTIL: Final = ("until", "till", "by", "til", "up to", "as late as", "through")
 _AFTER: Final = ("after", "later than", "greater than", "more than")
@@ -91,8 +96,11 @@ def _with_other_day(r: Reader, found: tuple[Meaning, int]) -> tuple[Meaning, int
     named = calendar.weekday_at(r, after)
     if named is None or after == end or not meaning.periods:
         return found
-    fits = [each for each in meaning.periods
-            if each.first is not None and each.first.weekday() == named[0]]
+    fits = [
+        each
+        for each in meaning.periods
+        if each.first is not None and each.first.weekday() == named[0]
+    ]
     return (replace(meaning, periods=tuple(fits)), named[1]) if fits else found
 
 
@@ -152,8 +160,11 @@ def _pair(r: Reader, start: int, joints: tuple[str, ...] = _JOINTS) -> Found:
     middle = r.says(one[1], *joints)
     if middle == one[1]:
         return None
-    two = _best(_completed(r, one[0], middle), _simple(r, middle),
-                _simple(r, middle + 1) if r.text(middle) == "the" else None)
+    two = _best(
+        _completed(r, one[0], middle),
+        _simple(r, middle),
+        _simple(r, middle + 1) if r.text(middle) == "the" else None,
+    )
     if two is None:
         return None
     both = joined(one[0], two[0])
@@ -246,13 +257,18 @@ def _days(year: int, month: int, first: int, last_month: int, last: int) -> Peri
 
 def _modified(r: Reader, start: int) -> Found:
     """before May, since last week, by Friday, after 2018."""
-    for phrases, how in ((_BEFORE, "before"), (_UNTIL, "until"), (_SINCE, "since"),
-                         (_AFTER, "after")):
+    for phrases, how in (
+        (_BEFORE, "before"),
+        (_UNTIL, "until"),
+        (_SINCE, "since"),
+        (_AFTER, "after"),
+    ):
         end = r.says(start, *phrases)
         if end == start:
             continue
         found = _simple(r, end) or (
-            _simple(r, end + 1) if r.text(end) in ("the", "on", "about") else None)
+            _simple(r, end + 1) if r.text(end) in ("the", "on", "about") else None
+        )
         if found is None:
             continue
         return opened(found[0].resolved(r.today), how), found[1]

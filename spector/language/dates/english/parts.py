@@ -129,8 +129,9 @@ def _rest(r: Reader, word: str, start: int, deeper: Rule) -> Found:
     if meaning.grain == "year" and whole.first is not None:
         late = at.at_day(whole.first, 6, "month")
     if whole.end is not None and whole.end <= r.today:
-        return only(at.thirds(whole, "late" if word == "later" else "early",
-                              grain=meaning.grain), "span"), end
+        return only(
+            at.thirds(whole, "late" if word == "later" else "early", grain=meaning.grain), "span"
+        ), end
     if word == "later":
         return only(Period(max(late, r.today), whole.end), "span"), end
     return only(Period(whole.first, min(late, max(r.today, whole.first or r.today))), "span"), end
@@ -145,8 +146,11 @@ def with_weekday(r: Reader, start: int, deeper: Rule) -> Found:
     if named is not None:
         after = r.says(named[1], "of", "in", "the", ",")
         gone = away(r, named[1], deeper)
-        if gone is not None and not gone[0].vague and gone[0].periods[0].first is not None and (
-            gone[0].periods[0].first.weekday() == named[0]
+        if (
+            gone is not None
+            and not gone[0].vague
+            and gone[0].periods[0].first is not None
+            and (gone[0].periods[0].first.weekday() == named[0])
         ):
             return gone
         behind = stepped(r, after)
@@ -169,7 +173,8 @@ def with_weekday(r: Reader, start: int, deeper: Rule) -> Found:
     if r.text(unit[1]) not in ("of", "beginning", "starting", "commencing"):
         return None
     found = deeper(r, unit[1] + 1) or (
-        deeper(r, unit[1] + 2) if r.text(unit[1] + 1) in ("the", "on") else None)
+        deeper(r, unit[1] + 2) if r.text(unit[1] + 1) in ("the", "on") else None
+    )
     if found is None or found[0].grain != "day":
         return None
     what = unit[0]

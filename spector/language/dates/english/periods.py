@@ -37,25 +37,36 @@ def year_alone(r: Reader, start: int) -> Found:
     ):
         return None
     value, end = found
-    if r.joined(end) and r.text(end) in ("-", "/") and r.joined(end + 1) and (
-        r.word(end + 1).text.isdecimal() and len(r.text(end + 1)) != 4
+    if (
+        r.joined(end)
+        and r.text(end) in ("-", "/")
+        and r.joined(end + 1)
+        and (r.word(end + 1).text.isdecimal() and len(r.text(end + 1)) != 4)
     ):
         return None
     if word.text.isdecimal():
-        if r.joined(end) and r.text(end) in ("-", "/", ":", "s", "%") and (
-            (r.joined(end + 1) and not r.text(end + 1).isdecimal()) or r.text(end) in "s%:"
+        if (
+            r.joined(end)
+            and r.text(end) in ("-", "/", ":", "s", "%")
+            and ((r.joined(end + 1) and not r.text(end + 1).isdecimal()) or r.text(end) in "s%:")
         ):
             return None
-        if r.joined(end) and r.text(end) == "." and r.joined(end + 1) and (
-            r.word(end + 1).text.isdecimal()
+        if (
+            r.joined(end)
+            and r.text(end) == "."
+            and r.joined(end + 1)
+            and (r.word(end + 1).text.isdecimal())
         ):
             return None
         if not 1500 <= value <= 2100 or r.text(end) in _COUNTED:
             return None
     elif begin == start and r.text(begin - 1) not in _YEAR_LEADS:
         return None
-    if begin == start and r.text(start - 1) not in _YEAR_LEADS and not 1900 <= value <= 2050 and (
-        len(r.words) > 1
+    if (
+        begin == start
+        and r.text(start - 1) not in _YEAR_LEADS
+        and not 1900 <= value <= 2050
+        and (len(r.words) > 1)
     ):
         return None
     return Meaning((at.year(value),), "year"), end
@@ -128,4 +139,5 @@ def season(r: Reader, start: int) -> Found:
     if found is None:
         return None
     return replace(Meaning((at.season(found[0], name),)), grain="season"), max(
-        end, 0 if lead else found[1])
+        end, 0 if lead else found[1]
+    )

@@ -37,7 +37,13 @@ def named_day(r: Reader, start: int) -> Found:
     if end > start:
         return only(Period(at.moved(today, -14), today), "span", vague=True), end
     if r.text(start) == "now" and r.text(start - 1) in (
-        "and", "to", "until", "till", "through", "between", "from"
+        "and",
+        "to",
+        "until",
+        "till",
+        "through",
+        "between",
+        "from",
     ):
         return only(at.day(today)), start + 1
     end = r.says(start, "last night", "last evening")
@@ -78,8 +84,11 @@ def stepped(r: Reader, start: int) -> Found:
     if counted is not None and r.text(counted[1]) in words.STEPS and not counted[2]:
         behind = unit_at(r, counted[1] + 1)  # "the 3 next weeks"
         step = words.STEPS[r.text(counted[1])]
-        if behind is None or step == 0 or behind[0] == "weekend" or (
-            counted[0] > 1 and not r.text(behind[1] - 1).endswith("s")
+        if (
+            behind is None
+            or step == 0
+            or behind[0] == "weekend"
+            or (counted[0] > 1 and not r.text(behind[1] - 1).endswith("s"))
         ):
             return None
         return _several(r, r.text(counted[1]), step, counted[0], behind)
@@ -122,8 +131,11 @@ def stepped(r: Reader, start: int) -> Found:
 def _on_weekday(r: Reader, dated: tuple[Meaning, int], number_of: int) -> Found:
     """Of the readings of a date those that fall on a weekday, where one does."""
     meaning = dated[0].resolved(r.today)
-    fits = tuple(each for each in meaning.periods
-                 if each.first is not None and each.first.weekday() == number_of)
+    fits = tuple(
+        each
+        for each in meaning.periods
+        if each.first is not None and each.first.weekday() == number_of
+    )
     return replace(meaning, periods=fits or meaning.periods), dated[1]
 
 
@@ -167,9 +179,7 @@ def _several(
     return only(Period(there, r.today), "span"), end
 
 
-def recurring(
-    r: Reader, step: int, make: Callable[[int], Period], grain: str, end: int
-) -> Found:
+def recurring(r: Reader, step: int, make: Callable[[int], Period], grain: str, end: int) -> Found:
     """The last, this year's or the next of what comes once a year."""
     after = r.says(end, "of", ",")
     given = year(r, after)
@@ -244,14 +254,15 @@ def _lasting(
     if found is None or found[0].grain != "day":
         return None
     meaning = found[0].resolved(r.today)
-    spans = [Period(each.first, _moved(each.first, amounts, 1))
-             for each in meaning.periods if each.first is not None]
+    spans = [
+        Period(each.first, _moved(each.first, amounts, 1))
+        for each in meaning.periods
+        if each.first is not None
+    ]
     return Meaning(tuple(spans), "span", relative=meaning.relative, vague=vague), found[1]
 
 
-def _amounts(
-    r: Reader, start: int
-) -> tuple[list[tuple[int, str]], int, bool] | None:
+def _amounts(r: Reader, start: int) -> tuple[list[tuple[int, str]], int, bool] | None:
     """The amounts of "2 years, 1 month and 21 days"."""
     found: list[tuple[int, str]] = []
     vague, end, at_word = False, start, start

@@ -44,9 +44,12 @@ def month_at(r: Reader, start: int) -> tuple[int, str, int] | None:
     base, ending = found
     if base == "aralig" and ending[:1] == "i" and r.word(start).raw[:1].islower():
         return None  # "aralığı": its range
-    if len(base) == 3 and base not in ("may", "oca") and (
-        r.text(start) != base or not r.word(start).raw[:1].isupper()
-    ) and not r.word(start - 1).text.isdecimal():
+    if (
+        len(base) == 3
+        and base not in ("may", "oca")
+        and (r.text(start) != base or not r.word(start).raw[:1].isupper())
+        and not r.word(start - 1).text.isdecimal()
+    ):
         return None
     if len(base) == 3 and r.text(start) != base:
         return None
@@ -130,8 +133,10 @@ def _weekday_and_number(r: Reader, named: tuple[int, int], start: int) -> Found:
     if dated is not None:
         return dated if r.text(start + 1) != "-" or r.text(start + 3) == "-" else None
     word = r.word(start)
-    if not word.text.isdecimal() or len(word.text) > 2 or (
-        not word.suffix.startswith(("i", "u", "s"))
+    if (
+        not word.text.isdecimal()
+        or len(word.text) > 2
+        or (not word.suffix.startswith(("i", "u", "s")))
     ):
         return None
     this = at.of_month(r.today.year, r.today.month, word.number)
@@ -241,7 +246,8 @@ def _comes_again(r: Reader, start: int) -> bool:
     "cumaları", "cumalar hariç"."""
     before, two_before = r.text(start - 1), r.text(start - 2)
     return (
-        before == "her" or (before == "bir" and _EACH.fullmatch(two_before) is not None)
+        before == "her"
+        or (before == "bir" and _EACH.fullmatch(two_before) is not None)
         or _DAYS_OF_WEEKS.match(r.text(start)) is not None
     )
 
@@ -313,8 +319,15 @@ def holiday(r: Reader, start: int) -> Found:
         key = " ".join(pieces)
         make = TURKISH_HOLIDAYS.get(key)
         if make is None:
-            bare = next((name for name in TURKISH_HOLIDAYS if key.startswith(name)
-                         and key[len(name):] in ("nda", "nde", "ndan", "nden", "na", "ne")), "")
+            bare = next(
+                (
+                    name
+                    for name in TURKISH_HOLIDAYS
+                    if key.startswith(name)
+                    and key[len(name) :] in ("nda", "nde", "ndan", "nden", "na", "ne")
+                ),
+                "",
+            )
             make = TURKISH_HOLIDAYS.get(bare)
         if make is None or "" in pieces:
             continue

@@ -55,8 +55,11 @@ def _simple(r: Reader, start: int) -> Found:
         found = more
     if found is not None and r.text(found[1]).startswith("civar"):
         return found[0], found[1] + 1
-    if found is not None and r.says(found[1], "daha sonra") and found[0].relative and (
-        found[0].periods and found[0].grain in ("week", "month", "year")
+    if (
+        found is not None
+        and r.says(found[1], "daha sonra")
+        and found[0].relative
+        and (found[0].periods and found[0].grain in ("week", "month", "year"))
     ):
         return _later(r, found)
     return found
@@ -84,8 +87,10 @@ def _bare_part(r: Reader, start: int) -> Found:
     if suffix not in ("", "in", "nin", "un"):
         return None
     here = only(at.unit_at(r.today, 0, what), what)
-    if _part_word(r, end) is None and not (suffix and _ordinal(r, end)) and not (
-        suffix and calendar.day_number(r, end)
+    if (
+        _part_word(r, end) is None
+        and not (suffix and _ordinal(r, end))
+        and not (suffix and calendar.day_number(r, end))
     ):
         return None
     return _part(r, (here, end))
@@ -94,10 +99,24 @@ def _bare_part(r: Reader, start: int) -> Found:
 def _part_word(r: Reader, start: int) -> str | None:
     text = r.text(start)
     for stem_of, which in (("bas", "early"), ("orta", "mid"), ("son", "late")):
-        rest = text[len(stem_of):]
+        rest = text[len(stem_of) :]
         if text.startswith(stem_of) and rest in (
-            "i", "inda", "indan", "ina", "lari", "larinda", "larina", "u", "unda", "una", "undan",
-            "si", "sinda", "sina", "sindan", "larindan",
+            "i",
+            "inda",
+            "indan",
+            "ina",
+            "lari",
+            "larinda",
+            "larina",
+            "u",
+            "unda",
+            "una",
+            "undan",
+            "si",
+            "sinda",
+            "sina",
+            "sindan",
+            "larindan",
         ):
             return which
     return None
@@ -127,8 +146,9 @@ def _part(r: Reader, found: tuple[Meaning, int]) -> Found:
     which = _part_word(r, end)
     if which is not None:
         grain = meaning.grain
-        return inside_of(meaning, lambda whole: at.thirds(whole, which, grain=grain), "span",
-                         end + 1)
+        return inside_of(
+            meaning, lambda whole: at.thirds(whole, which, grain=grain), "span", end + 1
+        )
     counted = _ordinal(r, end)
     if counted is not None and meaning.grain in ("week", "month", "quarter", "season", "year"):
         return _nth(r, meaning, counted)
@@ -156,13 +176,15 @@ def _nth(r: Reader, meaning: Meaning, counted: tuple[int, int]) -> Found:
         count, end = several[0], several[1]
     named = calendar.weekday_at(r, end)
     if named is not None:
-        return inside_of(meaning, lambda whole: nth_weekday(whole, named[0], which), "day",
-                         named[1])
+        return inside_of(
+            meaning, lambda whole: nth_weekday(whole, named[0], which), "day", named[1]
+        )
     unit = unit_at(r, end)
     if unit is None:
         return None
-    return inside_of(meaning, lambda whole: nth_unit(whole, unit[0], which, count), unit[0],
-                     unit[2])
+    return inside_of(
+        meaning, lambda whole: nth_unit(whole, unit[0], which, count), unit[0], unit[2]
+    )
 
 
 # -- ranges and directions -------------------------------------------------------------------------
@@ -244,9 +266,7 @@ def _days_of_month(r: Reader, start: int) -> Found:
     if one is None:
         return None
     suffix = ending(r, one[1] - 1)
-    if r.text(one[1]) not in ("ile", "ve", "-") and not suffix.endswith(
-        ("la", "le", *ABLATIVE)
-    ):
+    if r.text(one[1]) not in ("ile", "ve", "-") and not suffix.endswith(("la", "le", *ABLATIVE)):
         return None
     middle = one[1] + (r.text(one[1]) in ("ile", "ve", "-"))
     two = calendar.day_number(r, middle)

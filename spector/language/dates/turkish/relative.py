@@ -121,7 +121,8 @@ def stepped(r: Reader, start: int) -> Found:
     name = stem(r, start + 1, words.SEASONS)
     if name is not None:
         return _recurring(
-            r, step, lambda y: at.season(y, words.SEASONS[name[0]]), "season", start + 2)
+            r, step, lambda y: at.season(y, words.SEASONS[name[0]]), "season", start + 2
+        )
     return None
 
 
@@ -146,9 +147,7 @@ def _several(r: Reader, step: int, count: int, unit: str, *, vague: bool) -> Mea
     return only(Period(at.at_day(r.today, -count, unit), r.today), "span", vague=vague)
 
 
-def _recurring(
-    r: Reader, step: int, make: Callable[[int], Period], grain: str, end: int
-) -> Found:
+def _recurring(r: Reader, step: int, make: Callable[[int], Period], grain: str, end: int) -> Found:
     given = calendar.year_at(r, end)
     if given is not None:
         return Meaning((make(given[0]),), grain), given[1]
@@ -200,8 +199,11 @@ def amounts_at(r: Reader, start: int) -> tuple[list[tuple[int, str]], int, bool]
     while len(found) < 4:
         counted = number(r, here)
         unit = unit_at(r, counted[1]) if counted else None
-        if counted is None or unit is None or unit[0] == "weekend" or unit[1] not in (
-            "", "luk", "lik", "den", "dan"
+        if (
+            counted is None
+            or unit is None
+            or unit[0] == "weekend"
+            or unit[1] not in ("", "luk", "lik", "den", "dan")
         ):
             break
         found.append((counted[0], unit[0]))
@@ -215,5 +217,3 @@ def moved_by(of: date, amounts: list[tuple[int, str]], sign: int) -> date:
     for count, unit in amounts:
         of = at.at_day(of, sign * count, unit)
     return of
-
-

@@ -77,8 +77,11 @@ def mentioned(text: str) -> list[Person]:
     people = people_in(text)
     spoken = [each for each in people if not is_called(text, each)]
     names = [name_parts(each.name) for each in spoken]
-    return [each for each in people
-            if each in spoken or any(same_name(name_parts(each.name), name) for name in names)]
+    return [
+        each
+        for each in people
+        if each in spoken or any(same_name(name_parts(each.name), name) for name in names)
+    ]
 
 
 def _add(found: list[Cluster], back: int, person: Person, *, speaks: int = 0) -> None:
@@ -110,12 +113,16 @@ def same_name(one: list[str], two: list[str]) -> bool:
     short, long = sorted((one, two), key=len)
     if len(short) == len(long):
         return short == long or (
-            len(short) == 1 and len(short[0]) > 2 and len(long[0]) > 2
+            len(short) == 1
+            and len(short[0]) > 2
+            and len(long[0]) > 2
             and (long[0].startswith(short[0]) or short[0].startswith(long[0]))
             and abs(len(short[0]) - len(long[0])) < 5
         )
-    return long[: len(short)] == short or long[-len(short) :] == short or (
-        len(short) == 1 and len(short[0]) > 2 and long[0].startswith(short[0])
+    return (
+        long[: len(short)] == short
+        or long[-len(short) :] == short
+        or (len(short) == 1 and len(short[0]) > 2 and long[0].startswith(short[0]))
     )
 
 
@@ -146,8 +153,11 @@ def features(
         known["words"] = math.log1p(len(_WORD.findall(text[at : here[0].start])))
     _of_turns(known, cluster, rivals, turns)
     named = [each for each in rivals if each.places and each.gender]
-    near = [each for each in named if any(back == 0 and person.end <= at
-                                          for back, person in each.places)]
+    near = [
+        each
+        for each in named
+        if any(back == 0 and person.end <= at for back, person in each.places)
+    ]
     known["alone"] = not named and bool(cluster.places)
     known["alone_here"] = bool(before) and not near
     known["rivals_here"] = math.log1p(len(near))
@@ -157,15 +167,21 @@ def features(
 
 
 def _of_text(
-    known: dict[str, float], before: Sequence[Person], here: Sequence[Person],
-    rivals: Sequence[Cluster], text: str, at: int, word: str,
+    known: dict[str, float],
+    before: Sequence[Person],
+    here: Sequence[Person],
+    rivals: Sequence[Cluster],
+    text: str,
+    at: int,
+    word: str,
 ) -> None:
     last = before[-1]
     starts = [0, *(found.end() for found in _SENTENCE.finditer(text))]
     sentence = max(start for start in starts if start <= at)
     apart = sum(last.start < start <= at for start in starts)
-    others = [person for each in rivals for back, person in each.places
-              if back == 0 and person.end <= at]
+    others = [
+        person for each in rivals for back, person in each.places if back == 0 and person.end <= at
+    ]
     total = len(others) + len(before)
     known |= {
         "here": 1.0, "same_sentence": apart == 0, "sentence_before": apart == 1,
@@ -192,13 +208,14 @@ def _of_text(
     known["possessive_subject"] = possessive and bool(known["subject_here"])
     clause = text[last.end : at]
     known["bound"] = (
-        apart == 0 and not possessive and not subject and word not in ("himself", "herself")
+        apart == 0
+        and not possessive
+        and not subject
+        and word not in ("himself", "herself")
         and not _CLAUSE.search(clause)
     )
     pronoun_opens = at - sentence < 4 or text[sentence:at].rstrip().endswith(",")
-    known["parallel"] = subject and pronoun_opens and apart == 1 and bool(
-        known["subject"] or opens
-    )
+    known["parallel"] = subject and pronoun_opens and apart == 1 and bool(known["subject"] or opens)
 
 
 def is_called(text: str, person: Person) -> bool:

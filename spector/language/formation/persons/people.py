@@ -146,7 +146,7 @@ _NOT_PEOPLE: Final = frozenset(
 _PLACE_HEADS: Final = frozenset(
     "san los las saint fort mount cape new north south east west".split()
 )
-_ENDS: Final = frozenset(".!?:;\n\"\u201c(*-\u2022")
+_ENDS: Final = frozenset('.!?:;\n"\u201c(*-\u2022')
 
 
 class Person(NamedTuple):
@@ -192,7 +192,7 @@ def people_in(text: str, *, speakers: Collection[str] = ()) -> list[Person]:
             continue
         while name and _is_no_name(name.split()[0], opens=_opens(text, start)):
             head = name.split()[0]
-            rest = name[len(head):].lstrip()
+            rest = name[len(head) :].lstrip()
             start = match.start() + match.group().rfind(rest) if rest else end
             name = rest
         words = plain(name).split()
@@ -202,12 +202,18 @@ def people_in(text: str, *, speakers: Collection[str] = ()) -> list[Person]:
             continue  # "Don't"
         title = _title(text, start)
         first = words[0].rstrip(".")
-        known = bool(title) or first in women or first in men or any(
-            each.type == "person" and start <= each.start < start + len(name)
-            for each in typed.values()
+        known = (
+            bool(title)
+            or first in women
+            or first in men
+            or any(
+                each.type == "person" and start <= each.start < start + len(name)
+                for each in typed.values()
+            )
         )
         if not known and (
-            _NOT_PEOPLE & set(words) or name.isupper()
+            _NOT_PEOPLE & set(words)
+            or name.isupper()
             or any(a < start + len(name) and start < b for a, b in others)
             or (_opens(text, start) and len(words) == 1 and not _is_repeated(text, name, start))
         ):

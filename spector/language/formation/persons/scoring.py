@@ -41,8 +41,9 @@ def settled(rows: Sequence[Sequence[float]], scores: Sequence[float]) -> list[fl
         left = 1 - scores[alone]
         rest = sum(score for n, score in enumerate(scores) if n != alone)
         if rest > left:
-            scores = [score if n == alone else score * left / rest
-                      for n, score in enumerate(scores)]
+            scores = [
+                score if n == alone else score * left / rest for n, score in enumerate(scores)
+            ]
     return scores
 
 

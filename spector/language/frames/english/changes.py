@@ -39,7 +39,10 @@ def trailing(words: Sequence[Word], at: int, text: str) -> tuple[bool, bool, str
         word = words[n].text
         after = words[n + 1].text if n + 1 < len(words) else ""
         if word in ("now", "nowadays", "anymore", "instead") or (word, after) in (
-            ("any", "more"), ("these", "days"), ("no", "longer"), ("from", "now")
+            ("any", "more"),
+            ("these", "days"),
+            ("no", "longer"),
+            ("from", "now"),
         ):
             changed = True
         if word in ("too", "also") or (word, after) == ("as", "well"):
@@ -104,7 +107,7 @@ def renewed(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
 
 
 def _moved(words: Sequence[Word], subject: Phrase, at: int, text: str) -> Iterator[Draft]:
-    """"The API was upgraded to version 3", "The meeting was moved to Thursday"."""
+    """ "The API was upgraded to version 3", "The meeting was moved to Thursday"."""
     if subject.article != "the" or at + 1 >= len(words) or words[at].text != "to":
         return
     first = at + 1
@@ -119,12 +122,22 @@ def _moved(words: Sequence[Word], subject: Phrase, at: int, text: str) -> Iterat
     if predicate == "scheduled_for" and not day:
         return
     name = (words[subject.first].start, words[subject.end - 1].end)
-    yield Draft(0, text[slice(*name)], predicate, text[slice(*span)], name, span,
-                (name[0], span[1]), changed=True, by_form=True, frame="en:moved")
+    yield Draft(
+        0,
+        text[slice(*name)],
+        predicate,
+        text[slice(*span)],
+        name,
+        span,
+        (name[0], span[1]),
+        changed=True,
+        by_form=True,
+        frame="en:moved",
+    )
 
 
 def _replacement(words: Sequence[Word], group: Group, text: str) -> Iterator[Draft]:
-    """"We replaced X with Y": the slot that X names has another value, or Y is used for X."""
+    """ "We replaced X with Y": the slot that X names has another value, or Y is used for X."""
     old = phrase_at(words, group.end)
     if old is None or old.end >= len(words) or words[old.end].text not in ("with", "by"):
         return
@@ -139,9 +152,18 @@ def _replacement(words: Sequence[Word], group: Group, text: str) -> Iterator[Dra
         return
     span = (words[new.first].start, words[new.end - 1].end)
     subject = (words[group.start - 1].start, words[group.start - 1].end)
-    yield Draft(1, "", "uses", text_of(words, new.first, new.end, text), subject, span,
-                (subject[0], span[1]), replaced=text_of(words, old.first, old.end, text),
-                changed=True, frame="en:replaced")
+    yield Draft(
+        1,
+        "",
+        "uses",
+        text_of(words, new.first, new.end, text),
+        subject,
+        span,
+        (subject[0], span[1]),
+        replaced=text_of(words, old.first, old.end, text),
+        changed=True,
+        frame="en:replaced",
+    )
 
 
 def _of_slot(
@@ -149,6 +171,17 @@ def _of_slot(
 ) -> Draft:
     first, end = value.first, value.end
     span = (words[first].start, words[end - 1].end)
-    return Draft(slot.owner, slot.subject, slot.predicate, text_of(words, first, end, text),
-                 slot.span, span, (min(slot.span[0], span[0]), span[1]), tense="present",
-                 replaced=replaced, changed=True, by_form=True, frame="en:renewed")
+    return Draft(
+        slot.owner,
+        slot.subject,
+        slot.predicate,
+        text_of(words, first, end, text),
+        slot.span,
+        span,
+        (min(slot.span[0], span[0]), span[1]),
+        tense="present",
+        replaced=replaced,
+        changed=True,
+        by_form=True,
+        frame="en:renewed",
+    )

@@ -109,7 +109,8 @@ _STATES: Final = {
 }
 #: "painting is my passion"
 _LIKINGS: Final = frozenset(
-    "passion hobby hobbie favorite favourite fave jam weakness weaknesse".split())
+    "passion hobby hobbie favorite favourite fave jam weakness weaknesse".split()
+)
 #: endings of nationalities; the names that share them are left alone as well
 _NATIONS: Final = ("ish", "ese", "ian", "ean", "ican", "utch", "rench", "erman", "reek", "raqi")
 _FANS: Final = frozenset(("fan", "lover", "supporter"))
@@ -128,8 +129,10 @@ def copula(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> I
     person = subject.article in ("i", "we", "you")
     slot = None if person else slot_at(words, subject, text)
     if slot is not None and not is_person(words, subject):
-        if slot.predicate == "works_as" and group.end < len(words) and (
-            words[group.end].text in ("at", "with")
+        if (
+            slot.predicate == "works_as"
+            and group.end < len(words)
+            and (words[group.end].text in ("at", "with"))
         ):
             slot = slot._replace(predicate="works_at")
         value = value_at(words, group.end, slot, text)
@@ -142,8 +145,10 @@ def copula(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> I
     if turned is not None:
         yield turned
         return
-    if person or is_person(words, subject) or (
-        is_named(words, subject) and words[subject.end - 1].capital
+    if (
+        person
+        or is_person(words, subject)
+        or (is_named(words, subject) and words[subject.end - 1].capital)
     ):
         yield from _person(words, subject, group, text, person)
     if subject.article == "the" or (slot is not None and not is_person(words, subject)):
@@ -153,8 +158,11 @@ def copula(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> I
 def _is_measure(words: Sequence[Word], value: Value) -> bool:
     """A number with one word for its unit."""
     first, last = words[value.first], words[value.end - 1]
-    return first.kind == "number" and first.text[-1:].isdigit() and (
-        value.end - value.first <= 2 and not (last.capital and last is not first))
+    return (
+        first.kind == "number"
+        and first.text[-1:].isdigit()
+        and (value.end - value.first <= 2 and not (last.capital and last is not first))
+    )
 
 
 def _slot_draft(
@@ -163,19 +171,26 @@ def _slot_draft(
     span = (words[value.first].start, words[value.end - 1].end)
     changed, added, replaced = trailing(words, value.after, text)
     return Draft(
-        slot.owner, slot.subject, slot.predicate, text_of(words, value.first, value.end, text),
-        slot.span, span, (min(slot.span[0], span[0]), max(slot.span[1], span[1])),
-        polarity=group.polarity, tense=group.tense, replaced=replaced,
+        slot.owner,
+        slot.subject,
+        slot.predicate,
+        text_of(words, value.first, value.end, text),
+        slot.span,
+        span,
+        (min(slot.span[0], span[0]), max(slot.span[1], span[1])),
+        polarity=group.polarity,
+        tense=group.tense,
+        replaced=replaced,
         changed=value.changed or changed or group.changed,
-        added=value.added or added or group.added, window=window_of(words, text), by_form=True,
+        added=value.added or added or group.added,
+        window=window_of(words, text),
+        by_form=True,
         frame=frame,
     )
 
 
-def reversed_slot(
-    words: Sequence[Word], subject: Phrase, group: Group, text: str
-) -> Draft | None:
-    """"X is my N", "X is the N of S", "X is where I live": the value stands before the slot."""
+def reversed_slot(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> Draft | None:
+    """ "X is my N", "X is the N of S", "X is where I live": the value stands before the slot."""
     at = group.end
     if subject.article in ("i", "we", "you") or subject.owner:
         return None
@@ -187,38 +202,52 @@ def reversed_slot(
         return _reversed(words, slot, value, span, group, at + 3, text)
     several = rest == ["one", "of", "my"]
     phrase = phrase_at(words, at + 2 * several)
-    if phrase is None or phrase.article not in ("the", "") or not (
-        phrase.owner or phrase.article == "the" or "'s" in [
-            word.text for word in words[phrase.first : phrase.end]]
+    if (
+        phrase is None
+        or phrase.article not in ("the", "")
+        or not (
+            phrase.owner
+            or phrase.article == "the"
+            or "'s" in [word.text for word in words[phrase.first : phrase.end]]
+        )
     ):
         return None
     end = phrase.end
     tail = [word.text for word in words[end : end + 4]]
-    if phrase.article == "the" and tail[:2] in (["i", "like"], ["i", "love"]) and any(
-        word in ("best", "most") for word in tail
+    if (
+        phrase.article == "the"
+        and tail[:2] in (["i", "like"], ["i", "love"])
+        and any(word in ("best", "most") for word in tail)
     ):
         noun = words[end - 1].text.replace("color", "colour")
         slot = Slot(1, "", f"favourite_{noun}", True, (words[end].start, words[end].end))
         return _reversed(words, slot, value, span, group, end + 3, text)
-    if phrase.owner == 1 and phrase.end - phrase.first == 1 and (
-        words[phrase.first].text.removesuffix("s" * several) in _LIKINGS
-        and subject.article in ("", '"')
-        and (subject.start == 0 or words[subject.start - 1].kind == "sign")
+    if (
+        phrase.owner == 1
+        and phrase.end - phrase.first == 1
+        and (
+            words[phrase.first].text.removesuffix("s" * several) in _LIKINGS
+            and subject.article in ("", '"')
+            and (subject.start == 0 or words[subject.start - 1].kind == "sign")
+        )
     ):
         span2 = (words[phrase.start].start, words[phrase.end - 1].end)
         liked = Slot(1, "", "likes", True, span2)
         return replace(_reversed(words, liked, value, span, group, end, text), by_form=False)
     found = slot_at(words, phrase, text)
-    if found is None or found.predicate == "is" or not (
-        found.known or is_named(words, subject) or words[phrase.end - 1].text in KIN
+    if (
+        found is None
+        or found.predicate == "is"
+        or not (found.known or is_named(words, subject) or words[phrase.end - 1].text in KIN)
     ):
         return None
     if found.predicate in ("works_as", "lives_in") or (
         not is_named(words, subject) and not subject.article and not found.known
     ):
         return None
-    if subject.article == "the" or (found.known and found.predicate == "deadline" and (
-        not is_date(value))):
+    if subject.article == "the" or (
+        found.known and found.predicate == "deadline" and (not is_date(value))
+    ):
         return None
     return _reversed(words, found, value, span, group, end, text)
 
@@ -228,10 +257,20 @@ def _reversed(
 ) -> Draft:
     changed, added, replaced = trailing(words, after, text)
     return Draft(
-        slot.owner, slot.subject, slot.predicate, value, slot.span, span,
-        (min(slot.span[0], span[0]), max(slot.span[1], span[1])), polarity=group.polarity,
-        tense=group.tense, replaced=replaced, changed=changed or group.changed,
-        added=added or group.added, by_form=True, frame="en:reversed",
+        slot.owner,
+        slot.subject,
+        slot.predicate,
+        value,
+        slot.span,
+        span,
+        (min(slot.span[0], span[0]), max(slot.span[1], span[1])),
+        polarity=group.polarity,
+        tense=group.tense,
+        replaced=replaced,
+        changed=changed or group.changed,
+        added=added or group.added,
+        by_form=True,
+        frame="en:reversed",
     )
 
 
@@ -246,10 +285,20 @@ def _person(
         span = (words[first].start, words[end - 1].end)
         changed, added, replaced = trailing(words, end, text)
         return Draft(
-            subject.owner, name, predicate, text_of(words, first, end, text), before, span,
-            (before[0], span[1]), group.polarity, tense=group.tense, replaced=replaced,
-            changed=changed or group.changed, added=added or group.added,
-            window=window_of(words, text), frame=frame,
+            subject.owner,
+            name,
+            predicate,
+            text_of(words, first, end, text),
+            before,
+            span,
+            (before[0], span[1]),
+            group.polarity,
+            tense=group.tense,
+            replaced=replaced,
+            changed=changed or group.changed,
+            added=added or group.added,
+            window=window_of(words, text),
+            frame=frame,
         )
 
     if at >= len(words):
@@ -261,8 +310,11 @@ def _person(
             yield made("marital_status", at, at + 1, "en:marital")
     elif word.text in DIETS and closed:
         yield made("diet", at, at + 1, "en:diet")
-    elif subject.article != "we" and group.tense == "present" and is_age(words, at) and (
-        closed or after in ("years", "year")
+    elif (
+        subject.article != "we"
+        and group.tense == "present"
+        and is_age(words, at)
+        and (closed or after in ("years", "year"))
     ):
         yield made("age", at, at + 1, "en:age")
     elif word.kind == "number" and "tall" in [each.text for each in words[at + 1 : at + 4]]:
@@ -326,14 +378,22 @@ def _identity(
             draft = made(slot.predicate, phrase.first, phrase.end, "en:kin")
             draft.owner, draft.subject, draft.by_form = slot.owner, slot.subject, True
             yield draft
-    elif person and words[phrase.end - 1].text.endswith(_NATIONS) and (
-        phrase.end - phrase.first == 1 and words[phrase.first].capital
+    elif (
+        person
+        and words[phrase.end - 1].text.endswith(_NATIONS)
+        and (phrase.end - phrase.first == 1 and words[phrase.first].capital)
     ):
         yield made("nationality", phrase.first, phrase.end, "en:nationality")
-    elif person and words[phrase.first].capital and phrase.end - phrase.first <= 3 and (
-        all(word.raw.istitle() for word in words[phrase.first : phrase.end])
-        and not words[phrase.end - 1].text.endswith(("ing", "ed"))
-        and words[subject.first].text == "i" and phrase.end >= len(words) - 1
+    elif (
+        person
+        and words[phrase.first].capital
+        and phrase.end - phrase.first <= 3
+        and (
+            all(word.raw.istitle() for word in words[phrase.first : phrase.end])
+            and not words[phrase.end - 1].text.endswith(("ing", "ed"))
+            and words[subject.first].text == "i"
+            and phrase.end >= len(words) - 1
+        )
     ):
         yield made("is_named", phrase.first, phrase.end, "en:named")
 
@@ -356,8 +416,13 @@ def _thing(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> I
     rest = [word.text for word in words[at : at + 3]]
     if len(rest) < 2:
         return
-    slot = Slot(subject.owner, text_of(words, subject.first, subject.end, text), "",
-                True, (words[subject.start].start, words[subject.end - 1].end))
+    slot = Slot(
+        subject.owner,
+        text_of(words, subject.first, subject.end, text),
+        "",
+        True,
+        (words[subject.start].start, words[subject.end - 1].end),
+    )
     if rest[0] == "due":
         slot, at = slot._replace(predicate="deadline"), at + 1
     elif rest[:2] in (["at", "version"], ["on", "version"], ["at", "release"]):
@@ -368,8 +433,9 @@ def _thing(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> I
         slot = slot._replace(predicate="deadline")
         value = value_at(words, at, slot, text)
         if value is not None:
-            yield _slot_draft(words, slot._replace(predicate="scheduled_for"), value, group, text,
-                              "en:scheduled")
+            yield _slot_draft(
+                words, slot._replace(predicate="scheduled_for"), value, group, text, "en:scheduled"
+            )
         return
     elif rest[0] in ("in", "located", "based"):
         slot = slot._replace(predicate="located_in")
@@ -395,5 +461,9 @@ def _closes(words: Sequence[Word], at: int, *, loose: bool = False) -> bool:
     text = words[at].text
     if loose and text in words_of.PREPOSITIONS:
         return text not in ("than", "as", "to")
-    return text in words_of.TIMES or text in words_of.CONJUNCTIONS or text in (
-        "because", "since", "by", "at", "in", "with", "but", "who", "that", "which", "not")
+    return (
+        text in words_of.TIMES
+        or text in words_of.CONJUNCTIONS
+        or text
+        in ("because", "since", "by", "at", "in", "with", "but", "who", "that", "which", "not")
+    )

@@ -59,10 +59,28 @@ class _Auxiliaries:
     have: bool = False
     helped: bool = False
 
-    def group(self, verb: str, start: int, end: int, *, ing: bool = False, passive: bool = False,
-              tense: Tense | None = None) -> Group:
-        return Group(verb, start, end, tense or self.tense, self.modality, self.polarity,
-                     self.changed, self.added, ing, passive)
+    def group(
+        self,
+        verb: str,
+        start: int,
+        end: int,
+        *,
+        ing: bool = False,
+        passive: bool = False,
+        tense: Tense | None = None,
+    ) -> Group:
+        return Group(
+            verb,
+            start,
+            end,
+            tense or self.tense,
+            self.modality,
+            self.polarity,
+            self.changed,
+            self.added,
+            ing,
+            passive,
+        )
 
 
 def group_at(words: Sequence[Word], at: int, third: bool = False) -> Group | None:
@@ -92,9 +110,7 @@ def group_at(words: Sequence[Word], at: int, third: bool = False) -> Group | Non
     return _main_verb(words, start, at, aux, third)
 
 
-def joined_group(
-    words: Sequence[Word], at: int, last: Group | None, third: bool
-) -> Group | None:
+def joined_group(words: Sequence[Word], at: int, last: Group | None, third: bool) -> Group | None:
     """The group of a verb that could be a noun: "work" in "I live in Paris and work as a nurse".
 
     None where it may belong to what comes before: "I will go and work", "I don't eat and drink".
@@ -115,12 +131,16 @@ def _managed(words: Sequence[Word], at: int, aux: _Auxiliaries) -> int:
     """How many words of "managed to", "was able to", "got the chance to" begin here."""
     texts = [word.text for word in words[at : at + 4]]
     count = 0
-    if aux.polarity and (texts[:2] in (["got", "to"], ["managed", "to"]) or (
-        aux.been and aux.tense == "past" and texts[:2] == ["able", "to"]
-    )):
+    if aux.polarity and (
+        texts[:2] in (["got", "to"], ["managed", "to"])
+        or (aux.been and aux.tense == "past" and texts[:2] == ["able", "to"])
+    ):
         count = 2
-    elif aux.polarity and texts[:1] in (["got"], ["had"]) and texts[1:2] in (["the"], ["a"]) and (
-        texts[2:] in (["chance", "to"], ["opportunity", "to"])
+    elif (
+        aux.polarity
+        and texts[:1] in (["got"], ["had"])
+        and texts[1:2] in (["the"], ["a"])
+        and (texts[2:] in (["chance", "to"], ["opportunity", "to"]))
     ):
         count = 4
     form = FORMS.get(words[at + count].text) if count and at + count < len(words) else None
@@ -137,8 +157,11 @@ def _is_had(words: Sequence[Word], at: int) -> bool:
         if follows == "got":
             return True
         form = FORMS.get(follows)
-        return words[at].text in words_of.HAVE and follows != "been" and (
-            form is None or "participle" not in form.names)
+        return (
+            words[at].text in words_of.HAVE
+            and follows != "been"
+            and (form is None or "participle" not in form.names)
+        )
     return False
 
 
@@ -215,12 +238,16 @@ def _main_verb(
         ing, tense = True, "present" if aux.have else tense
     elif aux.been:
         return aux.group("be", start, at, passive="participle" in names)
-    elif (aux.have and "participle" in names) or ("past" in names and not aux.helped and not (
-        "base" in names and verb in ("hurt", "cost", "quit")
-    )):
+    elif (aux.have and "participle" in names) or (
+        "past" in names
+        and not aux.helped
+        and not ("base" in names and verb in ("hurt", "cost", "quit"))
+    ):
         tense = "past"
-    elif not ((aux.helped and "base" in names) or (not aux.helped and names & (
-        {"third"} if third else {"base"}))):
+    elif not (
+        (aux.helped and "base" in names)
+        or (not aux.helped and names & ({"third"} if third else {"base"}))
+    ):
         return None
     particle = words[end].text if end < len(words) else ""
     if (verb, particle) in PHRASAL:

@@ -39,7 +39,8 @@ _ROLES: Final = frozenset(
     mayor senator minister president chairman chairwoman""".split()
 )
 _NO_ROLES: Final = frozenset(
-    "lover fan person believer member winner beginner reader user survivor".split())
+    "lover fan person believer member winner beginner reader user survivor".split()
+)
 _PLACES: Final = frozenset(
     """city town village countryside suburb suburbs downtown apartment flat house state country
     county neighbourhood neighborhood""".split()
@@ -90,13 +91,15 @@ _BEGUN: Final = frozenset(
     charity foundation program league team company internship startup gym""".split()
 )
 _OWNED: Final = (
-    _VEHICLES | KIN | _BEGUN
+    _VEHICLES
+    | KIN
+    | _BEGUN
     | frozenset(
-    """book dress shoes tattoo medal award certificate trophy ticket tickets camera console degree
+        """book dress shoes tattoo medal award certificate trophy ticket tickets camera console degree
     scholarship offer promotion raise haircut autograph job leg arm ankle wrist knee foot finger hip
     rib nose shoulder house home apartment phone wallet keys bag laptop glasses passport game match
     race bet teeth tooth""".split()
-)
+    )
 )
 _EMPTY_LIKED: Final = frozenset(
     """pic photo picture photos pics idea energy attitude enthusiasm positivity spirit color colors
@@ -115,9 +118,13 @@ _NOT_PLAYED: Final = frozenset(
     day along fair genres""".split()
 )
 _MEALS: Final = frozenset("breakfast lunch dinner food meals brunch supper healthy".split())
-_LIVED: Final = (_EVENTS - frozenset(("talk", "meeting", "play"))) | KIN | frozenset(
-    """picnic accident surgery operation wedding baby interview barbecue bbq sleepover garage-sale
+_LIVED: Final = (
+    (_EVENTS - frozenset(("talk", "meeting", "play")))
+    | KIN
+    | frozenset(
+        """picnic accident surgery operation wedding baby interview barbecue bbq sleepover garage-sale
     bonfire potluck car bike house garden""".split()
+    )
 )
 _SPEECHES: Final = frozenset("speech talk presentation lecture concert performance toast".split())
 #: heads of what one makes, meets or receives that name nothing
@@ -163,14 +170,18 @@ def is_named(words: Sequence[Word], phrase: Phrase) -> bool:
     last = words[phrase.end - 1]
     if last.capital and last.kind == "word":
         return True
-    return last.kind == "word" and phrase.article == "" and not phrase.owner and not any(
-        word.capital for word in words if word.text != "i"
+    return (
+        last.kind == "word"
+        and phrase.article == ""
+        and not phrase.owner
+        and not any(word.capital for word in words if word.text != "i")
     )
 
 
 #: verbs that say nothing without their object
 _LIGHT: Final = frozenset(
-    "make have get go hold start begin finish do take give read find meet see".split())
+    "make have get go hold start begin finish do take give read find meet see".split()
+)
 #: praise of a kind that tells a thing from others
 _TELLS: Final = frozenset("new old small first second third own few couple recent".split())
 
@@ -193,8 +204,11 @@ def is_empty(words: Sequence[Word], phrase: Phrase, verb: str, kind: str) -> boo
     before = {word.text for word in words[phrase.first : phrase.end - 1]}
     praised = bool(before & words_of.PRAISE)
     bare = verb in _LIGHT and kind not in ("activity", "visited", "gone-to", "lived")
-    return kind != "liked" and not before & _TELLS and (
-        praised or (bare and (bool(phrase.article) or verb in ("make", "have", "get"))))
+    return (
+        kind != "liked"
+        and not before & _TELLS
+        and (praised or (bare and (bool(phrase.article) or verb in ("make", "have", "get"))))
+    )
 
 
 def is_amount(words: Sequence[Word], phrase: Phrase) -> bool:
@@ -217,8 +231,10 @@ def _is_thing(words: Sequence[Word], phrase: Phrase) -> bool:
         return False
     if head.text in words_of.VAGUE or (len(head.text) < 2 and not head.text.isdigit()):
         return False
-    return not (phrase.end - phrase.first == 1 and (
-        head.text.endswith("ed") or head.text in words_of.ADVERBS))
+    return not (
+        phrase.end - phrase.first == 1
+        and (head.text.endswith("ed") or head.text in words_of.ADVERBS)
+    )
 
 
 def _is_place(words: Sequence[Word], phrase: Phrase) -> bool:
@@ -232,12 +248,18 @@ def _is_counted(words: Sequence[Word], phrase: Phrase) -> bool:
     """A thing with an article, a number, a possessive or a name: no "made friends"."""
     if not _is_thing(words, phrase):
         return False
-    if head_of(words, phrase).text in _EMPTY_MADE or words[phrase.first].text in (
-        "few", "couple", "lot", "bit", "number"
-    ) or any(word.text in ("time", "blast", "fun") for word in words[phrase.first : phrase.end]):
+    if (
+        head_of(words, phrase).text in _EMPTY_MADE
+        or words[phrase.first].text in ("few", "couple", "lot", "bit", "number")
+        or any(word.text in ("time", "blast", "fun") for word in words[phrase.first : phrase.end])
+    ):
         return False
-    return bool(phrase.article or phrase.owner or words[phrase.end - 1].capital
-                or words[phrase.first].capital)
+    return bool(
+        phrase.article
+        or phrase.owner
+        or words[phrase.end - 1].capital
+        or words[phrase.first].capital
+    )
 
 
 def _one_of(names: frozenset[str], named: bool = True) -> Check:
@@ -246,6 +268,7 @@ def _one_of(names: frozenset[str], named: bool = True) -> Check:
             return True
         head = head_of(words, phrase).text
         return head in names or (head.endswith("s") and head[:-1] in names)
+
     return check
 
 
@@ -258,7 +281,8 @@ def _is_liked(words: Sequence[Word], phrase: Phrase) -> bool:
         if phrase.article == "the" and phrase.end - phrase.first > 1:
             return _is_thing(words, phrase) and words[phrase.end - 1].text not in _EMPTY_LIKED
         return any(word.text == "of" for word in words[phrase.first : phrase.end]) and (
-            _is_thing(words, phrase))
+            _is_thing(words, phrase)
+        )
     last = words[phrase.end - 1].text
     return _is_thing(words, phrase) and last not in _EMPTY_LIKED and phrase.owner != 2
 
@@ -268,8 +292,13 @@ _NO_ACTIVITIES: Final = frozenset("going nothing something anything everything b
 
 def _is_activity(words: Sequence[Word], phrase: Phrase) -> bool:
     text = words[phrase.end - 1].text
-    if text.endswith("ing") and phrase.end - phrase.first <= 2 and text not in (
-        "thing", "meeting", "feeling") and not phrase.article and not phrase.owner:
+    if (
+        text.endswith("ing")
+        and phrase.end - phrase.first <= 2
+        and text not in ("thing", "meeting", "feeling")
+        and not phrase.article
+        and not phrase.owner
+    ):
         return text not in _NO_ACTIVITIES
     text = words[phrase.first].text
     if text.endswith("ing") and phrase.first == phrase.start and not phrase.article:
@@ -294,28 +323,40 @@ def _is_done(words: Sequence[Word], phrase: Phrase) -> bool:
     """Something that one does: "painting", "to play chess"."""
     if phrase.article or phrase.owner:
         return False
-    return words[phrase.first].text == "to" or (words[phrase.first].text.endswith("ing") and (
-        words[phrase.first].text not in _NO_ACTIVITIES - {"going"}))
+    return words[phrase.first].text == "to" or (
+        words[phrase.first].text.endswith("ing")
+        and (words[phrase.first].text not in _NO_ACTIVITIES - {"going"})
+    )
 
 
 def _is_org(words: Sequence[Word], phrase: Phrase) -> bool:
     if words[phrase.end - 1].capital or is_named(words, phrase):
         return head_of(words, phrase).text not in words_of.WEEKDAYS
-    return bool(phrase.article or phrase.owner) and _is_thing(words, phrase) and (
-        not is_amount(words, phrase))
+    return (
+        bool(phrase.article or phrase.owner)
+        and _is_thing(words, phrase)
+        and (not is_amount(words, phrase))
+    )
 
 
 def _is_field(words: Sequence[Word], phrase: Phrase) -> bool:
     head = head_of(words, phrase)
-    return not phrase.article and not phrase.owner and _is_thing(words, phrase) and (
-        head.text not in _FIELD_STOPS)
+    return (
+        not phrase.article
+        and not phrase.owner
+        and _is_thing(words, phrase)
+        and (head.text not in _FIELD_STOPS)
+    )
 
 
 def _is_played(words: Sequence[Word], phrase: Phrase) -> bool:
     head = head_of(words, phrase).text
     instrument = head in ("violin", "guitar", "piano", "flute", "drum", "keyboard", "saxophone")
-    return _is_thing(words, phrase) and (phrase.article != "a" or instrument) and (
-        head not in _NOT_PLAYED and (not phrase.owner or instrument))
+    return (
+        _is_thing(words, phrase)
+        and (phrase.article != "a" or instrument)
+        and (head not in _NOT_PLAYED and (not phrase.owner or instrument))
+    )
 
 
 def _is_work(words: Sequence[Word], phrase: Phrase) -> bool:
@@ -338,8 +379,11 @@ def _is_several(words: Sequence[Word], phrase: Phrase) -> bool:
 
 def _is_gone_to(words: Sequence[Word], phrase: Phrase) -> bool:
     head = head_of(words, phrase).text
-    return _is_counted(words, phrase) and phrase.article != "this" and head not in (
-        "top", "bed", "point", "next", "same", "trouble")
+    return (
+        _is_counted(words, phrase)
+        and phrase.article != "this"
+        and head not in ("top", "bed", "point", "next", "same", "trouble")
+    )
 
 
 _is_begun: Final = _one_of(_BEGUN, named=False)
@@ -357,25 +401,35 @@ KINDS: Final[dict[str, Check]] = {
     "activity": _is_activity,
     "lived": _one_of(_LIVED, named=False),
     "seen": _one_of(_EVENTS | _WORK_WORDS, named=False),
-    "food": lambda words, phrase: not phrase.owner and not phrase.article and (
-        _is_thing(words, phrase) and head_of(words, phrase).text not in _MEALS),
+    "food": lambda words, phrase: (
+        not phrase.owner
+        and not phrase.article
+        and (_is_thing(words, phrase) and head_of(words, phrase).text not in _MEALS)
+    ),
     "made": lambda words, phrase: _is_counted(
-        words, phrase._replace(article=phrase.article or "a")),
+        words, phrase._replace(article=phrase.article or "a")
+    ),
     "used": _is_used,
     "club": _one_of(_CLUBS, named=False),
-    "gotten": lambda words, phrase: _is_had(words, phrase) and not any(
-        word.text == "of" for word in words[phrase.first : phrase.end]),
+    "gotten": lambda words, phrase: (
+        _is_had(words, phrase)
+        and not any(word.text == "of" for word in words[phrase.first : phrase.end])
+    ),
     "skill": lambda words, phrase: _is_done(words, phrase) or _is_field(words, phrase),
     "trial": lambda words, phrase: _is_done(words, phrase) or _is_counted(words, phrase),
     "begun": lambda words, phrase: _is_done(words, phrase) or _is_begun(words, phrase),
     "several": _is_several,
-    "considered": lambda words, phrase: (
-        _is_done(words, phrase) or _is_several(words, phrase)),
+    "considered": lambda words, phrase: _is_done(words, phrase) or _is_several(words, phrase),
     "doing": _is_done,
-    "taken": lambda words, phrase: head_of(words, phrase).text in KIN and (
-        phrase.owner == 1 or phrase.article == "the") and phrase.end < len(words),
-    "moment": lambda words, phrase: words[phrase.first].kind == "number" and is_date(
-        " ".join(word.raw for word in words[phrase.first : phrase.end])),
+    "taken": lambda words, phrase: (
+        head_of(words, phrase).text in KIN
+        and (phrase.owner == 1 or phrase.article == "the")
+        and phrase.end < len(words)
+    ),
+    "moment": lambda words, phrase: (
+        words[phrase.first].kind == "number"
+        and is_date(" ".join(word.raw for word in words[phrase.first : phrase.end]))
+    ),
     "slot": lambda words, phrase: False,
     "speech": _one_of(_SPEECHES, named=False),
     "gone-to": _is_gone_to,
@@ -391,8 +445,10 @@ KINDS: Final[dict[str, Check]] = {
     "event": _one_of(_EVENTS),
     "work": _is_work,
     "owned": _one_of(_OWNED, named=False),
-    "habit": lambda words, phrase: phrase.article not in ("the", "some", "any") and (
-        _is_thing(words, phrase) and head_of(words, phrase).text not in _EMPTY_MADE),
+    "habit": lambda words, phrase: (
+        phrase.article not in ("the", "some", "any")
+        and (_is_thing(words, phrase) and head_of(words, phrase).text not in _EMPTY_MADE)
+    ),
     "company": _one_of(_BEGUN - frozenset(("book", "novel", "collection")), named=False),
     "pet": _one_of(PETS, named=False),
     "course": _one_of(_COURSES, named=False),

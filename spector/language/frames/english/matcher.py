@@ -108,8 +108,15 @@ def english_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
             group = group_at(words, first)
         elif subject is not None and at and words[at - 1].text in (*_JOINS, ","):
             group = group_at(words, first, _is_third(words, subject))
-            if group is not None and words[at - 1].text == "," and (
-                group.tense != "past" or group.verb == "be" or last is None or last.tense != "past"
+            if (
+                group is not None
+                and words[at - 1].text == ","
+                and (
+                    group.tense != "past"
+                    or group.verb == "be"
+                    or last is None
+                    or last.tense != "past"
+                )
             ):
                 group = None
         if subject is None or group is None:
@@ -157,12 +164,16 @@ def _may_begin(words: Sequence[Word], at: int) -> bool:
         return at > 1 and words[at - 2].text in _CLAUSE_VERBS and first_person
     if words[at].text in ("i", "we") and _is_fronted(words, at):
         return True
-    if before.text == "ago" or (before.text in words_of.UNITS and at > 1 and (
-        words[at - 2].text in ("last", "this", "next", "every", "the", "past")
-    )):
+    if before.text == "ago" or (
+        before.text in words_of.UNITS
+        and at > 1
+        and (words[at - 2].text in ("last", "this", "next", "every", "the", "past"))
+    ):
         return words[at].text in ("i", "we")  # "two days ago I", "last week we"
-    if before.text in _PAST_LINKS or before.text == "why" or (
-        before.text == "that" and words[at - 2].text == "now"
+    if (
+        before.text in _PAST_LINKS
+        or before.text == "why"
+        or (before.text == "that" and words[at - 2].text == "now")
     ):
         return first_person
     if before.text == "you" and at > 1 and words[at - 2].text in ("tell", "told", "know"):
@@ -177,7 +188,9 @@ def _is_fronted(words: Sequence[Word], at: int) -> bool:
     if at > 8 or words[0].text not in _FRONTS:
         return False
     return not any(
-        word.text in FORMS or word.text in words_of.BE or word.text in words_of.RELATIVES
+        word.text in FORMS
+        or word.text in words_of.BE
+        or word.text in words_of.RELATIVES
         or (word.kind == "sign" and word.text != ",")
         for word in words[:at]
     )
@@ -186,15 +199,20 @@ def _is_fronted(words: Sequence[Word], at: int) -> bool:
 def _skip_introductions(words: Sequence[Word], at: int) -> int:
     """The first word that may belong to the subject, behind "well," and "last year,"."""
     first = at
-    while at < len(words) and (
-        (words[at].text in _INTRODUCES and (at > first or words[at].text not in words_of.UNITS))
-        or (words[at].kind == "sign" and words[at].text in ",:-")
-    ) and words[at].text not in ("this", "these", "both", "all"):
+    while (
+        at < len(words)
+        and (
+            (words[at].text in _INTRODUCES and (at > first or words[at].text not in words_of.UNITS))
+            or (words[at].kind == "sign" and words[at].text in ",:-")
+        )
+        and words[at].text not in ("this", "these", "both", "all")
+    ):
         at += 1
     if at < len(words) - 2 and words[at].text in ("in", "as", "since", "for", "on", "at", "these"):
         comma = next((n for n in range(at, min(at + 8, len(words))) if words[n].text == ","), 0)
-        person = next((n for n in range(at, min(at + 6, len(words)))
-                       if words[n].text in ("i", "we", "my")), 0)
+        person = next(
+            (n for n in range(at, min(at + 6, len(words))) if words[n].text in ("i", "we", "my")), 0
+        )
         if comma:
             return comma + 1
         if person and first == 0:
@@ -211,8 +229,11 @@ def _subject_at(words: Sequence[Word], at: int) -> Phrase | None:
     if words[at].kind == "sign":
         return None
     found = phrase_at(words, at, subject=True)
-    if found is not None and found.article == "the" and found.end + 1 < len(words) and (
-        words[found.end].text == "for"
+    if (
+        found is not None
+        and found.article == "the"
+        and found.end + 1 < len(words)
+        and (words[found.end].text == "for")
     ):  # "the deadline for the report" is that of the report
         inner = phrase_at(words, found.end + 1, subject=True)
         if inner is not None:
@@ -227,8 +248,12 @@ def _is_told_of_oneself(words: Sequence[Word], at: int, first: int) -> bool:
         at = 0  # a dash begins like a sentence
     if at == 0 and words[first].text == "been" and first + 1 < len(words):
         return words[first + 1].text.endswith("ing")
-    return at == 0 and form is not None and form.names & {"past", "base"} == {"past"} and (
-        form.lemma in FRAMES and form.lemma not in ("set", "have"))
+    return (
+        at == 0
+        and form is not None
+        and form.names & {"past", "base"} == {"past"}
+        and (form.lemma in FRAMES and form.lemma not in ("set", "have"))
+    )
 
 
 def _is_third(words: Sequence[Word], subject: Phrase) -> bool:
@@ -237,8 +262,10 @@ def _is_third(words: Sequence[Word], subject: Phrase) -> bool:
     last = words[subject.end - 1].text
     if words[subject.first].capital and not subject.article and _agrees(words, subject.end):
         return True  # "James lives": a plural does not
-    return not ((last.endswith("s") and not last.endswith("ss")) or last in (
-        "parents", "children", "people", "police"))
+    return not (
+        (last.endswith("s") and not last.endswith("ss"))
+        or last in ("parents", "children", "people", "police")
+    )
 
 
 def _agrees(words: Sequence[Word], at: int) -> bool:
@@ -289,8 +316,10 @@ def _frames(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
             continue
         if frame.predicate in ("has", "misses") and not _is_meant(words, frame, group):
             continue
-        if group.ing and frame.kind in ("had", "liked", "activity") and group.verb not in (
-            "do", "enjoy", "love"
+        if (
+            group.ing
+            and frame.kind in ("had", "liked", "activity")
+            and group.verb not in ("do", "enjoy", "love")
         ):
             continue
         begins = _object_start(words, group, frame, text)
@@ -303,11 +332,16 @@ def _frames(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
         for each in made:
             polarity = each.polarity == (group.polarity == frame.polarity)
             yield replace(
-                each, modality=stricter(each.modality, group.modality), owner=subject.owner,
-                subject=name, subject_span=span, polarity=polarity,
+                each,
+                modality=stricter(each.modality, group.modality),
+                owner=subject.owner,
+                subject=name,
+                subject_span=span,
+                polarity=polarity,
                 tense="present" if frame.changes or each.frame == "en:job" else group.tense,
                 changed=each.changed or group.changed or frame.changes,
-                added=each.added or group.added, replaced=each.replaced or old,
+                added=each.added or group.added,
+                replaced=each.replaced or old,
                 span=(words[subject.start].start, each.object_span[1]),
             )
         if made:
@@ -344,16 +378,14 @@ def _behind_pupils(words: Sequence[Word], at: int) -> int:
 
 
 def _begun(words: Sequence[Word], group: Group) -> Group | None:
-    """"I started streaming games": what was begun, where no frame says what goes on."""
+    """ "I started streaming games": what was begun, where no frame says what goes on."""
     at = group.end - 2
     if not group.ing or at < group.start or words[at].text != "started" or not group.polarity:
         return None
     return group._replace(verb="start", end=at + 1, tense="past", ing=False, changed=False)
 
 
-def _source(
-    words: Sequence[Word], at: int, frame: VerbFrame, text: str
-) -> tuple[int, str | None]:
+def _source(words: Sequence[Word], at: int, frame: VerbFrame, text: str) -> tuple[int, str | None]:
     """(index behind it, X) of "from X" between a verb of change and its preposition."""
     if frame.changes and at < len(words) and words[at].text == "from":
         old = phrase_at(words, at + 1)
@@ -378,10 +410,14 @@ def _is_ahead(words: Sequence[Word]) -> bool:
     """Whether "I have a meeting" is about a time to come: not a possession of now."""
     texts = [word.text for word in words]
     return any(word in ("tomorrow", "tonight", "upcoming") for word in texts) or any(
-        pair == ("coming", "up") or pair == ("later", "today") or (
-            pair[0] in ("next", "this", "coming", "on") and (
-                pair[1] in words_of.UNITS - {"time", "day", "days"}))
-        for pair in pairwise(texts))
+        pair == ("coming", "up")
+        or pair == ("later", "today")
+        or (
+            pair[0] in ("next", "this", "coming", "on")
+            and (pair[1] in words_of.UNITS - {"time", "day", "days"})
+        )
+        for pair in pairwise(texts)
+    )
 
 
 def _is_name(words: Sequence[Word], subject: Phrase, group: Group) -> bool:
@@ -394,7 +430,9 @@ def _is_name(words: Sequence[Word], subject: Phrase, group: Group) -> bool:
     if subject.first == 0 and len(inside) == 1:
         only = inside[0].text
         alone = _agrees(words, group.start) or is_first_name(only)
-        return not only.endswith("ing" if alone else ("ing", "s", "ly", "ed")) and (
-            only not in FORMS) and (
-            only not in _INTRODUCES | words_of.VAGUE | _NO_NAMES)
+        return (
+            not only.endswith("ing" if alone else ("ing", "s", "ly", "ed"))
+            and (only not in FORMS)
+            and (only not in _INTRODUCES | words_of.VAGUE | _NO_NAMES)
+        )
     return is_named(words, subject)

@@ -24,7 +24,12 @@ _UNREAL: Final = re.compile(
 __all__ = ["clause_modality", "doubts", "is_doubted", "sentence_modality", "stricter"]
 
 _ORDER: Final[tuple[Modality, ...]] = (
-    "asserted", "hedged", "planned", "conditional", "reported", "asked",
+    "asserted",
+    "hedged",
+    "planned",
+    "conditional",
+    "reported",
+    "asked",
 )
 
 
@@ -49,7 +54,8 @@ def sentence_modality(sentence: Sentence) -> Modality:
 def doubts(words: Sequence[Word]) -> list[int]:
     """Where a sentence says that it is not sure: "maybe", "not sure"."""
     return [
-        at for at, word in enumerate(words)
+        at
+        for at, word in enumerate(words)
         if word.text in words_of.HEDGES
         or (word.text == "sure" and at and words[at - 1].text in ("not", "n't"))
     ]
@@ -58,7 +64,8 @@ def doubts(words: Sequence[Word]) -> list[int]:
 def is_doubted(words: Sequence[Word], found: Sequence[int], start: int, end: int) -> bool:
     """Whether one of the places of `doubts` is of the clause from ``start`` to ``end``."""
     return any(
-        not any(_parts(word, of_front=True) for word in words[at:start]) if at < start
+        not any(_parts(word, of_front=True) for word in words[at:start])
+        if at < start
         else not any(_parts(word) for word in words[min(end, at) : at])
         for at in found
     )
@@ -79,12 +86,17 @@ def _is_inverted(words: list[str]) -> bool:
     first, second = words[at], words[at + 1] if at + 1 < len(words) else ""
     if first in words_of.QUESTIONS:
         return first not in ("when", "while")
-    asks = first in words_of.BE or first in words_of.DO or first in words_of.MODALS or (
-        first in ("have", "has"))
+    asks = (
+        first in words_of.BE
+        or first in words_of.DO
+        or first in words_of.MODALS
+        or (first in ("have", "has"))
+    )
     if second == "n't" and at + 2 < len(words):
         second = words[at + 2]  # "Haven't you" asks, "Haven't talked" tells
-    return asks and (second in words_of.PRONOUNS or second in words_of.POSSESSIVES
-                     or second in words_of.ARTICLES)
+    return asks and (
+        second in words_of.PRONOUNS or second in words_of.POSSESSIVES or second in words_of.ARTICLES
+    )
 
 
 def clause_modality(words: Sequence[Word], at: int) -> Modality:

@@ -31,7 +31,8 @@ __all__ = ["joined_phrases", "object_at", "objects_at"]
 _MOST: Final = 3
 #: kinds of objects that may be something that is done
 _DONE: Final = frozenset(
-    ("liked", "begun", "activity", "interest", "skill", "trial", "doing", "considered"))
+    ("liked", "begun", "activity", "interest", "skill", "trial", "doing", "considered")
+)
 #: kinds of objects that may be a title in quotation marks
 _TITLED: Final = frozenset("liked work counted made habit played name visited seen".split())
 #: "that" behind these points at a thing and begins no clause
@@ -67,8 +68,10 @@ def objects_at(
     if frame.kind == "taken":
         yield from _taken_along(words, phrase, frame, text)
         return
-    if words[phrase.first].text in KIN and phrase.end - phrase.first > 1 and all(
-        word.capital for word in words[phrase.first + 1 : phrase.end]
+    if (
+        words[phrase.first].text in KIN
+        and phrase.end - phrase.first > 1
+        and all(word.capital for word in words[phrase.first + 1 : phrase.end])
     ):  # "my friends Ida and Jon"
         phrase = phrase._replace(start=phrase.first + 1, first=phrase.first + 1, owner=0)
     slot = _slot_object(words, phrase, frame, text)
@@ -107,23 +110,34 @@ def objects_at(
             return
     for each in phrases[:_MOST]:
         yield Draft(
-            owner=0, subject="", predicate=frame.predicate,
-            object=_object_text(words, each, text), subject_span=(0, 0),
-            object_span=(words[each.first].start, words[each.end - 1].end), span=(0, 0),
-            polarity=not negated, changed=changed, added=added, replaced=replaced, window=window,
-            frame=f"en:{group.verb}", listed=len(phrases) > 1,
+            owner=0,
+            subject="",
+            predicate=frame.predicate,
+            object=_object_text(words, each, text),
+            subject_span=(0, 0),
+            object_span=(words[each.first].start, words[each.end - 1].end),
+            span=(0, 0),
+            polarity=not negated,
+            changed=changed,
+            added=added,
+            replaced=replaced,
+            window=window,
+            frame=f"en:{group.verb}",
+            listed=len(phrases) > 1,
         )
 
 
 #: "took the kids to X": the kind of X, and what one did who took them there
-_WHERETO: Final = {"to": (("visited", "visited"), ("event", "attended"), ("gone-to", "went_to")),
-                   "on": (("trip", "went_on"),)}
+_WHERETO: Final = {
+    "to": (("visited", "visited"), ("event", "attended"), ("gone-to", "went_to")),
+    "on": (("trip", "went_on"),),
+}
 
 
 def _taken_along(
     words: Sequence[Word], phrase: Phrase, frame: VerbFrame, text: str
 ) -> Iterator[Draft]:
-    """"I took the kids to the museum": where I was with them."""
+    """ "I took the kids to the museum": where I was with them."""
     if words[phrase.end - 1].text.endswith("ing") and words[phrase.end - 2].text in KIN:
         phrase = phrase._replace(end=phrase.end - 1)
     if not KINDS[frame.kind](words, phrase):
@@ -131,8 +145,14 @@ def _taken_along(
     doing = gerund_at(words, phrase.end) if is_gerund(words, phrase.end) else None
     if doing is not None and KINDS["activity"](words, doing):
         yield Draft(
-            0, "", "went", text_of(words, doing.first, doing.end, text), (0, 0),
-            (words[doing.first].start, words[doing.end - 1].end), (0, 0), frame="en:taken",
+            0,
+            "",
+            "went",
+            text_of(words, doing.first, doing.end, text),
+            (0, 0),
+            (words[doing.first].start, words[doing.end - 1].end),
+            (0, 0),
+            frame="en:taken",
         )
     if words[phrase.end].text not in _WHERETO:
         return
@@ -144,8 +164,14 @@ def _taken_along(
         if whole.end == place.end and is_empty(words, place, "go", kind):
             return
         yield Draft(
-            0, "", predicate, text_of(words, whole.first, whole.end, text), (0, 0),
-            (words[whole.first].start, words[whole.end - 1].end), (0, 0), frame="en:taken",
+            0,
+            "",
+            predicate,
+            text_of(words, whole.first, whole.end, text),
+            (0, 0),
+            (words[whole.first].start, words[whole.end - 1].end),
+            (0, 0),
+            frame="en:taken",
         )
         return
 
@@ -153,9 +179,11 @@ def _taken_along(
 def _best_of_all(
     words: Sequence[Word], phrase: Phrase, frame: VerbFrame, text: str
 ) -> Draft | None:
-    """"Of all colours I like blue most": the favourite of a kind."""
-    if frame.predicate != "likes" or phrase.end >= len(words) or words[phrase.end].text not in (
-        "most", "best"
+    """ "Of all colours I like blue most": the favourite of a kind."""
+    if (
+        frame.predicate != "likes"
+        or phrase.end >= len(words)
+        or words[phrase.end].text not in ("most", "best")
     ):
         return None
     texts = [word.text for word in words[: phrase.first]]
@@ -165,40 +193,70 @@ def _best_of_all(
     kind = texts[at + 2 + (texts[at + 2] in ("the", "my"))]
     kind = predicate_of(kind[:-1] if kind.endswith("s") else kind)[0]
     span = (words[phrase.first].start, words[phrase.end - 1].end)
-    return Draft(0, "", f"favourite_{kind}", text_of(words, phrase.first, phrase.end, text), (0, 0),
-                 span, (0, 0), by_form=True, frame="en:best")
+    return Draft(
+        0,
+        "",
+        f"favourite_{kind}",
+        text_of(words, phrase.first, phrase.end, text),
+        (0, 0),
+        span,
+        (0, 0),
+        by_form=True,
+        frame="en:best",
+    )
 
 
 def _job(words: Sequence[Word], phrase: Phrase, group: Group, text: str) -> list[Draft]:
-    """"I got a job at Globex as a welder": where one works, and as what."""
+    """ "I got a job at Globex as a welder": where one works, and as what."""
     if words[phrase.end - 1].text not in _JOBS or group.verb not in _GETS or not group.polarity:
         return []
     if group.modality != "asserted":
         return []  # "I may have found a job at X": he may have found it, and does not work there
     out: list[Draft] = []
     at = phrase.end
-    for prepositions, predicate, kind in ((("at", "with"), "works_at", "org"),
-                                          (("as",), "works_as", "role")):
+    for prepositions, predicate, kind in (
+        (("at", "with"), "works_at", "org"),
+        (("as",), "works_as", "role"),
+    ):
         if at >= len(words) or words[at].text not in prepositions:
             continue
         value = phrase_at(words, at + 1)
         if value is None or not KINDS[kind](words, value):
             return out
         span = (words[value.first].start, words[value.end - 1].end)
-        out.append(Draft(0, "", predicate, text_of(words, value.first, value.end, text), (0, 0),
-                         span, (0, 0), changed=group.tense == "past", frame="en:job"))
+        out.append(
+            Draft(
+                0,
+                "",
+                predicate,
+                text_of(words, value.first, value.end, text),
+                (0, 0),
+                span,
+                (0, 0),
+                changed=group.tense == "past",
+                frame="en:job",
+            )
+        )
         at = value.end
     return out
 
 
 def _is_narrowed(words: Sequence[Word], phrase: Phrase) -> bool:
     """Whether a bare noun is only liked as a relative clause has it: "people who shout"."""
-    if phrase.end + 1 < len(words) and words[phrase.end].text == "like" and (
-        words[phrase.end + 1].text in ("this", "that", "these", "those")
+    if (
+        phrase.end + 1 < len(words)
+        and words[phrase.end].text == "like"
+        and (words[phrase.end + 1].text in ("this", "that", "these", "those"))
     ):
         return True
-    return phrase.end - phrase.first == 1 and not phrase.article and phrase.end < len(words) and (
-        words[phrase.end].text in words_of.RELATIVES - {"when", "where", "while", "how", "why"})
+    return (
+        phrase.end - phrase.first == 1
+        and not phrase.article
+        and phrase.end < len(words)
+        and (
+            words[phrase.end].text in words_of.RELATIVES - {"when", "where", "while", "how", "why"}
+        )
+    )
 
 
 def _is_urged(words: Sequence[Word], at: int, frame: VerbFrame) -> bool:
@@ -232,9 +290,17 @@ def _completed(words: Sequence[Word], phrase: Phrase, kind: str) -> Phrase:
 def _named(words: Sequence[Word], phrase: Phrase) -> Phrase:
     """A phrase, or the name that follows it between commas: "this woman, Jean, who ..."."""
     at = phrase.end
-    if phrase.article in ('"', "") or words[at - 1].capital or at + 2 >= len(words) or (
-        words[at].text != "," or not words[at + 1].capital or words[at + 1].text == "i"
-        or words[at + 2].text != "," or words[at - 1].text.endswith("s")
+    if (
+        phrase.article in ('"', "")
+        or words[at - 1].capital
+        or at + 2 >= len(words)
+        or (
+            words[at].text != ","
+            or not words[at + 1].capital
+            or words[at + 1].text == "i"
+            or words[at + 2].text != ","
+            or words[at - 1].text.endswith("s")
+        )
     ):
         return phrase
     return Phrase(at + 1, at + 1, at + 2, 0, "")
@@ -250,8 +316,11 @@ def object_at(words: Sequence[Word], at: int, kind: str) -> Phrase | None:
     quote = quote_at(words, at)
     if quote is not None:
         return quote
-    if kind == "skill" and at + 1 < len(words) and words[at].text == "how" and (
-        words[at + 1].text == "to"
+    if (
+        kind == "skill"
+        and at + 1 < len(words)
+        and words[at].text == "how"
+        and (words[at + 1].text == "to")
     ):
         return gerund_at(words, at + 1)  # "how to play the flute"
     if kind in _DONE and at < len(words) and (words[at].text == "to" or is_gerund(words, at)):
@@ -276,14 +345,24 @@ def joined_phrases(words: Sequence[Word], phrase: Phrase, kind: str) -> list[Phr
     if phrase.article == '"':
         return [phrase]
     alone = phrase.end - phrase.first == 1
-    if alone and (phrase.article in ("a", "an", "the") or phrase.owner) and is_modifier(
-        words, phrase.end
+    if (
+        alone
+        and (phrase.article in ("a", "an", "the") or phrase.owner)
+        and is_modifier(words, phrase.end)
     ):
         return []
     more = list(_joined(words, phrase, kind)) if kind != "made" else []
-    if len(more) == 1 and alone and not phrase.article and not words[phrase.first].capital and (
-        more[0].end - more[0].first > 1 and not more[0].article and not more[0].owner
-        and not is_gerund(words, phrase.first)
+    if (
+        len(more) == 1
+        and alone
+        and not phrase.article
+        and not words[phrase.first].capital
+        and (
+            more[0].end - more[0].first > 1
+            and not more[0].article
+            and not more[0].owner
+            and not is_gerund(words, phrase.first)
+        )
     ):
         return more  # "rock and pop music" begins with no rock
     return [phrase, *more]
@@ -327,7 +406,7 @@ def _goes_on(word: Word) -> bool:
 def _slot_object(
     words: Sequence[Word], phrase: Phrase, frame: VerbFrame, text: str
 ) -> Draft | None:
-    """"uses port 8443", "has a capacity of 5 GB": the object is a slot with its value."""
+    """ "uses port 8443", "has a capacity of 5 GB": the object is a slot with its value."""
     if frame.kind not in ("used", "had", "thing", "slot") or phrase.owner:
         return None
     nouns = [word.text for word in words[phrase.first : phrase.end]]
@@ -340,36 +419,71 @@ def _slot_object(
             continue
         if "of" in nouns[at + 1 :]:
             return None
-        if predicate in SLOTS and not modifiers and words[begin].text[:1].isdigit() | (
-            words[begin].text[:1] == "v"
+        if (
+            predicate in SLOTS
+            and not modifiers
+            and words[begin].text[:1].isdigit() | (words[begin].text[:1] == "v")
         ):
             span = (words[begin].start, words[phrase.end - 1].end)
             changed, added, replaced = trailing(words, phrase.end, text)
-            return Draft(0, "", predicate, text_of(words, begin, phrase.end, text), (0, 0), span,
-                         (0, 0), changed=changed, added=added, replaced=replaced, by_form=True,
-                         frame="en:slot-object")
+            return Draft(
+                0,
+                "",
+                predicate,
+                text_of(words, begin, phrase.end, text),
+                (0, 0),
+                span,
+                (0, 0),
+                changed=changed,
+                added=added,
+                replaced=replaced,
+                by_form=True,
+                frame="en:slot-object",
+            )
     if frame.predicate == "listens_on" and nouns[0].isdigit():
         span = (words[phrase.first].start, words[phrase.first].end)
-        return Draft(0, "", "port", words[phrase.first].raw, (0, 0), span, (0, 0), by_form=True,
-                     frame="en:slot-object")
+        return Draft(
+            0,
+            "",
+            "port",
+            words[phrase.first].raw,
+            (0, 0),
+            span,
+            (0, 0),
+            by_form=True,
+            frame="en:slot-object",
+        )
     if nouns[-1] == "diet" and nouns[0] in DIETS:
         span = (words[phrase.first].start, words[phrase.end - 2].end)
-        return Draft(0, "", nouns[-1], text_of(words, phrase.first, phrase.end - 1, text), (0, 0),
-                     span, (0, 0), changed=frame.changes, by_form=True, frame="en:slot-object")
+        return Draft(
+            0,
+            "",
+            nouns[-1],
+            text_of(words, phrase.first, phrase.end - 1, text),
+            (0, 0),
+            span,
+            (0, 0),
+            changed=frame.changes,
+            by_form=True,
+            frame="en:slot-object",
+        )
     return None
 
 
 def _as_slot(
     words: Sequence[Word], phrase: Phrase, frame: VerbFrame, after: int, text: str
 ) -> Draft | None:
-    """"uses SQLite as its database": a value, and the slot that it has."""
+    """ "uses SQLite as its database": a value, and the slot that it has."""
     if after + 1 >= len(words) or words[after].text not in ("as", "for"):
         return None
     own = words[after + 1].text in words_of.POSSESSIVES or words[after + 1].text in ("the", "our")
     begin = after + 1 + own
     end = begin
-    while end < len(words) and words[end].kind == "word" and end - begin < 4 and (
-        words[end].text not in words_of.STOPS
+    while (
+        end < len(words)
+        and words[end].kind == "word"
+        and end - begin < 4
+        and (words[end].text not in words_of.STOPS)
     ):
         end += 1
     if end == begin or (words[after].text == "for" and not own):
@@ -385,6 +499,17 @@ def _as_slot(
     if modifiers:
         predicate = f"{modifiers.replace(' ', '_')}_{predicate}"
     changed, added, replaced = trailing(words, end, text)
-    return Draft(0, "", predicate, text_of(words, phrase.first, phrase.end, text), (0, 0),
-                 (words[phrase.first].start, words[phrase.end - 1].end), (0, 0), changed=changed,
-                 added=added, replaced=replaced, by_form=True, frame="en:as-slot")
+    return Draft(
+        0,
+        "",
+        predicate,
+        text_of(words, phrase.first, phrase.end, text),
+        (0, 0),
+        (words[phrase.first].start, words[phrase.end - 1].end),
+        (0, 0),
+        changed=changed,
+        added=added,
+        replaced=replaced,
+        by_form=True,
+        frame="en:as-slot",
+    )

@@ -11,8 +11,15 @@ from spector.language.frames.predicates import KIN
 from spector.language.frames.sentences import Word
 
 __all__ = [
-    "Phrase", "complement_end", "gerund_at", "is_bare", "is_gerund", "is_modifier", "phrase_at",
-    "quote_at", "text_of",
+    "Phrase",
+    "complement_end",
+    "gerund_at",
+    "is_bare",
+    "is_gerund",
+    "is_modifier",
+    "phrase_at",
+    "quote_at",
+    "text_of",
 ]
 
 #: words of a phrase at most
@@ -27,10 +34,13 @@ _DIRECTED: Final = frozenset(
     pass""".split()
 )
 #: say when something was, and nothing of what it was
-_WHEN: Final = words_of.UNITS | words_of.TIMES | frozenset(
-    "christmas easter thanksgiving halloween ramadan eid bayram".split())
+_WHEN: Final = (
+    words_of.UNITS
+    | words_of.TIMES
+    | frozenset("christmas easter thanksgiving halloween ramadan eid bayram".split())
+)
 _APOSTROPHES: Final = frozenset("'’")
-_QUOTES: Final = frozenset("\"“”«»")
+_QUOTES: Final = frozenset('"“”«»')
 _LY: Final = frozenset(
     """family daily weekly friendly lovely early elderly lonely only italy july fly reply supply
     jelly belly lily emily sally molly kelly billy holly assembly monthly butterfly ally bully
@@ -114,8 +124,10 @@ def phrase_at(words: Sequence[Word], at: int, *, subject: bool = False) -> Phras
         elif word.text in ("some", "any", "several", "many", "another"):
             article = word.text
             first += 1
-        elif word.text in ("this", "these") and not subject and (
-            first + 1 < len(words) and words[first + 1].text not in words_of.UNITS
+        elif (
+            word.text in ("this", "these")
+            and not subject
+            and (first + 1 < len(words) and words[first + 1].text not in words_of.UNITS)
         ):
             article = "this"
             first += 1
@@ -158,8 +170,12 @@ def _behind_link(words: Sequence[Word], at: int, phrase: Phrase, subject: bool) 
         return 0
     end, head = inner.end, words[at - 1].text
     plain = inner.start == inner.first
-    aim = link == "to" and plain and head in words_of.GENERAL and (
-        phrase.article != "the" and not words[inner.first].capital)
+    aim = (
+        link == "to"
+        and plain
+        and head in words_of.GENERAL
+        and (phrase.article != "the" and not words[inner.first].capital)
+    )
     if link == "on" and inner.article == "the":
         return 0  # where it was, or when: "on the road trip"
     directed = head in _DIRECTED and (inner.article or words[inner.first].capital)
@@ -182,12 +198,18 @@ def _behind_link(words: Sequence[Word], at: int, phrase: Phrase, subject: bool) 
         ):
             return 0  # "to stay motivated"
     inside = words[inner.first : end]
-    if any(word.text in _WHEN or (word.text == "may" and word.capital) for word in inside) or (
-        words[end - 1].text in words_of.VAGUE
-    ) or (inside[0].kind == "number" and len(inside) == 1):
+    if (
+        any(word.text in _WHEN or (word.text == "may" and word.capital) for word in inside)
+        or (words[end - 1].text in words_of.VAGUE)
+        or (inside[0].kind == "number" and len(inside) == 1)
+    ):
         return 0
-    if end < len(words) and (words[end].kind == "suffix" or words[end].text in words_of.BE or (
-        words[end].text in words_of.MODALS) or words[end].raw in _APOSTROPHES):
+    if end < len(words) and (
+        words[end].kind == "suffix"
+        or words[end].text in words_of.BE
+        or (words[end].text in words_of.MODALS)
+        or words[end].raw in _APOSTROPHES
+    ):
         return 0
     return end
 
@@ -199,8 +221,12 @@ def is_bare(words: Sequence[Word], phrase: Phrase) -> bool:
     inside = words[phrase.first : phrase.end]
     if inside[-1].capital or any(word.text in ("of", "'s") for word in inside):
         return False
-    return all(word.text in words_of.PRAISE or word.text in words_of.ARTICLES
-               or word.text in words_of.ADVERBS for word in inside[:-1])
+    return all(
+        word.text in words_of.PRAISE
+        or word.text in words_of.ARTICLES
+        or word.text in words_of.ADVERBS
+        for word in inside[:-1]
+    )
 
 
 def _end_of_phrase(words: Sequence[Word], first: int, subject: bool) -> int:
@@ -215,17 +241,24 @@ def _end_of_phrase(words: Sequence[Word], first: int, subject: bool) -> int:
             if subject and _is_copula(words, end):
                 break
         elif word.text == "of":
-            if end == first or end + 1 >= len(words) or (
-                joined and not (words[end - 1].capital and words[
-                    min(end + 1 + (words[end + 1].text == "the"), len(words) - 1)].capital)
+            if (
+                end == first
+                or end + 1 >= len(words)
+                or (
+                    joined
+                    and not (
+                        words[end - 1].capital
+                        and words[
+                            min(end + 1 + (words[end + 1].text == "the"), len(words) - 1)
+                        ].capital
+                    )
+                )
             ):
                 break
             title = words[end + 1].capital and end + 2 < len(words) and words[end + 2].capital
             owned = words[end + 1].text in words_of.POSSESSIVES
             skip = 1 + (words[end + 1].text in words_of.ARTICLES or (owned and title))
-            if (owned and not title) or not _is_noun(
-                words, end + skip, end + skip, subject
-            ):
+            if (owned and not title) or not _is_noun(words, end + skip, end + skip, subject):
                 break
             end += skip - 1
             joined = True
@@ -246,8 +279,11 @@ def _is_noun(words: Sequence[Word], at: int, first: int, subject: bool) -> bool:
     if at > first and (text in words_of.NUMBERS or text == "a"):
         return False
     if at > first and text == "half":  # "the Istanbul half marathon", no "half the time"
-        return at + 1 < len(words) and words[at + 1].text not in ("a", "past") and (
-            _is_noun(words, at + 1, at + 1, subject))
+        return (
+            at + 1 < len(words)
+            and words[at + 1].text not in ("a", "past")
+            and (_is_noun(words, at + 1, at + 1, subject))
+        )
     if text in words_of.STOPS and not (text in ("now", "may") and word.capital and at > 0):
         return False
     if text.endswith("ly") and text not in _LY and not word.capital:
@@ -255,12 +291,19 @@ def _is_noun(words: Sequence[Word], at: int, first: int, subject: bool) -> bool:
     if word.capital and at > first:
         return True
     form = FORMS.get(text)
-    if subject and at > first and form is not None and (
-        form.names & {"third", "past"} and not word.capital
+    if (
+        subject
+        and at > first
+        and form is not None
+        and (form.names & {"third", "past"} and not word.capital)
     ):
         return False
-    if subject and at > first and form is not None and words[at - 1].text in KIN and (
-        "base" in form.names
+    if (
+        subject
+        and at > first
+        and form is not None
+        and words[at - 1].text in KIN
+        and ("base" in form.names)
     ):
         return False
     if at > first and not word.capital:
@@ -285,8 +328,12 @@ def _is_copula(words: Sequence[Word], at: int) -> bool:
 
 def is_gerund(words: Sequence[Word], at: int) -> bool:
     text = words[at].text if at < len(words) else ""
-    return len(text) > 4 and text.endswith("ing") and text not in (
-        "king", "string", "spring", "thing", "something", "morning", "evening", "wedding")
+    return (
+        len(text) > 4
+        and text.endswith("ing")
+        and text
+        not in ("king", "string", "spring", "thing", "something", "morning", "evening", "wedding")
+    )
 
 
 def gerund_at(words: Sequence[Word], at: int) -> Phrase | None:
@@ -309,8 +356,10 @@ def gerund_at(words: Sequence[Word], at: int) -> Phrase | None:
     if inner is not None and words[inner.end - 1].text in (*words_of.UNITS, "times"):
         inner = None  # "surfing five years ago", "a few times"
     elif inner is not None and words[end].text not in words_of.TIMES:
-        if inner.owner or words[inner.end - 1].text in words_of.VAGUE or _is_listed(
-            words, inner.end
+        if (
+            inner.owner
+            or words[inner.end - 1].text in words_of.VAGUE
+            or _is_listed(words, inner.end)
         ):
             return None
         end = inner.end + (inner.article == '"')
@@ -323,25 +372,37 @@ def gerund_at(words: Sequence[Word], at: int) -> Phrase | None:
     placed = end < len(words) and words[end].text in _WITH_DOINGS
     if placed:
         inner = phrase_at(words, end + 1)
-        aim = words[end].text == "to" and inner is not None and "base" in (
-            FORMS[words[inner.first].text].names if words[inner.first].text in FORMS else ())
-        if inner is not None and not inner.owner and not aim and inner.end - verb <= 7 and (
-            words[inner.end - 1].text not in words_of.VAGUE
+        aim = (
+            words[end].text == "to"
+            and inner is not None
+            and "base"
+            in (FORMS[words[inner.first].text].names if words[inner.first].text in FORMS else ())
+        )
+        if (
+            inner is not None
+            and not inner.owner
+            and not aim
+            and inner.end - verb <= 7
+            and (words[inner.end - 1].text not in words_of.VAGUE)
         ):
             end = inner.end
         elif not aim and (end == verb + 1 or moved):
             return None
-    if (end == verb + 1 and words[verb].text in _EMPTY_DOINGS) or (end == verb + 2 and moved and (
-        words[verb].text in _EMPTY_DOINGS
-    )):
+    if (end == verb + 1 and words[verb].text in _EMPTY_DOINGS) or (
+        end == verb + 2 and moved and (words[verb].text in _EMPTY_DOINGS)
+    ):
         return None
     return Phrase(at, at, end, 0, "")
 
 
 def _is_listed(words: Sequence[Word], at: int) -> bool:
     """Whether a list of names goes on, of which a phrase would be the first alone."""
-    return at + 1 < len(words) and words[at].text == "," and words[at + 1].capital and (
-        words[at + 1].text != "i")
+    return (
+        at + 1 < len(words)
+        and words[at].text == ","
+        and words[at + 1].capital
+        and (words[at + 1].text != "i")
+    )
 
 
 def is_modifier(words: Sequence[Word], at: int) -> bool:
@@ -352,5 +413,8 @@ def is_modifier(words: Sequence[Word], at: int) -> bool:
     verb = FORMS[after].names if after in FORMS else frozenset()
     if not verb <= ({"participle"} if words[at].text == "and" else {"ing", "participle"}):
         return False
-    return after not in words_of.STOPS and words[at + 1].kind == "word" and (
-        after not in words_of.UNITS and not words[at + 1].capital)
+    return (
+        after not in words_of.STOPS
+        and words[at + 1].kind == "word"
+        and (after not in words_of.UNITS and not words[at + 1].capital)
+    )

@@ -22,8 +22,16 @@ from spector.language.frames.statement import Place
 from spector.language.frames.values import is_date
 
 __all__ = [
-    "MONTHS", "Slot", "Value", "is_age", "is_person", "may_have", "number_at", "slot_at",
-    "subject_name", "value_at",
+    "MONTHS",
+    "Slot",
+    "Value",
+    "is_age",
+    "is_person",
+    "may_have",
+    "number_at",
+    "slot_at",
+    "subject_name",
+    "value_at",
 ]
 
 #: say nothing about which slot is meant
@@ -158,12 +166,15 @@ def _slot(
     while len(nouns) > 1 and nouns[0] in _PLAIN_MODIFIERS:
         nouns.pop(0)
     raws = [word.raw for word in words[end - len(nouns) : end]]
-    if not nouns or nouns[0] in _PAST_MODIFIERS or not all(
-        any(map(str.isalpha, noun)) for noun in nouns
+    if (
+        not nouns
+        or nouns[0] in _PAST_MODIFIERS
+        or not all(any(map(str.isalpha, noun)) for noun in nouns)
     ):
         return None
-    if nouns[-1] in DISCOURSE_NOUNS or (is_plural(nouns[-1]) and nouns[-1] not in KIN and (
-        nouns[-1] != "headquarters")):
+    if nouns[-1] in DISCOURSE_NOUNS or (
+        is_plural(nouns[-1]) and nouns[-1] not in KIN and (nouns[-1] != "headquarters")
+    ):
         return None
     for at, noun in enumerate(nouns[:-1]):
         if noun in ("favourite", "favorite"):
@@ -191,8 +202,11 @@ def _slot(
 
 
 def _snake(nouns: Sequence[str]) -> str:
-    return predicate_of("_".join(nouns).replace("_", " "))[0] if len(nouns) == 1 else "_".join(
-        "colour" if noun == "color" else noun.replace("-", "_") for noun in nouns)
+    return (
+        predicate_of("_".join(nouns).replace("_", " "))[0]
+        if len(nouns) == 1
+        else "_".join("colour" if noun == "color" else noun.replace("-", "_") for noun in nouns)
+    )
 
 
 def value_at(words: Sequence[Word], at: int, slot: Slot, text: str) -> Value | None:
@@ -213,12 +227,22 @@ def value_at(words: Sequence[Word], at: int, slot: Slot, text: str) -> Value | N
     phrase = quote_at(words, at) or number_at(words, at) or phrase_at(words, at)
     if phrase is None or phrase.owner:
         return None
-    if base == "deadline" and at and words[at - 1].text == "at" and phrase.end == at + 1 and (
-        words[at].text in words_of.NUMBERS or (words[at].text.isdigit() and len(words[at].text) < 3)
+    if (
+        base == "deadline"
+        and at
+        and words[at - 1].text == "at"
+        and phrase.end == at + 1
+        and (
+            words[at].text in words_of.NUMBERS
+            or (words[at].text.isdigit() and len(words[at].text) < 3)
+        )
     ):
         return Value(at, at + 1, at + 1, changed, added)
-    rate = words[phrase.first].kind == "number" and phrase.end < len(words) and (
-        words[phrase.end].text in ("a", "per", "each"))
+    rate = (
+        words[phrase.first].kind == "number"
+        and phrase.end < len(words)
+        and (words[phrase.end].text in ("a", "per", "each"))
+    )
     if not rate and not _ends(words, phrase.end):
         phrase = _extended(words, phrase, slot)
         if phrase is None:
@@ -237,15 +261,27 @@ def number_at(words: Sequence[Word], at: int) -> Phrase | None:
     if at >= len(words):
         return None
     first = words[at]
-    if not (first.kind in ("number", "mail", "link") or first.text in words_of.WEEKDAYS
-            or first.text in _DAYS | words_of.NUMBERS or (first.text in MONTHS and first.capital)):
+    if not (
+        first.kind in ("number", "mail", "link")
+        or first.text in words_of.WEEKDAYS
+        or first.text in _DAYS | words_of.NUMBERS
+        or (first.text in MONTHS and first.capital)
+    ):
         return None
     end = at + 1
-    while end < len(words) and end - at < 7 and (
-        words[end].kind == "number" or words[end].text in MONTHS or (words[end].text == ","
-        and end + 1 < len(words) and words[end + 1].kind == "number")
-        or (words[end].kind == "word" and words[end].text not in words_of.STOPS
-            and not words[end].text.endswith("ly"))
+    while (
+        end < len(words)
+        and end - at < 7
+        and (
+            words[end].kind == "number"
+            or words[end].text in MONTHS
+            or (words[end].text == "," and end + 1 < len(words) and words[end + 1].kind == "number")
+            or (
+                words[end].kind == "word"
+                and words[end].text not in words_of.STOPS
+                and not words[end].text.endswith("ly")
+            )
+        )
     ):
         end += 1
     return Phrase(at, at, end, 0, first.text)
@@ -257,8 +293,10 @@ def _ends(words: Sequence[Word], at: int) -> bool:
     if words[at].text in ("and", "or"):  # a clause may follow, another value may not
         after = [word.text for word in words[at + 1 : at + 4]]
         subject = after and (after[0] in words_of.POSSESSIVES or after[0] in words_of.PRONOUNS)
-        return bool(subject) or any(each in words_of.BE or each in words_of.MODALS
-                                    or each in words_of.HAVE for each in after)
+        return bool(subject) or any(
+            each in words_of.BE or each in words_of.MODALS or each in words_of.HAVE
+            for each in after
+        )
     return words[at].text in _AFTER_VALUE
 
 
@@ -283,8 +321,11 @@ def _fits(words: Sequence[Word], phrase: Phrase, slot: Slot, text: str) -> bool:
         return False
     if slot.known:
         return not (slot.predicate == "is" and phrase.article == "" and not _solid(words, phrase))
-    return (bool(slot.subject or slot.owner) and phrase.article in ("a", "an", "the")
-            and not slot.subject) or _solid(words, phrase)
+    return (
+        bool(slot.subject or slot.owner)
+        and phrase.article in ("a", "an", "the")
+        and not slot.subject
+    ) or _solid(words, phrase)
 
 
 def may_have(words: Sequence[Word], phrase: Phrase, predicate: str, text: str) -> bool:
@@ -299,16 +340,23 @@ def _solid(words: Sequence[Word], phrase: Phrase) -> bool:
     last = words[phrase.end - 1]
     if words[phrase.first].kind == "number":
         return True
-    return phrase.article == '"' or last.kind in ("number", "mail", "link") or (
-        last.capital or any(map(str.isdigit, last.text)))
+    return (
+        phrase.article == '"'
+        or last.kind in ("number", "mail", "link")
+        or (last.capital or any(map(str.isdigit, last.text)))
+    )
 
 
 def is_age(words: Sequence[Word], at: int) -> bool:
     after = words[at + 1] if at + 1 < len(words) else None
-    if after is not None and (after.kind == "suffix" or (after.kind == "sign" and (
-        after.text not in ".,;!)"))):
+    if after is not None and (
+        after.kind == "suffix" or (after.kind == "sign" and (after.text not in ".,;!)"))
+    ):
         return False
     if words[at].text in words_of.NUMBERS:
         return at + 1 < len(words) and words[at + 1].text in ("years", "year")
-    return words[at].kind == "number" and words[at].text.isdecimal() and (
-        0 < int(words[at].text[:4]) < 120)
+    return (
+        words[at].kind == "number"
+        and words[at].text.isdecimal()
+        and (0 < int(words[at].text[:4]) < 120)
+    )

@@ -279,12 +279,20 @@ happen happens happened happened happening
 """
 
 #: verb and particle, written with a hyphen in the table
-PHRASAL: Final = {("grow", "up"): "grow-up", ("sign", "up"): "sign-up", ("pick", "up"): "pick-up",
-                  ("set", "up"): "set-up", ("check", "out"): "check-out", ("try", "out"): "try-out",
-                   ("get", "back"): "get-back", ("look", "forward"): "look-forward",
-                  ("come", "back"): "come-back", ("help", "out"): "help-out",
-                  ("team", "up"): "team-up",
-                  ("put", "together"): "put-together"}
+PHRASAL: Final = {
+    ("grow", "up"): "grow-up",
+    ("sign", "up"): "sign-up",
+    ("pick", "up"): "pick-up",
+    ("set", "up"): "set-up",
+    ("check", "out"): "check-out",
+    ("try", "out"): "try-out",
+    ("get", "back"): "get-back",
+    ("look", "forward"): "look-forward",
+    ("come", "back"): "come-back",
+    ("help", "out"): "help-out",
+    ("team", "up"): "team-up",
+    ("put", "together"): "put-together",
+}
 
 
 class Form(NamedTuple):
@@ -300,8 +308,13 @@ def _frames() -> dict[str, tuple[VerbFrame, ...]]:
         predicate, verbs, preposition, kind, flags = (cell.strip() for cell in line.split("|"))
         for each in preposition.split():
             frame = VerbFrame(
-                predicate, each.strip("-"), kind, "denies" not in flags, "changes" in flags,
-                "past" in flags, "now" in flags,
+                predicate,
+                each.strip("-"),
+                kind,
+                "denies" not in flags,
+                "changes" in flags,
+                "past" in flags,
+                "now" in flags,
             )
             for verb in verbs.split():
                 named = frame
@@ -339,16 +352,44 @@ def third_of(verb: str) -> str:
 def _forms() -> dict[str, Form]:
     irregular = _irregular()
     verbs = {verb.partition("-")[0] for verb in FRAMES} | {
-        "become", "stop", "change", "turn", "name", "call", "move", "end", "consider",
-        "rename", "replace", "switch", "quit", "upgrade", "downgrade", "push", "postpone",
-        "reschedule", "raise", "lower", "update", "bump", "increase", "decrease", "reduce", "reset",
-        "rise", "fall", "drop", "climb", "jump",
+        "become",
+        "stop",
+        "change",
+        "turn",
+        "name",
+        "call",
+        "move",
+        "end",
+        "consider",
+        "rename",
+        "replace",
+        "switch",
+        "quit",
+        "upgrade",
+        "downgrade",
+        "push",
+        "postpone",
+        "reschedule",
+        "raise",
+        "lower",
+        "update",
+        "bump",
+        "increase",
+        "decrease",
+        "reduce",
+        "reset",
+        "rise",
+        "fall",
+        "drop",
+        "climb",
+        "jump",
     }
     found: dict[str, dict[str, set[str]]] = {}
     names = ("third", "past", "participle", "ing")
     for verb in sorted(verbs - {"got"}):
-        for form, name in zip((verb, *irregular.get(verb, _regular(verb))), ("base", *names),
-                              strict=True):
+        for form, name in zip(
+            (verb, *irregular.get(verb, _regular(verb))), ("base", *names), strict=True
+        ):
             found.setdefault(form, {}).setdefault(verb, set()).add(name)
     out = {}
     for form, lemmas in found.items():

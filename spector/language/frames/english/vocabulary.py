@@ -7,9 +7,31 @@ from typing import Final
 from spector.language.frames.statement import Modality, Tense
 
 __all__ = [
-    "ADVERBS", "ARTICLES", "BE", "CONDITIONS", "CONJUNCTIONS", "DO", "GENERAL", "HAVE", "HEDGES",
-    "INTRODUCTIONS", "MODALS", "NUMBERS", "OPINIONS", "POSSESSIVES", "PRAISE", "PREPOSITIONS",
-    "PRONOUNS", "QUESTIONS", "RELATIVES", "REPORTS", "STOPS", "TIMES", "UNITS", "VAGUE", "WEEKDAYS",
+    "ADVERBS",
+    "ARTICLES",
+    "BE",
+    "CONDITIONS",
+    "CONJUNCTIONS",
+    "DO",
+    "GENERAL",
+    "HAVE",
+    "HEDGES",
+    "INTRODUCTIONS",
+    "MODALS",
+    "NUMBERS",
+    "OPINIONS",
+    "POSSESSIVES",
+    "PRAISE",
+    "PREPOSITIONS",
+    "PRONOUNS",
+    "QUESTIONS",
+    "RELATIVES",
+    "REPORTS",
+    "STOPS",
+    "TIMES",
+    "UNITS",
+    "VAGUE",
+    "WEEKDAYS",
 ]
 
 ARTICLES: Final = frozenset("a an the".split())
@@ -17,14 +39,18 @@ ARTICLES: Final = frozenset("a an the".split())
 POSSESSIVES: Final = {"my": 1, "our": 1, "your": 2, "his": 3, "her": 3, "their": 3, "its": 3}
 #: forms of "who"
 _WHO: Final = frozenset(f"who{ending}" for ending in ("", "m", "se", "ever"))
-PRONOUNS: Final = _WHO | frozenset(
-    f"{first}{second}"
-    for first in ("some", "any", "no", "every")
-    for second in ("body", "one", "thing")
-) | frozenset(
-    """i me you he him she it we us they them this that these those one ones myself yourself himself
+PRONOUNS: Final = (
+    _WHO
+    | frozenset(
+        f"{first}{second}"
+        for first in ("some", "any", "no", "every")
+        for second in ("body", "one", "thing")
+    )
+    | frozenset(
+        """i me you he him she it we us they them this that these those one ones myself yourself himself
     herself itself ourselves themselves each other another mine yours ours theirs hers there here
     where when why how y'all ya em u what which whatever""".split()
+    )
 )
 PREPOSITIONS: Final = frozenset(
     """in on at to from for with without about by as into onto over under after before during since
@@ -91,17 +117,25 @@ UNITS: Final = WEEKDAYS | frozenset(
 )
 #: end a noun phrase
 STOPS: Final = (
-    (PRONOUNS | PREPOSITIONS | CONJUNCTIONS | RELATIVES | TIMES | frozenset(HAVE) | frozenset(DO)
-     | frozenset(MODALS) | frozenset(BE) | frozenset(POSSESSIVES) | ARTICLES
-     | frozenset(
-    """be been being not n't just really also who's let's because cuz cause 'cause even both all
+    PRONOUNS
+    | PREPOSITIONS
+    | CONJUNCTIONS
+    | RELATIVES
+    | TIMES
+    | frozenset(HAVE)
+    | frozenset(DO)
+    | frozenset(MODALS)
+    | frozenset(BE)
+    | frozenset(POSSESSIVES)
+    | ARTICLES
+    | frozenset(
+        """be been being not n't just really also who's let's because cuz cause 'cause even both all
     only especially including such more less much many most least very very well alone anyway please
     thanks lol haha btw called named titled compared based located known made used written set
     neither either between rather quite almost maybe perhaps thats whats hes shes theyre
     youre isnt""".split()
-))
-    - frozenset(("like",)) | {"like"}
-)
+    )
+) - frozenset(("like",)) | {"like"}
 #: heads that name nothing by themselves
 VAGUE: Final = frozenset(
     """hour hours minute minutes second seconds thing things stuff lot lots bit ton tons bunch one

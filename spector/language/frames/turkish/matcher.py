@@ -25,7 +25,12 @@ from spector.language.words import plain
 __all__ = ["turkish_drafts"]
 
 _ORDER: Final[tuple[Modality, ...]] = (
-    "asserted", "hedged", "planned", "conditional", "reported", "asked",
+    "asserted",
+    "hedged",
+    "planned",
+    "conditional",
+    "reported",
+    "asked",
 )
 #: verbs of becoming: what stands before them is a value
 _BECOMES: Final = frozenset(("ol", "boşan", "evlen"))
@@ -57,15 +62,22 @@ def turkish_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
         if part[0].text == "su" and len(part) > 1 and part[1].text.startswith("an"):
             part = part[2:] or part
         goes_on = part[0].text in _GOES_ON
-        made = [each for each in _clause(part, pending, text, before if goes_on else None)
-                if opens or goes_on or each.owner or each.frame in _ANYWHERE]
+        made = [
+            each
+            for each in _clause(part, pending, text, before if goes_on else None)
+            if opens or goes_on or each.owner or each.frame in _ANYWHERE
+        ]
         opens = bool(made)
         before = subject_of(part, text) or (before if goes_on else None)
         for draft in made:
             changed = draft.changed or any(noun.text in tables.CHANGES for noun in part)
             added = draft.added or _adds(part)
-            yield replace(draft, modality=max(whole, draft.modality, key=_ORDER.index),
-                          changed=changed, added=added)
+            yield replace(
+                draft,
+                modality=max(whole, draft.modality, key=_ORDER.index),
+                changed=changed,
+                added=added,
+            )
         if not made and (named := _names_oneself(part)) is not None:
             made = [named]
             yield replace(named, modality=whole)
@@ -73,21 +85,34 @@ def turkish_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
 
 
 def _names_oneself(part: Sequence[Noun]) -> Draft | None:
-    """"Ben Deniz": the name of who speaks."""
+    """ "Ben Deniz": the name of who speaks."""
     name = part[1:]
-    if part[0].text != "ben" or not 1 <= len(name) <= _NAMES or not all(
-        noun.capital and not noun.suffix and noun.text not in tables.PROVINCES for noun in name
+    if (
+        part[0].text != "ben"
+        or not 1 <= len(name) <= _NAMES
+        or not all(
+            noun.capital and not noun.suffix and noun.text not in tables.PROVINCES for noun in name
+        )
     ):
         return None
     value = " ".join(noun.raw for noun in name)
     span = (name[0].start, name[-1].end)
-    return Draft(1, "", "is_named", value, (part[0].start, part[0].stop), span,
-                 (part[0].start, part[-1].stop), frame="tr:named")
+    return Draft(
+        1,
+        "",
+        "is_named",
+        value,
+        (part[0].start, part[0].stop),
+        span,
+        (part[0].start, part[-1].stop),
+        frame="tr:named",
+    )
 
 
 def _adds(part: Sequence[Noun]) -> bool:
     return any(noun.text == "ayrica" for noun in part) or any(
-        noun.text in ("de", "da") and noun.kind == "word" for noun in part)
+        noun.text in ("de", "da") and noun.kind == "word" for noun in part
+    )
 
 
 def _modality(sentence: Sentence, nouns: Sequence[Noun]) -> Modality:
@@ -105,10 +130,24 @@ def _modality(sentence: Sentence, nouns: Sequence[Noun]) -> Modality:
 
 def _is_conditional(word: str) -> bool:
     """-sa/-se behind a tense: "yaşarsam", "taşınırsak", "olsaydı"."""
-    return len(word) > 5 and word.endswith((
-        "rsam", "rsem", "rsan", "rsen", "rsak", "rsek", "rsa", "rse", "saydi", "seydi", "saydim",
-        "seydim", "yorsa", "yorsam",
-    ))
+    return len(word) > 5 and word.endswith(
+        (
+            "rsam",
+            "rsem",
+            "rsan",
+            "rsen",
+            "rsak",
+            "rsek",
+            "rsa",
+            "rse",
+            "saydi",
+            "seydi",
+            "saydim",
+            "seydim",
+            "yorsa",
+            "yorsam",
+        )
+    )
 
 
 def _clause(
@@ -161,8 +200,10 @@ def _thing(part: Sequence[Noun], text: str) -> Subject | None:
     if part[at].capital and part[at + 1].capital and not part[at + 1].suffix:
         return None  # "Arda Turan": where a name ends is open
     end = at + 1
-    if end + 2 < len(part) and part[end].text.endswith(("si", "su", "i", "u")) and (
-        part[end].kind == "word" and not part[end].suffix
+    if (
+        end + 2 < len(part)
+        and part[end].text.endswith(("si", "su", "i", "u"))
+        and (part[end].kind == "word" and not part[end].suffix)
     ):
         end += 1
     span = (part[at].start, part[end - 1].stop)
@@ -170,7 +211,11 @@ def _thing(part: Sequence[Noun], text: str) -> Subject | None:
 
 
 def _frame(
-    part: list[Noun], pending: list[list[Noun]], frame: VerbFrame, form: Form, subject: Subject,
+    part: list[Noun],
+    pending: list[list[Noun]],
+    frame: VerbFrame,
+    form: Form,
+    subject: Subject,
     text: str,
 ) -> Iterator[Draft]:
     if frame.past and (form.tense != "past" or not form.polarity):
@@ -197,11 +242,18 @@ def _frame(
     for item in found:
         tense = "present" if frame.changes else form.tense
         yield Draft(
-            subject.owner, subject.name, item.predicate or frame.predicate, item.value,
-            subject.span, item.span,
+            subject.owner,
+            subject.name,
+            item.predicate or frame.predicate,
+            item.value,
+            subject.span,
+            item.span,
             (min(subject.span[0], item.span[0]), max(part[-1].stop, item.span[1])),
-            polarity=form.polarity == frame.polarity, modality=form.modality, tense=tense,
-            replaced=item.replaced or instead, listed=len(found) > 1,
+            polarity=form.polarity == frame.polarity,
+            modality=form.modality,
+            tense=tense,
+            replaced=item.replaced or instead,
+            listed=len(found) > 1,
             changed=frame.changes or "artik" in words or instead is not None,
             frame=f"tr:{form.stem}",
         )

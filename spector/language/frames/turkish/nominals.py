@@ -28,7 +28,9 @@ _AGED: Final = frozenset(("yasinda", "yasindayim", "yasindayiz", "yasindadir"))
 _MARITAL_FORMS: Final = {
     **{plain(word): (3, kept) for word, kept in tables.MARITAL.items()},
     **{form: (1, kept) for word, kept in tables.MARITAL.items() for form in person_forms(word)},
-    "bosandim": (1, "boşanmış"), "evlendim": (1, "evli"), "nisanlandim": (1, "nişanlı"),
+    "bosandim": (1, "boşanmış"),
+    "evlendim": (1, "evli"),
+    "nisanlandim": (1, "nişanlı"),
 }
 _DIET_FORMS: Final = {
     **{plain(word): (3, word) for word in tables.DIETS},
@@ -39,12 +41,24 @@ _BECAME: Final = frozenset(("oldum", "oldu", "olduk"))
 
 def nominal(part: list[Noun], text: str) -> Iterator[Draft]:
     """The statements of a clause that ends in no verb with a frame."""
-    if len(part) == 3 and part[0].text == "bana" and part[1].capital and (
-        part[2].text in ("diyebilirsin", "diyebilirsiniz", "deyin", "derler", "diyorlar")
+    if (
+        len(part) == 3
+        and part[0].text == "bana"
+        and part[1].capital
+        and (part[2].text in ("diyebilirsin", "diyebilirsiniz", "deyin", "derler", "diyorlar"))
     ):
         span = (part[1].start, part[1].end)
-        yield Draft(1, "", "is_named", part[1].raw, (part[0].start, part[0].stop), span,
-                    (part[0].start, part[2].stop), by_form=True, frame="tr:contact")
+        yield Draft(
+            1,
+            "",
+            "is_named",
+            part[1].raw,
+            (part[0].start, part[0].stop),
+            span,
+            (part[0].start, part[2].stop),
+            by_form=True,
+            frame="tr:contact",
+        )
         return
     body = _without_name(part)
     changed = body[-1].text in _BECAME
@@ -104,11 +118,14 @@ def _who(part: Sequence[Noun], end: int, person: int, text: str) -> Subject | No
 
 
 def _state(part: list[Noun], text: str, person: int) -> Draft | None:
-    """"evliyim", "veganım", "öğretmenim", "İzmirliyim", "X'e alerjiğim"."""
+    """ "evliyim", "veganım", "öğretmenim", "İzmirliyim", "X'e alerjiğim"."""
     at = len(part) - 1
     noun = part[at]
-    word = noun.whole if noun.suffix in ("im", "um", "yim", "yum") else strip_copula(
-        noun.text, noun.suffix)
+    word = (
+        noun.whole
+        if noun.suffix in ("im", "um", "yim", "yum")
+        else strip_copula(noun.text, noun.suffix)
+    )
     if noun.suffix and word == noun.raw:
         word = noun.text
     found: tuple[int, str, str] | None = None
@@ -137,7 +154,7 @@ def _state(part: list[Noun], text: str, person: int) -> Draft | None:
 
 
 def _married(part: list[Noun], at: int, person: int, text: str) -> Draft | None:
-    """"Ayşe ile evliyim"."""
+    """ "Ayşe ile evliyim"."""
     if at < 1:
         return None
     end = at - 1 if part[at - 1].text == "ile" else at
@@ -146,13 +163,17 @@ def _married(part: list[Noun], at: int, person: int, text: str) -> Draft | None:
     if stem is None or not noun.capital or end < 1:
         return None
     first = end - 1
-    while first > 0 and part[first - 1].capital and not part[first - 1].suffix and (
-        part[first - 1].text not in tables.ADVERBS and (person == 1 or first > 1)
+    while (
+        first > 0
+        and part[first - 1].capital
+        and not part[first - 1].suffix
+        and (part[first - 1].text not in tables.ADVERBS and (person == 1 or first > 1))
     ):
         first -= 1
     who = _who(part, first, person, text)
-    draft = _made(part, end - 1, who, "married_to", trimmed(part, first, end, stem, text),
-                  "tr:married")
+    draft = _made(
+        part, end - 1, who, "married_to", trimmed(part, first, end, stem, text), "tr:married"
+    )
     if draft is not None:
         draft.object_span = (part[first].start, noun.end)
     return draft
@@ -163,8 +184,10 @@ def _role(part: list[Noun], at: int, person: int, text: str) -> Draft | None:
     first = at
     stem = noun.raw
     if person == 1:
-        base = next((role for role in tables.ROLES
-                     if noun.whole in person_forms(role.replace("-", " "))), None)
+        base = next(
+            (role for role in tables.ROLES if noun.whole in person_forms(role.replace("-", " "))),
+            None,
+        )
         stem = noun.raw if base is None else base
     else:
         stem = strip_copula(noun.raw, noun.suffix)
@@ -189,8 +212,16 @@ def _made(
     if who is None:
         return None
     noun = part[at]
-    return Draft(who.owner, who.name, predicate, value, who.span, (noun.start, noun.end),
-                 (min(who.span[0], noun.start), part[-1].stop), frame=frame)
+    return Draft(
+        who.owner,
+        who.name,
+        predicate,
+        value,
+        who.span,
+        (noun.start, noun.end),
+        (min(who.span[0], noun.start), part[-1].stop),
+        frame=frame,
+    )
 
 
 def _age(part: list[Noun], text: str) -> Draft | None:
@@ -210,7 +241,7 @@ def _age(part: list[Noun], text: str) -> Draft | None:
 
 
 def _has(part: list[Noun], text: str) -> Draft | None:
-    """"iki kedim var", "Ayşe'nin arabası yok", "fıstığa alerjim var"."""
+    """ "iki kedim var", "Ayşe'nin arabası yok", "fıstığa alerjim var"."""
     at = len(part) - 2
     if at < 0:
         return None
@@ -244,7 +275,7 @@ def _has(part: list[Noun], text: str) -> Draft | None:
 
 
 def _placed(part: list[Noun], text: str) -> Draft | None:
-    """"Ofisimiz Leeds'te", "Toplantı saat 15'te": where a thing stands, or when it is."""
+    """ "Ofisimiz Leeds'te", "Toplantı saat 15'te": where a thing stands, or when it is."""
     at = len(part) - 1
     last = part[at]
     if at < 1 or not last.suffix or strip_case(last.raw, last.suffix, "loc") is None:
@@ -258,14 +289,20 @@ def _placed(part: list[Noun], text: str) -> Draft | None:
         return None
     head = thing[-1]
     mine = head._replace(text=head.text[:-2], raw=head.raw[:-2])  # "ofisim" of "ofisimiz"
-    stem = unpossessed(head)[1] or (
-        unpossessed(mine)[1] if head.text.endswith(("miz", "muz")) else None) or head.text
+    stem = (
+        unpossessed(head)[1]
+        or (unpossessed(mine)[1] if head.text.endswith(("miz", "muz")) else None)
+        or head.text
+    )
     if not is_hour and not (last.capital and plain(stem) in tables.BUILDINGS):
         return None
     owner = tables.KIN.get(head.text)
     span = (thing[0].start, head.stop)
-    who = Subject(0, text[slice(*span)], span, end) if owner is None or len(thing) > 1 else (
-        Subject(1, owner, span, end))
+    who = (
+        Subject(0, text[slice(*span)], span, end)
+        if owner is None or len(thing) > 1
+        else (Subject(1, owner, span, end))
+    )
     predicate = "scheduled_for" if is_hour else "located_in"
     draft = _made(part, at, who, predicate, last.raw, f"tr:{predicate}")
     if draft is not None and is_hour:

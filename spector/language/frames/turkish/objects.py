@@ -49,8 +49,12 @@ def trimmed(part: Sequence[Noun], first: int, end: int, last: str, text: str) ->
 
 
 def object_before(
-    part: Sequence[Noun], end: int, frame: VerbFrame, subject: Subject,
-    pending: Sequence[Sequence[Noun]], text: str,
+    part: Sequence[Noun],
+    end: int,
+    frame: VerbFrame,
+    subject: Subject,
+    pending: Sequence[Sequence[Noun]],
+    text: str,
 ) -> list[Item]:
     """The objects that end before an index; of a list that "ve" and commas join, each."""
     floor = subject.after
@@ -88,22 +92,27 @@ def object_before(
     if stem is None or not _fits(noun, stem, frame):
         return []
     first = _first(part, end, floor, noun)
-    if first < 0 or (not subject.owner and any(
-        each.text not in tables.ADVERBS for each in part[floor:first]
-    )):
+    if first < 0 or (
+        not subject.owner and any(each.text not in tables.ADVERBS for each in part[floor:first])
+    ):
         return []
     replaced = _source(part, first, floor) if frame.changes else None
     if replaced is not None:
         first = max(first, replaced[1])
-    items = [Item(trimmed(part, first, end, stem, text), (part[first].start, noun.end),
-                  replaced[0] if replaced else None)]
+    items = [
+        Item(
+            trimmed(part, first, end, stem, text),
+            (part[first].start, noun.end),
+            replaced[0] if replaced else None,
+        )
+    ]
     if len(part) - 1 == end or subject.owner:
         items = [*_listed(pending, frame, text), *items] if first <= floor or first == 0 else items
     return items
 
 
 def _birth(part: Sequence[Noun], end: int, floor: int, text: str) -> Item | None:
-    """"3 Mart 1990'da", "1990 yılında": a day or a year."""
+    """ "3 Mart 1990'da", "1990 yılında": a day or a year."""
     last = end - 1
     if part[last].text == "yilinda" and last > floor:
         last -= 1
@@ -118,13 +127,19 @@ def _birth(part: Sequence[Noun], end: int, floor: int, text: str) -> Item | None
 
 def _is(noun: Noun, case: Case) -> bool:
     return strip_case(noun.raw, noun.suffix, case) is not None and (
-        case == "acc" or strip_case(noun.raw, noun.suffix, "acc") is None)
+        case == "acc" or strip_case(noun.raw, noun.suffix, "acc") is None
+    )
 
 
 def _is_case_marked(noun: Noun) -> bool:
     """Whether a word without an apostrophe is not a bare object: "şeklinde", "kopyasını"."""
-    return noun.text.endswith(("sini", "sunu", "larini", "lerini")) or (len(noun.raw) > 4 and (
-        strip_case(noun.raw, "", "loc") is not None or strip_case(noun.raw, "", "abl") is not None))
+    return noun.text.endswith(("sini", "sunu", "larini", "lerini")) or (
+        len(noun.raw) > 4
+        and (
+            strip_case(noun.raw, "", "loc") is not None
+            or strip_case(noun.raw, "", "abl") is not None
+        )
+    )
 
 
 def _with(part: Sequence[Noun], end: int) -> tuple[str | None, int, Noun]:
@@ -142,7 +157,8 @@ def _fits(noun: Noun, stem: str, frame: VerbFrame) -> bool:
         return noun.kind != "number" and (noun.capital or bool(noun.suffix))
     if frame.kind == "org":
         return text not in ("evde", "iste", "burada", "surada", "orada") and (
-            noun.capital or len(stem) > 3)
+            noun.capital or len(stem) > 3
+        )
     if frame.kind == "language":
         return stem.lower().endswith(_LANGUAGES) and len(stem) > 4
     if frame.kind == "diet":
@@ -158,8 +174,11 @@ def _first(part: Sequence[Noun], end: int, floor: int, noun: Noun) -> int:
     """Where the phrase begins whose last word stands before ``end``; -1 where that is not sure."""
     first = end - 1
     if noun.suffix or (noun.capital and (first > 0 or noun.kind != "word")):
-        while first > floor and part[first - 1].capital and not part[first - 1].suffix and (
-            part[first - 1].text not in tables.ADVERBS | tables.HEDGES
+        while (
+            first > floor
+            and part[first - 1].capital
+            and not part[first - 1].suffix
+            and (part[first - 1].text not in tables.ADVERBS | tables.HEDGES)
         ):
             first -= 1
         return first
@@ -182,13 +201,13 @@ def _is_border(noun: Noun) -> bool:
         return noun.text != "bir"
     if noun.text in tables.POSTPOSITIONS | tables.PRONOUNS or noun.text in tables.VERB_FORMS:
         return True
-    return noun.kind != "word" or (len(noun.raw) > 4 and any(
-        strip_case(noun.raw, "", case) is not None for case in _ADVERBIAL
-    ))
+    return noun.kind != "word" or (
+        len(noun.raw) > 4 and any(strip_case(noun.raw, "", case) is not None for case in _ADVERBIAL)
+    )
 
 
 def _role(part: Sequence[Noun], end: int, floor: int, text: str) -> Item | None:
-    """"yazılım mühendisi olarak": an occupation of one or two words."""
+    """ "yazılım mühendisi olarak": an occupation of one or two words."""
     noun = part[end - 1]
     if noun.suffix or noun.text in tables.PRONOUNS or noun.text in tables.ADVERBS:
         return None
@@ -199,8 +218,11 @@ def _role(part: Sequence[Noun], end: int, floor: int, text: str) -> Item | None:
     first = end - 1
     if first > floor and noun.text.endswith(("i", "u")) and not noun.text.endswith(("ci", "cu")):
         before = part[first - 1]
-        if before.kind == "word" and not before.suffix and before.text not in tables.ADVERBS and (
-            strip_case(before.raw, "", "loc") is None
+        if (
+            before.kind == "word"
+            and not before.suffix
+            and before.text not in tables.ADVERBS
+            and (strip_case(before.raw, "", "loc") is None)
         ):
             first -= 1
     return Item(trimmed(part, first, end, noun.raw, text), (part[first].start, noun.end))
@@ -216,9 +238,7 @@ def _source(part: Sequence[Noun], first: int, floor: int) -> tuple[str, int] | N
     return None
 
 
-def _listed(
-    pending: Sequence[Sequence[Noun]], frame: VerbFrame, text: str
-) -> list[Item]:
+def _listed(pending: Sequence[Sequence[Noun]], frame: VerbFrame, text: str) -> list[Item]:
     """Objects of the parts before, which had no verb: "kahveyi ve" before "çayı severim"."""
     out: list[Item] = []
     for part in pending[-2:]:
@@ -263,16 +283,21 @@ def owner_before(part: Sequence[Noun], at: int, text: str) -> tuple[int, str, Pl
     if stem is None or noun.text in tables.PRONOUNS:
         return None
     first = at - 1
-    while first > 0 and not part[first - 1].suffix and part[first - 1].kind == "word" and (
-        part[first - 1].capital if noun.capital else part[first - 1].text not in tables.ADVERBS
-    ) and at - first < 3:
+    while (
+        first > 0
+        and not part[first - 1].suffix
+        and part[first - 1].kind == "word"
+        and (
+            part[first - 1].capital if noun.capital else part[first - 1].text not in tables.ADVERBS
+        )
+        and at - first < 3
+    ):
         first -= 1
     return 0, trimmed(part, first, at, stem, text), (part[first].start, noun.end), first
 
 
 def slot_before(part: Sequence[Noun], form: Form, text: str) -> Draft | None:
-    """A slot whose value a verb gives: "8080 portunda çalışıyor", "veritabanını X ile değiştirdik".
-    """
+    """A slot whose value a verb gives: "8080 portunda çalışıyor", "veritabanını X ile değiştirdik"."""
     if form.modality != "asserted" or not form.polarity:
         return None
     if form.stem in ("sev", "beğen") and form.person == 1:
@@ -291,9 +316,17 @@ def slot_before(part: Sequence[Noun], form: Form, text: str) -> Draft | None:
                     first += 1
                 if first < end - 2 and end - 2 - first <= 3:
                     span = (part[first].start, part[end - 3].stop)
-                    return Draft(0, text[span[0] : span[1]], slot[1], value.raw, span,
-                                 (value.start, value.end), (span[0], part[end].stop), by_form=True,
-                                 frame="tr:slot-object")
+                    return Draft(
+                        0,
+                        text[span[0] : span[1]],
+                        slot[1],
+                        value.raw,
+                        span,
+                        (value.start, value.end),
+                        (span[0], part[end].stop),
+                        by_form=True,
+                        frame="tr:slot-object",
+                    )
     if form.stem == "ertelen" and form.tense == "past" and end >= 1:
         return _postponed(part, end, text)
     if form.stem == "kullan" and end >= 3 and part[end - 2].text == "olarak":
@@ -304,7 +337,7 @@ def slot_before(part: Sequence[Noun], form: Form, text: str) -> Draft | None:
 
 
 def _postponed(part: Sequence[Noun], end: int, text: str) -> Draft | None:
-    """"[Raporun] teslim tarihi 2 Nisan'a ertelendi", "Toplantı perşembeye ertelendi"."""
+    """ "[Raporun] teslim tarihi 2 Nisan'a ertelendi", "Toplantı perşembeye ertelendi"."""
     last = part[end - 1]
     stem = strip_case(last.raw, last.suffix, "dat")
     first = end - 1
@@ -319,21 +352,44 @@ def _postponed(part: Sequence[Noun], end: int, text: str) -> Draft | None:
         slot = tables.NOUNS.get(" ".join(noun.text for noun in nouns))
         if slot is not None and len(nouns) == count:
             owner = owner_before(part, first - count, text) or (
-                0, text[nouns[0].start : nouns[-1].stop], (nouns[0].start, nouns[-1].stop), 0)
+                0,
+                text[nouns[0].start : nouns[-1].stop],
+                (nouns[0].start, nouns[-1].stop),
+                0,
+            )
             predicate = slot[1] if owner[3] or first > count else "is"
-            return Draft(owner[0], owner[1], predicate, value, owner[2], span,
-                         (owner[2][0], part[end].stop), changed=True, by_form=True,
-                         frame="tr:postponed")
+            return Draft(
+                owner[0],
+                owner[1],
+                predicate,
+                value,
+                owner[2],
+                span,
+                (owner[2][0], part[end].stop),
+                changed=True,
+                by_form=True,
+                frame="tr:postponed",
+            )
     name = [noun for noun in part[:first] if noun.text not in tables.ADVERBS]
     if not 1 <= len(name) <= 2 or any(noun.suffix for noun in name):
         return None
     named = (name[0].start, name[-1].stop)
-    return Draft(0, text[slice(*named)], "scheduled_for", value, named, span,
-                 (named[0], part[end].stop), changed=True, by_form=True, frame="tr:postponed")
+    return Draft(
+        0,
+        text[slice(*named)],
+        "scheduled_for",
+        value,
+        named,
+        span,
+        (named[0], part[end].stop),
+        changed=True,
+        by_form=True,
+        frame="tr:postponed",
+    )
 
 
 def _best_of_all(part: Sequence[Noun], text: str) -> Draft | None:
-    """"Renklerden en çok maviyi severim": the favourite of a kind."""
+    """ "Renklerden en çok maviyi severim": the favourite of a kind."""
     words = [noun.text for noun in part]
     at = next((n for n in range(1, len(part) - 2) if words[n : n + 2] == ["en", "cok"]), 0)
     if not at or not words[at - 1].endswith(("lerden", "lardan")):
@@ -344,13 +400,21 @@ def _best_of_all(part: Sequence[Noun], text: str) -> Draft | None:
     last = value[-1]
     stem = strip_case(last.raw, last.suffix, "acc") or last.raw
     kind = predicate_of(words[at - 1][:-6])[0]
-    return Draft(1, "", f"favourite_{kind}", trimmed(value, 0, len(value), stem, text),
-                 (part[-1].start, part[-1].stop), (value[0].start, last.end),
-                 (part[at - 1].start, part[-1].stop), by_form=True, frame="tr:best")
+    return Draft(
+        1,
+        "",
+        f"favourite_{kind}",
+        trimmed(value, 0, len(value), stem, text),
+        (part[-1].start, part[-1].stop),
+        (value[0].start, last.end),
+        (part[at - 1].start, part[-1].stop),
+        by_form=True,
+        frame="tr:best",
+    )
 
 
 def _used_as(part: Sequence[Noun], end: int, text: str) -> Draft | None:
-    """"Projede veritabanı olarak X kullanıyoruz": X is the database of the project."""
+    """ "Projede veritabanı olarak X kullanıyoruz": X is the database of the project."""
     value, noun = part[end - 1], part[end - 3]
     if value.suffix or not (value.capital or value.text[:1].isdigit()):
         return None
@@ -364,12 +428,21 @@ def _used_as(part: Sequence[Noun], end: int, text: str) -> Draft | None:
         stem = strip_case(place.raw, place.suffix, "loc")
         if stem is not None and place.text not in tables.ADVERBS:
             owner, name, span = 0, stem, (place.start, place.end)
-    return Draft(owner, name, predicate, value.raw, span, (value.start, value.end),
-                 (min(span[0], noun.start), part[end].stop), by_form=True, frame="tr:as-slot")
+    return Draft(
+        owner,
+        name,
+        predicate,
+        value.raw,
+        span,
+        (value.start, value.end),
+        (min(span[0], noun.start), part[end].stop),
+        by_form=True,
+        frame="tr:as-slot",
+    )
 
 
 def _changed(part: Sequence[Noun], end: int, text: str) -> Draft | None:
-    """"N'i X ile değiştirdik", "N'i X olarak değiştirdim"."""
+    """ "N'i X ile değiştirdik", "N'i X olarak değiştirdim"."""
     if part[end - 1].text not in ("ile", "olarak"):
         return None
     value, noun = part[end - 2], part[end - 3]
@@ -379,12 +452,32 @@ def _changed(part: Sequence[Noun], end: int, text: str) -> Draft | None:
     if slot is None:
         if stem is None or part[end - 1].text != "ile" or not (noun.suffix or noun.capital):
             return None
-        return Draft(1, "", "uses", value.raw, (part[end].start, part[end].stop), span,
-                     (noun.start, part[end].stop), replaced=stem, changed=True, frame="tr:replaced")
+        return Draft(
+            1,
+            "",
+            "uses",
+            value.raw,
+            (part[end].start, part[end].stop),
+            span,
+            (noun.start, part[end].stop),
+            replaced=stem,
+            changed=True,
+            frame="tr:replaced",
+        )
     owner = owner_before(part, end - 3, text)
     if slot[0] == 1:
         owner = (1, "", (noun.start, noun.end), 0)
     if owner is None:
         return None
-    return Draft(owner[0], owner[1], slot[1], value.raw, owner[2], span,
-                 (owner[2][0], part[end].stop), changed=True, by_form=True, frame="tr:renewed")
+    return Draft(
+        owner[0],
+        owner[1],
+        slot[1],
+        value.raw,
+        owner[2],
+        span,
+        (owner[2][0], part[end].stop),
+        changed=True,
+        by_form=True,
+        frame="tr:renewed",
+    )

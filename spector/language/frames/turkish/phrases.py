@@ -12,7 +12,12 @@ from spector.language.frames.turkish.suffixes import strip_case
 from spector.language.words import analyse, plain
 
 __all__ = [
-    "Noun", "Subject", "clauses", "is_english_sentence", "is_turkish_sentence", "nouns_of",
+    "Noun",
+    "Subject",
+    "clauses",
+    "is_english_sentence",
+    "is_turkish_sentence",
+    "nouns_of",
     "subject_of",
 ]
 
@@ -69,8 +74,11 @@ def is_turkish_sentence(sentence: Sentence, text: str) -> bool:
     if not words:
         return False
     return any(
-        word in tables.VERB_FORMS or word in tables.NOUNS or word in tables.KIN
-        or tables.ROLE_FORMS.get(word) == 1 or word in ("var", "yok", "degil", "yasindayim")
+        word in tables.VERB_FORMS
+        or word in tables.NOUNS
+        or word in tables.KIN
+        or tables.ROLE_FORMS.get(word) == 1
+        or word in ("var", "yok", "degil", "yasindayim")
         for word in words
     )
 
@@ -122,9 +130,17 @@ def subject_of(part: Sequence[Noun], text: str) -> Subject | None:
         kin = " ".join(noun.text for noun in part[at : at + count])
         if kin in tables.KIN and len(part) > at + count:
             end = at + count
-            while end < len(part) and part[end].capital and not part[end].suffix and (
-                end + 1 < len(part) and count == 1 and part[end].kind == "word"
-                and part[end].text not in tables.VERB_FORMS and end - at < 3
+            while (
+                end < len(part)
+                and part[end].capital
+                and not part[end].suffix
+                and (
+                    end + 1 < len(part)
+                    and count == 1
+                    and part[end].kind == "word"
+                    and part[end].text not in tables.VERB_FORMS
+                    and end - at < 3
+                )
             ):
                 end += 1
             names = {plain(noun.raw) for noun in part[at + count : end]}
@@ -134,12 +150,20 @@ def subject_of(part: Sequence[Noun], text: str) -> Subject | None:
                 end = at + count  # "kızım Fransızca konuşuyor": what she speaks
             return Subject(1, tables.KIN[kin], (part[at].start, part[end - 1].stop), end)
     end = at
-    while end < len(part) and part[end].capital and not part[end].suffix and end - at < 3 and (
-        part[end].kind == "word"
-    ) and not _has_case(part[end], surname=end > at):
+    while (
+        end < len(part)
+        and part[end].capital
+        and not part[end].suffix
+        and end - at < 3
+        and (part[end].kind == "word")
+        and not _has_case(part[end], surname=end > at)
+    ):
         end += 1
-    if end > at and end < len(part) and part[at].text not in tables.PRONOUNS and (
-        part[end - 1].text not in tables.PLACE_PARTS and not _is_kin_of_another(part[end - 1])
+    if (
+        end > at
+        and end < len(part)
+        and part[at].text not in tables.PRONOUNS
+        and (part[end - 1].text not in tables.PLACE_PARTS and not _is_kin_of_another(part[end - 1]))
     ):
         named = end
         if end - at > 1 and part[end - 1].text.endswith(("li", "lu")):
@@ -159,5 +183,8 @@ def _has_case(noun: Noun, *, surname: bool) -> bool:
 
     Many surnames are verbs, "Mehmet Okur": behind a name they belong to it.
     """
-    return strip_case(noun.raw, "", "loc") is not None or strip_case(noun.raw, "", "abl") is not (
-        None) or (not surname and plain(noun.raw) in tables.VERB_FORMS)
+    return (
+        strip_case(noun.raw, "", "loc") is not None
+        or strip_case(noun.raw, "", "abl") is not (None)
+        or (not surname and plain(noun.raw) in tables.VERB_FORMS)
+    )

@@ -28,8 +28,25 @@ _OF_THINGS: Final = frozenset(
 )
 _NO_VALUES: Final = tables.POSTPOSITIONS | tables.PRONOUNS | {"olarak"}
 _FINITE: Final = (
-    "mis", "mus", "yor", "yorum", "yoruz", "yorlar", "acak", "ecek", "acagim", "ecegim", "mali",
-    "meli", "misim", "musum", "lim", "sin", "sun", "mak", "mek",
+    "mis",
+    "mus",
+    "yor",
+    "yorum",
+    "yoruz",
+    "yorlar",
+    "acak",
+    "ecek",
+    "acagim",
+    "ecegim",
+    "mali",
+    "meli",
+    "misim",
+    "musum",
+    "lim",
+    "sin",
+    "sun",
+    "mak",
+    "mek",
 )
 _PLACE_NOUNS: Final = frozenset("sehrinde kentinde ilcesinde koyunde kasabasinda semtinde".split())
 #: participle and noun -> predicate
@@ -44,8 +61,25 @@ _RELATIVES: Final = {
     for noun in nouns.split()
 }
 #: nouns that end in a close vowel themselves: "kedim" is of kedi
-_VOWEL_FINAL: Final = ("kedi", "hobi", "gemi", "kuzu", "taksi", "fobi", "ci", "cu", "halı", "hali",
-                       "kapi", "arkadasi", "sevgili", "nisanli", "lisansi", "pasta", "buro")
+_VOWEL_FINAL: Final = (
+    "kedi",
+    "hobi",
+    "gemi",
+    "kuzu",
+    "taksi",
+    "fobi",
+    "ci",
+    "cu",
+    "halı",
+    "hali",
+    "kapi",
+    "arkadasi",
+    "sevgili",
+    "nisanli",
+    "lisansi",
+    "pasta",
+    "buro",
+)
 
 
 def unpossessed(noun: Noun) -> tuple[int, str | None]:
@@ -70,7 +104,7 @@ def unpossessed(noun: Noun) -> tuple[int, str | None]:
 
 
 def slot_of(part: list[Noun], text: str) -> Draft | None:
-    """"[S'nin] N-i X": a noun with a possessive, then its value."""
+    """ "[S'nin] N-i X": a noun with a possessive, then its value."""
     favourite = _favourite(part, text) or _relative(part, text)
     if favourite is not None:
         return favourite
@@ -91,7 +125,7 @@ def slot_of(part: list[Noun], text: str) -> Draft | None:
 
 
 def _named(part: list[Noun], text: str) -> Draft | None:
-    """"Kardeşim Ali", "Arabam bir Volvo": a person or thing of mine, by its name."""
+    """ "Kardeşim Ali", "Arabam bir Volvo": a person or thing of mine, by its name."""
     at = 0
     while at < len(part) and part[at].text in tables.ADVERBS:
         at += 1
@@ -110,14 +144,23 @@ def _named(part: list[Noun], text: str) -> Draft | None:
         noun = plain(tables.KIN.get(nouns) or tables.OWNED[nouns]).replace(" ", "_")
         span = (value[0].start, value[-1].end)
         own = (part[at].start, part[at + count - 1].stop)
-        return Draft(1, "", noun, text[slice(*span)], own, span, (own[0], span[1]),
-                     changed=any(each.text == "artik" for each in part), by_form=True,
-                     frame="tr:named")
+        return Draft(
+            1,
+            "",
+            noun,
+            text[slice(*span)],
+            own,
+            span,
+            (own[0], span[1]),
+            changed=any(each.text == "artik" for each in part),
+            by_form=True,
+            frame="tr:named",
+        )
     return None
 
 
 def _relative(part: list[Noun], text: str) -> Draft | None:
-    """"oturduğum şehir X": a slot that a relative clause names."""
+    """ "oturduğum şehir X": a slot that a relative clause names."""
     for at in range(len(part) - 2):
         predicate = _RELATIVES.get((part[at].text, part[at + 1].text))
         if predicate is not None and all(each.text in tables.ADVERBS for each in part[:at]):
@@ -133,9 +176,7 @@ def _valued(
     first = at
     modifier = ""
     kinds = ("telefon", "cep", "is", "ev") if person != 3 else ("telefon", "cep")
-    if at and part[at - 1].text in kinds and (
-        predicate in ("phone", "email", "address")
-    ):
+    if at and part[at - 1].text in kinds and (predicate in ("phone", "email", "address")):
         modifier, first = part[at - 1].text, at - 1
     owner = owner_before(part, first, text)
     prefix = part[:first] if owner is None else part[: owner[3]]
@@ -153,9 +194,9 @@ def _valued(
         if begin - at == 1 and noun != "veritaban":
             return None  # "its port": of a thing that is not named
         predicate = "is"
-    elif (owner[0] == 1 and not owner[1]) or (predicate == "phone" and noun == "numara" and not (
-        owner[0] or modifier
-    )):
+    elif (owner[0] == 1 and not owner[1]) or (
+        predicate == "phone" and noun == "numara" and not (owner[0] or modifier)
+    ):
         return None
     else:
         who = Subject(owner[0], owner[1], owner[2], begin)
@@ -167,10 +208,17 @@ def _valued(
 
 def _is_bare(thing: Sequence[Noun], prefix: Sequence[Noun]) -> bool:
     """Whether a noun in one or two words stands before its slot: "API sürümü", "wifi şifresi"."""
-    return 1 <= len(thing) <= 2 and list(prefix[-len(thing) :]) == list(thing) and not any(
-        noun.suffix or noun.kind != "word" or noun.text in tables.PRONOUNS
-        or noun.text.endswith(("erek", "arak", "ken", "ip", "up"))
-        or noun.text in tables.KIN for noun in thing
+    return (
+        1 <= len(thing) <= 2
+        and list(prefix[-len(thing) :]) == list(thing)
+        and not any(
+            noun.suffix
+            or noun.kind != "word"
+            or noun.text in tables.PRONOUNS
+            or noun.text.endswith(("erek", "arak", "ken", "ip", "up"))
+            or noun.text in tables.KIN
+            for noun in thing
+        )
     )
 
 
@@ -197,7 +245,8 @@ def _with_value(
             stem: str | None = last.raw
         else:
             stem = strip_case(last.raw, last.suffix, "loc") or (
-                last.raw if part[begin - 1].text.startswith("sehr") else None)
+                last.raw if part[begin - 1].text.startswith("sehr") else None
+            )
         value_end = last.end
         if stem is None or not last.capital:
             return None
@@ -207,19 +256,32 @@ def _with_value(
     value = trimmed(part, begin, end, stem, text)
     if not _suits(part[begin:end], value, checked):
         return None
-    return Draft(who.owner, who.name, predicate, value, who.span, (part[begin].start, value_end),
-                 (min(who.span[0], part[begin].start), part[-1].stop), changed=changed,
-                 by_form=True, frame="tr:slot")
+    return Draft(
+        who.owner,
+        who.name,
+        predicate,
+        value,
+        who.span,
+        (part[begin].start, value_end),
+        (min(who.span[0], part[begin].start), part[-1].stop),
+        changed=changed,
+        by_form=True,
+        frame="tr:slot",
+    )
 
 
 def _suits(value: Sequence[Noun], text: str, predicate: str) -> bool:
     last = value[-1]
-    if any(noun.suffix for noun in value[:-1]) or last.suffix not in _COPULAS or any(
-        noun.text in _NO_VALUES for noun in value
+    if (
+        any(noun.suffix for noun in value[:-1])
+        or last.suffix not in _COPULAS
+        or any(noun.text in _NO_VALUES for noun in value)
     ):
         return False
-    if (last.text.endswith(_FINITE) and not last.capital) or last.text in tables.VERB_FORMS or (
-        last.text in ("var", "yok") or last.text in tables.PRONOUNS
+    if (
+        (last.text.endswith(_FINITE) and not last.capital)
+        or last.text in tables.VERB_FORMS
+        or (last.text in ("var", "yok") or last.text in tables.PRONOUNS)
     ):
         return False
     digits = any(noun.kind == "number" or any(map(str.isdigit, noun.text)) for noun in value)
@@ -244,9 +306,16 @@ def _suits(value: Sequence[Noun], text: str, predicate: str) -> bool:
 
 
 def _favourite(part: list[Noun], text: str) -> Draft | None:
-    """"en sevdiğim renk X", "X en sevdiğim renk(tir)", "Renklerden en çok X severim"."""
-    at = next((n for n in range(len(part)) if (part[n].text in _FAVOURITE and n
-               and part[n - 1].text == "en") or part[n].text == "favori"), -1)
+    """ "en sevdiğim renk X", "X en sevdiğim renk(tir)", "Renklerden en çok X severim"."""
+    at = next(
+        (
+            n
+            for n in range(len(part))
+            if (part[n].text in _FAVOURITE and n and part[n - 1].text == "en")
+            or part[n].text == "favori"
+        ),
+        -1,
+    )
     if at < 0 or at + 1 >= len(part):
         return None
     noun = part[at + 1]
@@ -274,17 +343,28 @@ def _favourite(part: list[Noun], text: str) -> Draft | None:
             return None
         return _with_value(part, at + 2, who, predicate, predicate, text)
     value = [each for each in part[:first] if each.text not in tables.ADVERBS]
-    if not own or not 1 <= len(value) <= 3 or any(
-        each.text in tables.PRONOUNS or each.suffix for each in value
+    if (
+        not own
+        or not 1 <= len(value) <= 3
+        or any(each.text in tables.PRONOUNS or each.suffix for each in value)
     ):
         return None
     span = (value[0].start, value[-1].end)
-    return Draft(1, "", predicate, text[span[0] : span[1]], who.span, span,
-                 (span[0], part[-1].stop), by_form=True, frame="tr:favourite")
+    return Draft(
+        1,
+        "",
+        predicate,
+        text[span[0] : span[1]],
+        who.span,
+        span,
+        (span[0], part[-1].stop),
+        by_form=True,
+        frame="tr:favourite",
+    )
 
 
 def reversed_slot(part: list[Noun], text: str) -> Draft | None:
-    """"X benim N-im(dir)"."""
+    """ "X benim N-im(dir)"."""
     last = part[-1]
     word = strip_copula(last.text, last.suffix)
     at = len(part) - 2
@@ -296,10 +376,21 @@ def reversed_slot(part: list[Noun], text: str) -> Draft | None:
     if found and found[0] == 1:
         predicate = found[1]
     value = part[:at]
-    if not predicate or len(value) > 3 or not all(
-        noun.capital and not noun.suffix for noun in value
+    if (
+        not predicate
+        or len(value) > 3
+        or not all(noun.capital and not noun.suffix for noun in value)
     ):
         return None
     span = (value[0].start, value[-1].end)
-    return Draft(1, "", predicate, text[span[0] : span[1]], (part[at].start, part[at].stop), span,
-                 (span[0], last.stop), by_form=True, frame="tr:reversed")
+    return Draft(
+        1,
+        "",
+        predicate,
+        text[span[0] : span[1]],
+        (part[at].start, part[at].stop),
+        span,
+        (span[0], last.stop),
+        by_form=True,
+        frame="tr:reversed",
+    )

@@ -12,8 +12,18 @@ from typing import Final, Literal, NamedTuple
 from spector.language.frames.statement import Modality, Tense
 from spector.language.words import plain
 
-__all__ = ["Case", "Form", "broad", "close", "has_harmony", "person_forms", "possessed",
-           "strip_case", "strip_copula", "verb_forms"]
+__all__ = [
+    "Case",
+    "Form",
+    "broad",
+    "close",
+    "has_harmony",
+    "person_forms",
+    "possessed",
+    "strip_case",
+    "strip_copula",
+    "verb_forms",
+]
 
 Case = Literal["acc", "dat", "loc", "abl", "gen", "ins"]
 
@@ -29,8 +39,23 @@ _CASES: Final[dict[str, frozenset[str]]] = {
     "ins": frozenset("le la yle yla".split()),
 }
 #: borrowed words whose last consonant is soft: saat, saate
-_PALATAL: Final = ("saat", "kalp", "harf", "hayal", "rol", "gol", "alkol", "petrol", "kontrol",
-                   "kabul", "usul", "ihtimal", "festival", "sadakat", "dikkat")
+_PALATAL: Final = (
+    "saat",
+    "kalp",
+    "harf",
+    "hayal",
+    "rol",
+    "gol",
+    "alkol",
+    "petrol",
+    "kontrol",
+    "kabul",
+    "usul",
+    "ihtimal",
+    "festival",
+    "sadakat",
+    "dikkat",
+)
 #: nouns that end in n themselves: "ürünün" is of ürün
 _N_FINAL: Final = tuple(
     """insan urun telefon patron kadin gun din plan ekran zaman orman dugun oyun sezon salon balkon
@@ -66,7 +91,8 @@ def last_vowel(stem: str) -> str:
 def close(stem: str) -> str:
     """ı, i, u or ü: the vowel of a suffix such as -im, by four-way harmony."""
     return {"a": "ı", "ı": "ı", "e": "i", "i": "i", "o": "u", "u": "u", "ö": "ü", "ü": "ü"}[
-        last_vowel(stem)]
+        last_vowel(stem)
+    ]
 
 
 def broad(stem: str) -> str:
@@ -109,9 +135,7 @@ def strip_case(raw: str, suffix: str, case: Case) -> str | None:
         if ending not in _CASES[case] or len(folded) - length < 2:
             continue
         stem = folded[:-length]
-        if not any(char in VOWELS for char in stem) or not has_harmony(
-            raw[:-length], ending
-        ):
+        if not any(char in VOWELS for char in stem) or not has_harmony(raw[:-length], ending):
             continue
         vowel = stem[-1] in VOWELS
         if (ending[0] in "yn" and not vowel) or (ending[0] in "aeiou" and vowel):
@@ -138,8 +162,11 @@ def strip_copula(raw: str, suffix: str) -> str:
     if suffix:
         return raw
     folded = plain(raw)
-    if len(folded) == len(raw) and len(folded) > 5 and folded.endswith(_COPULAS) and (
-        has_harmony(folded[:-3], folded[-3:])
+    if (
+        len(folded) == len(raw)
+        and len(folded) > 5
+        and folded.endswith(_COPULAS)
+        and (has_harmony(folded[:-3], folded[-3:]))
     ):
         return raw[:-3]
     return raw
@@ -161,8 +188,13 @@ def possessed(noun: str) -> Iterator[tuple[int, str]]:
         endings = ((1, "m"), (1, f"m{vowel}z"), (2, "n"), (2, f"n{vowel}z"), (3, f"s{vowel}"))
         stem = base
     else:
-        endings = ((1, f"{vowel}m"), (1, f"{vowel}m{vowel}z"), (2, f"{vowel}n"),
-                   (2, f"{vowel}n{vowel}z"), (3, vowel))
+        endings = (
+            (1, f"{vowel}m"),
+            (1, f"{vowel}m{vowel}z"),
+            (2, f"{vowel}n"),
+            (2, f"{vowel}n{vowel}z"),
+            (3, vowel),
+        )
     for person, ending in endings:
         yield person, plain(stem + ending)
 
@@ -200,10 +232,14 @@ def verb_forms(stem: str, aorist: str) -> Iterator[tuple[str, Form]]:
         a = broad(base)
         yield from _persons(stem, f"{base}{a}c{a}k", "yor", "future", polarity, "planned")
         for ending in ("m", "z"):
-            yield plain(f"{base}{a}c{a}ğ{close(base + a)}{ending}"), Form(
-                stem, 1, "future", polarity, "planned", ending == "z")
-        yield plain(f"{base.rstrip('y') if base != joint or vowel else stem}m{close(base)}ş"), Form(
-            stem, 3, "past", polarity, "reported")
+            yield (
+                plain(f"{base}{a}c{a}ğ{close(base + a)}{ending}"),
+                Form(stem, 1, "future", polarity, "planned", ending == "z"),
+            )
+        yield (
+            plain(f"{base.rstrip('y') if base != joint or vowel else stem}m{close(base)}ş"),
+            Form(stem, 3, "past", polarity, "reported"),
+        )
 
 
 def _persons(
@@ -211,12 +247,23 @@ def _persons(
 ) -> Iterator[tuple[str, Form]]:
     vowel = close(base)
     if kind == "past":
-        endings = (("m", 1, False), ("n", 2, False), ("", 3, False), ("k", 1, True),
-                   (f"n{vowel}z", 2, True), (f"l{broad(base)}r", 3, True))
+        endings = (
+            ("m", 1, False),
+            ("n", 2, False),
+            ("", 3, False),
+            ("k", 1, True),
+            (f"n{vowel}z", 2, True),
+            (f"l{broad(base)}r", 3, True),
+        )
     else:
-        endings = ((f"{vowel}m", 1, False), (f"s{vowel}n", 2, False), ("", 3, False),
-                   (f"{vowel}z", 1, True), (f"s{vowel}n{vowel}z", 2, True),
-                   (f"l{broad(base)}r", 3, True))
+        endings = (
+            (f"{vowel}m", 1, False),
+            (f"s{vowel}n", 2, False),
+            ("", 3, False),
+            (f"{vowel}z", 1, True),
+            (f"s{vowel}n{vowel}z", 2, True),
+            (f"l{broad(base)}r", 3, True),
+        )
     for ending, person, plural in endings:
         yield plain(base + ending), Form(stem, person, tense, polarity, modality, plural)
 
@@ -224,7 +271,10 @@ def _persons(
 def _aorist_negative(stem: str, negative: str) -> Iterator[tuple[str, Form]]:
     vowel = close(negative)
     for ending, person, plural in (
-        ("m", 1, False), ("z", 3, False), (f"zs{vowel}n", 2, False), (f"y{vowel}z", 1, True),
+        ("m", 1, False),
+        ("z", 3, False),
+        (f"zs{vowel}n", 2, False),
+        (f"y{vowel}z", 1, True),
         (f"zl{broad(negative)}r", 3, True),
     ):
         yield plain(negative + ending), Form(stem, person, "present", False, "asserted", plural)

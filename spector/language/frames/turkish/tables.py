@@ -8,9 +8,28 @@ from spector.language.frames.turkish.suffixes import Form, person_forms, possess
 from spector.language.words import plain
 
 __all__ = [
-    "ADVERBS", "CONDITIONS", "CONJUNCTIONS", "DIETS", "EMPTY", "HEDGES", "KIN", "KIN_OF_OTHERS",
-    "MARITAL", "NOUNS", "NUMBERS", "OWNED", "PLACE_PARTS", "POSTPOSITIONS", "PRONOUNS",
-    "PROVINCES", "QUESTIONS", "REPORTS", "ROLES", "ROLE_FORMS", "VERBS", "VERB_FORMS",
+    "ADVERBS",
+    "CONDITIONS",
+    "CONJUNCTIONS",
+    "DIETS",
+    "EMPTY",
+    "HEDGES",
+    "KIN",
+    "KIN_OF_OTHERS",
+    "MARITAL",
+    "NOUNS",
+    "NUMBERS",
+    "OWNED",
+    "PLACE_PARTS",
+    "POSTPOSITIONS",
+    "PRONOUNS",
+    "PROVINCES",
+    "QUESTIONS",
+    "REPORTS",
+    "ROLES",
+    "ROLE_FORMS",
+    "VERBS",
+    "VERB_FORMS",
     "VerbFrame",
 ]
 
@@ -174,8 +193,14 @@ ROLES: Final = frozenset(
     analisti geliştiricisi tasarımcısı öğretmeni teknisyeni memur memuru operatörü
     barista serbest-çalışan""".split()
 )
-MARITAL: Final = {"evli": "evli", "bekar": "bekar", "bekâr": "bekar", "nişanlı": "nişanlı",
-                  "boşanmış": "boşanmış", "dul": "dul"}
+MARITAL: Final = {
+    "evli": "evli",
+    "bekar": "bekar",
+    "bekâr": "bekar",
+    "nişanlı": "nişanlı",
+    "boşanmış": "boşanmış",
+    "dul": "dul",
+}
 #: places that a sentence may begin with: "Vanlıyım" is not an adjective
 PROVINCES: Final = frozenset(
     """adana adiyaman afyon agri amasya ankara antalya artvin aydin balikesir bilecik
@@ -209,9 +234,13 @@ PRONOUNS: Final = frozenset(
     siz sen seni sizi beni bizi bana sana ne kim""".split()
 )
 #: what is no thing that has a place or an hour of its own
-NO_THINGS: Final = ADVERBS | PRONOUNS | frozenset(
-    """yarin pazartesi sali carsamba persembe cuma cumartesi pazar sabah ogle ogleden aksam gece
+NO_THINGS: Final = (
+    ADVERBS
+    | PRONOUNS
+    | frozenset(
+        """yarin pazartesi sali carsamba persembe cuma cumartesi pazar sabah ogle ogleden aksam gece
     saat ders sinav randevu""".split()
+    )
 )
 #: things that stand at one place
 BUILDINGS: Final = frozenset(
@@ -250,8 +279,14 @@ def _frames() -> dict[str, tuple[VerbFrame, ...]]:
         verb, preverb, predicate, case, kind, flags = (cell.strip() for cell in line.split("|"))
         stem = verb.split()[0].rpartition("-")[2]
         frame = VerbFrame(
-            preverb.strip("-"), predicate, case, kind, "denies" not in flags, "changes" in flags,
-            "past" in flags, "now" in flags,
+            preverb.strip("-"),
+            predicate,
+            case,
+            kind,
+            "denies" not in flags,
+            "changes" in flags,
+            "past" in flags,
+            "now" in flags,
         )
         out[stem] = (*out.get(stem, ()), frame)
     return out
@@ -262,8 +297,16 @@ def _verb_forms() -> dict[str, Form]:
     stems = {
         line.split()[0].rpartition("-")[2]: line.split()[1] for line in _TABLE.strip().splitlines()
     }
-    stems |= {"ol": "olur", "değiştir": "değiştirir", "değiş": "değişir", "dinle": "dinler",
-              "boşan": "boşanır", "dur": "durur", "ertele": "erteler", "ertelen": "ertelenir"}
+    stems |= {
+        "ol": "olur",
+        "değiştir": "değiştirir",
+        "değiş": "değişir",
+        "dinle": "dinler",
+        "boşan": "boşanır",
+        "dur": "durur",
+        "ertele": "erteler",
+        "ertelen": "ertelenir",
+    }
     for stem, aorist in stems.items():
         for form, says in verb_forms(stem, aorist):
             out.setdefault(form, says)

@@ -11,7 +11,11 @@ from spector.store.catalog.schema import DERIVED_SQL
 from spector.store.catalog.ways import Way, count_led
 
 __all__ = [
-    "count_by_tier", "count_by_user", "count_by_ways", "count_users", "outermost_users",
+    "count_by_tier",
+    "count_by_user",
+    "count_by_ways",
+    "count_users",
+    "outermost_users",
     "strengths_of",
 ]
 
@@ -61,7 +65,8 @@ def count_by_user(catalog: Catalog) -> list[tuple[Any, int, Any, Any]]:
     with catalog.reading() as db:
         return db.execute(
             f"SELECT user_id, sum(NOT {DERIVED_SQL}), min(event_ms), max(event_ms) FROM record"
-            f" WHERE user_id IS NOT NULL{alive} GROUP BY user_id", now,
+            f" WHERE user_id IS NOT NULL{alive} GROUP BY user_id",
+            now,
         ).fetchall()
 
 

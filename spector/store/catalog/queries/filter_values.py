@@ -15,8 +15,15 @@ from spector.clock import iso_of_ms, to_ms
 from spector.errors import InvalidFilterError, InvalidTimeError
 
 __all__ = [
-    "MAX_DEPTH", "OPERATORS", "check_text", "display_name", "kind_of", "make_operand", "shorten",
-    "split_path", "unknown_name",
+    "MAX_DEPTH",
+    "OPERATORS",
+    "check_text",
+    "display_name",
+    "kind_of",
+    "make_operand",
+    "shorten",
+    "split_path",
+    "unknown_name",
 ]
 
 MAX_DEPTH: Final = 16
@@ -114,10 +121,26 @@ def unknown_name(name: object, at: str, accepted: tuple[str, ...], what: str) ->
 
 #: operators of other query languages
 _SYNONYMS: Final = {
-    "==": "eq", "=": "eq", "equals": "eq", "is": "eq", "!=": "ne", "<>": "ne", "neq": "ne",
-    ">": "gt", ">=": "gte", "<": "lt", "<=": "lte", "ge": "gte", "le": "lte",
-    "like": "contains", "has": "contains", "any": "in", "&&": "and", "||": "or", "!": "not",
-}  # fmt: skip
+    "==": "eq",
+    "=": "eq",
+    "equals": "eq",
+    "is": "eq",
+    "!=": "ne",
+    "<>": "ne",
+    "neq": "ne",
+    ">": "gt",
+    ">=": "gte",
+    "<": "lt",
+    "<=": "lte",
+    "ge": "gte",
+    "le": "lte",
+    "like": "contains",
+    "has": "contains",
+    "any": "in",
+    "&&": "and",
+    "||": "or",
+    "!": "not",
+}
 
 
 def kind_of(value: object) -> str:

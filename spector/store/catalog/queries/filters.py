@@ -52,8 +52,13 @@ from spector.store.catalog.queries.filter_values import (
 )
 
 __all__ = [
-    "MAX_LIST_ITEMS", "MAX_NODES", "WITHOUT_USER", "SqlFilter", "compile_where", "told_between",
-]  # fmt: skip
+    "MAX_LIST_ITEMS",
+    "MAX_NODES",
+    "WITHOUT_USER",
+    "SqlFilter",
+    "compile_where",
+    "told_between",
+]
 
 #: tests and combinators in one filter
 MAX_NODES: Final = 256
@@ -187,9 +192,7 @@ class _Compiler:
             parts.append(self._operator(path, operator, operand, here, depth))
         return _join(parts, "AND")
 
-    def _operator(
-        self, path: Path, operator: str, operand: object, at: str, depth: int
-    ) -> str:
+    def _operator(self, path: Path, operator: str, operand: object, at: str, depth: int) -> str:
         if operator == "eq":
             return self._equal(path, operand, at)
         if operator == "ne":

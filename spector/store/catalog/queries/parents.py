@@ -35,9 +35,10 @@ class RecordLinks:
                     self._children.setdefault(parent, {})[child] = None
                 self._read_to = max(last, self._read_to)
         found += [
-            (child, each, "derived_from") for each in ids
+            (child, each, "derived_from")
+            for each in ids
             for child in tuple(self._children.get(each, ()))
-        ]  # fmt: skip
+        ]
         return found
 
 

@@ -9,7 +9,12 @@ from typing import Any, Final
 from spector.store.catalog.catalog import Catalog, id_chunks
 
 __all__ = [
-    "labels_after", "labels_of", "ring_of", "slots_of", "strength_of", "strengths_in",
+    "labels_after",
+    "labels_of",
+    "ring_of",
+    "slots_of",
+    "strength_of",
+    "strengths_in",
     "users_by_age",
 ]
 
@@ -64,9 +69,7 @@ def strengths_in(
 
 def slots_of(db: sqlite3.Connection, segment_id: int) -> list[int]:
     """The slots of a partition that hold memories, ascending."""
-    found = db.execute(
-        "SELECT slot FROM record WHERE segment_id = ? ORDER BY slot", (segment_id,)
-    )
+    found = db.execute("SELECT slot FROM record WHERE segment_id = ? ORDER BY slot", (segment_id,))
     return [slot for (slot,) in found]
 
 

@@ -106,7 +106,8 @@ def _split(tags: tuple[str, ...]) -> TagParts:
     links = (tag.removeprefix(LINK) for tag in tags if tag.startswith(LINK))
     ends = [tag.removeprefix(ENDED) for tag in tags if tag.startswith(ENDED)]
     return TagParts(
-        own, tuple(int(link) for link in links if link.isascii() and link.isdecimal()),
+        own,
+        tuple(int(link) for link in links if link.isascii() and link.isdecimal()),
         tuple(_number(end) for end in ends[:1]),
     )
 
@@ -124,8 +125,7 @@ def has_ended(row: Row | StoredRow) -> bool:
 def ended_among(rows: Iterable[StoredRow]) -> list[int]:
     """Ids of those of some memories that may have a successor."""
     return [
-        row.id for row in rows
-        if row.mutable[0] & _SUPERSEDED or row.valid_until_ms is not None
+        row.id for row in rows if row.mutable[0] & _SUPERSEDED or row.valid_until_ms is not None
     ]
 
 
