@@ -3,21 +3,18 @@
     python -m bench.recall.silence [set ...]      LoCoMo, paraphrases and BEAM unless said otherwise
 
 Every question is put to its own store, and to others as it is and, between people who talk, with
-the names of that store. A logistic of coverage, likeness and names is fitted by weighted Newton
-steps; each conversation is judged by constants of the others. Where no name is in a question it
-would withhold nothing, so the product takes only the constants of names from the fold: those that
-silence most swapped questions at its threshold, at 1.5 points of lost answers at most. Prints, for
-several thresholds, both figures of silence beside what answerable questions lose, by set, for
-held-out constants, held-out constants of names, and those of the product.
+the names of that store. A logistic of coverage, likeness and unknown names is fitted by weighted
+Newton steps; each conversation is judged by constants of the others. Prints, for several
+thresholds, both figures of silence beside what answerable questions lose, by set, for held-out
+constants and for those of the product.
 """
 
 from __future__ import annotations
 
-import itertools
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -29,7 +26,6 @@ from bench.recall.protocol.names import Names, swapped
 from bench.recall.sets import load
 from bench.recall.shape import DataSet, Question, Store
 from bench.recall.vectors import Memoised, Row, default_folder, vectors_of
-from spector.config import Config
 from spector.providers import resolve
 from spector.recall.abstention import log_odds
 from spector.records import Signals
@@ -43,14 +39,6 @@ THRESHOLDS: Final = (0.12, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
 #: foreign questions of a store, drawn once
 _FOREIGN: Final = 250
 _RIDGE: Final = 1e-3
-#: share of answers that constants of names may lose on LoCoMo, and those that are tried: what an
-#: unknown name costs, and slope and offset of what little is known of a known one
-_LOST: Final = 0.015
-_NAMES: Final = tuple(
-    itertools.product(
-        (3.0, 3.5, 4.0), (4.0, 5.0, 6.0, 7.0, 8.0, 10.0), np.arange(2.0, 6.0, 0.25).tolist()
-    )
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +52,12 @@ class Case:
     found: bool
 
     @property
-    def features(self) -> tuple[float, float, float, float, float]:
-        """What a logistic sees: coverage, likeness, little known of a name, unknown name, 1."""
+    def features(self) -> tuple[float, float, float, float]:
+        """What a logistic sees: coverage, likeness, unknown name, 1."""
         like = 0.0 if self.signals.likeness is None else self.signals.likeness
         return (
             min(self.signals.coverage, 1.0),
             min(max(like, -1.0), 8.0),
-            min(0.0, self.signals.coverage - 4 / 7) if self.signals.known_name else 0.0,
             float(self.signals.unknown_name),
             1.0,
         )
@@ -107,7 +94,7 @@ def _case(
 
 
 def fitted(cases: Sequence[Case]) -> F64:
-    """(5,) weights by Newton's method; sides of a set weigh the same."""
+    """(4,) weights by Newton's method; sides of a set weigh the same."""
     x = np.array([case.features for case in cases])
     y = np.array([float(case.side == "own") for case in cases])
     sides = Counter((case.set, case.side == "own") for case in cases)
@@ -132,38 +119,6 @@ def held_out(cases: Sequence[Case]) -> F64:
     return out
 
 
-def names_held_out(cases: Sequence[Case]) -> F64:
-    """(n,) log odds of the product, with constants of names of the other LoCoMo conversations."""
-    bare = np.array(
-        [log_odds(replace(c.signals, known_name=False, unknown_name=False)) for c in cases]
-    )
-    covered = np.array([min(c.signals.coverage, 1.0) for c in cases])
-    known = np.array([c.signals.known_name for c in cases])
-    unknown = np.array([c.signals.unknown_name for c in cases])
-    swaps = np.array([c.set == "locomo" and c.side == "swapped" for c in cases])
-    own = np.array([c.set == "locomo" and c.side == "own" for c in cases])
-    found = np.array([c.found for c in cases])
-    below = Config().abstain_below
-    tried = [
-        bare + known * np.minimum(0.0, slope * covered - offset) - cost * unknown
-        for cost, slope, offset in _NAMES
-    ]
-    silent = [odds < np.log(below / (1 - below)) for odds in tried]
-    out = np.zeros(len(cases))
-    stores = np.array([f"{c.set}/{c.store}" for c in cases])
-    for store in dict.fromkeys(stores.tolist()):
-        rest = stores != store
-        lost = [np.mean((each & found)[own & rest]) for each in silent]
-        best = max(
-            (n for n, share in enumerate(lost) if share <= _LOST),
-            key=lambda n: np.mean(silent[n][swaps & rest]),
-            default=0,
-        )
-        print(f"{store}: names {_NAMES[best]}")
-        out[~rest] = tried[best][~rest]
-    return out
-
-
 def table(cases: Sequence[Case], odds: F64) -> Iterator[str]:
     """Shares that are met with silence by threshold; of own questions any@10 that is lost."""
     probability = 1 / (1 + np.exp(-odds))
@@ -184,7 +139,6 @@ def main(names: Sequence[str]) -> None:
     cases = [case for name in names or SETS for case in cases_of(load(name), embedder)]
     print("all:", fitted([case for case in cases if case.set in FITTED]).round(2).tolist())
     print("\nheld out", *table(cases, held_out(cases)), sep="\n")
-    print("\nnames held out", *table(cases, names_held_out(cases)), sep="\n")
     print("\nthe product", *table(cases, np.array([log_odds(c.signals) for c in cases])), sep="\n")
 
 

@@ -46,7 +46,7 @@ _STAGES: dict[str, tuple[str, ...]] = {
     "the best sorted": ("spector.search.view.ordering:Ranked._sort",),
     "hits confirmed": ("spector.search.view.confirm:Confirmer.first",),
     "- their rows": ("spector.search.view.confirm:_rows",),
-    "names that nobody has": ("spector.search.evidence.signals:knows_names",),
+    "names that nobody has": ("spector.search.evidence.signals:names_unknown",),
 }
 
 

@@ -171,7 +171,7 @@ def query_of(
         overlap |= mask
     return make_query(
         now_ms=request.now_ms,
-        vector=request.cue.vector,
+        vector=request.vector,
         profile=request.profile,
         tags_all=tags_all,
         any_masks=any_masks,

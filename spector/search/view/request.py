@@ -16,6 +16,8 @@ from spector.errors import InvalidFilterError
 from spector.kernel.contract import (
     DEFAULT_DROP_FLAGS,
     ScoringProfile,
+    lengths,
+    norm,
     scope_tag,
     tags_mask,
 )
@@ -244,6 +246,8 @@ class RecallRequest:
     per_session: int | None = None
     #: (p, dim) f32 unit vectors of unrelated questions; None where there are none
     probes: NDArray[np.float32] | None = None
+    #: (dim,) f32, what requests for something have in common; None where the cue is none
+    asking: NDArray[np.float32] | None = None
     #: of each matter that the cue is a request of, unit vectors of what limits it, and of others
     limits: tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...] = ()
     #: share of the best score that a hit of the semantic tier must have; 0: any
@@ -268,6 +272,26 @@ class RecallRequest:
     dormant_hint: bool = False
     #: what entities, pairs and edges add
     tuning: AssociationConfig = _USUAL
+
+    @property
+    def vector(self) -> NDArray[np.float32] | None:
+        """The cue's, (dim,) f32, without what it shares with other requests.
+
+        "Can you recommend a film?" is near whatever was recommended or asked for; what should come
+        to mind is what is known of films.
+        """
+        vector = self.cue.vector
+        if vector is None or self.asking is None or not (length := norm(vector)):
+            return vector
+        return np.asarray(vector / np.float32(length) - self.asking, np.float32)
+
+    @property
+    def unrelated(self) -> NDArray[np.float32] | None:
+        """The probes, (p, dim) f32 unit vectors, without the same."""
+        if self.probes is None or self.asking is None:
+            return self.probes
+        rest = self.probes - self.asking
+        return np.asarray(rest / lengths(rest)[:, None], np.float32)
 
     @property
     def filter_key(self) -> tuple[object, ...]:
