@@ -66,7 +66,12 @@ def replace_block(text: str, name: str, block: str) -> str:
     pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
     if len(pattern.findall(text)) != 1:
         raise ValueError(f"expected exactly one {begin} ... {end}")
-    return pattern.sub(lambda _: f"{begin}\n{block.strip()}\n{end}", text)
+    return pattern.sub(lambda _: f"{begin}\n{compact(block.strip())}\n{end}", text)
+
+
+def compact(page: str) -> str:
+    """A page whose tables have no spaces around their cells: none is shown."""
+    return re.sub(r"^\|.*\|$", lambda row: re.sub(r" *\| *", "|", row[0]), page, flags=re.MULTILINE)
 
 
 def marks(name: str) -> tuple[str, str]:

@@ -70,8 +70,8 @@ def row(page: str, start: str) -> list[str]:
 
 def test_the_figures_of_the_first_screen_are_those_of_the_pages() -> None:
     shown = re.findall(r"(\d+) %", FIRST.split("On long conversations")[1])
-    right = row("recall.md", "| LoCoMo              | any@10")[3]
-    every = row("recall.md", "| LoCoMo              | all@10")[3]
+    right = row("recall.md", "|LoCoMo|any@10|")[3]
+    every = row("recall.md", "|LoCoMo|all@10 ")[3]
     assert [int(each) for each in shown] == [round(float(each)) for each in (right, every)]
 
 
