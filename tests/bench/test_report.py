@@ -151,7 +151,7 @@ def test_only_the_marked_block_of_the_readme_changes(tmp_path: Path) -> None:
     readme.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n", encoding="utf-8")
     report.write_all(a_run(a_row(title=r"back\1slash")), readme, page)
     text = readme.read_text(encoding="utf-8")
-    assert text.startswith(f"before\n{BEGIN}\n| what")
+    assert text.startswith(f"before\n{BEGIN}\n|what|")
     assert text.endswith(f"{END}\nafter\n")
     assert "old" not in text
     assert r"back\1slash" in text
