@@ -78,9 +78,8 @@ def test_the_figures_of_the_readme_are_those_of_the_pages() -> None:
 @pytest.mark.slow
 def test_the_figures_on_messages_of_strangers_are_measured() -> None:
     """In the order of the table, which says observed and remembered in a row each."""
-    [chats] = [re.findall(r"[\d.]+", each.found) for each in voices.chats()]
-    rows = [[float(each) for each in chats[start::2]] for start in (0, 1)]
-    rows += [_numbers(each.found) for each in voices.pairs()]
+    (chats,) = (_numbers(each.found) for each in voices.chats())
+    rows = [chats[::2], chats[1::2], *(_numbers(each.found) for each in voices.pairs())]
     shown = [
         _numbers(line) for line in re.findall(r"^\| .* \| (.*%.*) \|$", MEASURED, re.MULTILINE)
     ]
