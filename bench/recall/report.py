@@ -12,6 +12,7 @@ from bench.recall.arms import ARMS
 from bench.recall.protocol import page as protocol
 from bench.recall.protocol import settle
 from bench.recall.sets import LOADERS
+from bench.report import compact
 from bench.rivals import svg
 
 PAGE: Final = REPO / "docs" / "recall.md"
@@ -30,17 +31,10 @@ _DRAWN: Final = (
 )
 
 _METHOD: Final = (
-    "Every arm gets the same texts, with the speaker as `role=`, and the same questions. The "
-    "product embeds by itself; the others are given its vectors.",
-    "",
-    "- precision: the share of the returned items that are right. silent: answerable questions "
-    "that got nothing. tokens: what the items cost a reader, words and punctuation x 0.98.",
-    "- Intervals are 95 %, from 10,000 bootstrap draws of whole conversations (topics in PrefEval, "
-    "dialogues in MADial). Five conversations make a rough interval.",
-    "- The paraphrases were written for this project (bench/recall/paraphrases.py): no question "
-    "shares a word with its answer, so a ranking by words alone withholds it.",
-    "- Malformed evidence in the sets is repaired, not dropped; a question counts if an item that "
-    "it names exists.",
+    "Every arm gets the same texts, with the speaker as `role=`, and the same questions. "
+    "precision: the share of the returned items that are right. silent: answerable questions that "
+    "got nothing. tokens: what the items cost a reader. Intervals are 95 %, by bootstrap over whole "
+    "conversations. No paraphrase (bench/recall/paraphrases.py) shares a word with its answer.",
 )
 
 
@@ -112,7 +106,7 @@ def docs_page(run: dict[str, Any], told: dict[str, Any] | None = None) -> str:
         if "arms" in figures:
             lines += ["", *_set(figures)]
     lines += _if_any("## Times", _times_words(run), tables.times_table(run))
-    return "\n".join([*lines, "", "## The run", "", *_absent(run), *_facts(run)]) + "\n"
+    return compact("\n".join([*lines, "", "## The run", "", *_absent(run), *_facts(run)])) + "\n"
 
 
 def _absent(run: dict[str, Any]) -> list[str]:

@@ -65,7 +65,7 @@ def run(vectors: Vectors) -> dict[str, Any]:
 def test_the_page_has_every_arm(run: dict[str, Any]) -> None:
     page = report.docs_page(run)
     for arm in ARMS.values():
-        assert f"| {arm.title} |" in page
+        assert f"|{arm.title}|" in page
     assert "nan" not in page.lower().split()
 
 
