@@ -184,7 +184,7 @@ class Committer:
         done: Done,
         attaches: bool,
     ) -> None:
-        series = self._series
+        series, before = self._series, {*self._ended}
         knowledge = {each.id for each in candidates if each.is_knowledge}
         gone = tuple(each for each in decision.superseded if each not in knowledge)
         utilities = [each.record.utility for each in candidates if each.id in gone]
@@ -209,7 +209,7 @@ class Committer:
             record=record,
             facts=facts,
             edges=tuple(edges),
-            superseded=decision.superseded,
+            superseded=tuple(sorted(self._ended - before)),
             flashbulb=record.flashbulb,
         )
         self._note(job, record, done)

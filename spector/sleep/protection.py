@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.knowledge import KnowledgeReader, is_single_valued
+from spector.knowledge import KnowledgeReader, declared, is_single_valued
 from spector.language.frames import extract
 from spector.language.observing import only_likes
 from spector.language.statements import find_instruction
@@ -191,7 +191,7 @@ def _last_holders(
         ids: in the order in which they would go. living: active memories.
     """
     out: set[int] = set()
-    registered = {row["json"]["name"] for row in reader.items_of("predicate").values()}
+    registered = declared(reader).single
     own = {row["id"]: row for row in reader.facts(id=list(ids))}
     stated = reader.links("source", b=ids)
     facts = {row["id"]: row for row in reader.facts(id=[each["a"] for each in stated])}

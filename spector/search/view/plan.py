@@ -233,8 +233,7 @@ def _conditions(
             request.selection.exact(
                 now_ms=request.now_ms if snap.has_validity(n, superseded=superseded) else None,
                 whole_store=whole_store,
-                replaced=request.replaced,
-                ended=superseded,
+                ended=superseded and not request.replaced,
                 current=by_catalog and not superseded,
                 whenever=request.ended,
                 ends_ms=request.reading.ends_ms,
