@@ -43,7 +43,7 @@ help:
 	@echo "make test-slow  all tests, slow ones and random exploration included; writes docs/reliability.md"
 	@echo "make test-sanitize  make test over a kernel with ASan and UBSan (gcc; several times as long)"
 	@echo "make bench      measure on this machine (ARGS=--full: a million records)"
-	@echo "make bench-recall   measure recall on public conversations (needs SPECTOR_DATA)"
+	@echo "make bench-recall   measure recall on public conversations (needs SPECTOR_DATA; ARGS of the protocol)"
 	@echo "make bench-cognition   measure entities, triples and changed facts (needs SPECTOR_DATA)"
 	@echo "make bench-rivals   measure faiss, hnswlib, LanceDB and others beside it, in $(RIVALS_VENV) (ARGS=--full)"
 	@echo "make lint       ruff, mypy --strict, import contracts"
@@ -83,7 +83,7 @@ bench: $(STAMP)
 	$(PY) -m bench $(ARGS)
 
 bench-recall: $(STAMP)
-	$(PY) -m bench.recall $(ARGS)
+	$(PY) -m bench.recall $(or $(ARGS),quick)
 
 bench-cognition: $(STAMP)
 	$(PY) -m bench.cognition $(ARGS)
