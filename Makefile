@@ -17,8 +17,7 @@ RIVALS_VENV ?= $(VENV)-rivals
 SANITIZED ?= build/sanitized
 SANITIZERS ?= address,undefined
 # tests that preload their own library or are instrumented differently
-NOT_SANITIZED := --ignore=tests/crash --ignore=tests/fuzz/test_guided.py --deselect=tests/store/test_check_sectors.py \
-	--deselect=tests/backup/test_formats.py::test_an_upgrade_killed_on_its_way_is_finished_by_the_next_opening
+NOT_SANITIZED := --ignore=tests/crash --ignore=tests/fuzz/test_guided.py --deselect=tests/store/test_check_sectors.py
 RIVALS_STAMP := $(RIVALS_VENV)/.installed
 ARGS ?=
 # test processes: four for two cores, since two are usually waiting for a disk or a process

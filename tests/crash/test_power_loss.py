@@ -24,8 +24,6 @@ PLAN = {
     "mixed_relaxed": (3, 650, 4),
     "bulk": (2, 400, 2),
     "reembed": (3, 500, 2),
-    "migrate": (2, 300, 2),
-    "upgrade": (2, 300, 2),
     "backup": (3, 700, 3),
     "erase": (3, 400, 1),
     "erase_relaxed": (2, 400, 1),

@@ -130,7 +130,6 @@ class StoredRow(NamedTuple):
     role: str | None
     source: str | None
     parents: str | None
-    #: None in a store of format 1
     seal: int | None
 
 
@@ -234,15 +233,10 @@ def seal_of(
 
 
 def is_sealed(stored: Sequence[Any]) -> bool:
-    """False when values in the order of ``ROW_COLUMNS``, seal last, are not what was written.
-
-    Rows of format 1 have no seal, and pass.
-    """
-    seal = stored[17]
+    """False when values in the order of ``ROW_COLUMNS``, seal last, are not what was written."""
     # the line of ``seal_of`` without its 14 arguments
-    return seal is None or seal == zlib.crc32(
-        (_LINE % _SEALED(stored)).encode("utf-8", "surrogatepass")
-    )
+    line = (_LINE % _SEALED(stored)).encode("utf-8", "surrogatepass")
+    return bool(stored[17] == zlib.crc32(line))
 
 
 _SEALED = itemgetter(0, 3, 4, 5, 6, 7, 8, 9, 12, 13, 14, 15, 16, 11)
