@@ -145,13 +145,13 @@ def _never_invalid(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         Selection,
         "exact",
-        lambda self, *, now_ms=None, whole_store=True: exact(self, whole_store=whole_store),
+        lambda self, **how: exact(self, **{**how, "now_ms": None}),
     )
 
 
 def _ids_by_clock_only(monkeypatch: pytest.MonkeyPatch) -> None:
     def claim(self: Any, tx: Any, count: int, now_ms: int) -> list[int]:
-        first = max(1, now_ms << 10, tx.store.head.last_id + 1)  # forgets the other store
+        first = max(1, now_ms << 10, tx.last_id + 1)  # forgets the other store
         tx.note_id(first + count - 1)
         return list(range(first, first + count))
 
