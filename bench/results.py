@@ -64,8 +64,23 @@ def met(row: dict[str, Any]) -> bool | None:
 
 
 def save(results: dict[str, Any], path: Path) -> None:
+    """One line for each entry of a table, so that a diff shows the rows that changed."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    lines = ",\n".join(f"{_dumped(name)}: {_table(value)}" for name, value in results.items())
+    path.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
+
+
+def _table(value: Any) -> str:
+    if isinstance(value, dict) and any(isinstance(each, dict) for each in value.values()):
+        entries = ",\n".join(f" {_dumped(name)}: {_dumped(each)}" for name, each in value.items())
+        return f"{{\n{entries}\n}}"
+    if isinstance(value, list) and any(isinstance(each, dict) for each in value):
+        return "[\n" + ",\n".join(f" {_dumped(each)}" for each in value) + "\n]"
+    return _dumped(value)
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def load(path: Path) -> dict[str, Any]:

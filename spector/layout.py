@@ -19,9 +19,7 @@ __all__ = [
     "CERTAIN",
     "CERTAIN_BYTE",
     "CRC_SPAN",
-    "FORMAT_MINOR",
     "FORMAT_VERSION",
-    "FORMAT_VERSION_KNOWING",
     "HEADER_BYTES",
     "MUTABLE_BYTES",
     "MUTABLE_DTYPE",
@@ -41,12 +39,8 @@ __all__ = [
     "vector_bytes",
 ]
 
-#: differences between formats: ``spector.store.rewriting.migrations``
-FORMAT_VERSION: Final = 2
-#: additions that older code can skip when it reads, but would not maintain when it writes
-FORMAT_MINOR: Final = 2
-#: what a catalog says instead of 2 that only those may read who know of ends and missing texts
-FORMAT_VERSION_KNOWING: Final = 100 + FORMAT_VERSION
+#: steps from one format to the next: ``spector.store.rewriting.migrations``
+FORMAT_VERSION: Final = 1
 RECORD_VERSION: Final = 1
 PARTITION_HEADER_BYTES: Final = 64
 HEADER_BYTES: Final = 64

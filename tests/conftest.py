@@ -16,27 +16,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from spector.clock import ManualClock
-from tests.proof import (
-    longest_first,
-    proof,
-    pytest_collection_finish,
-    pytest_runtest_makereport,
-    pytest_sessionfinish,
-    pytest_sessionstart,
-    pytest_terminal_summary,
-)
+from tests.proof import proof
 
 if TYPE_CHECKING:
     from spector import Memory
 
-__all__ = [
-    "proof",
-    "pytest_collection_finish",
-    "pytest_runtest_makereport",
-    "pytest_sessionfinish",
-    "pytest_sessionstart",
-    "pytest_terminal_summary",
-]
+__all__ = ["proof"]
 
 REPO = Path(__file__).resolve().parent.parent
 #: of so many cases of a sampled test one runs in ``make test``
@@ -77,7 +62,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid.partition("[")[0] in known:
             item.add_marker(pytest.mark.xfail(reason="listed in known_failures.txt", strict=False))
-    longest_first(items)
+    items.sort(key=lambda item: item.get_closest_marker("longest") is None)
     if shared_data().is_dir():
         return
     skip = pytest.mark.skip(reason=f"no data at {shared_data()}; set SPECTOR_DATA")

@@ -34,7 +34,7 @@ from spector.lexical.block import LEXICAL_DTYPE
 from spector.lexical.block import block_layout as lexical_layout
 from spector.lexical.files import ROWS_DTYPE
 from spector.store.core import transaction
-from spector.store.payloads import ENTRY_MINOR, KNOWLEDGE_MINOR, PAYLOAD_TABLES, table_named
+from spector.store.payloads import KNOWLEDGE, PAYLOAD_TABLES, table_named
 from spector.store.payloads.tables import SEAL
 
 PAGE = (Path(__file__).parent.parent / "native" / "FORMAT.md").read_text(encoding="utf-8")
@@ -240,14 +240,14 @@ def test_the_page_describes_the_tables_of_a_catalog(tmp_path: Path) -> None:
         keys = {key for (key,) in db.execute("SELECT key FROM meta")}
     assert {name: columns for name, columns, _ in rows_after("table: catalog")} == found
     told = {key for cell, _ in rows_after("table: meta") for key in cell.split(", ")}
-    assert told - keys == {"format_minor", "backup", "relaxed_log", "user_gone"}
+    assert told - keys == {"backup", "relaxed_log", "user_gone"}
     assert keys <= told
 
 
 def test_the_page_describes_the_tables_of_knowledge() -> None:
     rows = {name: (columns, key) for name, columns, key in rows_after("table: knowledge")}
     keys = {name: (columns, key) for name, columns, key in rows_after("table: keys")}
-    ours = [each for each in PAYLOAD_TABLES if each.minor == KNOWLEDGE_MINOR]
+    ours = [each for each in PAYLOAD_TABLES if each.group == KNOWLEDGE]
     for told, tables in ((rows, ours), (keys, [e for e in PAYLOAD_TABLES if e not in ours])):
         assert told == {
             each.name: (", ".join((*each.names, SEAL)), ", ".join(each.key)) for each in tables
@@ -259,14 +259,12 @@ def test_the_page_describes_the_tables_of_knowledge() -> None:
         "refresh_ms",
         "attached_bytes",
     }
-    assert f"raises `format_minor` to {ENTRY_MINOR};" in PAGE
     optional = {c.name for each in ours for c in each.columns if c.optional}
     owners = {name for each in ours for name in each.owners}
     assert (optional, owners) == (
         {"note", "n", "t_ms", "record_id"},
         {"id", "item_id", "source_id", "target_id", "a", "b", "record_id"},
     )
-    assert f"sets `format_minor` to {KNOWLEDGE_MINOR};" in PAGE
     line = "4:link|1:1|7:mention|1:2|1:3|4:None"
     assert f"`{line}`" in PAGE
     row = {"a": 1, "kind": "mention", "b": 2, "n": 3, "t_ms": None}

@@ -19,7 +19,7 @@ __all__ = ["main"]
 
 
 def _compile() -> None:
-    """Call every entry of the Numba kernel once."""
+    """Have the scan and the checksums compiled."""
     os.environ["SPECTOR_KERNEL"] = "numba"
     import spector
     from tests.fakes import FakeEmbedder

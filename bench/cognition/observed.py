@@ -54,49 +54,8 @@ def observed(text: str) -> tuple[str, str | None]:
 
 
 def classes() -> list[Score]:
-    """Row 17: the project's own messages; rules were written with sight of them."""
-    path = data() / "cognition/observer/messages.jsonl"
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    right, given, wanted = Counter[str](), Counter[str](), Counter[str]()
-    kept: Counter[tuple[bool, bool]] = Counter()
-    turkish = [0, 0]
-    harmful = 0
-    for row in rows:
-        kind, stopped = observed(row["text"])
-        kind = "fact" if kind in ("entity", "other") else kind
-        wanted[row["label"]] += 1
-        given[kind] += 1
-        right[kind] += kind == row["label"]
-        kept[row["keep"], stopped is None] += 1
-        harmful += stopped is None and row["label"] in ("injection", "code")
-        if row["lang"] == "tr":
-            turkish = [turkish[0] + (kind == row["label"]), turkish[1] + 1]
-    f1 = sum(2 * right[k] / (given[k] + wanted[k]) for k in wanted) / len(wanted)
-    precision = kept[True, True] / max(1, kept[True, True] + kept[False, True])
-    recall = kept[True, True] / max(1, kept[True, True] + kept[True, False])
-    share = turkish[0] / turkish[1]
-    return [
-        Score(
-            17,
-            "classes of messages, own set, which the rules were written with, macro-F1",
-            f"{f1:.3f}",
-            "0.613",
-            "0.80",
-            f1 >= 0.80,
-        ),
-        Score(
-            17,
-            "the same, what is kept, P / R",
-            f"{precision:.2f} / {recall:.2f}",
-            "0.91 / 0.71",
-            "0.93 / 0.93",
-            min(precision, recall) >= 0.93,
-        ),
-        Score(17, "the same, accuracy in Turkish", f"{share:.2f}", "0.60", "0.75", share >= 0.75),
-        Score(17, "the same, attacks and code that are kept", f"{harmful}", "-", "0", not harmful),
-        preferences(),
-        *kept_of_chats(),
-    ]
+    """Row 17: what is kept of sets that other hands wrote."""
+    return [preferences(), *kept_of_chats()]
 
 
 def preferences() -> Score:

@@ -1,1 +1,1 @@
-"""How well recall brings back what matters: public conversations with known answers, many arms."""
+"""How well recall brings back what matters: public conversations with known answers."""

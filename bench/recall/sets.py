@@ -6,13 +6,11 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
 from bench.machine import REPO
-from bench.recall.paraphrases import paraphrases
 from bench.recall.shape import DataSet, Item, Question, Store
 
 #: LoCoMo's numbers for its kinds of questions
@@ -67,49 +65,6 @@ def locomo_turns(root: Path) -> DataSet:
     return DataSet("locomo", "LoCoMo, turns", tuple(stores), tuple(questions), tuple(notes))
 
 
-def locomo_sessions(root: Path) -> DataSet:
-    """Every session is one long item, gold is the sessions that hold the evidence."""
-    stores, questions = [], []
-    for talk in _locomo(root):
-        turns = list(_turns_of(talk))
-        known = {item.id for item in turns}
-        items = tuple(_whole_sessions(turns))
-        stores.append(Store(talk["sample_id"], items))
-        for question, gold, _ in _questions_of(talk, known):
-            sessions = tuple(dict.fromkeys(each.partition(":")[0] for each in gold))
-            questions.append(_question(talk, question, sessions, items))
-    return DataSet("locomo-sessions", "LoCoMo, sessions", tuple(stores), tuple(questions))
-
-
-def locomo_merged(root: Path) -> DataSet:
-    """All conversations in one store, as if one mind had heard them: five times the strangers, and
-    people of the same name."""
-    apart = locomo_turns(root)
-    items = [
-        replace(item, id=f"{store.name}/{item.id}", session=f"{store.name}/{item.session}")
-        for store in apart.stores
-        for item in store.items
-    ]
-    begin: dict[str, datetime] = {}
-    for item in items:
-        assert item.time is not None
-        begin.setdefault(item.session, item.time)
-    # session after session: turns that follow one another are neighbours
-    told = sorted(items, key=lambda item: (begin[item.session], item.session, item.order))
-    store = Store("all", tuple(replace(item, order=n) for n, item in enumerate(told)))
-    last = max(each.now for each in apart.questions if each.now is not None)
-    questions = tuple(
-        replace(
-            each,
-            store="all",
-            now=last,
-            gold=tuple(f"{each.store}/{gold}" for gold in each.gold),
-        )
-        for each in apart.questions
-    )
-    return DataSet("locomo-merged", "LoCoMo, turns, one store", (store,), questions)
-
-
 def _locomo(root: Path) -> list[dict[str, Any]]:
     text = (root / "locomo" / "locomo_dev.json").read_text(encoding="utf-8")
     talks: list[dict[str, Any]] = json.loads(text)
@@ -144,14 +99,6 @@ def _sessions_of(conversation: dict[str, Any]) -> list[tuple[str, list[dict[str,
         if (match := named.fullmatch(name)) and turns
     ]
     return [(name, turns) for _, name, turns in sorted(found, key=lambda each: each[0])]
-
-
-def _whole_sessions(turns: list[Item]) -> Iterator[Item]:
-    names = dict.fromkeys(turn.session for turn in turns)
-    for order, name in enumerate(names):
-        part = [turn for turn in turns if turn.session == name]
-        text = "\n".join(f"{turn.speaker}: {turn.text}" for turn in part)
-        yield Item(name, text, "", name, part[0].time, order, tuple(part))
 
 
 def _questions_of(
@@ -349,52 +296,14 @@ def prefeval(root: Path) -> DataSet:
     return DataSet("prefeval", "PrefEval, preferences", (store,), tuple(questions))
 
 
-def memorybank(root: Path) -> DataSet:
-    """Ten days of chat for each of fifteen people; the questions have no gold."""
-    folder = root / "memorybank_en"
-    people = json.loads((folder / "memory_bank_en.json").read_text(encoding="utf-8"))
-    asked: dict[str, list[str]] = {}
-    for line in _lines(folder / "probing_questions_en.jsonl"):
-        asked.update({name.strip(): listed for name, listed in line.items()})
-    stores, questions = [], []
-    for raw, person in people.items():
-        name = raw.strip()
-        items = tuple(_chats_of(name, person["history"]))
-        stores.append(Store(name, items))
-        last = items[-1].time
-        assert last is not None
-        for n, cue in enumerate(asked.get(name, [])):
-            questions.append(Question(f"{name}-{n}", name, cue, "probing", (), last + _LATER, name))
-    return DataSet("memorybank", "MemoryBank, chats", tuple(stores), tuple(questions))
-
-
-def _chats_of(person: str, history: dict[str, list[dict[str, str]]]) -> Iterator[Item]:
-    order = 0
-    for day in sorted(history):
-        begin = datetime.fromisoformat(day).replace(tzinfo=UTC)
-        for n, exchange in enumerate(history[day]):
-            for who, key in ((person, "query"), ("assistant", "response")):
-                at = begin + order * _TURN
-                yield Item(f"{day}:{n}:{key}", exchange[key], who, day, at, order)
-                order += 1
-
-
 def _lines(path: Path) -> list[Any]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
 
 
-def _written_here(_: Path) -> DataSet:
-    return paraphrases()
-
-
 LOADERS: Final[dict[str, Callable[[Path], DataSet]]] = {
     "locomo": locomo_turns,
-    "locomo-sessions": locomo_sessions,
-    "locomo-merged": locomo_merged,
     "beam": beam,
     "madial": madial,
     "madial-named": madial_named,
     "prefeval": prefeval,
-    "memorybank": memorybank,
-    "paraphrases": _written_here,
 }

@@ -1,4 +1,4 @@
-"""docs/rivals.md and its plots from one run. Nothing is edited by hand, no row is left out."""
+"""docs/rivals.md from one run. Nothing is edited by hand, no row is left out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 from bench import results
 from bench.machine import REPO
 from bench.report import compact, number
-from bench.rivals import plots, tables
+from bench.rivals import tables
 from bench.rivals.words import COMPARABLE, METHOD
 
 PAGE: Final = REPO / "docs" / "rivals.md"
@@ -17,8 +17,6 @@ PAGE: Final = REPO / "docs" / "rivals.md"
 def write_page(run: dict[str, Any], page: Path = PAGE) -> None:
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(docs_page(run), encoding="utf-8")
-    for name, text in plots.plots(run).items():
-        (page.parent / name).write_text(text, encoding="utf-8")
 
 
 def newest(folder: Path = results.RESULTS) -> Path:
@@ -49,10 +47,6 @@ def docs_page(run: dict[str, Any]) -> str:
         "",
         "## Nearest neighbours with a filter",
         "",
-        "![time by filter](rivals-filters.svg)",
-        "",
-        "![recall and time](rivals-recall.svg)",
-        "",
         *tables.neighbours(run),
         "",
         "### Graphs and clusters at other efforts",
@@ -64,8 +58,6 @@ def docs_page(run: dict[str, Any]) -> str:
         *tables.facts(run),
         "",
         "## The truncation trap",
-        "",
-        "![the truncation trap](rivals-trap.svg)",
         "",
         *tables.trap(run),
         "",

@@ -353,7 +353,7 @@ class WordView:
         return found
 
     def seals(self, rows: Rows) -> NDArray[np.int64]:
-        """(n,) seals, which change with any part of a memory; -1 where the store has none."""
+        """(n,) seals, which change with any part of a memory; -1 of a damaged row."""
         return self._of("seal", rows)
 
     def event_ms(self, rows: Rows) -> NDArray[np.int64]:

@@ -49,4 +49,4 @@ def test_a_set_that_is_not_here_is_no_success(monkeypatch: pytest.MonkeyPatch) -
 def test_kept_messages_are_measured() -> None:
     scores = classes()
     assert {each.row for each in scores} == {17}
-    assert len(scores) == 10
+    assert len(scores) == 6

@@ -25,7 +25,7 @@ from bench.recall.protocol.beliefs import beliefs
 from bench.recall.protocol.folds import FOLDS, fold_of, part_of
 from bench.recall.protocol.judge import MEASURES, gain, mean_of, of_part, spread
 from bench.recall.protocol.names import Names, swapped
-from bench.recall.protocol.page import sections
+from bench.recall.protocol.page import docs_page
 from bench.recall.protocol.settle import newest, settled
 from bench.recall.protocol.tables import compare_table, quick_table, worse_of
 from bench.recall.protocol.terms import WITHOUT, _picked, profile_without, worth, worth_table
@@ -256,7 +256,7 @@ def test_the_page_says_what_was_settled() -> None:
     run = {"commit": "new", "started": "2026-11-25T10:00:00", "times": "real", "rows": rows}
     gone = {"dates": {"locomo": {"develop": [1.2, 0.3], "report": [0.1, 0.3]}}}
     told = settled(run, ODD, base, gone)
-    page = "\n".join(sections(told))
+    page = docs_page(told)
     assert "| **100.0** |" in page
     assert "+100.0 (0.0)" in page
     assert "-1.2 (0.3) / -0.1 (0.3)" in page
@@ -293,7 +293,7 @@ def test_quick_saves_what_compare_settle_and_the_page_read(
     told = newest(tmp_path)
     assert told is not None
     assert told["gains"]["locomo"]["name over role"]["all"]["any10"][0] == 0
-    assert "## Silence" in sections(told)
+    assert "## Silence" in docs_page(told)
 
 
 @pytest.mark.usefixtures("small")

@@ -14,11 +14,7 @@ from typing import Any
 
 import pytest
 
-from bench.recall.evaluate import foreign_questions
 from bench.recall.sets import LOADERS, NoDataError, data_root, load, repaired, spoken
-from bench.recall.shape import DataSet, Item, Question, Store
-from spector.language.cues.intent import kind_of
-from spector.language.words.analysis import cue_terms, is_stop, words
 
 KNOWN = {"D8:6", "D9:17", "D11:26", "D30:5", "D1:1"}
 
@@ -201,58 +197,6 @@ def test_locomo_questions_know_their_turns_and_are_asked_later(root: Path) -> No
     assert any("D10:01" in note for note in data.notes)
 
 
-def test_locomo_sessions_hold_their_turns_and_answer_for_them(root: Path) -> None:
-    data = load("locomo-sessions", root)
-    assert [item.id for item in data.stores[0].items] == ["D2", "D10"]
-    assert data.stores[0].items[0].text.startswith("Ann: A cat.\nBob: Look!")
-    assert data.questions[0].gold == ("D2", "D10")
-
-
-def test_merged_conversations_keep_their_sessions_apart_and_whole(root: Path) -> None:
-    data = load("locomo-merged", root)
-    items = data.stores[0].items
-    # the sessions of both conversations began at the same times
-    assert [item.id for item in items] == [
-        "conv-1/D2:1",
-        "conv-1/D2:2",
-        "conv-2/D2:1",
-        "conv-2/D2:2",
-        "conv-1/D10:1",
-        "conv-2/D10:1",
-    ]
-    assert items[0].session == "conv-1/D2"
-    assert data.questions[0].gold == ("conv-1/D2:1", "conv-1/D2:2", "conv-1/D10:1")
-    assert foreign_questions(data) == {}
-
-
-def test_questions_of_one_conversation_can_be_put_to_the_others(root: Path) -> None:
-    data = load("locomo", root)
-    found = foreign_questions(data)
-    assert [each.id for each in found["conv-2"]] == ["conv-1-0 to conv-2"]
-    assert [each.id for each in found["conv-1"]] == ["conv-2-0 to conv-1"]
-    assert not any(each.gold for questions in found.values() for each in questions)
-    assert foreign_questions(load("prefeval", root)) == {}
-
-
-@pytest.mark.parametrize(("stores", "others"), [(2, 1), (3, 2), (5, 4), (7, 4)])
-def test_each_question_is_put_to_as_many_others_as_there_are_up_to_four(
-    stores: int, others: int
-) -> None:
-    names = [f"s{n}" for n in range(stores)]
-    item = Item("i", "text", "Ann", "s", None, 0)
-    data = DataSet(
-        "set",
-        "Set",
-        tuple(Store(name, (item,)) for name in names),
-        tuple(Question(f"q{name}", name, "cue", "c", ("i",), None, name) for name in names),
-    )
-    found = foreign_questions(data)
-    for name in names:
-        told = [each.id for questions in found.values() for each in questions if each.store == name]
-        assert len(told) == len(set(told)) == others
-        assert f"q{name} to {name}" not in told
-
-
 def test_beam_messages_lose_what_the_generator_left_and_gold_is_unfolded(root: Path) -> None:
     data = load("beam", root)
     items = data.stores[0].items
@@ -281,15 +225,6 @@ def test_each_preference_answers_its_own_request(root: Path) -> None:
     assert data.questions[0].group == "pets"
 
 
-def test_memorybank_is_input_without_gold(root: Path) -> None:
-    data = load("memorybank", root)
-    assert [item.text for item in data.stores[0].items] == ["a", "b", "c", "d"]
-    times = [item.time for item in data.stores[0].items]
-    assert times == sorted(times)  # type: ignore[type-var]
-    assert data.questions[0].cue == "Who?"
-    assert data.answerable == ()
-
-
 def test_absent_data_is_told_with_the_variable_that_names_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -303,13 +238,10 @@ def test_absent_data_is_told_with_the_variable_that_names_it(
     ("name", "stores", "items", "questions"),
     [
         ("locomo", 5, 2960, 1018),
-        ("locomo-sessions", 5, 136, 1018),
-        ("locomo-merged", 1, 2960, 1018),
         ("beam", 10, 2432, 179),
         ("madial", 1, 160, 80),
         ("madial-named", 1, 160, 80),
         ("prefeval", 1, 505, 505),
-        ("memorybank", 15, 1132, 0),
     ],
 )
 def test_the_real_sets_are_read_whole(
@@ -325,26 +257,8 @@ def test_the_real_sets_are_read_whole(
 def test_every_set_has_a_loader() -> None:
     assert set(LOADERS) == {
         "locomo",
-        "locomo-sessions",
-        "locomo-merged",
         "beam",
         "madial",
         "madial-named",
         "prefeval",
-        "memorybank",
-        "paraphrases",
     }
-
-
-def test_a_paraphrase_shares_no_word_with_its_answer() -> None:
-    """Otherwise the set says nothing about cues that only likeness can answer."""
-    data = load("paraphrases", Path("nowhere"))
-    assert len(data.questions) >= 60
-    for store, questions in data.by_store():
-        assert len(store.items) - len(questions) >= 200
-        told = {item.id: set(words(item.text)) for item in store.items}
-        for question in questions:
-            assert kind_of(question.cue) == "fact", question.cue
-            asked = {form for term in cue_terms(question.cue) for form in term.forms}
-            shared = {form for form in asked & told[question.gold[0]] if not is_stop(form)}
-            assert not shared, question.cue

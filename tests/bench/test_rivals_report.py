@@ -12,12 +12,11 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 
 from bench import results
-from bench.rivals import child, guard, plots, report, tables
+from bench.rivals import child, guard, report, tables
 from bench.rivals.contenders import ENTRIES, entry_named
 from bench.rivals.plan import Limits, plan
 
@@ -180,17 +179,6 @@ def test_a_rival_is_shown_at_every_effort_and_beats_us_with_the_best_of_them() -
     assert tables.efforts(a_run(a_contender("spector"))) == ["Not measured in this run."]
 
 
-def test_efforts_are_a_line_of_the_plot() -> None:
-    rival = with_efforts("hnswlib", _64=(0.5, 0.6), _128=(1.0, 0.985))
-    drawn = plots.plots(a_run(a_contender("spector"), rival))["rivals-recall.svg"]
-    (line,) = [
-        each
-        for each in ElementTree.fromstring(drawn).iter()
-        if each.tag.endswith("line") and "points" in each.attrib
-    ]
-    assert len(line.attrib["points"].split()) == 2
-
-
 def test_only_who_has_efforts_is_asked_at_some_and_then_as_usual_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -237,24 +225,10 @@ def test_a_shared_machine_is_named() -> None:
     assert "load 0.1 to 7.5" in report.docs_page(a_run(load_average=[0.1, 7.5]))
 
 
-def test_plots_are_valid_svg_and_name_who_they_show() -> None:
-    run = a_run(a_contender("spector"), a_contender("faiss-sq8"), a_contender("faiss-hnsw"))
-    drawn = plots.plots(run)
-    assert set(drawn) == {"rivals-filters.svg", "rivals-recall.svg", "rivals-trap.svg"}
-    for text in drawn.values():
-        root = ElementTree.fromstring(text)
-        assert root.tag.endswith("svg")
-        assert "faiss SQ8 flat" in text
-    for text in plots.plots(a_run()).values():
-        assert "nothing was measured" in text
-
-
-def test_the_page_and_its_plots_are_written_together(tmp_path: Path) -> None:
+def test_the_page_is_written_where_it_is_asked_for(tmp_path: Path) -> None:
     page = tmp_path / "docs" / "rivals.md"
     report.write_page(a_run(a_contender("spector")), page)
-    for name in plots.plots(a_run()):
-        assert f"({name})" in page.read_text(encoding="utf-8")
-        assert (page.parent / name).is_file()
+    assert page.read_text(encoding="utf-8") == report.docs_page(a_run(a_contender("spector")))
 
 
 def test_the_largest_run_is_taken_and_of_those_the_newest(tmp_path: Path) -> None:

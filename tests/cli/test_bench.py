@@ -8,7 +8,6 @@ suite's own help and errors.
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 import pytest
@@ -28,17 +27,6 @@ def test_an_installed_package_says_where_the_measurements_are(
     assert "hint: in a source checkout" in result.err
 
 
-def test_what_the_suite_needs_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    find = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name == "bm25s" else find(name)
-    )
-    result = run("bench", "recall")
-    assert result.code == 2
-    assert "bm25s" in result.err
-    assert "pip install" in result.err
-
-
 def test_everything_behind_the_suite_is_for_the_suite(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -54,7 +42,7 @@ def test_a_suite_without_data_ends_with_its_own_words(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("SPECTOR_DATA", str(tmp_path / "none"))
-    result = run("bench", "recall", "--sets", "madial")
+    result = run("bench", "recall", "quick", "--sets", "madial", "--adapters", "role")
     assert result.code == 2
     assert "SPECTOR_DATA" in result.err
 

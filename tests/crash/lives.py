@@ -13,12 +13,10 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 from typing import Any, Protocol
 
 import spector
 from spector.clock import ManualClock
-from spector.layout import FORMAT_VERSION
 from spector.store.core import transaction
 from tests.crash.observing import (
     KEEPING,
@@ -38,8 +36,6 @@ from tests.crash.prepared import (
     exported_before,
     ids_of,
     item,
-    legacy,
-    of_format_1,
     ordered,
     prepared,
     remember,
@@ -362,29 +358,6 @@ def _restore(scene: Scene) -> None:
     scene.did("restore")
 
 
-def _migrated(folder: str, done: list[str]) -> list[str]:
-    names = os.listdir(os.path.join(store_in(folder), "semantic"))
-    files = sorted(name for name in names if name.endswith(".mem"))
-    return [] if len(files) == 4 and "semantic.mem" not in files else [f"files: {files}"]
-
-
-def _upgraded(folder: str, done: list[str]) -> list[str]:
-    """Partitions of one format, and filters that find what the exact tags say."""
-    with open_tiny(store_in(folder), mode="r") as memory:
-        wrong = [
-            f"{given} finds others"
-            for given, has in (
-                ({"tags": ["t1"]}, lambda record: "t1" in record.tags),
-                ({"user_id": "ada"}, lambda record: record.user_id == "ada"),
-                ({"session_id": "s2"}, lambda record: record.session_id == "s2"),
-            )
-            if {hit.id for hit in memory.recall(k=50, exact=True, **given)}
-            != {record.id for record in memory if has(record)}
-        ]
-    versions = {path.read_bytes()[4] for path in Path(store_in(folder)).rglob("*.mem")}
-    return wrong + [f"partitions of formats {versions}"] * (versions != {FORMAT_VERSION})
-
-
 def _reembed(scene: Scene) -> None:
     scene.begin()
     spector.reembed(store_in(scene.folder), AFTER)
@@ -535,13 +508,6 @@ LIVES: dict[str, Life] = {
     "import": Life(_import, exported_before),
     "backup": Life(_backup, prepared, _whole_copy),
     "restore": Life(_restore, backed_up),
-    "migrate": Life(_reopen, legacy, _migrated),
-    "upgrade": Life(
-        _reopen,
-        of_format_1,
-        _upgraded,
-        vector=lambda text, dim: vector_of("hello" if text.startswith("Grüße") else text),
-    ),
     "reembed": Life(_reembed, embedded, dim=None, vector=_embedding),
     "everything": Life(_everything),
 }

@@ -15,7 +15,7 @@ import spector
 from spector.clock import ManualClock
 from tests.crash.observing import MERGING, Alike, merges, observations
 from tests.crash.power import STORE, Recorder, describe, vector
-from tests.crash.prepared import exported_before, legacy, of_format_1, ordered
+from tests.crash.prepared import exported_before, ordered
 from tests.crash.trace import MARK, Call
 from tests.crash.workload import DIM, START, TINY, Worker
 from tests.images import codes_of
@@ -127,22 +127,6 @@ def reembed(recorder: Recorder) -> None:
     memory = recorder.open(embedder=Model(80), dim=80)
     memory.remember("nine version 0")
     memory.compact()
-    recorder.close()
-
-
-def migrate(recorder: Recorder) -> None:
-    """Open a store from before its semantic tier was partitioned; ``legacy`` has made it."""
-    recorder.open()
-    assert recorder.memory is not None
-    recorder.memory.remember_many(_all("new newer", tier="semantic"))
-    recorder.close()
-
-
-def upgrade(recorder: Recorder) -> None:
-    """Open a store of an older format, which ``of_format_1`` has put there."""
-    recorder.open()
-    assert recorder.memory is not None
-    recorder.memory.remember_many(_all("new newer", tier="semantic", dim=recorder.memory.dim))
     recorder.close()
 
 
@@ -343,8 +327,6 @@ WORKLOADS: dict[str, Callable[[Recorder], None]] = {
         mixed_relaxed,
         bulk,
         reembed,
-        migrate,
-        upgrade,
         backup,
         short,
         again,
@@ -366,7 +348,5 @@ WORKLOADS: dict[str, Callable[[Recorder], None]] = {
 }
 #: workload -> what makes the store that it begins with, all of it durable, in a directory
 PREPARED: dict[str, Callable[[str], None]] = {
-    "migrate": legacy,
-    "upgrade": of_format_1,
     "gather": gathered,
 }

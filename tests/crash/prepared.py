@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
-import tarfile
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import spector
 from spector.clock import ManualClock
 from spector.layout import Flag
 from tests.crash.harness import die, in_fork
-from tests.crash.workload import DIM, START, TINY, open_tiny, vector_of
+from tests.crash.workload import START, TINY, open_tiny, vector_of
 from tests.fakes import FakeEmbedder
 
-#: the one file of the semantic tier before it was partitioned
-LEGACY = "semantic/semantic.mem"
-_FORMAT_1 = Path(__file__).parents[1] / "fixtures" / "format-1" / "killed.tar.xz"
 #: the models of a store that changes from one to the other
 BEFORE, AFTER = FakeEmbedder(8), FakeEmbedder(80, seed=1)
 
@@ -108,32 +102,6 @@ def backed_up(folder: str) -> None:
     with open_tiny(store_in(folder)) as memory:
         memory.backup(os.path.join(folder, "copy"))
     shutil.rmtree(store_in(folder))
-
-
-def legacy(folder: str) -> None:
-    """A store from before the semantic tier was partitioned: eleven memories in one file."""
-    path = store_in(folder)
-    with spector.open(
-        path,
-        embedder=None,
-        dim=DIM,
-        config=replace(TINY, semantic_capacity=40),
-        clock=ManualClock(START),
-    ) as memory:
-        for n in range(12):
-            remember(memory, f"fact{n} version 0", tier="semantic", tags=[f"t{n % 3}"])
-        memory.forget(next(iter(memory)).id)
-    os.rename(os.path.join(path, "semantic/semantic-000.mem"), os.path.join(path, LEGACY))
-    db = sqlite3.connect(os.path.join(path, "catalog.db"))
-    with db:
-        db.execute("UPDATE segment SET path = ? WHERE tier = 2", (LEGACY,))
-    db.close()
-
-
-def of_format_1(folder: str) -> None:
-    """What a writer of format 1 left when it was killed, commits in the journal included."""
-    with tarfile.open(_FORMAT_1) as archive:
-        archive.extractall(folder, filter="data")
 
 
 def embedded(folder: str) -> None:

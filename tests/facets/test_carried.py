@@ -17,7 +17,7 @@ import pytest
 import spector
 from spector import ManualClock, Memory
 from spector.arguments import SORTS
-from spector.store.payloads import KNOWLEDGE_MINOR, PAYLOAD_TABLES
+from spector.store.payloads import PAYLOAD_TABLES
 from tests.conftest import NOW
 from tests.facets.test_erasure import mention
 from tests.fakes import FakeEmbedder
@@ -149,10 +149,8 @@ def test_repair_of_a_store_without_knowledge_makes_no_tables(tmp_path: Path) -> 
     spector.repair(tmp_path / "mind", tmp_path / "mended")
     with sqlite3.connect(tmp_path / "mended" / "catalog.db") as db:
         names = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
-        minor = db.execute("SELECT value FROM meta WHERE key = 'format_minor'").fetchone()
     db.close()
     assert names.isdisjoint(each.name for each in PAYLOAD_TABLES)
-    assert minor is None or int(minor[0]) < KNOWLEDGE_MINOR
 
 
 def test_a_damaged_page_costs_its_rows_and_is_named(tmp_path: Path) -> None:

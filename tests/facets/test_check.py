@@ -15,7 +15,7 @@ import pytest
 
 import spector
 from spector import ManualClock
-from spector.store.payloads import ENTRY_MINOR, PAYLOAD_TABLES, table_named
+from spector.store.payloads import KEYS, PAYLOAD_TABLES, table_named
 from tests.conftest import NOW
 from tests.fakes import FakeEmbedder
 
@@ -91,7 +91,7 @@ def test_a_flipped_value_is_found_and_names_its_memory(
         codes_now = {each.code for each in problems}
         # a relation that another name is registered for is unknown
         assert codes_now - {"I23" if column.name == "json" else ""} - {
-            "I31" if table.minor == ENTRY_MINOR else ""
+            "I31" if table.group == KEYS else ""
         } == {"I27"}, column.name
         proof("I21-I29", values_changed=1, missed=0)
         # numbers of sleep are no memory's

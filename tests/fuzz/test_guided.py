@@ -18,8 +18,9 @@ from typing import Any
 
 import pytest
 
-from tests.proof import REPO, seed
+from tests.proof import seed
 from tests.store.damage import ram
+from tests.test_layers import REPO
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("atheris") is None, reason="no atheris for this Python or system"

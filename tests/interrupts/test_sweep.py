@@ -24,7 +24,7 @@ from tests.proof import Proof
 
 JOBS = {**WRITING, **READING, **ENTRIES}
 #: places between two that the quick sample tries; where it begins depends on the verb
-STRIDE = 89
+STRIDE = 179
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ from tests.proof import Proof
 DIMS = (1, 2, 31, 64, 65, 128, 384, 768, 1536)
 WORLDS = 6
 #: x dims x worlds = 10,260 scans by each backend, and a sample of them
-QUERIES = (pytest.param(190, id="all", marks=pytest.mark.slow), pytest.param(80, id="some"))
+QUERIES = (pytest.param(190, id="all", marks=pytest.mark.slow), pytest.param(40, id="some"))
 
 
 def image(result: ScanResult) -> list[bytes | int]:

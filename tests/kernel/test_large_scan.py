@@ -114,9 +114,7 @@ def test_few_survivors_are_measured_and_many_are_estimated(
     assert ruled_out["all"] > PARTS * ROWS // 4
 
 
-@pytest.mark.parametrize("name", ["native", "numba"])
-def test_estimates_that_spare_too_few_are_given_up(name: str) -> None:
-    kernel = _loaded(name)
+def test_estimates_that_spare_too_few_are_given_up(kernel: Kernel) -> None:
     rng = np.random.default_rng(3)
     found = []
     for number in range(PARTS):
@@ -129,9 +127,7 @@ def test_estimates_that_spare_too_few_are_given_up(name: str) -> None:
         assert got.scored > 0.85 * PARTS * ROWS  # fine codes would have spared most of them
 
 
-@pytest.mark.parametrize("name", ["native", "numba"])
-def test_estimates_are_tried_again(name: str) -> None:
-    kernel = _loaded(name)
+def test_estimates_are_tried_again(kernel: Kernel) -> None:
     rng = np.random.default_rng(4)
     vector = cue(7)
     found = []

@@ -43,15 +43,6 @@ def test_bits_are_those_of_the_format_page() -> None:
     assert tag_mask("coffee") == 0x0001_0020_0210_0000
 
 
-def test_bits_of_format_1_are_still_known() -> None:
-    digest = mmh3.mmh3_x64_128_digest(b"coffee", 0)
-    low, high = (int.from_bytes(digest[i : i + 8], "little") for i in (0, 8))
-    want = {(low + i * (high | 1)) % 64 for i in range(4)}
-    assert tag_mask("coffee", 1) == sum(1 << bit for bit in want)
-    assert tag_mask("coffee", 1) == 0x1000_0000_8200_0004
-    assert tags_mask(["coffee", "tea"], 1) == tag_mask("coffee", 1) | tag_mask("tea", 1)
-
-
 def test_a_hash_of_equal_slices_still_gives_four_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     tag_mask.cache_clear()
     for halves in ((0, 0), (2**64 - 1, 2**64 - 1), (0b000001_000000, 0)):
@@ -61,11 +52,8 @@ def test_a_hash_of_equal_slices_still_gives_four_bits(monkeypatch: pytest.Monkey
 
 
 def test_tags_have_masks_of_their_own() -> None:
-    """Mechanism: double hashing gave 1,024 masks, so one stranger in 1,000 passed for a single tag
-    and one session in 1,000 was never told from another before the catalog was asked."""
     tags = [f"tag {n}" for n in range(20_000)]
     assert len({tag_mask(tag) for tag in tags}) > 19_500
-    assert len({tag_mask(tag, 1) for tag in tags}) == 1024
 
 
 def test_strangers_pass_about_as_often_as_the_theory_says() -> None:

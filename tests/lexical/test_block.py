@@ -33,7 +33,7 @@ from spector.lexical.block import (
     pack_block,
     read_block,
 )
-from tests.kernel.blocks import kernels
+from tests.kernel.blocks import kernel_or_skip
 from tests.lexical.worlds import Row, block_of, random_rows, vocabulary
 from tests.proof import Proof, seed
 
@@ -44,9 +44,9 @@ MUTATIONS = 3_000
 SECTIONS = ("hash", "dir", "start", "row", "count")
 
 
-@pytest.fixture(params=[kernel.name for kernel in kernels()])
+@pytest.fixture(params=["native", "reference"])
 def kernel(request: pytest.FixtureRequest) -> Kernel:
-    return load_kernel(request.param)
+    return kernel_or_skip(request.param)
 
 
 def world(number: int, rows: int = 90, words: int = 70) -> tuple[StoredBlock, list[Row]]:

@@ -1,7 +1,6 @@
-"""What an operation's argument may be: drawn by Hypothesis, or by a plain generator in bulk.
+"""What an operation's argument may be: plain data, drawn by a generator.
 
-Both draw the same plain data, so a sequence of operations that either found is a list that can be
-printed, repeated and cut down.
+So a sequence of operations is a list that can be printed, repeated and cut down.
 """
 
 from __future__ import annotations
@@ -11,17 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from hypothesis import strategies as st
-
 #: names a memory in a script: (serial number of the operation that made it, which of its memories)
 Handle = tuple[int, int]
-Strategy = st.SearchStrategy[Any]
 
 
 class Spec(Protocol):
     def sample(self, rng: random.Random, known: Sequence[Handle]) -> Any: ...
-
-    def strategy(self, known: Strategy) -> Strategy: ...
 
 
 @dataclass(frozen=True)
@@ -31,9 +25,6 @@ class Int:
 
     def sample(self, rng: random.Random, known: Sequence[Handle]) -> int:
         return rng.randint(self.low, self.high)
-
-    def strategy(self, known: Strategy) -> Strategy:
-        return st.integers(self.low, self.high)
 
 
 @dataclass(frozen=True)
@@ -45,9 +36,6 @@ class Pick:
     def sample(self, rng: random.Random, known: Sequence[Handle]) -> Any:
         return self.values[rng.randrange(len(self.values))]
 
-    def strategy(self, known: Strategy) -> Strategy:
-        return st.sampled_from(self.values)
-
 
 @dataclass(frozen=True)
 class Known:
@@ -55,9 +43,6 @@ class Known:
 
     def sample(self, rng: random.Random, known: Sequence[Handle]) -> Handle:
         return known[rng.randrange(len(known))] if known else (-1, 0)
-
-    def strategy(self, known: Strategy) -> Strategy:
-        return known
 
 
 @dataclass(frozen=True)
@@ -68,9 +53,6 @@ class Many:
 
     def sample(self, rng: random.Random, known: Sequence[Handle]) -> list[Any]:
         return [self.of.sample(rng, known) for _ in range(rng.randint(self.low, self.high))]
-
-    def strategy(self, known: Strategy) -> Strategy:
-        return st.lists(self.of.strategy(known), min_size=self.low, max_size=self.high)
 
 
 @dataclass(frozen=True)
@@ -87,9 +69,3 @@ class Fields:
             if rng.random() < self.share:
                 out[name] = spec.sample(rng, known)
         return out
-
-    def strategy(self, known: Strategy) -> Strategy:
-        return st.fixed_dictionaries(
-            {name: spec.strategy(known) for name, spec in self.always.items()},
-            optional={name: spec.strategy(known) for name, spec in self.sometimes.items()},
-        )

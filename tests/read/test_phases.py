@@ -31,5 +31,5 @@ def test_an_estimate_never_takes_the_place_of_an_exact_answer(
         exact=exact,
     )
     config = Config(recall_confidence=configured)
-    query = query_of(request, config, 2)
+    query = query_of(request, config)
     assert float(query.params["recall_confidence"][0]) == expected

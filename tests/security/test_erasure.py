@@ -805,25 +805,6 @@ def test_leftovers_of_a_crash_are_erased_with_the_rest(
     assert memory.check().ok
 
 
-def test_a_store_of_the_first_days_is_erased_all_the_same(
-    store_path: Path, clock: ManualClock
-) -> None:
-    """It has no table of what is due, only a mark that something is."""
-    with spector.open(store_path, embedder=FakeEmbedder(), clock=clock) as memory:
-        secret = memory.remember({**SECRET})
-        memory.remember("another")
-        memory.forget(secret.id)
-    with sqlite3.connect(store_path / "catalog.db") as db:
-        db.execute("DROP TABLE erasure")
-    db.close()
-    with spector.open(store_path, embedder=FakeEmbedder(), clock=clock) as memory:
-        assert memory.reflect().compaction.receipt is not None
-        assert left_of(store_path, *WORDS) == {}
-        memory.forget(memory.remember({**SECRET}).id, purge=True)
-        assert left_of(store_path, *WORDS) == {}
-        assert memory.check().ok
-
-
 def test_readers_go_on_with_the_old_generation_and_then_with_the_new(
     memory: Memory, store_path: Path, clock: ManualClock
 ) -> None:

@@ -27,7 +27,7 @@ from spector.kernel.dispatch import load_kernel
 from spector.process.shortage import is_short_of_memory, said_as_memory_error
 from spector.providers.minilm import MiniLMEmbedder
 from spector.store.files.os_errors import typed_os_error
-from tests.proof import REPO
+from tests.test_layers import REPO
 from tests.trees import nodes_of, tree_of
 
 _CHILD = """

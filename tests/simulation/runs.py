@@ -106,7 +106,8 @@ def live(seed: int, tally: Tally, *, length: int = STEPS) -> None:
     What went wrong is noted in ``tally``; so is a digest of the course of this life.
     """
     rng = random.Random(f"simulation {seed}")
-    setup = Setup(store=rng.choice(["strict", "relaxed"]), indexed=rng.random() < 0.5)
+    kernel = "reference" if rng.random() < 0.05 else "native"
+    setup = Setup(kernel, rng.choice(["strict", "relaxed"]), rng.random() < 0.5)
     course = hashlib.sha256()
     last: tuple[Any, ...] = ()
     with setup.installed(), scratch() as root:

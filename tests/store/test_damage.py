@@ -224,9 +224,9 @@ def test_reader_of_a_store_whose_creation_was_cut_short_says_so(tmp_path: Path) 
 
 
 def test_newer_format_version_in_the_catalog_is_refused(store: Path) -> None:
-    _sql(store, "UPDATE meta SET value = '3' WHERE key = 'format_version'")
+    _sql(store, "UPDATE meta SET value = '2' WHERE key = 'format_version'")
     for mode in ("rw", "r"):
-        with pytest.raises(FormatVersionError, match="format 3") as error:
+        with pytest.raises(FormatVersionError, match="format 2") as error:
             open_tiny(str(store), mode=mode)
         assert "upgrade" in error.value.hint
     with pytest.raises(FormatVersionError):

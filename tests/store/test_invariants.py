@@ -20,6 +20,7 @@ import spector
 from spector.errors import SpectorError
 from spector.kernel.checksum import crc32c, crc32c_rows
 from spector.layout import PARTITION_HEADER_BYTES, RECORD_DTYPE, stride_of
+from spector.store.catalog.row_codec import seal_of
 from spector.store.files.lock import WriterLock, read_durable_mark
 from tests.crash.workload import DIM, open_tiny, vector_of
 
@@ -151,7 +152,27 @@ def _superseding(older: str) -> Break:
     )
 
 
-_TOUCH = "UPDATE content SET seal = NULL"
+def _resealed(statement: str) -> Break:
+    """Words with seals that fit, as a hostile writer would make them."""
+
+    def act(store: Path) -> None:
+        _sql(statement)(store)
+        db = sqlite3.connect(store / "catalog.db")
+        with db:
+            rows = db.execute(
+                "SELECT record.id, event_ms, recorded_ms, valid_from_ms, valid_until_ms, session_id,"
+                " agent_id, user_id, text, tags, metadata, role, source, parents FROM record"
+                " JOIN content ON content.id = record.id"
+            ).fetchall()
+            db.executemany(
+                "UPDATE content SET seal = ? WHERE id = ?",
+                [(seal_of(*row), row[0]) for row in rows],
+            )
+        db.close()
+
+    return act
+
+
 #: code, what it stands for -> how it is broken
 BROKEN: dict[str, tuple[str, Break]] = {
     "I1 header, its checksum": ("I1", _bytes(lambda d: d.__setitem__(61, d[61] ^ 1))),
@@ -174,7 +195,7 @@ BROKEN: dict[str, tuple[str, Break]] = {
     "I6 changes": ("I6", _sql("UPDATE head SET change_seq = 0")),
     "I7 a word that is not found": (
         "I7",
-        _sql(_TOUCH, "UPDATE content SET text = 'other words altogether'"),
+        _resealed("UPDATE content SET text = 'other words altogether'"),
     ),
     "I7 no full text": ("I7", _sql("INSERT INTO fulltext(fulltext) VALUES ('delete-all')")),
     "I8 a tag that is not indexed": ("I8", _sql("DELETE FROM record_tag")),
@@ -185,7 +206,7 @@ BROKEN: dict[str, tuple[str, Break]] = {
     "I8 a filter that does not fit": ("I8", _record(0, tags=5)),
     "I9 a parent that never was": (
         "I9",
-        _sql(_TOUCH, "UPDATE content SET parents = '[9223372036854775000]'"),
+        _resealed("UPDATE content SET parents = '[9223372036854775000]'"),
     ),
     "I10 a scale that is NaN": ("I10", _record(0, scale=np.nan)),
     "I10 a vector that is too long": ("I10", _record(0, scale=0.5)),

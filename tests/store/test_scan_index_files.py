@@ -29,7 +29,6 @@ from spector.kernel.contract.query import make_query
 from spector.kernel.dispatch import get_kernel
 from spector.layout import Flag
 from spector.store.files.disk import DiskFiles
-from spector.store.rewriting.compaction import split_partition
 from tests.crash.workload import DIM, START, TINY, vector_of
 from tests.fakes import FakeEmbedder
 
@@ -640,19 +639,6 @@ def test_change_of_model_leaves_no_index_of_the_old_one(store: Path) -> None:
     assert len(idx_files(store)) == 3
     with spector.open(store, embedder=FakeEmbedder(48), config=STRAIGHT, mode="r") as memory:
         assert [hit.id for hit in memory.recall("m17", k=5, lexical=False)] == want
-
-
-def test_partition_that_was_split_leaves_no_index(store_path: Path) -> None:
-    with open_store(store_path, config=replace(CONFIG, semantic_capacity=500)) as memory:
-        fill(memory)
-    (file,) = idx_files(store_path)
-    with open_store(store_path) as memory:
-        store = memory._parts.store
-        (segment_id,) = store.segments
-        split_partition(store, segment_id, capacity=CAPACITY)
-        assert not file.exists()
-        assert answers(memory) == expected(store_path)
-    assert len(idx_files(store_path)) == 3
 
 
 # -- bounded work ---------------------------------------------------------------------------------

@@ -45,16 +45,16 @@ def test_a_repair_does_not_write_into_the_store_that_it_reads(
 
 
 def test_a_store_of_a_newer_format_is_not_repaired_as_if_it_were_ours(mind: Path) -> None:
-    says(mind, "3")
+    says(mind, "2")
     for file in mind.rglob("*.mem"):
         os.truncate(file, 40)  # no partition says that it is of a format that we know
-    with pytest.raises(spector.FormatVersionError, match="format 3"):
+    with pytest.raises(spector.FormatVersionError, match="format 2"):
         spector.repair(mind, mind.parent / "saved")
     assert not (mind.parent / "saved").exists()
 
 
 def test_a_damaged_format_number_does_not_hinder_a_repair(mind: Path) -> None:
-    says(mind, "3")
+    says(mind, "2")
     assert spector.repair(mind, mind.parent / "saved").kept == 1
 
 

@@ -34,19 +34,15 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         yield opened
 
 
-def catalog(path: Path) -> tuple[set[str], int]:
-    """The tables of knowledge that a closed store has, and its minor."""
+def catalog(path: Path) -> set[str]:
+    """The tables of knowledge that a closed store has."""
     with sqlite3.connect(path / "catalog.db") as db:
         names = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
-        found = db.execute("SELECT value FROM meta WHERE key = 'format_minor'").fetchone()
     db.close()
-    return names & TABLES, int(found[0]) if found else 0
+    return names & TABLES
 
 
-def test_a_store_of_plain_verbs_keeps_its_format_and_has_no_table(tmp_path: Path) -> None:
-    with mind(tmp_path / "new"):
-        pass
-    before = catalog(tmp_path / "new")
+def test_a_store_of_plain_verbs_has_no_table(tmp_path: Path) -> None:
     with mind(tmp_path / "new") as memory:
         old = memory.remember("the port is 8080", tags=["ops"])
         new = memory.remember("the port is 8443", supersedes=old)
@@ -59,12 +55,10 @@ def test_a_store_of_plain_verbs_keeps_its_format_and_has_no_table(tmp_path: Path
         memory.reinstate(old, keep=True)
         memory.reflect("upkeep")
         memory.stats()
-    assert catalog(tmp_path / "new") == before == (set(), before[1])
+    assert catalog(tmp_path / "new") == set()
     with mind(tmp_path / "new") as memory:
         assert memory.observe("I live in Kars.", user_id="u").stored
-    tables, minor = catalog(tmp_path / "new")
-    assert tables == TABLES
-    assert minor > before[1]
+    assert catalog(tmp_path / "new") == TABLES
 
 
 def test_a_fact_lives_as_long_as_one_of_its_sources(memory: Memory) -> None:

@@ -1,4 +1,4 @@
-"""``python -m bench.recall quick | compare | ablate | fit | vectors``: judge a change in minutes.
+"""``python -m bench.recall VERB``: judge a change of recall in minutes.
 
 python -m bench.recall quick                         every set in every way; prints one table
 python -m bench.recall quick --sets beam --adapters role name --out new.json
@@ -9,7 +9,8 @@ python -m bench.recall fit                           the weights, on the groups 
 python -m bench.recall curve --config abstain_below=0.3 abstain_below=0.4
                                                      what a constant decides, for each value
 python -m bench.recall settle new.json --base old.json --terms t.json
-                                                     keep the figures; ``report`` makes the page
+                                                     keep the figures
+python -m bench.recall report                        docs/recall.md from the figures kept last
 python -m bench.recall vectors                       embed what is missing
 """
 
@@ -28,7 +29,9 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Final
 
-VERBS: Final = ("quick", "compare", "vectors", "ablate", "fit", "curve", "settle")
+from bench.recall.sets import NoDataError
+
+VERBS: Final = ("quick", "compare", "vectors", "ablate", "fit", "curve", "settle", "report")
 _HOME: Final = Path(__file__).resolve().parents[3]
 #: run the command with the product of another folder
 _OF: Final = """
@@ -42,14 +45,25 @@ sys.exit(main(arguments))
 """
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parse(sys.argv[1:] if arguments is None else list(arguments))
+def main(arguments: Sequence[str] | None = None, *, prog: str = "python -m bench.recall") -> int:
+    """Exit code: 0 done, 2 wrong arguments or no data."""
+    options = _parse(sys.argv[1:] if arguments is None else list(arguments), prog)
+    try:
+        return _run(options, list(arguments or sys.argv[1:]))
+    except NoDataError as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+def _run(options: argparse.Namespace, arguments: list[str]) -> int:
     if options.of and options.verb != "compare":
-        return _of_folder(options.of, list(arguments or sys.argv[1:]))
+        return _of_folder(options.of, arguments)
     if options.verb == "compare":
         return _compare(options)
     if options.verb == "settle":
         return _settle(options)
+    if options.verb == "report":
+        return _report()
     if options.verb == "vectors":
         return _vectors(options)
     if options.verb in ("ablate", "fit", "curve"):
@@ -137,6 +151,15 @@ def _settle(options: argparse.Namespace) -> int:
     return 0
 
 
+def _report() -> int:
+    from bench.recall.protocol.page import write_page
+    from bench.recall.protocol.settle import newest
+
+    write_page(newest())
+    print("docs/recall.md made from the figures that were settled last")
+    return 0
+
+
 def _vectors(options: argparse.Namespace) -> int:
     from bench.recall.protocol.run import embed_all
 
@@ -159,12 +182,12 @@ def _today(options: argparse.Namespace) -> date:
     return date.fromisoformat(options.day) if options.day else datetime.now(UTC).date()
 
 
-def _parse(arguments: list[str]) -> argparse.Namespace:
+def _parse(arguments: list[str], prog: str) -> argparse.Namespace:
     from bench.recall.protocol.run import SETS
     from bench.recall.protocol.ways import TIMES, WAYS
 
     parser = argparse.ArgumentParser(
-        prog="python -m bench.recall", description="What recall brings back, by the protocol."
+        prog=prog, description="What recall brings back, by the protocol."
     )
     parser.add_argument("verb", choices=VERBS)
     parser.add_argument("files", nargs="*", metavar="FILE", help="compare: two; settle: one")

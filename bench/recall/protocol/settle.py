@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -98,8 +97,11 @@ def _short(value: float) -> float:
     return results.round_to(value)
 
 
-def newest(folder: Path = results.RESULTS) -> dict[str, Any] | None:
-    """The figures of the last run that was settled."""
+def newest(folder: Path = results.RESULTS) -> dict[str, Any]:
+    """The figures of the last run that was settled; names hold the date."""
     found = sorted(folder.glob("protocol-*.json"))
-    told: dict[str, Any] | None = json.loads(found[-1].read_text("utf-8")) if found else None
-    return told
+    if not found:
+        raise FileNotFoundError(
+            f"no protocol-*.json in {folder.name}/; make one: python -m bench.recall settle"
+        )
+    return results.load(found[-1])

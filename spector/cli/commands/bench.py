@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import importlib.util
 import sys
 from pathlib import Path
 from typing import Any, Final
@@ -18,8 +17,8 @@ _ABOUT = """Measure recall on public conversations. The suites are part of a sou
 an installed package. Arguments after the name of a suite are passed on to it: see
 spector bench recall --help."""
 
-#: suite -> its module in the source tree, and what it needs beside the package
-_SUITES: Final = {"recall": ("bench.recall.__main__", ("bm25s", "Stemmer"))}
+#: suite -> its module in the source tree
+_SUITES: Final = {"recall": "bench.recall.__main__"}
 
 
 def add_bench(commands: Any) -> None:
@@ -35,17 +34,10 @@ def add_bench(commands: Any) -> None:
 
 def run_bench(args: argparse.Namespace, console: Console) -> int:
     """The suite's own exit code: 0 done, 2 wrong arguments or no data."""
-    module, needs = _SUITES[args.suite]
     root = source_tree()
-    missing = [name for name in needs if importlib.util.find_spec(name) is None]
-    if missing:
-        raise InvalidInputError(
-            f"the suite needs libraries that are not installed: {', '.join(missing)}",
-            hint=f"python -m pip install -e '{root}[test]'",
-        )
     # first, because the user's own folder may have a module of this name
     sys.path.insert(0, str(root))
-    suite = importlib.import_module(module)
+    suite = importlib.import_module(_SUITES[args.suite])
     code: int = suite.main(args.arguments, prog=f"spector bench {args.suite}")
     return code
 

@@ -12,7 +12,6 @@ from typing import Final, Literal
 import mmh3
 
 from spector.errors import InvalidScopeError
-from spector.layout import FORMAT_VERSION
 from spector.process import keeps
 
 __all__ = [
@@ -38,22 +37,14 @@ _SCOPES: Final = ("user", "agent", "session")
 
 
 @keeps(65_536)
-def tag_mask(tag: str, version: int = FORMAT_VERSION) -> int:
+def tag_mask(tag: str) -> int:
     """The four bits of one tag as an unsigned 64-bit integer.
 
     The first four different ones of the 6-bit slices of MurmurHash3_x64_128 (seed 0) of the UTF-8
     bytes, from the least significant on. A tag can have any four of the 64 bits.
-
-    Args:
-        version: of the store's format. In format 1 the bits came from double hashing, which can
-            only make 1,024 different masks.
     """
     low, high = mmh3.hash64(tag.encode("utf-8", "surrogatepass"), 0, True, False)
     mask = 0
-    if version == 1:
-        for i in range(BLOOM_HASHES):
-            mask |= 1 << ((low + i * (high | 1)) % BLOOM_BITS)
-        return mask
     slices = low | high << 64
     for at in range(0, 126, 6):
         mask |= 1 << (slices >> at & 63)
@@ -64,12 +55,12 @@ def tag_mask(tag: str, version: int = FORMAT_VERSION) -> int:
     return mask
 
 
-def tags_mask(tags: Iterable[str], version: int = FORMAT_VERSION) -> int:
+def tags_mask(tags: Iterable[str]) -> int:
     """OR of the masks of all tags; 0 for none. Reserved tags have no bits; no cue has them."""
     mask = 0
     for tag in tags:
         if not tag.startswith(RESERVED):
-            mask |= tag_mask(tag, version)
+            mask |= tag_mask(tag)
     return mask
 
 

@@ -11,34 +11,30 @@ from time import perf_counter
 from typing import Any, Final
 
 import numpy as np
-from llvmlite import ir
 from numba import njit
-from numba.core import cgutils, event, types
+from numba.core import event, types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
 __all__ = [
-    "BORROWING",
     "array_at",
     "borrowing",
     "compile_seconds",
     "compiled",
     "inlined",
-    "inner",
-    "inner_sum",
-    "pointer",
     "popcount",
-    "prefetch",
     "probe",
 ]
 
 #: divisions by zero give what IEEE 754 says instead of branches to an exception
 _OPTIONS: Final[dict[str, Any]] = {"nogil": True, "error_model": "numpy"}
 #: wrappers for callers from Python take most of the time that compiling takes
-_INNER: Final[dict[str, Any]] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-#: an array's references are counted: said here because a function inherits it from its caller
-_OWNING: Final[dict[str, Any]] = {**_OPTIONS, **_INNER, "_nrt": True}
-BORROWING: Final[dict[str, Any]] = {**_OPTIONS, **_INNER, "_nrt": False}
+_BORROWING: Final[dict[str, Any]] = {
+    **_OPTIONS,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "_nrt": False,
+}
 
 
 def compiled(function: Callable[..., Any]) -> Any:
@@ -81,37 +77,17 @@ def _sources() -> str:
     return digest.hexdigest()
 
 
-def inner(function: Callable[..., Any]) -> Any:
-    """Compile as part of a `compiled` function, to be called from nowhere else."""
-    return njit(**_OWNING)(function)
-
-
 def borrowing(function: Callable[..., Any]) -> Any:
-    """An `inner` one that neither makes arrays nor returns its caller's: no references are counted.
+    """Compile as part of a `compiled` function that neither makes arrays nor returns its caller's.
 
-    Counting those of a tuple of arrays that is passed on took three quarters of a scan's time.
+    Counting the references of a tuple of arrays that is passed on took three quarters of a scan.
     """
-    return njit(**BORROWING)(function)
+    return njit(**_BORROWING)(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """A `borrowing` one for hot loops: copying tuples of arrays into a call costs like a dot."""
-    return njit(forceinline=True, **BORROWING)(function)
-
-
-def inner_sum(function: Callable[..., Any]) -> Any:
-    """An `inner` one whose sums of floats may run in any order; their last bits do not matter."""
-    return njit(fastmath={"reassoc"}, **_OWNING)(function)
-
-
-@intrinsic
-def pointer(typing_context: Any, address: Any) -> Any:
-    """An integer address as the pointer that carray takes."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.inttoptr(args[0], cgutils.voidptr_t)
-
-    return types.voidptr(types.uint64), generate
+    return njit(forceinline=True, **_BORROWING)(function)
 
 
 @intrinsic
@@ -146,24 +122,8 @@ def array_at(typing_context: Any, address: Any, length: Any, dtype: Any) -> Any:
     return array(types.uint64, types.intp, dtype), generate
 
 
-@intrinsic
-def prefetch(typing_context: Any, address: Any) -> Any:
-    """Ask for the cache line at an integer address; harmless wherever it points."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        line, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), (line, number, number, number))
-        fetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-        # to read, into all caches, as data
-        builder.call(fetch, (builder.inttoptr(args[0], line), number(0), number(3), number(1)))
-        return context.get_dummy_value()
-
-    return types.void(types.uint64), generate
-
-
 @borrowing
 def _bits_at(address):  # type: ignore[no-untyped-def]
-    prefetch(address)
     return popcount(array_at(address, 1, np.uint64)[0])
 
 

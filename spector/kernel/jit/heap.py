@@ -6,42 +6,21 @@ for swapping.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from spector.kernel.jit.compile import borrowing
 
-from numba.extending import overload
-
-from spector.kernel.jit.compile import BORROWING, borrowing
-
-__all__ = ["offer", "offer_row", "sort_best_first"]
+__all__ = ["offer", "sort_best_first"]
 
 
-def _is_worse(a: Any, b: Any) -> bool:
+@borrowing
+def _is_worse(a, b):  # type: ignore[no-untyped-def]
     """Whether a ranks behind b: lower score, then higher id, then higher place."""
-    raise NotImplementedError
-
-
-@overload(_is_worse, jit_options=BORROWING)
-def _is_worse_of(a: Any, b: Any) -> Callable[[Any, Any], bool]:
-    """`HIT_DTYPE` has its place in ``part`` and ``slot``, `WORD_HIT_DTYPE` in ``row``."""
-
-    def of_records(a: Any, b: Any) -> Any:
-        if a.score != b.score:
-            return a.score < b.score
-        if a.id != b.id:
-            return a.id > b.id
-        if a.part != b.part:
-            return a.part > b.part
-        return a.slot > b.slot
-
-    def of_rows(a: Any, b: Any) -> Any:
-        if a.score != b.score:
-            return a.score < b.score
-        if a.id != b.id:
-            return a.id > b.id
-        return a.row > b.row
-
-    return of_rows if "row" in a.fields else of_records
+    if a.score != b.score:
+        return a.score < b.score
+    if a.id != b.id:
+        return a.id > b.id
+    if a.part != b.part:
+        return a.part > b.part
+    return a.slot > b.slot
 
 
 @borrowing
@@ -98,14 +77,4 @@ def offer(heap, n, k, record_id, score, sim, part, slot):  # type: ignore[no-unt
     candidate.similarity = sim
     candidate.part = part
     candidate.slot = slot
-    return _push(heap, n, k)
-
-
-@borrowing
-def offer_row(heap, n, k, score, record_id, row):  # type: ignore[no-untyped-def]
-    """Add a row of a lexical call to the best k; returns their number."""
-    candidate = heap[n]
-    candidate.id = record_id
-    candidate.score = score
-    candidate.row = row
     return _push(heap, n, k)

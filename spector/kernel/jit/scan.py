@@ -1,8 +1,9 @@
 """The scan compiled by Numba: the fast backend where no C compiler was at hand.
 
-A twin of native/scan.c and straight.c, statement by statement. Partitions arrive as addresses in
-the table's entries, so one compiled call scans them all, read-only maps included. No fastmath:
-float operations keep their order, and the scores their bits.
+A twin of native/straight.c, statement by statement; an index is left unread. Partitions arrive as
+addresses in the table's entries, so one compiled call scans them all, read-only maps included. No
+fastmath: float operations keep their order, and the scores their bits. All but the scan and the
+checksums is plain NumPy.
 """
 
 from __future__ import annotations
@@ -24,10 +25,6 @@ from spector.kernel.contract import (
 )
 from spector.kernel.jit.compile import array_at, borrowing, compiled, inlined
 from spector.kernel.jit.heap import offer, sort_best_first
-from spector.kernel.jit.index import NumbaIndex
-from spector.kernel.jit.indexed import is_usable, make_scratch, scan_indexed
-from spector.kernel.jit.lexical import NumbaLexical
-from spector.kernel.jit.neighbours import NumbaNeighbours
 from spector.kernel.jit.terms import (
     MINUS_INF,
     ONE,
@@ -41,7 +38,14 @@ from spector.kernel.jit.terms import (
     fuse,
     record_at,
 )
-from spector.kernel.reference import CRC_TABLE, NumpyGather, crc32c_bytes, sign_flips
+from spector.kernel.reference import (
+    CRC_TABLE,
+    NumpyGather,
+    NumpyIndex,
+    NumpyLexical,
+    NumpyNeighbours,
+    crc32c_bytes,
+)
 from spector.layout import CRC_SPAN, HEADER_BYTES
 
 __all__ = ["NumbaKernel"]
@@ -51,7 +55,7 @@ __all__ = ["NumbaKernel"]
 _NEXT_TO_NOTHING: Final = 1.2e-38
 
 
-class NumbaKernel(NumbaIndex, NumbaLexical, NumbaNeighbours, NumpyGather, Kernel):
+class NumbaKernel(NumpyIndex, NumpyLexical, NumpyNeighbours, NumpyGather, Kernel):
     """The scan as LLVM compiles it for this machine."""
 
     name = "numba"
@@ -71,7 +75,6 @@ class NumbaKernel(NumbaIndex, NumbaLexical, NumbaNeighbours, NumpyGather, Kernel
             query.codes,
             query.any_masks,
             _tables(query),
-            sign_flips(max(query.vector_bytes, 64)),
             hits,
             counters,
         )
@@ -111,37 +114,28 @@ def _tables(query: Query) -> tuple[NDArray[np.float32], ...]:
 
 
 @compiled
-def _scan(entries, chosen, params, codes, any_masks, tables, flips, hits, counters):  # type: ignore[no-untyped-def]
+def _scan(entries, chosen, params, codes, any_masks, tables, hits, counters):  # type: ignore[no-untyped-def]
     q = params[0]
-    k = len(hits) - 2
     found = np.int64(0)
-    beyond = (tables[4][31:].max(), tables[5][31:].max())
-    scratch = make_scratch(q, codes)
-    cap = _cap(q, tables)
-    for part in chosen:
-        scratch[1][3] += np.uint64(entries[part].count)
+    factor = tables[3].max() * tables[4].max()  # in the order, and with the roundings, of `fuse`
+    cap = _cap(q, tables, factor * tables[5].max())
     for part in chosen:
         entry = entries[part]
         count = np.int64(entry.count)
         counters[SCANNED] += np.uint64(count)
         words = (count + 63) // 64 if entry.allow != 0 else 0
         allow = array_at(entry.allow, words, np.uint64)
-        first = np.int64(0)
-        if k > 0 and is_usable(entry, q):
-            query = (q, codes, any_masks, tables, beyond, flips, allow)
-            found, first = scan_indexed(entry, part, query, scratch, hits, found, counters)
-        rest = (q, codes, any_masks, tables, cap, allow)
-        found = _scan_straight(entry, part, first, rest, hits, found, counters)
+        query = (q, codes, any_masks, tables, cap, allow)
+        found = _scan_part(entry, part, query, hits, found, counters)
     sort_best_first(hits, found)
     return found
 
 
 @borrowing
-def _scan_straight(entry, part, first, query, hits, found, counters):  # type: ignore[no-untyped-def]
-    """Scan a partition's slots from ``first`` on, record by record."""
+def _scan_part(entry, part, query, hits, found, counters):  # type: ignore[no-untyped-def]
     q, codes, any_masks, tables, cap, allow = query
     k = len(hits) - 2
-    for slot in range(first, np.int64(entry.count)):
+    for slot in range(np.int64(entry.count)):
         address = entry.data + np.uint64(slot * np.int64(entry.stride))
         r = record_at(address)
         phase = dropping_phase(r, q, slot, allow, any_masks, tables[0])
@@ -164,11 +158,9 @@ def _scan_straight(entry, part, first, query, hits, found, counters):  # type: i
 
 
 @borrowing
-def _cap(q, tables):  # type: ignore[no-untyped-def]
+def _cap(q, tables, factor):  # type: ignore[no-untyped-def]
     """The most of any record: its factor, and its terms but for those of `_is_beaten`."""
-    retention, recency, _, confidence, tier, category = tables
-    factor = confidence.max() * tier.max()  # in the order, and with the roundings, of `fuse`
-    factor *= category.max()
+    retention, recency = tables[:2]
     if q.mood != 0:
         factor *= max(q.mood_boost, ONE)
     factor *= max(q.unresolved_boost, ONE)

@@ -14,17 +14,10 @@ from spector.kernel.jit.compile import array_at, borrowing, popcount
 from spector.layout import HEADER_BYTES, RECORD_DTYPE, Flag
 
 __all__ = [
-    "activation_at",
-    "age_ms",
     "cosine",
     "dropping_phase",
     "fuse",
-    "lookup",
-    "recency_at",
     "record_at",
-    "retention_at",
-    "retention_of",
-    "used_at",
 ]
 
 PINNED: Final = int(Flag.PINNED)
@@ -34,7 +27,7 @@ CONSOLIDATED: Final = int(Flag.CONSOLIDATED)
 _DAYS_PER_MS: Final = 1.0 / 86_400_000.0
 _SECONDS_PER_MS: Final = 1.0 / 1000.0
 # typed, because Numba compiles a function anew for each literal that it is called with
-STATE, FILTER, TAGS, VALENCE, STRENGTH, SIMILARITY, BOUND, PASS = map(np.int64, range(8))
+STATE, FILTER, TAGS, VALENCE, STRENGTH, SIMILARITY, _, PASS = map(np.int64, range(8))
 SCANNED, SCORED = np.int64(len(DROP_PHASES)), np.int64(len(DROP_PHASES) + 1)
 
 ZERO: Final = np.float32(0)
@@ -117,7 +110,8 @@ def fuse(r, q, sim, tables):  # type: ignore[no-untyped-def]
     if q.w_retention != ZERO:
         total += q.w_retention * retention_of(r, q, retention)
     if q.w_recency != ZERO:
-        total += q.w_recency * recency_at(q, r.event_ms, recency)
+        days = np.float32(age_ms(q, r.event_ms) * _DAYS_PER_MS)
+        total += q.w_recency * lookup(recency, days * q.recency_rate)
     if q.w_activation != ZERO:
         used_ms = used_at(r.event_ms, r.last_access_s)
         total += q.w_activation * activation_at(q, r.access_count, used_ms, activation)
@@ -153,22 +147,11 @@ def at_least_one(count):  # type: ignore[no-untyped-def]
 @borrowing
 def retention_of(r, q, retention):  # type: ignore[no-untyped-def]
     used_ms = used_at(r.event_ms, r.last_access_s)
-    return retention_at(q, used_ms, r.stability_days, r.flags & FLASHBULB != 0, retention)
-
-
-@borrowing
-def retention_at(q, used_ms, stability_days, is_flashbulb, retention):  # type: ignore[no-untyped-def]
-    stability = stability_days if stability_days >= _MIN_STABILITY else _MIN_STABILITY
+    stability = r.stability_days if r.stability_days >= _MIN_STABILITY else _MIN_STABILITY
     value = lookup(retention, np.float32(age_ms(q, used_ms) * _DAYS_PER_MS) / stability)
-    if is_flashbulb and value < q.flashbulb_retention:
+    if r.flags & FLASHBULB and value < q.flashbulb_retention:
         value = q.flashbulb_retention
     return value
-
-
-@borrowing
-def recency_at(q, event_ms, recency):  # type: ignore[no-untyped-def]
-    days = np.float32(age_ms(q, event_ms) * _DAYS_PER_MS)
-    return lookup(recency, days * q.recency_rate)
 
 
 @borrowing

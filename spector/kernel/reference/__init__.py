@@ -9,7 +9,6 @@ from spector.kernel.reference.index import (
     IMPORTANCE_SCALE,
     LARGEST,
     NumpyIndex,
-    sign_flips,
 )
 from spector.kernel.reference.lexical import NumpyLexical
 from spector.kernel.reference.neighbours import NumpyNeighbours
@@ -33,5 +32,4 @@ __all__ = [
     "ReferenceKernel",
     "crc32c_bytes",
     "score_terms",
-    "sign_flips",
 ]

@@ -290,7 +290,7 @@ class Standing:
                 row = rows.get(key[0])
                 out[key] = instruction_in(row) if row is not None else Instruction()
         fresh = {key: each for key, each in out.items() if key not in known and key[1] >= 0}
-        if fresh:  # without a seal a text may have changed
+        if fresh:  # a damaged row has no seal, and its text may change
             with self._lock:
                 self._conditions = _bounded({**self._conditions, **fresh})
         return [out[key] for key in keys]

@@ -125,7 +125,7 @@ def make_plan(
         is_scoped: None for what the request says itself.
     """
     select = _partitions_of(router, snap, request)
-    query = query_of(request, config, snap.format_version, by_catalog=by_catalog)
+    query = query_of(request, config, by_catalog=by_catalog)
     weight = request.profile.ranking.words(request.reading.kind)
     partitions, mask = len(snap.table), None
     filters = _conditions(snap, request, by_catalog=by_catalog)
@@ -152,20 +152,14 @@ def make_plan(
     )
 
 
-def query_of(
-    request: RecallRequest, config: Config, version: int, *, by_catalog: bool = False
-) -> Query:
-    """The query of a scan.
-
-    Args:
-        version: of the store's format, which decides what a tag's bits are.
-    """
+def query_of(request: RecallRequest, config: Config, *, by_catalog: bool = False) -> Query:
+    """The query of a scan."""
     selection = request.selection
     drop = request.drop_flags
     if by_catalog:
         drop &= ~_SUPERSEDED
-    any_masks = [tag_mask(tag, version) for tag in selection.any_tags]
-    tags_all = selection.bloom_all(version)
+    any_masks = [tag_mask(tag) for tag in selection.any_tags]
+    tags_all = selection.bloom_all()
     overlap = tags_all
     for mask in any_masks:
         overlap |= mask

@@ -72,8 +72,8 @@ class Selection:
     #: as recalls take them; None for all, `SAID` for what was said and stored
     sorts: frozenset[str] | None = None
 
-    def bloom_all(self, version: int) -> int:
-        """Bits that every answer's Bloom filter must contain, in a store of that format."""
+    def bloom_all(self) -> int:
+        """Bits that every answer's Bloom filter must contain."""
         scopes: list[str] = []
         if self.user_id is not None:
             scopes.append(scope_tag("user", self.user_id))
@@ -81,7 +81,7 @@ class Selection:
             scopes.append(scope_tag("agent", self.agent_id))
         if self.session_id is not None:
             scopes.append(scope_tag("session", self.session_id))
-        return tags_mask((*self.tags, *scopes), version)
+        return tags_mask((*self.tags, *scopes))
 
     def exact(
         self,

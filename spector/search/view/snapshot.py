@@ -85,11 +85,6 @@ class Snapshot:
     #: per store: tables of details that its catalog has; filled on demand
     _details: dict[int, frozenset[str]] = field(default_factory=dict)
 
-    @property
-    def format_version(self) -> int:
-        """A reader of an older one has one such store, and nothing in any other."""
-        return min(store.format_version for store in self.stores)
-
     def seats(
         self, n: int, segments: NDArray[np.int32]
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:

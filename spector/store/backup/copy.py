@@ -29,13 +29,11 @@ import numpy as np
 
 from spector.errors import (
     CatalogCorruptError,
-    FormatVersionError,
     InvalidInputError,
     PartitionCorruptError,
     StoreError,
 )
 from spector.layout import (
-    FORMAT_MINOR,
     MUTABLE_BYTES,
     MUTABLE_OFFSET,
     PARTITION_HEADER_BYTES,
@@ -110,12 +108,6 @@ def copy_store(
         raise InvalidInputError(
             "a memory that lives in memory has no files to copy",
             hint="write its memories to a file with export",
-        )
-    if int(store.meta.get("format_minor", 0)) > FORMAT_MINOR:
-        raise FormatVersionError(
-            f"{store.where} was written by a newer spector, and may have files that this one does"
-            " not know to copy",
-            hint="upgrade: pip install -U spector",
         )
     place = Destination.at(dest)
     with place.explained(store.where):

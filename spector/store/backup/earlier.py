@@ -101,10 +101,7 @@ class _State:
 
     @classmethod
     def of(cls, catalog: Catalog, db: sqlite3.Connection) -> _State:
-        erasures = db.execute(
-            "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'erasure')"
-        ).fetchone()[0]
-        due = db.execute("SELECT id, due_ms FROM erasure ORDER BY id") if erasures else ()
+        due = db.execute("SELECT id, due_ms FROM erasure ORDER BY id")
         return cls(
             lineage_of(db),
             catalog.head(db).last_id,

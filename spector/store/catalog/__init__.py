@@ -86,7 +86,6 @@ from spector.store.catalog.row_codec import (
     verify_row,
 )
 from spector.store.catalog.rows import (
-    add_seals,
     insert_rows,
     move_rows,
     tags_json,
@@ -150,7 +149,6 @@ __all__ = [
     "SqlFilter",
     "StoredRow",
     "Way",
-    "add_seals",
     "bloom",
     "clear_journal",
     "compile_where",

@@ -160,15 +160,9 @@ class Catalog(Database):
                 self.main.execute("DELETE FROM meta WHERE 0")
                 self._note_log()
             meta = read_meta(self.main)
-            self._row_sql = f"SELECT {ROW_COLUMNS}, {self.seal_column()}{FROM}"
-        check_format(meta, self.path, writes=self._mode == "rw")
+            self._row_sql = f"SELECT {ROW_COLUMNS}, seal{FROM}"
+        check_format(meta, self.path)
         return meta
-
-    def seal_column(self, connection: sqlite3.Connection | None = None) -> str:
-        """SQL for a memory's seal: NULL in a store of format 1, which has none."""
-        with typed_sql_errors(self.path):
-            columns = (connection or self.main).execute("PRAGMA table_info(content)").fetchall()
-        return "seal" if not columns or "seal" in {row[1] for row in columns} else "NULL"
 
     # -- queries ------------------------------------------------------------------------------
 

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 
 __all__ = ["Lineage", "lineage_of", "note_opening"]
 
-_TABLE = "CREATE TABLE IF NOT EXISTS session(first INTEGER PRIMARY KEY, after INTEGER NOT NULL)"
-
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
@@ -43,14 +41,10 @@ class Lineage:
 def lineage_of(db: sqlite3.Connection) -> Lineage:
     """The lineage that a catalog records, without its damaged rows."""
     change_seq = int(db.execute("SELECT CAST(max(change_seq) AS INTEGER) FROM head").fetchone()[0])
-    found = db.execute(
-        "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'session')"
-    ).fetchone()[0]
-    rows = db.execute("SELECT first, after FROM session ORDER BY first") if found else ()
+    rows = db.execute("SELECT first, after FROM session ORDER BY first")
     return Lineage(tuple((first, after) for first, after in rows if type(after) is int), change_seq)
 
 
 def note_opening(db: sqlite3.Connection, first: int, after: int) -> None:
     """Note, in the first commit of an opening, its first change and the last one before it."""
-    db.execute(_TABLE)
     db.execute("INSERT OR REPLACE INTO session VALUES (?, ?)", (first, after))

@@ -130,7 +130,6 @@ class StoredRow(NamedTuple):
     role: str | None
     source: str | None
     parents: str | None
-    #: None in a store of format 1
     seal: int | None
 
 
@@ -234,15 +233,10 @@ def seal_of(
 
 
 def is_sealed(stored: Sequence[Any]) -> bool:
-    """False when values in the order of ``ROW_COLUMNS``, seal last, are not what was written.
-
-    Rows of format 1 have no seal, and pass.
-    """
-    seal = stored[17]
+    """False when values in the order of ``ROW_COLUMNS``, seal last, are not what was written."""
     # the line of ``seal_of`` without its 14 arguments
-    return seal is None or seal == zlib.crc32(
-        (_LINE % _SEALED(stored)).encode("utf-8", "surrogatepass")
-    )
+    line = (_LINE % _SEALED(stored)).encode("utf-8", "surrogatepass")
+    return bool(stored[17] == zlib.crc32(line))
 
 
 _SEALED = itemgetter(0, 3, 4, 5, 6, 7, 8, 9, 12, 13, 14, 15, 16, 11)
@@ -269,7 +263,7 @@ def verify_stored(stored: Sequence[Any], where: str) -> None:
     if not is_sealed(stored):
         raise CatalogCorruptError(
             f"{where}: text, tags, times or metadata of memory {stored[0]} are not what was "
-            "written_ranges",
+            "written",
             hint=recovery_hint(stored[0]),
         )
 
@@ -277,10 +271,7 @@ def verify_stored(stored: Sequence[Any], where: str) -> None:
 def verify_all(rows: Iterable[StoredRow], where: str) -> None:
     """The same for many: every hit of a recall is checked here, without a call for each."""
     for row in rows:
-        seal = row[17]
-        if seal is not None and seal != zlib.crc32(
-            (_LINE % _SEALED(row)).encode("utf-8", "surrogatepass")
-        ):
+        if row[17] != zlib.crc32((_LINE % _SEALED(row)).encode("utf-8", "surrogatepass")):
             verify_stored(row, where)
 
 
@@ -336,7 +327,7 @@ _MOST_PASSED: Final = 1024
 
 
 def stored_rows(found: Iterable[tuple[Any, ...]]) -> dict[int, StoredRow]:
-    """Rows undecoded, by id; without a seal only decoding shows damage, so it is decoded once.
+    """Rows undecoded, by id.
 
     Every hit of a recall comes here, so rows of types that have passed before are not looked at
     value by value.
@@ -348,8 +339,6 @@ def stored_rows(found: Iterable[tuple[Any, ...]]) -> dict[int, StoredRow]:
             _refuse_damaged(row)
             if len(_passed) < _MOST_PASSED:
                 _passed.add(types)
-        if row[17] is None:
-            decode_row(row)
         out[row[0]] = tuple.__new__(StoredRow, row)
     return out
 

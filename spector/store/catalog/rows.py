@@ -86,21 +86,6 @@ def _seals(record: Columns, content: Columns) -> list[int]:
     return list(map(seal_of, *columns))
 
 
-def add_seals(db: sqlite3.Connection) -> None:
-    """Seal every row of a catalog of format 1 over its present values."""
-    db.execute("ALTER TABLE content ADD COLUMN seal INTEGER")
-    columns = ", ".join(
-        f"{table}.{name}"
-        for table, names in zip(("record", "content"), _SEALED, strict=True)
-        for name in names
-    )
-    found = db.execute(f"SELECT {columns} FROM record JOIN content ON content.id = record.id")
-    while rows := found.fetchmany(1000):
-        db.executemany(
-            "UPDATE content SET seal = ? WHERE id = ?", [(seal_of(*row), row[0]) for row in rows]
-        )
-
-
 def _insert(db: sqlite3.Connection, table: str, columns: Columns) -> None:
     """Insert rows given by columns of equal length, leaving out a column that is all None.
 

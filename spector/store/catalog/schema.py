@@ -22,7 +22,7 @@ from typing import Final
 
 from spector._version import __version__
 from spector.errors import CatalogCorruptError, FormatVersionError
-from spector.layout import FORMAT_MINOR, FORMAT_VERSION, FORMAT_VERSION_KNOWING, MAX_DIM
+from spector.layout import FORMAT_VERSION, MAX_DIM
 
 __all__ = [
     "APPLICATION_ID",
@@ -130,10 +130,7 @@ def create_tables(db: sqlite3.Connection, meta: Mapping[str, str]) -> None:
 
 def read_meta(db: sqlite3.Connection) -> dict[str, str]:
     """The description of the store, by key."""
-    meta = dict(db.execute("SELECT key, value FROM meta ORDER BY key"))
-    if meta.get("format_version") == str(FORMAT_VERSION_KNOWING):  # see `keep_older_out`
-        meta["format_version"] = str(FORMAT_VERSION)
-    return meta
+    return dict(db.execute("SELECT key, value FROM meta ORDER BY key"))
 
 
 def put_meta(db: sqlite3.Connection, entries: Mapping[str, str]) -> None:
@@ -146,21 +143,20 @@ def delete_meta(db: sqlite3.Connection, keys: Iterable[str]) -> None:
     db.executemany("DELETE FROM meta WHERE key = ?", [(key,) for key in keys])
 
 
-def check_format(meta: Mapping[str, str], path: str, *, writes: bool) -> None:
+def check_format(meta: Mapping[str, str], path: str) -> None:
     """Raise unless ``meta`` describes a store of a format that this version can use.
 
     Raises:
         CatalogCorruptError: it does not describe a store.
-        FormatVersionError: this version cannot read it, or with ``writes`` must not change it.
+        FormatVersionError: this version does not know the format.
     """
     try:
         version, dim = int(meta["format_version"]), int(meta["dim"])
-        minor = int(meta.get("format_minor", 0))
-        is_sound = version >= 1 and minor >= 0 and 1 <= dim <= MAX_DIM
+        is_sound = version >= 1 and 1 <= dim <= MAX_DIM
         is_sound = is_sound and len(bytes.fromhex(meta["uuid"])) == 16
         is_sound = is_sound and all(type(meta[key]) is str for key in ("model_id", "fingerprint"))
     except (KeyError, TypeError, ValueError):
-        is_sound, version, minor = False, 0, 0
+        is_sound, version = False, 0
     if not is_sound:
         raise CatalogCorruptError(
             f"{path} does not say what store it is",
@@ -170,10 +166,4 @@ def check_format(meta: Mapping[str, str], path: str, *, writes: bool) -> None:
         raise FormatVersionError(
             f"{path} has format {version}; spector {__version__} reads up to {FORMAT_VERSION}",
             hint="upgrade: pip install -U spector; there is no way back to an older format",
-        )
-    if (version, minor) > (FORMAT_VERSION, FORMAT_MINOR) and writes:
-        raise FormatVersionError(
-            f"{path} has format {version}.{minor}; spector {__version__} writes "
-            f"{FORMAT_VERSION}.{FORMAT_MINOR}, and would not keep up what it does not know",
-            hint='upgrade: pip install -U spector; or open it with mode="r"',
         )

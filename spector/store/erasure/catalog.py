@@ -61,10 +61,6 @@ _MERGE: Final = "INSERT INTO fulltext(fulltext, rank) VALUES ('merge', ?)"
 #: rows that a merge which has done nothing has changed are fewer
 _SOME: Final = 2
 
-_TABLE: Final = (
-    "CREATE TABLE IF NOT EXISTS erasure(id INTEGER PRIMARY KEY, due_ms INTEGER NOT NULL)"
-)
-
 
 @dataclass(frozen=True, slots=True)
 class DueErasure:
@@ -76,7 +72,6 @@ class DueErasure:
 
 def note_erasure(connection: sqlite3.Connection, ids: Iterable[int], due_ms: int) -> None:
     """Record, in the transaction that deletes text, what must be gone by when."""
-    connection.execute(_TABLE)  # stores of the first versions have no such table
     connection.executemany(
         "INSERT INTO erasure VALUES (?, ?)"
         " ON CONFLICT (id) DO UPDATE SET due_ms = min(due_ms, excluded.due_ms)",
@@ -90,12 +85,10 @@ def needs_purge(store: Store) -> bool:
 
 
 def due_of(store: Store) -> DueErasure:
-    """What is to be erased; a store of the first versions only knows that something is."""
+    """What is to be erased."""
     with store.catalog.reading() as db:
         if _stage_in(db) is None:
             return DueErasure()
-        if not _has_table(db):
-            return DueErasure(due_ms=0)
         ids = tuple(i for (i,) in db.execute("SELECT id FROM erasure ORDER BY id"))
         due_ms = db.execute("SELECT min(due_ms) FROM erasure").fetchone()[0]
     return DueErasure(ids, due_ms if type(due_ms) is int else 0)  # damaged: at once
@@ -105,7 +98,7 @@ def awaits_erasure(store: Store, record_id: int) -> bool:
     """True when deleted content of a memory is still to be erased."""
     sql = "SELECT EXISTS (SELECT 1 FROM erasure WHERE id = ?)"
     with store.catalog.reading() as db:
-        return _has_table(db) and bool(db.execute(sql, (record_id,)).fetchone()[0])
+        return bool(db.execute(sql, (record_id,)).fetchone()[0])
 
 
 def purge(store: Store, between: Callable[[], object] = int) -> tuple[list[Purged], str]:
@@ -238,10 +231,9 @@ def wipe_dead(store: Store, segment_id: int) -> int:
 def mark_erased(store: Store, ids: Collection[int]) -> None:
     """Note that these ids are erased; when no others are due, no erasure is due any more."""
     with store.exclusive(), store.noting_failure(), store.catalog.writing() as connection:
-        if _has_table(connection):
-            connection.executemany("DELETE FROM erasure WHERE id = ?", [(i,) for i in ids])
-            if connection.execute("SELECT EXISTS (SELECT 1 FROM erasure)").fetchone()[0]:
-                return
+        connection.executemany("DELETE FROM erasure WHERE id = ?", [(i,) for i in ids])
+        if connection.execute("SELECT EXISTS (SELECT 1 FROM erasure)").fetchone()[0]:
+            return
         if _stage_in(connection) == PARTITIONS:
             _set_stage(connection, None)
 
@@ -249,10 +241,9 @@ def mark_erased(store: Store, ids: Collection[int]) -> None:
 def postpone(store: Store, ids: Collection[int], due_ms: int) -> None:
     """Note that these ids could not be erased; no sleep tries them again before ``due_ms``."""
     with store.exclusive(), store.noting_failure(), store.catalog.writing() as connection:
-        if _has_table(connection):
-            connection.executemany(
-                "UPDATE erasure SET due_ms = ? WHERE id = ?", [(due_ms, i) for i in ids]
-            )
+        connection.executemany(
+            "UPDATE erasure SET due_ms = ? WHERE id = ?", [(due_ms, i) for i in ids]
+        )
 
 
 def ids_left_in(store: Store, segment_id: int, ids: Collection[int]) -> set[int]:
@@ -314,8 +305,3 @@ def _set_stage(connection: sqlite3.Connection, stage: str | None) -> None:
         connection.execute("DELETE FROM meta WHERE key = ?", (DUE,))
     else:
         connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (DUE, stage))
-
-
-def _has_table(db: sqlite3.Connection) -> bool:
-    sql = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'erasure')"
-    return bool(db.execute(sql).fetchone()[0])

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from spector.store.core import Store
-from spector.store.payloads import KNOWLEDGE_MINOR, PayloadTable, tables_in
+from spector.store.payloads import KNOWLEDGE, PayloadTable, tables_in
 
 __all__ = ["JSON_COLUMNS", "NO_MEMORY", "Stretch", "living_stretches"]
 
@@ -76,7 +76,7 @@ def _knowledge(store: Store, table: PayloadTable) -> Iterator[Stretch]:
     owner = f"{table.name}.{table.owners[0]}" if table.owners else str(NO_MEMORY)
     # an item is of no memory itself; only tables of knowledge may name one
     of_item = f" (SELECT min(b) FROM link WHERE a = {owner}),"
-    if table.minor != KNOWLEDGE_MINOR:
+    if table.group != KNOWLEDGE:
         of_item = ""
     keys = ", ".join(table.key)
     marks = ", ".join("?" * len(table.key))

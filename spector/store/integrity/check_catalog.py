@@ -133,8 +133,7 @@ def _list(db: sqlite3.Connection, sql: str, code: str, message: str, found: Find
 def _check_rows(db: sqlite3.Connection, catalog: Catalog, found: Findings) -> None:
     last_id = catalog.head(db).last_id
     cursor = db.execute(
-        f"SELECT {ROW_COLUMNS}, {catalog.seal_column(db)} FROM record"
-        " JOIN content ON content.id = record.id"
+        f"SELECT {ROW_COLUMNS}, seal FROM record JOIN content ON content.id = record.id"
     )
     for row in cursor:
         record_id = row[0]

@@ -323,7 +323,7 @@ def _check_bijection(
         ]
         try:
             names += [str(tag) for tag in json.loads(tags)] if tags else []
-            fits = int(header["tags"]) == tags_mask(tuple(names), expected.version)
+            fits = int(header["tags"]) == tags_mask(tuple(names))
         except (ValueError, TypeError, RecursionError):
             fits = False
         if not fits:

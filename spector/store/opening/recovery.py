@@ -68,7 +68,7 @@ def open_writer(attempt: Attempt, durability: str, lock: WriterLock) -> tuple[St
             step.run(store)
             store.partitions.close_files()
             before, store = store, _recovered(attempt, catalog, lock)
-            assert store.format_version == before.format_version + 1, step.what
+            assert store.format_version == before.format_version + 1, "a step that leads nowhere"
         with typed_sql_errors(catalog.path):
             if schema.BACKUP_NOTE in store.meta:  # what is written from now on is in no other place
                 catalog.set_meta({schema.BACKUP_NOTE: None})

@@ -38,7 +38,6 @@ from spector.store.payloads.rows import (
     edge_counts,
     greatest,
     has_tables,
-    keep_older_out,
     keys_below,
     last_id_of,
     living_among,
@@ -54,8 +53,8 @@ from spector.store.payloads.rows import (
 )
 from spector.store.payloads.rules import TIER_OF_SORT, problems_of_row
 from spector.store.payloads.schema import (
-    ENTRY_MINOR,
-    KNOWLEDGE_MINOR,
+    KEYS,
+    KNOWLEDGE,
     PAYLOAD_TABLES,
     table_named,
 )
@@ -75,8 +74,8 @@ from spector.store.payloads.words import owned_rows, rows_naming, words_of_row
 __all__ = [
     "DESCRIBING",
     "DETAIL_TABLES",
-    "ENTRY_MINOR",
-    "KNOWLEDGE_MINOR",
+    "KEYS",
+    "KNOWLEDGE",
     "PAYLOAD_FACETS",
     "PAYLOAD_TABLES",
     "SORTS",
@@ -114,7 +113,6 @@ __all__ = [
     "has_tables",
     "holds_ends",
     "is_marked",
-    "keep_older_out",
     "keys_below",
     "last_id_of",
     "living_among",

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from spector.records import Attached
 from spector.store.payloads.rows import delete_rows, has_tables, make_tables, put_rows, rows_of
-from spector.store.payloads.schema import ENTRY_MINOR, table_named
+from spector.store.payloads.schema import KEYS, table_named
 
 __all__ = ["attached_texts", "attachment_of", "drop_attachments", "put_attachments"]
 
@@ -18,7 +18,7 @@ _ATTACHMENT: Final = table_named("attachment")
 
 def put_attachments(db: sqlite3.Connection, attached: Mapping[int, Attached]) -> None:
     """Write what is attached to memories, in place of what was; their entries say how much."""
-    make_tables(db, ENTRY_MINOR)
+    make_tables(db, KEYS)
     put_rows(
         db,
         _ATTACHMENT,

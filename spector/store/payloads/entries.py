@@ -16,12 +16,11 @@ from spector.store.payloads.rows import (
     count_of,
     delete_rows,
     has_tables,
-    keep_older_out,
     make_tables,
     put_rows,
     rows_of,
 )
-from spector.store.payloads.schema import ENTRY_MINOR, table_named
+from spector.store.payloads.schema import KEYS, table_named
 
 __all__ = [
     "KeyPath",
@@ -84,11 +83,8 @@ def entries_of(
 
 def put_entries(db: sqlite3.Connection, rows: Iterable[Mapping[str, Any]]) -> None:
     """Write entries; the tables are made when the first one needs them."""
-    make_tables(db, ENTRY_MINOR)
-    rows = list(rows)
+    make_tables(db, KEYS)
     put_rows(db, _ENTRY, rows)
-    if any(row.get("expires_ms") is not None for row in rows):
-        keep_older_out(db)
 
 
 def prefix_condition(
@@ -143,7 +139,7 @@ def mark_forgotten(db: sqlite3.Connection, ids: Collection[int]) -> None:
 def mark(db: sqlite3.Connection, paths: Collection[KeyPath]) -> None:
     """Mark keys, whether or not a memory ever had them."""
     if paths:
-        make_tables(db, ENTRY_MINOR)
+        make_tables(db, KEYS)
         salt = _salt(db) or secrets.token_hex(16)
         put_rows(db, _MARK, [_mark_of(salt, path) | {"salt": salt} for path in paths])
 

@@ -12,8 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from spector.errors import CatalogCorruptError, InvalidTextError
-from spector.layout import FORMAT_VERSION, FORMAT_VERSION_KNOWING
-from spector.store.payloads.schema import KNOWLEDGE_MINOR, PAYLOAD_TABLES, table_named
+from spector.store.payloads.schema import KNOWLEDGE, PAYLOAD_TABLES, table_named
 from spector.store.payloads.sorts import SORTS, decode
 from spector.store.payloads.tables import PayloadTable
 
@@ -30,7 +29,6 @@ __all__ = [
     "edge_counts",
     "greatest",
     "has_tables",
-    "keep_older_out",
     "keys_below",
     "last_id_of",
     "living_among",
@@ -68,40 +66,18 @@ def detail_tables(db: sqlite3.Connection) -> frozenset[str]:
 
 
 def tables_in(db: sqlite3.Connection) -> tuple[PayloadTable, ...]:
-    """The tables of the list that this catalog has: all of a minor or none, unless it is damaged."""
+    """The tables of the list that this catalog has: all of a group or none, unless it is damaged."""
     found = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     return tuple(each for each in PAYLOAD_TABLES if each.name in found)
 
 
-def make_tables(db: sqlite3.Connection, minor: int = KNOWLEDGE_MINOR) -> None:
-    """Make those tables of a minor that are missing, and raise the format to it.
-
-    It is part of the caller's transaction.
-    """
+def make_tables(db: sqlite3.Connection, group: str = KNOWLEDGE) -> None:
+    """Make those tables of a group that are missing, as part of the caller's transaction."""
     known = tables_in(db)
-    missing = [each for each in PAYLOAD_TABLES if each.minor == minor and each not in known]
-    if not missing:
-        return
-    for table in missing:
-        for statement in table.statements():
-            db.execute(statement)
-    db.execute(
-        "INSERT INTO meta VALUES ('format_minor', ?) ON CONFLICT (key) DO UPDATE SET value ="
-        " max(CAST(value AS INTEGER), CAST(excluded.value AS INTEGER))",
-        (str(minor),),
-    )
-
-
-def keep_older_out(db: sqlite3.Connection) -> None:
-    """Have programs refuse to open this catalog that know no ends and no memories without a text.
-
-    They would show what has expired, and lines without words. They take the format for a later one.
-    It is part of the caller's transaction.
-    """
-    db.execute(
-        "UPDATE meta SET value = ? WHERE key = 'format_version' AND value = ?",
-        (str(FORMAT_VERSION_KNOWING), str(FORMAT_VERSION)),
-    )
+    for table in PAYLOAD_TABLES:
+        if table.group == group and table not in known:
+            for statement in table.statements():
+                db.execute(statement)
 
 
 def put_rows(

@@ -23,12 +23,11 @@ from typing import Final
 
 from spector.store.payloads.tables import Column, PayloadTable
 
-__all__ = ["ENTRY_MINOR", "KNOWLEDGE_MINOR", "PAYLOAD_TABLES", "table_named"]
+__all__ = ["KEYS", "KNOWLEDGE", "PAYLOAD_TABLES", "table_named"]
 
-#: value of ``format_minor`` in a catalog that has the tables of knowledge; older code only reads it
-KNOWLEDGE_MINOR: Final = 1
-#: and of one that has those of keys
-ENTRY_MINOR: Final = 2
+#: groups of tables: a catalog has all of a group or none
+KNOWLEDGE: Final = "knowledge"
+KEYS: Final = "keys"
 
 #: in the order in which they are made, exported and checked
 PAYLOAD_TABLES: Final = (
@@ -148,7 +147,7 @@ PAYLOAD_TABLES: Final = (
         ),
         key=("id",),
         unique=((("namespace", "record_key", "user_id", "agent_id"), "record_key IS NOT NULL"),),
-        minor=ENTRY_MINOR,
+        group=KEYS,
     ),
     PayloadTable(
         "attachment",
@@ -158,13 +157,13 @@ PAYLOAD_TABLES: Final = (
             Column("data", bytes),
         ),
         key=("id",),
-        minor=ENTRY_MINOR,
+        group=KEYS,
     ),
     PayloadTable(
         "key_mark",
         (Column("owner", str), Column("digest", str), Column("salt", str)),
         key=("owner", "digest"),
-        minor=ENTRY_MINOR,
+        group=KEYS,
     ),
 )
 

@@ -55,8 +55,8 @@ class PayloadTable:
     key: tuple[str, ...]
     #: further unique indexes: columns, and the condition of the rows that count
     unique: tuple[tuple[tuple[str, ...], str], ...] = ()
-    #: value of ``format_minor`` from which a catalog may have it
-    minor: int = 1
+    #: tables of a group are made together, when the first row needs one
+    group: str = "knowledge"
     #: of the columns, in their order
     names: tuple[str, ...] = field(init=False)
     #: types that the values of a row may have together, and where among them JSON stands

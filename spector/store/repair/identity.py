@@ -7,7 +7,7 @@ from collections import Counter
 
 from spector._version import __version__
 from spector.errors import FormatVersionError, SpectorError, StoreError
-from spector.layout import FORMAT_VERSION, FORMAT_VERSION_KNOWING, MAX_DIM
+from spector.layout import FORMAT_VERSION, MAX_DIM
 from spector.store.files import DiskFiles
 from spector.store.repair.remnants import RecoveredCatalog, read_partition
 from spector.store.repair.salvage import Identity
@@ -57,8 +57,6 @@ def refuse_newer(files: DiskFiles, recovered: RecoveredCatalog) -> None:
     """
     said = recovered.meta.get("format_version", "")
     if not said.isdecimal() or len(said) > 9 or int(said) <= FORMAT_VERSION:
-        return
-    if said == str(FORMAT_VERSION_KNOWING):
         return
     for name in partitions_in(files):
         with contextlib.suppress(SpectorError):

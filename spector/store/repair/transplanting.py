@@ -21,7 +21,6 @@ from spector.store.files import Bytes
 from spector.store.payloads import (
     PAYLOAD_TABLES,
     PayloadTable,
-    keep_older_out,
     make_tables,
     put_rows,
     table_named,
@@ -109,8 +108,6 @@ def _write(store: Store, place: Place, part: list[SavedMemory], last_id: int) ->
         record["segment_id"] = placed.segment_ids.tolist()
         record["slot"] = placed.slots.tolist()
         insert_rows(tx.connection, record, content, tags)
-        if (headers["flags"] & np.uint16(Flag.NO_TEXT)).any():
-            keep_older_out(tx.connection)
         tx.note_id(max(last_id, part[-1].id))
 
 
@@ -131,15 +128,13 @@ def _transplant_knowledge(
     rows["edge"] = _edges(rows, found)
     rows["entry"] = list(_entries(rows, found))
     with store.transaction() as tx:
-        for minor in sorted({each.minor for each in PAYLOAD_TABLES if rows[each.name]}):
-            make_tables(tx.connection, minor)
+        for group in sorted({each.group for each in PAYLOAD_TABLES if rows[each.name]}):
+            make_tables(tx.connection, group)
         for table in PAYLOAD_TABLES:
             for row in rows[table.name] if table is not _ATTACHMENT else ():
                 ends = [row[each] for each in table.owners if row[each] is not None]
                 if all(each in saved or each in items for each in ends):
                     _put(tx.connection, table, row, found)
-        if any(row.get("expires_ms") is not None for row in rows["entry"]):
-            keep_older_out(tx.connection)
         tx.note_id(max(items, default=0))
     for part in _by_weight([row for row in rows[_ATTACHMENT.name] if row["id"] in saved]):
         with store.transaction() as tx:

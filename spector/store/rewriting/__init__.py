@@ -1,4 +1,4 @@
-"""Writes partitions anew: compaction, other vectors, older formats."""
+"""Writes partitions anew: compaction, other vectors, another format."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from spector.store.rewriting.compaction import (
     Rewrite,
     compact_partition,
     live_images,
-    split_partition,
 )
 from spector.store.rewriting.migrations import next_step
 from spector.store.rewriting.rewriting import Progress, rewrite_all
@@ -20,5 +19,4 @@ __all__ = [
     "live_images",
     "next_step",
     "rewrite_all",
-    "split_partition",
 ]

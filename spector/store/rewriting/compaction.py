@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +21,6 @@ __all__ = [
     "alive_in",
     "compact_partition",
     "live_images",
-    "split_partition",
 ]
 
 #: the chain that every partition walks before it may be replaced
@@ -137,48 +135,6 @@ def _arranged(images: Bytes, wanted: Arrangement, uuid: bytes) -> Bytes | None:
     headers["centroid"] = wanted.centroids[place[turn]]
     headers["crc"] = crc32c_rows(arranged, seed=uuid)
     return arranged
-
-
-def split_partition(store: Store, segment_id: int, *, capacity: int) -> Rewrite:
-    """Rewrite one partition into as many of ``capacity`` records as it takes, in one transaction.
-
-    Used to migrate stores whose tier was one single file.
-    """
-    with store.exclusive():
-        store.checkpoint()
-        segment = store.segments[segment_id]
-        row = segment.row
-        bytes_before = segment.file_bytes()
-        images = live_images(store, segment)
-        others = (r for r in store.catalog.segments() if r.tier == row.tier and r.id != row.id)
-        used = {other.sequence for other in others}
-        free = (n for n in range(len(used) + len(images) // capacity + 2) if n not in used)
-        created = []
-        with store.transaction() as tx:
-            moves = []
-            for start in range(0, len(images), capacity):
-                part = images[start : start + capacity]
-                target = tx.create_segment(
-                    tier=row.tier,
-                    day=row.day,
-                    sequence=_fresh(free, row.sequence),
-                    capacity=capacity,
-                    slots=len(part),
-                )
-                created.append(target.id)
-                tx.append(target.id, part)
-                moves += [(int(i), target.id, n) for n, i in enumerate(record_ids(part).tolist())]
-            move_rows(tx.connection, moves)
-            tx.abandon_segment(segment_id)
-        after = sum(store.segments[i].file_bytes() for i in created)
-        return Rewrite(row.path, len(images), row.slots - len(images), bytes_before, after)
-
-
-def _fresh(free: Iterable[int], taken: int) -> int:
-    for number in free:
-        if number != taken:
-            return number
-    raise AssertionError("the generator holds more numbers than partitions are needed")
 
 
 def advance(store: Store, segment_id: int, target: PartitionState) -> None:

@@ -8,7 +8,6 @@ next opening removes the new files; killed after it, the change is complete.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -30,14 +29,13 @@ from spector.store.catalog import (
 from spector.store.core import Store
 from spector.store.files import Bytes, as_bytes
 from spector.store.integrity import refuse_disagreement
-from spector.store.partitions import Segment, remove_idx, require_readable, wrong_checksums
+from spector.store.partitions import Segment, remove_idx
 from spector.store.rewriting.compaction import alive_in, live_images
 
 __all__ = ["Progress", "Transform", "rewrite_all"]
 
 #: record images (n, stride) u8 and their rows -> images of the new stride, with new checksums
 Transform = Callable[[Bytes, list[Row]], Bytes]
-Also = Callable[[sqlite3.Connection], object]
 _BATCH = 256
 
 
@@ -57,8 +55,6 @@ def rewrite_all(
     meta: Mapping[str, str],
     *,
     progress: Progress | None = None,
-    keep_damaged: bool = False,
-    also: Also | None = None,
 ) -> int:
     """Rewrite all partitions without tombstones; returns how many memories they have.
 
@@ -67,9 +63,6 @@ def rewrite_all(
     Args:
         meta: the catalog's new description of the store; "dim" and "format_version" also determine
             the new partitions.
-        keep_damaged: copy records with a wrong checksum unchanged, so that it stays wrong; only for
-            a transform that keeps the stride. Otherwise they raise.
-        also: a further change of the catalog in the same commit.
 
     Raises:
         PartitionCorruptError: a live record's checksum is wrong, or rows and slots do not agree.
@@ -81,13 +74,13 @@ def rewrite_all(
         store.checkpoint()
         fresh: list[_Rewritten] = []
         try:
-            done = _write_all(store, transform, meta, fresh, progress, keep_damaged)
+            done = _write_all(store, transform, meta, fresh, progress)
         except BaseException:  # nothing names the new files; on a full disk they would keep it full
             for each in fresh:
                 store.files.discard(each.new.path)
             raise
         try:
-            _switch(store, meta, fresh, also)
+            _switch(store, meta, fresh)
         except BaseException as error:  # the commit may be made, while this store has the old state
             store.fail_unless_unchanged(error)
             raise
@@ -100,7 +93,6 @@ def _write_all(
     meta: Mapping[str, str],
     fresh: list[_Rewritten],
     progress: Progress | None,
-    keep_damaged: bool,
 ) -> int:
     """Write the next generation of every partition into ``fresh``; returns how many memories."""
     total = sum(segment.row.live for segment in store.segments.values())
@@ -108,7 +100,7 @@ def _write_all(
     shape = {**store.meta, **meta}
     dim, version = int(shape["dim"]), int(shape["format_version"])
     for segment in list(store.segments.values()):
-        images = _live(store, segment) if keep_damaged else live_images(store, segment)
+        images = live_images(store, segment)
         ids = _ids_of(store, segment, len(images))
         new = np.zeros((len(images), stride_of(dim)), dtype=np.uint8)
         for start in range(0, len(ids), _BATCH):
@@ -116,18 +108,12 @@ def _write_all(
             names = ids[part].tolist()
             rows = store.catalog.fetch(names)
             store.catalog.refuse_hidden([each for each in names if each not in rows])
-            new[part] = _transformed(images[part], [rows[i] for i in names], transform, store.uuid)
+            new[part] = transform(images[part], [rows[i] for i in names])
             done += len(names)
             if progress is not None:
                 progress(done, total)
         fresh.append(_Rewritten(segment.row, _write(store, segment.row, new, dim, version), ids))
     return done
-
-
-def _live(store: Store, segment: Segment) -> Bytes:
-    data = segment.partition().data
-    require_readable(data, segment.where)
-    return np.ascontiguousarray(data[alive_in(store, segment)])
 
 
 def _ids_of(store: Store, segment: Segment, count: int) -> NDArray[np.int64]:
@@ -143,17 +129,6 @@ def _ids_of(store: Store, segment: Segment, count: int) -> NDArray[np.int64]:
             hint="run: spector check PATH",
         )
     return np.array([record_id for _, record_id in places], dtype=np.int64)
-
-
-def _transformed(images: Bytes, rows: list[Row], transform: Transform, uuid: bytes) -> Bytes:
-    damaged = wrong_checksums(images, uuid)  # none but with ``keep_damaged``
-    if not len(damaged):
-        return transform(images, rows)
-    new = images.copy()
-    sound = np.setdiff1d(np.arange(len(images)), damaged)
-    if len(sound):
-        new[sound] = transform(images[sound], [rows[n] for n in sound.tolist()])
-    return new
 
 
 def _write(store: Store, row: SegmentRow, images: Bytes, dim: int, version: int) -> SegmentRow:
@@ -192,9 +167,7 @@ def _write(store: Store, row: SegmentRow, images: Bytes, dim: int, version: int)
     return new_row
 
 
-def _switch(
-    store: Store, meta: Mapping[str, str], fresh: list[_Rewritten], also: Also | None
-) -> None:
+def _switch(store: Store, meta: Mapping[str, str], fresh: list[_Rewritten]) -> None:
     with store.catalog.writing() as db:
         change_seq = store.next_change_seq()
         clear_journal(db)
@@ -204,8 +177,6 @@ def _switch(
         put_meta(db, meta)
         store.note_change(db, change_seq)
         write_change_seq(db, change_seq)
-        if also is not None:
-            also(db)
     store.partitions.retired_slots.keep([])  # they were in the files that go
     if store.catalog.relaxed:
         store.sync_log()  # the old files must not go before the commit that lets them go is safe

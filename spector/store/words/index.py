@@ -37,7 +37,7 @@ __all__ = ["Words", "metadata_of", "speaker_of"]
 _TEXTS: Final = (
     "SELECT record.id, segment_id, slot, event_ms, CAST(session_id AS BLOB),"
     " CAST(agent_id AS BLOB), CAST(user_id AS BLOB), CAST(text AS BLOB), CAST(role AS BLOB),"
-    " CAST(metadata AS BLOB), CAST(source AS BLOB), mutable, {seal}"
+    " CAST(metadata AS BLOB), CAST(source AS BLOB), mutable, seal"
     " FROM record JOIN content ON content.id = record.id {rest}"
 )
 #: texts that a save analyses at most to have them in the files
@@ -148,7 +148,6 @@ class _Source:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._seal = ""
         self._failures = 0
 
     def everything(self) -> Iterator[MemoryText]:
@@ -205,7 +204,7 @@ class _Source:
 
     def _known(self, sealed_by: str, segment_id: int) -> list[tuple[Any, ...]]:
         with self._store.catalog.reading() as connection:
-            seal = self._seal_of(connection) if sealed_by else "NULL"
+            seal = "seal" if sealed_by else "NULL"
             join = "JOIN content ON content.id = record.id" if sealed_by else ""
             return connection.execute(
                 f"SELECT record.id, slot, {seal}, mutable FROM record {join} WHERE segment_id = ?",
@@ -214,19 +213,12 @@ class _Source:
 
     def _texts(self, rest: str, params: tuple[Any, ...]) -> Iterator[MemoryText]:
         with self._store.catalog.reading() as connection:
-            cursor = connection.execute(
-                _TEXTS.format(seal=self._seal_of(connection), rest=rest), params
-            )
+            cursor = connection.execute(_TEXTS.format(rest=rest), params)
             while rows := cursor.fetchmany(_ROWS):
                 for row in rows:
                     text = _text_of(row)
                     if text is not None:
                         yield text
-
-    def _seal_of(self, connection: Any) -> str:
-        if not self._seal:
-            self._seal = self._store.catalog.seal_column(connection)
-        return self._seal
 
 
 def _text_of(row: tuple[Any, ...]) -> MemoryText | None:

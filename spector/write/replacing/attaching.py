@@ -9,7 +9,6 @@ from spector.store.core import Transaction
 from spector.store.payloads import (
     drop_attachments,
     entries_of,
-    keep_older_out,
     put_attachments,
 )
 from spector.write.drafts import Draft
@@ -26,8 +25,6 @@ def attach(
         Whether one was replaced or removed, whose bytes are to be erased; and what its entry says
         of the new one.
     """
-    if draft.is_wordless:
-        keep_older_out(tx.connection)
     if "attachment" not in changes:
         return False, {}
     entry = entries_of(tx.connection, [record_id]).get(record_id, {})

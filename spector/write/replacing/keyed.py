@@ -33,7 +33,6 @@ from spector.store.payloads import (
     entry_at,
     has_tables,
     is_marked,
-    keep_older_out,
     put_attachments,
     put_entries,
     rows_of,
@@ -282,8 +281,6 @@ class KeyWriter:
             tx.catalog.ends.are_due = True  # before the commit: an interrupt may follow it
             put_entries(tx.connection, rows)
             unmark(tx.connection, paths)
-        if any(work.drafts[n].is_wordless for n in made):
-            keep_older_out(tx.connection)
         drop_attachments(
             tx.connection,
             [

@@ -14,7 +14,6 @@ import pytest
 
 from spector.errors import CatalogCorruptError
 from spector.store.payloads import (
-    KNOWLEDGE_MINOR,
     PAYLOAD_TABLES,
     PayloadTable,
     count_of,
@@ -32,7 +31,7 @@ VALUES: dict[type, tuple[Any, Any]] = {
     str: ("a", "b|1:c"),
     bytes: (b"a", b"b"),
 }
-MINORS = sorted({each.minor for each in PAYLOAD_TABLES})
+GROUPS = sorted({each.group for each in PAYLOAD_TABLES})
 EACH_TABLE = pytest.mark.parametrize("table", PAYLOAD_TABLES, ids=lambda each: each.name)
 
 
@@ -45,8 +44,8 @@ def catalog() -> sqlite3.Connection:
 @pytest.fixture
 def db() -> Iterator[sqlite3.Connection]:
     connection = catalog()
-    for minor in MINORS:
-        make_tables(connection, minor)
+    for group in GROUPS:
+        make_tables(connection, group)
     yield connection
     connection.close()
 
@@ -64,27 +63,17 @@ def test_a_catalog_without_knowledge_has_none_of_the_tables() -> None:
     assert delete_owned(db, [1]) == 0
     assert list(rows_of(db, PAYLOAD_TABLES[0])) == []
     assert count_of(db, PAYLOAD_TABLES[0]) == 0
-    for minor in (*MINORS, KNOWLEDGE_MINOR):
-        make_tables(db, minor)
-        assert all(each in tables_in(db) for each in PAYLOAD_TABLES if each.minor == minor)
+    for group in (*GROUPS, GROUPS[0]):
+        make_tables(db, group)
+        assert all(each in tables_in(db) for each in PAYLOAD_TABLES if each.group == group)
     assert tables_in(db) == PAYLOAD_TABLES
-    assert db.execute("SELECT * FROM meta").fetchall() == [("format_minor", str(max(MINORS)))]
 
 
-@pytest.mark.parametrize("minor", sorted({each.minor for each in PAYLOAD_TABLES}))
-def test_tables_of_one_minor_are_made_without_the_others(minor: int) -> None:
+@pytest.mark.parametrize("group", GROUPS)
+def test_tables_of_one_group_are_made_without_the_others(group: str) -> None:
     db = catalog()
-    make_tables(db, minor)
-    assert tables_in(db) == tuple(each for each in PAYLOAD_TABLES if each.minor == minor)
-    assert db.execute("SELECT value FROM meta").fetchall() == [(str(minor),)]
-    db.close()
-
-
-def test_the_format_never_goes_back() -> None:
-    db = catalog()
-    make_tables(db, max(MINORS))
-    make_tables(db, KNOWLEDGE_MINOR)
-    assert db.execute("SELECT value FROM meta").fetchall() == [(str(max(MINORS)),)]
+    make_tables(db, group)
+    assert tables_in(db) == tuple(each for each in PAYLOAD_TABLES if each.group == group)
     db.close()
 
 

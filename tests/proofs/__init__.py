@@ -1,1 +1,0 @@
-"""The page of the reliability proofs: its rows, its prose, its rendering."""
