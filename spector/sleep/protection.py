@@ -54,6 +54,13 @@ class Protection:
             found[_FLOOR] = found.get(_FLOOR, 0) + self._young
         return found
 
+    def free(self, rows: Rows, reader: KnowledgeReader, *, floors: bool, use: bool) -> Rows:
+        """Those that neither their headers nor what they say protects; see the two below."""
+        rows = rows[self.of_headers(rows, floors=floors, use=use)]
+        ids = rows["id"].tolist()
+        kept = self.of_knowledge(ids, texts_of(self._night, ids), reader)
+        return rows[~np.isin(rows["id"], np.array(sorted(kept), np.int64))]
+
     def of_headers(self, rows: Rows, *, floors: bool | Mask, use: bool) -> Mask:
         """Which memories may be forgotten, as far as their headers tell.
 
