@@ -70,6 +70,10 @@ def test_a_pet_and_its_name_are_one_fact_by_kind(memory: Memory, text: str) -> N
     assert drawn(memory, text) == [("user", "dog", "Bosun")]
 
 
+def test_a_sister_keeps_a_name_of_her_own(memory: Memory) -> None:
+    assert drawn(memory, "My sister is called Una.") == [("user's sister", "is_named", "Una")]
+
+
 def test_of_two_pets_of_a_kind_both_names_stay(memory: Memory) -> None:
     memory.observe("My dog is called Bosun.", user_id="u")
     memory.observe("My dog is called Pip.", user_id="u")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from spector.language.frames.predicates import KIN, MANY_NOUNS
+from spector.language.frames.predicates import KIN, MANY_NOUNS, PETS
 from spector.language.frames.statement import Statement
 from spector.language.tables import aliases_of_relations
 
@@ -29,14 +29,15 @@ def canonical_name(predicate: str) -> str:
 def canonical(said: Statement) -> Statement:
     """The statement with the canonical predicate of its relation.
 
-    "My boss is called Ines" says who the manager is, as "my boss is Ines" does. Of brothers and
-    dogs there may be several.
+    "My boss is called Ines" says who the manager is, as "my boss is Ines" does, and a
+    pet is told by its kind. Of sisters there may be several, each with a name of her own.
     """
     subject, _, role = next(
         (parts for mark in _OWNERS if (parts := said.subject.rpartition(mark))[1]), ("", "", "")
     )
     role = "_".join(role.lower().split())
-    if said.predicate == _NAMED and subject and (role in aliases_of_relations() or role in KIN):
+    known = role in aliases_of_relations() or role in PETS or role in KIN - MANY_NOUNS
+    if said.predicate == _NAMED and subject and known:
         single = said.single and role not in MANY_NOUNS
         said = replace(said, subject=subject, predicate=role, single=single)
     one = canonical_name(said.predicate)
