@@ -66,7 +66,7 @@ class ObserveConfig(Section):
     #: least confidence from which on what is contradicted is superseded, and so hidden
     hide_at: Share = 0.97
     #: least confidence from which on a newer memory is recalled before the one it may have changed
-    order_at: Share = 0.4
+    order_at: Share = 0.3
     #: turn the first person into the third
     rewrite: bool = False
     #: keep the words as they were where ``rewrite`` changed them

@@ -39,7 +39,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "annotate": True,
         "reference_precision": 0.75,
         "hide_at": 0.97,
-        "order_at": 0.4,
+        "order_at": 0.3,
         "rewrite": False,
         "keep_raw": True,
         "importance": "channels",

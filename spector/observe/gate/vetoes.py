@@ -20,7 +20,7 @@ def veto(new: Incoming, old: Candidate) -> str:
     Two memories under a veto stand beside each other: neither is hidden, nor does one come before
     the other for being newer.
     """
-    if not may_concern(new, old):
+    if not old.is_knowledge and not _is_of_same(new, old):
         return "another subject"
     if is_of_before(new.said, new.event_ms, old.record.event_ms):
         return "of the past"
@@ -41,13 +41,18 @@ def distrust(new: Incoming, old: Candidate) -> str:
 
 
 def may_concern(new: Incoming, old: Candidate) -> bool:
-    """Whether some of a new memory may be about the same as some of an old one.
+    """Whether some of a new memory may be about the same as some of an old one."""
+    if old.is_knowledge:
+        return True
+    slots = {(plain(each.subject), each.predicate) for each in new.statements}
+    return any((plain(each.subject), each.predicate) in slots for each in old.statements) or (
+        _is_of_same(new, old)
+    )
+
+
+def _is_of_same(new: Incoming, old: Candidate) -> bool:
+    """Whether both speak of one person or thing.
 
     Of two speakers each says "I" of himself, and what a text quotes is not said by its speaker.
     """
-    if old.is_knowledge:
-        return True
-    subjects = {plain(each.subject) for each in new.statements}
-    return any(plain(each.subject) in subjects for each in old.statements) or (
-        old.speaker == new.speaker and are_of_same(own_words(old.said), own_words(new.said))
-    )
+    return old.speaker == new.speaker and are_of_same(own_words(old.said), own_words(new.said))
