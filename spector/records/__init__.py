@@ -42,6 +42,7 @@ from spector.records.hits import Explanation, Hit, HitList, RecordSource, ScanSt
 from spector.records.judgement import (
     RELATIONS,
     Judge,
+    Judgement,
     MessageVerdict,
     PairRelation,
     PairVerdict,
@@ -135,6 +136,7 @@ __all__ = [
     "HitList",
     "Importance",
     "Judge",
+    "Judgement",
     "Learning",
     "LearningType",
     "Loss",

@@ -6,15 +6,24 @@ The types are shared by everything that judges: the rules, a chat model, a calle
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal, Protocol, get_args, runtime_checkable
 
 from spector.errors import InvalidInputError
 from spector.messages import shown
+from spector.records.decision import Verdict
 
-__all__ = ["RELATIONS", "Judge", "MessageVerdict", "PairRelation", "PairVerdict", "Statement"]
+__all__ = [
+    "RELATIONS",
+    "Judge",
+    "Judgement",
+    "MessageVerdict",
+    "PairRelation",
+    "PairVerdict",
+    "Statement",
+]
 
 #: what a new statement does to an old one: says it again, adds to it, makes it wrong, says that it
 #: is over, or is about something else
@@ -67,6 +76,25 @@ class PairVerdict:
                 hint="divide each by their sum",
             )
 
+    @classmethod
+    def of(
+        cls, shares: Mapping[PairRelation, float], *, rule: str = "", is_cut: bool = False
+    ) -> PairVerdict:
+        """The verdict of weights, each 0..1 and one of them above 0, divided by their sum."""
+        for name, weight in shares.items():
+            _share(weight, name)
+        total = sum(shares.values())
+        part = {name: float(shares.get(name, 0.0)) / total for name in RELATIONS} if total else {}
+        return cls(
+            same=part.get("same", 0.0),
+            adds=part.get("adds", 0.0),
+            changes=part.get("changes", 0.0),
+            ends=part.get("ends", 0.0),
+            apart=part.get("apart", 0.0),
+            rule=rule,
+            is_cut=is_cut,
+        )
+
     @property
     def relation(self) -> PairRelation:
         """The most probable one; of equals that which changes less."""
@@ -109,6 +137,39 @@ class MessageVerdict:
     def __post_init__(self) -> None:
         _share(self.content, "content")
         _share(self.importance, "importance")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What becomes of two statements, and why. ``print`` it."""
+
+    #: what the gate makes of the probabilities under the vetoes
+    verdict: Verdict
+    probabilities: PairVerdict
+    #: reasons of the rules for which the old one is not hidden, whatever the judge says
+    vetoes: tuple[str, ...] = ()
+    #: why the judge had no say; "" where it had, or there is none beside the rules
+    fallback: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON writes it."""
+        return {
+            "verdict": self.verdict,
+            "probabilities": self.probabilities.probabilities(),
+            "rule": self.probabilities.rule,
+            "is_cut": self.probabilities.is_cut,
+            "vetoes": list(self.vetoes),
+            "fallback": self.fallback,
+        }
+
+    def __str__(self) -> str:
+        shares = self.probabilities.probabilities().items()
+        lines = [self.verdict, ", ".join(f"{name} {share:.2f}" for name, share in shares)]
+        if self.vetoes:
+            lines.append(f"vetoes: {', '.join(self.vetoes)}")
+        if self.fallback:
+            lines.append(f"rules in place of the judge: {self.fallback}")
+        return "\n".join(lines)
 
 
 @runtime_checkable

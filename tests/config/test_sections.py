@@ -40,6 +40,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "reference_precision": 0.75,
         "hide_at": 0.97,
         "order_at": 0.3,
+        "judge_timeout_s": 8,
         "rewrite": False,
         "keep_raw": True,
         "importance": "channels",

@@ -6,7 +6,7 @@ is enough, or the same words with another value in one place; what adds to somet
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from spector.config import ObserveConfig
@@ -15,6 +15,7 @@ from spector.language.tables import words_of
 from spector.language.words import analyse
 from spector.observe.gate.candidates import Candidate, Incoming
 from spector.observe.gate.vetoes import veto
+from spector.records import PairVerdict
 
 __all__ = ["changes_perhaps"]
 
@@ -29,12 +30,19 @@ _IN_PLACE: Final = 0.8
 
 
 def changes_perhaps(
-    new: Incoming, candidates: Sequence[Candidate], config: ObserveConfig
+    new: Incoming,
+    candidates: Sequence[Candidate],
+    config: ObserveConfig,
+    verdicts: Mapping[int, PairVerdict],
 ) -> list[tuple[Candidate, float]]:
-    """Older memories that a new one may have changed, the likeliest first, with a confidence."""
-    if tells_of_more(new.said) or is_hedged(new.said):
+    """Older memories that a new one may have changed, the likeliest first, with a confidence.
+
+    Args:
+        verdicts: memory -> what a judge says of it, in place of the cues.
+    """
+    if is_hedged(new.said):
         return []
-    has_cue = tells_of_change(new.said)
+    adds, has_cue = tells_of_more(new.said), tells_of_change(new.said)
     found = [
         (each, sure)
         for each in candidates
@@ -42,7 +50,14 @@ def changes_perhaps(
         and not each.is_dormant
         and each.speaker == new.speaker
         and each.record.event_ms <= new.event_ms
-        and (sure := _confidence(new, each, has_cue)) >= config.order_at
+        and (
+            sure := verdicts[each.id].replaced
+            if each.id in verdicts
+            else 0.0
+            if adds
+            else _confidence(new, each, has_cue)
+        )
+        >= config.order_at
         and not veto(new, each)
     ]
     return sorted(found, key=lambda each: (-each[1], each[0].id))[:_MOST]
