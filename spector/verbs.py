@@ -291,7 +291,8 @@ class Verbs(Faceted):
         """Observe messages in their order, as :meth:`observe` would one by one.
 
         Batches of ``ObserveConfig.batch`` are embedded in one call and committed as one, all or
-        nothing. Keywords apply to every message that does not say otherwise itself.
+        nothing; with a judge each message is. Keywords apply to every message that does not say
+        otherwise itself.
 
         Args:
             progress: called after each commit with (observed so far, total or None).
