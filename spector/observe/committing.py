@@ -163,7 +163,13 @@ class Committer:
         before = self._rater.rate(job, candidates, decision)
         if config.gate:
             incoming = replace(job.unit.incoming, importance=before.composite)
-            decision = decide(incoming, candidates, config, sample=job.sample)
+            decision = decide(
+                incoming,
+                candidates,
+                config,
+                sample=job.sample,
+                verdicts=job.outside.verdicts,
+            )
             if job.analysis.doubt and decision.action != "reinforce":  # it may change nothing
                 decision = Decision(
                     rule="doubtful", likeness=decision.likeness, nearest=decision.nearest
