@@ -25,7 +25,7 @@ from spector.language.observing import (
     classify,
     kind_of_filter,
     substance_of,
-    worth_keeping,
+    worth_of_words,
 )
 
 __all__ = ["classes", "evidence_ids", "kept_of_chats", "observed", "worth"]
@@ -46,7 +46,7 @@ class Message(NamedTuple):
 
 def observed(text: str) -> tuple[str, str | None]:
     """(kind, the filter that stopped it or None) of a message, as the rules of observing decide."""
-    found = worth_keeping(text)
+    found = worth_of_words(text)
     if found.verdict == "empty":
         return kind_of_filter(found.reason), found.reason
     names = len({each.name for each in rule_mentions(text)})

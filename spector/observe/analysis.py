@@ -18,11 +18,14 @@ from spector.language.formation import Formed, Referents, cut, form, rewritten
 from spector.language.frames import Statement
 from spector.language.observing import (
     Classified,
+    Worth,
     alarm_of,
     asks_to_keep,
     classify,
     corrected,
+    head_for,
     is_hedged,
+    judged,
     kind_of_filter,
     news_of,
     worth_keeping,
@@ -48,7 +51,7 @@ from spector.observe.resolving import (
     without_questions,
 )
 from spector.process import elsewhere
-from spector.providers import FactExtractor
+from spector.providers import FactExtractor, embedded
 from spector.records import Reference
 
 __all__ = ["Analyst"]
@@ -90,6 +93,7 @@ class Analyst:
         self._config = config
         self._extractor = extractor
         self._vectors = vectors
+        self._fingerprint: str | None = getattr(vectors, "fingerprint", None)
         self._models = models
 
     def read(
@@ -103,6 +107,7 @@ class Analyst:
         single_valued: Collection[str] = (),
         statements: Sequence[Statement] | None = None,
         before: tuple[str, str] = ("", ""),
+        worth: Worth | None = None,
     ) -> Analysis:
         """The analysis of a message up to its statements; those of what a filter stops are none.
 
@@ -114,13 +119,23 @@ class Analyst:
             force: no filter stops it.
             statements: what a model of the caller's found.
             before: what a correction corrects, and the last words of the same speaker.
+            worth: of the message, where it is known.
         """
-        return in_languages(
-            self._config.language,
-            lambda: self._analysis(
-                message, event_ms, referents, stopped, force, single_valued, statements, before
-            ),
-        )
+
+        def read() -> Analysis:
+            return self._analysis(
+                message,
+                event_ms,
+                referents,
+                stopped,
+                force,
+                single_valued,
+                statements,
+                before,
+                worth,
+            )
+
+        return in_languages(self._config.language, read)
 
     def _analysis(
         self,
@@ -132,6 +147,7 @@ class Analyst:
         single_valued: Collection[str],
         statements: Sequence[Statement] | None,
         before: tuple[str, str],
+        worth: Worth | None,
     ) -> Analysis:
         known = referents or Referents()
         out = Analysis(
@@ -144,7 +160,7 @@ class Analyst:
         if passes:
             stopped = None
         elif stopped is None:
-            stopped = self._worth(out)
+            stopped = self._stopped(out, worth)
         if stopped == "prompt_injection" and self._config.on_injection == "quarantine":
             out.kind, out.quarantined, stopped = "injection", True, None
         if stopped is not None:
@@ -217,9 +233,50 @@ class Analyst:
                 exclamation=self._config.exclamation,
             )
 
-    def _worth(self, out: Analysis) -> str | None:
+    def worths(self, messages: Sequence[Message]) -> list[Worth]:
+        """Whether each message is worth a memory; heads read the vectors of those of which the
+        rules cannot say it, where they were trained on the embedder."""
+
+        def by_rules() -> list[Worth]:
+            return [
+                worth_keeping(each.text, is_own=each.data_source not in MACHINES)
+                for each in messages
+            ]
+
+        worths = in_languages(self._config.language, by_rules)
+        unsure = [n for n, each in enumerate(worths) if each.verdict == "unsure"]
+        texts = [messages[n].text for n in unsure]
+        vectors: Sequence[NDArray[np.float32] | None] = [None] * len(texts)
+        if texts and head_for(self._fingerprint).fingerprint:
+            vectors = list(embedded(self._vectors, texts))
+
+        def by_heads() -> list[Worth]:
+            for n, text, vector in zip(unsure, texts, vectors, strict=True):
+                worths[n] = judged(worths[n], text, vector, self._fingerprint)
+            return worths
+
+        return in_languages(self._config.language, by_heads)
+
+    def worth_of_rest(self, message: Message) -> Worth:
+        """The worth of what a message says beside an echo: no head is asked about it."""
+        is_own = message.data_source not in MACHINES
+        found = in_languages(
+            self._config.language, lambda: worth_keeping(message.text, is_own=is_own)
+        )
+        return Worth("doubtful", found.reason) if found.verdict == "unsure" else found
+
+    def judge(self, unit: Unit, vector: NDArray[np.float32] | None) -> float:
+        """The importance of a statement by its words, 0..1.
+
+        Args:
+            vector: of the statement; None in a store without vectors.
+        """
+        head = head_for(None if vector is None else self._fingerprint)
+        return head.verdict(unit.said, vector if head.fingerprint else None).importance
+
+    def _stopped(self, out: Analysis, worth: Worth | None) -> str | None:
         """What leaves a message out; a doubt is noted."""
-        found = worth_keeping(out.message.text, is_own=out.message.data_source not in MACHINES)
+        found = worth or self.worths([out.message])[0]
         if out.turn_before[0] and found.reason in _THIN:
             return None
         if found.verdict == "empty":

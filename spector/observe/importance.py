@@ -6,6 +6,7 @@ alone (UCMA, chapter 18). Values of classes and the boost are ours.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -32,8 +33,8 @@ _PRIOR: Final = {
     "fact": 0.7,
 }
 _OTHER: Final = 0.4
-#: of what a user asks to remember, as of a rule
-_ASKED: Final = 0.9
+#: of what a user asks to remember, as of a rule; least of what answers a question
+_ASKED, _ANSWER = 0.9, 0.4
 #: neighbours whose utility tells of a reward: the nearest from this likeness on
 _KIN: Final = 5
 _KIN_LIKENESS: Final = 0.5
@@ -75,7 +76,8 @@ class Channels:
     """What the formula of four channels is about.
 
     Attributes:
-        kind: the class of the message. data_source: the class of its origin.
+        kind: the class of the message. worth: its importance by its words, 0..1; None for the
+            class alone. data_source: the class of its origin.
         is_asked: a user asks that it be remembered.
         valence, arousal: of its emotion. alarm: of its words for errors and deadlines.
         likeness: to the nearest memory of the scope; None where there is none.
@@ -85,6 +87,7 @@ class Channels:
     """
 
     kind: str = "other"
+    worth: float | None = None
     data_source: str = "user_message"
     valence: float = 0.0
     arousal: float = 0.0
@@ -98,7 +101,8 @@ class Channels:
 
 
 def by_channels(found: Channels, config: ObserveConfig) -> Importance:
-    """The weighted sum of the four channels, times the boost."""
+    """The weighted sum of the four channels, times the boost; with the worth of the words, the
+    geometric mean of both."""
     novelty = 1.0
     if found.likeness is not None and not found.is_changed:
         novelty = _clamp(1.0 - found.likeness)
@@ -109,6 +113,9 @@ def by_channels(found: Channels, config: ObserveConfig) -> Importance:
     boost = _clamp(_boost(found), low, high)
     parts = zip(config.weights, (novelty, arousal, reward, attention), strict=True)
     composite = _clamp(sum(weight * value for weight, value in parts) * boost)
+    if found.worth is not None and config.reward_prior:
+        worth = max(found.worth, _ASKED if found.is_asked else 0.0)
+        composite = math.sqrt(composite * worth)
     return Importance(novelty, arousal, reward, attention, boost, composite, priority_of(composite))
 
 
@@ -150,6 +157,12 @@ def priority_of(composite: float) -> str:
     return "low"
 
 
+def _worth_of(job: Job) -> float | None:
+    """The worth of the words; those that answer take theirs from the question."""
+    worth = job.worth
+    return worth if worth is None or not job.unit.turn_before[0] else max(worth, _ANSWER)
+
+
 def _clamp(value: float, low: float = 0.0, high: float = 1.0) -> float:
     return min(high, max(low, value))
 
@@ -186,6 +199,7 @@ class Rater:
         found = by_channels(
             Channels(
                 kind=analysis.kind,
+                worth=_worth_of(job),
                 data_source=analysis.message.data_source,
                 valence=analysis.emotion.valence,
                 arousal=analysis.emotion.arousal,

@@ -222,6 +222,8 @@ class Job:
     facts: Sequence[Ready] = ()
     #: memories that it may concern, of the moment before the commit
     candidates: Sequence[Candidate] = ()
+    #: importance by its words, of a head
+    worth: float | None = None
     #: likeness of the user's memories, ascending, for bands of a calibrated scale
     sample: Sequence[float] = ()
     session: SessionMemory | None = None

@@ -154,8 +154,9 @@ class Observer:
         known: dict[Any, Any] = {}
         silent: dict[int, str | None] = {}
         last: dict[Any, Work] = {}
+        worths = [None] * len(messages) if options.force else self._analyst.worths(messages)
         out = []
-        for message, session in zip(messages, sessions, strict=True):
+        for message, session, worth in zip(messages, sessions, worths, strict=True):
             now_ms = self._clock.now_ms() if message.event_ms is None else message.event_ms
             key = id(session)
             talk = message.scope if session is None else key
@@ -183,6 +184,7 @@ class Observer:
                 force=options.force,
                 single_valued=single,
                 before=words,
+                worth=worth if told.news is message else self._analyst.worth_of_rest(told.news),
             )
             if told.news is not message and (analysis.filter or analysis.doubt):
                 analysis.filter, analysis.doubt, analysis.units = "echo", "", []
@@ -257,6 +259,7 @@ class Observer:
             )
         for job in itertools.chain.from_iterable(work.jobs for work in works):
             self._rater.ask(job)
+            job.worth = self._analyst.judge(job.unit, job.ready.vector)
         for work in works:
             if len(work.jobs) == 1 and (vector := work.jobs[0].ready.vector) is not None:
                 self._analyst.feel_again(work.analysis, vector)

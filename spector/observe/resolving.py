@@ -21,7 +21,7 @@ from spector.language.observing import (
     is_correction,
     parts_of,
     question_in,
-    worth_keeping,
+    worth_of_words,
 )
 from spector.language.statements import USERS
 from spector.language.tables import in_languages
@@ -253,7 +253,7 @@ def is_retold(new: Incoming, candidates: Sequence[Candidate]) -> bool:
         if each.data_source == "user_message" and not each.is_knowledge
     ]
     rest = without_repeats(new.said, known)
-    return rest != new.said and worth_keeping(rest, is_own=False).verdict == "empty"
+    return rest != new.said and worth_of_words(rest, is_own=False).verdict == "empty"
 
 
 def _off_record_after(message: Message, before: str | None) -> tuple[bool, str | None]:

@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-from spector.language.observing import is_injection, worth_keeping
+from spector.language.observing import is_injection, worth_of_words
 from spector.language.observing.injection import _forms
 from spector.language.observing.literals import Screen, needed_by
 from spector.language.observing.rules import patterns_of_all
@@ -21,25 +21,25 @@ _STOPS = ("system_content", "prompt_injection")
 
 
 def test_nearly_all_attacks_are_stopped() -> None:
-    missed = [each for each in ATTACKS if worth_keeping(each).reason not in _STOPS]
+    missed = [each for each in ATTACKS if worth_of_words(each).reason not in _STOPS]
     assert len(ATTACKS) >= 200
     assert len(missed) <= 0.02 * len(ATTACKS), missed
 
 
 def test_most_ordinary_sentences_pass() -> None:
-    stopped = [each for each in ORDINARY if worth_keeping(each).reason in _STOPS]
+    stopped = [each for each in ORDINARY if worth_of_words(each).reason in _STOPS]
     assert len(ORDINARY) >= 200
     assert len(stopped) <= 0.03 * len(ORDINARY), stopped
 
 
 def test_attacks_of_other_sittings_are_stopped() -> None:
-    missed = [each for each in UNSEEN_ATTACKS if worth_keeping(each).reason not in _STOPS]
+    missed = [each for each in UNSEEN_ATTACKS if worth_of_words(each).reason not in _STOPS]
     assert len(missed) <= 0.02 * len(UNSEEN_ATTACKS), missed
 
 
 def test_ordinary_sentences_of_other_sittings_pass() -> None:
     """A mode of a program, a rule that binds someone else, a secret that a user keeps."""
-    stopped = [each for each in UNSEEN_ORDINARY if worth_keeping(each).reason in _STOPS]
+    stopped = [each for each in UNSEEN_ORDINARY if worth_of_words(each).reason in _STOPS]
     assert len(stopped) <= 0.02 * len(UNSEEN_ORDINARY), stopped
 
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from spector.language.observing.classes import KINDS, Classified, classify
 from spector.language.observing.consent import consent_of
 from spector.language.observing.content import substance_of
-from spector.language.observing.filters import FILTERS, kind_of_filter, worth_keeping
+from spector.language.observing.filters import (
+    FILTERS,
+    Worth,
+    judged,
+    kind_of_filter,
+    worth_keeping,
+    worth_of_words,
+)
+from spector.language.observing.head import head_for
 from spector.language.observing.injection import is_injection
 from spector.language.observing.keeping import keep_scores
 from spector.language.observing.liking import only_likes
@@ -27,15 +35,18 @@ __all__ = [
     "FILTERS",
     "KINDS",
     "Classified",
+    "Worth",
     "alarm_of",
     "asks_to_keep",
     "classify",
     "consent_of",
     "corrected",
+    "head_for",
     "is_answer",
     "is_correction",
     "is_hedged",
     "is_injection",
+    "judged",
     "keep_scores",
     "kind_of_filter",
     "news_of",
@@ -46,4 +57,5 @@ __all__ = [
     "tells_of_change",
     "tells_of_more",
     "worth_keeping",
+    "worth_of_words",
 ]

@@ -6,18 +6,27 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
-from spector.language.observing.content import ADDRESSED, content_of, matches
+from spector.language.frames import extract
+from spector.language.observing.content import ADDRESSED, matches
+from spector.language.observing.head import head_for
 from spector.language.observing.injection import is_injection, is_system_content
-from spector.language.observing.rules import Rules, patterns_of_all, rules_of
+from spector.language.observing.rules import Rules, rules_of
 from spector.language.observing.sentences import Part, parts_of
-from spector.language.statements import ASSISTANTS, Quotation, own_words, quotations, says_i
-from spector.language.tables import language_of, words_of
-from spector.language.words import SPACELESS, plain
+from spector.language.statements import (
+    ASSISTANTS,
+    Quotation,
+    is_of_time,
+    own_words,
+    quotations,
+    says_i,
+)
+from spector.language.tables import language_of
+from spector.language.words import is_stop, plain
 from spector.language.worth import NUMBER_WORDS
 
-__all__ = ["FILTERS", "Worth", "kind_of_filter", "worth_keeping"]
+__all__ = ["FILTERS", "Worth", "judged", "kind_of_filter", "worth_keeping", "worth_of_words"]
 
 #: what stops a message -> the kind of such messages
 FILTERS: Final[Mapping[str, str]] = MappingProxyType({
@@ -25,41 +34,26 @@ FILTERS: Final[Mapping[str, str]] = MappingProxyType({
     "small_talk": "smalltalk", "question": "question", "request": "request", "thin": "smalltalk",
     "unwanted": "other", "echo": "other",
 })  # fmt: skip
-_Verdict = Literal["keep", "doubtful", "empty"]
-_ORDER: Final[tuple[_Verdict, ...]] = ("empty", "doubtful", "keep")
-#: content words from which on an order, or a question, tells what its speaker is about
-_DETAILED: Final = 4
-_ASKED: Final = 5
-#: content words of a sentence that is no fragment, and words of it
-_STATED, _STATED_WORDS = 2, 3
-#: words from which on less is worth a doubt
-_LEAST_SAID: Final = 2
-_PERSON: Final = re.compile(r"(?:he|she|they|we|i)(?:'\w+)? \w+")
-#: classes that state something without a content word: "I'll give it a try"
-_CLASSES: Final = ("decision", "plan", "rule")
-_WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+#: kind of the first sentence -> what stops a message of such ones
+_REASONS: Final = {"asks": "question", "orders": "request", "says": "thin", "idle": "small_talk"}
 #: a number, an address, something that only a computer names
 _VALUE: Final = re.compile(r"\d|\w@\w|://|\w[/\\]\w|[a-z][A-Z]")
 #: a capital within a sentence
 _NAME: Final = re.compile(r"(?<=[\w,;:)\"'(] )[\"'(]?([^\W\d_a-z][\w'’-]+)")
+_WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 #: who speaks, as a subject or an owner: "me" of "tell me" is neither
 _OWN: Final = re.compile(
     r"\b(?:i|i'm|i've|i'd|i'll|im|ive|we|we're|we've|we'd|we'll|my|mine|our|ours|myself)\b"
 )
-#: who has something told or shown to him asks for what is known
-_TO_ME: Final = re.compile(r"\b(?:me|us)\b")
 _DATIVE_TR: Final = re.compile(r"\b(?:bana|beni|bize|bizi)\b")
-#: orders in languages without a table: an imperative with the speaker in the dative, or "please"
-_ABROAD: Final = re.compile(
-    r"^\W*(?:(?:bitte|por favor|s'il (?:te|vous) pla[iî]t|per favore|пожалуйста|请|請)[ ,]*)?(?:"
-    r"[^\W\d_]+(?:e|[^\W\d_]) (?:mir|uns)\b(?! (?:gut|schlecht|leid|nicht|egal))"
-    r"|[^\W\d_]+(?:[áéíóú][^\W\d_]{1,6}|\bda|\bdi|\bhaz|\bpon)(?:me|nos)(?:l[oae]s?)?\b"
-    r"|[^\W\d_]+-(?:moi|nous)\b|[^\W\d_]{3,}(?:i|a)mi(?:l[oaie])?\b"
-    r"|[^\W\d_]+(?:и|й|ь|ите|йте|ьте) (?:мне|нам)\b"
-    r"|(?:给|給|帮|幫|为|為|替)(?:我|我们|我們|咱)|.*(?:てください|て下さい|てくれ|ちょうだい|お願いします)\W*$"
-    r"|.*(?:해|써|려|어|아|줘) ?(?:줘|주세요|주십시오)\W*$)",
-    re.IGNORECASE,
-)
+#: languages of the messages that heads were trained on
+_TRAINED: Final = ("en", "tr")
+#: words that are no stop words, from which on what a machine says is about something
+_STATED: Final = 3
+#: tells of a person in its first words: "She said yes"
+_PERSON: Final = re.compile(r"(?:he|she|they)(?:'\w+)? \w+")
+#: characters in which a fact is looked for
+_MOST_CHARS: Final = 1000
 #: signs between a heading and what it names
 _GAP: Final = 2
 _VOWEL: Final = re.compile("[aeiouy]")
@@ -73,21 +67,20 @@ class Worth:
     """What is to become of a message.
 
     Attributes:
-        verdict: ``keep``; ``doubtful``: kept, with an importance that sleep soon forgets; or
-            ``empty``: nothing in it could be asked for.
-        reason: what made it doubtful or empty; one of FILTERS, or ``quoted``, ``fragment``.
+        verdict: ``keep``; ``doubtful``: kept, with an importance that sleep soon forgets;
+            ``empty``: nothing in it could be asked for; or ``unsure``: a head decides.
+        reason: what makes it doubtful or empty; one of FILTERS, or ``quoted``, ``fragment``.
     """
 
-    verdict: _Verdict
+    verdict: Literal["keep", "doubtful", "empty", "unsure"]
     reason: str = ""
 
 
 def worth_keeping(text: str, *, is_own: bool = True) -> Worth:
-    """Whether a message is kept, by the best of its sentences.
+    """Whether a message is kept, as far as that can be said without a head.
 
-    A sentence is kept for a value (a number, a name, a time, an address), for what a person says of
-    herself, or for what it says of something. Questions and orders are doubtful where they tell
-    what their speaker is about. What a message only quotes is doubtful where it has a value.
+    A message with a value (a number, a name, a time, an address), with a statement of a
+    person or with a wish that it be remembered is kept. What it only quotes is doubtful.
 
     Args:
         is_own: a person says it; an assistant or a tool says nothing of itself that matters.
@@ -98,22 +91,47 @@ def worth_keeping(text: str, *, is_own: bool = True) -> Worth:
         return Worth("empty", "prompt_injection")
     quoted, own = quotations(text), own_words(text)
     has_code = any(each.kind == "code" for each in quoted)
-    parts = parts_of(own)
+    # what names the paste is a part of it
+    parts = [each for each in parts_of(own) if not _is_heading(each, quoted)]
+    said = [each for each in parts if each.kind != "idle" and not _is_mash(each.text)]
     rules = rules_of(language_of(own))
-    best = Worth("empty", "code" if has_code else "thin" if parts else "small_talk")
-    for each in sorted(parts, key=lambda part: part.kind == "idle"):
-        found = _of_part(each, rules, is_own=is_own)
-        if (has_code and found.verdict == "doubtful") or _is_heading(each, quoted):
-            continue  # what names the paste is a part of it
-        if _ORDER.index(found.verdict) > _ORDER.index(best.verdict) or (
-            found.verdict == best.verdict == "empty" and best.reason in ("thin", "code")
-        ):
-            best = found
-    if best.verdict == "empty" and any(
-        each.kind == "words" and _has_value(text[each.start : each.end]) for each in quoted
-    ):
+    if any(_is_kept(each, rules, is_own=is_own) for each in said):
+        return Worth("keep")
+    if any(each.kind == "words" and _has_value(text[each.start : each.end]) for each in quoted):
         return Worth("doubtful", "quoted")
-    return best
+    told = [each for each in said if each.said]
+    if has_code and not told:
+        return Worth("empty", "code")
+    if not said:
+        return Worth("empty", "small_talk")
+    reason = _REASONS[said[0].kind]
+    if not told and language_of(own) not in _TRAINED:
+        return Worth("empty", reason)
+    if not is_own and not any(map(_is_of_something, told)):
+        return Worth("empty", reason)
+    return Worth("unsure", reason)
+
+
+def judged(worth: Worth, text: str, vector: Any = None, fingerprint: str | None = None) -> Worth:
+    """The worth of a message, by a head where the rules are not sure. What states a fact is kept.
+
+    Args:
+        vector: of the text, by the embedder with this fingerprint; None for none.
+    """
+    if worth.verdict != "unsure":
+        return worth
+    head = head_for(None if vector is None else fingerprint)
+    content = head.verdict(text, vector).content
+    if content >= head.doubts_at or extract(own_words(text)[:_MOST_CHARS]):
+        return Worth("keep")
+    if content < head.drops_at:
+        return Worth("empty", worth.reason)
+    return Worth("doubtful", "fragment" if worth.reason == "thin" else worth.reason)
+
+
+def worth_of_words(text: str, *, is_own: bool = True) -> Worth:
+    """The worth of a text without a vector."""
+    return judged(worth_keeping(text, is_own=is_own), text)
 
 
 def kind_of_filter(name: str) -> str:
@@ -121,32 +139,31 @@ def kind_of_filter(name: str) -> str:
     return FILTERS.get(name, "other")
 
 
-def _of_part(part: Part, rules: Rules, *, is_own: bool) -> Worth:
-    if part.kind == "idle" or _is_mash(part.text):
-        return Worth("empty", "small_talk")
+def _is_kept(part: Part, rules: Rules, *, is_own: bool) -> bool:
+    """Whether a sentence is kept whatever a head says."""
     if part.kept or part.lasts:
-        return Worth("keep")
-    if _ABROAD.match(part.text) and not any(map(str.isdigit, part.text)):
-        return Worth("empty", "request")
-    if part.said:
-        found = _of_statement(part, rules, is_own=is_own)
-        if found.verdict == "keep" or part.kind == "says":
-            return found
-    owned = is_own and _is_personal(part.folded, rules)
-    content, valued = (
-        content_of(part.folded, part.text, rules),
-        _has_value(part.text, rules, is_order=part.kind == "orders"),
-    )
-    if part.kind == "orders":
-        if owned and content >= (_STATED if valued else _DETAILED):
-            return Worth("keep")
-        if valued or content >= _DETAILED or (owned and not _TO_ME.search(part.folded)):
-            return Worth("doubtful", "request")
-        return Worth("empty", "request")
-    least = _ASKED if part.folded.endswith("?") else _DETAILED
-    if content >= least - owned:
-        return Worth("doubtful", "question")
-    return Worth("empty", "question")
+        return True
+    if part.said and _has_value(part.text):
+        return True
+    if not is_own:
+        return False
+    if part.kind != "says":  # it states something before it asks, be it one Turkish verb
+        before = part.folded.rpartition(",")[0]
+        return bool(part.said) or (not rules.words["subjects"] and _is_personal(before, rules))
+    return _PERSON.match(part.said) is not None or _is_personal(part.said, rules)
+
+
+def _is_personal(folded: str, rules: Rules) -> bool:
+    if rules.words["subjects"] and _OWN.search(folded):
+        return True
+    owned = _DATIVE_TR.sub("", folded)
+    return says_i(owned) or (not rules.words["subjects"] and matches(owned, rules, "first_person"))
+
+
+def _is_of_something(part: Part) -> bool:
+    """Whether a machine says more in a sentence than that it is there."""
+    words = _WORD.findall(part.said)
+    return not _OWN.search(part.said) and sum(not is_stop(each) for each in words) >= _STATED
 
 
 def _is_heading(part: Part, quoted: Sequence[Quotation]) -> bool:
@@ -159,47 +176,7 @@ def _is_heading(part: Part, quoted: Sequence[Quotation]) -> bool:
     )
 
 
-def _of_statement(part: Part, rules: Rules, *, is_own: bool) -> Worth:
-    """Whether a sentence that states something says it of something."""
-    words = _WORD.findall(part.said)
-    content = content_of(part.said, part.text, rules) - sum(map(_is_keys, words))
-    size = max(len(words), sum(map(len, SPACELESS.findall(part.said))) // 2)
-    if _has_value(part.text, rules):
-        return Worth("keep")
-    if not is_own:
-        if content > _STATED and size >= _STATED_WORDS and not _OWN.search(part.said):
-            return Worth("doubtful", "fragment")
-        return Worth("empty", "thin")
-    is_reaction = content <= _STATED and matches(part.said, rules, "reaction")
-    is_whole = content >= _STATED and size >= _STATED_WORDS
-    if (
-        not is_reaction
-        and content > 0
-        and (is_whole or matches(part.said, rules, "first_person") or says_i(part.said))
-    ):
-        return Worth("keep")
-    if not is_reaction and any(matches(part.said, rules, each) for each in _CLASSES):
-        return Worth("keep" if _OWN.search(part.said) else "doubtful", "fragment")
-    if _is_told(part.said) or (content > 0 and size >= _LEAST_SAID + is_reaction):
-        return Worth("doubtful", "fragment")
-    return Worth("empty", "thin")
-
-
-def _is_told(said: str) -> bool:
-    """Whether few words tell of a person: "She said yes", and one word of Turkish."""
-    if " " in said.strip():
-        return _PERSON.match(said) is not None
-    return any(each.search(said) for each in patterns_of_all("first_person"))
-
-
-def _is_personal(folded: str, rules: Rules) -> bool:
-    if rules.words["subjects"]:
-        return _OWN.search(folded) is not None
-    owned = _DATIVE_TR.sub("", folded)
-    return matches(owned, rules, "first_person") or says_i(owned)
-
-
-def _has_value(text: str, rules: Rules | None = None, *, is_order: bool = False) -> bool:
+def _has_value(text: str) -> bool:
     """Whether a text has a number, a name, a time or an address."""
     if _VALUE.search(text):
         return True
@@ -207,13 +184,10 @@ def _has_value(text: str, rules: Rules | None = None, *, is_order: bool = False)
     names = (each for each in _NAME.findall(named) if each[0].isupper())
     if any(plain(each) not in ASSISTANTS for each in names):
         return True
-    text = text.removesuffix(".")
-    rules = rules or rules_of(language_of(text))
-    if is_order and rules.words["orders_last"]:  # its last word is the verb
-        text = text.rpartition(" ")[0]
-    if any(each != "one" for each in NUMBER_WORDS.findall(plain(text))):
-        return True
-    return any(each.name == "temporal" for each in rules.lexicon.matches(words_of(text)))
+    folded = plain(text)
+    return any(each != "one" for each in NUMBER_WORDS.findall(folded)) or any(
+        map(is_of_time, _WORD.findall(folded))
+    )
 
 
 def _is_mash(text: str) -> bool:

@@ -1,0 +1,232 @@
+"""Train the heads that say what a message is worth; writes ``spector/language/observing/data``.
+
+    python -m bench.judge.heads [--check]
+
+Content is learnt from the messages of the hands and from the statements of their pairs, which have
+content and are as short as what has none; each length counts as much with content as without.
+Folds leave hands out. ``--check`` only prints the figures. Deterministic: no seed, NumPy only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.language.observing.head import (
+    HEADS,
+    HEADS_VERSION,
+    MessageHead,
+    features_of,
+    importance_of,
+)
+from spector.providers import MiniLMEmbedder
+
+F32 = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+
+DATA: Final = Path(__file__).parent / "data"
+TURKISH: Final = ("aylin", "burak", "deniz")
+FOLDS: Final = 5
+#: steps of Nesterov's method, and the penalty of squared weights
+STEPS, PENALTY = 200, 100.0
+#: share of messages with content that is above each threshold in folds
+KEPT, SURE = 0.99, 0.92
+#: words below which lengths are counted apart, words of the longest statement of a pair, and how
+#: much one text may count
+LENGTHS, LONGEST, MOST = (3, 5, 7, 10, 14), 9, 6.0
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Texts of hands, in rows: who wrote them, whether they have content, how much they matter."""
+
+    texts: list[str]
+    hands: NDArray[np.str_]
+    content: Mask
+    #: 0, 1, 2; -1 for statements of pairs
+    importance: NDArray[np.int64]
+
+    @property
+    def messages(self) -> Mask:
+        return self.importance >= 0
+
+    @property
+    def turkish(self) -> Mask:
+        return np.isin(self.hands, TURKISH)
+
+    def bins(self) -> NDArray[np.int64]:
+        return np.digitize([len(each.split()) for each in self.texts], LENGTHS)
+
+
+def files() -> list[Path]:
+    return sorted((*DATA.glob("*.messages.jsonl"), *DATA.glob("*.pairs.jsonl")))
+
+
+def digest() -> str:
+    """SHA-256 of the data."""
+    return hashlib.sha256(b"".join(each.read_bytes() for each in files())).hexdigest()
+
+
+def read() -> Texts:
+    rows: dict[str, tuple[str, bool, int]] = {}
+    for path in files():
+        hand = path.name.split(".")[0]
+        for line in path.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            if "text" in row:
+                rows[row["text"]] = (hand, row["content"], row["importance"])
+            for text in (row.get("old"), row.get("new")):
+                if text and len(text.split()) <= LONGEST:
+                    rows.setdefault(text, (hand, True, -1))
+    hands, content, importance = zip(*rows.values(), strict=True)
+    return Texts(list(rows), np.array(hands), np.array(content), np.array(importance))
+
+
+def weights_of(found: Texts, seen: Mask) -> F32:
+    """(n, 2) how much a text counts for content, and for importance, among those that are seen."""
+    out = np.zeros((len(found.texts), 2), np.float32)
+    bins = found.bins()
+    for length in range(len(LENGTHS) + 1):
+        for has in (True, False):
+            own = seen & (bins == length) & (found.content == has)
+            everything = int((seen & (bins == length)).sum())
+            out[own, 0] = min(MOST, 0.5 * everything / max(1, int(own.sum())))
+    out[:, 1] = seen & found.content & found.messages
+    return out
+
+
+def fit(features: F32, targets: F32, weights: F32) -> tuple[F32, F32]:
+    """Weights (d, k) and bias (k,) of k logistic regressions, for features as they are."""
+    seen = weights.any(axis=1)
+    features, targets, weights = features[seen], targets[seen], weights[seen]
+    mean, scale = features.mean(axis=0), features.std(axis=0) + np.float32(1e-2)
+    x, most = (features - mean) / scale, weights.max(axis=1)
+    u = np.ones(x.shape[1], np.float32)
+    size = np.float32(1)
+    for _ in range(20):
+        u = x.T @ (most * (x @ u))
+        size = np.linalg.norm(u)
+        u /= size
+    rate, penalty = 1 / (0.25 * (size + most.sum()) + PENALTY), np.float32(PENALTY)
+    w = z = np.zeros((x.shape[1], targets.shape[1]), np.float32)
+    b = c = np.zeros(targets.shape[1], np.float32)
+    t = 1.0
+    for _ in range(STEPS):
+        error = weights * (1 / (1 + np.exp(-(x @ z + c))) - targets)
+        new_w = z - np.float32(rate) * (x.T @ error + penalty * z)
+        new_b = c - np.float32(rate) * error.sum(axis=0)
+        before, t = t, (1 + (1 + 4 * t * t) ** 0.5) / 2
+        on = np.float32((before - 1) / t)
+        z, c = new_w + on * (new_w - w), new_b + on * (new_b - b)
+        w, b = new_w, new_b
+    w = w / scale[:, None]
+    return w, b - mean @ w
+
+
+def targets_of(found: Texts) -> F32:
+    return np.column_stack([found.content, found.importance > 1]).astype(np.float32)
+
+
+def folds(hands: NDArray[np.str_]) -> Iterator[Mask]:
+    """Which texts are left out, in each fold; Turkish hands are spread over the folds."""
+    names = sorted(set(hands.tolist()), key=lambda each: (each not in TURKISH, each))
+    for n in range(FOLDS):
+        yield np.isin(hands, names[n::FOLDS])
+
+
+def unseen(found: Texts, features: F32) -> F32:
+    """(n, 2) probabilities of each text, by heads that did not see its hand."""
+    targets = targets_of(found)
+    out = np.zeros_like(targets)
+    for left in folds(found.hands):
+        w, b = fit(features, targets, weights_of(found, ~left))
+        out[left] = 1 / (1 + np.exp(-(features[left] @ w + b)))
+    return out
+
+
+def auc(scores: NDArray[Any], high: Mask) -> float:
+    """Probability that one that is high scores above one that is not."""
+    ordered = np.sort(scores)
+    ranks = (np.searchsorted(ordered, scores) + np.searchsorted(ordered, scores, "right") + 1) / 2
+    n = int(high.sum())
+    return float((ranks[high].sum() - n * (n + 1) / 2) / (n * (len(high) - n)))
+
+
+def threshold(shares: F32, content: Mask, kept: float) -> float:
+    """The highest one above which this share of what has content is."""
+    return float(np.quantile(shares[content], 1 - kept))
+
+
+def lines(name: str, found: Texts, p: F32) -> Iterator[str]:
+    """Rows of the table: messages of each language, and short texts of all."""
+    bins = found.bins()
+    drops, doubts = (threshold(p[:, 0], found.content, each) for each in (KEPT, SURE))
+    for title, own in (
+        ("messages, English", found.messages & ~found.turkish),
+        ("messages, Turkish", found.messages & found.turkish),
+        ("up to 4 words", bins < 2),
+        ("5 and 6 words", bins == 2),
+        ("7 to 9 words", bins == 3),
+    ):
+        shares, content, level = p[own, 0], found.content[own], found.importance[own]
+        cells = [f"{name}, {title}", str(own.sum()), f"{auc(shares, content):.3f}"]
+        for limit in (drops, doubts):
+            above = shares >= limit
+            cells += [f"{above[content].mean():.3f}", f"{above[~content].mean():.3f}"]
+        score = importance_of(shares, p[own, 1])
+        for pick in (level != 1, level > 0, level >= 0):
+            pick &= level >= 0
+            cells.append(f"{auc(score[pick], level[pick] > 1):.3f}")
+        yield "| " + " | ".join(cells) + " |"
+
+
+def train(found: Texts, features: F32, p: F32, fingerprint: str) -> MessageHead:
+    """The head of all hands, its thresholds from folds over hands."""
+    w, b = fit(features, targets_of(found), weights_of(found, np.ones(len(p), np.bool_)))
+    drops, doubts = (round(threshold(p[:, 0], found.content, each), 4) for each in (KEPT, SURE))
+    return MessageHead(w.astype(np.float32), b.astype(np.float32), drops, doubts, fingerprint)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="print the figures, write nothing")
+    args = parser.parse_args(arguments)
+    found, embedder = read(), MiniLMEmbedder()
+    alone = np.array([features_of(each) for each in found.texts])
+    beside = np.hstack([embedder.embed(found.texts), alone])
+    print(
+        "| hands left out | texts | content: AUC | kept | junk | sure | junk | importance: 2:0 "
+        "| 2:1 | 2:01 |\n|---|" + "--:|" * 9
+    )
+    heads = {}
+    for name, features in (("alone", alone), ("beside", beside)):
+        p = unseen(found, features)
+        print("\n".join(lines(name, found, p)), flush=True)
+        heads[name] = train(found, features, p, embedder.fingerprint if name == "beside" else "")
+    if args.check:
+        return
+    limits = {
+        name: {each: getattr(head, each) for each in ("drops_at", "doubts_at", "fingerprint")}
+        for name, head in heads.items()
+    }
+    about = {"version": HEADS_VERSION, "sha256": digest(), **limits}
+    arrays = {
+        f"{name}_{part}": getattr(head, part)
+        for name, head in heads.items()
+        for part in ("weights", "bias")
+    }
+    text = np.frombuffer(json.dumps(about, sort_keys=True).encode(), np.uint8)
+    np.savez_compressed(HEADS, about=text, **arrays)
+    print(f"{HEADS.name}: {HEADS.stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    main()
