@@ -18,6 +18,7 @@ from spector.arguments import (
     parse_place,
     parse_switch,
     parse_threads,
+    without_tilde,
 )
 from spector.clock import CheckedClock, Clock, SystemClock
 from spector.config import Config
@@ -30,7 +31,7 @@ from spector.language.statements import speaker_opening
 from spector.memory import Memory
 from spector.messages import checks_arguments, counted, items_of
 from spector.observe import Judges, ObserveParts, Observing, Settling
-from spector.parts import Access, Lifetime, Parts, abandon, at_home, cycle_turn, open_stores
+from spector.parts import Access, Lifetime, Parts, abandon, cycle_turn, open_stores
 from spector.process import Calls, Operations, drop_all_caches, entry
 from spector.providers import (
     LLM,
@@ -149,7 +150,8 @@ def open_memory_at(
     ranking = get_profile(config.profile if profile is None else profile)
     where, found = parse_place(path), _embedder_of(embedder, dim, config)
     router = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")])
-    where, model, detectors = at_home(where), resolve_llm(llm), resolve_detectors(detectors)
+    where, model = without_tilde(where, "path"), resolve_llm(llm)
+    detectors = resolve_detectors(detectors)
     extractor, summarizer = resolve_extractor(model, fact_extractor), resolve_summarizer(summarizer)
     log_path, log_texts = parse_ops_log(ops_log, where), parse_switch(ops_log_text, "ops_log_text")
     stamp = _stamp_of(found, dim)

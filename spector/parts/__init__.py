@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from spector.parts.lifetime import Access, Lifetime
 from spector.parts.parts import Parts
-from spector.parts.stores import abandon, at_home, cycle_turn, open_stores
+from spector.parts.stores import abandon, cycle_turn, open_stores
 
 __all__ = [
     "Access",
     "Lifetime",
     "Parts",
     "abandon",
-    "at_home",
     "cycle_turn",
     "open_stores",
 ]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import warnings
 from collections.abc import Iterable
 
-from spector.arguments import OpenArguments, without_tilde
+from spector.arguments import OpenArguments
 from spector.config import Config
 from spector.errors import InvalidInputError, SpectorError
 from spector.kernel import get_kernel
@@ -17,19 +15,7 @@ from spector.store.files import LOCK_NAME
 from spector.store.opening import OpenedStore, Stamp, open_disk, open_memory
 from spector.tiers import TierRouter
 
-__all__ = ["abandon", "at_home", "cycle_turn", "open_stores"]
-
-
-def at_home(path: str) -> str:
-    """The path with ``~`` expanded; warns of a store in a directory named ``~``."""
-    found = without_tilde(path, "path")
-    if found != path and os.path.exists(os.path.join(path, "catalog.db")):
-        warnings.warn(
-            f"{path} is in the home directory; a store of an earlier version is at ./{path}",
-            UserWarning,
-            stacklevel=4,
-        )
-    return found
+__all__ = ["abandon", "cycle_turn", "open_stores"]
 
 
 def open_stores(

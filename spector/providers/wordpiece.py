@@ -2,7 +2,7 @@
 
 Returns the ids of the ``tokenizers`` library (clean text, isolate CJK, strip accents, lower case,
 split punctuation, greedy longest match), faster, because conversations repeat their words.
-Equality is proved by ``tests/embed/test_wordpiece.py``. Two choices:
+Equality is proved by ``tests/providers/test_wordpiece.py``. Two choices:
 
 - Greek capital sigma becomes the medial small sigma everywhere, as in ``tokenizers``. Python's
   ``str.lower`` would write the final form at the end of a word.

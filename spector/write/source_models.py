@@ -174,7 +174,7 @@ def _samples(
 ) -> Iterator[tuple[str, str, NDArray[np.int8]]]:
     """(words, text, (dim,) int8 codes) of memories that have both.
 
-    The vector is of the words without the speaker's name, or, in older stores, of the text.
+    The vector is of the words, without the speaker's name, or of the text.
     """
     from spector.store.repair import partitions_in, read_partition
 

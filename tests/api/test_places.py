@@ -108,13 +108,6 @@ def test_a_name_that_only_begins_with_a_tilde_is_a_name(home: Path) -> None:
     assert sorted(os.listdir()) == ["~", "~draft"]
 
 
-def test_a_store_that_an_earlier_version_has_put_elsewhere_is_told_of(home: Path) -> None:
-    os.mkdir("~")
-    make("./~/agent")
-    with pytest.warns(UserWarning, match="a store of an earlier version is at ./~/agent"):
-        spector.open("~/agent", embedder=None, dim=4).close()
-
-
 # -- a folder with stores in it --------------------------------------------------------------------
 
 

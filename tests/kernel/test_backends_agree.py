@@ -113,8 +113,8 @@ def test_all_backends_rank_alike(
         backends=" ".join(kernel.name for kernel in backends),
         sets=" ".join(map(hex, sets)),
     )
-    assert some_hits > 1000
-    assert some_drops > 1000
+    assert some_hits > 10 * queries
+    assert some_drops > 10 * queries
 
 
 def test_gathered_scores_equal_scanned_ones(backends: list[Kernel]) -> None:

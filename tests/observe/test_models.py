@@ -257,7 +257,7 @@ def test_a_question_that_is_too_long_is_not_asked() -> None:
 
 
 def test_the_server_of_openais_kind(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.embed.wire import Reply, WireServer
+    from tests.providers.wire import Reply, WireServer
 
     with WireServer() as server:
         content = dump({"resolvedText": "She [Ada] is in Kars.", "atomicFacts": []})

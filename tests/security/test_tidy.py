@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from spector import EmbeddingError, OpenAIEmbedder
-from tests.embed.wire import Reply, WireServer
+from tests.providers.wire import Reply, WireServer
 from tests.test_layers import MODULES, REPO
 from tests.trees import nodes_of, tree_of
 

@@ -22,8 +22,8 @@ from spector.config import Config
 from spector.store.partitions import Partition
 from spector.testing import EmbedderTests, TierTests
 from spector.tiers import TierStore, default_tiers
-from tests.embed.wire import WireServer
 from tests.fakes import FakeEmbedder
+from tests.providers.wire import WireServer
 from tests.tiers.flash import FlashTier, SparkTier
 
 

@@ -10,7 +10,7 @@ from bench.recall.shape import DataSet, Item, Question, Store
 
 __all__ = ["kinds"]
 
-_SOURCE: Final = "tests.read.one_kind"
+_SOURCE: Final = "tests.recall.one_kind"
 _FIRST: Final = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 

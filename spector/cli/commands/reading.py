@@ -392,7 +392,7 @@ def _due_text(erasure: Mapping[str, Any]) -> str:
     if erasure["due"] is None:
         return "none pending"
     pending = erasure["pending"]
-    # old stores do not know how many
+    # the log may be all that is left to erase
     what = (
         counted(pending, "forgotten or changed memory", "forgotten or changed memories")
         if pending

@@ -176,11 +176,6 @@ class Transaction:
         self._moves_places = True
         self._dropped.append((segment_id, row.path))
 
-    def abandon_segment(self, segment_id: int) -> None:
-        """Remove a partition whose records have all been moved by this transaction."""
-        self._rows[segment_id] = replace(self.row(segment_id), live=0)
-        self.drop_segment(segment_id)
-
     def replace_segment(self, old: SegmentRow, images: Bytes) -> None:
         """The partition created with ``replaces=old.id`` takes over with ``images`` as its content.
 

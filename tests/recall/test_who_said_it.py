@@ -25,7 +25,7 @@ from spector.language.statements.roles import may_instruct, reads_like_a_role
 from spector.recall.quoting import line_of
 from spector.records import Hit, MemoryRecord
 from spector.search.selection.origins import label, origin_of, quote_text, role_label
-from tests.read.test_quote import hit
+from tests.recall.test_quote import hit
 
 CUE = np.eye(16)[0]
 NOW = 1_790_000_000_000

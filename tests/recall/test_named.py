@@ -11,7 +11,7 @@ from __future__ import annotations
 import pytest
 
 import spector
-from tests.read.one_kind import STORES, Store, fill, withheld
+from tests.recall.one_kind import STORES, Store, fill, withheld
 
 STATES = ("shipped", "waiting for payment", "packed", "returned", "on hold", "delivered")
 TOWNS = ("Bursa", "Leeds", "Ankara", "Graz", "Mersin")

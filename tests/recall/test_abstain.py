@@ -26,7 +26,7 @@ from spector.recall.abstention import (
     relevances,
 )
 from spector.records import HitList, Signals
-from tests.read.test_quote import hit
+from tests.recall.test_quote import hit
 
 BELOW = Config().abstain_below
 #: an answer far ahead, a few near it, and a crowd that thins out

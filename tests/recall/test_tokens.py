@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from spector.config import Layout
 from spector.errors import InvalidInputError, ModelFileError
 from spector.providers.token_counts import ESTIMATE, estimated_tokens, token_counter
-from tests.read.test_quote import block_of, hit
+from tests.recall.test_quote import block_of, hit
 
 #: text, tokens by cl100k_base and o200k_base as two implementations of the encoding count them
 KNOWN = [

@@ -15,8 +15,8 @@ import pytest
 
 import spector
 from spector import Fact, InvalidInputError, LLMError, LLMFactExtractor, OpenAILLM
-from tests.embed.wire import Body, Reply, WireServer
 from tests.fakes import FakeEmbedder
+from tests.providers.wire import Body, Reply, WireServer
 
 TEXT = "I live in Kars. I hate tea."
 FACTS = [

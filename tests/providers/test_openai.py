@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from spector.errors import EmbeddingError, InvalidInputError, InvalidTextError
 from spector.providers import Embedder, OpenAIEmbedder
 from spector.providers import openai as module
-from tests.embed.wire import Reply, WireServer, error_body, vector_of
+from tests.providers.wire import Reply, WireServer, error_body, vector_of
 
 openai = pytest.importorskip("openai", reason="the openai client is not installed")
 
