@@ -56,6 +56,7 @@ _HOMES = {
     "spector.records.erasure": "ErasureReceipt Purged Residue Verification",
     "spector.records.fading": "DualStrength",
     "spector.records.graph": "Activation Assessment Edge Reached RelationKind",
+    "spector.records.judgement": "Judge Judgement MessageVerdict PairVerdict Statement",
     "spector.records.hits": "Explanation Hit HitList ScanStats Signals",
     "spector.records.knowledge": "Concept Entity Episode FactEdge FactRecord Learning LearningType Percept"
     " PredictedOutcome Procedure PromotionCandidate ReadReport Statistic Step",

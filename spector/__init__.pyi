@@ -342,6 +342,12 @@ from spector.records import (
     Importance as Importance,
 )
 from spector.records import (
+    Judge as Judge,
+)
+from spector.records import (
+    Judgement as Judgement,
+)
+from spector.records import (
     Learning as Learning,
 )
 from spector.records import (
@@ -357,6 +363,9 @@ from spector.records import (
     MemoryRecord as MemoryRecord,
 )
 from spector.records import (
+    MessageVerdict as MessageVerdict,
+)
+from spector.records import (
     Note as Note,
 )
 from spector.records import (
@@ -364,6 +373,9 @@ from spector.records import (
 )
 from spector.records import (
     ObserveResult as ObserveResult,
+)
+from spector.records import (
+    PairVerdict as PairVerdict,
 )
 from spector.records import (
     PredictedOutcome as PredictedOutcome,
@@ -412,6 +424,9 @@ from spector.records import (
 )
 from spector.records import (
     Skipped as Skipped,
+)
+from spector.records import (
+    Statement as Statement,
 )
 from spector.records import (
     Statistic as Statistic,

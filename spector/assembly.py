@@ -30,7 +30,7 @@ from spector.kernel.contract import ScoringProfile, get_profile
 from spector.language.statements import speaker_opening
 from spector.memory import Memory
 from spector.messages import checks_arguments, counted, items_of
-from spector.observe import ObserveParts, Observing, Settling
+from spector.observe import Judges, ObserveParts, Observing, Settling
 from spector.parts import Access, Lifetime, Parts, abandon, cycle_turn, open_stores
 from spector.process import Calls, Operations, drop_all_caches, entry
 from spector.providers import (
@@ -259,7 +259,8 @@ def _make_parts(
         speakers=Speakers(speaker_opening),
     )
     note_writes = (signal := WriteSignal(config.reflect_after_writes)).note_writes
-    writer = _writer(context, searcher, note_writes)
+    judges = Judges(detectors, chat, operations, config)
+    writer = _writer(context, searcher, note_writes, judges)
     changer = Changer(context, note_writes=note_writes)
     knowledge = KnowledgeWriter(context, writer, changer, note_writes=note_writes)
     updater = Updater(context, writer, note_writes=note_writes)
@@ -291,6 +292,7 @@ def _make_parts(
         embedder is not None,
         Condenser(summarizer, chat, config.llm),
         fact_extractor,
+        judges.says_the_same,
     )
     sleeper = _sleeper_of(
         context, calls, access, keeper, knowledge, forgetter, tools, updater, changer, operations
@@ -366,6 +368,7 @@ def _make_parts(
             fact_extractor,
             operations,
             detectors,
+            judges,
         ),
         recaller=recaller,
         keeper=keeper,
@@ -377,14 +380,17 @@ def _make_parts(
 
 
 def _writer(
-    context: WriteContext, searcher: Searcher, note_writes: Callable[[int], None]
+    context: WriteContext,
+    searcher: Searcher,
+    note_writes: Callable[[int], None],
+    judges: Judges,
 ) -> Writer:
     """The writer of new memories, which settles what they supersede where that is left open."""
     return Writer(
         context,
         expect=searcher.expect,
         note_writes=note_writes,
-        settler=Settling(Neighbours(searcher), context.config.observe),
+        settler=Settling(Neighbours(searcher), context.config.observe, judges),
         keyed=KeyWriter(context),
     )
 
@@ -406,6 +412,7 @@ def _observe_part(
     extractor: FactExtractor | None,
     operations: Operations,
     detectors: Detectors,
+    judges: Judges,
 ) -> Observing:
     return Observing(
         ObserveParts(
@@ -422,6 +429,7 @@ def _observe_part(
             extractor=own_extractor(extractor),
             operations=operations,
             detectors=detectors,
+            judges=judges,
         )
     )
 

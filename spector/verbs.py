@@ -15,10 +15,12 @@ from spector.providers import token_counter
 from spector.recall import ContextArguments, note_observed
 from spector.records import (
     Episode,
+    Judgement,
     MemoryList,
     MemoryRecord,
     ObserveResult,
     ReflectReport,
+    Statement,
     UserSummary,
 )
 from spector.search import TRUSTED_S, parse_page
@@ -289,7 +291,8 @@ class Verbs(Faceted):
         """Observe messages in their order, as :meth:`observe` would one by one.
 
         Batches of ``ObserveConfig.batch`` are embedded in one call and committed as one, all or
-        nothing. Keywords apply to every message that does not say otherwise itself.
+        nothing; with a judge each message is. Keywords apply to every message that does not say
+        otherwise itself.
 
         Args:
             progress: called after each commit with (observed so far, total or None).
@@ -332,6 +335,22 @@ class Verbs(Faceted):
         """
         found: ObserveResult = self.observe(text, **{**observe, "force": True, "dry_run": True})
         return found
+
+    @verb
+    def judge(self, old: str | Statement, new: str | Statement) -> Judgement:
+        """What a new statement does to an old one: verdict, probabilities, and the rules' vetoes.
+
+        The judge is ``Detectors(judge=...)``, else ``llm=``, else the rules. Nothing is stored, and
+        no memory is looked at.
+
+        Args:
+            old, new: a text of the user, or a :class:`spector.Statement`.
+
+        Raises:
+            InvalidInputError: a text without words, or something else.
+        """
+        self._parts.access.ensure()
+        return self._parts.observing.judge(old, new)
 
     @verb
     def hot(

@@ -116,14 +116,14 @@ def test_the_reference_is_current() -> None:
 def test_the_reference_lists_every_argument(title: str, function: Callable[..., Any]) -> None:
     page = make_reference.PAGE.read_text(encoding="utf-8")
     section = page.split(f"## {title}\n")[1].split("\n## ")[0]
-    listed = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
+    listed = set(re.findall(r"^\|`(\w+)`\|", section, re.MULTILINE))
     # keywords that are handed on, and the cue of a context, are those of recall
     assert set(inspect.signature(function).parameters) - listed <= {"self", "rare", "recall", "cue"}
 
 
 def test_every_argument_and_field_in_the_reference_has_a_meaning() -> None:
     page = make_reference.PAGE.read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `(\w+)` \|.*\| (.*) \|$", page, re.MULTILINE)
+    rows = re.findall(r"^\|`(\w+)`\|.*\|(.*)\|$", page, re.MULTILINE)
     assert [field for field, meaning in rows if len(meaning) < 4] == []
     listed = {field for field, _ in rows}
     fields = [*dataclasses.fields(Config), *dataclasses.fields(RecallOptions)]

@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
+from bench.cognition import voices
 from docs.make_shown import PAGES, rendered, without_times
 from tests.test_layers import REPO
 
 README = (REPO / "README.md").read_text(encoding="utf-8")
-FIRST = README.split("## What it does")[0]
+FIRST, MEASURED = README.split("\n## ")[:2]
 
 
 @pytest.mark.slow
@@ -67,12 +68,26 @@ def row(page: str, start: str) -> list[str]:
     return [cell.strip(" *") for cell in line.strip("|").split("|")]
 
 
-def test_the_figures_of_the_first_screen_are_those_of_the_pages() -> None:
-    shown = re.findall(r"(\d+) %", FIRST.split("**Measured")[1])
-    newest = row("cognition.md", "| 11 | changed fact, one hop, 6k")[2]
-    far = row("cognition.md", "| 12 | changed fact, several hops, 6k")[2]
-    right = row("recall.md", "| LoCoMo              | any@10")[3]
-    every = row("recall.md", "| LoCoMo              | all@10")[3]
-    assert [int(each) for each in shown] == [
-        round(float(each)) for each in (newest, far, right, every)
+def test_the_figures_of_the_readme_are_those_of_the_pages() -> None:
+    shown = re.findall(r"(\d+) %", MEASURED.split("On long conversations")[1])
+    right = row("recall.md", "|LoCoMo|any@10|")[3]
+    every = row("recall.md", "|LoCoMo|all@10 ")[3]
+    assert [int(each) for each in shown] == [round(float(each)) for each in (right, every)]
+
+
+@pytest.mark.slow
+def test_the_figures_on_messages_of_strangers_are_measured() -> None:
+    """In the order of the table, which says observed and remembered in a row each."""
+    (chats,) = (_numbers(each.found) for each in voices.chats())
+    rows = [chats[::2], chats[1::2], *(_numbers(each.found) for each in voices.pairs())]
+    shown = [
+        _numbers(line) for line in re.findall(r"^\| .* \| (.*%.*) \|$", MEASURED, re.MULTILINE)
     ]
+    ((kept, junk),) = (_numbers(each.found) for each in voices.messages())
+    assert shown[:2] == rows[:2]
+    assert [each[:2] for each in shown[2:4]] == rows[2:]
+    assert shown[4:6] == [[100 * kept], [100 * junk]]
+
+
+def _numbers(text: str) -> list[float]:
+    return [float(each) for each in re.findall(r"[\d.]+", text)]

@@ -46,13 +46,15 @@ _STS: Final = "sts-dev.csv"
 _GUARD: Final = 0.1
 
 
-def decided(old: str, new: str, *, days: int = 30, role: str = "user") -> Decision:
+def decided(
+    old: str, new: str, *, days: int = 30, role: str = "user", likeness: float = 0.8
+) -> Decision:
     """The gate's decision on a new message, with an old one as the only candidate."""
     record = MemoryRecord(id=1, text=old, tier="episodic", event_ms=_NOW - days * _DAY, role=role)
     stated = statements_in(new, role=role, speaker=None, event_ms=_NOW)
     return decide(
         Incoming(text=new, said=new, statements=stated, event_ms=_NOW),
-        [candidate_of(record, likeness=0.8)],
+        [candidate_of(record, likeness=likeness)],
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from bench import results
 from bench.machine import REPO
-from bench.report import number
+from bench.report import compact, number
 from bench.rivals import tables
 from bench.rivals.words import COMPARABLE, METHOD
 
@@ -73,7 +73,7 @@ def docs_page(run: dict[str, Any]) -> str:
     if missing:
         lines += ["", "## Not measured", "", *missing]
     lines += ["", "## The run", "", *_facts(run)]
-    return "\n".join(lines) + "\n"
+    return compact("\n".join(lines)) + "\n"
 
 
 def summary(run: dict[str, Any]) -> str:

@@ -31,9 +31,8 @@ def promises(run: dict[str, Any]) -> list[str]:
     if "filters" not in pair:
         return [f"Not measured: {pair.get('reason', 'unknown')}."]
     lines = [
-        "In each round all of them answer the same cue in turn, on one core. The ratio is faiss's "
-        "time over spector's, median over the rounds with quartiles; then the ratios of the best "
-        "times and of the median processor times, which other programs disturb least.",
+        "All answer the same cue in turn, on one core. The ratio is faiss's time over spector's: "
+        "median with quartiles, of the best times, of the median processor times.",
         "",
         "| filter | faiss SQ8 flat p50 | spector asked | p50 | p99 | ratio | of best | of CPU | "
         "recall | of exact |",
@@ -52,11 +51,9 @@ def promises(run: dict[str, Any]) -> list[str]:
                 )
     lines += [
         "",
-        "default: fused, k = 10, filter through the Bloom filter. as recall asks: 16 more than "
-        "wanted. bitmap: the filter prepared as a bitmap. confidence 3: estimates with three "
-        "standard errors of margin. exact: no estimates. straight: over the records, without the "
-        "index. cosine only: similarity alone. Recall is against the float32 truth, without the "
-        "false positives of the Bloom filter.",
+        "default: fused, filter through the Bloom filter. as recall asks: 16 more than wanted. "
+        "confidence 3: three standard errors of margin. exact: no estimates. straight: without the "
+        "index.",
         "",
     ]
     return lines + [_verdict(run, *promise) for promise in PROMISES]

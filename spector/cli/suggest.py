@@ -25,6 +25,7 @@ _VERBS: Final[Mapping[str, str]] = {
         "update": "edit change modify patch correct replace move alter",
         "count": "len length size total",
         "users": "user who scopes namespaces owners tenants list-users",
+        "judge": "compare contradicts conflict verdict",
         "pin": "protect keep star favorite",
         "unpin": "unprotect unkeep unstar release",
         "resolve": "close done finish",

@@ -24,6 +24,7 @@ __all__ = ["LLM_TASKS", "LLMConfig", "ObserveConfig", "SessionConfig"]
 
 #: what a chat model may be asked for
 LLM_TASKS: Final = (
+    "judgement",
     "formation",
     "synthesis",
     "relations",
@@ -66,7 +67,9 @@ class ObserveConfig(Section):
     #: least confidence from which on what is contradicted is superseded, and so hidden
     hide_at: Share = 0.97
     #: least confidence from which on a newer memory is recalled before the one it may have changed
-    order_at: Share = 0.4
+    order_at: Share = 0.3
+    #: seconds that a judge may take for a message; then the rules decide
+    judge_timeout_s: Positive = 8
     #: turn the first person into the third
     rewrite: bool = False
     #: keep the words as they were where ``rewrite`` changed them

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Literal, Unpack
@@ -11,25 +10,29 @@ from spector.arguments import parse_as_of, parse_choice, parse_integer, parse_nu
 from spector.clock import from_ms
 from spector.errors import InvalidInputError, UnknownRecordError
 from spector.facets.base import Guard, guarded, ids_of
-from spector.facets.statements import FACT_GROWTH, Statements, registered
+from spector.facets.statements import FACT_GROWTH, Statements
 from spector.knowledge import (
     ENTITY_NAMES,
     Changes,
+    Declared,
     FactToAdd,
     KnowledgeReader,
     New,
     checked_part,
     current_facts,
+    declared,
     fact_steps,
     folded,
     held_fact,
     plan_fact,
+    predicate_named,
     sentence,
 )
 from spector.layout import Category
 from spector.process import verb
 from spector.records import FactEdge, FactRecord, ForgetReport, MemoryRecord
 from spector.store.catalog import ANYBODY, Row, Scope
+from spector.store.payloads import compact_json
 from spector.write import Memories, Prepared, UnpreparedError
 
 __all__ = ["Facts"]
@@ -60,7 +63,7 @@ class Facts(Statements):
         """State a fact; one that is known and holds gains confidence from each new source.
 
         Another value of a predicate that has one value at a time (``lives_in``, ``works_at``, ...,
-        `single_valued`) takes the place of the present one, which ``history`` keeps.
+        :meth:`declare`) takes the place of the present one, which ``history`` keeps.
 
         Args:
             subject, predicate, object: At most 1,000 characters each; case and accents make no
@@ -79,6 +82,9 @@ class Facts(Statements):
             checked_part(each, name)
             for each, name in ((subject, "subject"), (predicate, "predicate"), (object, "object"))
         ]
+        with self._read() as reader:
+            aliases = declared(reader).aliases
+        parts[1] = aliases.get(predicate_named(predicate, "predicate"), parts[1])
         degree = parse_number(confidence, "confidence", low=0.0, high=1.0)
         sources = ids_of(source, "source")
         scope = self._scope(user_id, agent_id)
@@ -120,7 +126,7 @@ class Facts(Statements):
                 reader,
                 now_ms=now_ms,
                 step=self._parts.config.knowledge.fact_step,
-                single_valued=registered(reader),
+                single_valued=declared(reader).single,
                 unchangeable=self._unchangeable(reader, fact),
             )
             made[:] = [which]
@@ -137,6 +143,9 @@ class Facts(Statements):
     @property
     def _fetch(self) -> Callable[[Sequence[int]], Mapping[int, Row]]:
         return self._parts.store.catalog.fetch
+
+    def _now_ms(self) -> int:
+        return self._parts.clock.now_ms()
 
     def _known(self, fact: FactToAdd) -> bool:
         with self._read() as reader:
@@ -171,7 +180,9 @@ class Facts(Statements):
         scope = self._scope(user_id, agent_id)
         with self._read() as reader:
             rows = _about(reader, name, scope.user_id, self._users_named(reader, name, scope))
-            found = self._made(reader, current_facts(reader, rows.values(), self._fetch), scope)
+            found = self._made(
+                reader, current_facts(reader, rows.values(), self._fetch, self._now_ms()), scope
+            )
         found.sort(key=lambda each: (-each.confidence, each.id))
         most = None if limit is None else parse_integer(limit, "limit", low=1)
         found = found[:most]
@@ -211,16 +222,20 @@ class Facts(Statements):
             for name, value in given.items()
             if value is not None
         }
-        if predicate is not None:
-            conditions["predicate"] = sorted(_names_like(conditions["predicate"]))
         least = parse_number(min_confidence, "min_confidence", low=0.0, high=1.0)
         moment = parse_as_of(as_of, self._parts.config.zone)
         if moment is None:
             conditions["holds"] = 1
         with self._read() as reader:
+            if predicate is not None:
+                conditions["predicate"] = sorted(
+                    _names_like(conditions["predicate"], declared(reader))
+                )
             rows = [row for row in reader.facts(**conditions) if row["confidence"] >= least]
             found = self._made(
-                reader, current_facts(reader, rows, self._fetch), self._scope(user_id, agent_id)
+                reader,
+                current_facts(reader, rows, self._fetch, moment or self._now_ms()),
+                self._scope(user_id, agent_id),
             )
         if moment is None:
             return found
@@ -291,7 +306,9 @@ class Facts(Statements):
                         reader, name, user, hops=hops, direction=direction, limit=most - len(out)
                     )
                 )
-                current = current_facts(reader, [row for row, _ in steps], self._fetch)
+                current = current_facts(
+                    reader, [row for row, _ in steps], self._fetch, self._now_ms()
+                )
                 for row, hop in steps:
                     if row not in current:
                         continue
@@ -307,23 +324,53 @@ class Facts(Statements):
         return out
 
     @verb
-    def single_valued(self, *predicates: str) -> frozenset[str]:
-        """Register predicates that have one value at a time; returns all that are registered."""
-        names = {folded(checked_part(each, "predicate")).replace(" ", "_") for each in predicates}
-        if names:
-            self._may_write()
+    def declare(
+        self, predicate: str, *aliases: str, single_valued: bool = False
+    ) -> Mapping[str, str]:
+        """Declare a predicate and other names of it; returns all aliases with their predicates.
 
-            def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
-                changes = Changes()
-                for name in sorted(names - set(registered(reader))):
-                    item = changes.new_item()
-                    about = json.dumps({"name": name}, ensure_ascii=False)
-                    changes.put("item", item_id=item, sort="predicate", scope="", json=about)
-                return changes
+        Facts that are drawn or added from now on under an alias get the predicate; :meth:`query`
+        finds by any of the names. It is kept with the store, for all users, and is exported.
 
-            self._parts.knowledge.commit(decide)
+        Args:
+            predicate: In snake case. A name of a built-in relation ("boss") stands for that one.
+            single_valued: It has one value at a time: a new one takes the place of the present one.
+
+        Raises:
+            InvalidInputError: An alias is a name of another relation, declared or built in.
+        """
+        self._may_write()
+        from spector.language.frames import canonical_name
+
+        one = canonical_name(predicate_named(predicate, "predicate"))
+        names = [predicate_named(each, "aliases") for each in aliases]
+        single = parse_switch(single_valued, "single_valued")
+
+        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+            changes, known = Changes(), declared(reader)
+            items = reader.items_of("predicate").values()
+            rows = {row["json"]["name"]: row["item_id"] for row in items}
+            main = known.aliases.get(one, one)
+            for name in dict.fromkeys((main, *names)):
+                of = None if name == main else main
+                others = known.named_like(name) - {name}
+                if of is not None and others and main not in others:
+                    raise InvalidInputError(
+                        f"{name!r} is a name of another relation, like {min(others)!r}",
+                        hint=f"declare further names of {name!r}",
+                    )
+                changes.put(
+                    "item",
+                    item_id=rows[name] if name in rows else changes.new_item(),
+                    sort="predicate",
+                    scope="",
+                    json=compact_json({"name": name, "of": of, "single": single}),
+                )
+            return changes
+
+        self._parts.knowledge.commit(decide)
         with self._read() as reader:
-            return registered(reader)
+            return declared(reader).aliases
 
     def _get(self, fact_id: int, scope: Scope = ANYBODY) -> FactRecord:
         with self._read() as reader:
@@ -363,16 +410,14 @@ class Facts(Statements):
         return out
 
 
-def _names_like(predicate: str) -> set[str]:
+def _names_like(predicate: str, known: Declared) -> set[str]:
     """All names of a relation, as facts have them; "formerly" and "not" stay with them."""
-    from spector.language.frames import predicates_like
-
     name = predicate.replace(" ", "_")
     marks = ""
     for mark in ("not_", "formerly_"):
         if name.startswith(mark):
             marks, name = marks + mark, name.removeprefix(mark)
-    return {predicate, *(marks + each for each in predicates_like(name))}
+    return {predicate, *(marks + each for each in known.named_like(name))}
 
 
 def _held_at(record: MemoryRecord, moment_ms: int) -> bool:

@@ -12,6 +12,7 @@ from spector.knowledge import (
     Changes,
     KnowledgeReader,
     New,
+    declared,
 )
 from spector.knowledge.reading import (
     Reading,
@@ -28,7 +29,7 @@ from spector.records import FactRecord, MemoryRecord, ReadReport, is_user_said
 from spector.store.catalog import Scope
 from spector.write import Memories, Prepared
 
-__all__ = ["FACT_GROWTH", "Statements", "registered"]
+__all__ = ["FACT_GROWTH", "Statements"]
 
 #: sorts of payloads that memories of messages have, which are read
 _OF_MESSAGES: Final = frozenset({"observed", "episode"})
@@ -51,7 +52,7 @@ class Statements(Facet):
         self._parts.access.ensure()
         text = check_text(text, self._parts.config)
         with self._read() as reader:
-            single = registered(reader)
+            single = declared(reader).single
         return [
             Fact(
                 one.subject,
@@ -124,7 +125,7 @@ class Statements(Facet):
         with self._read() as reader:
             sorts = reader.sorts([each.id for each in records])
             derived = {each for each, found in sorts.items() if found - also}
-            single = registered(reader)
+            single = declared(reader).single
         found: list[tuple[MemoryRecord, Reading]] = []
         fallbacks = 0
         for record in records:
@@ -204,8 +205,3 @@ class Statements(Facet):
 
     def _made(self, reader: KnowledgeReader, rows: Any, scope: Any) -> list[FactRecord]:
         raise NotImplementedError
-
-
-def registered(reader: KnowledgeReader) -> frozenset[str]:
-    """Predicates that callers registered as having one value at a time."""
-    return frozenset(row["json"]["name"] for row in reader.items_of("predicate").values())

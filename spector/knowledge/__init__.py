@@ -35,14 +35,17 @@ from spector.knowledge.entities import (
     spellings,
 )
 from spector.knowledge.facts import (
+    Declared,
     FactToAdd,
     checked_part,
     contradiction,
     current_facts,
+    declared,
     fact_steps,
     held_fact,
     is_single_valued,
     plan_fact,
+    predicate_named,
     sentence,
 )
 from spector.knowledge.grounding import (
@@ -87,6 +90,7 @@ __all__ = [
     "PAYLOAD_FACETS",
     "PROVENANCES",
     "Changes",
+    "Declared",
     "Experience",
     "FactToAdd",
     "Figure",
@@ -105,6 +109,7 @@ __all__ = [
     "concepts_with",
     "contradiction",
     "current_facts",
+    "declared",
     "derived_of",
     "edge_row",
     "encode",
@@ -144,6 +149,7 @@ __all__ = [
     "plan_status",
     "plan_validation",
     "plan_without_reference",
+    "predicate_named",
     "predicted_outcomes",
     "procedure_score",
     "procedure_text",

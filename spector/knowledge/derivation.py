@@ -8,7 +8,7 @@ source stays, and so do learnings, procedures and concepts that a caller made.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any, Final, NamedTuple
 
 from spector.knowledge.changes import Changes
@@ -66,9 +66,21 @@ def derived_of(
     return Derived(memories, items, weaker - out - memories)
 
 
-def facts_of_alone(reader: KnowledgeReader, memories: Collection[int]) -> set[int]:
-    """Facts that have no source but these memories."""
-    return _facts_without_source(reader, memories, memories) if memories else set()
+def facts_of_alone(
+    reader: KnowledgeReader,
+    memories: Collection[int],
+    ended: Callable[[Collection[int]], Collection[int]],
+) -> set[int]:
+    """Facts whose sources are these memories, and others that have ended.
+
+    Args:
+        ended: those of some memories that are superseded or gone.
+    """
+    facts = ids_in(reader.links("source", b=memories), "a") if memories else []
+    sources = reader.sources(facts)
+    others = {each for some in sources.values() for each in some} - {*memories}
+    gone = {*memories, *(ended(others) if others else ())}
+    return {fact for fact, each in sources.items() if {*each} <= gone}
 
 
 def _facts_without_source(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from spector.errors import InvalidInputError
 from spector.knowledge.changes import Changes, New
@@ -22,13 +22,16 @@ from spector.store.payloads import compact_json
 __all__ = [
     "MOST_CHARS",
     "SINGLE_VALUED",
+    "Declared",
     "FactToAdd",
     "confirm_fact",
     "contradiction",
     "current_facts",
+    "declared",
     "held_fact",
     "is_single_valued",
     "plan_fact",
+    "predicate_named",
     "put_fact",
     "sentence",
 ]
@@ -69,23 +72,33 @@ def current_facts(
     reader: KnowledgeReader,
     rows: Iterable[dict[str, Any]],
     fetch: Callable[[Sequence[int]], Mapping[int, Row]],
+    moment_ms: int,
 ) -> list[dict[str, Any]]:
-    """Rows of facts that have not ended, and do not rest like all of their sources.
+    """Rows of facts that have not ended, and do not end or rest like all of their sources.
 
     Args:
         fetch: finds the memories of ids that have not ended.
+        moment_ms: whose validity counts. Superseded sources have ended their facts already.
     """
     by_id = {row["id"]: row for row in rows}
     found = fetch(sorted(by_id))
-    resting = {each for each, row in found.items() if row.mutable[0] & Flag.DORMANT}
-    sources = reader.sources(resting) if resting else {}
+    sources = reader.sources(list(found))
     known = fetch(sorted({each for some in sources.values() for each in some}))
     awake = {each for each, row in known.items() if not row.mutable[0] & Flag.DORMANT}
-    return [
-        row
-        for each, row in by_id.items()
-        if each in found and (each not in resting or awake & {*sources.get(each, ())})
-    ]
+    over = {
+        each
+        for each, row in known.items()
+        if row.valid_until_ms is not None
+        and row.valid_until_ms <= moment_ms
+        and not row.mutable[0] & Flag.SUPERSEDED
+    }
+
+    def is_current(fact: int) -> bool:
+        own = known.keys() & {*sources.get(fact, ())}
+        is_over = bool(own) and own <= over
+        return not is_over and (not found[fact].mutable[0] & Flag.DORMANT or bool(own & awake))
+
+    return [row for each, row in by_id.items() if each in found and is_current(each)]
 
 
 def checked_part(value: object, name: str) -> str:
@@ -119,6 +132,35 @@ def checked_part(value: object, name: str) -> str:
 def sentence(subject: str, predicate: str, object: str) -> str:
     """A triple as a sentence: ``Ada works at Acme.``"""
     return f"{subject} {predicate.replace('_', ' ')} {object}."
+
+
+class Declared(NamedTuple):
+    """Predicates that callers declared: those with one value at a time, and alias -> canonical."""
+
+    single: frozenset[str]
+    aliases: dict[str, str]
+
+    def named_like(self, predicate: str) -> set[str]:
+        """All names of the relation of a predicate, by declaration and by the table."""
+        from spector.language.frames import predicates_like
+
+        one = self.aliases.get(predicate, predicate)
+        names = {one, *(each for each, of in self.aliases.items() if of == one)}
+        return names | {other for each in names for other in predicates_like(each)}
+
+
+def declared(reader: KnowledgeReader) -> Declared:
+    """What callers declared of predicates."""
+    rows = [row["json"] for row in reader.items_of("predicate").values()]
+    return Declared(
+        frozenset(each["name"] for each in rows if each["single"]),
+        {each["name"]: each["of"] for each in rows if each["of"] is not None},
+    )
+
+
+def predicate_named(value: object, name: str) -> str:
+    """A predicate as rows of declared ones have it."""
+    return folded(checked_part(value, name)).replace(" ", "_")
 
 
 def is_single_valued(predicate: str, registered: Collection[str] = ()) -> bool:

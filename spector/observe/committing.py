@@ -163,7 +163,13 @@ class Committer:
         before = self._rater.rate(job, candidates, decision)
         if config.gate:
             incoming = replace(job.unit.incoming, importance=before.composite)
-            decision = decide(incoming, candidates, config, sample=job.sample)
+            decision = decide(
+                incoming,
+                candidates,
+                config,
+                sample=job.sample,
+                verdicts=job.outside.verdicts,
+            )
             if job.analysis.doubt and decision.action != "reinforce":  # it may change nothing
                 decision = Decision(
                     rule="doubtful", likeness=decision.likeness, nearest=decision.nearest
@@ -184,7 +190,7 @@ class Committer:
         done: Done,
         attaches: bool,
     ) -> None:
-        series = self._series
+        series, before = self._series, {*self._ended}
         knowledge = {each.id for each in candidates if each.is_knowledge}
         gone = tuple(each for each in decision.superseded if each not in knowledge)
         utilities = [each.record.utility for each in candidates if each.id in gone]
@@ -209,7 +215,7 @@ class Committer:
             record=record,
             facts=facts,
             edges=tuple(edges),
-            superseded=decision.superseded,
+            superseded=tuple(sorted(self._ended - before)),
             flashbulb=record.flashbulb,
         )
         self._note(job, record, done)

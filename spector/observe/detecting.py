@@ -6,9 +6,9 @@ never a message. None of them is asked about orders to a model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from spector.errors import LLMError, StoreClosedError
 from spector.knowledge.reading import Reading
@@ -16,15 +16,13 @@ from spector.language.emotion import CATEGORIES
 from spector.language.formation import Referents
 from spector.language.frames import Statement
 from spector.observe.analysis import Analyst
-from spector.observe.jobs import Analysis, Unit
+from spector.observe.jobs import Analysis, Unit, asked
 from spector.observe.models import ENTITY_TYPES, KINDS, Models
 from spector.process import Operations, elsewhere
 from spector.providers import ChatModel, CoreferenceResolver, Detectors
 from spector.records import Emotion, Reference
 
 __all__ = ["DetectingAnalyst", "DetectingModels"]
-
-T = TypeVar("T")
 
 _MOST_NAME: Final = 120
 
@@ -54,7 +52,7 @@ class DetectingAnalyst(Analyst):
         super()._describe(out, single_valued, statements)
         detector = self._detectors.emotion
         if detector is not None and not out.quarantined:
-            found = _asked(
+            found = asked(
                 out, "emotion", lambda: _feeling(elsewhere(detector.detect, out.message.text))
             )
             out.emotion = out.emotion if found is None else found
@@ -76,7 +74,7 @@ class DetectingAnalyst(Analyst):
         extractor = self._detectors.entities
         if extractor is None or out.quarantined or "entities" in out.fallbacks:
             return reading, text
-        found = _asked(out, "entities", lambda: _names(elsewhere(extractor.entities, text), text))
+        found = asked(out, "entities", lambda: _names(elsewhere(extractor.entities, text), text))
         if found is None:
             return reading, text
         own = {each: n for each, n in reading.mentions.items() if each[1] in ("user", "agent")}
@@ -117,7 +115,7 @@ class _Resolved(Referents):
         assert out is not None, "made with both"
         if "references" not in out.fallbacks:
             before = [turn.text for turn in self.turns]
-            found = _asked(
+            found = asked(
                 out,
                 "references",
                 lambda: _references(elsewhere(resolver.resolve, text, before), text),
@@ -167,18 +165,6 @@ class DetectingModels(Models):
 
 
 _HINT: Final = "the rules took its place; see RelationDetector for what it must return"
-
-
-def _asked(out: Analysis, stage: str, ask: Callable[[], T]) -> T | None:
-    """What a detector says; None, and a fallback, where it failed."""
-    try:
-        return ask()
-    except StoreClosedError:
-        raise
-    except Exception:  # a detector may fail in any way: the rules decide, and it is reported
-        if stage not in out.fallbacks:
-            out.fallbacks.append(stage)
-        return None
 
 
 def _feeling(found: Any) -> Emotion:

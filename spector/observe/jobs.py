@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spector.arguments import check_metadata
 from spector.config import Config
-from spector.errors import InvalidMetadataError
+from spector.errors import InvalidMetadataError, StoreClosedError
 from spector.knowledge import entity_uri
 from spector.knowledge.reading import Reading
 from spector.language.formation import Referents
 from spector.layout import Category
 from spector.observe.gate import Candidate, Incoming
 from spector.observe.messages import Message
-from spector.records import Emotion, MemoryRecord, Note, ObservedUnit, Reference
+from spector.records import Emotion, MemoryRecord, Note, ObservedUnit, PairVerdict, Reference
 from spector.write import Ready
 
-__all__ = ["Analysis", "Done", "Job", "Outside", "SessionMemory", "Unit", "facts_of", "fields_of"]
+__all__ = [
+    "Analysis",
+    "Done",
+    "Job",
+    "Outside",
+    "SessionMemory",
+    "Unit",
+    "asked",
+    "facts_of",
+    "fields_of",
+]
+
+T = TypeVar("T")
 
 #: trust in an origin
 _TRUST: Final = {
@@ -142,8 +154,22 @@ class Outside:
     scored: float | None = None
     #: a second opinion on the importance
     importance: float | None = None
+    #: memory -> what a judge says of it
+    verdicts: dict[int, PairVerdict] = field(default_factory=dict)
     #: memory -> the text that both make
     merged: dict[int, str] = field(default_factory=dict)
+
+
+def asked(out: Analysis, stage: str, ask: Callable[[], T]) -> T | None:
+    """What a model of others says; None, and a fallback, where it failed."""
+    try:
+        return ask()
+    except StoreClosedError:
+        raise
+    except Exception:  # it may fail in any way: the rules decide, and it is reported
+        if stage not in out.fallbacks:
+            out.fallbacks.append(stage)
+        return None
 
 
 def fields_of(analysis: Analysis, unit: Unit, config: Config) -> tuple[str, dict[str, Any]]:

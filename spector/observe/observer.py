@@ -6,9 +6,10 @@ import itertools
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
-from spector.clock import Clock
+from spector.clock import Clock, from_ms
 from spector.config import Config
 from spector.errors import LLMError
 from spector.knowledge import Changes, KnowledgeReader, plan_mentions
@@ -21,14 +22,23 @@ from spector.observe.committing import (
     put_details,
     strengthened,
 )
-from spector.observe.gate import Comparer, Decision, decide
+from spector.observe.gate import Comparer, Decision, Judging, decide
 from spector.observe.importance import Rater
-from spector.observe.jobs import Analysis, Done, Job, SessionMemory, Unit, facts_of, fields_of
+from spector.observe.jobs import (
+    Analysis,
+    Done,
+    Job,
+    SessionMemory,
+    Unit,
+    asked,
+    facts_of,
+    fields_of,
+)
 from spector.observe.messages import Message
 from spector.observe.models import Models
 from spector.observe.relating import causal_edges, followed, gate_edge
 from spector.observe.resolving import heard, speaker_key
-from spector.records import MemoryRecord, ObservedUnit, ObserveResult
+from spector.records import MemoryRecord, ObservedUnit, ObserveResult, Statement
 from spector.write import Beside, Change, ChangedError, Series, SeriesWriter
 
 __all__ = ["Observer", "Options"]
@@ -39,6 +49,8 @@ _LOW, _HIGH = 0.35, 0.65
 _ATTEMPTS: Final = 3
 #: facts fade half as fast as texts (UCMA)
 _FACT_GROWTH: Final = 2.0
+#: stage of what a judge is asked
+_JUDGE: Final = "judge"
 _entries = itertools.count(1)
 Updating = Callable[[int, dict[str, Any], Beside], MemoryRecord]
 
@@ -76,6 +88,7 @@ class Observer:
 
     Args:
         reinforcing: the change of a memory that helped.
+        judging: says what a statement does to older ones. rates: and what a message is worth.
         updating: gives a memory, by its id, other words, importance and tags, and rows beside it.
     """
 
@@ -91,9 +104,13 @@ class Observer:
         config: Config,
         updating: Updating,
         models: Models | None = None,
+        judging: Judging | None = None,
+        rates: bool = False,
     ) -> None:
         self._updating = updating
         self._models = models
+        self._judging = judging
+        self._rates = rates
         self._series = series
         self._comparer = comparer
         self._analyst = analyst
@@ -119,6 +136,7 @@ class Observer:
         began = time.perf_counter()
         works = self._read(messages, sessions, options)
         self._prepare(works, options)
+        self._rate(works)
         self._commit(works, options)
         spent = (time.perf_counter() - began) * 1000 / max(1, len(works))
         return [_result(each, spent, options) for each in works]
@@ -267,6 +285,9 @@ class Observer:
             self._note_sessions(works, options)
         elif self._config.observe.on_update == "merge":
             self._commit_apart(works, options)
+        elif self._judging is not None:  # it sees what the message before has made
+            for each in works:
+                self._commit_tries([each], options)
         else:
             self._commit_tries(works, options)
 
@@ -275,6 +296,7 @@ class Observer:
         for attempt in range(_ATTEMPTS):
             since = self._series.moment()
             self._look(works)
+            self._judge(works)
             if self._models is not None and not attempt:
                 self._ask(works)
             try:
@@ -286,6 +308,34 @@ class Observer:
             since = self._series.moment()
             self._look(works)
             self._commit_since(works, options, since)
+
+    def _judge(self, works: Sequence[Work]) -> None:
+        """Ask the judge about the nearest memories that it has not seen; no lock is held."""
+        judging = self._judging
+        if judging is None:
+            return
+        for work in works:
+            analysis = work.analysis
+            for job in work.jobs:
+                if not (analysis.quarantined or _JUDGE in analysis.fallbacks):
+                    known = job.outside.verdicts
+                    ask = partial(judging.verdicts, job.unit.incoming, job.candidates, known)
+                    known.update(asked(analysis, _JUDGE, ask) or {})
+
+    def _rate(self, works: Sequence[Work]) -> None:
+        """Ask the judge what messages are worth: one without content is kept as doubtful."""
+        judging = self._judging
+        chosen = [each for each in works if each.jobs and not each.analysis.quarantined]
+        if judging is None or not self._rates or not chosen:
+            return
+        said = [_message_of(each.analysis) for each in chosen]
+        ask = partial(judging.messages, said)
+        found = asked(chosen[0].analysis, _JUDGE, ask)
+        for work, verdict in zip(chosen, found or (), strict=bool(found)):
+            if verdict.content <= 1.0 - self._config.observe.hide_at:
+                work.analysis.doubt = work.analysis.doubt or _JUDGE
+            for job in work.jobs:
+                job.outside.importance = verdict.importance
 
     def _ask(self, works: Sequence[Work]) -> None:
         """Ask the model what it knows better; no lock is held. Who failed once is not asked again
@@ -300,7 +350,13 @@ class Observer:
         assert models is not None, "there is something to ask"
         decision = None
         if observe.gate:
-            decision = decide(job.unit.incoming, job.candidates, observe, sample=job.sample)
+            decision = decide(
+                job.unit.incoming,
+                job.candidates,
+                observe,
+                sample=job.sample,
+                verdicts=job.outside.verdicts,
+            )
         if decision is not None and decision.action in ("reinforce", "skip"):
             return
         weight = self._rater.rate(job, job.candidates, decision or Decision()).composite
@@ -453,6 +509,17 @@ class Observer:
         if ids:
             session.previous = tuple(ids)
             session.said[speaker_key(analysis.message)] = ids[-1]
+
+
+def _message_of(analysis: Analysis) -> Statement:
+    message = analysis.message
+    return Statement(
+        text=message.text,
+        speaker=message.speaker,
+        role=message.role,
+        time=from_ms(analysis.event_ms),
+        before=analysis.turn_before[1] or None,
+    )
 
 
 def _words_of(turn_before: tuple[str, str], said: str) -> str:

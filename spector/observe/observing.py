@@ -15,9 +15,10 @@ from spector.clock import Clock, zone_named
 from spector.config import Config
 from spector.errors import InvalidInputError, SpectorError
 from spector.messages import reading, shown
+from spector.observe.judges import Judges
 from spector.process import Operations, each_elsewhere, elsewhere
 from spector.providers import ChatModel, Detectors, Embedder, FactExtractor, ImportanceScorer
-from spector.records import Episode, MemoryRecord, ObserveResult
+from spector.records import Episode, Judgement, MemoryRecord, ObserveResult, Statement
 from spector.search import Neighbours
 from spector.write import Beside, Change, Draft, SeriesWriter
 
@@ -47,6 +48,7 @@ class ObserveParts:
     operations: Operations
     extractor: FactExtractor | None
     detectors: Detectors
+    judges: Judges
     clock: Clock
     config: Config
 
@@ -111,6 +113,10 @@ class Observing:
             raise
         return out
 
+    def judge(self, old: str | Statement, new: str | Statement) -> Judgement:
+        """What becomes of two statements; see ``Memory.judge``."""
+        return self._parts.judges.judgement(old, new)
+
     def _observe(
         self, items: Sequence[Any], common: Mapping[str, Any], how: Mapping[str, Any]
     ) -> list[ObserveResult]:
@@ -166,6 +172,8 @@ class Observing:
                 config=config,
                 models=models,
                 updating=parts.updating,
+                judging=parts.judges.judging(),
+                rates=parts.judges.rates,
             )
             self._made = made
         return self._made
@@ -178,7 +186,7 @@ class Observing:
         if parts.chat is not None:
             asked = import_module("spector.observe.models")
             models = asked.Models(parts.chat, rates=rates, operations=operations)
-        if detectors == Detectors(intent=detectors.intent):
+        if detectors == Detectors(intent=detectors.intent, judge=detectors.judge):
             stages = import_module("spector.observe.analysis")
             analyst = stages.Analyst(config.observe, parts.embedder, models, parts.extractor)
             return analyst, models

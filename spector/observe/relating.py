@@ -159,7 +159,11 @@ def heirs_of(
         gone: the superseded memories. facts: what the message states.
     """
     out: dict[int, list[int]] = {}
-    alone = facts_of_alone(reader, gone)
+
+    def ended(ids: Collection[int]) -> set[int]:
+        return {*ids} - {each for each, record in living(ids).items() if not record.superseded}
+
+    alone = facts_of_alone(reader, gone, ended)
     found = living(sorted(alone))
     known = {(folded(each.subject), folded(each.predicate)): n for n, each in enumerate(facts)}
     for row in reader.facts(id=sorted(alone), holds=1) if alone else ():

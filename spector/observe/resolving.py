@@ -66,11 +66,19 @@ def to_name(
     """A text of a message as one in which names are looked for.
 
     Args:
-        kept: what is stored of it. notes: what is no word of the message in that.
+        kept: what is stored of it. notes: what is no word of the message in that. Days are left
+            out, as they are of what is embedded: the model sees the text once.
     """
-    speaker = message.speaker
-    whole = None if kept is None else Whole(kept, tuple((each.start, each.end) for each in notes))
-    return ToName(text, message.role, speaker, whole)
+    if kept is None:
+        return ToName(text, message.role, message.speaker, None)
+    moved, added = 0, []
+    for each in notes:
+        start, end = each.start - moved, each.end - moved
+        if each.kind == "date":
+            kept, moved = kept[:start] + kept[end:], moved + end - start
+        else:
+            added.append((start, end))
+    return ToName(text, message.role, message.speaker, Whole(kept, tuple(added)))
 
 
 def _days_named(message: Message, event_ms: int, config: ObserveConfig) -> frozenset[str]:

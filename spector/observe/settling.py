@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from spector.config import ObserveConfig
 from spector.knowledge import Changes
+from spector.observe.judges import Judges
 from spector.search import Neighbours
 from spector.write import Draft
 
@@ -26,8 +27,9 @@ class Settling:
     See :class:`spector.observe.gate.Settler`.
     """
 
-    def __init__(self, neighbours: Neighbours, config: ObserveConfig) -> None:
+    def __init__(self, neighbours: Neighbours, config: ObserveConfig, judges: Judges) -> None:
         self._neighbours = neighbours
+        self._judges = judges
         self._config = config
         self._made: Settler | None = None
 
@@ -45,7 +47,9 @@ class Settling:
         if self._made is None:
             gate = import_module("spector.observe.gate")
             made: Settler = gate.Settler(
-                gate.Comparer(self._neighbours, self._config), self._config
+                gate.Comparer(self._neighbours, self._config),
+                self._config,
+                self._judges.judging(),
             )
             self._made = made
         return self._made

@@ -8,6 +8,7 @@ from typing import Any
 from spector.clock import iso_of_ms
 from spector.knowledge import KnowledgeReader, current_facts
 from spector.providers import CachedEmbedder, Embedder
+from spector.store.catalog import has_windows
 from spector.store.core import Store
 from spector.upkeep import count_flags
 
@@ -23,6 +24,7 @@ def cognition_stats(
     operations: Mapping[str, Any] | None,
     model: Mapping[str, int] | None,
     waiting: int,
+    now_ms: int,
 ) -> dict[str, Any]:
     """See ``Memory.stats``; JSON-ready. Each count equals what the facets list.
 
@@ -34,8 +36,8 @@ def cognition_stats(
     flags = count_flags(stores)
     with store.catalog.reading() as db:
         known = _knowledge(reader := KnowledgeReader(db, store.catalog.path))
-        if flags.dormant or store.catalog.ends.along():
-            current = current_facts(reader, reader.facts(holds=1), store.catalog.fetch)
+        if flags.dormant or store.catalog.ends.along() or has_windows(store.catalog):
+            current = current_facts(reader, reader.facts(holds=1), store.catalog.fetch, now_ms)
             known["facts"]["count"] = len(current)
     return {
         "sessions": sessions["live"],

@@ -134,6 +134,7 @@ class Parts:
             operations=self.operations.stats(),
             model=None if self.chat is None else self.chat.stats(),
             waiting=self.worker.status()["queue"],
+            now_ms=self.clock.now_ms(),
         )
         night = cognition["last_cycle"]
         return self.keeper.stats(

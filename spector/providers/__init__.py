@@ -164,25 +164,25 @@ def resolve_detectors(detectors: Detectors | None) -> Detectors:
             f"detectors must be spector.Detectors, got {shown(detectors)}",
             hint="write detectors=spector.Detectors(emotion=...)",
         )
-    for name, method in _DETECTING.items():
+    for name, methods in _DETECTING.items():
         found = getattr(detectors, name)
-        if found is not None and (
-            isinstance(found, type) or not callable(getattr(found, method, None))
-        ):
-            raise InvalidInputError(
-                f"detectors.{name} {shown(found)} has no method {method}()",
-                hint="pass an object with the protocol of that name",
-            )
+        for method in methods.split() if found is not None else ():
+            if isinstance(found, type) or not callable(getattr(found, method, None)):
+                raise InvalidInputError(
+                    f"detectors.{name} {shown(found)} has no method {method}()",
+                    hint="pass an object with the protocol of that name",
+                )
     return detectors
 
 
-#: stage -> the method that its detector must have
+#: stage -> the methods that its detector must have
 _DETECTING: Final = {
     "references": "resolve",
     "entities": "entities",
     "emotion": "detect",
     "relations": "relate",
     "intent": "classify",
+    "judge": "pairs messages",
 }
 
 

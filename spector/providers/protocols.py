@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.records import Emotion, PromotionCandidate, Reference
+from spector.records import Emotion, Judge, PromotionCandidate, Reference
 
 __all__ = [
     "LLM",
@@ -220,7 +220,7 @@ class Detectors:
     Attributes:
         references: what pronouns stand for. entities: what a message mentions.
         emotion: how it feels. relations: how it is related to earlier ones.
-        intent: what a cue is after.
+        intent: what a cue is after. judge: what a new statement does to an old one.
     """
 
     references: CoreferenceResolver | None = None
@@ -228,3 +228,4 @@ class Detectors:
     emotion: EmotionDetector | None = None
     relations: RelationDetector | None = None
     intent: IntentClassifier | None = None
+    judge: Judge | None = None

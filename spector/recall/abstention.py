@@ -5,7 +5,7 @@ covers, the z-score of the most similar memory among unrelated questions (`basel
 names. Fused scores do not separate questions that have an answer from those that have none. *Which
 hits matter* is decided by fused scores, compared with the best one and with the crowd behind it,
 for contexts and selective recalls alike. Constants and measurements: bench/log, "What stands out",
-"Silence above chance" and "Known names and doubt".
+"Silence above chance".
 """
 
 from __future__ import annotations
@@ -76,8 +76,9 @@ def judge(signals: Signals | None, below: float) -> Verdict:
         signals: of the recall. Nothing is withheld without them (no cue, no words), of fewer than
             four memories, and of a part of a large store that was not measured.
         below: the probability under which nothing is returned, 0..1; 0 never withholds. At 0.35,
-            85 of 100 LoCoMo questions asked of another conversation return nothing, 35 with the
-            names of that one, and 1.5 that have an answer are lost; docs/recall.md has more.
+            84 of 100 LoCoMo questions asked of another conversation return nothing, 10 with the
+            names of that one, and 1.2 that have an answer are lost; of short chats by strangers
+            54 and 2.3; docs/recall.md has more.
     """
     if signals is None or not signals.measured:
         return Verdict(False, 1.0, "")
@@ -185,9 +186,7 @@ def log_odds(signals: Signals) -> float:
         return 9.35 * covered - 4.14 * name - 3.2
     like = _LIKELY if signals.likeness is None else signals.likeness
     like = min(max(like, _LEAST_LIKE), _MOST_LIKE)
-    # the names are known, but little of what is asked about them
-    little = min(0.0, 7.0 * covered - 4.0) if signals.known_name else 0.0
-    return 2.0 * covered + 0.45 * like + little - 3.0 * name - 1.4
+    return 2.0 * covered + 0.45 * like - 3.0 * name - 1.4
 
 
 def relevances(scores: Sequence[float]) -> list[float]:

@@ -25,7 +25,7 @@ from spector.arguments import (
 from spector.clock import Clock
 from spector.config import Config
 from spector.kernel.contract import ScoringProfile, get_profile
-from spector.language.cues import need_gate, skip_reason
+from spector.language.cues import Kind, need_gate, skip_reason
 from spector.layout import Flag
 from spector.process import Operations
 from spector.providers import ChatModel, Embedder, IntentClassifier, embedded, token_counter
@@ -189,16 +189,18 @@ class Recaller:
         by_time = parsed.lexical and weights.w_lexical and weights.ranking.by_time
         by_time = by_time and selecting.get("time_range") is None  # what is given holds
         probes = self._probes.for_cue(text, make=selective)
+        reading = read_cue(
+            text,
+            named=kind,
+            topic=topic,
+            now_ms=now_ms if by_time else None,
+            may_be_now=moment is None and selecting.get("time_range") is None,
+            zone=zone if parsed.zone or zone is not UTC else None,
+        )
+        asks = reading.kind is Kind.REQUEST and vector is None and not parsed.hyde
         request = RecallRequest(
             cue=Cue(text, like),
-            reading=read_cue(
-                text,
-                named=kind,
-                topic=topic,
-                now_ms=now_ms if by_time else None,
-                may_be_now=moment is None and selecting.get("time_range") is None,
-                zone=zone if parsed.zone or zone is not UTC else None,
-            ),
+            reading=reading,
             k=fetched,
             selection=until(selection, moment),
             profile=weights,
@@ -211,6 +213,7 @@ class Recaller:
             mmr=diversity_weight(parsed, is_survey=is_survey),
             per_session=parsed.per_session,
             probes=probes,
+            asking=self._limits.asking() if asks else None,
             limits=self._limits.for_cue(like, probes, make=selective),
             cut=0.0 if selective else parsed.cut,
             modality_mask=parsed.modality_mask,

@@ -322,7 +322,6 @@ class Signals:
             has measured those cosines.
         unknown_name: True when a capitalized word inside a sentence of the cue is in no memory;
             for questions of fact only.
-        known_name: True when there are such words and memories have all of them.
         memories: how many memories could answer; None when they were not counted.
         measured: False when a filter leaves so little of a large store that a sample would not
             represent it; recall then never abstains.
@@ -335,7 +334,6 @@ class Signals:
     coverage: float = 0.0
     cosine: float | None = None
     unknown_name: bool = False
-    known_name: bool = False
     memories: int | None = None
     likeness: float | None = None
     measured: bool = True

@@ -133,7 +133,7 @@ class ObservedUnit:
     #: ids of the facts that it states
     facts: tuple[int, ...] = ()
     edges: tuple[Edge, ...] = ()
-    #: ids of the memories that it took the place of
+    #: ids of the memories and facts that it took the place of
     superseded: tuple[int, ...] = ()
     #: weak enough to be strengthened by an important memory that follows in the session
     tagged: bool = False

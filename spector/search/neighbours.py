@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.kernel.contract import DEFAULT_DROP_FLAGS, dots, get_profile, norm
-from spector.knowledge import DESCRIBING, KnowledgeReader
+from spector.knowledge import DESCRIBING, KnowledgeReader, declared
 from spector.language.words import analyse, cue_terms, folded
 from spector.layout import Flag
 from spector.records import Hit, HitList, MemoryRecord
@@ -146,13 +146,12 @@ class Neighbours:
         return sorted(out)
 
     def predicates(self) -> frozenset[str]:
-        """Predicates that callers registered as having one value at a time."""
+        """Predicates that callers declared as having one value at a time."""
         found: list[str] = []
 
         def look(plan: Plan, search: ScoreSearch) -> HitList:
             with knowledge_of(plan) as reader:
-                rows = reader.items_of("predicate") if reader.holds_any else {}
-            found[:] = [row["json"]["name"] for row in rows.values()]
+                found[:] = declared(reader).single if reader.holds_any else ()
             return HitList()
 
         self._searcher.look(_request("", None, None, 0, 1), look)

@@ -275,7 +275,10 @@ class Searcher:
             return ()
         for limits, others in request.limits:
             near = replace(
-                request, cue=Cue(None, limits.mean(axis=0)), profile=get_profile("similarity")
+                request,
+                cue=Cue(None, limits.mean(axis=0)),
+                asking=None,
+                profile=get_profile("similarity"),
             )
             hits = self._by_score.answer(replace(self._replan(plan, near), k=POOL)).hits
             for hit, stored in zip(hits, vectors_of(hits) if hits else (), strict=True):

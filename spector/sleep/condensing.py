@@ -19,6 +19,7 @@ from spector.providers import (
     estimated_tokens,
     is_storable,
 )
+from spector.records import MemoryRecord
 from spector.search import Neighbours
 from spector.write import ConceptRun, Promotion
 
@@ -134,6 +135,8 @@ class Tools:
     condenser: Condenser = field(default_factory=Condenser)
     #: reads statements instead of the rules, if the caller gave one
     fact_extractor: FactExtractor | None = None
+    #: whether two memories that rules take for the same are so, by a judge
+    says_the_same: Callable[[MemoryRecord, MemoryRecord], bool] = lambda one, other: True
     #: makes room for other calls, between two pieces of work
     breathe: Callable[[], object] = int
     #: drops the tags of sessions that are too old; how many

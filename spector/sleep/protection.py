@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.knowledge import KnowledgeReader, is_single_valued
+from spector.knowledge import KnowledgeReader, declared, is_single_valued
 from spector.language.frames import extract
 from spector.language.observing import only_likes
 from spector.language.statements import find_instruction
@@ -53,6 +53,13 @@ class Protection:
         if self._young:
             found[_FLOOR] = found.get(_FLOOR, 0) + self._young
         return found
+
+    def free(self, rows: Rows, reader: KnowledgeReader, *, floors: bool, use: bool) -> Rows:
+        """Those that neither their headers nor what they say protects; see the two below."""
+        rows = rows[self.of_headers(rows, floors=floors, use=use)]
+        ids = rows["id"].tolist()
+        kept = self.of_knowledge(ids, texts_of(self._night, ids), reader)
+        return rows[~np.isin(rows["id"], np.array(sorted(kept), np.int64))]
 
     def of_headers(self, rows: Rows, *, floors: bool | Mask, use: bool) -> Mask:
         """Which memories may be forgotten, as far as their headers tell.
@@ -191,7 +198,7 @@ def _last_holders(
         ids: in the order in which they would go. living: active memories.
     """
     out: set[int] = set()
-    registered = {row["json"]["name"] for row in reader.items_of("predicate").values()}
+    registered = declared(reader).single
     own = {row["id"]: row for row in reader.facts(id=list(ids))}
     stated = reader.links("source", b=ids)
     facts = {row["id"]: row for row in reader.facts(id=[each["a"] for each in stated])}

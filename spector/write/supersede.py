@@ -8,7 +8,8 @@ end is kept in a reserved tag. When the newer memory's start is updated, the end
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,6 +28,7 @@ from spector.store.catalog import (
     Scope,
     is_sealed,
     join_reserved_tags,
+    link_tags,
     members,
     newer_than,
     split_reserved_tags,
@@ -76,19 +78,27 @@ def starts_ms(draft: Draft | Row, now_ms: int) -> int:
 
 
 def endings(
-    store: Store, drafts: Sequence[Draft], now_ms: int, find: Callable[[int, Scope], object]
+    store: Store,
+    drafts: Sequence[Draft],
+    now_ms: int,
+    find: Callable[[int, Scope], object],
+    *,
+    facts_before: float = math.inf,
 ) -> list[Ending]:
     """The changes of the memories that drafts supersede; raises before anything is staged.
 
     A draft supersedes memories of its own user only; others are unknown to it, as to a recall.
+    Facts that only the superseded memories state end with them, and the drafts get their links.
 
     Args:
         find: raises for an id that no memory of the scope has, in any store.
+        facts_before: only facts with an id below it end.
 
     Raises:
         UnknownRecordError, SupersededRecordError, ImmutableRecordError, InvalidInputError
     """
     out: dict[int, Ending] = {}
+    named = {each for draft in drafts for each in draft.supersedes}
     for draft in drafts:
         rows = store.catalog.fetch(draft.supersedes)
         imported = draft.restored is not None
@@ -108,6 +118,23 @@ def endings(
                 continue  # its end is in the file
             _refuse(store, row, draft, out)
             out[record_id] = Ending(row, ended(row, starts_ms(draft, now_ms), now_ms))
+        if imported or not draft.supersedes:
+            continue
+        facts = store.catalog.fetch(facts_alone(store, draft.supersedes))
+        along = [
+            row
+            for row in facts.values()
+            if row.id < facts_before
+            and row.id not in named
+            and row.id not in out
+            and row.user_id == draft.user_id
+            and not was_ended(row)
+            and not _flags(row) & (Flag.IMMUTABLE | Flag.PINNED)
+        ]
+        for row in along:
+            out[row.id] = Ending(row, ended(row, starts_ms(draft, now_ms), now_ms))
+        draft.supersedes = (*draft.supersedes, *(row.id for row in along))
+        draft.tags = (*draft.tags, *link_tags([row.id for row in along]))
     return list(out.values())
 
 
@@ -193,19 +220,15 @@ def refuse_new_end(store: Store, row: Row, scope: Scope = ANYBODY) -> None:
 def ended(row: Row, start_ms: int, now_ms: int) -> Row:
     """The row of a memory that was valid until ``start_ms``.
 
-    A memory that starts later than that was never valid: it gets no end, so no moment shows it. One
-    with an end in the future is recalled until then, and has no flag.
+    A memory that starts no earlier than that was never valid: no moment shows it. One with an end
+    in the future is recalled until then, and has no flag.
     """
     own = own_row(row)
-    end_ms: int | None = start_ms
-    if start_ms <= _begins_ms(row):
-        end_ms = None
-    elif own.valid_until_ms is not None:
-        end_ms = min(own.valid_until_ms, start_ms)
+    end_ms = start_ms if own.valid_until_ms is None else min(own.valid_until_ms, start_ms)
     return replace(
         own,
         valid_until_ms=end_ms,
-        mutable=flagged(row, end_ms is None or end_ms <= now_ms),
+        mutable=flagged(row, end_ms <= max(now_ms, _begins_ms(row))),
         tags=with_end(own.tags, (own.valid_until_ms,)),
     )
 
@@ -277,10 +300,15 @@ def successors_in(changes: Sequence[Ending], older: int) -> list[int]:
 
 
 def facts_alone(store: Store, memories: Sequence[int]) -> list[int]:
-    """The facts that have no source but some memories."""
+    """The facts that only some memories state: other sources of theirs have ended."""
+
+    def ended(ids: Collection[int]) -> set[int]:
+        found = store.catalog.fetch(sorted(ids)).values()
+        return {*ids} - {each.id for each in found if not _flags(each) & Flag.SUPERSEDED}
+
     with store.catalog.reading() as db:
         reader = KnowledgeReader(db, store.catalog.path)
-        return sorted(facts_of_alone(reader, memories)) if has_tables(db) else []
+        return sorted(facts_of_alone(reader, memories, ended)) if has_tables(db) else []
 
 
 def _without_links(row: Row, older: set[int]) -> Row:

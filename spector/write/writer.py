@@ -409,6 +409,7 @@ class Writer:
             if batch.given("supersedes"):
                 find = self._parts.finder.find
                 supersede.apply(tx, supersede.endings(store, drafts, now_ms, find))
+                batch = Batch(drafts)  # with links to the facts that end as well
             for naming in to_name:
                 naming.stage(tx)
             encoded = encode_batch(

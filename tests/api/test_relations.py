@@ -63,8 +63,32 @@ def test_one_relation_has_one_predicate(
     assert {text: drawn(memory, text) for text in texts} == {text: [fact] for text in texts}
 
 
-def test_a_dog_keeps_a_name_of_its_own(memory: Memory) -> None:
-    assert drawn(memory, "My dog is called Bosun.") == [("user's dog", "is_named", "Bosun")]
+@pytest.mark.parametrize(
+    "text", ["My dog is called Bosun.", "My dog's name is Bosun.", "My dog Bosun is ill."]
+)
+def test_a_pet_and_its_name_are_one_fact_by_kind(memory: Memory, text: str) -> None:
+    assert drawn(memory, text) == [("user", "dog", "Bosun")]
+
+
+def test_a_sister_keeps_a_name_of_her_own(memory: Memory) -> None:
+    assert drawn(memory, "My sister is called Una.") == [("user's sister", "is_named", "Una")]
+
+
+def test_of_two_pets_of_a_kind_both_names_stay(memory: Memory) -> None:
+    memory.observe("My dog is called Bosun.", user_id="u")
+    memory.observe("My dog is called Pip.", user_id="u")
+    held = memory.facts.query(predicate="dog", user_id="u")
+    assert {each.object for each in held} == {"Bosun", "Pip"}
+
+
+def test_where_someone_lives_is_a_place_and_where_someone_works_need_not_be(
+    memory: Memory,
+) -> None:
+    memory.observe("I live in Brovary.", user_id="u")
+    memory.observe("The desk in Radiology is mine.", user_id="u")
+    kinds = {each.name: each.type for each in memory.entities.all(user_id="u")}
+    assert kinds["Brovary"] == "place"
+    assert kinds["Radiology"] == "thing"
 
 
 def test_facts_are_found_by_any_name_of_a_relation(memory: Memory) -> None:

@@ -255,7 +255,7 @@ def test_the_page_says_what_was_settled() -> None:
     }
     run = {"commit": "new", "started": "2026-11-25T10:00:00", "times": "real", "rows": rows}
     gone = {"dates": {"locomo": {"develop": [1.2, 0.3], "report": [0.1, 0.3]}}}
-    told = settled(run, ODD, base, {}, gone)
+    told = settled(run, ODD, base, gone)
     page = docs_page(told)
     assert "| **100.0** |" in page
     assert "+100.0 (0.0)" in page

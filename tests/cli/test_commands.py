@@ -183,6 +183,24 @@ def test_recall_shows_the_instructions_that_fit_in_a_section_of_their_own(
     assert alone.code == 1
 
 
+def test_recall_shows_what_limits_an_answer_behind_the_hits(
+    run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recalled = spector.Memory.recall
+
+    def recall(memory: spector.Memory, *args: Any, **given: Any) -> spector.HitList:
+        hits = recalled(memory, *args, **given)
+        hits.limits = tuple(recalled(memory, "the cat", k=1))
+        return hits
+
+    monkeypatch.setattr(spector.Memory, "recall", recall)
+    cue = "which morning for deploys"
+    (limit,) = run("recall", filled, cue, "--json").json["limits"]
+    section = run("recall", filled, cue).out.partition("what limits an answer")[2]
+    assert limit["text"] in section
+    assert run("recall", filled, cue, "--where", '{"nothing": 1}').code == 0
+
+
 def test_context_shows_the_instructions_that_hold(run: Run, filled: Path) -> None:
     run("remember", filled, "Never use emojis.", "--role", "user")
     result = run("context", filled, "which morning for deploys", "--explain")

@@ -173,7 +173,7 @@ class Life:
             user_id=user,
             **source,
         )
-        self.memory.facts.single_valued(self.pick(["owns", "likes_most"]))
+        self.memory.facts.declare(self.pick(["owns", "likes_most"]), single_valued=True)
 
     def procedure(self) -> None:
         made = self.memory.procedures.add(

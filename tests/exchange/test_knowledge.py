@@ -60,7 +60,7 @@ def known(memory: Memory, user: str = "u") -> dict[str, int]:
         memory.concepts.reinforce(concept.id, each)
     memory.concepts.ground(concept.id)
     memory.entities.alias("Lovelace", "Ada", user_id=user)
-    memory.facts.single_valued("likes_most")
+    memory.facts.declare("likes_most", single_valued=True)
     memory.recall("mug", user_id=user, learn=True)
     return {"a": a.id, "b": b.id, "concept": concept.id, "procedure": procedure.id}
 

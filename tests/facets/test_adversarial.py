@@ -56,7 +56,7 @@ VERBS: dict[str, Callable[[Memory, Any, int], Any]] = {
     "query": lambda m, t, i: m.facts.query(subject=t),
     "traverse": lambda m, t, i: m.facts.traverse(t),
     "extract": lambda m, t, i: m.facts.extract(t),
-    "single_valued": lambda m, t, i: m.facts.single_valued(t),
+    "declare": lambda m, t, i: m.facts.declare(t),
     "confidence": lambda m, t, i: m.facts.add("x", "is", "y", confidence=t),
     "user": lambda m, t, i: m.facts.add("x", "is", "z", user_id=t),
     "find an entity": lambda m, t, i: m.entities.find(t),

@@ -10,6 +10,7 @@ erased.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -68,6 +69,38 @@ def test_with_an_expired_memory_its_facts_are_over(memory: Memory, clock: Manual
     assert memory.stats()["cognition"]["facts"]["count"] == 0
     assert memory.entities.all() == []
     assert memory.check().ok
+
+
+def test_a_fact_is_over_with_the_validity_of_all_who_state_it(
+    memory: Memory, clock: ManualClock
+) -> None:
+    learned(memory, valid_until="2026-06-02T00:00:00Z")
+    later = learned(memory, "Petra lives in Oulu now.", valid_until="2026-06-03T00:00:00Z")
+    facts = memory.facts
+    for hours, held in ((0, 1), (24, 1), (48, 0)):
+        clock.set(datetime(2026, 6, 1, 9, tzinfo=UTC) + timedelta(hours=hours))
+        found = (facts.query(), facts.about("Petra"), facts.traverse("Petra"))
+        assert [len(each) for each in found] == [held] * 3
+        assert memory.stats()["cognition"]["facts"]["count"] == held
+    assert len(facts.query(as_of="2026-06-02T12:00:00Z")) == 1
+    memory.update(later, valid_until=None)
+    assert len(facts.query()) == 1
+
+
+@pytest.mark.parametrize("key", [None, "home"])
+def test_a_fact_ends_with_the_last_memory_that_is_superseded(
+    memory: Memory, key: str | None
+) -> None:
+    first = learned(memory)
+    second = learned(memory, "Petra lives in Oulu, as ever.")
+    memory.remember("Petra has left the town.", supersedes=first)
+    (fact,) = memory.facts.query()
+    last = memory.remember("Nobody is there.", supersedes=second, key=key)
+    assert memory.facts.query() == []
+    assert memory.get(fact.id).superseded_by == (last.id,)
+    memory.forget(last)
+    memory.reinstate(second)
+    assert [each.id for each in memory.facts.query()] == [fact.id]
 
 
 def test_a_fact_lives_until_its_last_source_ends(memory: Memory, clock: ManualClock) -> None:

@@ -58,10 +58,40 @@ def test_a_new_value_takes_the_place_of_the_present_one(memory: Memory) -> None:
     ]
     likes = [memory.facts.add("Eve", "likes", each).id for each in ("tea", "jazz")]
     assert [each.id for each in memory.facts.query(predicate="likes")] == likes
-    memory.facts.single_valued("desk")
+    memory.facts.declare("desk", single_valued=True)
     memory.facts.add("Eve", "desk", "4")
     memory.facts.add("Eve", "desk", "7")
     assert [each.object for each in memory.facts.query(predicate="desk")] == ["7"]
+
+
+def test_declared_aliases_are_one_predicate_after_export_and_import_too(tmp_path: Path) -> None:
+    with spector.open(":memory:", embedder=FakeEmbedder()) as memory:
+        memory.facts.declare("mentor", "coach", "guide", single_valued=True)
+        assert memory.facts.declare("boss", "squad_lead") == {
+            "coach": "mentor",
+            "guide": "mentor",
+            "squad_lead": "manager",
+        }
+        memory.export(tmp_path / "all.jsonl")
+    with spector.open(":memory:", embedder=FakeEmbedder()) as memory:
+        memory.import_(tmp_path / "all.jsonl")
+        memory.observe("My mentor is Lin.")
+        memory.observe("My coach is Bo now.")
+        memory.observe("My squad lead is Ines.")
+        held = {(each.predicate, each.object) for each in memory.facts.query(subject="user")}
+        assert held == {("mentor", "Bo"), ("manager", "Ines")}
+        memory.facts.add("user", "guide", "Ada")
+        assert [each.object for each in memory.facts.query(predicate="coach")] == ["Ada"]
+        assert [each.object for each in memory.facts.query(predicate="supervisor")] == ["Ines"]
+
+
+def test_a_name_of_another_relation_is_no_alias() -> None:
+    with spector.open(":memory:", embedder=FakeEmbedder()) as memory:
+        memory.facts.declare("mentor", "coach")
+        for predicate, alias in (("mentor", "boss"), ("trainer", "coach"), ("trainer", "mentor")):
+            with pytest.raises(InvalidInputError, match="another relation"):
+                memory.facts.declare(predicate, alias)
+        assert memory.facts.declare("mentor") == {"coach": "mentor"}
 
 
 def test_what_was_true_on_a_day(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def fill(path: Path) -> None:
         for n in range(30):
             tags = [f"tag {n} {m} {'w' * 60}" for m in range(4)]
             memory.procedures.add(f"way {n}", ["go " + "z" * 150], triggers=tags)
-        memory.facts.single_valued("likes_most")
+        memory.facts.declare("likes_most", single_valued=True)
         memory.graph.register("mentors")
         for n in range(40):
             memory.graph.register(f"kind_{n}", inverse=f"inverse_{n}_{'k' * 30}")

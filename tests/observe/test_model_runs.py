@@ -36,14 +36,13 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return seen
 
 
-def test_a_message_with_a_note_is_run_with_and_without_it(tmp_path: Path, runs: list[int]) -> None:
+def test_a_message_with_a_question_and_a_note_is_run_once(tmp_path: Path, runs: list[int]) -> None:
     with spector.open(tmp_path / "store") as memory:
         result = memory.observe(QUESTION, force=True)
         assert [each.text for each in result.units] != [each.said for each in result.units]
         assert any("lovelace" in each for each in result.entities)
         facts = sum(len(each.facts) for each in result.units)
-        # what it says is read with the noted day, and found without it
-        assert len(runs) == 2 * len(result.units) + facts
+        assert len(runs) == len(result.units) + facts
 
 
 def test_words_of_a_long_text_are_the_windows_that_are_embedded(runs: list[int]) -> None:

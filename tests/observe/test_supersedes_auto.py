@@ -215,7 +215,7 @@ def test_learned_facts_of_the_old_value_go_too(memory: spector.Memory) -> None:
 
 
 def test_a_registered_predicate_has_one_value(memory: spector.Memory) -> None:
-    memory.facts.single_valued("drives")
+    memory.facts.declare("drives", single_valued=True)
     old = memory.remember("I drive a Volvo.")
     assert memory.remember("I drive a Saab.", supersedes="auto").supersedes == (old.id,)
 

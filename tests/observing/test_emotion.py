@@ -6,12 +6,15 @@ Damage without it: a flashbulb, which is pinned for good, made of small talk wit
 from __future__ import annotations
 
 import time
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spector.language.emotion import CATEGORIES, emotion_in
+from spector.language.emotion.head import LABELS, EmotionHead
 
 
 def _texts(words: str) -> st.SearchStrategy[str]:
@@ -42,6 +45,31 @@ def test_a_calm_preference_is_calm() -> None:
     found = emotion_in("I prefer tea over coffee.")
     assert found.arousal <= 0.2
     assert found.category is None
+
+
+@pytest.mark.parametrize(
+    ("text", "category"),
+    [
+        ("We are delighted", "joy"),
+        ("We have never been delighted", "sadness"),
+        ("We are no longer delighted", "sadness"),
+        ("We were not delighted", "sadness"),
+        ("No, delighted to come", "joy"),
+    ],
+)
+def test_a_trained_head_names_no_feeling_that_the_text_denies(text: str, category: str) -> None:
+    class Head(EmotionHead):
+        def log_odds(self, text: str, vector: Any) -> Any:
+            odds = np.full(len(LABELS), -1.0, np.float32)
+            odds[[LABELS.index("joy"), LABELS.index("sadness")]] = 2.0, 1.0
+            return odds
+
+        def valence_of(self, log_odds: Any) -> float:
+            return 0.0
+
+    head = Head(weights={"thresholds": np.zeros(len(LABELS), np.float32)}, fingerprint="")
+    vector = np.zeros(4, np.float32)
+    assert emotion_in(text, vector=vector, head=head).category == category
 
 
 @pytest.mark.parametrize(

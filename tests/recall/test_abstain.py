@@ -93,7 +93,6 @@ def test_a_memory_asked_for_by_name_does_not_hide_the_others() -> None:
         ({"coverage": 0.8}, {"coverage": 0.4}),
         ({"likeness": 2.0}, {"likeness": 1.0}),
         ({"unknown_name": False}, {"unknown_name": True}),
-        ({"known_name": False}, {"known_name": True}),
     ],
 )
 def test_each_signal_counts_in_its_direction(more: dict[str, Any], less: dict[str, Any]) -> None:
@@ -103,8 +102,6 @@ def test_each_signal_counts_in_its_direction(more: dict[str, Any], less: dict[st
 
 def test_the_published_constants() -> None:
     assert log_odds(Signals(coverage=0.5, likeness=2.0)) == pytest.approx(0.5)
-    little = Signals(coverage=0.3, likeness=2.0, known_name=True)
-    assert log_odds(little) == pytest.approx(-1.8)
     assert log_odds(Signals(coverage=0.5, unknown_name=True)) == pytest.approx(-2.665)
 
 

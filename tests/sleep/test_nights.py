@@ -147,12 +147,18 @@ def test_a_semantic_memory_without_use_becomes_dormant(
     with asleep() as (memory, clock):
         made = memory.remember("the capital of nowhere", tier="semantic")
         pinned = memory.remember("an anchor", tier="semantic", pinned=True)
-        for each in (made, pinned):
+        name, rule = memory.remember_many(
+            [
+                {"text": text, "tier": "semantic"}
+                for text in ("My name is Kit.", "Never use emojis.")
+            ]
+        )
+        for each in (made, pinned, name, rule):
             set_strength(memory, each.id, utility=utility)
         pass_days(clock, days)
         memory.reflect("demote")
         assert is_dormant(memory, made.id) is sleeps
-        assert not is_dormant(memory, pinned.id)
+        assert not any(is_dormant(memory, each.id) for each in (pinned, name, rule))
 
 
 def test_dull_memories_fall_asleep_a_few_a_day() -> None:

@@ -8,7 +8,7 @@ python -m bench.recall ablate                        what each term of the ranki
 python -m bench.recall fit                           the weights, on the groups that develop
 python -m bench.recall curve --config abstain_below=0.3 abstain_below=0.4
                                                      what a constant decides, for each value
-python -m bench.recall settle new.json --base old.json --terms t.json --removed r.json
+python -m bench.recall settle new.json --base old.json --terms t.json
                                                      keep the figures
 python -m bench.recall report                        docs/recall.md from the figures kept last
 python -m bench.recall vectors                       embed what is missing
@@ -135,7 +135,7 @@ def _compare(options: argparse.Namespace) -> int:
 
 def _settle(options: argparse.Namespace) -> int:
     from bench import results
-    from bench.recall.protocol.settle import lines_removed, settled
+    from bench.recall.protocol.settle import settled
 
     def read(path: str | None) -> dict[str, Any] | None:
         told: dict[str, Any] | None = json.loads(Path(path).read_text("utf-8")) if path else None
@@ -143,9 +143,7 @@ def _settle(options: argparse.Namespace) -> int:
 
     run = read(options.files[0])
     assert run is not None
-    told = settled(run, _today(options), *map(read, (options.base, options.terms, options.removed)))
-    if options.since:
-        told["lines"] = lines_removed(options.since)
+    told = settled(run, _today(options), *map(read, (options.base, options.terms)))
     stamp = run["started"].replace(":", "").replace("-", "")[:13]
     path = results.RESULTS / f"protocol-{stamp}.json"
     results.save(told, path)
@@ -211,8 +209,6 @@ def _parse(arguments: list[str], prog: str) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
     parser.add_argument("--base", metavar="FILE", help="settle: results to compare with")
     parser.add_argument("--terms", metavar="FILE", help="settle: what ablate saved")
-    parser.add_argument("--removed", metavar="FILE", help="settle: the same of removed terms")
-    parser.add_argument("--since", metavar="COMMIT", help="settle: count lines removed since")
     parser.add_argument(
         "--config",
         nargs="+",

@@ -10,6 +10,7 @@ from bench.machine import REPO
 from bench.recall.protocol.judge import MEASURES
 from bench.recall.protocol.tables import SHORT, aligned
 from bench.recall.protocol.terms import worth_table
+from bench.report import compact
 
 __all__ = ["docs_page", "write_page"]
 
@@ -57,46 +58,28 @@ _NAMES: Final = {
     "selective_recall": "recall, selective",
 }
 _INTRO: Final = (
-    "How often recall finds the memories that answer a question, on public conversations with "
-    "known answers.",
+    "On public conversations with known answers: **LoCoMo** (long talks of two people), **BEAM** "
+    "and **PrefEval** (chats with an assistant), **MADial** (dialogues in which a memory should "
+    "come to mind), **beliefs** (short facts about a user), **stores of one kind** (memories that "
+    "are all alike). Nothing is trained on them.",
     "",
-    "- **any@10**: at least one right memory is among the first ten. **frac@10**: the share of the "
-    "right memories that are. **all@10**: all of them are.",
-    "- **precision**, **recall**: of what the product returns by default, or with "
-    "`selective=True`.",
-    "- **LoCoMo** is long conversations of two people, **BEAM** and **PrefEval** chats with an "
-    "assistant, **MADial** dialogues in which a memory should come to mind; **beliefs** are short "
-    "facts about a user, and **stores of one kind** hold memories that are all alike.",
-    "",
-    'Every conversation is stored in three ways: with the speaker as `role=`, with "Name: text" '
-    "in the text only, and without any speaker (words only). The worse of the first two is the "
-    "headline. The product embeds by itself; nothing is trained on these sets, and no language "
-    "model runs. Instructions beside the hits take places: the first 10 - s hits count, and the s "
-    "instructions.",
-    "",
-    "Conversations, topics and dialogues lie in five folds by a hash of their name. In odd months "
-    "three of them are for development and two for the report, then they rotate. Spreads are over "
-    "those groups. A change is the paired difference, with the standard deviation of a bootstrap "
-    "over groups; `=` marks a change under two of them.",
+    "- **any@10**: a right memory is among the first ten. **frac@10**: the share of the right ones "
+    "that are. **all@10**: all of them are.",
+    '- Stored with the speaker as `role=`, with "Name: text" only, and without any (words only); '
+    "the worse of the first two is the headline. Instructions beside the hits take places.",
+    "- Conversations lie in five folds by a hash: three for development and two for the report, "
+    "rotated each month. A change is the paired difference with the standard deviation of a "
+    "bootstrap over groups; `=`: under two of them.",
 )
 _SILENCE: Final = (
-    "How often `context` says nothing, in percent, for questions of another conversation "
-    "(strangers), the same with the names of the store that is asked (swapped), questions that "
-    "nothing in their own store answers (none), and answerable ones (withheld). lost: any@10 of "
-    "answerable questions that get no context. quoted: memories in a context for an unanswerable "
-    "question, if there is one."
+    "How often `context` says nothing, in percent: for questions of another conversation "
+    "(strangers), the same with the names of the store that is asked (swapped), questions without "
+    "an answer (none), and answerable ones (withheld). lost: any@10 without a context. quoted: "
+    "memories in a context for an unanswerable question."
 )
 _TERMS: Final = (
     "Points lost on the development / report folds when a term is left out (standard deviation), "
-    "in the way of writing in which it helps less. A term that costs more than 40 lines has to "
-    "earn a point on a report fold. Only the sets with a column were measured. What is no term of "
-    "the sum (speakers, instructions beside the hits, topics of cues, floods, the newer of two) "
-    "is not judged here yet."
-)
-_REMOVED: Final = (
-    "Terms that are gone, and what leaving them out cost at the time, in the same notation. A "
-    '"yes" means that a term earned a point on a report fold of some set and was removed all the '
-    "same: a plus in its row is a set that gained without it."
+    "in the way of writing in which it helps less."
 )
 
 
@@ -122,12 +105,7 @@ def docs_page(told: Figures) -> str:
     lines += _titled("## Kinds of questions", "any@10.", category_table(told))
     if told.get("terms"):
         lines += _titled("## What each term is worth", _TERMS, worth_table(told["terms"]))
-    if told.get("removed"):
-        lines += _titled("## What was removed", _REMOVED, worth_table(told["removed"]))
-    if told.get("lines"):
-        words = "Files of spector/ that shrank, by their names at that time."
-        lines += _titled("### Lines removed", words, lines_table(told["lines"]))
-    return "\n".join(lines) + "\n"
+    return compact("\n".join(lines)) + "\n"
 
 
 def headline_table(told: Figures) -> list[str]:
@@ -222,14 +200,6 @@ def category_table(told: Figures) -> list[str]:
 
 #: sets whose kinds of questions differ in what they ask for
 _KINDS: Final = ("locomo", "beam", "beliefs")
-
-
-def lines_table(lines: Mapping[str, Sequence[int]]) -> list[str]:
-    """A row a file."""
-    body = [["file", "added", "removed"]]
-    body += [[name, str(added), str(removed)] for name, (added, removed) in lines.items()]
-    total = [sum(each[n] for each in lines.values()) for n in (0, 1)]
-    return aligned([*body, ["all of these", str(total[0]), str(total[1])]])
 
 
 def changed(found: Sequence[float] | None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -14,7 +13,7 @@ from bench.recall.protocol.ask import Row
 from bench.recall.protocol.judge import MEASURES, gain, mean_of, of_part, spread
 from bench.recall.protocol.tables import PAIRS
 
-__all__ = ["lines_removed", "newest", "settled"]
+__all__ = ["newest", "settled"]
 
 _PARTS = ("all", "develop", "report")
 
@@ -24,9 +23,8 @@ def settled(
     day: date,
     base: Mapping[str, Any] | None = None,
     terms: Mapping[str, Any] | None = None,
-    removed: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """All figures of a run, what it gains over ``base``, what terms are and were worth."""
+    """All figures of a run, what it gains over ``base``, what terms are worth."""
     rows = run["rows"]
     told: dict[str, Any] = {
         "schema": results.SCHEMA,
@@ -39,7 +37,6 @@ def settled(
             for name, ways in rows.items()
         },
         "terms": dict(terms or {}),
-        "removed": dict(removed or {}),
     }
     if base is not None:
         told["base"] = base["commit"]
@@ -98,18 +95,6 @@ def _gains(old: Sequence[Row], new: Sequence[Row], day: date) -> dict[str, dict[
 
 def _short(value: float) -> float:
     return results.round_to(value)
-
-
-def lines_removed(base: str) -> dict[str, list[int]]:
-    """File of spector/ -> [lines added, removed] since a commit, of those that shrank."""
-    command = ["git", "-C", str(machine.REPO), "diff", "--numstat", base, "--", "spector"]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    out = {}
-    for line in told.splitlines():
-        added, removed, name = line.split("\t")
-        if name.endswith(".py") and int(removed) > int(added):
-            out[name] = [int(added), int(removed)]
-    return dict(sorted(out.items(), key=lambda each: each[1][0] - each[1][1]))
 
 
 def newest(folder: Path = results.RESULTS) -> dict[str, Any]:

@@ -26,6 +26,7 @@ __all__ = ["COMMANDS"]
 COMMANDS: Final[tuple[Callable[[Any], None], ...]] = (
     writing.add_remember,
     files.add_observe,
+    writing.add_judge,
     reading.add_recall,
     reading.add_context,
     listing.add_list,

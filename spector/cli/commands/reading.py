@@ -147,6 +147,7 @@ def run_recall(args: argparse.Namespace, console: Console) -> int:
             "k": args.k,
             "hits": list(hits),
             "standing": list(hits.standing),
+            "limits": list(hits.limits),
             "stats": hits.stats,
             "abstained": hits.abstained,
             "reason": hits.reason,
@@ -160,13 +161,17 @@ def run_recall(args: argparse.Namespace, console: Console) -> int:
     if not console.as_json:
         if hits:
             show_memories(console, hits, full=args.full)
-        if hits.standing:
-            console.say(f"{chr(10) if hits else ''}standing instructions for this cue:")
-            show_memories(console, hits.standing, full=args.full)
+        for beside, title in (
+            (hits.standing, "standing instructions for this cue"),
+            (hits.limits, "what limits an answer to this cue"),
+        ):
+            if beside:
+                console.say(f"{chr(10) if hits else ''}{title}:")
+                show_memories(console, beside, full=args.full)
     if not hits:
-        return 0 if hits.standing else 1
+        return 0 if hits.standing or hits.limits else 1
     if args.explain and not console.as_json:
-        for n, hit in enumerate((*hits, *hits.standing), 1):
+        for n, hit in enumerate((*hits, *hits.standing, *hits.limits), 1):
             console.say()
             console.say(f"{n}. {hit.id}  {hit.explain()}")
         console.say()

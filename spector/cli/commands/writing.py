@@ -1,4 +1,4 @@
-"""The command that adds one memory: remember."""
+"""The commands that add one memory, or say what it would do to another: remember, judge."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from spector.errors import InvalidInputError, InvalidTextError
 if TYPE_CHECKING:
     import spector
 
-__all__ = ["add_remember"]
+__all__ = ["add_judge", "add_remember"]
 
 
 def add_remember(commands: Any) -> None:
@@ -102,3 +102,25 @@ def _beside(record: spector.MemoryRecord) -> str:
         return ""
     others = ", ".join(map(str, decision.contradicted))
     return f"; it contradicts {others}" + (f" ({decision.reason})" if decision.reason else "")
+
+
+def add_judge(commands: Any) -> None:
+    parser = commands.add_parser(
+        "judge",
+        help="say what a new statement does to an old one",
+        description="Say what a new statement does to an old one, and why; no store is needed.",
+    )
+    parser.add_argument("old", metavar="OLD", help="the older statement")
+    parser.add_argument("new", metavar="NEW", help="the newer statement")
+    add_json(parser)
+    parser.set_defaults(run=run_judge)
+
+
+def run_judge(args: argparse.Namespace, console: Console) -> int:
+    import spector
+
+    with spector.open(":memory:", embedder=None, dim=1) as memory:
+        found = memory.judge(args.old, args.new)
+    console.document(found)
+    console.say(str(found))
+    return 0

@@ -37,7 +37,7 @@ class Ranking:
     near: float = 0.3
     words_fact: float = 0.4
     words_talk: float = 0.2
-    words_request: float = 0.1
+    words_request: float = 0.15
     before: tuple[float, ...] = (0.6, 0.4, 0.25, 0.15)
     after: tuple[float, ...] = (0.3, 0.2, 0.15, 0.1)
     long_words: float = 20.0

@@ -19,15 +19,14 @@ from spector.knowledge.exchange.values import (
     text_of,
 )
 from spector.knowledge.exchange.writing import ITEM_KEY
-from spector.knowledge.facts import checked_part
-from spector.language.words import folded
+from spector.knowledge.facts import checked_part, predicate_named
 
 __all__ = ["parse_item"]
 
 #: item -> its keys; those in brackets may be missing
 _ITEMS: Final[Mapping[str, str]] = {
     "kind": "name (symmetric inverse prunable priority origin)",
-    "predicate": "name",
+    "predicate": "name (of single_valued)",
     "pair": "ids count (at)",
     "association": "evidence (user_id cue outcome strength observations tool about)",
     "alias": "name of (user_id)",
@@ -115,7 +114,9 @@ def _association(line: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _predicate(line: Mapping[str, Any]) -> dict[str, Any]:
-    return {"name": folded(checked_part(line["name"], "name")).replace(" ", "_")}
+    of = None if line["of"] is None else predicate_named(line["of"], "of")
+    single = flag_in(line, "single_valued")
+    return {"said": {"name": predicate_named(line["name"], "name"), "of": of, "single": single}}
 
 
 def _alias(line: Mapping[str, Any]) -> dict[str, Any]:

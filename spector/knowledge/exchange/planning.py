@@ -313,8 +313,8 @@ class Arrivals:
         self, reader: KnowledgeReader, changes: Changes, line: Mapping[str, Any]
     ) -> None:
         known = {row["json"]["name"] for row in reader.items_of("predicate").values()}
-        if line["name"] not in known:
-            _put_item(changes, "predicate", "", {"name": line["name"]})
+        if line["said"]["name"] not in known:
+            _put_item(changes, "predicate", "", line["said"])
 
     def _pair(self, reader: KnowledgeReader, changes: Changes, line: Mapping[str, Any]) -> None:
         both = [

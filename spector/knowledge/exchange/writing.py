@@ -98,10 +98,15 @@ class KnowledgeLines:
             for kind in sorted(reader.kinds(), key=lambda each: each.name):
                 if kind.name not in self._written_kinds:
                     yield _kind(kind)
-        found = reader.items_of("predicate").values()
-        for name in sorted({row["json"]["name"] for row in found}):
-            if self._is_whole or name in self._predicates:
-                yield {ITEM_KEY: "predicate", "name": name}
+        found = {row["json"]["name"]: row["json"] for row in reader.items_of("predicate").values()}
+        for name, said in sorted(found.items()):
+            if self._is_whole or {name, said["of"]} & self._predicates:
+                yield {
+                    ITEM_KEY: "predicate",
+                    "name": name,
+                    "of": said["of"],
+                    "single_valued": said["single"],
+                }
         yield from self._pairs(reader)
         yield from self._associations(reader)
         yield from self._names(reader)

@@ -18,6 +18,7 @@ from spector.knowledge.facts import (
     MOST_CHARS,
     confirm_fact,
     contradiction,
+    declared,
     put_fact,
 )
 from spector.knowledge.reader import KnowledgeReader
@@ -250,11 +251,17 @@ def plan_reading(
     """
     changes = Changes()
     scope = memory.user_id or ""
-    named = [*reading.mentions.items(), *_named_by(reading).items()][:MOST_ENTITIES]
-    plan_mentions(reader, changes, scope, memory.id, dict(named))
+    named = {**reading.mentions, **_named_by(reading)}
+    for name, kind in [*named]:
+        if kind != "thing":
+            named.pop((name, "thing"), None)
+    plan_mentions(reader, changes, scope, memory.id, dict([*named.items()][:MOST_ENTITIES]))
     facts: list[int | New] = []
     earlier: list[tuple[Statement, New]] = []
+    aliases = declared(reader).aliases if reader.holds_any else {}
     for n, one in enumerate(reading.facts, first):
+        if (alias := one.statement.predicate) in aliases:
+            one = Stated(replace(one.statement, predicate=aliases[alias]))
         trust = 1.0 if _is_of_user(memory) else min(1.0, memory.confidence / _USERS_TRUST)
         fact = fact_of(one, scope, memory.id, trust)
         known = reader.facts(scope=scope, fact_key=fact.key)
@@ -282,11 +289,13 @@ def plan_reading(
 
 
 def _named_by(reading: Reading) -> dict[tuple[str, str], int]:
-    """Names at the ends of statements that are of one sort, where none was found in the words.
+    """Names at the ends of statements that are of one sort, where the words do not say of which.
 
     The subject of "lives in" or "works at" is a person, also with a name that no list has.
     """
-    taken = {word for name, _ in reading.mentions for word in folded(name).split()}
+    taken = {
+        word for name, kind in reading.mentions if kind != "thing" for word in folded(name).split()
+    }
     out: dict[tuple[str, str], int] = {}
     for one in (each.statement for each in reading.facts):
         kinds = _KINDS_OF_ENDS.get(one.predicate)

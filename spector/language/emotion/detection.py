@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -34,6 +34,8 @@ _WEIGHTS: Final = {
 }  # fmt: skip
 #: lists of words of the one feeling that is good
 _GOOD: Final = dict.fromkeys(("positive_weak", "positive", "positive_strong"), "joy")
+_BEFORE: Final = "negators_before"
+_BE: Final = frozenset(("be", "been", "being"))
 #: valence of a sign by its category
 _OF_SIGN: Final = {"joy": 1.0, "surprise": 0.0}
 #: a negator turns the sense of what is at most so many words away
@@ -95,13 +97,13 @@ def emotion_in(
     if head is None or vector is None or language != head.language or not _HAS_WORD.search(text):
         return found
     odds = head.log_odds(text, vector)
-    judged, category = head.valence_of(odds), head.category_of(odds)
+    judged, category = head.valence_of(odds), head.category_of(odds) or found.category
     if category in denied:  # it knows words, and hardly what negates them
-        return found
+        category = head.category_of(odds, denied)
     return Emotion(
         (found.valence + judged) / 2 if found.valence else judged,
         found.arousal,
-        category or found.category,
+        category,
         found.evidence,
     )
 
@@ -117,7 +119,7 @@ def _by_words(text: str, language: str, exclamation: float) -> tuple[Emotion, fr
     meant: list[Match] = []
     turned: set[int] = set()
     found = list(rules.lexicon.matches(words))
-    before = [each.start for each in found if each.name == "negators_before"]
+    before = [each.start for each in found if each.name == _BEFORE]
     behind = [each.start for each in found if each.name == "negators_behind"]
     for each in found:
         if not each.name.startswith("negators"):
@@ -125,11 +127,10 @@ def _by_words(text: str, language: str, exclamation: float) -> tuple[Emotion, fr
                 turned.add(len(meant))
             meant.append(each)
     signs = signs_in(text)
+    ends = {each.end for each in found if each.name == _BEFORE}
     names = [_GOOD.get(each.name, each.name) for each in meant]
     denied = {
-        name
-        for name, each in zip(names, meant, strict=True)
-        if _is_beside(each, words, before, text)
+        name for name, each in zip(names, meant, strict=True) if _is_beside(each, words, ends, text)
     }
     others = {"surprise"}  # which "not sure" says as well
     others |= {name for at, name in enumerate(names) if at not in turned}
@@ -153,13 +154,17 @@ def _is_negated(
     return any(pattern.search(ending) for pattern in endings)
 
 
-def _is_beside(each: Match, words: Sequence[Word], before: Iterable[int], text: str) -> bool:
-    """Whether nothing but space stands between a word and the negator before it."""
-    end = words[each.start].start
-    return any(
-        each.start - at == 1 and text[words[at].start + len(words[at].raw) : end].isspace()
-        for at in before
-    )
+def _is_beside(each: Match, words: Sequence[Word], before: Collection[int], text: str) -> bool:
+    """Whether at most space and a form of "be" stands between a word and the negator before it.
+
+    Args:
+        before: where negators end.
+    """
+    at = each.start
+    while at and at not in before and words[at - 1].text in _BE:
+        at -= 1
+    gap = text[words[at - 1].start + len(words[at - 1].raw) : words[each.start].start] if at else ""
+    return at in before and all(word in _BE for word in gap.split()) and gap[:1].isspace()
 
 
 def _valence(meant: Sequence[Match], turned: set[int], signs: Sequence[tuple[str, str]]) -> float:

@@ -7,7 +7,7 @@ words and pieces of words. The weights belong to one embedder; with another the 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -55,9 +55,10 @@ class EmotionHead:
         """The feeling that is furthest above its threshold; None where none is above it."""
         return self.category_of(self.log_odds(text, vector))
 
-    def category_of(self, log_odds: F32) -> str | None:
-        """The same of log-odds that are known."""
+    def category_of(self, log_odds: F32, denied: Collection[str] = ()) -> str | None:
+        """The same of log-odds that are known, and none of the denied feelings."""
         scores = log_odds - self.weights["thresholds"]
+        scores[[label in denied for label in LABELS]] = -np.inf
         best = int(scores.argmax())
         return LABELS[best] if scores[best] >= 0 and LABELS[best] != "neutral" else None
 

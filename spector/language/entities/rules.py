@@ -177,7 +177,7 @@ def _kind_of(text: str, words: Sequence[Word], at: int, end: int) -> tuple[str, 
     if _LOCATIVE.fullmatch(ending) and not _opens(text, run[0]):
         return "place", "case ending", 0.7
     if before in _WORD_BEFORE_PLACE and before != "at":
-        return "place", "preposition", 0.6
+        return "thing", "preposition", 0.6
     return None
 
 

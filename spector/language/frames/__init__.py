@@ -13,7 +13,7 @@ from spector.language.frames.predicates import (
     is_single_valued,
     names_of_predicate,
 )
-from spector.language.frames.relations import canonical, predicates_like
+from spector.language.frames.relations import canonical, canonical_name, predicates_like
 from spector.language.frames.statement import (
     Statement,
 )
@@ -29,6 +29,7 @@ __all__ = [
     "are_of_kind",
     "are_of_same",
     "canonical",
+    "canonical_name",
     "compare",
     "extract",
     "forms_differ",

@@ -84,7 +84,8 @@ def _may_be_same(
     if one.ahead and other.ahead and not met(one.ahead, other.ahead):
         return False
     if other.is_open or one.is_open:
-        return other.is_open or other.owner == _I or bool(met(other.nouns, known))
+        mine = other.owner == _I and not other.nouns
+        return other.is_open or mine or bool(met(other.nouns, known))
     if one.nouns and met(one.nouns, other.nouns):
         # not the office in Rome and the office in Oslo, nor Ingrid's landlord and mine
         apart = met(one.nouns, words) != one.nouns and met(other.nouns, known) != other.nouns
@@ -170,7 +171,10 @@ def _clause_at(words: Sequence[Word], at: int, *, joined: bool = False) -> _Clau
     acts = _acts(words, end)
     if not acts:  # "the people upstairs live": a verb that looks like a noun
         end = next((n for n in range(found.first + 1, end) if _acts(words, n)), end)
-    if not acts and (joined or not (possessive or found.article or (at and words[at].capital))):
+    named = possessive or found.article or (at and words[at].capital)
+    if not acts and not named and not joined and _opens(words, at):
+        named, end = True, at + 1 + (words[at + 1].text == "'s")
+    if not acts and (joined or not named):
         return out  # an order, or a verb without its subject: "make it Tuesday", "sold the car"
     inside = words[found.first : end]
     last = max((n for n, each in enumerate(inside) if each.text == "'s"), default=-1)
@@ -186,6 +190,21 @@ def _clause_at(words: Sequence[Word], at: int, *, joined: bool = False) -> _Clau
         nouns=_nouns(inside[last + 1 :]),
         value=value - words_of.STOPS,
         rest=_texts(behind),
+    )
+
+
+def _opens(words: Sequence[Word], at: int) -> bool:
+    """Whether a word of a name opens a sentence before a verb of the third person.
+
+    "Lupe pays", "Hugo's going", and not "moved boxes".
+    """
+    word, behind = words[at].text, words[at + 1].text if at + 1 < len(words) else ""
+    return (
+        words[at].capital
+        and not word.endswith(("ed", "ing"))
+        and not _acts(words, at)
+        and (behind in words_of.BE or behind.endswith(("s", "ed")))
+        and not behind.endswith("ss")
     )
 
 

@@ -10,7 +10,12 @@ from spector.language.observing.injection import is_injection
 from spector.language.observing.keeping import keep_scores
 from spector.language.observing.liking import only_likes
 from spector.language.observing.sentences import asks_to_keep, news_of, parts_of
-from spector.language.observing.signals import alarm_of, is_hedged, tells_of_change
+from spector.language.observing.signals import (
+    alarm_of,
+    is_hedged,
+    tells_of_change,
+    tells_of_more,
+)
 from spector.language.observing.turns import (
     corrected,
     is_answer,
@@ -39,5 +44,6 @@ __all__ = [
     "question_in",
     "substance_of",
     "tells_of_change",
+    "tells_of_more",
     "worth_keeping",
 ]

@@ -8,7 +8,7 @@ from spector.language.observing.rules import rules_of
 from spector.language.tables import language_of, languages_applied, words_of
 from spector.process import keeps
 
-__all__ = ["alarm_of", "is_hedged", "tells_of_change"]
+__all__ = ["alarm_of", "is_hedged", "tells_of_change", "tells_of_more"]
 
 #: importance of an error, a breach or a deadline, and of a weaker word
 _ALARM: Final = 0.8
@@ -24,6 +24,11 @@ def is_hedged(text: str) -> bool:
 def tells_of_change(text: str) -> bool:
     """True if a text says that something is different now: "no longer", "switched", "artık"."""
     return "changes" in _lists_in(text, languages_applied())
+
+
+def tells_of_more(text: str) -> bool:
+    """True if a text says that it adds to something: "also", "another", "too", "ayrıca"."""
+    return "additions" in _lists_in(text, languages_applied())
 
 
 def alarm_of(text: str) -> float:

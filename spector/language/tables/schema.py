@@ -39,7 +39,7 @@ PARTS: Final[Mapping[str, Shape]] = {
     ),
     "observing": _shape(
         "stop phatic hedges orders orders_last order_endings politeness auxiliaries relatives"
-        " subjects alarm alarm_weak temporal corrections changes",
+        " subjects alarm alarm_weak temporal corrections changes additions",
         "correction rule preference decision plan fact entity injection system asks"
         " again announces request keep reminder lasting first_person reaction",
     ),

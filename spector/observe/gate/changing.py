@@ -1,19 +1,21 @@
 """Which older memories a new one may have changed.
 
-That decides their order and hides nothing, so a word of change and a near memory of the same
-speaker are enough.
+That decides their order and hides nothing. A near memory of the same speaker with a word of change
+is enough, or the same words with another value in one place; what adds to something changes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from spector.config import ObserveConfig
-from spector.language.observing import is_hedged, tells_of_change
+from spector.language.observing import is_hedged, tells_of_change, tells_of_more
+from spector.language.tables import words_of
 from spector.language.words import analyse
 from spector.observe.gate.candidates import Candidate, Incoming
 from spector.observe.gate.vetoes import veto
+from spector.records import PairVerdict
 
 __all__ = ["changes_perhaps"]
 
@@ -21,14 +23,26 @@ __all__ = ["changes_perhaps"]
 _MOST: Final = 2
 #: content words in common that stand for likeness where there are no vectors
 _SHARED: Final = 2
+#: words of a value; in longer ones the subject differs as well
+_VALUE: Final = 2
+#: share of pairs with another value in one place that were changes, on the hands of development
+_IN_PLACE: Final = 0.8
 
 
 def changes_perhaps(
-    new: Incoming, candidates: Sequence[Candidate], config: ObserveConfig
+    new: Incoming,
+    candidates: Sequence[Candidate],
+    config: ObserveConfig,
+    verdicts: Mapping[int, PairVerdict],
 ) -> list[tuple[Candidate, float]]:
-    """Older memories that a new one may have changed, the likeliest first, with a confidence."""
-    if not tells_of_change(new.said) or is_hedged(new.said):
+    """Older memories that a new one may have changed, the likeliest first, with a confidence.
+
+    Args:
+        verdicts: memory -> what a judge says of it, in place of the cues.
+    """
+    if is_hedged(new.said):
         return []
+    adds, has_cue = tells_of_more(new.said), tells_of_change(new.said)
     found = [
         (each, sure)
         for each in candidates
@@ -36,10 +50,42 @@ def changes_perhaps(
         and not each.is_dormant
         and each.speaker == new.speaker
         and each.record.event_ms <= new.event_ms
-        and (sure := _likeness(new, each)) >= config.order_at
+        and (
+            sure := verdicts[each.id].replaced
+            if each.id in verdicts
+            else 0.0
+            if adds
+            else _confidence(new, each, has_cue)
+        )
+        >= config.order_at
         and not veto(new, each)
     ]
     return sorted(found, key=lambda each: (-each[1], each[0].id))[:_MOST]
+
+
+def _confidence(new: Incoming, old: Candidate, has_cue: bool) -> float:
+    sure = _IN_PLACE if _has_other_value(old.said, new.said) else 0.0
+    return max(sure, _likeness(new, old)) if has_cue else sure
+
+
+def _has_other_value(old: str, new: str) -> bool:
+    """Whether a text goes as an old one does, with another value of a word or two in one place.
+
+    Words may follow it. What stands before the value is what both are about.
+    """
+    before, after = ([each.text for each in words_of(text)] for text in (old, new))
+    at = next(
+        (n for n, (one, other) in enumerate(zip(before, after, strict=False)) if one != other), 0
+    )
+    if not analyse(" ".join(before[:at])).content():
+        return False
+    for gone in range(1, min(_VALUE, len(before) - at) + 1):
+        rest = before[at + gone :]
+        for come in range(1, _VALUE + 1):
+            is_value = not set(before[at : at + gone]) <= set(after[at : at + come])
+            if is_value and after[at + come :][: len(rest)] == rest:
+                return True
+    return False
 
 
 def _likeness(new: Incoming, old: Candidate) -> float:

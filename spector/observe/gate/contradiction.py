@@ -7,7 +7,7 @@ more than what has changed is kept, and so is whatever a rule is not sure enough
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
@@ -15,7 +15,8 @@ from typing import Final
 from spector.language.frames import Statement, Verdict, is_of_before, verdicts
 from spector.language.words import analyse, plain
 from spector.observe.gate.candidates import Candidate, Incoming
-from spector.observe.gate.vetoes import distrust, may_concern
+from spector.observe.gate.vetoes import distrust, may_concern, vetoes_of
+from spector.records import PairVerdict
 
 __all__ = ["Contradiction", "contradictions"]
 
@@ -38,16 +39,23 @@ class Contradiction:
     Attributes:
         rule: ``value``, ``polarity`` or ``said``. confidence: of the rule, 0..1.
         reason: why the old one is kept beside the new one; "" where it is superseded.
+        is_end: a judge says that it is over.
     """
 
     candidate: Candidate
     rule: str
     confidence: float
     reason: str = ""
+    is_end: bool = False
 
     @property
     def supersedes(self) -> bool:
         return not self.reason
+
+    @property
+    def ends(self) -> bool:
+        """Whether what the old one says is over, and nothing has come in its place."""
+        return self.rule == "polarity" or self.is_end
 
     @property
     def sets_order(self) -> bool:
@@ -56,13 +64,24 @@ class Contradiction:
 
 
 def contradictions(
-    new: Incoming, candidates: Sequence[Candidate], *, precision: float
+    new: Incoming,
+    candidates: Sequence[Candidate],
+    *,
+    precision: float,
+    verdicts: Mapping[int, PairVerdict],
 ) -> list[Contradiction]:
     """Every candidate that the new memory contradicts.
 
     Args:
         precision: confidence from which on a contradiction supersedes.
+        verdicts: memory -> what a judge says of it; the rules have no say in these but their vetoes.
     """
+    judged = [
+        (each, verdicts[each.id])
+        for each in candidates
+        if each.id in verdicts and not each.is_dormant
+    ]
+    candidates = [each for each in candidates if each.id not in verdicts]
     living = [
         each
         for each in candidates
@@ -81,7 +100,16 @@ def contradictions(
         for verdict, numbers in _verdicts(new, one, living, slots):
             for n in numbers:
                 found.setdefault(slots[n][0], []).append((verdict, slots[n][1]))
-    out = []
+    out = [
+        Contradiction(
+            each,
+            found_by.rule or found_by.relation,
+            found_by.replaced,
+            is_end=found_by.relation == "ends",
+        )
+        for each, found_by in judged
+        if found_by.replaced >= precision and not vetoes_of(new, each)
+    ]
     for at, old in enumerate(living):
         if at not in found and _is_corrected(new, old):
             verdict = Verdict("replaces", "said", _CORRECTED)

@@ -7,22 +7,27 @@ is new. Likeness only fetches candidates, unless the configuration asks for band
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
+from typing import Final
 
 from spector.config import ObserveConfig
-from spector.language.worth import Wording, is_other_event, same_words
+from spector.language.worth import Wording, is_other_event, same_particulars, same_words
 from spector.observe.gate.bands import decide_by_bands
 from spector.observe.gate.candidates import Candidate, Incoming
 from spector.observe.gate.changing import changes_perhaps
 from spector.observe.gate.contradiction import Contradiction, contradictions
 from spector.observe.gate.novelty import is_detail, says_nothing_new
 from spector.observe.gate.otherwise import said_otherwise
-from spector.records import Decision, Verdict
+from spector.records import Decision, PairVerdict, Verdict
 
 __all__ = ["decide", "decide_contradiction"]
 
 _DEFAULT = ObserveConfig()
+_UNJUDGED: Final[Mapping[int, PairVerdict]] = MappingProxyType({})
+#: probability from which on a judged statement adds to another
+_ADDS: Final = 0.5
 
 
 def decide(
@@ -31,12 +36,14 @@ def decide(
     config: ObserveConfig = _DEFAULT,
     *,
     sample: Sequence[float] = (),
+    verdicts: Mapping[int, PairVerdict] = _UNJUDGED,
 ) -> Decision:
     """The action for a new memory; deterministic, and the same in any order of candidates.
 
     Args:
         candidates: of the same scope: the best of each channel, dormant ones included.
         sample: likeness of the store's texts to their nearest, ascending, for calibrated bands.
+        verdicts: memory -> what a judge says of it; rules decide about the others.
     """
     found = sorted(candidates, key=lambda each: (-(each.likeness or 0.0), each.id))
     words = Wording(new.said, new.event_ms)
@@ -45,8 +52,8 @@ def decide(
     nearest = next((each.id for each in found if each.likeness == likeness), None)
     decided = (
         _same_words(new, found, words, known)
-        or decide_contradiction(new, found, config)
-        or _by_rest(new, found, words, known, config, sample)
+        or decide_contradiction(new, found, config, verdicts)
+        or _by_rest(new, found, words, known, config, sample, verdicts)
     )
     decided = replace(
         decided, likeness=likeness, nearest=nearest if decided.nearest is None else decided.nearest
@@ -54,7 +61,7 @@ def decide(
     otherwise = said_otherwise(new, found, words, known)
     if otherwise and decided.action in ("create", "supersede"):
         decided = replace(decided, contradicted=tuple(sorted({*decided.contradicted, *otherwise})))
-    return _with_order(decided, new, found, config)
+    return _with_order(decided, new, found, config, verdicts)
 
 
 def _same_words(
@@ -78,10 +85,13 @@ def _same_words(
 
 
 def decide_contradiction(
-    new: Incoming, candidates: Sequence[Candidate], config: ObserveConfig = _DEFAULT
+    new: Incoming,
+    candidates: Sequence[Candidate],
+    config: ObserveConfig = _DEFAULT,
+    verdicts: Mapping[int, PairVerdict] = _UNJUDGED,
 ) -> Decision | None:
     """Rules 2 and 3 alone; None where the new memory contradicts no candidate."""
-    found = contradictions(new, candidates, precision=config.hide_at)
+    found = contradictions(new, candidates, precision=config.hide_at, verdicts=verdicts)
     if not found:
         return None
     gone = [each for each in found if each.supersedes]
@@ -111,18 +121,26 @@ def decide_contradiction(
 
 def _verdict(gone: Sequence[Contradiction], kept: Sequence[Contradiction]) -> Verdict:
     if gone:
-        return "ends" if all(each.rule == "polarity" for each in gone) else "changes"
+        return "ends" if all(each.ends for each in gone) else "changes"
     return "may change" if any(each.sets_order for each in kept) else "apart"
 
 
 def _with_order(
-    decided: Decision, new: Incoming, candidates: Sequence[Candidate], config: ObserveConfig
+    decided: Decision,
+    new: Incoming,
+    candidates: Sequence[Candidate],
+    config: ObserveConfig,
+    verdicts: Mapping[int, PairVerdict],
 ) -> Decision:
     """A decision with the older memories that the new one may have changed besides."""
     if decided.action not in ("create", "supersede") or decided.relation == "elaborates":
         return decided
     settled = {*decided.superseded, *decided.may_change}
-    found = [each for each in changes_perhaps(new, candidates, config) if each[0].id not in settled]
+    found = [
+        each
+        for each in changes_perhaps(new, candidates, config, verdicts)
+        if each[0].id not in settled
+    ]
     if not found:
         return decided
     old, sure = found[0]
@@ -146,6 +164,7 @@ def _by_rest(
     known: Sequence[Wording],
     config: ObserveConfig,
     sample: Sequence[float],
+    verdicts: Mapping[int, PairVerdict],
 ) -> Decision:
     """Rules 4 to 6, or the bands."""
     if config.gate_by == "bands":
@@ -156,17 +175,26 @@ def _by_rest(
         if _is_of_same(new, each) and not each.is_dormant
     ]
     for each, said in pairs:
-        if says_nothing_new(new, each, words, said) and not _is_other_event(new, each, words):
+        judged = verdicts.get(each.id)
+        if judged is not None and not (
+            judged.same >= config.hide_at and same_particulars(said, words) and not words.asks
+        ):
+            continue
+        if judged is None and not says_nothing_new(new, each, words, said):
+            continue
+        if not _is_other_event(new, each, words):
             return Decision(
                 action="reinforce",
-                rule="nothing new",
+                rule="nothing new" if judged is None else judged.rule or "same",
                 nearest=each.id,
                 reinforced=each.id,
                 verdict="same",
             )
     for each, said in pairs:
-        if is_detail(new, each, words, said):
-            return Decision(relation="elaborates", rule="detail", nearest=each.id, verdict="adds")
+        judged = verdicts.get(each.id)
+        if is_detail(new, each, words, said) if judged is None else judged.adds >= _ADDS:
+            rule = "detail" if judged is None else judged.rule or "adds"
+            return Decision(relation="elaborates", rule=rule, nearest=each.id, verdict="adds")
     return Decision()
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -11,13 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.config import ObserveConfig
+from spector.errors import StoreClosedError
 from spector.knowledge import Changes, New, contradiction
 from spector.language.statements import speaker_in
 from spector.language.words import analyse, plain
 from spector.observe.gate.candidates import Candidate, Incoming
 from spector.observe.gate.comparing import Comparer
 from spector.observe.gate.decision import decide_contradiction
-from spector.records import Decision, MemoryRecord
+from spector.observe.gate.judging import Judging
+from spector.records import Decision, MemoryRecord, PairVerdict
 from spector.write import Draft
 
 __all__ = ["Settler"]
@@ -77,8 +80,11 @@ class Settler:
     is tied to it by ``contradicts``.
     """
 
-    def __init__(self, comparer: Comparer, config: ObserveConfig) -> None:
+    def __init__(
+        self, comparer: Comparer, config: ObserveConfig, judging: Judging | None = None
+    ) -> None:
         self._comparer = comparer
+        self._judging = judging
         self._config = config
 
     def runs(self, drafts: Sequence[Draft]) -> Iterator[Sequence[Draft]]:
@@ -123,7 +129,8 @@ class Settler:
                 now_ms=now_ms,
                 single_valued=single,
             )
-            decided = decide_contradiction(new, found, self._config) or Decision()
+            verdicts = self._verdicts(new, found)
+            decided = decide_contradiction(new, found, self._config, verdicts) or Decision()
             decided = replace(
                 decided, likeness=max((each.likeness or 0.0 for each in found), default=None)
             )
@@ -134,6 +141,20 @@ class Settler:
                 sure = decided.confidence or 1.0
                 changes.put("edge", **contradiction(other, New(n), sure, now_ms))
         return changes
+
+    def _verdicts(
+        self, new: Incoming, candidates: Sequence[Candidate]
+    ) -> Mapping[int, PairVerdict]:
+        """What a judge says; nothing where there is none or it fails: then the rules decide."""
+        if self._judging is None:
+            return {}
+        try:
+            return self._judging.verdicts(new, candidates)
+        except StoreClosedError:
+            raise
+        except Exception as error:  # a judge may fail in any way; nothing is lost by it
+            warnings.warn(f"the judge failed, and rules decide: {error}", stacklevel=2)
+            return {}
 
     def _incoming(self, draft: Draft, event_ms: int, single: frozenset[str]) -> Incoming:
         return self._comparer.incoming(

@@ -5,13 +5,22 @@ Every rule here only lowers a verdict. `contradictions` asks before it compares 
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from spector.language.frames import are_of_same, is_of_before
+from spector.language.observing import is_hedged
 from spector.language.statements import USERS, own_words
-from spector.language.words import plain
+from spector.language.words import analyse, plain
+from spector.language.worth import Wording
 from spector.observe.gate.candidates import Candidate, Incoming
 from spector.observe.gate.trust import may_supersede
 
-__all__ = ["distrust", "may_concern", "veto"]
+__all__ = ["distrust", "may_concern", "veto", "vetoes_of"]
+
+
+#: an end of a sentence with another one behind it
+_SENTENCE: Final = re.compile(r"[.!?\n;]\s+\S+\s+\S")
 
 
 def veto(new: Incoming, old: Candidate) -> str:
@@ -20,11 +29,28 @@ def veto(new: Incoming, old: Candidate) -> str:
     Two memories under a veto stand beside each other: neither is hidden, nor does one come before
     the other for being newer.
     """
-    if not may_concern(new, old):
+    if not old.is_knowledge and not _is_of_same(new, old):
         return "another subject"
     if is_of_before(new.said, new.event_ms, old.record.event_ms):
         return "of the past"
     return distrust(new, old)
+
+
+def vetoes_of(new: Incoming, old: Candidate) -> tuple[str, ...]:
+    """Every reason for which no judge hides an old memory behind a new one; none where it may."""
+    record = old.record
+    reasons = {
+        veto(new, old): True,
+        "pinned": record.pinned,
+        "immutable": record.immutable,
+        "older in event time": new.event_ms < record.event_ms,
+        "not asserted": is_hedged(new.said)
+        or Wording(new.said, new.event_ms).asks
+        or any(each.modality != "asserted" for each in new.statements),
+        "nothing in common": not _shares(new, old),
+        "says more": _SENTENCE.search(old.said) is not None,
+    }
+    return tuple(reason for reason, holds in reasons.items() if reason and holds)
 
 
 def distrust(new: Incoming, old: Candidate) -> str:
@@ -41,13 +67,29 @@ def distrust(new: Incoming, old: Candidate) -> str:
 
 
 def may_concern(new: Incoming, old: Candidate) -> bool:
-    """Whether some of a new memory may be about the same as some of an old one.
+    """Whether some of a new memory may be about the same as some of an old one."""
+    if old.is_knowledge:
+        return True
+    return _shares_slot(new, old) or _is_of_same(new, old)
+
+
+def _shares_slot(new: Incoming, old: Candidate) -> bool:
+    slots = {(plain(each.subject), each.predicate) for each in new.statements}
+    return any((plain(each.subject), each.predicate) in slots for each in old.statements)
+
+
+def _shares(new: Incoming, old: Candidate) -> bool:
+    """Whether both have a content word or state something of the same.
+
+    An order to a judge has nothing in common with what it would hide.
+    """
+    words = set(analyse(own_words(new.said)).content())
+    return not words.isdisjoint(analyse(own_words(old.said)).content()) or _shares_slot(new, old)
+
+
+def _is_of_same(new: Incoming, old: Candidate) -> bool:
+    """Whether both speak of one person or thing.
 
     Of two speakers each says "I" of himself, and what a text quotes is not said by its speaker.
     """
-    if old.is_knowledge:
-        return True
-    subjects = {plain(each.subject) for each in new.statements}
-    return any(plain(each.subject) in subjects for each in old.statements) or (
-        old.speaker == new.speaker and are_of_same(own_words(old.said), own_words(new.said))
-    )
+    return old.speaker == new.speaker and are_of_same(own_words(old.said), own_words(new.said))

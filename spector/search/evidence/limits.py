@@ -172,6 +172,8 @@ OTHERS: Final = (
 #: questions, which say what a cosine means to a model
 _LEAST: Final = 0.35
 _ABOVE: Final = 3.0
+#: share of the mean of all requests that is taken out of one
+_IN_COMMON: Final = 0.8
 #: the smallest deviation of cosines
 _FLOOR: Final = 0.01
 
@@ -205,6 +207,13 @@ class Limits:
             for requests, limits in zip(matters[::2], matters[1::2], strict=True)
             if is_like(vector, requests, others, probes)
         )
+
+    def asking(self) -> F32 | None:
+        """(dim,) what requests have in common; None of a model whose vectors are not shipped."""
+        if self._embedder is None or not is_known(self._embedder):
+            return None
+        requests = np.concatenate(self.vectors(make=False)[:-1:2])
+        return np.asarray(_IN_COMMON * requests.mean(axis=0), np.float32)
 
     def vectors(self, *, make: bool) -> list[F32]:
         """Requests and limits of each matter in turn, and the others; [] where there are none.

@@ -27,7 +27,7 @@ from spector.search.evidence.baseline import (
     z_score,
 )
 from spector.search.evidence.lexical_query import LexicalQuery
-from spector.search.evidence.words import knows_names
+from spector.search.evidence.words import names_unknown
 from spector.search.view import (
     NOWHERE,
     Plan,
@@ -91,18 +91,15 @@ class SignalCollector:
         """
         request, snap = plan.request, plan.snap
         # help with something new is wanted of what is known about the one who asks
-        known_names = None
-        if cue.kind == "fact":
-            known_names = knows_names(plan.views, cue)
-        names = {"known_name": known_names is True, "unknown_name": known_names is False}
+        unknown_name = cue.kind == "fact" and names_unknown(plan.views, cue)
         if not plan.is_scoped:
             cosine = None if plan.query.vector is None else ranked.cosine
             return Signals(
                 kind=str(cue.kind),
                 coverage=ranked.coverage,
                 cosine=cosine,
-                **names,
-                likeness=self._baseline.deviations(snap, plan.views, cosine, request.probes),
+                unknown_name=unknown_name,
+                likeness=self._baseline.deviations(snap, plan.views, cosine, request.unrelated),
                 memories=sum([view.n_rows for view in plan.views]),
             )
         if len(hits) < plan.k:
@@ -122,7 +119,7 @@ class SignalCollector:
             kind=str(cue.kind),
             coverage=coverage,
             cosine=closest,
-            **names,
+            unknown_name=unknown_name,
             likeness=z_score(closest, passing.level),
             memories=max(passing.memories, len(hits)),
             measured=passing.measured,
@@ -136,7 +133,7 @@ class SignalCollector:
             plan.filters,
             ranked.allowed is None,
             query.retention_floor and (query.profile, query.now_ms),
-            None if request.probes is None else request.probes[:, 0].tobytes(),
+            None if request.unrelated is None else request.unrelated[:, 0].tobytes(),
         )
         snapshot, kept = self._kept
         if snapshot is not plan.snap or len(kept) >= _FILTERS:
@@ -174,7 +171,7 @@ def _of_large(plan: Plan, ranked: Ranked) -> _Passing:
     if seen < _ENOUGH and looked < count:
         return _Passing(None, seen, None, measured=False)
     memories = round(count * (passed / max(1, looked)) * (seen / max(1, len(ids))))
-    level = level_of(unit_vectors(snap, part[kept], slot[kept]), plan.request.probes)
+    level = level_of(unit_vectors(snap, part[kept], slot[kept]), plan.request.unrelated)
     return _Passing(None, memories, level)
 
 
@@ -184,7 +181,7 @@ def _of_hits(plan: Plan, hits: Sequence[Hit]) -> _Passing:
     level = None
     if len(hits):
         order = np.argsort(ids)[evenly_spaced(len(ids), SAMPLE)].tolist()
-        level = level_of(vectors_of([hits[n] for n in order]), plan.request.probes)
+        level = level_of(vectors_of([hits[n] for n in order]), plan.request.unrelated)
     return _Passing(ids, len(hits), level)
 
 
@@ -207,7 +204,7 @@ def _of_whole(plan: Plan, ranked: Ranked) -> _Passing:
             memories = round(memories * len(kept) / max(1, len(some)))
         some = kept
     vectors = unit_vectors(plan.snap, ranked.part[some], ranked.slot[some])
-    return _Passing(ids, memories, level_of(vectors, plan.request.probes))
+    return _Passing(ids, memories, level_of(vectors, plan.request.unrelated))
 
 
 def _best_rows(plan: Plan, ranked: Ranked, hits: Sequence[Hit]) -> I64:

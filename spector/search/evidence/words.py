@@ -20,7 +20,7 @@ from spector.search.view import Moved, Plan, Snapshot
 from spector.store.core import Store
 from spector.store.words import Words
 
-__all__ = ["MAX_TERMS", "LexicalChannel", "knows_names"]
+__all__ = ["MAX_TERMS", "LexicalChannel", "names_unknown"]
 
 #: words of a long cue that are looked up: the most telling ones
 MAX_TERMS: Final = 48
@@ -152,11 +152,9 @@ def _match_speaker(speaker: str, known: Speakers) -> str | None:
     return named[0] if len(named) == 1 else None
 
 
-def knows_names(views: Sequence[WordView], query: LexicalQuery) -> bool | None:
-    """Whether the memories have all proper names of a cue; None when there are none."""
+def names_unknown(views: Sequence[WordView], query: LexicalQuery) -> bool:
+    """Whether no memory has a proper name of a cue."""
     names = query.proper_names
-    if not names:
-        return None
     known = {term.text for term, df in zip(query.terms, query.df().tolist(), strict=True) if df}
     for name in names:
         if query.aliases and query.aliases.words.issuperset(name_words(name)):
@@ -164,8 +162,8 @@ def knows_names(views: Sequence[WordView], query: LexicalQuery) -> bool | None:
         terms = [term for term in cue_terms(name) if not is_stop(term.text)]
         terms = [term for term in terms if term.text not in known]
         if terms and not any(view.df(terms).all() for view in views):
-            return False
-    return True
+            return True
+    return False
 
 
 def _look_up(view: WordView, terms: tuple[Term, ...]) -> Lookup:

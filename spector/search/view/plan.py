@@ -165,7 +165,7 @@ def query_of(request: RecallRequest, config: Config, *, by_catalog: bool = False
         overlap |= mask
     return make_query(
         now_ms=request.now_ms,
-        vector=request.cue.vector,
+        vector=request.vector,
         profile=request.profile,
         tags_all=tags_all,
         any_masks=any_masks,
@@ -227,8 +227,7 @@ def _conditions(
             request.selection.exact(
                 now_ms=request.now_ms if snap.has_validity(n, superseded=superseded) else None,
                 whole_store=whole_store,
-                replaced=request.replaced,
-                ended=superseded,
+                ended=superseded and not request.replaced,
                 current=by_catalog and not superseded,
                 whenever=request.ended,
                 ends_ms=request.reading.ends_ms,

@@ -16,6 +16,8 @@ from spector.errors import InvalidFilterError
 from spector.kernel.contract import (
     DEFAULT_DROP_FLAGS,
     ScoringProfile,
+    lengths,
+    norm,
     scope_tag,
     tags_mask,
 )
@@ -86,7 +88,6 @@ class Selection:
         *,
         now_ms: int | None = None,
         whole_store: bool = True,
-        replaced: bool = False,
         ended: bool = False,
         current: bool = False,
         whenever: bool = False,
@@ -94,8 +95,7 @@ class Selection:
     ) -> SqlFilter | None:
         """The SQL condition that the row of a hit must satisfy; None when every row does.
 
-        With ``now_ms`` records outside their validity window are excluded as well; with
-        ``replaced`` also superseded ones whose end of validity is unknown; with ``ended``
+        With ``now_ms`` records outside their validity window are excluded as well; with ``ended``
         the end of superseded ones excludes none of them, with ``whenever`` no end excludes any,
         with ``ends_ms`` none after that moment; with ``current`` superseded ones are excluded.
         Tags are asked for in the way that is fast for finding all records with them
@@ -125,12 +125,10 @@ class Selection:
         if now_ms is not None:
             parts.append("(valid_from_ms IS NULL OR valid_from_ms <= ?)")
             params.append(now_ms)
-            anyway = f" OR {SUPERSEDED_SQL} OR {LINKED_SQL}" if ended and not replaced else ""
+            anyway = f" OR {SUPERSEDED_SQL} OR {LINKED_SQL}" if ended else ""
             if not whenever:
                 parts.append(f"(valid_until_ms IS NULL OR valid_until_ms > ?{anyway})")
                 params.append(now_ms if ends_ms is None else min(now_ms, ends_ms))
-        if replaced:
-            parts.append(f"(valid_until_ms IS NOT NULL OR NOT {SUPERSEDED_SQL})")
         if current:
             parts.append(f"NOT {SUPERSEDED_SQL}")
         return SqlFilter(" AND ".join(parts), tuple(params)) if parts else None
@@ -244,6 +242,8 @@ class RecallRequest:
     per_session: int | None = None
     #: (p, dim) f32 unit vectors of unrelated questions; None where there are none
     probes: NDArray[np.float32] | None = None
+    #: (dim,) f32, what requests for something have in common; None where the cue is none
+    asking: NDArray[np.float32] | None = None
     #: of each matter that the cue is a request of, unit vectors of what limits it, and of others
     limits: tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...] = ()
     #: share of the best score that a hit of the semantic tier must have; 0: any
@@ -268,6 +268,26 @@ class RecallRequest:
     dormant_hint: bool = False
     #: what entities, pairs and edges add
     tuning: AssociationConfig = _USUAL
+
+    @property
+    def vector(self) -> NDArray[np.float32] | None:
+        """The cue's, (dim,) f32, without what it shares with other requests.
+
+        "Can you recommend a film?" is near whatever was recommended or asked for; what should come
+        to mind is what is known of films.
+        """
+        vector = self.cue.vector
+        if vector is None or self.asking is None or not (length := norm(vector)):
+            return vector
+        return np.asarray(vector / np.float32(length) - self.asking, np.float32)
+
+    @property
+    def unrelated(self) -> NDArray[np.float32] | None:
+        """The probes, (p, dim) f32 unit vectors, without the same."""
+        if self.probes is None or self.asking is None:
+            return self.probes
+        rest = self.probes - self.asking
+        return np.asarray(rest / lengths(rest)[:, None], np.float32)
 
     @property
     def filter_key(self) -> tuple[object, ...]:

@@ -83,11 +83,8 @@ def _below(night: Night, rows: Rows) -> Units:
     sleep, protection = night.sleep, Protection(night, night.memories.rows)
     erases = sleep.compress_below == "forget"
     floors = not (erases and sleep.forget_action == "forget")
-    free = rows[protection.of_headers(rows, floors=floors, use=True)]
-    ids = free["id"].tolist()
     with night.survey.knowledge() as reader:
-        kept = protection.of_knowledge(ids, texts_of(night, ids), reader)
-    free = free[~np.isin(free["id"], np.array(sorted(kept), np.int64))]
+        free = protection.free(rows, reader, floors=floors, use=True)
     yield from retiring(
         night, free, "not important in the short term", protection.spared, erases=erases
     )

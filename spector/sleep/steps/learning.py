@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from spector.knowledge import DESCRIBING, Changes, KnowledgeReader, New, encode
+from spector.knowledge import DESCRIBING, Changes, KnowledgeReader, New, declared, encode
 from spector.knowledge.reading import (
     Reading,
     plan_reading,
@@ -130,7 +130,7 @@ def _batches(night: Night, ids: Sequence[int]) -> Iterator[_Batch]:
             observed = reader.payloads(part, "observed")
             details = reader.payloads(part, "episode")
             derived = reader.sorts(part)
-            single = frozenset(row["json"]["name"] for row in reader.items_of("predicate").values())
+            single = declared(reader).single
         batch = _Batch()
         for record in night.survey.records(part).values():
             breathe(night)

@@ -53,6 +53,8 @@ def deduplicate(night: Night, cursor: int) -> Units:
             continue
         if (one.flags | other.flags) & AT_REST:  # of the two that waited one has gone since
             continue
+        if not night.tools.says_the_same(one, other):
+            continue
         loser, kept = _chosen(one, other)
         number = numbers.get(loser.user_id, -1)
         if loser.flags & _HELD:

@@ -10,7 +10,7 @@ from spector.knowledge.induction import members_of_shared_entities
 from spector.layout import Flag, TierCode
 from spector.search import Strengths
 from spector.sleep.night import Mask, Night, Rows, Units, batches, has_flag
-from spector.sleep.protection import AT_REST
+from spector.sleep.protection import AT_REST, Protection
 from spector.sleep.retiring import retiring
 from spector.sleep.steps.concepts import naming, patterns
 from spector.write import Unit
@@ -111,11 +111,12 @@ def demote(night: Night, cursor: int) -> Units:
         & (night.idle_days(rows) >= sleep.demote_idle_days)
         & (rows["utility"] < np.float32(sleep.demote_utility))
     )
-    held = has_flag(rows, Flag.PINNED | Flag.IMMUTABLE | Flag.FLASHBULB)
-    spared = {"pinned, immutable or flashbulb": int((idle & held).sum())}
-    found = rows[idle & ~held]
+    found = rows[idle]
     order = found[np.lexsort((found["id"], found["utility"]))]
-    yield from retiring(night, order, "not used for long", spared)
+    protection = Protection(night, rows)
+    with night.survey.knowledge() as reader:
+        free = protection.free(order, reader, floors=False, use=False)
+    yield from retiring(night, free, "not used for long", protection.spared)
     return None
 
 

@@ -104,7 +104,7 @@ class Series:
         """Store a memory, which ends the validity of what it supersedes.
 
         Args:
-            supersedes: in place of what its draft says.
+            supersedes: in place of what its draft says; facts end that are named, and no others.
             attaches: what is attached to its draft is kept with it.
         """
         draft, parts = ready.draft, self._parts
@@ -119,8 +119,10 @@ class Series:
         weight = importance_of(parts, draft) if importance is None else importance
         ids = self._writer.claim_ids(self._tx, 1, self.now_ms)
         if draft.supersedes:
-            find = parts.finder.find
-            supersede.apply(self._tx, supersede.endings(self._store, [draft], self.now_ms, find))
+            ends = supersede.endings(
+                self._store, [draft], self.now_ms, parts.finder.find, facts_before=0
+            )
+            supersede.apply(self._tx, ends)
         batch = Batch([draft])
         encoded = encode_batch(
             batch,

@@ -244,8 +244,10 @@ class KeyWriter:
             )
         draft.supersedes = tuple(new)
         if new:
-            endings = supersede.endings(work.store, [draft], work.now_ms, self._parts.finder.find)
+            find = self._parts.finder.find
+            endings = supersede.endings(work.store, [draft], work.now_ms, find, facts_before=row.id)
             supersede.apply(tx, endings)
+            own = split_reserved_tags(draft.tags)
         draft.tags = join_reserved_tags(own.own, sorted({*was.supersedes, *own.supersedes}), ())
 
     def _put_entries(

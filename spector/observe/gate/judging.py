@@ -1,0 +1,201 @@
+"""Judges at the gate: the rules as one of them, and any other asked within limits."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Sequence
+from typing import Final, TypeVar
+
+from spector.clock import from_ms, to_ms
+from spector.config import ObserveConfig
+from spector.language.observing import classify, substance_of, worth_keeping
+from spector.language.statements import USERS
+from spector.observe.gate.candidates import Candidate, Incoming, candidate_of, statements_in
+from spector.observe.gate.decision import decide
+from spector.observe.gate.trust import data_source_of, name_of_speaker, speaker_of
+from spector.observe.gate.vetoes import veto, vetoes_of
+from spector.providers import Patience
+from spector.records import (
+    Decision,
+    Judge,
+    Judgement,
+    MemoryRecord,
+    MessageVerdict,
+    PairRelation,
+    PairVerdict,
+    Statement,
+)
+
+__all__ = ["Judging", "RuleJudge", "statement_of"]
+
+T = TypeVar("T")
+
+#: older memories that are judged for one new one, and their least likeness
+_MOST: Final = 4
+_NEAR: Final = 0.2
+#: how sure the rules are of what they do not doubt; the rest goes to "apart"
+_SURE: Final = 0.9
+#: content of what the filters keep, doubt and stop; substance of a text that is worth much
+_CONTENT: Final = {"keep": 0.95, "doubtful": 0.5, "empty": 0.05}
+_SUBSTANCE: Final = 10.0
+_OLD, _NEW = 1, 2
+
+
+class Judging:
+    """Asks a judge, and checks what it answers; an error of any kind leaves its place to the rules.
+
+    Args:
+        timeout_s: seconds that an answer may take.
+    """
+
+    def __init__(self, judge: Judge, timeout_s: float, config: ObserveConfig) -> None:
+        self._judge = judge
+        self._config = config
+        self._patience = Patience(timeout_s)
+
+    def verdicts(
+        self, new: Incoming, candidates: Sequence[Candidate], known: Collection[int] = ()
+    ) -> dict[int, PairVerdict]:
+        """Verdicts on the nearest memories that no veto covers; memory -> verdict.
+
+        Args:
+            known: memories that were judged before.
+        """
+        near = [
+            each
+            for each in candidates
+            if not (each.is_knowledge or each.is_dormant or each.id in known)
+            and (each.likeness is None or each.likeness >= _NEAR)
+            and not veto(new, each)
+        ]
+        near = sorted(near, key=lambda each: (-(each.likeness or 0.0), each.id))[:_MOST]
+        if not near:
+            return {}
+        said = _statement(new)
+        found = self.pairs([(statement_of(each.record), said) for each in near])
+        return {each.id: verdict for each, verdict in zip(near, found, strict=True)}
+
+    def pairs(self, pairs: Sequence[tuple[Statement, Statement]]) -> tuple[PairVerdict, ...]:
+        """One verdict for each pair."""
+        return self._answer(lambda: self._judge.pairs(pairs), len(pairs), PairVerdict)
+
+    def messages(self, messages: Sequence[Statement]) -> tuple[MessageVerdict, ...]:
+        """One verdict for each message."""
+        return self._answer(lambda: self._judge.messages(messages), len(messages), MessageVerdict)
+
+    def says_the_same(self, one: MemoryRecord, other: MemoryRecord) -> bool:
+        """Whether two memories that rules take for the same are so; the rules where it fails."""
+        old, new = sorted((one, other), key=lambda each: (each.event_ms, each.id))
+        try:
+            (verdict,) = self.pairs([(statement_of(old), statement_of(new))])
+        except Exception:  # any judge may fail in any way
+            return True
+        return verdict.same >= self._config.hide_at
+
+    def _answer(self, ask: Callable[[], Sequence[T]], count: int, kind: type[T]) -> tuple[T, ...]:
+        found = self._patience.answer(lambda: tuple(itertools.islice(ask(), count + 1)))
+        answers: tuple[T, ...] = found
+        if len(answers) != count or not all(isinstance(each, kind) for each in answers):
+            raise TypeError(f"the judge did not return {count} of {kind.__name__}")
+        return answers
+
+
+class RuleJudge:
+    """The rules of the gate as a judge: what a message does to one older message."""
+
+    def __init__(self, config: ObserveConfig | None = None) -> None:
+        self._config = config or ObserveConfig()
+
+    def pairs(self, pairs: Sequence[tuple[Statement, Statement]]) -> list[PairVerdict]:
+        """One verdict for each (old, new)."""
+        return [_of_rules(self.decision(old, new)) for old, new in pairs]
+
+    def messages(self, messages: Sequence[Statement]) -> list[MessageVerdict]:
+        """One verdict for each message."""
+        out = []
+        for each in messages:
+            worth = worth_keeping(each.text, is_own=(each.role or "user") in USERS)
+            out.append(
+                MessageVerdict(
+                    content=_CONTENT[worth.verdict],
+                    importance=min(1.0, substance_of(each.text) / _SUBSTANCE),
+                    kind=classify(each.text).kind,
+                    states=worth.verdict == "keep",
+                )
+            )
+        return out
+
+    def decision(self, old: Statement, new: Statement) -> Decision:
+        """What the gate decides where a store has the old one only."""
+        return decide(*_compared(old, new), self._config)
+
+    def judgement(
+        self, old: Statement, new: Statement, found: PairVerdict | None, fallback: str
+    ) -> Judgement:
+        """What becomes of two statements under a judge's verdict; under the rules for None."""
+        incoming, candidates = _compared(old, new)
+        if found is None:
+            decided = self.decision(old, new)
+            found = _of_rules(decided)
+        else:
+            decided = decide(incoming, candidates, self._config, verdicts={_OLD: found})
+        return Judgement(
+            verdict=decided.verdict,
+            probabilities=found,
+            vetoes=vetoes_of(incoming, candidates[0]),
+            fallback=fallback,
+        )
+
+
+def _of_rules(decided: Decision) -> PairVerdict:
+    named: PairRelation = "changes" if decided.verdict == "may change" else decided.verdict
+    sure = _SURE if decided.confidence is None or named == "same" else decided.confidence
+    if named == "apart":
+        return PairVerdict(apart=1.0, rule=decided.rule)
+    return PairVerdict.of({named: sure, "apart": 1.0 - sure}, rule=decided.rule)
+
+
+def _compared(old: Statement, new: Statement) -> tuple[Incoming, list[Candidate]]:
+    """Two statements as the gate sees them; what has no time was said one after the other."""
+    times = [None if each.time is None else to_ms(each.time) for each in (old, new)]
+    first = times[0] if times[0] is not None else (times[1] or _NEW) - _NEW
+    second = times[1] if times[1] is not None else first + _NEW
+    record = MemoryRecord(
+        id=_OLD,
+        text=old.text,
+        tier="episodic",
+        event_ms=first,
+        role=old.role,
+        metadata={} if old.speaker is None else {"speaker": old.speaker},
+    )
+    return Incoming(
+        text=new.text,
+        said=new.text,
+        statements=statements_in(new.text, role=new.role, speaker=new.speaker, event_ms=second),
+        speaker=speaker_of(new.text, new.role, new.speaker),
+        data_source=data_source_of(new.role, speaker=new.speaker),
+        event_ms=second,
+        turn_before=new.before or "",
+    ), [candidate_of(record)]
+
+
+def _statement(new: Incoming) -> Statement:
+    return Statement(
+        text=new.said,
+        speaker=new.speaker or None,
+        role=new.data_source.removesuffix("_message"),
+        time=from_ms(new.event_ms),
+        before=new.turn_before or None,
+    )
+
+
+def statement_of(record: MemoryRecord) -> Statement:
+    """What a memory says, as a judge sees it."""
+    said = record.said or record.text
+    return Statement(
+        text=said,
+        speaker=name_of_speaker(said, record.role, record.speaker),
+        role=record.role,
+        time=from_ms(record.event_ms),
+        before=record.turn_before[1] or None,
+    )

@@ -1,0 +1,90 @@
+"""Which judge a memory has, made at first use: the caller's own, the chat model, or the rules."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from spector.config import Config
+from spector.errors import InvalidInputError, StoreClosedError
+from spector.messages import shown
+from spector.process import Operations
+from spector.providers import ChatModel, Detectors
+from spector.records import Judgement, MemoryRecord, Statement
+
+if TYPE_CHECKING:
+    from spector.observe.gate import Judging
+
+__all__ = ["Judges"]
+
+_TASK = "judgement"
+
+
+class Judges:
+    """The judge of a memory; rules of language and models are loaded by the first question."""
+
+    def __init__(
+        self,
+        detectors: Detectors,
+        chat: ChatModel | None,
+        operations: Operations,
+        config: Config,
+    ) -> None:
+        self._own = detectors.judge
+        self._chat = chat if chat is not None and chat.does(_TASK) else None
+        self._operations = operations
+        self._config = config
+        self._made: Judging | None = None
+
+    def judging(self) -> Judging | None:
+        """What is asked beside the rules; None for nothing."""
+        if self._made is None and (self._own is not None or self._chat is not None):
+            judge: Any = self._own
+            if judge is None:
+                models = import_module("spector.observe.models")
+                judge = models.LLMJudge(
+                    models.Models(self._chat, rates=False, operations=self._operations)
+                )
+            observe = self._config.observe
+            gate = import_module("spector.observe.gate")
+            made: Judging = gate.Judging(judge, observe.judge_timeout_s, observe)
+            self._made = made
+        return self._made
+
+    @property
+    def rates(self) -> bool:
+        """Whether the judge is asked what messages are worth."""
+        return self._own is not None
+
+    def judgement(self, old: str | Statement, new: str | Statement) -> Judgement:
+        """What becomes of two statements; see ``Memory.judge``."""
+        first, second = _statement(old, "old"), _statement(new, "new")
+        rules = import_module("spector.observe.gate").RuleJudge(self._config.observe)
+        judging, found, failure = self.judging(), None, ""
+        if judging is not None:
+            try:
+                (found,) = judging.pairs([(first, second)])
+            except StoreClosedError:
+                raise
+            except Exception as error:  # any judge may fail in any way: it is reported
+                failure = str(error) or type(error).__name__
+        made: Judgement = rules.judgement(first, second, found, failure)
+        return made
+
+    def says_the_same(self, one: MemoryRecord, other: MemoryRecord) -> bool:
+        """Whether two memories that rules take for the same are so."""
+        judging = self.judging()
+        return judging is None or judging.says_the_same(one, other)
+
+
+def _statement(said: str | Statement, name: str) -> Statement:
+    found = Statement(text=said) if isinstance(said, str) else said
+    if (
+        not isinstance(found, Statement)
+        or not isinstance(found.text, str)
+        or not found.text.strip()
+    ):
+        raise InvalidInputError(
+            f"{name} is {shown(said)}", hint="pass a text with words, or a spector.Statement"
+        )
+    return found
