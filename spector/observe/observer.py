@@ -88,7 +88,8 @@ class Observer:
 
     Args:
         reinforcing: the change of a memory that helped.
-        judging: says what a statement does to older ones. rates: and what a message is worth.
+        judging: says what a statement does to older ones. rates: it is no
+            chat model, and says what a message is worth.
         updating: gives a memory, by its id, other words, importance and tags, and rows beside it.
     """
 
@@ -320,10 +321,14 @@ class Observer:
         for work in works:
             analysis = work.analysis
             for job in work.jobs:
-                if not (analysis.quarantined or _JUDGE in analysis.fallbacks):
+                if not (analysis.quarantined or self._has_failed(analysis)):
                     known = job.outside.verdicts
                     ask = partial(judging.verdicts, job.unit.incoming, job.candidates, known)
                     known.update(asked(analysis, _JUDGE, ask) or {})
+
+    def _has_failed(self, analysis: Analysis) -> bool:
+        """Whether the judge has; a chat model also where it failed at another task."""
+        return _JUDGE in analysis.fallbacks or bool(analysis.fallbacks and not self._rates)
 
     def _rate(self, works: Sequence[Work]) -> None:
         """Ask the judge what messages are worth: one without content is kept as doubtful."""

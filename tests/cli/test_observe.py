@@ -311,3 +311,12 @@ def test_an_import_that_observes_says_what_became_of_messages(
     dry = run("import", tmp_path / "dry", log, "--observe", "--dry-run")
     assert dry.code == 0
     assert not (tmp_path / "dry").exists()
+
+
+def test_two_statements_are_judged_without_a_store(run: Run) -> None:
+    old, new = "Deposit for the hall: 40 percent.", "Deposit for the hall: 55 percent."
+    found = run("judge", old, new, "--json").json
+    assert (found["verdict"], found["vetoes"]) == ("may change", [])
+    said = run("judge", "I keep bees in Ghent.", "Wilma keeps bees in Bruges now.").out
+    assert said.startswith("apart\n")
+    assert "vetoes: another subject" in said

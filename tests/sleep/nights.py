@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import spector
-from spector import Config, ManualClock, Memory, MemoryRecord
+from spector import Config, Detectors, ManualClock, Memory, MemoryRecord
 from spector.knowledge.association import themes_among
 from tests.fakes import FakeEmbedder
 
@@ -18,12 +18,20 @@ BEGIN = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 @contextmanager
 def asleep(
-    path: Path | str = ":memory:", *, config: Config | None = None, clock: ManualClock | None = None
+    path: Path | str = ":memory:",
+    *,
+    config: Config | None = None,
+    clock: ManualClock | None = None,
+    detectors: Detectors | None = None,
 ) -> Iterator[tuple[Memory, ManualClock]]:
     """A memory and its clock, which begins on the first of January 2026."""
     clock = ManualClock(BEGIN) if clock is None else clock
     with spector.open(
-        path, embedder=FakeEmbedder(), clock=clock, config=config or Config()
+        path,
+        embedder=FakeEmbedder(),
+        clock=clock,
+        config=config or Config(),
+        detectors=detectors,
     ) as memory:
         yield memory, clock
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -499,3 +500,23 @@ def test_what_says_the_same_is_counted_without_its_twin(clock: ManualClock) -> N
         step = memory.reflect("deduplicate").step("deduplicate")
         assert step is not None
         assert step.rules == {"says what another says": 1}
+
+
+@pytest.mark.parametrize(("same", "rests"), [(1.0, 1), (0.5, 0)])
+def test_a_judge_confirms_what_rests_as_a_repetition(
+    clock: ManualClock, same: float, rests: int
+) -> None:
+    class Judge:
+        def pairs(self, pairs: Any) -> Any:
+            return [spector.PairVerdict(same=same, apart=1.0 - same) for _ in pairs]
+
+        def messages(self, messages: Any) -> Any:
+            return []
+
+    with asleep(clock=clock, detectors=spector.Detectors(judge=Judge())) as (memory, _):
+        for tag in ("x", "y"):
+            memory.remember("The blue kayak lies in Urla", tags=[tag])
+        pass_days(clock, 1)
+        step = memory.reflect("deduplicate").step("deduplicate")
+        assert step is not None
+        assert sum(step.rules.values()) == rests
