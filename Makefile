@@ -33,7 +33,7 @@ unexport PYTHONDONTWRITEBYTECODE
 SOURCES := pyproject.toml $(wildcard setup.py native/*.py native/*.c native/*.h)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test ready test-slow test-sanitize bench bench-recall bench-cognition bench-rivals lint clean
+.PHONY: help install demo test ready test-slow test-sanitize bench bench-recall bench-cognition bench-rivals train-judge lint clean
 
 help:
 	@echo "make demo       install, then watch a six-week conversation being remembered and forgotten"
@@ -44,6 +44,7 @@ help:
 	@echo "make bench-recall   measure recall on public conversations (needs SPECTOR_DATA; ARGS of the protocol)"
 	@echo "make bench-cognition   measure entities, triples and changed facts (needs SPECTOR_DATA)"
 	@echo "make bench-rivals   measure faiss, hnswlib, LanceDB and others beside it, in $(RIVALS_VENV) (ARGS=--full)"
+	@echo "make train-judge    train the model of pairs from bench/judge/data and print its figures (some 20 minutes)"
 	@echo "make lint       ruff, mypy --strict, import contracts"
 	@echo "make install    make the environment in $(VENV), nothing else"
 	@echo "make clean      remove the environment, build products and caches"
@@ -86,6 +87,12 @@ bench-cognition: $(STAMP)
 # the other engines are large and no dependency of the project, so they get their own environment
 bench-rivals: $(RIVALS_STAMP)
 	$(RIVALS_VENV)/bin/python -m bench.rivals $(ARGS)
+
+# torch and the weights to begin with are large and no dependency of the project; the file is the same to the
+# figures' last digit, not to the bit
+train-judge: $(STAMP)
+	@$(PY) -m pip install --quiet --disable-pip-version-check --editable ".[train]"
+	$(PY) -m bench.judge.train --fold --export spector/models/pairs.onnx $(ARGS)
 
 lint: $(STAMP)
 	$(PY) -m ruff check .
