@@ -84,11 +84,12 @@ class Committer:
         for record_id, session in self.made.items():
             session.erase([record_id], ())
 
-    def step(self, job: Job, *, attaches: bool = True) -> Done:
+    def step(self, job: Job, *, attaches: bool = True, corrected: int | None = None) -> Done:
         """Decide on one statement, and write what was decided.
 
         Args:
             attaches: a memory of it gets what is attached to its message.
+            corrected: the memory that its message corrects, which it changes at least perhaps.
         """
         unit = job.unit
         if job.analysis.message.event_ms is None:  # said now, so after what was stored before it
@@ -98,6 +99,8 @@ class Committer:
         decision, importance = self._decide(job, candidates)
         if not job.is_forced and is_retold(job.unit.incoming, candidates):
             decision = Decision(action="skip", rule="echo", reason="echo")
+        if corrected is not None and not job.analysis.quarantined:
+            decision = _correcting(decision, corrected)
         done = Done(
             ObservedUnit(
                 text=job.unit.text,
@@ -356,6 +359,16 @@ class Committer:
 
     def _strengthening(self, header: Any, record: MemoryRecord) -> bool:
         return strengthened(self._reinforce, header, record)
+
+
+def _correcting(decision: Decision, corrected: int) -> Decision:
+    """A decision that also sets its statement before the memory that its message corrects."""
+    if decision.action not in ("create", "supersede") or corrected in decision.superseded:
+        return decision
+    order = tuple(dict.fromkeys((corrected, *decision.may_change)))
+    if decision.action == "supersede" or decision.may_change:
+        return replace(decision, may_change=order)
+    return replace(decision, may_change=order, verdict="may change", rule="said")
 
 
 #: memories that a new one is compared with for relations

@@ -36,7 +36,7 @@ from spector.observe.jobs import (
 )
 from spector.observe.messages import Message
 from spector.observe.models import Models
-from spector.observe.relating import causal_edges, followed, gate_edge
+from spector.observe.relating import causal_edges, followed
 from spector.observe.resolving import heard, speaker_key
 from spector.records import MemoryRecord, ObservedUnit, ObserveResult, Statement
 from spector.write import Beside, Change, ChangedError, Series, SeriesWriter
@@ -464,7 +464,8 @@ class Observer:
         """One message: its statements, then what ties them, then what its session notes."""
         work.done, is_attached = [], work.is_attached
         for job in work.jobs:  # the first memory of a message has what is attached to it
-            work.done.append(committer.step(job, attaches=not is_attached))
+            corrected = None if work.done else _corrected(work)
+            work.done.append(committer.step(job, attaches=not is_attached, corrected=corrected))
             is_attached |= work.done[-1].is_new
         made = [
             (job, done.unit.record)
@@ -487,12 +488,6 @@ class Observer:
                     ],
                 ),
             ]
-            if (
-                ids
-                and (old := _corrected(work)) is not None
-                and old not in (*ids, *work.done[0].unit.superseded)
-            ):
-                edges.append(gate_edge(ids[0], old, "may_change", 1.0))
             committer.tie(edges)
         if work.session is not None and not options.dry_run:
             self._note(work, ids)

@@ -34,6 +34,7 @@ def _ties(old: str, new: str) -> list[str]:
         ("Deposit for the hall: 40 percent.", "Deposit for the hall: 55 percent."),
         ("Shuttle to the depot leaves at 6.15.", "Shuttle to the depot leaves at 7.40, they say."),
         ("Kulübün provaları salonda.", "Kulübün provaları bodruma taşındı."),
+        ("My boss is Tilda.", "I report to Anselm now."),  # one slot, other words
     ],
 )
 def test_a_change_comes_before_what_it_may_have_changed(old: str, new: str) -> None:
@@ -49,6 +50,7 @@ def test_a_change_comes_before_what_it_may_have_changed(old: str, new: str) -> N
         ("My niece Ada studies law in Bonn.", "My niece Ida has left her studies in Bonn."),
         ("Shuttle to the depot leaves at 6.15.", "Another shuttle to the depot leaves at 7.40."),
         ("Shuttle to the depot leaves at 6.15.", "Ferry to the island leaves at 7.40."),
+        ("My boss is Tilda.", "Edda reports to Anselm now."),
         ("Logs are kept for 30 days on prod.", "Logs are kept for 7 days on staging."),
         ("Yedek anahtar komşuda.", "Yedek anahtar artık annemde de var."),
     ],

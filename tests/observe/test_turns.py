@@ -131,6 +131,8 @@ def test_a_correction_of_the_only_value_takes_its_place(
 
 def test_a_correction_of_one_of_several_values_comes_before_them(talk: Session) -> None:
     old, new = say(talk, "The train to Linz leaves on Monday at 6.", "Sorry, I meant Tuesday.")
+    (unit,) = new.units
+    assert (unit.verdict, [each.kind for each in unit.edges][:1]) == ("may change", ["may_change"])
     old, new = old.records[0], new.records[0]
     assert [each.id for each in kept(talk)] == [old.id, new.id]
     ties = talk._memory.graph.edges(new.id, kinds=["may_change"])

@@ -23,7 +23,8 @@ NUMBER_WORDS: Final = re.compile(
     r"|altmis|yetmis|seksen|doksan)\b"
 )
 _NOT: Final = re.compile(
-    r"\b(?:not|never|no (?:longer|more|need)|any ?more|neither|nor|cannot|without|stopped|quit"
+    r"\b(?:not|never|no(?:(?= [a-z])|body|ne|thing|where)|hardly|barely|scarcely|seldom"
+    r"|any ?more|neither|nor|cannot|without|stopped|quit"
     r"|degil|degilim|yok|asla|hic|\w{2,}m[iu]yor\w*|\w{2,}m[ae]z\w{0,3}|\w{2,}m[ae]d[iu]\w{0,3}"
     r"|\w{2,}m[ae]y[ae]ca[gk]\w*"
     r"|(?:do|does|did|is|are|was|were|has|have|had|wo|ca|could|should|would|must|need|ai)nt)\b"

@@ -1,7 +1,8 @@
 """Which older memories a new one may have changed.
 
-That decides their order and hides nothing. A near memory of the same speaker with a word of change
-is enough, or the same words with another value in one place; what adds to something changes nothing.
+That decides their order and hides nothing. A word of change beside a near memory of the same
+speaker, or one with a value of the same, is enough; so are the same words with another value
+in one place. What adds to something changes nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from spector.language.observing import is_hedged, tells_of_change, tells_of_more
 from spector.language.tables import words_of
 from spector.language.words import analyse
 from spector.observe.gate.candidates import Candidate, Incoming
-from spector.observe.gate.vetoes import veto
+from spector.observe.gate.vetoes import fills_slot, veto
 from spector.records import PairVerdict
 
 __all__ = ["changes_perhaps"]
@@ -64,8 +65,9 @@ def changes_perhaps(
 
 
 def _confidence(new: Incoming, old: Candidate, has_cue: bool) -> float:
-    sure = _IN_PLACE if _has_other_value(old.said, new.said) else 0.0
-    return max(sure, _likeness(new, old)) if has_cue else sure
+    if _has_other_value(old.said, new.said) or (has_cue and fills_slot(new, old)):
+        return _IN_PLACE
+    return _likeness(new, old) if has_cue else 0.0
 
 
 def _has_other_value(old: str, new: str) -> bool:

@@ -16,7 +16,7 @@ from spector.language.worth import Wording
 from spector.observe.gate.candidates import Candidate, Incoming
 from spector.observe.gate.trust import may_supersede
 
-__all__ = ["distrust", "may_concern", "veto", "vetoes_of"]
+__all__ = ["distrust", "fills_slot", "may_concern", "veto", "vetoes_of"]
 
 
 #: an end of a sentence with another one behind it
@@ -78,6 +78,17 @@ def _shares_slot(new: Incoming, old: Candidate) -> bool:
     return any((plain(each.subject), each.predicate) in slots for each in old.statements)
 
 
+def fills_slot(new: Incoming, old: Candidate) -> bool:
+    """Whether both state the value of one thing that has one, in whatever words."""
+    return any(
+        plain(one.subject) == plain(each.subject)
+        and one.predicate == each.predicate
+        and (one.single or each.single)
+        for one in new.statements
+        for each in old.statements
+    )
+
+
 def _shares(new: Incoming, old: Candidate) -> bool:
     """Whether both have a content word or state something of the same.
 
@@ -92,4 +103,6 @@ def _is_of_same(new: Incoming, old: Candidate) -> bool:
 
     Of two speakers each says "I" of himself, and what a text quotes is not said by its speaker.
     """
-    return old.speaker == new.speaker and are_of_same(own_words(old.said), own_words(new.said))
+    return old.speaker == new.speaker and (
+        are_of_same(own_words(old.said), own_words(new.said)) or fills_slot(new, old)
+    )
