@@ -306,3 +306,12 @@ def test_what_is_no_judge_is_refused() -> None:
 def test_a_verdict_is_probabilities(shares: dict[str, float]) -> None:
     with pytest.raises(InvalidInputError):
         PairVerdict(**shares)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrong", [{"role": 3}, {"speaker": 3}])
+def test_a_statement_of_wrong_types_is_refused_with_its_argument(wrong: Any) -> None:
+    with (
+        spector.open(":memory:", embedder=None, dim=1) as memory,
+        pytest.raises(spector.InvalidInputError, match="new is"),
+    ):
+        memory.judge("Deposit: 40.", spector.Statement(text="Deposit: 55.", **wrong))
