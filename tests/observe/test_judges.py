@@ -315,3 +315,34 @@ def test_a_statement_of_wrong_types_is_refused_with_its_argument(wrong: Any) -> 
         pytest.raises(spector.InvalidInputError, match="new is"),
     ):
         memory.judge("Deposit: 40.", spector.Statement(text="Deposit: 55.", **wrong))
+
+
+def test_a_judge_is_asked_by_many_threads_at_once() -> None:
+    together, found = threading.Barrier(8), list[str]()
+
+    def answer() -> list[PairVerdict]:
+        together.wait(10)
+        return [SURE]
+
+    detectors = Detectors(judge=Broken(answer))
+    with spector.open(":memory:", embedder=None, dim=1, detectors=detectors) as memory:
+        threads = [
+            threading.Thread(target=lambda: found.append(memory.judge(OLD, NEW).fallback))
+            for _ in range(8)
+        ]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+    assert found == [""] * 8
+
+
+def test_a_late_judge_names_the_setting_that_waits_longer() -> None:
+    hold = threading.Event()
+    detectors = Detectors(judge=Broken(lambda: hold.wait(10)))
+    config = Config(observe=ObserveConfig(judge_timeout_s=0.1))
+    with spector.open(
+        ":memory:", embedder=None, dim=1, detectors=detectors, config=config
+    ) as memory:
+        assert "ObserveConfig.judge_timeout_s" in memory.judge(OLD, NEW).fallback
+        hold.set()
