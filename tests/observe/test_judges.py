@@ -206,6 +206,14 @@ def _said(**shares: float) -> Callable[[dict[str, Any]], str]:
     )
 
 
+def test_a_doubt_that_names_no_other_relation_hides_nothing() -> None:
+    with chatting(_said(changes=0.3)) as memory:
+        assert memory.judge(OLD, NEW).probabilities.apart == pytest.approx(0.7)
+        old = memory.observe(OLD, user_id="u").records[0]
+        memory.observe(NEW, user_id="u")
+        assert not memory.get(old.id).superseded
+
+
 def test_a_chat_model_answers_the_same_question() -> None:
     with chatting(_said(changes=0.98, apart=0.02)) as memory:
         old = memory.observe(OLD, user_id="u").records[0]
