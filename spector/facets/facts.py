@@ -83,8 +83,7 @@ class Facts(Statements):
             for each, name in ((subject, "subject"), (predicate, "predicate"), (object, "object"))
         ]
         with self._read() as reader:
-            aliases = declared(reader).aliases
-        parts[1] = aliases.get(predicate_named(predicate, "predicate"), parts[1])
+            parts[1] = declared(reader).slot(parts[1])
         degree = parse_number(confidence, "confidence", low=0.0, high=1.0)
         sources = ids_of(source, "source")
         scope = self._scope(user_id, agent_id)
@@ -325,7 +324,7 @@ class Facts(Statements):
 
     @verb
     def declare(
-        self, predicate: str, *aliases: str, single_valued: bool = False
+        self, predicate: str, *aliases: str, single_valued: bool | None = None
     ) -> Mapping[str, str]:
         """Declare a predicate and other names of it; returns all aliases with their predicates.
 
@@ -334,7 +333,8 @@ class Facts(Statements):
 
         Args:
             predicate: In snake case. A name of a built-in relation ("boss") stands for that one.
-            single_valued: It has one value at a time: a new one takes the place of the present one.
+            single_valued: It has one value at a time: a new one takes the place of the present one;
+                None leaves it as it was declared.
 
         Raises:
             InvalidInputError: An alias is a name of another relation, declared or built in.
@@ -344,17 +344,19 @@ class Facts(Statements):
 
         one = canonical_name(predicate_named(predicate, "predicate"))
         names = [predicate_named(each, "aliases") for each in aliases]
-        single = parse_switch(single_valued, "single_valued")
+        given = None if single_valued is None else parse_switch(single_valued, "single_valued")
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
             changes, known = Changes(), declared(reader)
             items = reader.items_of("predicate").values()
             rows = {row["json"]["name"]: row["item_id"] for row in items}
             main = known.aliases.get(one, one)
+            single = main in known.single if given is None else given
             for name in dict.fromkeys((main, *names)):
                 of = None if name == main else main
-                others = known.named_like(name) - {name}
-                if of is not None and others and main not in others:
+                is_known = of is None or known.aliases.get(name) == main
+                others = set() if is_known else known.named_like(name) - {name}
+                if others and main not in others:
                     raise InvalidInputError(
                         f"{name!r} is a name of another relation, like {min(others)!r}",
                         hint=f"declare further names of {name!r}",

@@ -139,6 +139,17 @@ class Declared(NamedTuple):
 
     single: frozenset[str]
     aliases: dict[str, str]
+    names: frozenset[str]
+
+    def slot(self, predicate: str) -> str:
+        """The predicate that a fact gets: of a declared relation, or one of one value, its name."""
+        from spector.language.frames import canonical_name
+
+        name = folded(predicate).replace(" ", "_")
+        one = canonical_name(self.aliases.get(name, name))
+        if one in self.names:
+            return one
+        return name if is_single_valued(name) else predicate
 
     def named_like(self, predicate: str) -> set[str]:
         """All names of the relation of a predicate, by declaration and by the table."""
@@ -155,6 +166,7 @@ def declared(reader: KnowledgeReader) -> Declared:
     return Declared(
         frozenset(each["name"] for each in rows if each["single"]),
         {each["name"]: each["of"] for each in rows if each["of"] is not None},
+        frozenset(each["name"] for each in rows),
     )
 
 

@@ -83,6 +83,7 @@ def _statement(said: str | Statement, name: str) -> Statement:
         not isinstance(found, Statement)
         or not isinstance(found.text, str)
         or not found.text.strip()
+        or any(type(each) not in (str, type(None)) for each in (found.role, found.speaker))
     ):
         raise InvalidInputError(
             f"{name} is {shown(said)}", hint="pass a text with words, or a spector.Statement"

@@ -252,6 +252,8 @@ def _verdicts(found: Mapping[str, Any], count: int, rule: str) -> list[PairVerdi
         shares = {name: _share(by_id[n].get(name, 0.0), name) for name in RELATIONS}
         if not any(shares.values()):
             raise _nonsense("a verdict without a probability")
+        # what a model says nothing of changes nothing: "changes: 0.3" alone is no certainty
+        shares["apart"] = min(1.0, shares["apart"] + max(0.0, 1.0 - sum(shares.values())))
         out.append(PairVerdict.of(shares, rule=rule))
     return out
 

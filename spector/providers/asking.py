@@ -41,12 +41,14 @@ class Patience:
 
     Args:
         timeout_s: seconds that an answer may take.
+        setting: what a caller raises to wait longer.
     """
 
-    def __init__(self, timeout_s: float = 20.0) -> None:
+    def __init__(self, timeout_s: float = 20.0, setting: str = "LLMConfig.timeout_s") -> None:
         self._timeout_s = timeout_s
+        self._setting = setting
         self._lock = threading.Lock()
-        self._late = 0
+        self._late: set[threading.Thread] = set()
 
     def answer(self, ask: Callable[[], Any]) -> Any:
         """What a call returns; the call itself cannot be stopped.
@@ -55,9 +57,9 @@ class Patience:
             LLMError: It raised, or its time is over.
         """
         with self._lock:
-            if self._late >= _MOST_LATE:
+            self._late = {each for each in self._late if each.is_alive()}
+            if len(self._late) >= _MOST_LATE:
                 raise LLMError("the model does not answer", hint="look at its server")
-            self._late += 1
         found: list[Any] = []
         raised: list[BaseException] = []
 
@@ -66,13 +68,14 @@ class Patience:
                 found.append(ask())
             except BaseException as error:  # any model may fail in any way
                 raised.append(error)
-            finally:
-                with self._lock:
-                    self._late -= 1
 
         thread = threading.Thread(target=call, name="spector-llm", daemon=True)
         thread.start()
-        elsewhere(thread.join, self._timeout_s)
+        try:
+            elsewhere(thread.join, self._timeout_s)
+        finally:
+            with self._lock:
+                self._late.add(thread)
         if raised:
             if isinstance(raised[0], (KeyboardInterrupt, SystemExit, LLMError)):
                 raise raised[0]
@@ -81,9 +84,7 @@ class Patience:
                 hint="look at the model; the rules took its place",
             ) from raised[0]
         if not found:
-            raise LLMError(
-                f"no answer within {self._timeout_s:g} s", hint="raise LLMConfig.timeout_s"
-            )
+            raise LLMError(f"no answer within {self._timeout_s:g} s", hint=f"raise {self._setting}")
         return found[0]
 
 

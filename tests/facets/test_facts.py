@@ -85,6 +85,42 @@ def test_declared_aliases_are_one_predicate_after_export_and_import_too(tmp_path
         assert [each.object for each in memory.facts.query(predicate="supervisor")] == ["Ines"]
 
 
+@pytest.mark.parametrize(
+    ("declared", "names"),
+    [("boss", ["boss", "manager"]), ("eye color", ["eye color", "Eye_Color"])],
+)
+def test_a_declared_relation_has_one_value_however_its_name_is_written(
+    memory: Memory, declared: str, names: list[str]
+) -> None:
+    memory.facts.declare(declared, single_valued=True)
+    for name in names:
+        memory.facts.add("Eve", name, f"value of {name}")
+    memory.facts.add("Eve", declared, "last")
+    assert [each.object for each in memory.facts.query(predicate=declared)] == ["last"]
+
+
+def test_a_relation_of_one_value_is_one_with_spaces_too(memory: Memory) -> None:
+    memory.facts.add("Eve", "lives in", "Rome")
+    memory.facts.add("Eve", "lives_in", "Oslo")
+    assert [each.object for each in memory.facts.query(subject="Eve")] == ["Oslo"]
+
+
+def test_a_further_alias_leaves_a_relation_at_one_value(memory: Memory) -> None:
+    memory.facts.declare("desk", single_valued=True)
+    memory.facts.declare("desk", "seat")
+    memory.facts.add("Eve", "desk", "4")
+    memory.facts.add("Eve", "seat", "7")
+    assert [each.object for each in memory.facts.query(predicate="desk")] == ["7"]
+
+
+def test_declaring_known_aliases_again_looks_for_no_other_names(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = memory.facts.declare("desk", "seat", "place")
+    monkeypatch.setattr("spector.knowledge.facts.Declared.named_like", None)
+    assert memory.facts.declare("desk", "seat", "place") == known
+
+
 def test_a_name_of_another_relation_is_no_alias() -> None:
     with spector.open(":memory:", embedder=FakeEmbedder()) as memory:
         memory.facts.declare("mentor", "coach")

@@ -206,6 +206,14 @@ def _said(**shares: float) -> Callable[[dict[str, Any]], str]:
     )
 
 
+def test_a_doubt_that_names_no_other_relation_hides_nothing() -> None:
+    with chatting(_said(changes=0.3)) as memory:
+        assert memory.judge(OLD, NEW).probabilities.apart == pytest.approx(0.7)
+        old = memory.observe(OLD, user_id="u").records[0]
+        memory.observe(NEW, user_id="u")
+        assert not memory.get(old.id).superseded
+
+
 def test_a_chat_model_answers_the_same_question() -> None:
     with chatting(_said(changes=0.98, apart=0.02)) as memory:
         old = memory.observe(OLD, user_id="u").records[0]
@@ -306,3 +314,43 @@ def test_what_is_no_judge_is_refused() -> None:
 def test_a_verdict_is_probabilities(shares: dict[str, float]) -> None:
     with pytest.raises(InvalidInputError):
         PairVerdict(**shares)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrong", [{"role": 3}, {"speaker": 3}])
+def test_a_statement_of_wrong_types_is_refused_with_its_argument(wrong: Any) -> None:
+    with (
+        spector.open(":memory:", embedder=None, dim=1) as memory,
+        pytest.raises(spector.InvalidInputError, match="new is"),
+    ):
+        memory.judge("Deposit: 40.", spector.Statement(text="Deposit: 55.", **wrong))
+
+
+def test_a_judge_is_asked_by_many_threads_at_once() -> None:
+    together, found = threading.Barrier(8), list[str]()
+
+    def answer() -> list[PairVerdict]:
+        together.wait(10)
+        return [SURE]
+
+    detectors = Detectors(judge=Broken(answer))
+    with spector.open(":memory:", embedder=None, dim=1, detectors=detectors) as memory:
+        threads = [
+            threading.Thread(target=lambda: found.append(memory.judge(OLD, NEW).fallback))
+            for _ in range(8)
+        ]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+    assert found == [""] * 8
+
+
+def test_a_late_judge_names_the_setting_that_waits_longer() -> None:
+    hold = threading.Event()
+    detectors = Detectors(judge=Broken(lambda: hold.wait(10)))
+    config = Config(observe=ObserveConfig(judge_timeout_s=0.1))
+    with spector.open(
+        ":memory:", embedder=None, dim=1, detectors=detectors, config=config
+    ) as memory:
+        assert "ObserveConfig.judge_timeout_s" in memory.judge(OLD, NEW).fallback
+        hold.set()

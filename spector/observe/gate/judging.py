@@ -51,7 +51,7 @@ class Judging:
     def __init__(self, judge: Judge, timeout_s: float, config: ObserveConfig) -> None:
         self._judge = judge
         self._config = config
-        self._patience = Patience(timeout_s)
+        self._patience = Patience(timeout_s, "ObserveConfig.judge_timeout_s")
 
     def verdicts(
         self, new: Incoming, candidates: Sequence[Candidate], known: Collection[int] = ()
