@@ -35,6 +35,8 @@ def _ties(old: str, new: str) -> list[str]:
         ("Shuttle to the depot leaves at 6.15.", "Shuttle to the depot leaves at 7.40, they say."),
         ("Kulübün provaları salonda.", "Kulübün provaları bodruma taşındı."),
         ("My boss is Tilda.", "I report to Anselm now."),  # one slot, other words
+        ("I work at the bench by the oven.", "I work at Marlowe now."),  # no employer is a bench
+        ("Arpı salonda çalışırım.", "Arpı artık bodrumda çalışırım."),
     ],
 )
 def test_a_change_comes_before_what_it_may_have_changed(old: str, new: str) -> None:

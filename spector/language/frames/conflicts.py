@@ -11,6 +11,7 @@ from spector.language.frames.limits import UNIT_GROUPS
 from spector.language.frames.predicates import (
     KIN,
     MANY_NOUNS,
+    NAMED,
     SLOTS,
     is_single_valued,
     predicate_of,
@@ -109,6 +110,7 @@ def verdicts(
     corrects = _CORRECTS.search(plain(new_text)) is not None
     same = [at for at, each in enumerate(old) if _states(each) and _is_same_subject(each, new)]
     same += _of_only_name(old, new)
+    same = [at for at in same if not _is_unnamed(old[at], new)]
     for at in same:
         each = old[at]
         if not _is_same_time(each, new):
@@ -150,6 +152,12 @@ def _may_both_hold(old: Statement, new: Statement) -> bool:
     if old.limit != new.limit or _are_incomparable(_value(old), _value(new)):
         return True
     return (old.common and _has_name(new)) or (new.common and _has_name(old))
+
+
+def _is_unnamed(old: Statement, new: Statement) -> bool:
+    """Whether an employer or a town is none: one works at a desk, and lives in a flat, in one."""
+    is_value = old.predicate == new.predicate and old.polarity == new.polarity
+    return is_value and new.predicate in NAMED and (old.common or new.common)
 
 
 def _has_name(one: Statement) -> bool:

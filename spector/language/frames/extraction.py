@@ -9,7 +9,7 @@ from typing import Final, TypedDict
 from spector.language.frames.assignments import assignments
 from spector.language.frames.english import english_drafts
 from spector.language.frames.limits import is_common_noun, limit_of, past_time
-from spector.language.frames.predicates import SLOTS, is_single_valued, predicate_of
+from spector.language.frames.predicates import NAMED, SLOTS, is_single_valued, predicate_of
 from spector.language.frames.recurring import recurring_in
 from spector.language.frames.sentences import Sentence, sentences
 from spector.language.frames.statement import (
@@ -224,7 +224,10 @@ def _limits(made: Statement, sentence: Sentence, text: str) -> _Limits:
         value=value,
         behind=text[last : sentence.end],
     )
-    return {"limit": limit, "common": is_common_noun(value, before)}
+    # Turkish has no article, and a capital for each name
+    is_bare = made.frame.startswith("tr") and made.predicate in NAMED and text != text.lower()
+    is_common = is_bare and value.split()[-1][:1].islower()
+    return {"limit": limit, "common": is_common or is_common_noun(value, before)}
 
 
 def _recurring(draft: Draft, sentence: Sentence, text: str) -> str | None:

@@ -12,6 +12,7 @@ __all__ = [
     "EVERYONES",
     "KIN",
     "MANY_NOUNS",
+    "NAMED",
     "ONE_VALUED",
     "PETS",
     "PRESUPPOSED",
@@ -30,6 +31,8 @@ ONE_VALUED: Final = frozenset(
 )
 _FAVOURITE: Final = "favourite_"
 
+#: predicates whose value has a name: what has none is a part of it, or says where in it
+NAMED: Final = frozenset(("lives_in", "works_at"))
 #: predicate -> the nouns that name it, English | Turkish; the last word of a longer name counts
 SLOTS: Final[dict[str, str]] = {
     "is_named": "name | ad isim",
