@@ -30,7 +30,7 @@ def canonical(said: Statement) -> Statement:
     """The statement with the canonical predicate of its relation.
 
     "My boss is called Ines" says who the manager is, as "my boss is Ines" does, and a
-    pet is told by its kind. Of sisters there may be several, each with a name of her own.
+    pet is known by its kind. Of sisters there may be several, each with a name of her own.
     """
     subject, _, role = next(
         (parts for mark in _OWNERS if (parts := said.subject.rpartition(mark))[1]), ("", "", "")
