@@ -242,7 +242,7 @@ class Listing:
         rest, led = chosen, beside_ways and bool(chosen.ways)
         if led:
             rest = chosen.beside_ways()
-        exact = rest.exact(now_ms=moment_ms, whole_store=not led)
+        exact = rest.exact(now_ms=moment_ms, replaced=moment_ms is not None, whole_store=not led)
         found = rest.with_times(exact, codes)
         if chosen.keys is not None:
             found = self._with_keys(found, *chosen.keys)

@@ -261,10 +261,8 @@ def _own(record: MemoryRecord) -> MemoryRecord:
 
 def _ended(record: MemoryRecord, start: int, now_ms: int) -> MemoryRecord:
     own = _own(record)
-    until = None
-    if start > _begins(own):
-        until = start if own.valid_until_ms is None else min(start, own.valid_until_ms)
-    over = until is None or until <= now_ms
+    until = start if own.valid_until_ms is None else min(start, own.valid_until_ms)
+    over = until <= max(now_ms, _begins(own))
     return replace(
         own,
         valid_until_ms=until,

@@ -227,7 +227,8 @@ def _conditions(
             request.selection.exact(
                 now_ms=request.now_ms if snap.has_validity(n, superseded=superseded) else None,
                 whole_store=whole_store,
-                ended=superseded and not request.replaced,
+                replaced=request.replaced,
+                ended=superseded,
                 current=by_catalog and not superseded,
                 whenever=request.ended,
                 ends_ms=request.reading.ends_ms,

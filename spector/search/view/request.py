@@ -88,6 +88,7 @@ class Selection:
         *,
         now_ms: int | None = None,
         whole_store: bool = True,
+        replaced: bool = False,
         ended: bool = False,
         current: bool = False,
         whenever: bool = False,
@@ -95,7 +96,8 @@ class Selection:
     ) -> SqlFilter | None:
         """The SQL condition that the row of a hit must satisfy; None when every row does.
 
-        With ``now_ms`` records outside their validity window are excluded as well; with ``ended``
+        With ``now_ms`` records outside their validity window are excluded as well; with
+        ``replaced`` also superseded ones whose end of validity is unknown; with ``ended``
         the end of superseded ones excludes none of them, with ``whenever`` no end excludes any,
         with ``ends_ms`` none after that moment; with ``current`` superseded ones are excluded.
         Tags are asked for in the way that is fast for finding all records with them
@@ -125,10 +127,12 @@ class Selection:
         if now_ms is not None:
             parts.append("(valid_from_ms IS NULL OR valid_from_ms <= ?)")
             params.append(now_ms)
-            anyway = f" OR {SUPERSEDED_SQL} OR {LINKED_SQL}" if ended else ""
+            anyway = f" OR {SUPERSEDED_SQL} OR {LINKED_SQL}" if ended and not replaced else ""
             if not whenever:
                 parts.append(f"(valid_until_ms IS NULL OR valid_until_ms > ?{anyway})")
                 params.append(now_ms if ends_ms is None else min(now_ms, ends_ms))
+        if replaced:
+            parts.append(f"(valid_until_ms IS NOT NULL OR NOT {SUPERSEDED_SQL})")
         if current:
             parts.append(f"NOT {SUPERSEDED_SQL}")
         return SqlFilter(" AND ".join(parts), tuple(params)) if parts else None
