@@ -44,6 +44,7 @@ OF_THE_STORE = {
     "close",
     "daemon",
     "import_",
+    "judge",
     "reflect",
     "reflect_undo",
     "sessions",  # of this process

@@ -28,7 +28,7 @@ def test_equal_valences_count_half() -> None:
     ("text", "kind", "stopped"),
     [
         ("I'm a nurse.", "fact", None),
-        ("let me think about that", "smalltalk", "thin"),
+        ("sounds good", "smalltalk", "small_talk"),
         ("What is it?", "question", "question"),
         ("<a>b</a>", "code", "code"),
     ],

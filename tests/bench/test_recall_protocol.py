@@ -257,7 +257,7 @@ def test_the_page_says_what_was_settled() -> None:
     gone = {"dates": {"locomo": {"develop": [1.2, 0.3], "report": [0.1, 0.3]}}}
     told = settled(run, ODD, base, gone)
     page = docs_page(told)
-    assert "| **100.0** |" in page
+    assert "|**100.0**|" in page
     assert "+100.0 (0.0)" in page
     assert "-1.2 (0.3) / -0.1 (0.3)" in page
     assert "nan" not in page

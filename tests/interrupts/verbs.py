@@ -281,6 +281,7 @@ WRITING: dict[str, Callable[[Scene], object]] = {
 READING: dict[str, Callable[[Scene], object]] = {
     "gate": lambda scene: _memory(scene).gate("I live in Kars."),
     "hot": lambda scene: _memory(scene).hot(),
+    "judge": lambda scene: _memory(scene).judge("I live in Kars.", "I live in Bonn now."),
     "recall": lambda scene: _memory(scene).recall("which heron stands at the pond?", user_id="ada"),
     "context": lambda scene: _memory(scene).context("which heron stands at the pond?"),
     "get": lambda scene: _memory(scene).get(scene.pinned),

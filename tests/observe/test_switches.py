@@ -156,19 +156,6 @@ def test_a_question_is_left_out(text: str) -> None:
         assert len(memory) == 0
 
 
-DETAIL = "How do I keep the model of the tide gauge from drifting when salt clogs the valve?"
-
-
-def test_a_detailed_question_tells_what_its_asker_is_about() -> None:
-    with spector.open(":memory:", embedder=FakeEmbedder()) as memory:
-        result = memory.observe(DETAIL)
-        assert (result.stored, result.doubt) == (True, "question")
-        assert [each.text for each in memory.records()] == [DETAIL]
-        assert result.units[0].facts == ()
-        assert memory.facts.query() == []
-        assert memory.observe(DETAIL).units[0].action == "reinforce"
-
-
 # -- merging ---------------------------------------------------------------------------------------
 
 

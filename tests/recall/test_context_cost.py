@@ -39,7 +39,7 @@ def contexts(name: str) -> tuple[dict[Layout, str], ...]:
                 "session_id": item.session or None,
                 "event_time": item.time or "2024-01-01",
             }
-            for item in store.texts(by_parts=True)
+            for item in store.items
         )
         found: list[dict[Layout, str]] = [
             {layout: memory.context(cue, layout=layout, always=True).text for layout in LAYOUTS}

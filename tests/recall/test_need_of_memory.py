@@ -260,7 +260,7 @@ def test_any_text_gets_a_decision_with_a_reason(cue: str) -> None:
 
 
 @pytest.mark.needs_data
-@pytest.mark.parametrize("name", ["locomo", "beam", "madial", "prefeval", "memorybank"])
+@pytest.mark.parametrize("name", ["locomo", "beam", "madial", "prefeval"])
 def test_no_cue_of_the_shared_conversations_is_skipped(name: str) -> None:
     try:
         questions = sets.load(name).questions

@@ -17,6 +17,7 @@ from spector.language.observing.sentences import Part, parts_of
 from spector.language.statements import (
     ASSISTANTS,
     Quotation,
+    find_instruction,
     is_of_time,
     own_words,
     quotations,
@@ -141,7 +142,7 @@ def kind_of_filter(name: str) -> str:
 
 def _is_kept(part: Part, rules: Rules, *, is_own: bool) -> bool:
     """Whether a sentence is kept whatever a head says."""
-    if part.kept or part.lasts:
+    if part.kept or part.lasts or (is_own and find_instruction(part.text) is not None):
         return True
     if part.said and _has_value(part.text):
         return True

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector._types import I64
+from spector.kernel.contract import dots, norm
 from spector.lexical import WordView
 from spector.records import Hit, Signals
 from spector.search.evidence.baseline import (
@@ -93,13 +94,13 @@ class SignalCollector:
         # help with something new is wanted of what is known about the one who asks
         unknown_name = cue.kind == "fact" and names_unknown(plan.views, cue)
         if not plan.is_scoped:
-            cosine = None if plan.query.vector is None else ranked.cosine
+            cosine = _of_whole_cue(plan, ranked.cosine, hits)
             return Signals(
                 kind=str(cue.kind),
                 coverage=ranked.coverage,
                 cosine=cosine,
                 unknown_name=unknown_name,
-                likeness=self._baseline.deviations(snap, plan.views, cosine, request.unrelated),
+                likeness=self._baseline.deviations(snap, plan.views, cosine, request.probes),
                 memories=sum([view.n_rows for view in plan.views]),
             )
         if len(hits) < plan.k:
@@ -113,8 +114,7 @@ class SignalCollector:
         else:
             rows = _best_rows(plan, ranked, hits)
         coverage, closest = ranked.signals_of(rows)
-        if plan.query.vector is None:
-            closest = None
+        closest = _of_whole_cue(plan, closest, hits)
         return Signals(
             kind=str(cue.kind),
             coverage=coverage,
@@ -133,7 +133,7 @@ class SignalCollector:
             plan.filters,
             ranked.allowed is None,
             query.retention_floor and (query.profile, query.now_ms),
-            None if request.unrelated is None else request.unrelated[:, 0].tobytes(),
+            None if request.probes is None else request.probes[:, 0].tobytes(),
         )
         snapshot, kept = self._kept
         if snapshot is not plan.snap or len(kept) >= _FILTERS:
@@ -143,6 +143,15 @@ class SignalCollector:
         if found is None:
             found = kept[key] = (_of_whole if ranked.is_whole else _of_large)(plan, ranked)
         return found
+
+
+def _of_whole_cue(plan: Plan, closest: float | None, hits: Sequence[Hit]) -> float | None:
+    """The highest cosine with the cue as it is, which unrelated questions are compared with."""
+    vector = plan.request.cue.vector
+    if vector is None or plan.request.asking is None or not hits:
+        return None if plan.query.vector is None else closest
+    rows = vectors_of(hits)[:, : len(vector)]  # stored ones are padded
+    return float(dots(rows, vector).max()) / max(norm(vector), 1e-12)
 
 
 def _of_large(plan: Plan, ranked: Ranked) -> _Passing:
@@ -171,7 +180,7 @@ def _of_large(plan: Plan, ranked: Ranked) -> _Passing:
     if seen < _ENOUGH and looked < count:
         return _Passing(None, seen, None, measured=False)
     memories = round(count * (passed / max(1, looked)) * (seen / max(1, len(ids))))
-    level = level_of(unit_vectors(snap, part[kept], slot[kept]), plan.request.unrelated)
+    level = level_of(unit_vectors(snap, part[kept], slot[kept]), plan.request.probes)
     return _Passing(None, memories, level)
 
 
@@ -181,7 +190,7 @@ def _of_hits(plan: Plan, hits: Sequence[Hit]) -> _Passing:
     level = None
     if len(hits):
         order = np.argsort(ids)[evenly_spaced(len(ids), SAMPLE)].tolist()
-        level = level_of(vectors_of([hits[n] for n in order]), plan.request.unrelated)
+        level = level_of(vectors_of([hits[n] for n in order]), plan.request.probes)
     return _Passing(ids, len(hits), level)
 
 
@@ -204,7 +213,7 @@ def _of_whole(plan: Plan, ranked: Ranked) -> _Passing:
             memories = round(memories * len(kept) / max(1, len(some)))
         some = kept
     vectors = unit_vectors(plan.snap, ranked.part[some], ranked.slot[some])
-    return _Passing(ids, memories, level_of(vectors, plan.request.unrelated))
+    return _Passing(ids, memories, level_of(vectors, plan.request.probes))
 
 
 def _best_rows(plan: Plan, ranked: Ranked, hits: Sequence[Hit]) -> I64:

@@ -16,7 +16,6 @@ from spector.errors import InvalidFilterError
 from spector.kernel.contract import (
     DEFAULT_DROP_FLAGS,
     ScoringProfile,
-    lengths,
     norm,
     scope_tag,
     tags_mask,
@@ -284,14 +283,6 @@ class RecallRequest:
         if vector is None or self.asking is None or not (length := norm(vector)):
             return vector
         return np.asarray(vector / np.float32(length) - self.asking, np.float32)
-
-    @property
-    def unrelated(self) -> NDArray[np.float32] | None:
-        """The probes, (p, dim) f32 unit vectors, without the same."""
-        if self.probes is None or self.asking is None:
-            return self.probes
-        rest = self.probes - self.asking
-        return np.asarray(rest / lengths(rest)[:, None], np.float32)
 
     @property
     def filter_key(self) -> tuple[object, ...]:
