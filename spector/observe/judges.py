@@ -72,8 +72,11 @@ class Judges:
         return made
 
     def says_the_same(self, one: MemoryRecord, other: MemoryRecord) -> bool:
-        """Whether two memories that rules take for the same are so."""
-        judging = self.judging()
+        """Whether two memories that rules take for the same are so.
+
+        A chat model is not asked: a night has a budget of questions, and this is no step of it.
+        """
+        judging = self.judging() if self._own is not None else None
         return judging is None or judging.says_the_same(one, other)
 
 

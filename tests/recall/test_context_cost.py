@@ -68,7 +68,7 @@ def test_a_compact_context_has_half_the_frame_of_a_full_one(name: str) -> None:
         for layout, some in cost.items()
     }
     print(name, {layout: f"{value:.1%}" for layout, value in share.items()})
-    assert share["compact"] < 0.22
+    assert share["compact"] < 0.23
     assert share["compact"] < 0.6 * share["full"]
 
 
