@@ -275,7 +275,7 @@ LOCOMO: dict[str, Any] = {
         ),
         ("conversations.json", json.dumps([CHATGPT]), "chatgpt"),
         ("locomo.json", json.dumps([LOCOMO]), "locomo"),
-        ("notes.md", "# Work\n\nI work at Acme in Kars.\n\n# Else\n\nok, thanks!\n", "markdown"),
+        ("notes.md", "# Work\n\nI work at Acme in Kars.\n\n# Ok\n\nok, thanks!\n", "markdown"),
     ],
 )
 def test_importers_observe(
