@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 from spector.clock import from_ms, to_ms
 from spector.config import ObserveConfig
-from spector.language.observing import classify, substance_of, worth_keeping
+from spector.language.observing import classify, substance_of, worth_of_words
 from spector.language.statements import USERS
 from spector.observe.gate.candidates import Candidate, Incoming, candidate_of, statements_in
 from spector.observe.gate.decision import decide
@@ -114,7 +114,7 @@ class RuleJudge:
         """One verdict for each message."""
         out = []
         for each in messages:
-            worth = worth_keeping(each.text, is_own=(each.role or "user") in USERS)
+            worth = worth_of_words(each.text, is_own=(each.role or "user") in USERS)
             out.append(
                 MessageVerdict(
                     content=_CONTENT[worth.verdict],
