@@ -85,7 +85,6 @@ def test_what_is_limited_hides_nothing(one: str, other: str) -> None:
         ("The disk's size is 900 MB.", "The disk's size is 2 GB."),
         ("My favourite song is Help by the Beatles.", "My favourite song is Creep by Radiohead."),
         ("I work at Santander in Porto.", "I work at Siemens in Munich."),
-        ("I work at a brewery.", "I work at Duvel now."),
         ("I hate olives.", "I like olives."),
         ("I drink tea in the evening.", "I no longer drink tea."),
         ("In fact I like tea.", "I don't like tea at all."),
@@ -95,6 +94,11 @@ def test_what_is_limited_hides_nothing(one: str, other: str) -> None:
 )
 def test_a_change_within_the_same_limits_takes_the_place_of_the_old(before: str, now: str) -> None:
     assert verdict(before, now, days=3).superseded == (1,)
+
+
+def test_a_kind_of_employer_and_a_name_are_ordered_and_neither_is_hidden() -> None:
+    found = verdict("I work at a brewery.", "I work at Duvel now.", days=3)
+    assert (found.verdict, found.superseded) == ("may change", ())
 
 
 @pytest.mark.parametrize(("kin", "is_gone"), [("neighbour", False), ("cousin", True)])

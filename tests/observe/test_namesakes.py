@@ -43,8 +43,8 @@ def test_another_one_of_the_same_kind_replaces_nothing(old: str, new: str) -> No
         ("our daughter Ines is allergic to nuts", "turns out Ines isn't allergic to nuts"),
         ("my dog Biscuit is 11", "my dog is 12 now"),
         ("my sister Joana lives in Braga", "my sister moved to Faro"),
-        ("eşim Kerem bankada çalışıyor", "Kerem artık bir startupta çalışıyor"),
-        ("Kerem bankada çalışıyor", "Kerem bankadan ayrıldı, artık bir startupta çalışıyor"),
+        ("eşim Kerem Bosch'ta çalışıyor", "Kerem artık Siemens'te çalışıyor"),
+        ("Kerem Bosch'ta çalışıyor", "Kerem Bosch'tan ayrıldı, artık Siemens'te çalışıyor"),
     ],
 )
 def test_the_same_one_is_known_by_name(old: str, new: str) -> None:
