@@ -265,7 +265,7 @@ class Analyst:
         )
         return Worth("doubtful", found.reason) if found.verdict == "unsure" else found
 
-    def judge(self, unit: Unit, vector: NDArray[np.float32] | None) -> float:
+    def importance_of(self, unit: Unit, vector: NDArray[np.float32] | None) -> float:
         """The importance of a statement by its words, 0..1.
 
         Args:

@@ -260,7 +260,7 @@ class Observer:
             )
         for job in itertools.chain.from_iterable(work.jobs for work in works):
             self._rater.ask(job)
-            job.worth = self._analyst.judge(job.unit, job.ready.vector)
+            job.worth = self._analyst.importance_of(job.unit, job.ready.vector)
         for work in works:
             if len(work.jobs) == 1 and (vector := work.jobs[0].ready.vector) is not None:
                 self._analyst.feel_again(work.analysis, vector)

@@ -44,6 +44,12 @@ def changes_perhaps(
     if is_hedged(new.said):
         return []
     adds, has_cue = tells_of_more(new.said), tells_of_change(new.said)
+
+    def confidence(old: Candidate) -> float:
+        if old.id in verdicts:
+            return verdicts[old.id].replaced
+        return 0.0 if adds else _confidence(new, old, has_cue)
+
     found = [
         (each, sure)
         for each in candidates
@@ -51,14 +57,7 @@ def changes_perhaps(
         and not each.is_dormant
         and each.speaker == new.speaker
         and each.record.event_ms <= new.event_ms
-        and (
-            sure := verdicts[each.id].replaced
-            if each.id in verdicts
-            else 0.0
-            if adds
-            else _confidence(new, each, has_cue)
-        )
-        >= config.order_at
+        and (sure := confidence(each)) >= config.order_at
         and not veto(new, each)
     ]
     return sorted(found, key=lambda each: (-each[1], each[0].id))[:_MOST]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable, Collection, Sequence
 from typing import Final, TypeVar
 
 from spector.clock import from_ms, to_ms
 from spector.config import ObserveConfig
+from spector.errors import StoreClosedError
 from spector.language.observing import classify, substance_of, worth_of_words
 from spector.language.statements import USERS
 from spector.observe.gate.candidates import Candidate, Incoming, candidate_of, statements_in
@@ -84,13 +86,24 @@ class Judging:
         return self._answer(lambda: self._judge.messages(messages), len(messages), MessageVerdict)
 
     def says_the_same(self, one: MemoryRecord, other: MemoryRecord) -> bool:
-        """Whether two memories that rules take for the same are so; the rules where it fails."""
+        """Whether two memories that rules take for the same are so."""
         old, new = sorted((one, other), key=lambda each: (each.event_ms, each.id))
-        try:
+
+        def asked() -> bool:
             (verdict,) = self.pairs([(statement_of(old), statement_of(new))])
-        except Exception:  # any judge may fail in any way
-            return True
-        return verdict.same >= self._config.hide_at
+            return verdict.same >= self._config.hide_at
+
+        return self.or_rules(asked, True)
+
+    def or_rules(self, ask: Callable[[], T], otherwise: T) -> T:
+        """What a question to the judge gives; what the rules say, with a warning, where it fails."""
+        try:
+            return ask()
+        except StoreClosedError:
+            raise
+        except Exception as error:  # a judge may fail in any way; nothing is lost by it
+            warnings.warn(f"the judge failed, and rules decide: {error}", stacklevel=2)
+            return otherwise
 
     def _answer(self, ask: Callable[[], Sequence[T]], count: int, kind: type[T]) -> tuple[T, ...]:
         found = self._patience.answer(lambda: tuple(itertools.islice(ask(), count + 1)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.config import ObserveConfig
-from spector.errors import StoreClosedError
 from spector.knowledge import Changes, New, contradiction
 from spector.language.statements import speaker_in
 from spector.language.words import analyse, plain
@@ -146,15 +144,10 @@ class Settler:
         self, new: Incoming, candidates: Sequence[Candidate]
     ) -> Mapping[int, PairVerdict]:
         """What a judge says; nothing where there is none or it fails: then the rules decide."""
-        if self._judging is None:
+        judging = self._judging
+        if judging is None:
             return {}
-        try:
-            return self._judging.verdicts(new, candidates)
-        except StoreClosedError:
-            raise
-        except Exception as error:  # a judge may fail in any way; nothing is lost by it
-            warnings.warn(f"the judge failed, and rules decide: {error}", stacklevel=2)
-            return {}
+        return judging.or_rules(lambda: judging.verdicts(new, candidates), {})
 
     def _incoming(self, draft: Draft, event_ms: int, single: frozenset[str]) -> Incoming:
         return self._comparer.incoming(

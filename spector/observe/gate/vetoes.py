@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from spector.language.frames import are_of_same, is_of_before
+from spector.language.frames import Statement, are_of_same, is_of_before
 from spector.language.observing import is_hedged
 from spector.language.statements import USERS, own_words
 from spector.language.words import analyse, plain
@@ -70,23 +70,22 @@ def may_concern(new: Incoming, old: Candidate) -> bool:
     """Whether some of a new memory may be about the same as some of an old one."""
     if old.is_knowledge:
         return True
-    return _shares_slot(new, old) or _is_of_same(new, old)
-
-
-def _shares_slot(new: Incoming, old: Candidate) -> bool:
-    slots = {(plain(each.subject), each.predicate) for each in new.statements}
-    return any((plain(each.subject), each.predicate) in slots for each in old.statements)
+    return bool(_of_one_slot(new, old)) or _is_of_same(new, old)
 
 
 def fills_slot(new: Incoming, old: Candidate) -> bool:
     """Whether both state the value of one thing that has one, in whatever words."""
-    return any(
-        plain(one.subject) == plain(each.subject)
-        and one.predicate == each.predicate
-        and (one.single or each.single)
+    return any(one.single or each.single for one, each in _of_one_slot(new, old))
+
+
+def _of_one_slot(new: Incoming, old: Candidate) -> list[tuple[Statement, Statement]]:
+    """Statements of both with one subject and one predicate."""
+    return [
+        (one, each)
         for one in new.statements
         for each in old.statements
-    )
+        if one.predicate == each.predicate and plain(one.subject) == plain(each.subject)
+    ]
 
 
 def _shares(new: Incoming, old: Candidate) -> bool:
@@ -95,7 +94,9 @@ def _shares(new: Incoming, old: Candidate) -> bool:
     An order to a judge has nothing in common with what it would hide.
     """
     words = set(analyse(own_words(new.said)).content())
-    return not words.isdisjoint(analyse(own_words(old.said)).content()) or _shares_slot(new, old)
+    return not words.isdisjoint(analyse(own_words(old.said)).content()) or bool(
+        _of_one_slot(new, old)
+    )
 
 
 def _is_of_same(new: Incoming, old: Candidate) -> bool:
