@@ -195,14 +195,6 @@ def test_remembering_warns_of_a_judge_that_fails() -> None:
         assert memory.count(user_id="u") == 2
 
 
-def test_a_judge_that_fails_at_night_is_told_of() -> None:
-    with opened(Broken(_raises)) as memory:
-        for text in ("My locker has the code 4471.", "My locker has the code: 4471"):
-            memory.remember(text, user_id="u")
-        with pytest.warns(UserWarning, match="the judge failed, and rules decide: .*down"):
-            memory.reflect()
-
-
 def test_remembering_asks_the_judge_as_well() -> None:
     with opened(Sure()) as memory:
         old = memory.remember(OLD, user_id="u")

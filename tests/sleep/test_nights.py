@@ -520,3 +520,22 @@ def test_a_judge_confirms_what_rests_as_a_repetition(
         step = memory.reflect("deduplicate").step("deduplicate")
         assert step is not None
         assert sum(step.rules.values()) == rests
+
+
+def test_a_judge_that_fails_at_night_is_told_of(clock: ManualClock) -> None:
+    with asleep(clock=clock, detectors=spector.Detectors(judge=_Broken())) as (memory, _):
+        for tag in ("x", "y"):
+            memory.remember("The blue kayak lies in Urla", tags=[tag])
+        pass_days(clock, 1)
+        with pytest.warns(UserWarning, match="the judge failed, and rules decide: .*down"):
+            step = memory.reflect("deduplicate").step("deduplicate")
+        assert step is not None
+        assert sum(step.rules.values()) == 1
+
+
+class _Broken:
+    def pairs(self, pairs: Any) -> Any:
+        raise RuntimeError("down")
+
+    def messages(self, messages: Any) -> Any:
+        return []
