@@ -127,7 +127,7 @@ def _halves(scene: Scene) -> Iterator[str]:
     except spector.ModelMismatchError:  # a change of model was made, and not taken back
         memory = spector.open(scene.root, embedder=FakeEmbedder(seed=1), mode="r")
     with memory:
-        texts = Counter(each.text for each in memory.records())
+        texts = Counter(each.text for each in memory.records(sorts=("memory", "fact")))
     for message, *rest in _WHOLE:
         counts = [texts[message] > 0, *(texts[each] > 0 for each in rest)]
         if any(counts) and not all(counts):

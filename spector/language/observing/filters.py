@@ -14,6 +14,7 @@ from spector.language.observing.head import head_for
 from spector.language.observing.injection import is_injection, is_system_content
 from spector.language.observing.rules import Rules, rules_of
 from spector.language.observing.sentences import Part, parts_of
+from spector.language.observing.signals import tells_of_change
 from spector.language.statements import (
     ASSISTANTS,
     Quotation,
@@ -114,7 +115,9 @@ def worth_keeping(text: str, *, is_own: bool = True) -> Worth:
 
 
 def judged(worth: Worth, text: str, vector: Any = None, fingerprint: str | None = None) -> Worth:
-    """The worth of a message, by a head where the rules are not sure. What states a fact is kept.
+    """The worth of a message, by a head where the rules are not sure.
+
+    What states a fact is kept; what has a value or a word of change is never left out.
 
     Args:
         vector: of the text, by the embedder with this fingerprint; None for none.
@@ -123,9 +126,10 @@ def judged(worth: Worth, text: str, vector: Any = None, fingerprint: str | None 
         return worth
     head = head_for(None if vector is None else fingerprint)
     content = head.verdict(text, vector).content
-    if content >= head.doubts_at or extract(own_words(text)[:_MOST_CHARS]):
+    own = own_words(text)[:_MOST_CHARS]
+    if content >= head.doubts_at or extract(own):
         return Worth("keep")
-    if content < head.drops_at:
+    if content < head.drops_at and not (_has_value(own) or tells_of_change(own)):
         return Worth("empty", worth.reason)
     return Worth("doubtful", "fragment" if worth.reason == "thin" else worth.reason)
 

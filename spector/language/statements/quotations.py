@@ -115,10 +115,7 @@ def shorten_quotations(text: str, most: int) -> str:
 
 @keeps(64)
 def quotations(text: str) -> tuple[Quotation, ...]:
-    """The parts of a text that are pasted or quoted, in their order; none overlaps another.
-
-    A text that is one quotation from end to end is its speaker's own: the marks are its clothes.
-    """
+    """The parts of a text that are pasted or quoted, in their order; none overlaps another."""
     found: list[Quotation] = []
     for start, end, kind in _candidates(text):
         at = bisect_left(found, end, key=lambda each: each.start)
@@ -140,7 +137,7 @@ def _candidates(text: str) -> Iterator[tuple[int, int, _Kind]]:
         if not _MYSELF.search(said.group()):
             yield said.end(), _until(text, said.end()), "words"
     for marked in _MARKED.finditer(text):
-        if _is_speech(text, marked):
+        if _is_speech(marked):
             yield *marked.span(), "words"
 
 
@@ -152,12 +149,10 @@ def _until(text: str, start: int) -> int:
     return found.start() if found and text[start : found.start()].strip() else len(text)
 
 
-def _is_speech(text: str, marked: re.Match[str]) -> bool:
-    """Whether quotation marks hold words of others, and not a name or the whole text."""
+def _is_speech(marked: re.Match[str]) -> bool:
+    """Whether quotation marks hold words of others, and not a name."""
     inner = next(each for each in marked.groups() if each is not None)
     if len(inner.split()) < _LEAST_WORDS:
-        return False
-    if not any(map(str.isalnum, text[: marked.start()] + text[marked.end() :])):
         return False
     return bool(says_i(inner) or _ADDRESS.search(inner) or _END.search(inner))
 
