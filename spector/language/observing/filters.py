@@ -117,7 +117,8 @@ def worth_keeping(text: str, *, is_own: bool = True) -> Worth:
 def judged(worth: Worth, text: str, vector: Any = None, fingerprint: str | None = None) -> Worth:
     """The worth of a message, by a head where the rules are not sure.
 
-    What states a fact is kept; what has a value or a word of change is never left out.
+    What states a fact is kept. What tells of a change is never left out, nor, unless it asks, what
+    tells of its speaker or has a value.
 
     Args:
         vector: of the text, by the embedder with this fingerprint; None for none.
@@ -129,7 +130,10 @@ def judged(worth: Worth, text: str, vector: Any = None, fingerprint: str | None 
     own = own_words(text)[:_MOST_CHARS]
     if content >= head.doubts_at or extract(own):
         return Worth("keep")
-    if content < head.drops_at and not (_has_value(own) or tells_of_change(own)):
+    says = worth.reason != "question" and (
+        _has_value(own) or _is_personal(plain(own), rules_of(language_of(own)))
+    )
+    if content < head.drops_at and not (says or tells_of_change(own)):
         return Worth("empty", worth.reason)
     return Worth("doubtful", "fragment" if worth.reason == "thin" else worth.reason)
 
