@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import spector
-from spector import Memory, NotCopyableError
+from spector import NotCopyableError
 from tests.api.helpers import own_vectors, texts, vector
 from tests.fakes import FakeEmbedder
 
@@ -31,18 +31,6 @@ COPIES: dict[str, Callable[[Any], object]] = {
         for n in range(pickle.HIGHEST_PROTOCOL + 1)
     },
     "reduce": lambda thing: thing.__reduce_ex__(2),
-}
-PARTS: dict[str, Callable[[Memory], Any]] = {
-    "memory": lambda m: m,
-    "daemon": lambda m: m.daemon,
-    "a verb": lambda m: m.recall,
-    "store": lambda m: m._parts.store,
-    "catalog": lambda m: m._parts.store.catalog,
-    "lock": lambda m: m._parts.access.opened[0].lock,
-    "kernel": lambda m: m._parts.kernel,
-    "reader": lambda m: m._parts.searcher,
-    "writer": lambda m: m._parts.writer,
-    "map": lambda m: next(iter(m._parts.store.segments.values())).records().base.base,
 }
 
 
@@ -61,19 +49,6 @@ def test_no_copy_is_made_and_the_original_goes_on(
         assert sorted(texts(memory.recall("after"))) == ["after", "before"]
 
 
-@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
-@pytest.mark.parametrize("way", [copy.deepcopy, pickle.dumps], ids=["deepcopy", "pickle"])
-def test_nor_is_one_made_of_a_part(
-    store_path: Path, part: Callable[[Memory], Any], way: Callable[[Any], object]
-) -> None:
-    with own_vectors(store_path) as memory:
-        memory.remember("before", vector=vector())
-        with pytest.raises(TypeError):
-            way(part(memory))
-        memory.remember("after", vector=vector(1))
-        assert memory.check().ok
-
-
 def test_a_shallow_copy_of_a_memory_is_that_memory(store_path: Path) -> None:
     """What copies its configuration, and holds a memory in it, goes on with the same one."""
     with spector.open(store_path, embedder=FakeEmbedder()) as memory:
@@ -83,31 +58,6 @@ def test_a_shallow_copy_of_a_memory_is_that_memory(store_path: Path) -> None:
         del again
         memory.remember("after")
         assert memory.check().ok
-
-
-@pytest.mark.parametrize("part", ["daemon", "store", "catalog", "lock", "kernel", "map"])
-def test_nor_a_shallow_one_of_what_closes_something(store_path: Path, part: str) -> None:
-    with own_vectors(store_path) as memory:
-        memory.remember("before", vector=vector())
-        with pytest.raises(NotCopyableError):
-            copy.copy(PARTS[part](memory))
-        assert len(memory.recall(vector=vector())) == 1
-
-
-@pytest.mark.parametrize("place", ["disk", ":memory:"])
-def test_a_closed_memory_refuses_as_well(store_path: Path, place: str) -> None:
-    memory = own_vectors(store_path if place == "disk" else place)
-    memory.close()
-    with pytest.raises(NotCopyableError):
-        copy.deepcopy(memory)
-
-
-def test_a_subclass_refuses_too() -> None:
-    class Mine(Memory):
-        pass
-
-    with pytest.raises(NotCopyableError, match="Mine"):
-        copy.deepcopy(Mine.__new__(Mine))
 
 
 def test_another_process_is_told_to_open_the_path(store_path: Path) -> None:

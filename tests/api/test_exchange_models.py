@@ -9,7 +9,6 @@ import pytest
 
 import spector
 from spector import ImportFormatError, ManualClock, Memory, ModelMismatchError
-from spector.exchange import exchange, exporting
 from tests.api.helpers import own_vectors, texts, vectors
 from tests.fakes import FakeEmbedder
 
@@ -86,25 +85,3 @@ def test_parents_that_are_not_in_the_file_are_dropped(memory: Memory, tmp_path: 
     (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, lines)))
     first, second = memory.import_(tmp_path / "in.jsonl")
     assert (first.parents, second.parents) == ((), (first.id,))
-
-
-@pytest.mark.parametrize(
-    ("count", "steps"), [(3, [3]), (4, [4, 4]), (10, [4, 8, 10])], ids=["few", "a batch", "more"]
-)
-def test_the_progress_of_lines_comes_with_each_batch_and_at_the_end(
-    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, steps: list[int]
-) -> None:
-    """Or a long export looks as if it hung, or is slowed down by a call for every line."""
-    for module in (exchange, exporting):
-        monkeypatch.setattr(module, "_BATCH", 4)
-    lines = tmp_path / "out.jsonl"
-    seen: list[tuple[int, int | None]] = []
-    memory.remember_many([f"line {n}" for n in range(count)])
-    memory.export(lines, progress=lambda *at: seen.append(at))
-    assert seen == [(done, count) for done in steps]
-    assert memory.export(lines, overwrite=True) == count  # nobody wants to know
-    seen.clear()
-    with spector.open(":memory:", embedder=FakeEmbedder()) as other:
-        other.import_(lines, progress=lambda *at: seen.append(at))
-        assert seen == [(done, None) for done in dict.fromkeys(steps)]
-        assert len(other.import_(lines)) == count

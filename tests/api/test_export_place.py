@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import sqlite3
 import stat
 import subprocess
 import sys
@@ -15,7 +13,7 @@ import numpy as np
 import pytest
 
 import spector
-from spector.errors import CatalogCorruptError, InvalidInputError, StoreError
+from spector.errors import InvalidInputError
 from spector.memory import Memory
 
 
@@ -108,77 +106,10 @@ def test_a_link_to_a_file_is_replaced_and_not_followed(store: Memory, tmp_path: 
     assert other.read_text() == "somebody else's"
 
 
-@pytest.mark.parametrize("what", ["removed", "another file"])
-def test_nothing_is_acknowledged_into_a_catalog_that_is_gone(
-    store: Memory, tmp_path: Path, what: str
-) -> None:
-    """SQLite goes on with the file that is open, and everything would be lost at the close."""
-    catalog = tmp_path / "store" / "catalog.db"
-    catalog.rename(tmp_path / "elsewhere")
-    if what == "another file":
-        catalog.write_bytes(b"{}\n")
-    with pytest.raises(StoreError, match=what):
-        store.remember("never acknowledged", vector=vector(6))
-    assert any(what in problem.message for problem in store.check().problems)
-    with pytest.raises(StoreError, match=what):
-        store.close()
-
-
-def test_who_has_removed_the_directory_can_close_the_store(store: Memory, tmp_path: Path) -> None:
-    shutil.rmtree(tmp_path / "store")
-    with pytest.raises(StoreError):
-        store.remember("never acknowledged", vector=vector(6))
-    store.close()
-    assert not (tmp_path / "store").exists()
-
-
-def test_a_limit_of_the_size_of_files_is_named_where_the_catalog_meets_it() -> None:
-    import sqlite3
-
-    from spector.store.sqlite.reads import typed_sql_errors
-
-    error = sqlite3.OperationalError("disk I/O error")
-    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_WRITE
-    with pytest.raises(StoreError) as caught, typed_sql_errors("catalog.db"):
-        raise error
-    assert "ulimit -f" in caught.value.hint
-
-
 @pytest.mark.parametrize("source", [None, "", "a\0b", 7])
 def test_a_name_that_no_file_to_import_can_have(store: Memory, source: object) -> None:
     with pytest.raises(InvalidInputError, match="source is"):
         store.import_(source)  # type: ignore[arg-type]
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
-def test_output_that_cannot_be_written_is_no_bug_of_ours(store: Memory, tmp_path: Path) -> None:
-    store.close()
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "spector", "stats", str(tmp_path / "store")],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-    assert done.returncode == 74
-    assert "the output cannot be written" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_a_backup_of_a_damaged_row_says_so(store: Memory, tmp_path: Path) -> None:
-    """Mechanism: halves of records were joined before anybody looked what they are."""
-    store.close()
-    catalog = sqlite3.connect(tmp_path / "store" / "catalog.db")
-    catalog.execute("UPDATE record SET mutable = 5 WHERE slot = 2")
-    catalog.commit()
-    catalog.close()
-    with (
-        spector.open(tmp_path / "store", embedder=None) as memory,
-        pytest.raises(CatalogCorruptError, match="mutable"),
-    ):
-        memory.backup(tmp_path / "copy")
-    assert not (tmp_path / "copy").exists()
 
 
 @pytest.mark.parametrize(

@@ -249,32 +249,10 @@ def test_a_progress_that_cannot_be_called_is_refused_before_the_work(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda path: spector.check(path, progress=3),  # type: ignore[arg-type]
-        lambda path: spector.restore(path, path, progress=3),  # type: ignore[arg-type]
-        lambda path: spector.repair(path, path, progress=3),  # type: ignore[arg-type]
-        lambda path: spector.reembed(path, progress=3),  # type: ignore[arg-type]
-    ],
-)
-def test_nor_one_of_the_functions(tmp_path: Path, call: Callable[[Path], Any]) -> None:
-    with pytest.raises(InvalidInputError, match="progress is 3"):
-        call(tmp_path)
-
-
 def test_a_key_of_a_message_is_told_like_an_argument(mind: Memory) -> None:
     with pytest.raises(InvalidInputError, match="did you mean user_id") as caught:
         mind.remember({"text": "x", "user": "ida"})
     assert "metadata" in caught.value.hint
-
-
-def test_an_error_of_what_is_called_stays_what_it_is(mind: Memory) -> None:
-    def broken(done: int, total: int | None) -> None:
-        raise TypeError("a bug of the caller's")
-
-    with pytest.raises(TypeError, match="a bug of the caller's"):
-        mind.remember_many([{"text": "x", "vector": CUE}], progress=broken)
 
 
 @pytest.mark.parametrize(
@@ -318,12 +296,6 @@ def test_every_name_that_is_suggested_is_there() -> None:
     rare = {"mmr", "modalities", "text"}
     for meant in {each for found in hints._KEYWORDS.values() for each in found}:
         assert meant in every | selecting | rare, meant
-
-
-def test_no_verb_here_is_taken_for_a_foreign_one() -> None:
-    verbs = {name for name in dir(Memory) if not name.startswith("_")}
-    assert not verbs & set(hints._METHODS)
-    assert not set(spector.__all__) & set(hints._FUNCTIONS)
 
 
 def test_signatures_and_docstrings_are_those_of_the_verbs(mind: Memory) -> None:

@@ -24,9 +24,6 @@ import pytest
 
 import spector
 from spector import Config, Memory
-from spector.errors import StoreFailedError
-from spector.kernel.threads import ParallelKernel
-from spector.store.catalog.catalog import Catalog
 from spector.store.partitions.segment import Segment
 from tests.api.helpers import DIM, vector, vectors
 from tests.crash.harness import in_fork
@@ -229,60 +226,6 @@ def test_a_function_that_is_left_by_an_error_gives_the_lock_back(
     assert may_be_opened(store_path)
 
 
-@pytest.mark.filterwarnings("ignore:.*was not closed:ResourceWarning")
-@pytest.mark.parametrize("error", [OSError(5, "Input/output error"), KeyboardInterrupt()], ids=repr)
-def test_a_store_that_has_failed_is_freed_as_any_other(
-    store_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
-) -> None:
-    """It keeps the error to say why, and not the frames that the error came through."""
-    parts: dict[str, weakref.ref[Any]] = {}
-
-    def fail(*_: object) -> None:
-        raise error
-
-    def work() -> None:
-        memory = opened(store_path)
-        fill(memory, 40)
-        parts.update(parts_of(memory))
-        with monkeypatch.context() as patch:
-            patch.setattr(Segment, "write_records", fail)
-            with pytest.raises(type(error)):
-                memory.remember("x", vector=vector())
-        with pytest.raises(StoreFailedError):
-            memory.remember("y", vector=vector())
-
-    work()
-    error.__traceback__ = None
-    assert left_of(parts) == []
-    assert may_be_opened(store_path)
-
-
-def test_the_error_of_a_scan_with_helpers_keeps_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    parts: dict[str, weakref.ref[Any]] = {}
-
-    def work() -> None:
-        with opened(":memory:", threads=2) as memory:
-            fill(memory)
-            memory._parts.kernel._chunk_bytes = 64
-            memory.recall(vector=vector())
-            kernel = memory._parts.kernel._kernel
-            parts.update(parts_of(memory))
-
-            class Failing:
-                def __getattr__(self, name: str) -> Any:
-                    return getattr(kernel, name)
-
-                def scan(self, *_: Any, **__: Any) -> None:
-                    raise MemoryError
-
-            monkeypatch.setattr(memory._parts.kernel, "_kernel", Failing())
-            memory.recall(vector=vector())
-
-    with contextlib.suppress(MemoryError):
-        work()
-    assert left_of(parts) == []
-
-
 # -- threads, forks, the daemon --------------------------------------------------------------------
 
 
@@ -298,27 +241,6 @@ def test_a_daemon_that_sleeps_does_not_keep_its_memory(store_path: Path) -> None
     assert left_of(parts) == []
     assert not thread.is_alive()
     assert may_be_opened(store_path)
-
-
-def test_the_last_error_of_a_daemon_does_not_keep_its_memory(
-    store_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    memory = opened(store_path, config=Config(reflect_interval_s=0.001))
-    failed = threading.Event()
-
-    def fail(*_: object, **__: object) -> None:
-        failed.set()
-        raise ValueError("a bug")
-
-    monkeypatch.setattr("spector.sleep.sleeper.reflect_once", fail)
-    memory.daemon.start()
-    assert failed.wait(60)
-    memory.close()
-    assert isinstance(memory.daemon.last_error, ValueError)
-    daemon, part = memory.daemon, weakref.ref(memory)
-    del memory
-    assert part() is None
-    assert str(daemon.last_error) == "a bug"
 
 
 @pytest.mark.filterwarnings("ignore:.*was not closed:ResourceWarning")
@@ -350,25 +272,6 @@ def test_a_memory_that_a_child_drops_is_its_parent_s_as_before(store_path: Path)
     with opened(store_path) as again:
         assert len(again) == 41
         assert again.check().ok
-
-
-@pytest.mark.parametrize("helpers", [1, 3])
-def test_helping_threads_leave_nothing_behind(helpers: int) -> None:
-    with opened(":memory:", threads=1 + helpers) as memory:
-        fill(memory)
-        memory._parts.kernel._chunk_bytes = 64
-        memory.recall(vector=vector())
-        kernel = memory._parts.kernel
-        idle, threads = weakref.ref(kernel), [*map(weakref.ref, kernel._helpers)]
-        del kernel
-    for each in threads:
-        thread = each()
-        if thread is not None:
-            thread.join(60)
-        del thread
-    del memory
-    assert idle() is None
-    assert [each for each in threads if each() is not None] == []
 
 
 # -- dropped in a cycle ----------------------------------------------------------------------------
@@ -410,19 +313,6 @@ def test_a_cycle_of_the_user_s_is_collected_without_an_error(
         assert may_be_opened(store_path)
 
 
-def test_what_a_collector_has_finalised_before_its_memory_is_no_error(
-    unraisable: list[Any],
-) -> None:
-    """It calls finalisers in any order: SQLite's connection may be closed already."""
-    agent = _Agent(opened(":memory:"))
-    fill(agent.memory, 40)
-    agent.memory._parts.store.catalog.main.close()
-    del agent
-    with pytest.warns(ResourceWarning, match="was not closed"):
-        gc.collect()
-    assert unraisable == []
-
-
 @pytest.mark.filterwarnings("ignore:.*was not closed:ResourceWarning")
 def test_a_store_that_cannot_be_closed_properly_is_told_of_and_gives_its_lock_back(
     store_path: Path, monkeypatch: pytest.MonkeyPatch, unraisable: list[Any]
@@ -454,19 +344,6 @@ def test_where_warnings_are_errors_a_dropped_memory_is_closed_all_the_same(
     assert [type(each.exc_value) for each in unraisable] == [ResourceWarning]
     unraisable.clear()
     assert may_be_opened(store_path)
-
-
-def test_a_catalog_and_a_kernel_of_their_own_are_freed_too(tmp_path: Path) -> None:
-    catalog = Catalog(":memory:", mode="rw", durability="relaxed")
-    found = [weakref.ref(catalog)]
-    catalog.close()
-    del catalog
-    from spector.kernel.dispatch import get_kernel
-
-    kernel = ParallelKernel(get_kernel(), 3)
-    found.append(weakref.ref(kernel))
-    del kernel
-    assert [each for each in found if each() is not None] == []
 
 
 # -- a custom tier and embedder --------------------------------------------------------------------

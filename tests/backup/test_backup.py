@@ -13,7 +13,6 @@ import pytest
 
 import spector
 from spector.clock import ManualClock
-from spector.store.backup import directories as trees
 from spector.store.files.lock import WriterLock
 from tests.crash.workload import START, TINY, open_tiny, texts_of, vector_of
 
@@ -219,98 +218,6 @@ def test_a_second_backup_takes_over_what_did_not_change(mind: Path, proof: Any) 
     proof("T33", incremental_backups=2)
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="descriptors are counted in /proc")
-def test_taking_over_a_partition_leaves_no_file_open(mind: Path) -> None:
-    """A service that is backed up every hour would run out of descriptors one day."""
-    copy = mind.parent / "copy"
-    with open_tiny(str(mind)) as memory:
-        memory.backup(copy)
-        before = len(os.listdir("/proc/self/fd"))
-        assert memory.backup(copy).reused
-        assert len(os.listdir("/proc/self/fd")) == before
-
-
-def test_a_second_backup_works_where_names_cannot_be_exchanged(
-    mind: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(trees, "_exchange", lambda one, other: False)
-    copy = mind.parent / "copy"
-    with open_tiny(str(mind)) as memory:
-        memory.backup(copy)
-        fill(memory, 3, start=30)
-        memory.backup(copy)
-    assert everything(copy) == everything(mind)
-    assert sorted(p.name for p in mind.parent.iterdir()) == ["copy", "mind"]
-
-
-@pytest.mark.parametrize("exchange", [True, False])
-def test_an_older_backup_that_cannot_be_removed_fails_no_new_one(
-    exchange: bool, mind: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Mechanism: the new one was complete and in its place by then, and was called a failure."""
-    copy = mind.parent / "copy"
-    once = trees.remove_tree
-
-    def refuse(root: str) -> None:
-        if Path(root).exists():
-            raise spector.StoreReadOnlyError(f"cannot remove {root}", hint="")
-
-    if not exchange:
-        monkeypatch.setattr(trees, "_exchange", lambda one, other: False)
-    with open_tiny(str(mind)) as memory:
-        memory.backup(copy)
-        fill(memory, 3, start=30)
-        monkeypatch.setattr(trees, "remove_tree", refuse)
-        memory.backup(copy)
-        assert everything(copy) == everything(mind)
-        assert len(list(mind.parent.iterdir())) == 3
-        monkeypatch.setattr(trees, "remove_tree", once)
-        memory.backup(copy)  # which clears what is left
-    assert everything(copy) == everything(mind)
-    assert sorted(p.name for p in mind.parent.iterdir()) == ["copy", "mind"]
-
-
-def test_a_backup_whose_name_could_not_be_made_durable_leaves_the_older_one(
-    mind: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Mechanism: after a power cut the older one may have its name back, and it was removed."""
-    copy = mind.parent / "copy"
-    once = trees._sync
-
-    def fail(path: str) -> None:
-        if path == str(mind.parent):
-            raise spector.StoreError("cannot sync", hint="")
-        once(path)
-
-    with open_tiny(str(mind)) as memory:
-        memory.backup(copy)
-        before = everything(copy)
-        fill(memory, 3, start=30)
-        monkeypatch.setattr(trees, "_sync", fail)
-        with pytest.raises(spector.StoreError, match="cannot sync"):
-            memory.backup(copy)
-        monkeypatch.setattr(trees, "_sync", once)
-        (older,) = (p for p in mind.parent.iterdir() if p.name not in ("copy", "mind"))
-        assert everything(older) == before
-        assert everything(copy) == everything(mind)
-        memory.backup(copy)
-    assert sorted(p.name for p in mind.parent.iterdir()) == ["copy", "mind"]
-
-
-def test_a_second_backup_works_where_files_cannot_be_linked(
-    mind: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*args: Any, **kwargs: Any) -> None:
-        raise OSError(95, "no links here")
-
-    monkeypatch.setattr(os, "link", refuse)
-    with open_tiny(str(mind)) as memory:
-        memory.backup(mind.parent / "copy")
-        memory.pin(next(iter(memory)).id)
-        assert memory.backup(mind.parent / "copy").reused == 0
-    assert everything(mind.parent / "copy") == everything(mind)
-
-
 def test_files_that_somebody_else_has_are_not_taken_over(mind: Path) -> None:
     """Mechanism: backups are rotated with ``cp -al``; the newest, opened to write, would change all
     older ones in place."""
@@ -324,20 +231,6 @@ def test_files_that_somebody_else_has_are_not_taken_over(mind: Path) -> None:
         memory.reinforce(next(iter(memory)).id)
     assert contents(older) == before
     assert spector.check(older).ok
-
-
-def test_partitions_behind_a_link_are_not_taken_over(mind: Path) -> None:
-    """Mechanism: the new backup would share files with whatever the link leads to."""
-    copy = mind.parent / "copy"
-    with open_tiny(str(mind)) as memory:
-        memory.backup(copy)
-        (copy / "semantic").rename(mind.parent / "elsewhere")
-        (copy / "semantic").symlink_to(mind.parent / "elsewhere")
-        report = memory.backup(copy)
-    assert 0 < report.reused < report.partitions
-    assert not (copy / "semantic").is_symlink()
-    assert list((mind.parent / "elsewhere").iterdir()), "what the link led to was removed"
-    assert everything(copy) == everything(mind)
 
 
 def test_a_rotten_older_backup_is_not_taken_over(mind: Path) -> None:
@@ -433,10 +326,6 @@ def _stranger(path: Path) -> None:
 def _broken(path: Path) -> None:
     path.mkdir()
     (path / "catalog.db").write_bytes(b"not a database" * 100)
-
-
-def _dangling(path: Path) -> None:
-    path.symlink_to(path.parent / "nowhere" / "deeper")
 
 
 @pytest.mark.parametrize("what", [_file, _full, _stranger, _broken])

@@ -16,9 +16,7 @@ import pytest
 import spector
 from spector.cli.main import main
 from spector.errors import CatalogCorruptError, StoreExistsError
-from spector.store.catalog.lineage import Lineage
-from tests.crash.workload import DIM, open_tiny, texts_of, vector_of
-from tests.fakes import FakeEmbedder
+from tests.crash.workload import open_tiny, texts_of, vector_of
 
 
 def _put(path: Path, *texts: str) -> None:
@@ -30,11 +28,6 @@ def _put(path: Path, *texts: str) -> None:
 def _back_up(path: Path, dest: Path, *, force: bool = False) -> int:
     with open_tiny(str(path), mode="r") as memory:
         return memory.backup(dest, force=force).records
-
-
-def _back_up_of_model(path: Path, dest: Path) -> None:
-    with spector.open(path, embedder=FakeEmbedder(DIM), mode="r") as memory:
-        memory.backup(dest)
 
 
 def _texts(path: Path) -> list[str]:
@@ -63,23 +56,6 @@ def test_a_twin_does_not_replace_the_backup_of_the_original(tmp_path: Path) -> N
     assert _texts(copy) == _texts(one)
 
 
-def test_a_twin_that_was_given_a_model_does_not_replace_the_backup_of_the_other(
-    tmp_path: Path,
-) -> None:
-    """Giving a model is a commit of its own: without its note either twin may be taken for older."""
-    twins = (tmp_path / "one", tmp_path / "twin")
-    _put(twins[0], "common")
-    shutil.copytree(twins[0], twins[1])
-    for path in twins:
-        assert spector.reembed(path, FakeEmbedder(DIM)) == 1
-    for source, other in (twins, twins[::-1]):
-        copy = tmp_path / f"copy of {other.name}"
-        _back_up_of_model(other, copy)
-        with pytest.raises(StoreExistsError, match="went its own way"):
-            _back_up_of_model(source, copy)
-        _back_up_of_model(other, copy)
-
-
 def test_an_older_state_does_not_replace_a_newer_one(tmp_path: Path) -> None:
     one, older, copy = (tmp_path / name for name in ("one", "older", "copy"))
     with open_tiny(str(one)) as memory:
@@ -96,21 +72,6 @@ def test_an_older_state_does_not_replace_a_newer_one(tmp_path: Path) -> None:
     with pytest.raises(StoreExistsError):
         _back_up(tmp_path / "restored", copy)
     assert _texts(copy) == ["first", "second"]
-
-
-def test_openings_that_lost_their_end_are_not_those_that_had_it(tmp_path: Path) -> None:
-    """The store went on from the middle of an opening, and the backup is of its end."""
-    one, cut, copy = (tmp_path / name for name in ("one", "cut", "copy"))
-    with open_tiny(str(one)) as memory:
-        memory.remember("first", vector=vector_of("first"))
-        memory.checkpoint()
-        shutil.copytree(one, cut)
-        memory.remember("second", vector=vector_of("second"))
-        memory.backup(copy)
-    for n in range(3):
-        _put(cut, f"another{n}")
-        with pytest.raises(StoreExistsError):
-            _back_up(cut, copy)
 
 
 def test_a_store_that_lost_commits_is_no_source_of_a_backup(
@@ -169,20 +130,3 @@ def test_a_store_goes_on_replacing_its_backups_through_everything_it_does(tmp_pa
     spector.restore(copy, one)
     _put(one, "restored")
     assert _back_up(one, copy) == 15
-
-
-@pytest.mark.parametrize(
-    ("ours", "theirs", "known"),
-    [
-        (((5, 0), (90, 8)), ((5, 0),), 8),
-        (((5, 0), (90, 8)), ((5, 0), (90, 8)), 95),
-        (((5, 0),), (), 95),
-    ],
-)
-def test_a_state_is_ours_up_to_where_its_opening_ended(
-    ours: tuple[tuple[int, int], ...], theirs: tuple[tuple[int, int], ...], known: int
-) -> None:
-    lineage = Lineage(ours, 95)
-    assert lineage.went_through(Lineage(theirs, known))
-    assert not lineage.went_through(Lineage(theirs, known + 1))
-    assert not lineage.went_through(Lineage((*theirs, (91, 8)), known))

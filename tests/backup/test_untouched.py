@@ -20,7 +20,6 @@ import pytest
 
 import spector
 from spector.cli.main import main
-from spector.store.backup import destination as places
 from spector.store.backup import directories as trees
 from spector.store.backup import staging
 from spector.store.files.lock import WriterLock
@@ -176,37 +175,6 @@ def test_a_complete_copy_that_nobody_has_written_to_gives_way(copy: Copy, mind: 
         assert texts_of(memory) == texts
 
 
-def test_leftovers_of_another_user_are_left_alone(mind: Path) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("only root can make what belongs to somebody else")
-    left = mind.parent / ".out.spector-incomplete"
-    left.mkdir()
-    (left / "LOCK").touch()
-    os.chown(left, 12345, 12345)
-    with pytest.raises(spector.StoreError, match="belongs to another user"):
-        spector.repair(mind, mind.parent / "out")
-    assert (left / "LOCK").exists()
-
-
-def test_a_directory_that_turns_into_a_link_before_it_is_locked_is_not_emptied(
-    mind: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    precious = mind.parent / "precious"
-    precious.mkdir()
-    (precious / "thesis.txt").write_text("years of work")
-    real, left = places.refuse_strange, mind.parent / ".out.spector-incomplete"
-
-    def swap(path: str, **more: Any) -> None:
-        real(path, **more)
-        if path == str(left) and not left.is_symlink():
-            left.symlink_to(precious)
-
-    monkeypatch.setattr("spector.store.backup.staging.refuse_strange", swap)
-    with pytest.raises(spector.StoreError, match="symbolic link"):
-        spector.repair(mind, mind.parent / "out")
-    assert everything(precious) == {"thesis.txt": b"years of work"}, "not even a lock"
-
-
 def _strange_file(left: Path) -> None:
     left.mkdir(exist_ok=True)
     (left / "thesis.txt").write_text("years of work")
@@ -273,63 +241,6 @@ def test_a_refused_copy_leaves_the_older_one_where_a_crash_left_it(copy: Copy, m
     assert everything(mind.parent) == before
 
 
-@COPIES
-@pytest.mark.parametrize("taken", [False, True], ids=["nothing", "empty"])
-def test_an_older_copy_gets_its_name_back_also_over_an_empty_directory(
-    copy: Copy, taken: bool, mind: Path
-) -> None:
-    aside = _aside(mind)
-    with open_tiny(str(mind)) as memory:
-        memory.remember("late", vector=vector_of("late"))
-        texts = texts_of(memory)
-    older = everything(aside)
-    dest = mind.parent / "copy"
-    if taken:
-        dest.mkdir()
-    if copy is _backup:
-        copy(mind, dest)
-        with open_tiny(str(dest), mode="r") as memory:
-            assert texts_of(memory) == texts
-    else:
-        with pytest.raises(spector.StoreExistsError):
-            copy(mind, dest)
-        assert everything(dest) == older
-    assert sorted(p.name for p in mind.parent.iterdir()) == ["copy", "mind"]
-
-
-@COPIES
-def test_between_two_renames_of_a_living_one_nothing_is_put_back(copy: Copy, mind: Path) -> None:
-    _aside(mind)
-    left = mind.parent / ".copy.spector-incomplete"
-    left.mkdir()
-    lock = WriterLock(str(left))
-    before = everything(mind.parent)
-    try:
-        with pytest.raises(spector.StoreLockedError, match="another copy"):
-            copy(mind, mind.parent / "copy")
-    finally:
-        lock.release()
-    assert everything(mind.parent) == before
-
-
-@pytest.mark.parametrize("put", [_link, _directory, _file, _linked_inside])
-@pytest.mark.parametrize("step", ["put_back", "drop_aside"])
-def test_what_takes_the_name_of_an_older_copy_meanwhile_is_neither_moved_nor_removed(
-    put: Callable[[Path, Path], None], step: str, tmp_path: Path
-) -> None:
-    """Between the first look at that name and the rename somebody else may have been there."""
-    precious = tmp_path / "precious"
-    precious.mkdir()
-    (precious / "thesis.txt").write_text("years of work")
-    place = places.Destination.at(str(tmp_path / "copy"))
-    put(Path(place.aside), precious)
-    before = everything(tmp_path)
-    with pytest.raises(spector.StoreError, match="previous") as caught:
-        getattr(place, step)()
-    assert "rename it" in caught.value.hint
-    assert everything(tmp_path) == before
-
-
 # -- the destination -------------------------------------------------------------------------------
 
 
@@ -367,21 +278,6 @@ def test_a_mount_point_is_refused_before_anything_is_written(
 
 
 @COPIES
-@pytest.mark.parametrize("code", [errno.EBUSY, errno.EXDEV])
-def test_a_mount_point_that_nobody_recognised_is_told_as_such(
-    copy: Copy, code: int, mind: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def busy(*_: object) -> None:
-        raise OSError(code, os.strerror(code))
-
-    monkeypatch.setattr(trees.os, "rename", busy)
-    (mind.parent / "out").mkdir()
-    with pytest.raises(spector.StoreError, match="mount point"):
-        copy(mind, mind.parent / "out")
-    assert sorted(p.name for p in mind.parent.iterdir()) == ["mind", "out"]
-
-
-@COPIES
 def test_the_current_directory_is_not_replaced(
     copy: Copy, mind: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -395,14 +291,6 @@ def test_the_current_directory_is_not_replaced(
     assert spector.check("copy").ok
 
 
-def test_where_the_new_store_is_does_not_depend_on_where_the_process_has_gone(
-    mind: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(mind.parent)
-    report = spector.repair("mind", "out", progress=lambda *_: os.chdir("/"))
-    assert report.path == str(mind.parent / "out")
-
-
 def test_a_current_directory_that_is_gone_is_a_typed_error(
     mind: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -411,21 +299,6 @@ def test_a_current_directory_that_is_gone_is_a_typed_error(
     (mind.parent / "gone").rmdir()
     assert main(["check", str(mind), "--repair", "out"]) == 3
     assert "bug" not in capsys.readouterr().err
-
-
-@COPIES
-def test_a_long_name_is_copied_to_and_its_leftovers_are_found(copy: Copy, mind: Path) -> None:
-    name = "n" * 240
-    place = places.Destination.at(str(mind.parent / name))
-    os.mkdir(place.staging)
-    Path(place.staging, "catalog.db").write_bytes(b"half")
-    copy(mind, mind.parent / name)
-    assert sorted(p.name for p in mind.parent.iterdir()) == ["mind", name]
-    other = places.Destination.at(str(mind.parent / (name + "m")))
-    assert len({place.staging, place.aside, other.staging, other.aside}) == 4
-    with pytest.raises(spector.StoreError, match="name too long") as caught:
-        copy(mind, mind.parent / ("n" * 256))
-    assert "shorter name" in caught.value.hint
 
 
 # -- when it fails ---------------------------------------------------------------------------------
@@ -444,23 +317,6 @@ def test_a_copy_that_fails_takes_the_directories_above_it_away_again(
     with pytest.raises(spector.StoreError, match="half-way"):
         copy(mind, mind.parent / "there" / "new" / "deeper" / "out")
     assert list((mind.parent / "there").iterdir()) == []
-
-
-def test_a_tree_that_is_removed_stays_locked_to_the_end(
-    mind: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever could make LOCK anew would build where things are still being removed."""
-    last, real = [], os.unlink
-
-    def unlink(path: str) -> None:
-        last.append(os.path.basename(path))
-        real(path)
-
-    monkeypatch.setattr(trees.os, "unlink", unlink)
-    trees.remove_tree(str(mind))
-    assert last[-1] == "LOCK"
-    assert len(last) > 2
-    assert not mind.exists()
 
 
 @pytest.mark.parametrize("command", [["backup"], ["restore"], ["check", "--repair"]])

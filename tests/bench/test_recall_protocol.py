@@ -8,30 +8,22 @@ Guard: small stores whose figures are plain.
 
 from __future__ import annotations
 
-import json
 import math
 from datetime import date
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from bench import results
-from bench.recall.protocol import command, terms
-from bench.recall.protocol import run as run_of_sets
 from bench.recall.protocol.ask import Manner, _Mind, asked_of, texts_asked
 from bench.recall.protocol.beliefs import beliefs
 from bench.recall.protocol.folds import FOLDS, fold_of, part_of
 from bench.recall.protocol.judge import MEASURES, gain, mean_of, of_part, spread
 from bench.recall.protocol.names import Names, swapped
-from bench.recall.protocol.page import docs_page
-from bench.recall.protocol.settle import newest, settled
 from bench.recall.protocol.tables import compare_table, quick_table, worse_of
-from bench.recall.protocol.terms import WITHOUT, _picked, profile_without, worth, worth_table
+from bench.recall.protocol.terms import _picked, worth, worth_table
 from bench.recall.protocol.ways import message_of
 from bench.recall.shape import Item, Question, Store
-from bench.recall.vectors import Memoised, Shelf
 from tests.bench.recall_samples import DAY, Recording, a_set, a_store
 
 ODD, EVEN = date(2026, 11, 25), date(2026, 12, 1)
@@ -91,20 +83,6 @@ def test_all_questions_are_asked_and_strangers_with_both_names() -> None:
     assert len(texts_asked(a_set())) == 10
     assert mean_of(rows, MEASURES["any10"]) == 1
     assert mean_of(rows, MEASURES["hits"]) > 0
-
-
-def test_standing_ones_take_the_last_of_ten_places() -> None:
-    """Mechanism: k hits and two beside them. Damage: twelve places, called ten. Guard: the ninth
-    and tenth hit come after the standing ones."""
-    store = a_store("one", [f"text {n}" for n in range(12)])
-    hits = _Hits([SimpleNamespace(id=n, also=()) for n in range(10)])
-    hits.standing = (SimpleNamespace(id=10), SimpleNamespace(id=11))
-    memory: Any = SimpleNamespace(recall=lambda *_, **__: hits)
-    mind = _Mind(memory, _Clock(), store, {n: f"t{n}" for n in range(12)}, Manner())
-    asked = Question("q", "one", "cue", "x", ("t0", "t7", "t8", "t10"), DAY, "one")
-    row = mind._recalled(asked)
-    assert row["ranks"] == [1, 8, 11, 9]
-    assert (row["hits"], row["found"]) == (10, 3)
 
 
 def test_a_hit_stands_for_memories_of_equal_words() -> None:
@@ -198,35 +176,7 @@ def test_beliefs_are_the_same_each_time_and_have_all_three_kinds() -> None:
     assert kinds == {("several", 4), ("one", 1), ("none", 0)}
 
 
-def test_a_vector_is_made_once_and_found_by_the_next(tmp_path: Path) -> None:
-    first = Recording()
-    rows = Memoised(first, Shelf(tmp_path)).embed(["one", "two", "one"])
-    assert first.seen == ["one", "two"]
-    second = Recording()
-    again = Memoised(second, Shelf(tmp_path)).embed(["two", "one"])
-    assert second.seen == []
-    assert (again[1] == rows[0]).all()
-
-
-def test_compare_reads_two_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name, rank in (("a", None), ("b", 1)):
-        rows = {"locomo": {"role": [_row(n, rank, f"g{n}") for n in range(6)]}}
-        run = {"commit": name, "rows": rows}
-        (tmp_path / f"{name}.json").write_text(json.dumps(run), encoding="utf-8")
-    files = [str(tmp_path / "a.json"), str(tmp_path / "b.json")]
-    assert command.main(["compare", *files, "--day", "2026-11-25"]) == 0
-    out = capsys.readouterr().out
-    assert "b over a" in out
-    assert "+100.0 (0.0)" in out
-
-
 # -- terms, and the page ------------------------------------------------------------------------
-
-
-def test_a_term_that_does_not_exist_is_no_arm() -> None:
-    known = [title for title in WITHOUT if profile_without(title) is not None]
-    assert {"neighbours' words", "whom the cue is about", "length"} <= set(known)
-    assert profile_without("whom the cue is about").ranking.about == 0  # type: ignore[union-attr]
 
 
 def test_a_term_is_worth_what_it_gives_in_the_way_it_helps_less() -> None:
@@ -247,72 +197,4 @@ def test_the_fit_takes_more_than_a_tie_and_prefers_no_term() -> None:
     assert _picked({"0": -0.2, "0.5": 0.0}) is None
 
 
-def test_the_page_says_what_was_settled() -> None:
-    rows = {"locomo": {way: [_row(n, 1, f"g{n}") for n in range(20)] for way in ("role", "name")}}
-    base = {
-        "commit": "old",
-        "rows": {"locomo": {"role": [_row(n, None, f"g{n}") for n in range(20)]}},
-    }
-    run = {"commit": "new", "started": "2026-11-25T10:00:00", "times": "real", "rows": rows}
-    gone = {"dates": {"locomo": {"develop": [1.2, 0.3], "report": [0.1, 0.3]}}}
-    told = settled(run, ODD, base, gone)
-    page = docs_page(told)
-    assert "|**100.0**|" in page
-    assert "+100.0 (0.0)" in page
-    assert "-1.2 (0.3) / -0.1 (0.3)" in page
-    assert "nan" not in page
-
-
 # -- the commands ---------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sets are one small one, and no model is loaded; children are forks, which see it."""
-    sets = {"locomo": dict.fromkeys(("role", "name"), lambda _: a_set())}
-    monkeypatch.setattr(run_of_sets, "SETS", sets)
-    monkeypatch.setattr(run_of_sets, "embedder_of", lambda *_, **__: Recording())
-    monkeypatch.setattr(terms, "embedder_of", lambda *_, **__: Recording())
-    monkeypatch.setattr(run_of_sets.sets, "data_root", Path)
-
-
-@pytest.mark.usefixtures("small")
-def test_quick_saves_what_compare_settle_and_the_page_read(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = str(tmp_path / "new.json")
-    assert command.main(["quick", "--out", file, "--jobs", "1", "--times", "absent"]) == 0
-    assert "Name: text" in capsys.readouterr().out
-    saved = json.loads(Path(file).read_text("utf-8"))
-    assert set(saved["rows"]["locomo"]) == {"role", "name"}
-    assert saved["times"] == "absent"
-    assert command.main(["compare", file, file, "--part", "all"]) == 0
-    assert "| 0 " in capsys.readouterr().out
-    monkeypatch.setattr(results, "RESULTS", tmp_path)
-    assert command.main(["settle", file, "--base", file, "--day", "2026-11-25"]) == 0
-    told = newest(tmp_path)
-    assert told is not None
-    assert told["gains"]["locomo"]["name over role"]["all"]["any10"][0] == 0
-    assert "## Silence" in docs_page(told)
-
-
-@pytest.mark.usefixtures("small")
-def test_terms_and_curves_are_measured(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    file = str(tmp_path / "terms.json")
-    arguments = ["ablate", "--without", "length", "words", "no such", "--jobs", "1", "--out", file]
-    assert command.main(arguments) == 0
-    assert set(json.loads(Path(file).read_text("utf-8"))) == {"length", "words"}
-    config = [f"abstain_below={value}" for value in (0, 1)]
-    assert command.main(["curve", "--config", *config, "--jobs", "1"]) == 0
-    out = capsys.readouterr().out
-    assert "abstain_below=0 " in out
-    assert "abstain_below=1 " in out
-
-
-def test_the_product_of_another_folder_is_measured_by_this_harness(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "spector").mkdir()
-    (tmp_path / "spector" / "__init__.py").write_text("raise SystemExit('the other one')")
-    assert command.main(["quick", f"--of={tmp_path}", "--sets", "beliefs"]) == 1
-    assert "the other one" in capfd.readouterr().err

@@ -68,22 +68,6 @@ def test_the_p99_of_a_rate_is_its_slow_end() -> None:
     assert stats["p99"] == stats["worst"] == 20_000 / 0.010
 
 
-def test_samples_of_another_process_replace_the_placeholder_timing() -> None:
-    assert a_row(samples_s=[0.2, 0.1, 0.3])["stats"]["p50"] == 200
-    assert a_row(values=[448.0], unit="bytes/record")["stats"]["p50"] == 448
-
-
-def test_processor_time_stands_beside_the_wall_time_in_the_same_unit() -> None:
-    row = a_row(unit="records/s", work=100, cpu_s=0.004)
-    assert row["cpu_p50"] == 25_000
-    assert "| 25,000 | records/s |" in report.docs_block(a_run(row))
-
-
-def test_a_time_in_an_unknown_unit_is_refused() -> None:
-    with pytest.raises(ValueError, match="parsecs"):
-        a_row(unit="parsecs")
-
-
 @pytest.mark.parametrize(
     ("count", "p50", "p99"), [(1, 0, 0), (2, 0, 1), (100, 49, 98), (101, 50, 99)]
 )
@@ -123,28 +107,6 @@ def test_the_page_has_every_row_and_the_readme_ten_at_most() -> None:
         assert (f"| {row['title']} |" in block) == (row["params"]["records"] == 1_000_000)
 
 
-def test_every_group_that_a_benchmark_names_has_a_heading() -> None:
-    sources = (Path(report.__file__).parent).glob("test_*.py")
-    text = "\n".join(path.read_text(encoding="utf-8") for path in sources)
-    named = {part.split('"')[0] for part in text.split('group="')[1:]}
-    assert named == set(report.GROUPS)
-
-
-def test_what_could_not_be_measured_is_reported() -> None:
-    run = a_run(a_row(), failed=[{"test": "test_open[1000000]", "why": "no room on the disk"}])
-    assert "- test_open[1000000]: no room on the disk" in report.docs_block(run)
-
-
-def test_local_changes_are_marked_beside_the_commit() -> None:
-    assert "commit 0123456789," in report.readme_block(a_run())
-    assert "commit 0123456789+," in report.readme_block(a_run(dirty=True))
-
-
-def test_a_shared_machine_is_named_beside_the_figures() -> None:
-    assert "shared" not in report.readme_block(a_run(load_average=[0.2, 1.2]))
-    assert "load 0.2 to 3.1" in report.readme_block(a_run(load_average=[0.2, 3.1]))
-
-
 def test_only_the_marked_block_of_the_readme_changes(tmp_path: Path) -> None:
     readme, page = tmp_path / "README.md", tmp_path / "performance.md"
     page.write_text(f"# Performance\n\n{BEGIN}\n{END}\n", encoding="utf-8")
@@ -158,30 +120,6 @@ def test_only_the_marked_block_of_the_readme_changes(tmp_path: Path) -> None:
     assert "\n## Benchmarks\n" in page.read_text(encoding="utf-8")
     report.write_all(a_run(a_row(title=r"back\1slash")), readme, page)
     assert readme.read_text(encoding="utf-8") == text, "a second run must change nothing"
-
-
-@pytest.mark.parametrize("text", ["no marks", f"{BEGIN}{END}" * 2, END])
-def test_a_readme_without_exactly_one_block_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="exactly one"):
-        report.replace_block(text, "bench", "x")
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0, "0"),
-        (0.000123456, "0.000123"),
-        (1.0, "1"),
-        (1.999, "2"),
-        (9.876, "9.88"),
-        (99.94, "99.9"),
-        (99.96, "100"),
-        (123.4, "123"),
-        (1_234_567.8, "1,234,568"),
-    ],
-)
-def test_numbers_read_well(value: float, text: str) -> None:
-    assert report.number(value) == text
 
 
 def test_results_survive_the_file_and_another_schema_is_refused(tmp_path: Path) -> None:

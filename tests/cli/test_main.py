@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
 import threading
@@ -344,48 +343,3 @@ def test_module_runs_as_a_program() -> None:
         check=True,
     )
     assert done.stdout.strip() == f"spector {__version__}"
-
-
-def _answer_of(code: str) -> tuple[int, str]:
-    done = subprocess.run(
-        [sys.executable, "-c", "from spector.cli import main as cli\n" + code],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    return done.returncode, done.stderr
-
-
-def test_an_interrupt_after_the_command_ends_the_process_without_a_traceback() -> None:
-    """Mechanism: threads and modules are put away by Python's own functions, which print what is
-    raised out of them."""
-    code = (
-        "import atexit, os, signal\n"
-        "atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))\n"
-        "cli.main = lambda: 0\n"
-        "cli.command()"
-    )
-    assert _answer_of(code) == (-signal.SIGINT, "")
-
-
-def test_an_interrupt_that_python_swallows_comes_again() -> None:
-    """Mechanism: what is raised out of the callback of a weak reference is printed and gone."""
-    code = (
-        "import signal, time, weakref\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's & ignores it\n"
-        "class Thing: pass\n"
-        "def swallowed(reference): raise KeyboardInterrupt\n"
-        "def main():\n"
-        "    thing = Thing()\n"
-        "    kept = weakref.ref(thing, swallowed)\n"
-        "    try:\n"
-        "        del thing\n"
-        "        time.sleep(30)\n"
-        "    except KeyboardInterrupt:\n"
-        "        return 130\n"
-        "    return 0\n"
-        "cli.main = main\n"
-        "cli.command()"
-    )
-    assert _answer_of(code) == (130, "")

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import io
 import json
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spector.cli.output import Column, Console, clean, to_jsonable, width_of, wrap
-from spector.layout import Category
-from spector.records import CheckReport, MemoryRecord, Problem
+from spector.cli.output import Column, Console, clean, width_of, wrap
 
 
 class Terminal(io.StringIO):
@@ -110,51 +104,6 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -
     assert pipe.getvalue() == ""
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (
-            CheckReport(problems=(Problem(code="c", where="w", message="m"),)).problems[0],
-            {
-                "code": "c",
-                "where": "w",
-                "message": "m",
-                "file": None,
-                "offset": None,
-                "slot": None,
-                "id": None,
-                "ids": [],
-            },
-        ),
-        ((np.float32(0.5), np.int64(3)), [0.5, 3]),
-        (Category.PLAN, "plan"),
-        (datetime(2026, 1, 1, tzinfo=UTC), "2026-01-01T00:00:00+00:00"),
-        ({1: {"b"}, "p": Path("x")}, {"1": ["b"], "p": "x"}),
-        (b"\x01\xff", "01ff"),
-    ],
-    ids=["dataclass", "numpy", "enum", "time", "mapping", "bytes"],
-)
-def test_everything_a_report_holds_becomes_json(value: Any, expected: Any) -> None:
-    assert json.loads(json.dumps(to_jsonable(value))) == expected
-
-
-def test_a_record_becomes_its_own_dictionary() -> None:
-    record = MemoryRecord(id=1, text="x", tier="episodic")
-    assert to_jsonable(record) == record.to_dict()
-
-
-def test_nested_pairs_are_readable(capsys: pytest.CaptureFixture[str]) -> None:
-    Console().pairs({"rows": 3, "tiers": {"a": None, "bb": [1, 2]}, "none": {}, "ok": True})
-    assert capsys.readouterr().out.splitlines() == [
-        "rows   3",
-        "tiers",
-        "  a   -",
-        "  bb  1, 2",
-        "none   -",
-        "ok     yes",
-    ]
-
-
 def test_a_question_is_asked_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
     for keyboard, screen, can in (
         (Terminal(), Terminal(), True),
@@ -164,14 +113,3 @@ def test_a_question_is_asked_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr("sys.stdin", keyboard)
         monkeypatch.setattr("sys.stderr", screen)
         assert Console().can_ask is can
-
-
-@pytest.mark.parametrize("columns", [60, 100])
-def test_a_flexible_column_keeps_its_least_and_the_table_its_width(
-    monkeypatch: pytest.MonkeyPatch, columns: int
-) -> None:
-    terminal = attach(monkeypatch)
-    monkeypatch.setenv("COLUMNS", str(columns))
-    wide = [Column("who", flexible=True, least=6), Column("text", flexible=True), Column("id")]
-    Console().table(wide, [("somebody " * 9, "words " * 90, "1" * 20)])
-    assert max(map(len, terminal.getvalue().splitlines())) <= columns

@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 import spector
-from tests.cli.conftest import Run
 
 SPECTOR = f"{shlex.quote(sys.executable)} -m spector"
 
@@ -71,29 +70,3 @@ def test_input_that_cannot_be_read_is_no_output_that_cannot_be_written(
         assert done.returncode == 2, done.stderr
         assert "error: standard input cannot be read: " in done.stderr
         assert "Traceback" not in done.stderr
-
-
-@pytest.mark.sampled
-@pytest.mark.parametrize(
-    ("command", "code"),
-    [
-        ("check /nonexistent", 3),
-        ("stats STORE >/dev/full", 74),
-        ("forget STORE", 2),
-    ],
-)
-def test_an_error_that_nobody_can_be_told_keeps_its_exit_code(
-    store: Path, command: str, code: int
-) -> None:
-    assert shell(f"SPECTOR {command} 2>/dev/full", store).returncode == code
-
-
-def test_a_name_that_is_too_long_is_no_bug(run: Run, store: Path, tmp_path: Path) -> None:
-    name = "a" * 300
-    for command in ("check", "stats", "export"):
-        done = run(command, tmp_path / name)
-        assert done.code == 3
-        assert "no store" in done.err
-    done = run("export", store, tmp_path / name)
-    assert done.code == 3
-    assert "too long" in done.err

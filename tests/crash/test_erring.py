@@ -192,26 +192,6 @@ def test_failed_sync_of_a_purge_fails_the_store() -> None:
     _errors(None, "EIO of a sync", 2, names=["compact"], start=33)
 
 
-@pytest.mark.slow
-def test_store_is_never_made_without_a_write_ahead_log() -> None:
-    """SQLite says nothing when a failing disk keeps it from switching to one."""
-    found = _errors(None, "EIO of a sync", 1, names=["create"], start=1)
-    assert found["outcomes"]["StoreError"] > 5
-
-
-@pytest.mark.slow
-def test_partition_that_could_not_be_taken_back_does_not_stand_in_the_way_of_the_next() -> None:
-    """Created, then neither made durable nor removed; once the disk works again, so must writes."""
-    _errors(None, "EACCES for ever", 60, names=["append"], start=2)
-
-
-@pytest.mark.slow
-def test_failed_store_does_not_sync_its_log_again_when_no_file_can_be_opened_any_more() -> None:
-    """Nobody is there then who could keep the catalog open while the writing connection closes."""
-    found = _errors(None, "EIO for ever", 24, names=["append"], start=5)
-    assert found["retried"] == 0
-
-
 @pytest.mark.sampled
 @pytest.mark.parametrize("durability", ["strict", "relaxed"])
 def test_failed_sync_while_a_long_log_is_copied_fails_the_store(durability: str) -> None:
@@ -221,18 +201,3 @@ def test_failed_sync_while_a_long_log_is_copied_fails_the_store(durability: str)
     )
     assert found["retried"] == 0
     assert set(found["outcomes"]) >= {"StoreFailedError, failed"}
-
-
-@pytest.mark.slow
-def test_store_is_never_opened_to_write_with_a_catalog_that_can_only_be_read() -> None:
-    """SQLite is content with that when a failing disk keeps it from opening the file to write."""
-    found = _errors(None, "EIO once", 1, names=["open"], start=4, most=5)
-    assert found["outcomes"]["StoreReadOnlyError"] + found["outcomes"]["StoreError"] > 0
-
-
-@pytest.mark.slow
-def test_backup_whose_catalog_cannot_be_synced_fails_at_once() -> None:
-    """SQLite swallows a failed sync when it closes, and ours would then succeed on lost bytes."""
-    found = _errors(None, "EIO of a sync", 4, names=["restore"], start=2)
-    assert found["retried"] == 0
-    assert found["outcomes"]["StoreError"] > 1

@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
-import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import spector
-from spector.config import Config
-from spector.errors import StoreClosedError, StoreError, StoreFailedError, StoreFullError
-from spector.store.core.store import Store
-from tests.crash.harness import in_fork
+from spector.errors import StoreFullError
 from tests.crash.shim import in_shimmed_process
-from tests.crash.workload import DIM, TINY, open_tiny, texts_of, vector_of
+from tests.crash.workload import open_tiny, texts_of, vector_of
 from tests.proof import seed
 
 pytestmark = pytest.mark.crash
@@ -228,120 +220,3 @@ def test_closing_on_a_full_disk_is_no_error(small_disk: Path, durability: str, l
     with open_tiny(path) as memory:
         assert texts_of(memory) == acked
         assert memory.check().ok
-
-
-@pytest.mark.parametrize(
-    ("limit_bytes", "config", "expected"),
-    [
-        (200_000, TINY, StoreError),  # the catalog's log: SQLite calls that an I/O error
-        (4096, TINY, StoreError),
-        (
-            6_000_000,
-            replace(
-                TINY, episodic_capacity=200_000, min_extent_bytes=1 << 23, max_extent_bytes=1 << 23
-            ),
-            StoreFullError,
-        ),  # a partition
-    ],
-)
-def test_file_size_limit_is_a_typed_error(
-    store_path: Path, limit_bytes: int, config: Config, expected: type[StoreError]
-) -> None:
-    """EFBIG instead of ENOSPC: RLIMIT_FSIZE, which also holds for SQLite's files."""
-
-    def work() -> None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        with spector.open(str(store_path), embedder=None, dim=DIM, config=config) as memory:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, resource.RLIM_INFINITY))
-            acked, error = _fill(memory, "m")
-            assert type(error) is expected, repr(error)
-            assert error.message
-            assert error.hint
-            store = memory._parts.store
-            assert store.failed == (expected is StoreError)
-            if store.failed:
-                with pytest.raises(StoreFailedError):
-                    memory.remember("too late", vector=vector_of("too late"))
-            resource.setrlimit(resource.RLIMIT_FSIZE, (-1, -1))
-            if not store.failed:
-                acked |= {memory.remember("room", vector=vector_of("room")).id: "room"}
-        with open_tiny(str(store_path)) as memory:
-            assert texts_of(memory) == acked
-            assert memory.check().ok
-
-    assert in_fork(work) == 0
-
-
-@pytest.mark.slow
-def test_more_partitions_than_open_files_are_allowed(store_path: Path) -> None:
-    code = (
-        "import resource, sys\n"
-        "from datetime import timedelta\n"
-        "from tests.crash.workload import START, open_tiny, vector_of\n"
-        "path, mode = sys.argv[1:]\n"
-        "if mode == 'fill':\n"
-        "    with open_tiny(path) as m:\n"
-        "        m.remember_many([{'text': f'm{n}', 'vector': vector_of('m'),\n"
-        "            'event_time': START + timedelta(days=n)} for n in range(300)])\n"
-        "    sys.exit()\n"
-        "resource.setrlimit(resource.RLIMIT_NOFILE, (180, 180))\n"
-        "with open_tiny(path, mode=mode) as m:\n"
-        "    assert len(list(m)) == len(m) == 300\n"
-        "    assert len(m.recall(vector=vector_of('m'), k=300)) == 300\n"
-        "    if mode == 'rw':\n"
-        "        for r in list(m)[:200]: m.forget(r.id)\n"
-        "        m.compact()\n"
-        "    assert m.check().ok\n"
-    )
-    for mode in ("fill", "r", "rw"):
-        done = subprocess.run(
-            [sys.executable, "-c", code, str(store_path), mode],
-            capture_output=True,
-            text=True,
-            cwd=os.getcwd(),
-            check=False,
-        )
-        assert done.returncode == 0, (mode, done.stderr[-3000:])
-
-
-def test_opening_that_fails_gives_up_the_lock_even_if_closing_fails_too(
-    store_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Otherwise a process could not open its own store again when there is room."""
-    with open_tiny(str(store_path)) as memory:
-        memory.remember("kept", vector=vector_of("kept"))
-    really_close = Store.close
-
-    def no_room(*_: Any) -> Any:
-        raise StoreFullError("no room to open", hint="free some space")
-
-    def closes_and_complains(store: Store) -> None:
-        really_close(store)
-        raise StoreFullError("no room to close", hint="free some space")
-
-    with monkeypatch.context() as full:
-        full.setattr("spector.parts.stores.open_memory", no_room)
-        full.setattr(Store, "close", closes_and_complains)
-        with pytest.raises(StoreFullError, match="no room to open"):
-            open_tiny(str(store_path))
-    with open_tiny(str(store_path)) as memory:
-        assert [*texts_of(memory).values()] == ["kept"]
-
-
-def test_closing_that_cannot_note_the_last_id_leaves_no_store_open_without_a_lock(
-    store_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It could go on writing beside the process that has the lock next."""
-    memory = open_tiny(str(store_path))
-    memory.remember("kept", vector=vector_of("kept"))
-
-    def no_room() -> None:
-        raise StoreFullError("no room for the last id", hint="free some space")
-
-    monkeypatch.setattr(memory._parts.lifetime, "_keep_last_id", no_room)
-    with pytest.raises(StoreFullError, match="last id"):
-        memory.close()
-    with open_tiny(str(store_path)) as other:
-        with pytest.raises(StoreClosedError):
-            memory.remember("beside it", vector=vector_of("beside it"))
-        assert [*texts_of(other).values()] == ["kept"]

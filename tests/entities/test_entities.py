@@ -7,10 +7,7 @@ facts about nobody, entities made of the first word of a sentence. Guard: senten
 from __future__ import annotations
 
 import itertools
-import json
-import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,11 +24,7 @@ from spector.language.entities import (
     load_head,
     person_mentions,
     rule_mentions,
-    split_words,
 )
-from spector.language.entities import head as head_module
-from spector.language.entities.head import word_features
-from spector.language.entities.words import affix_features, shape_features
 from spector.providers import CachedEmbedder, MiniLMEmbedder
 from tests.fakes import FakeEmbedder
 
@@ -122,26 +115,6 @@ def test_any_text_gives_spans_that_quote_it(text: str) -> None:
     assert all(a.end <= b.start for a, b in itertools.pairwise(mentions))
 
 
-def test_features_have_their_shapes() -> None:
-    words = [each.text for each in split_words("It's @ada's #1 IDE-like tool, v2.0!")]
-    assert words == ["It", "'s", "@ada", "'s", "#1", "IDE-like", "tool", ",", "v2.0", "!"]
-    assert shape_features(words).shape == (10, 16)
-    assert affix_features(words).shape == (10, 512)
-    assert shape_features([]).shape == (0, 16)
-
-
-def test_the_head_scores_words_as_its_plain_steps_do() -> None:
-    """The first layer is computed by parts; each mean, neighbour and spelling must arrive."""
-    head = load_head()
-    assert head is not None
-    chance = np.random.default_rng(7)
-    for text in ("Ada", "It's @ada's #1 IDE-like tool, v2.0!", "WE MET ZORK. In Kars", "ğ , 9"):
-        words = [each.text for each in split_words(text)]
-        vectors = chance.normal(size=(len(words), 384)).astype(np.float32)
-        plain_steps = head.scores(word_features(words, vectors))
-        assert np.allclose(head.fast_scores(words, vectors), plain_steps, atol=1e-4)
-
-
 class Flat:
     """An embedder with one vector for every word."""
 
@@ -173,22 +146,6 @@ def test_the_head_finds_a_name_that_no_list_has() -> None:
     assert ("justin bieber", "person") in [(each.name, each.type) for each in mentions]
 
 
-def test_the_weights_say_where_they_come_from() -> None:
-    path = Path(head_module.__file__).parent / "data" / "heads.npz"
-    assert path.stat().st_size < 3 << 20
-    with np.load(path, allow_pickle=False) as stored:
-        about = json.loads(bytes(stored["about"]))
-        assert {stored[name].dtype for name in stored if name != "about"} == {np.dtype("float16")}
-    assert (about["data"], about["licence"]) == ("WNUT17 train and dev", "CC BY 4.0")
-    assert re.fullmatch("[0-9a-f]{64}", about["sha256"])
-    assert about["seeds"]
-    assert about["fingerprint"] == MiniLMEmbedder().fingerprint
-    assert head_module.__name__.split(".")[0] == "spector"
-    notice = (Path(__file__).parents[2] / "NOTICE").read_text(encoding="utf-8")
-    assert "heads.npz" in notice
-    assert "Creative Commons Attribution 4.0" in notice
-
-
 class Words:
     """An embedder of another fingerprint: the head must not be asked."""
 
@@ -208,24 +165,6 @@ def test_another_embedder_leaves_the_rules_alone() -> None:
     plain = CachedEmbedder(FakeEmbedder())
     with pytest.raises(EmbeddingError, match="no vectors of words"):
         plain.word_vectors(["Ada"])
-
-
-def test_words_of_many_texts_have_the_same_bits_as_one_by_one() -> None:
-    """Texts of one length share a run of the model, and others do not enter its arithmetic."""
-    model = MiniLMEmbedder()
-    texts = [
-        ["Ada", "won"],
-        ["Bob", "lost"],
-        [],
-        ["Kars", "is", "cold", "in", "winter"],
-        ["Ada", "won"],
-        ["word"] * 300,
-    ]
-    many = model.word_vectors_of(texts)
-    for words, found in zip(texts, many, strict=True):
-        assert found.shape == (len(words), 384)
-        assert np.array_equal(found, model.word_vectors(words))
-    assert (np.abs(many[5]).sum(axis=1) > 0).all()  # beyond the first window, too
 
 
 def test_names_of_many_texts_are_those_of_each() -> None:

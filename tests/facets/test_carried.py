@@ -141,38 +141,3 @@ def test_repair_keeps_the_memory_of_a_damaged_row_and_lists_it(tmp_path: Path, t
         if name not in (table.name, *others):
             assert rows == before[name]
     assert len(after[table.name]) < len(before[table.name])
-
-
-def test_repair_of_a_store_without_knowledge_makes_no_tables(tmp_path: Path) -> None:
-    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
-        memory.remember("plain")
-    spector.repair(tmp_path / "mind", tmp_path / "mended")
-    with sqlite3.connect(tmp_path / "mended" / "catalog.db") as db:
-        names = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
-    db.close()
-    assert names.isdisjoint(each.name for each in PAYLOAD_TABLES)
-
-
-def test_a_damaged_page_costs_its_rows_and_is_named(tmp_path: Path) -> None:
-    """Rows on other pages of a table are kept, and every memory is."""
-    path, mended = tmp_path / "mind", tmp_path / "mended"
-    with spector.open(path, embedder=FakeEmbedder()) as memory:
-        records = [memory.remember(f"memory {n}") for n in range(60)]
-        for n in range(59):
-            memory.graph.link(records[n], records[n + 1], "causes", note={"w": "x" * 600})
-    data = bytearray((path / "catalog.db").read_bytes())
-    size = int.from_bytes(data[16:18], "big")
-    pages = [
-        at for at in range(size, len(data), size) if data[at : at + size].count(b"xxxxxxxx") > 20
-    ]
-    at = pages[len(pages) // 2]
-    data[at : at + 8] = b"\xff" * 8
-    (path / "catalog.db").write_bytes(data)
-    assert not spector.check(path).ok
-    report = spector.repair(path, mended)
-    assert report.kept == 60
-    assert any("table edge" in each.reason for each in report.notes)
-    assert spector.check(mended).ok
-    with spector.open(mended, embedder=FakeEmbedder(), mode="r") as memory:
-        kept = sum(len(memory.graph.edges(each.id, direction="out")) for each in records)
-    assert 30 < kept < 59

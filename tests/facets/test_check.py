@@ -127,39 +127,6 @@ def test_ends_that_are_gone(store: tuple[Path, int, int]) -> None:
     assert fact
 
 
-@pytest.mark.parametrize(
-    ("code", "table", "row"),
-    [
-        ("I21", "payload", {"sort": "procedure", "json": '{"name":"x"}'}),
-        ("I23", "edge", {"kind": "hates"}),
-        ("I23", "edge", {"weight": 1.5}),
-        ("I25", "edge", {"confidence": -0.1}),
-        ("I25", "payload", {"sort": "episode", "json": '{"salience":7}'}),
-        ("I25", "payload", {"sort": "thought", "json": "{}"}),
-        ("I25", "link", {"n": -1}),
-    ],
-)
-def test_values_that_no_writer_wrote(
-    store: tuple[Path, int, int], code: str, table: str, row: dict[str, Any]
-) -> None:
-    path, fact, source = store
-    usual: dict[str, dict[str, Any]] = {
-        "payload": {"id": source},
-        "edge": {
-            "source_id": source,
-            "kind": "causes",
-            "target_id": fact,
-            "weight": 1.0,
-            "confidence": 1.0,
-            "origin": "user",
-            "created_ms": 0,
-        },
-        "link": {"a": fact, "kind": "pair", "b": source},
-    }
-    put(path, table, **(usual[table] | row))
-    assert codes(path) == [code]
-
-
 def test_a_key_that_does_not_fit_its_triple(store: tuple[Path, int, int]) -> None:
     path, fact, _ = store
     with sqlite3.connect(path / "catalog.db") as db:
@@ -171,34 +138,6 @@ def test_a_key_that_does_not_fit_its_triple(store: tuple[Path, int, int]) -> Non
     assert [(each.code, each.id) for each in spector.check(path).problems] == [("I24", fact)]
     put(path, "fact", **(row | {"confidence": 1.5}))
     assert codes(path) == ["I25"]
-
-
-def test_a_cursor_of_sleep_beyond_the_last_id(store: tuple[Path, int, int], proof: Any) -> None:
-    path, _, source = store
-    with sqlite3.connect(path / "catalog.db") as db:
-        (last,) = db.execute("SELECT last_id FROM head").fetchone()
-    db.close()
-    row = {
-        "one": 1,
-        "cycle": 1,
-        "started_ms": 0,
-        "step": "",
-        "cursor": 0,
-        "decayed_ms": 0,
-        "extracted_id": last,
-        "abstracted_id": source,
-        "compressed_ms": 0,
-        "tested_ms": 0,
-        "seed": 0,
-        "recent": "{}",
-        "central": "{}",
-    }
-    put(path, "sleep_state", **row)
-    assert codes(path) == []
-    for name in ("extracted_id", "abstracted_id"):
-        put(path, "sleep_state", **(row | {name: last + 1}))
-        assert codes(path) == ["I29"]
-        proof("I21-I29", values_changed=1, missed=0)
 
 
 def test_an_entity_without_mention_and_too_many_references(store: tuple[Path, int, int]) -> None:

@@ -7,7 +7,6 @@ one run over everything.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import pytest
 
 import spector
-from spector import Config, KnowledgeConfig, Memory
+from spector import Memory
 from spector.knowledge import plan_merge
 from spector.layout import Flag
 from spector.write import ConceptExtractor
@@ -198,33 +197,3 @@ def test_a_retired_concept_wakes_when_it_is_met_again(memory: Memory) -> None:
     b = store(memory, "b", objects=["mug"])
     extractor(memory).extract_concepts(b - 1, ALL)
     assert not memory.get(concept).flags & Flag.DORMANT
-
-
-def test_what_a_scope_has_no_room_for_is_left_out(tmp_path: Path) -> None:
-    config = Config(knowledge=KnowledgeConfig(max_concepts=2))
-    memory = spector.open(tmp_path / "mind", embedder=FakeEmbedder(), config=config)
-    store(memory, "a", objects=["mug", "pot", "cup"])
-    store(memory, "b", "u", objects=["mug"])
-    done = extractor(memory).extract_concepts(0, ALL)
-    assert (len(done.made), done.left_out) == (3, 1)
-    first = next(each for each in memory.concepts.find() if each.name == "mug")
-    memory._parts.changer.set_flag(first.id, Flag.DORMANT, True)
-    store(memory, "c", objects=["cup", "mug"])
-    done = extractor(memory).extract_concepts(0, ALL)
-    assert [memory.get(each).text for each in done.made] == ["cup"]
-    memory.close()
-
-
-def test_names_that_cannot_be_kept_are_passed_over(memory: Memory) -> None:
-    store(memory, "a", objects=["x" * 1_001, "\u00a0", "  tea \t pot ", ""], goal="the of ve bir")
-    extractor(memory).extract_concepts(0, ALL)
-    assert [name for _, name, _ in concepts(memory)] == ["tea pot"]
-
-
-def test_nothing_is_written_where_nothing_is_named(tmp_path: Path) -> None:
-    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
-        memory.remember("plain")
-        done = extractor(memory).extract_concepts(0, ALL)
-        assert (done.memories, done.concepts) == (0, ())
-    with sqlite3.connect(tmp_path / "mind" / "catalog.db") as db:
-        assert db.execute("SELECT 1 FROM sqlite_master WHERE name = 'payload'").fetchone() is None

@@ -94,31 +94,6 @@ def test_few_words_of_each_layer(memory: Memory) -> None:
         memory.layers["concepts"].compressed(ids["a"])
 
 
-def test_consolidating_a_layer_does_now_what_sleep_does(memory: Memory) -> None:
-    for n in range(9):
-        memory.layers["episodes"].store(
-            f"grasp {n}",
-            episode={"objects": ["mug"], "tool": "grasp", "success": n != 2, "salience": n / 10},
-        )
-    plan = memory.layers["episodes"].consolidate(dry_run=True)
-    assert memory.concepts.find() == []
-    done = memory.layers["episodes"].consolidate()
-    assert set(done) == set(plan) == {"compress", "extract", "consolidate"}
-    assert done["extract"] > 0
-    mug = memory.concepts.of("mug")
-    assert mug is not None
-    assert len(mug.memory_refs["episodes"]) == 9
-    assert memory.layers["episodes"].consolidate()["extract"] == 0  # a memory counts once
-    again = memory.concepts.of("mug")
-    assert again is not None
-    assert again.reinforcement_count == 9
-    assert memory.layers["concepts"].consolidate()["ground"] > 0
-    assert memory.concepts.statistics(mug.id)
-    assert memory.layers["statistics"].consolidate() == {"ground": len(memory.layers["statistics"])}
-    with pytest.raises(InvalidInputError, match="limit"):
-        memory.layers["episodes"].consolidate(limit=0)
-
-
 class Percepts:
     """A layer of a caller's: it has one percept."""
 
@@ -200,34 +175,3 @@ def test_an_alias_leads_to_the_facts_of_every_name(memory: Memory) -> None:
     assert other.id not in {each.id for each in memory.facts.about("Lovelace")}
     assert other.id in {each.id for each in memory.facts.about("Ada")}
     assert memory.get(ids["a"]).user_id == "u"
-
-
-def test_every_type_that_a_facet_returns_is_public(memory: Memory) -> None:
-    ids = known(memory)
-    found = [
-        *memory.facts.query(),
-        *memory.facts.traverse("Ada"),
-        *memory.entities.all(),
-        *memory.graph.edges(ids["a"]),
-        *memory.graph.neighbours(ids["a"]),
-        *memory.graph.kinds(),
-        memory.graph.activate([ids["a"]]),
-        *memory.procedures.all(),
-        *memory.learnings.all(),
-        *memory.concepts.find(),
-        *memory.concepts.statistics(ids["concept"]),
-        memory.facts.learn(ids["a"]),
-        memory.procedures.all()[0].steps[0],
-        memory.learnings.all()[0].type,
-        memory.facts,
-        memory.entities,
-        memory.graph,
-        memory.procedures,
-        memory.learnings,
-        memory.concepts,
-        memory.layers,
-    ]
-    for each in found:
-        name = type(each).__name__
-        assert getattr(spector, name) is type(each), name
-    assert isinstance(memory.layers["episodes"], spector.MemoryLayer)

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 import spector
-from spector import Memory
 from spector.store.integrity import check_disk
 from spector.store.payloads import PAYLOAD_TABLES
 from tests.facets.test_carried import rows_in
@@ -115,14 +114,6 @@ def test_rows_are_found_without_the_first_page(store: Path, tmp_path: Path) -> N
         assert len(memory.procedures.all()) == 30
 
 
-def test_what_was_purged_is_on_no_page(store: Path, tmp_path: Path) -> None:
-    page, size = root_of(store, "edge")
-    overwritten(store, page, size)
-    spector.repair(store, tmp_path / "mended")
-    for file in (tmp_path / "mended").rglob("*"):
-        assert not file.is_file() or b"quicksilver" not in file.read_bytes()
-
-
 def test_a_check_names_the_memories_whose_rows_are_lost(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,39 +130,3 @@ def test_a_check_names_the_memories_whose_rows_are_lost(
         monkeypatch.setattr(check_disk, "read_table", nothing)
         behind = check_disk.memories_behind(memory._parts.store.catalog)
         assert behind == tuple(facts[3:10])
-
-
-def test_an_item_beyond_the_counter_is_reported(store: Path) -> None:
-    with contextlib.closing(sqlite3.connect(store / "catalog.db")) as db:
-        (last,) = db.execute("SELECT last_id FROM head").fetchone()
-        (item,) = db.execute("SELECT max(item_id) FROM item").fetchone()
-        (record,) = db.execute("SELECT max(id) FROM record").fetchone()
-        assert last >= max(item, record)
-        low = max(record, item - 1) if item > record else record
-        db.execute("UPDATE head SET last_id = ?", (low,))
-        db.commit()
-    codes = {each.code for each in spector.check(store).problems}
-    assert ("I6" in codes) == (low < item)
-
-
-def test_a_store_whose_last_id_is_an_item(tmp_path: Path) -> None:
-    """Or the id of a kind of edge would be given to a memory, and the kind would belong to it."""
-    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
-        memory.remember("one")
-        memory.graph.register("mentors")
-    with contextlib.closing(sqlite3.connect(tmp_path / "mind" / "catalog.db")) as db:
-        db.execute("UPDATE head SET last_id = (SELECT max(id) FROM record)")
-        db.commit()
-    assert [each.code for each in spector.check(tmp_path / "mind").problems] == ["I6"]
-
-
-def test_repair_counts_on_behind_the_last_item(tmp_path: Path) -> None:
-    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
-        memory.remember("one")
-        memory.graph.register("mentors")
-        with memory.graph._read() as reader:
-            (item,) = reader.items_of("relation_kind")
-    spector.repair(tmp_path / "mind", tmp_path / "mended")
-    with spector.open(tmp_path / "mended", embedder=FakeEmbedder()) as mended:
-        assert isinstance(mended, Memory)
-        assert mended.remember("two").id > item

@@ -11,13 +11,9 @@ import random
 import re
 from pathlib import Path
 
-import pytest
-
-import spector
 from spector import Memory
 from spector.knowledge import plan_merge
 from tests.facets.test_erasure import commit, mention
-from tests.fakes import FakeEmbedder
 
 USERS = ("u0", "u1", "u2", "u3", "u4")
 _NAME = re.compile(rb"zq\d{6}person")
@@ -149,20 +145,3 @@ class Walk:
             ).fetchall()
         report = self.memory.check()
         assert report.ok, report
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("steps", "every", "seed"),
-    [(1_500, 100, 1), pytest.param(10_000, 200, 2, marks=pytest.mark.slow)],
-)
-def test_what_is_purged_is_gone_and_users_stay_apart(
-    tmp_path: Path, steps: int, every: int, seed: int
-) -> None:
-    print("seed", seed)
-    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
-        walk = Walk(memory, seed)
-        for step in range(1, steps + 1):
-            walk.step()
-            if step % every == 0:
-                walk.purge(user=USERS[step // every % 5] if step % (4 * every) == 0 else None)

@@ -7,11 +7,6 @@ of what was purged. Guard: a model that stands still, a queue that overflows, cl
 
 from __future__ import annotations
 
-import gc
-import os
-import subprocess
-import sys
-import textwrap
 import threading
 import time
 from collections.abc import Sequence
@@ -21,7 +16,7 @@ from typing import Any
 import pytest
 
 import spector
-from spector import Config, InvalidInputError, KnowledgeConfig, Memory, StoreReadOnlyError
+from spector import Config, InvalidInputError, KnowledgeConfig, Memory
 from spector.sleep import worker as working
 from tests.fakes import FakeEmbedder
 
@@ -166,69 +161,6 @@ def test_a_model_that_fails_is_tried_again_and_costs_nothing(tmp_path: Path) -> 
         gate.fails = False
         assert memory.concepts.flush(60)
         assert names(memory) == {"mug"}
-
-
-def test_closing_ends_the_worker_and_a_reader_has_none(tmp_path: Path) -> None:
-    memory = opened(tmp_path)
-    store(memory, "mug")
-    memory.close()
-    assert not memory._parts.worker.running
-    with opened(tmp_path, mode="r") as reader:
-        assert not reader._parts.worker.running
-        with pytest.raises(StoreReadOnlyError):
-            reader.concepts.flush()
-        assert reader.concepts.stats()["running"] is False
-    with opened(tmp_path) as memory:
-        assert memory.concepts.flush(60)
-        assert names(memory) == {"mug"}
-
-
-def drop(kept: list[Memory]) -> None:
-    kept.clear()
-    gc.collect()
-
-
-def workers() -> int:
-    """How many threads that take concepts over are alive."""
-    return sum(each.name == "spector-concepts" for each in threading.enumerate())
-
-
-def test_a_dropped_memory_takes_its_worker_along(tmp_path: Path) -> None:
-    kept = [opened(tmp_path)]
-    store(kept[0], "mug")
-    assert workers() == 1
-    with pytest.warns(ResourceWarning):
-        drop(kept)
-    deadline = time.monotonic() + 30
-    while workers() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert workers() == 0
-    with opened(tmp_path) as memory:
-        assert memory.concepts.flush(60)
-
-
-def test_the_end_of_the_interpreter_is_quiet(tmp_path: Path) -> None:
-    script = textwrap.dedent("""
-        import sys, spector
-        from spector import Config, KnowledgeConfig
-        from tests.fakes import FakeEmbedder
-        config = Config(knowledge=KnowledgeConfig(extract="worker"))
-        memory = spector.open(sys.argv[1], embedder=FakeEmbedder(), config=config)
-        for n in range(300):
-            memory.layers["episodes"].store(f"e{n}", episode={"objects": [f"o{n % 50}"]})
-    """)
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore::ResourceWarning", "-c", script, str(tmp_path / "mind")],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ},
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    with opened(tmp_path) as memory:
-        assert memory.concepts.flush(60)
-        assert len(names(memory)) == 50
-        assert memory.check().ok
 
 
 def test_writers_and_the_worker_lose_nothing_together(tmp_path: Path) -> None:

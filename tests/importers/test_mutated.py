@@ -7,10 +7,8 @@ types, nested deeply, with huge lines.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import random
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -134,32 +132,3 @@ def _report(memory: spector.Memory, path: Path, what: Any) -> ImportReport | Non
         raise AssertionError(f"SPECTOR_SEED={seed(33)}: no reason: {what!r}") from error
     except Exception as error:
         raise AssertionError(f"SPECTOR_SEED={seed(33)}: {what!r}") from error
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SAMPLES)
-def test_time_is_linear_in_the_size_of_a_file(tmp_path: Path, name: str) -> None:
-    file, text = SAMPLES[name]
-    path = tmp_path / file
-    spent = []
-    for times in (400, 1600):
-        path.write_text(_longer(text, times), encoding="utf-8")
-        before = time.process_time()
-        with contextlib.suppress(SpectorError):
-            sum(1 for _ in iter_messages(path, timezone="UTC"))
-        spent.append(time.process_time() - before)
-    assert spent[1] < 10 * spent[0] + 0.5
-
-
-def _longer(text: str, times: int) -> str:
-    """The same file with its list, or its lines, so many times."""
-    try:
-        document = json.loads(text)
-    except ValueError:
-        return text * times
-    if isinstance(document, list):
-        return json.dumps(document * times)
-    for name in ("messages", "results"):
-        if isinstance(document.get(name), list):
-            return json.dumps({**document, name: document[name] * times})
-    return text

@@ -9,8 +9,6 @@ error leaves, and with the connection.
 
 from __future__ import annotations
 
-import contextlib
-import os
 import shutil
 import sqlite3
 import sys
@@ -23,7 +21,6 @@ from typing import Any
 import pytest
 
 import spector
-from spector.store.sqlite.connections import end_statements, open_connection
 from tests.crash.harness import scratch
 from tests.fakes import FakeEmbedder
 from tests.interrupts.verbs import ENTRIES, READING, WRITING, Scene, copied, faults_of, prepared
@@ -143,44 +140,3 @@ def test_an_error_of_a_callback_that_is_kept_leaves_no_statement(tmp_path: Path)
             record = memory.remember("seen afterwards")
             assert memory.get(record.id).text == "seen afterwards"
             assert memory.check().ok
-
-
-def test_statements_of_a_connection_end_and_those_of_others_go_on() -> None:
-    both = "SELECT 1 UNION SELECT 2 UNION SELECT 3"
-    with open_connection(":memory:") as one, open_connection(":memory:") as other:
-        cut_off, running = one.execute(both), other.execute(both)
-        end_statements(one)
-        end_statements()
-        with pytest.raises(sqlite3.ProgrammingError):
-            cut_off.fetchone()
-        assert running.fetchall() == [(1,), (2,), (3,)]
-
-
-@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
-@pytest.mark.parametrize("kind", [_Cut, TimeoutError])
-def test_a_file_that_a_statement_was_cut_off_in_is_closed_with_its_connection(
-    tmp_path: Path, kind: type[BaseException]
-) -> None:
-    """Or it stays open for as long as the traceback is kept, its room on the disk with it."""
-    file = tmp_path / "some.db"
-
-    def look() -> None:
-        with open_connection(str(file)) as db:
-            db.execute("CREATE TABLE word AS SELECT 1 UNION SELECT 2 UNION SELECT 3")
-            running = db.execute("SELECT * FROM word")
-            assert running.fetchone() == (1,)
-            assert str(file) in _open_files()
-            raise kind("between two rows")
-
-    with pytest.raises(kind) as kept:
-        look()
-    assert str(file) not in _open_files()
-    assert "running" in kept.traceback[1].frame.f_locals, "the traceback keeps nothing"
-
-
-def _open_files() -> set[str]:
-    found = set()
-    for descriptor in os.listdir("/proc/self/fd"):
-        with contextlib.suppress(FileNotFoundError):  # that of the listing
-            found.add(os.readlink(f"/proc/self/fd/{descriptor}"))
-    return found

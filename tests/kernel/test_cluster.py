@@ -7,15 +7,11 @@ rewrite of every partition and gains nothing.
 
 from __future__ import annotations
 
-import tracemalloc
-
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from spector.errors import InvalidInputError
 from spector.kernel.contract.quantization import normalize, quantize
 from spector.kernel.ordering import cluster
 
@@ -75,43 +71,3 @@ def test_neighbouring_clusters_are_similar_too(rng: np.random.Generator) -> None
     found = cluster(codes, per_centroid=64)
     groups_along = group[bunch][found.order]
     assert int((np.diff(groups_along) != 0).sum()) <= 1
-
-
-def test_duplicates_share_a_cluster_and_keep_their_order(rng: np.random.Generator) -> None:
-    codes = np.repeat(rng.integers(-90, 90, (5, 16), dtype=np.int8), 60, axis=0)
-    found = cluster(codes, per_centroid=20)
-    for start in range(0, 300, 60):
-        same = slice(start, start + 60)
-        assert len(set(found.ids[same].tolist())) == 1
-        places = np.flatnonzero((found.order >= start) & (found.order < start + 60))
-        assert np.array_equal(found.order[places], np.arange(start, start + 60))
-
-
-@pytest.mark.parametrize("count", [1, 2, 40])
-def test_rows_without_a_direction_are_kept(count: int) -> None:
-    found = cluster(np.zeros((count, 8), np.int8), per_centroid=4)
-    assert sorted(found.order.tolist()) == list(range(count))
-
-
-def test_rows_may_be_a_view_into_records(rng: np.random.Generator) -> None:
-    records = rng.integers(0, 256, (500, 128), dtype=np.uint8)
-    view = records[:, 64:96].view(np.int8)
-    plain = cluster(np.ascontiguousarray(view))
-    assert np.array_equal(cluster(view).order, plain.order)
-
-
-def test_memory_does_not_grow_with_a_float_copy_of_the_rows(rng: np.random.Generator) -> None:
-    codes = rng.integers(-127, 128, (40_000, 256), dtype=np.int8)
-    tracemalloc.start()
-    try:
-        cluster(codes)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < codes.size * 4 / 2, "a float32 copy of all rows takes twice that"
-
-
-@pytest.mark.parametrize("wrong", [np.zeros(4, np.int8), np.zeros((2, 4), np.float32)])
-def test_other_shapes_and_types_are_refused(wrong: NDArray[np.int8]) -> None:
-    with pytest.raises(InvalidInputError):
-        cluster(wrong)

@@ -7,14 +7,12 @@ Guard: each pin is honoured or refused with the reason, and nothing unused is im
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-import spector
 from spector.errors import KernelUnavailableError
 from spector.kernel.dispatch import KERNEL_NAMES, get_kernel, kernel_info, load_kernel
 from tests.kernel.blocks import kernel_or_skip
@@ -38,7 +36,6 @@ def test_an_unknown_pin_is_refused_with_the_choices(monkeypatch: pytest.MonkeyPa
 
 
 def run(code: str, **env: str) -> str:
-    import os
 
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -128,61 +125,3 @@ def test_numba_serves_where_its_cache_cannot_be_written() -> None:
     )
     reference = load_kernel("reference")
     assert int(run(code), 16) == reference.crc32c(bytes(36))
-
-
-@pytest.mark.slow
-def test_compiling_is_said_once_and_its_result_kept(tmp_path: Path) -> None:
-    kernel_or_skip("numba")
-    code = (
-        "import logging, sys, numpy as np\n"
-        "logging.basicConfig(stream=sys.stdout, format='%(message)s')\n"
-        "from spector.kernel.dispatch import get_kernel, kernel_info\n"
-        "for _ in range(2):\n"
-        "    get_kernel().crc32c_rows(np.zeros((1, 64), np.uint8), np.zeros(1, np.uint32), 0)\n"
-        "print(kernel_info()['compile_s'] > 0)"
-    )
-    settings = {"SPECTOR_KERNEL": "numba", "NUMBA_CACHE_DIR": str(tmp_path)}
-    first, second = run(code, **settings), run(code, **settings)
-    assert first.count("compiling the scan kernel") == 1
-    assert first.endswith("True")
-    assert second == "False"
-
-
-@pytest.mark.slow
-def test_a_kept_kernel_is_of_all_the_sources_it_was_made_from(tmp_path: Path) -> None:
-    """Mechanism: Numba looks at the file of the outer function only, so an upgrade that changed
-    what it calls, or the layout of an index, went on with the compiled kernel of before."""
-    kernel_or_skip("numba")
-    shutil.copytree(
-        Path(spector.__file__).parent,
-        tmp_path / "spector",
-        ignore=shutil.ignore_patterns("__pycache__"),
-    )
-    script = (
-        "from spector.kernel.jit import scan as jit\n"
-        "from spector.kernel.jit.compile import compile_seconds, probe\n"
-        "probe()\n"
-        "stamp = jit._scan._cache._cache_file._source_stamp\n"
-        "print(compile_seconds() > 0, stamp[1])"
-    )
-
-    def run() -> list[str]:
-        done = subprocess.run(
-            [sys.executable, "-c", script],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout.split()
-
-    first, again = run(), run()
-    assert first[0] == "True", "compiled"
-    assert again == ["False", first[1]], "taken from where it was kept"
-    with open(tmp_path / "spector" / "kernel" / "jit" / "terms.py", "a") as file:
-        file.write("# changed\n")
-    changed = run()
-    assert changed[0] == "True", "compiled anew"
-    assert changed[1] != first[1]

@@ -20,9 +20,8 @@ from spector.errors import KernelUnavailableError
 from spector.kernel.contract.index import ScanIndex, image_layout
 from spector.kernel.contract.quantization import normalize, quantize
 from spector.kernel.contract.query import make_query
-from spector.kernel.contract.scanner import Kernel, Part, ScanResult
+from spector.kernel.contract.scanner import Kernel, Part
 from spector.kernel.dispatch import load_kernel
-from spector.layout import Flag
 from tests.kernel.blocks import NOW_MS, headers_of, make_rows
 
 DIM = 32
@@ -95,54 +94,6 @@ def test_a_score_that_nobody_seems_to_reach_rules_nothing_out(
         assert int(got.drops.sum()) + got.scored == got.scanned
 
 
-def test_few_survivors_are_measured_and_many_are_estimated(
-    kernel: Kernel, parts: list[Part]
-) -> None:
-    """Each way to the same answer where it is the shorter one; what was ruled out tells which."""
-    ruled_out = {}
-    for name, tags_all, k in (("sparse", 0xF, 100), ("sparse, one hit", 0xF, 1), ("all", 0, 10)):
-        query = make_query(
-            now_ms=NOW_MS,
-            vector=cue(5),
-            profile="similarity",
-            tags_all=tags_all,
-            recall_confidence=2.0,
-        )
-        ruled_out[name] = int(kernel.scan(parts, query, k).drops[-1])
-    assert ruled_out["sparse"] == 0
-    assert ruled_out["sparse, one hit"] > 0
-    assert ruled_out["all"] > PARTS * ROWS // 4
-
-
-def test_estimates_that_spare_too_few_are_given_up(kernel: Kernel) -> None:
-    rng = np.random.default_rng(3)
-    found = []
-    for number in range(PARTS):
-        rows = _plain_rows(rng, number)
-        headers_of(rows)["flags"][rng.choice(ROWS, 80, replace=False)] = Flag.QUARANTINED
-        found.append(_indexed(kernel, rows))
-    for k in (1, 10, 100):
-        got = _as_straight(kernel, found, cue(7), k, recall_confidence=6.0)
-        assert got.drops[:-1].sum() == 80 * PARTS
-        assert got.scored > 0.85 * PARTS * ROWS  # fine codes would have spared most of them
-
-
-def test_estimates_are_tried_again(kernel: Kernel) -> None:
-    rng = np.random.default_rng(4)
-    vector = cue(7)
-    found = []
-    for number in range(PARTS):
-        rows = _plain_rows(rng, number)
-        if number == 0:  # what is like the cue, as far as sketches can tell
-            near = vector + 0.2 * rng.standard_normal((ROWS, DIM))
-            codes, headers_of(rows)["scale"] = quantize(normalize(near))
-            rows[:, 64 : 64 + DIM] = codes.view(np.uint8)
-        found.append(_indexed(kernel, rows))
-    got = _as_straight(kernel, found, vector, 100, recall_confidence=3.0)
-    assert got.scored > ROWS // 2
-    assert got.drops[-1] > PARTS * ROWS // 2
-
-
 def _plain_rows(rng: np.random.Generator, number: int) -> NDArray[np.uint8]:
     rows = make_rows(rng, ROWS, DIM)
     header = headers_of(rows)
@@ -155,25 +106,6 @@ def _indexed(kernel: Kernel, rows: NDArray[np.uint8], dim: int = DIM) -> Part:
     index = ScanIndex.create(kernel, dim, ROWS, None)
     index.append(rows)
     return replace(Part(rows, ROWS), index=index.image)
-
-
-def _as_straight(
-    kernel: Kernel,
-    parts: list[Part],
-    vector: NDArray[np.float64],
-    k: int,
-    recall_confidence: float,
-) -> ScanResult:
-    """The scan with indexes, which must answer as the one without."""
-    query = make_query(
-        now_ms=NOW_MS, vector=vector, profile="similarity", recall_confidence=recall_confidence
-    )
-    want = kernel.scan([Part(part.data, part.count) for part in parts], query, k)
-    got = kernel.scan(parts, query, k)
-    assert got.ids.tolist() == want.ids.tolist()
-    assert got.scores.tobytes() == want.scores.tobytes()
-    assert int(got.drops.sum()) + got.scored == got.scanned == len(parts) * ROWS
-    return got
 
 
 def test_a_heap_that_is_full_of_less_than_the_sample_promised_proves_nothing(

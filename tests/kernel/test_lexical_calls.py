@@ -19,10 +19,8 @@ from numpy.typing import NDArray
 from spector.errors import InvalidInputError
 from spector.kernel.contract.postings import (
     LENGTHS,
-    WORD_BLOCK_ROWS,
     PostingsTable,
     QueryTerms,
-    directory_of,
     length_codes,
 )
 from spector.kernel.contract.scanner import Kernel
@@ -157,24 +155,6 @@ def test_a_row_scores_the_same_in_a_tail_and_in_a_block(kernel: Kernel) -> None:
         assert scores[0].tobytes() == scores[1].tobytes()
 
 
-def test_a_call_leaves_nothing_behind_for_the_next_one(kernel: Kernel) -> None:
-    rng = np.random.default_rng(seed(8))
-    known = vocabulary(rng, 3000)
-    table = table_of(random_rows(rng, known, 2000, 8), list(range(2000)), [1500])
-    cues = [words_for(rng, known) for _ in range(6)]  # few postings as well as many
-
-    def ask() -> list[bytes]:
-        found = []
-        for words in cues:
-            positions, _ = kernel.lexical_find(table, words.hash)
-            few = table.allow_of(rng.random(table.n_rows) < 0.01)
-            kernel.lexical_best(table, words, positions, 3, few)
-            found.append(kernel.lexical_best(table, words, positions, 100).tobytes())
-        return found
-
-    assert ask() == ask()
-
-
 def test_ties_are_broken_by_id_and_not_by_place(kernel: Kernel) -> None:
     rows: list[Row] = [{5: 1} for _ in range(200)]
     ids = list(range(200, 0, -1))
@@ -184,17 +164,6 @@ def test_ties_are_broken_by_id_and_not_by_place(kernel: Kernel) -> None:
     best = kernel.lexical_best(table, words, positions, 10)
     assert best["id"].tolist() == list(range(1, 11))
     assert table.ids(best["row"]).tolist() == list(range(1, 11))
-
-
-def test_a_full_block_has_65536_rows(kernel: Kernel) -> None:
-    tail = tail_of([{9: 1 + i % 3} for i in range(WORD_BLOCK_ROWS)], range(WORD_BLOCK_ROWS))
-    table = PostingsTable([invert(tail)])
-    words = QueryTerms.make(np.array([9], np.uint64), np.ones(1), mean_length=2)
-    positions, df = kernel.lexical_find(table, words.hash)
-    assert df.tolist() == [WORD_BLOCK_ROWS]
-    best = kernel.lexical_best(table, words, positions, WORD_BLOCK_ROWS)
-    wanted = REFERENCE.lexical_best(table, words, positions, WORD_BLOCK_ROWS)
-    assert best.tobytes() == wanted.tobytes()
 
 
 def test_arguments_that_would_read_elsewhere_are_refused(kernel: Kernel) -> None:
@@ -220,51 +189,3 @@ def test_arguments_that_would_read_elsewhere_are_refused(kernel: Kernel) -> None
     for idf in ([1, np.nan], [1, -1], [1, np.inf]):
         with pytest.raises(InvalidInputError):
             QueryTerms.make(words.hash, np.array(idf), mean_length=1)
-
-
-def test_arguments_may_lie_anyhow_in_memory(kernel: Kernel) -> None:
-    rng = np.random.default_rng(seed(11))
-    known = vocabulary(rng, 40)
-    table = table_of(random_rows(rng, known, 700, 9), list(range(700)), [300])
-    words = words_for(rng, known)
-    plain, _ = kernel.lexical_find(table, words.hash)
-    allow = table.allow_of(rng.random(700) < 0.5)
-    apart = np.repeat(allow, 3)[::3]
-    sparse, positions = np.repeat(words.hash, 2)[::2], np.repeat(plain, 2, axis=1)[:, ::2]
-    rows = np.arange(700, dtype=np.int64)[::-1][::-1]
-    assert not any(each.flags.c_contiguous for each in (apart, sparse))
-    for given, wanted in (
-        (kernel.lexical_find(table, sparse, apart), kernel.lexical_find(table, words.hash, allow)),
-        (
-            kernel.lexical_counts(table, sparse, positions, rows),
-            kernel.lexical_counts(table, words.hash, plain, rows.astype(np.uint32)),
-        ),
-    ):
-        assert [a.tolist() for a in given] == [a.tolist() for a in wanted]
-    assert kernel.lexical_best(table, words, positions, 50, apart).tobytes() == (
-        kernel.lexical_best(table, words, plain, 50, allow).tobytes()
-    )
-    assert np.array_equal(
-        kernel.lexical_having(table, sparse[:1], positions[:, :1], 50, apart),
-        kernel.lexical_having(table, words.hash[:1], plain[:, :1], 50, allow),
-    )
-
-
-def test_lengths_are_exact_while_they_are_short() -> None:
-    assert LENGTHS.shape == (256,)
-    assert LENGTHS[:129].tolist() == list(range(129))
-    every = np.arange(32_000)
-    read = LENGTHS[length_codes(every)]
-    assert (read <= every).all()
-    assert (read[1:] > every[1:] * (1 - 1 / 16)).all()
-
-
-def test_a_directory_points_at_the_first_hash_with_its_bits() -> None:
-    rng = np.random.default_rng(seed(9))
-    for count in (0, 1, 7, 5000):
-        hashes = np.unique(rng.integers(0, 2**64, count, np.uint64))
-        directory = directory_of(hashes)
-        bits = (len(directory) - 1).bit_length() - 1
-        for i, word in enumerate(hashes.tolist()):
-            bucket = word >> (64 - bits)
-            assert directory[bucket] <= i < directory[bucket + 1]

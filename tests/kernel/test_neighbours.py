@@ -124,14 +124,6 @@ def test_lengths_of_mixed_vectors_have_the_same_bits_everywhere(kernel: Kernel) 
                 assert found[n] == pytest.approx(max(want, 1e-9), rel=1e-5, abs=1e-6)
 
 
-def test_a_vector_that_stands_alone_has_length_1_whatever_its_rounding(kernel: Kernel) -> None:
-    table = PartTable([Part(records(np.random.default_rng(1), 3, 64), 3)])
-    none = np.array([3, 9, 2**32 - 1], np.uint32)
-    each = np.arange(3, dtype=np.uint32)
-    lengths = kernel.blended_norms(table, each * 0, each, each, none, none, 0.3)
-    assert lengths.tolist() == [1.0, 1.0, 1.0]
-
-
 def walked(links: list[int], alive: list[bool], row: int, steps: int) -> list[int]:
     out: list[int] = []
     while len(out) < steps:
@@ -159,35 +151,6 @@ def test_chains_are_walked_alike_everywhere_past_what_is_dead(kernel: Kernel) ->
                 for row in rows.tolist()
             ]
             assert found.tolist() == wanted, f"seed {seed(13)}, {kernel.name}"
-
-
-def test_chains_that_lead_nowhere_or_in_a_circle_of_the_dead_end(kernel: Kernel) -> None:
-    """Columns that memory has damaged: a walk that is not bounded by the rows would not end."""
-    before = np.array([-5, -(2**31), 1, 4, 3, 5, 7, 6], np.int32)
-    after = np.array([2**31 - 1, 8, 2, 4, 3, 5, 7, 6], np.int32)
-    alive = np.array([1, 1, 1, 0, 0, 0, 1, 1], np.bool_)
-    found = kernel.walk_chains(before, after, alive, np.arange(8), 2)
-    assert found.tolist() == [
-        [-1, -1, -1, -1],
-        [-1, -1, -1, -1],
-        [1, -1, 2, 2],
-        [-1] * 4,
-        [-1] * 4,
-        [-1] * 4,
-        [7, 6, 7, 6],
-        [6, 7, 6, 7],
-    ]
-    found = kernel.walk_chains(before, after, None, np.arange(8), 1)
-    assert found.tolist() == [
-        [-1, -1],
-        [-1, -1],
-        [1, 2],
-        [4, 4],
-        [3, 3],
-        [5, 5],
-        [7, 7],
-        [6, 6],
-    ]
 
 
 def test_what_does_not_fit_is_refused(kernel: Kernel) -> None:

@@ -12,9 +12,7 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -133,65 +131,6 @@ def test_the_answer_is_that_of_one_thread(
                 assert same(kernel.scan(each, QUERY, k, **keywords), want)  # type: ignore[arg-type]
 
 
-def test_chunks_cover_every_partition_once_and_have_about_as_many_rows() -> None:
-    table = table_of_sizes(*SIZES, *([10] * 50))
-    for pieces in (2, 3, 4, 8):
-        runs = parallel._chunks(table, None, pieces)
-        assert 2 <= len(runs) <= pieces
-        assert np.concatenate(runs).tolist() == list(range(len(table)))
-        share = table.rows / pieces
-        assert max(int(table.counts[run].sum()) for run in runs) <= share + max(SIZES)
-    assert [len(run) for run in parallel._chunks(table, np.zeros(0, np.uint32), 4)] == [0]
-
-
-def test_helpers_share_a_scan_and_leave_the_rest_to_the_caller(
-    helped: Callable[..., ParallelKernel], many_cores: None
-) -> None:
-    table = table_of_sizes(*([50] * 20))
-    both = threading.Barrier(2, timeout=30)
-    watched = Watched(lambda: both.wait() and None)
-    kernel = helped(watched, 2)
-    assert same(kernel.scan(table, QUERY, 10), watched._kernel.scan(table, QUERY, 10))
-    assert watched.most == 2
-    assert watched.threads == {"spector-scan", threading.current_thread().name}
-
-
-def test_a_small_scan_is_not_cut() -> None:
-    watched = Watched()
-    kernel = ParallelKernel(watched, 4)
-    kernel.scan(table_of_sizes(*SIZES), QUERY, 10)
-    assert (watched.scans, watched.threads) == (1, {threading.current_thread().name})
-
-
-def test_a_scan_gets_helpers_only_for_cores_that_nobody_scans_on(
-    helped: Callable[..., ParallelKernel], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(parallel, "usable_cores", lambda: 3)
-    cores = parallel._cores
-    table = table_of_sizes(*([50] * 20))
-    mine = threading.current_thread().name
-    held = threading.Event()
-    watched = Watched(lambda: held.wait(30) and None)
-    kernel = helped(watched, 3)
-    with ThreadPoolExecutor(1, thread_name_prefix="other") as pool:
-        scan = pool.submit(kernel.scan, table, QUERY, 10)
-        while watched.running < 3:  # that caller and both helpers
-            time.sleep(0.001)
-        assert cores.enter(8, []) == 0
-        cores.leave()
-        watched._inside = lambda: None
-        watched.threads.clear()
-        alone = helped(watched, 3).scan(table, QUERY, 10)
-        assert watched.threads == {mine}
-        held.set()
-        assert same(scan.result(), alone)
-    while cores._busy:  # helpers count themselves out after the answer is there
-        time.sleep(0.001)
-    assert cores.enter(8, []) == 2
-    for _ in range(3):
-        cores.leave()
-
-
 def test_an_error_in_any_thread_reaches_the_caller_and_breaks_nothing(
     helped: Callable[..., ParallelKernel], many_cores: None
 ) -> None:
@@ -210,18 +149,6 @@ def test_an_error_in_any_thread_reaches_the_caller_and_breaks_nothing(
     assert same(kernel.scan(table, QUERY, 10), watched._kernel.scan(table, QUERY, 10))
     with pytest.raises(InvalidInputError, match="k must be"):
         kernel.scan(table, QUERY, -1)
-
-
-def test_a_closed_kernel_has_no_threads_and_scans_alone(many_cores: None) -> None:
-    before = threading.active_count()
-    table = table_of_sizes(*([50] * 20))
-    kernel = ParallelKernel(kernel_or_skip("native"), 4, chunk_bytes=1)
-    want = kernel.scan(table, QUERY, 10)
-    kernel.close()
-    kernel.close()
-    assert threading.active_count() == before
-    assert same(kernel.scan(table, QUERY, 10), want)
-    assert threading.active_count() == before
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")

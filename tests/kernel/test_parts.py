@@ -23,9 +23,8 @@ from spector.errors import (
 from spector.kernel.contract.query import make_query
 from spector.kernel.contract.scanner import AllowList, Part, PartTable
 from spector.kernel.dispatch import get_kernel
-from tests.kernel.blocks import NOW_MS, headers_of, kernel_or_skip, kernels, make_rows
+from tests.kernel.blocks import NOW_MS, headers_of, kernel_or_skip, make_rows
 
-RNG = np.random.default_rng(0)
 QUERY = make_query(now_ms=NOW_MS, vector=np.ones(10))
 
 
@@ -148,39 +147,3 @@ def test_a_query_outlives_its_arguments_and_the_table_cache() -> None:
     gc.collect()
     np.zeros(1_000_000)
     assert (get_kernel().scan(table, query, 5).scores == want).all()
-
-
-def test_bytes_of_records_come_in_the_order_they_were_asked_for() -> None:
-    sizes = (5, 0, 70, 1)
-    parts = [Part(RNG.integers(0, 256, (n, 128), np.uint8), n) for n in sizes]
-    table = PartTable(parts)
-    places = [(0, 4), (2, 69), (0, 0), (3, 0), (2, 69), *((2, n) for n in range(30))]
-    part, slot = np.array(places, np.uint32).T
-    for kernel in kernels():
-        for offset, size in ((0, 64), (36, 4), (64, 64), (5, 0), (0, 128)):
-            found = kernel.gather(table, part, slot, offset, size)
-            wanted = [parts[p].data[s, offset : offset + size].tolist() for p, s in places]
-            assert found.tolist() == wanted
-        assert kernel.gather(table, [], [], 0, 64).shape == (0, 64)
-        wrong: list[tuple[list[int], list[int], int, int]] = [
-            ([4], [0], 0, 1),
-            ([0], [5], 0, 1),
-            ([0], [0], 64, 65),
-            ([0], [0], -1, 2),
-        ]
-        for each in wrong:
-            with pytest.raises(InvalidInputError):
-                kernel.gather(table, *each)
-
-
-def test_an_allow_list_says_which_places_it_admits() -> None:
-    table = PartTable([Part(RNG.integers(0, 256, (n, 128), np.uint8), n) for n in (70, 0, 130)])
-    every = np.array([(0, n) for n in range(70)] + [(2, n) for n in range(130)])
-    chosen = every[RNG.random(len(every)) < 0.3]
-    allow = AllowList.from_records(table, chosen[:, 0], chosen[:, 1])
-    found = allow.admits(every[:, 0], every[:, 1])
-    assert every[found].tolist() == chosen.tolist()
-    beyond = np.array([(0, 70), (1, 0), (2, 130), (2, 0xFFFF_FFFF)])
-    assert not allow.admits(beyond[:, 0], beyond[:, 1]).any()
-    nothing = AllowList.from_records(table, [], [])
-    assert not nothing.admits(every[:, 0], every[:, 1]).any()

@@ -22,10 +22,6 @@ NUMBERS = [
 ]
 
 
-def test_there_are_numbers_to_check() -> None:
-    assert len(NUMBERS) >= 18
-
-
 @pytest.mark.parametrize("name", NUMBERS)
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -2.0, 1e9, "1", None, True])
 def test_a_number_out_of_range_is_refused(name: str, bad: Any) -> None:
@@ -50,17 +46,6 @@ def test_a_number_out_of_range_is_refused(name: str, bad: Any) -> None:
 def test_a_malformed_choice_is_refused(name: str, bad: Any) -> None:
     with pytest.raises(InvalidInputError, match=name):
         ScoringProfile(**{name: bad})
-
-
-def test_factors_may_be_a_mapping_and_profiles_hash() -> None:
-    one = ScoringProfile(tier_factors={2: 1.5, 1: 0.5})  # type: ignore[arg-type]
-    other = ScoringProfile(tier_factors=((1, 0.5), (2, 1.5)))
-    assert one == other
-    assert hash(one) == hash(other)
-
-
-def test_curves_may_be_named_by_strings() -> None:
-    assert ScoringProfile(retention_curve="fsrs").retention_curve is Curve.FSRS  # type: ignore[arg-type]
 
 
 def test_presets_are_found_by_name_and_passed_through() -> None:

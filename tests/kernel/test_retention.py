@@ -14,7 +14,6 @@ import pytest
 from spector.kernel.contract.profile import Curve
 from spector.kernel.contract.retention import (
     ACTIVATION_SCALE,
-    TABLE_SIZE,
     activation,
     build_activation_table,
     build_table,
@@ -47,36 +46,6 @@ def test_known_values() -> None:
         assert retention(-3, 5, curve) == 1
         assert retention(1, 0, curve) == pytest.approx(float(retention(1, 1e-6, curve)), rel=1e-6)
         assert lookup(build_table(curve), np.zeros(1, np.float32))[0] == 1
-
-
-def test_power_law_is_flat_within_an_octave_and_falls_between() -> None:
-    table = build_table(Curve.POWER_LAW_BUCKETS, 0.7)
-    for octave in range(-19, 19):
-        inside = np.linspace(1, 1.98, 40).astype(np.float32) * np.float32(2.0**octave)
-        values = lookup(table, inside)
-        assert np.ptp(values) == 0
-        want = retention(float(inside[0]), 1.0, Curve.POWER_LAW_BUCKETS, 0.7)
-        assert values[0] == pytest.approx(want, abs=1e-6)
-    steps = lookup(table, (2.0 ** np.arange(-19, 19)).astype(np.float32))
-    assert (np.diff(steps) < 0).all()
-
-
-def test_power_law_exponent_matters_to_no_other_curve() -> None:
-    assert (build_table(Curve.FSRS, 0.2) == build_table(Curve.FSRS, 0.9)).all()
-    assert build_table(Curve.POWER_LAW_BUCKETS, 0.2)[-1] > build_table("power_law", 0.9)[-1]  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("odd", [0.0, -0.0, -1.0, -np.inf, np.nan, 1e-45])
-def test_below_the_table_reads_its_first_entry(odd: float) -> None:
-    table = build_table(Curve.FSRS)
-    assert lookup(table, np.array([odd], np.float32))[0] == table[0]
-
-
-@pytest.mark.parametrize("odd", [2.0**20, 2.0**21, 3e38, np.inf])
-def test_above_the_table_reads_its_last_entry(odd: float) -> None:
-    table = build_table(Curve.FSRS)
-    assert lookup(table, np.array([odd], np.float32))[0] == table[-1]
-    assert len(table) == TABLE_SIZE
 
 
 @pytest.mark.parametrize("decay", [0.1, 0.5, 1.0, 2.0])

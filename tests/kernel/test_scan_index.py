@@ -13,11 +13,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from spector.errors import InvalidInputError
 from spector.kernel.checksum import crc32c
 from spector.kernel.contract.index import (
     BLOCK_DTYPE,
-    INDEX_DTYPE,
     NO_SLOPE,
     ScanIndex,
     centre_of,
@@ -29,7 +27,7 @@ from spector.kernel.contract.quantization import normalize, quantize
 from spector.kernel.contract.scanner import Kernel
 from spector.kernel.dispatch import load_kernel
 from spector.kernel.reference.index import factors, rotate, slope_scale
-from spector.layout import HEADER_BYTES, Flag
+from spector.layout import HEADER_BYTES
 from tests.kernel.blocks import damage, headers_of, kernel_or_skip, make_rows
 
 DIMS = (1, 3, 64, 96, 384, 768)
@@ -135,33 +133,6 @@ def test_refresh_after_changed_headers_equals_a_fresh_build(kernel: Kernel) -> N
         assert (b.blocks[name] >= a.blocks[name]).all(), "an update may only widen"
     index.refresh(rows)
     assert index.image.tobytes() == fresh.image.tobytes()
-
-
-def test_an_update_of_a_slot_named_twice_takes_the_last_header(kernel: Kernel) -> None:
-    rows = make_rows(np.random.default_rng(4), 70, 8)
-    index = built(kernel, rows, 8)
-    headers_of(rows)["flags"][65] = Flag.TOMBSTONE
-    headers_of(rows)["flags"][3] = 0
-    index.update(rows, np.array([65, 3, 65, 3]))
-    flags = sections_of(index.image).flags
-    assert flags[0, 1] >> np.uint64(1) & np.uint64(1) == 1
-    assert not any(int(word) >> 3 & 1 for word in flags[:, 0])
-
-
-@pytest.mark.parametrize("dim", [64, 128, 192, 256, 320, 384, 768, 1536, 4096])
-def test_the_rotation_keeps_lengths_and_angles(dim: int) -> None:
-    x = np.random.default_rng(dim).standard_normal((20, dim)).astype(np.float32)
-    turned = rotate(x)
-    np.testing.assert_allclose(turned @ turned.T, x @ x.T, rtol=1e-4, atol=1e-2)
-    assert np.abs(turned - x).max() > 1
-
-
-@pytest.mark.parametrize("dim", [64, 96, 192, 320, 384, 512, 768, 1536])
-def test_the_rotation_spreads_single_coordinates(dim: int) -> None:
-    rotated = image_layout(dim, 64).rotated
-    turned = rotate(np.eye(rotated, dtype=np.float32)[:dim])
-    # a Gaussian's largest of D squares is near 2 ln D / D; 320, 20 rows of 16, is the worst
-    assert (turned**2).max() < max(7 * np.log(rotated) / rotated, 0.16)
 
 
 def estimates_of(index: ScanIndex, dim: int, cue: Any) -> dict[str, Any]:
@@ -291,16 +262,6 @@ def test_an_index_of_something_else_is_refused(
     assert reason in str(problem(saved[0], **changed))
 
 
-def test_an_index_of_another_version_is_refused(saved: tuple[bytearray, ScanIndex]) -> None:
-    """Mechanism: version 2 has files of the same length, with other factors in its sketches."""
-    image = saved[0]
-    header = np.frombuffer(image, np.uint8)[:128].view(INDEX_DTYPE)
-    assert header["version"] == 3
-    header["version"] = 2
-    header["header_crc"] = crc32c(bytes(image[:124]))
-    assert problem(image) == "version 2"
-
-
 @pytest.mark.sampled
 @pytest.mark.parametrize("dim", [1536, 4096])
 def test_slopes_at_the_end_of_their_bits_are_alike(kernel: Kernel, dim: int) -> None:
@@ -350,44 +311,3 @@ def test_importance_is_in_the_sketch_rounded_up(kernel: Kernel) -> None:
         headers_of(rows)["importance"] = 0.5
         index.refresh(rows)
         assert set(sections_of(index.image).sketch["importance"][:128].tolist()) == {127}
-
-
-def test_an_index_of_another_length_is_refused(saved: tuple[bytearray, ScanIndex]) -> None:
-    image, _ = saved
-    for length in (0, 1, 127, 128, 200, len(image) - 1):
-        assert problem(image[:length])
-    assert problem(image + bytes(64))
-
-
-def test_misuse_of_an_index_is_refused(kernel: Kernel) -> None:
-    rows = make_rows(np.random.default_rng(22), 100, 10)
-    index = built(kernel, rows[:70], 10)
-    with pytest.raises(InvalidInputError, match="a scan index needs"):
-        ScanIndex.create(kernel, 4097, 64)
-    with pytest.raises(InvalidInputError, match="a centre must be"):
-        ScanIndex.create(kernel, 10, 64, np.ones(9, np.float32))
-    with pytest.raises(InvalidInputError, match="room"):
-        index.append(np.repeat(rows, 2, axis=0))
-    with pytest.raises(InvalidInputError, match="stride"):
-        index.append(make_rows(np.random.default_rng(22), 100, 100))
-    with pytest.raises(InvalidInputError, match="outside"):
-        index.update(rows, np.array([100]))
-    with pytest.raises(InvalidInputError, match="but 70 are indexed"):
-        index.refresh(rows[:69])
-    with pytest.raises(InvalidInputError, match="aligned"):
-        ScanIndex.attach(kernel, index.image[1:])
-    index.update(rows, np.array([99]))  # not indexed yet: nothing to do
-    assert index.image.ctypes.data % 64 == 0
-
-
-def test_the_header_has_the_place_of_every_field() -> None:
-    assert INDEX_DTYPE.itemsize == 128
-    assert BLOCK_DTYPE.itemsize == 128
-    fields = INDEX_DTYPE.fields or {}
-    assert [fields[name][1] for name in ("rows", "body_crc", "uuid", "header_crc")] == [
-        16,
-        28,
-        40,
-        124,
-    ]
-    assert image_layout(384, 10_048).nbytes / 10_048 < 100, "bytes a record at 384 dimensions"

@@ -12,11 +12,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from spector.errors import InvalidInputError
 from spector.kernel.checksum import crc32c
 from spector.kernel.contract.postings import (
-    PROBLEMS,
-    WORD_BLOCK_ROWS,
     Postings,
     PostingsTable,
     QueryTerms,
@@ -28,7 +25,6 @@ from spector.lexical.block import (
     LEXICAL_DTYPE,
     LEXICAL_HEADER_BYTES,
     StoredBlock,
-    block_layout,
     drop_rows,
     pack_block,
     read_block,
@@ -112,23 +108,6 @@ def test_a_file_gives_back_the_block(kernel: Kernel) -> None:
     ask(found, kernel)
 
 
-def test_a_block_without_a_word_has_a_file(kernel: Kernel) -> None:
-    found, _ = read(image_of(block_of([{}], [3])), kernel)
-    assert found is not None
-    ask(found, kernel)
-
-
-def test_a_block_has_one_row_at_least_and_65536_at_most() -> None:
-    assert read(image_of(block_of([{}] * WORD_BLOCK_ROWS, range(WORD_BLOCK_ROWS))), REFERENCE)[0]
-    whole = block_of([{}] * 2, range(2))
-    for rows in (0, WORD_BLOCK_ROWS + 1):
-        columns = {name: np.zeros(rows, kind) for name, kind in COLUMNS}
-        with pytest.raises(InvalidInputError):
-            image_of(
-                StoredBlock(whole.hash, whole.dir, whole.start, whole.row, whole.count, columns)
-            )
-
-
 def test_every_changed_byte_of_a_file_is_noticed(kernel: Kernel) -> None:
     image = image_of(world(2, rows=12, words=9)[0])
     for at in range(len(image)):
@@ -161,48 +140,6 @@ def test_wrong_bytes_under_right_checksums_do_no_harm(kernel: Kernel, proof: Pro
             ask(found, kernel)
     proof("T27", lexical_files_mutated=number + 1, lexical_files_refused=refused)
     assert refused
-
-
-@pytest.mark.parametrize(
-    ("section", "at", "value", "problem"),
-    [
-        ("hash", 1, 0, PROBLEMS[1]),
-        ("dir", 0, 1, PROBLEMS[2]),
-        ("dir", -1, 2**32 - 1, PROBLEMS[2]),
-        ("start", 1, 2**32 - 1, PROBLEMS[3]),
-        ("start", -1, 2**31, PROBLEMS[3]),
-        ("row", 0, 65_535, PROBLEMS[4]),
-        ("occurrences", 0, 0, PROBLEMS[4]),
-        ("chained", 0, 2, "columns"),
-    ],
-)
-def test_each_section_that_is_trusted_is_checked(
-    section: str, at: int, value: int, problem: str, kernel: Kernel
-) -> None:
-    block, _ = world(4)
-    image = image_of(block).copy()
-    layout = block_layout(
-        block.rows, len(block.hash), (len(block.dir) - 1).bit_length() - 1, len(block.row)
-    )
-    part = {
-        "occurrences": block.count,
-        "chained": block.columns["chained"].view(np.uint8),
-    }.get(section)
-    part = getattr(block, section) if part is None else part
-    first = getattr(layout, section)
-    image[first : first + part.nbytes].view(part.dtype)[at] = value
-    assert problem in read(resealed(image), kernel)[1]
-
-
-@pytest.mark.parametrize("field", ["rows", "terms", "dir_bits", "postings"])
-def test_sizes_that_no_file_has_are_refused_before_anything_is_made(field: str) -> None:
-    block, _ = world(5)
-    for value in (0, 1, 2**16 + 1, 2**31, 2**32 - 1):
-        image = image_of(block).copy()
-        header = image[:LEXICAL_HEADER_BYTES].view(LEXICAL_DTYPE)
-        if int(header[field][0]) != value:
-            header[field] = value
-            assert read(resealed(image), REFERENCE)[0] is None
 
 
 def test_rows_that_go_take_their_words_with_them(kernel: Kernel) -> None:

@@ -145,25 +145,6 @@ def test_scores_do_not_depend_on_the_order_of_commits() -> None:
         assert a[1].tolist() == b[1].tolist(), "bit for bit"
 
 
-def test_a_memory_that_only_moves_is_not_read_again() -> None:
-    rng = random.Random(5)
-    shelf = Shelf()
-    for n in range(1, 200):
-        shelf.put(1, _text(rng, n))
-    following = WordIndex(get_kernel(), b"key")
-    following.follow(shelf.spans(), shelf)
-    shelf.read = 0
-    kept = [text for text in shelf.partitions[1] if text is not None and text.id % 2]
-    shelf.partitions[1] = []
-    for text in kept:
-        shelf.put(1, text)
-    shelf.generations[1] = 1
-    view = following.follow(shelf.spans(), shelf)
-    assert (shelf.read, view.n_rows) == (0, len(kept))
-    segments, slots = view.places(view.rows([text.id for text in kept]))
-    assert (set(segments.tolist()), slots.tolist()) == ({1}, list(range(len(kept))))
-
-
 def test_only_allowed_rows_are_among_the_best() -> None:
     shelf = Shelf()
     for n in range(1, 50):
@@ -175,29 +156,6 @@ def test_only_allowed_rows_are_among_the_best() -> None:
     assert sorted(view.ids(rows).tolist()) == [3, 9]
 
 
-def test_equal_scores_are_cut_by_id() -> None:
-    shelf = Shelf()
-    for n in range(100, 0, -1):
-        shelf.put(1, MemoryText(n, 0, 0, 0, None, None, "the same guitar", n))
-    view = WordIndex(get_kernel()).follow(shelf.spans(), shelf)
-    rows, scores = view.best([Term("guitar")], k=7)
-    assert view.ids(rows).tolist() == [1, 2, 3, 4, 5, 6, 7]
-    assert len(set(scores.tolist())) == 1
-
-
-def test_a_word_that_the_cue_gives_in_two_languages_counts_once() -> None:
-    shelf = Shelf()
-    for n, text in enumerate(
-        ["evlerimiz çok güzel, bu ev için şükür", "evlerimiz, said Ann", "car"], 1
-    ):
-        shelf.put(1, MemoryText(n, 0, 0, 0, None, None, text, n))
-    view = WordIndex(get_kernel()).follow(shelf.spans(), shelf)
-    terms = cue_terms("evlerimiz")
-    assert [term.forms for term in terms] == [("evlerimiz", "ev")]
-    assert view.df(terms).tolist() == [2]
-    assert view.counts(view.rows([1, 2, 3]), terms).tolist() == [[2, 1, 0]]
-
-
 def test_an_empty_store_answers_everything() -> None:
     view = WordIndex(get_kernel()).follow((), Shelf())
     terms = cue_terms("green word")
@@ -207,39 +165,6 @@ def test_an_empty_store_answers_everything() -> None:
     assert view.counts(none, terms).tolist() == [[0], [0]]
     assert view.neighbours(none, 2).tolist() == [[-1, -1, -1, -1]]
     assert view.rows([5]).tolist() == view.ids(none).tolist() == [-1]
-
-
-def test_the_most_informative_terms_are_kept_not_the_first() -> None:
-    shelf = Shelf()
-    for n in range(1, 21):
-        words = "alpha " + ("beta " if n < 3 else "gamma ")
-        shelf.put(1, MemoryText(n, 0, 0, 0, None, None, words, n))
-    view = WordIndex(get_kernel()).follow(shelf.spans(), shelf)
-    terms = cue_terms("alpha gamma unheard beta")
-    assert [term.text for term in view.informative(terms, 2)] == ["gamma", "beta"]
-
-
-def test_a_source_that_fails_costs_nothing_but_a_fresh_start() -> None:
-    class Broken(Shelf):
-        fails = False
-
-        def texts(self, segment_id: int, first: int, stop: int):  # type: ignore[no-untyped-def]
-            yield from super().texts(segment_id, first, stop - self.fails)
-            if self.fails:
-                raise OSError("gone")
-
-    shelf = Broken()
-    shelf.put(1, MemoryText(1, 0, 0, 0, None, None, "guitar", 1))
-    following = WordIndex(get_kernel())
-    following.follow(shelf.spans(), shelf)
-    for n in range(2, 6):
-        shelf.put(1, MemoryText(n, 0, 0, 0, None, None, "guitar", n))
-    shelf.fails = True
-    with pytest.raises(OSError, match="gone"):
-        following.follow(shelf.spans(), shelf)
-    shelf.fails = False
-    view = following.follow(shelf.spans(), shelf)
-    assert view.df([Term("guitar")]).tolist() == [5]
 
 
 def test_a_cue_without_words_matches_nothing() -> None:

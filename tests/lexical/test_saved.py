@@ -6,11 +6,7 @@ Guard: whatever the bytes, the file is refused or everything in it counts what i
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from spector.kernel.checksum import crc32c
@@ -82,20 +78,6 @@ def test_a_file_gives_back_what_was_saved() -> None:
     assert (found.speakers, found.turkish) == (saved.speakers, True)
 
 
-def test_an_empty_index_has_a_file() -> None:
-    empty = SavedRows(
-        np.zeros(0, NAMED_DTYPE),
-        np.zeros(0, EXTENT_DTYPE),
-        np.zeros(0, FIELD_DTYPE),
-        (),
-        np.zeros(0, np.int32),
-        np.zeros(0, np.int32),
-        np.zeros(0, bool),
-        False,
-    )
-    assert read(image_of(empty))[0] is not None
-
-
 def test_every_changed_byte_is_noticed() -> None:
     image = image_of(some_rows())
     for at in range(len(image)):
@@ -126,23 +108,3 @@ def test_wrong_bytes_under_right_checksums_count_nothing_else(proof: Proof) -> N
         assert found is None or is_sound(found), f"seed {seed(4)}, mutation {number}"
     proof("T27", word_lists_mutated=MUTATIONS, word_lists_refused=refused)
     assert refused
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"segment": np.full(8, 5, np.int32)},
-        {"slot": np.full(8, -1, np.int32)},
-        {"slot": np.full(8, 4, np.int32)},
-        {"alive": np.ones(7, bool), "segment": np.ones(7, np.int32), "slot": np.ones(7, np.int32)},
-        {"speakers": ("",)},
-    ],
-)
-def test_numbers_that_count_nothing_are_refused(changes: dict[str, Any]) -> None:
-    assert read(image_of(replace(some_rows(), **changes)))[0] is None
-
-
-def test_the_same_block_twice_is_refused() -> None:
-    saved = some_rows()
-    saved.named["number"] = 4
-    assert read(image_of(saved))[0] is None

@@ -8,17 +8,15 @@ cannot be right is refused before anything is stored.
 
 from __future__ import annotations
 
-import itertools
 import random
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import spector
-from spector.clock import MAX_MS, MIN_MS, CheckedClock, ManualClock, to_ms
+from spector.clock import MAX_MS, MIN_MS, ManualClock, to_ms
 from spector.errors import InvalidTimeError
 from spector.kernel.contract.profile import PROFILES, Curve, ScoringProfile
 from tests.crash.workload import DIM, START, TINY, vector_of
@@ -374,13 +372,3 @@ def test_a_clock_in_nanoseconds_is_refused_before_it_stamps_anything(value: Any)
         assert list(memory) == [first]
         assert _put(memory, "other").id == first.id + 1, "an id from the wrong clock stayed"
         assert not memory.check().problems
-
-
-def test_integers_of_numpy_are_times() -> None:
-    said = CheckedClock(_Says(np.int64(NOW_MS))).now_ms()
-    assert said == NOW_MS
-    assert type(said) is int
-
-
-def test_edges_are_in_order() -> None:
-    assert all(a < b for a, b in itertools.pairwise(EDGES.values()))

@@ -9,7 +9,6 @@ Guard: each step of sleep is one commit, and what is due is found in the store, 
 from __future__ import annotations
 
 import shutil
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -177,46 +176,6 @@ def test_run_twice_equals_run_once(name: str, proof: Proof) -> None:
     ids = [record["id"] for record in once["records"]]
     proof("T34", runs_twice=1, duplicates=len(ids) - len(set(ids)))
     assert len(ids) == len(set(ids)) == 20
-
-
-def test_sleep_from_many_threads_at_once_ends_where_one_sleep_ends(proof: Proof) -> None:
-    """The daemon, and two callers who could not wait for it."""
-    with scratch() as root:
-        _tired(f"{root}/base")
-        expected = _clean(f"{root}/base", f"{root}/clean", SLEEPS["reflect, compact"])
-        shutil.copytree(f"{root}/base", f"{root}/life")
-        errors: list[BaseException] = []
-        with _open(f"{root}/life") as memory:
-            _last_words(memory)
-            go = threading.Barrier(4)
-
-            def run(sleep: Callable[[], Any]) -> None:
-                go.wait()
-                try:
-                    for _ in range(3):
-                        sleep()
-                except BaseException as error:
-                    errors.append(error)
-
-            threads = [
-                threading.Thread(target=run, args=(each,))
-                for each in (memory.reflect, memory.compact, memory.reflect, memory.checkpoint)
-            ]
-            for thread in threads:
-                thread.start()
-            memory.daemon.start()
-            memory.daemon.start()
-            for thread in threads:
-                thread.join()
-            memory.daemon.stop()
-            assert memory.daemon.last_error is None
-            assert not errors
-            found = _state(memory)
-            # in which order partitions were compacted and put in order is a matter of chance
-            for each in (found, expected):
-                each["partitions"] = sorted((*p[:5], sorted(p[5])) for p in each["partitions"])
-            assert found == expected
-    proof("T34", sleepers_at_once=4, duplicates=0)
 
 
 def test_a_second_sleeper_in_another_process_is_refused() -> None:

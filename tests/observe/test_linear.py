@@ -14,7 +14,6 @@ import pytest
 
 import spector
 from spector import Memory
-from spector.language.words import within
 from tests.fakes import FakeEmbedder
 
 SHAPES = {
@@ -47,11 +46,3 @@ def test_five_times_the_letters_cost_five_times_the_calls(shape: str) -> None:
         calls(memory, (piece * 400)[:700])  # loads what is loaded once
         short, long = (calls(memory, (piece * 5_000)[:letters]) for letters in (1_000, 4_990))
     assert long <= 5.5 * short, (short, long)  # a short text is kept and not read twice
-
-
-def test_stretches_cover_a_text_and_none_is_longer() -> None:
-    text = "one two. " + "three " * 40 + "x" * 90 + "! end"
-    found = list(within(50, text, [9, text.index("!") + 1]))
-    assert "".join(text[start:end] for start, end in found) == text
-    assert found[0] == (0, 9)
-    assert max(end - start for start, end in found) == 50

@@ -45,18 +45,6 @@ def test_a_message_with_a_question_and_a_note_is_run_once(tmp_path: Path, runs: 
         assert len(runs) == len(result.units) + facts
 
 
-def test_words_of_a_long_text_are_the_windows_that_are_embedded(runs: list[int]) -> None:
-    words = [f"word{n % 7} of" for n in range(200)]
-    text = " ".join(words)
-    expected = MiniLMEmbedder().embed([text])
-    model = MiniLMEmbedder()
-    found = model.word_vectors(text.split())
-    assert (np.abs(found).sum(axis=1) > 0).all()
-    runs.clear()
-    assert np.array_equal(model.embed([text]), expected)
-    assert not runs
-
-
 class Recorded:
     """Notes which words it is asked about."""
 
@@ -85,11 +73,3 @@ def test_names_are_looked_for_in_the_text_alone() -> None:
     assert "Grimsby" in vectors.asked[0]
     assert all(text[each.start : each.end] == each.name for each in found)
     assert not any("Grimsby" in each.name for each in found)
-
-
-def test_a_text_that_its_whole_does_not_have_is_read_alone() -> None:
-    vectors = Recorded(MiniLMEmbedder())
-    entities_of(
-        [("Bob met Ada", [])], head=load_head(), vectors=vectors, wholes=[Whole("He met Ada")]
-    )
-    assert vectors.asked == [["Bob", "met", "Ada"]]

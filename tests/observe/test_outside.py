@@ -84,8 +84,3 @@ def test_the_log_has_each_message_and_each_question_to_a_model(tmp_path: Path) -
     )
     assert [line["input"].get("user_id") for line in lines[-2:]] == ["ada", "bora"]
     assert all(line["fallback"] and line["output"]["ids"] for line in lines[-2:])
-
-
-def test_the_queue_of_the_extractor_is_counted() -> None:
-    with spector.open(":memory:") as memory:
-        assert memory.stats()["cognition"]["queue"] == 0

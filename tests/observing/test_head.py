@@ -6,19 +6,13 @@ what was measured.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-import spector
 from bench.cognition import train_emotion
 from spector.language.emotion import emotion_in, load_head
-from spector.language.emotion.features import BUCKETS, COUNTED, dense_features, hashed_features
-from spector.language.emotion.head import LABELS, EmotionHead
+from spector.language.emotion.head import LABELS
 from spector.providers import MiniLMEmbedder
-
-_MOST_BYTES = 3_000_000
 
 
 class _Embedder:
@@ -36,11 +30,6 @@ def _texts() -> tuple[list[str], np.ndarray]:
         texts.append(f"{LABELS[k]} says number {n} of {LABELS[k]}, so {LABELS[k]}ly?")
         labels.append(np.eye(7, dtype=np.float32)[k])
     return texts, np.array(labels)
-
-
-def test_weights_of_all_heads_stay_small() -> None:
-    root = Path(spector.__file__).parent
-    assert sum(each.stat().st_size for each in root.rglob("*.npz")) <= _MOST_BYTES
 
 
 def test_another_embedder_has_no_head() -> None:
@@ -81,26 +70,6 @@ def test_the_outage_is_anger_with_the_head_too() -> None:
     assert found.category == "anger"
     assert found.arousal == pytest.approx(0.85)
     assert found.valence < 0
-
-
-def test_any_text_has_features() -> None:
-    for text in ("", "\x00", "😡", "a" * 100_000, "?" * 50, "\ud800"):
-        buckets, counts = hashed_features(text)
-        assert len(buckets) == len(counts)
-        assert all(0 <= each < BUCKETS for each in buckets)
-        assert dense_features(text).shape == (len(COUNTED),)
-    weights = {
-        "mean": np.zeros(2, np.float32),
-        "scale": np.ones(2, np.float32),
-        "dense": np.zeros((2 + len(COUNTED), 7), np.float32),
-        "hashed": np.zeros((BUCKETS, 7), np.float32),
-        "idf": np.ones(BUCKETS, np.float32),
-        "bias": np.zeros(7, np.float32),
-        "thresholds": np.zeros(7, np.float32),
-    }
-    head = EmotionHead(weights, "m")
-    assert head.log_odds("", np.zeros(2, np.float32)) == pytest.approx(np.zeros(7))
-    assert head.valence("hm", np.zeros(2, np.float32)) == pytest.approx(-1.0)
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,9 @@ Damage without it: a message that makes the agent drop its rules is kept and rec
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from spector.language.observing import is_injection, worth_of_words
-from spector.language.observing.injection import _forms
-from spector.language.observing.literals import Screen, needed_by
-from spector.language.observing.rules import patterns_of_all
 from tests.observing.injections import ATTACKS, ORDINARY
 from tests.observing.unseen_injections import UNSEEN_ATTACKS, UNSEEN_ORDINARY
 
@@ -41,36 +36,6 @@ def test_ordinary_sentences_of_other_sittings_pass() -> None:
     """A mode of a program, a rule that binds someone else, a secret that a user keeps."""
     stopped = [each for each in UNSEEN_ORDINARY if worth_of_words(each).reason in _STOPS]
     assert len(stopped) <= 0.02 * len(UNSEEN_ORDINARY), stopped
-
-
-def test_a_pattern_that_is_left_out_could_not_have_matched() -> None:
-    patterns = patterns_of_all("injection")
-    screen = Screen(patterns)
-    for text in (*ATTACKS, *ORDINARY, *UNSEEN_ATTACKS, *UNSEEN_ORDINARY):
-        for form in _forms(text):
-            wanted = any(each.search(form) for each in patterns)
-            assert screen.matches(form) == wanted, form
-
-
-@pytest.mark.parametrize(
-    ("pattern", "needed"),
-    [
-        ("abc", {"abc"}),
-        ("abc|def", {"abc", "def"}),
-        ("(?:abc|de?f)", None),
-        ("a?b*", None),
-        ("(?:abc)?def", {"def"}),
-        ("(?:abc|defg)+ xyzw", {" xyzw"}),
-        ("(?i)abc", None),
-        ("[ab]cd", None),
-        ("abc(?!def)", {"abc"}),
-        ("abc{0,2}", None),
-        ("a(?:bcd){2,}", {"bcd"}),
-    ],
-)
-def test_what_a_pattern_needs_is_read_from_it(pattern: str, needed: set[str] | None) -> None:
-    found = needed_by(re.compile(pattern))
-    assert found == (None if needed is None else frozenset(needed))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,25 +47,6 @@ def test_training_is_the_same_twice_and_tells_what_it_was_shown() -> None:
     assert all(np.array_equal(one, other) for one, other in zip(first, second, strict=True))
     head = MessageHead(*first, 0.1, 0.3)
     assert head.shares("my tea is 7")[0] > 0.5 > head.shares("my hob is 7")[0]
-
-
-def test_folds_leave_each_hand_out_once() -> None:
-    hands = np.array([f"h{n % 11}" for n in range(99)])
-    left = np.array(list(heads.folds(hands)))
-    assert (left.sum(axis=0) == 1).all()
-    for fold in left:
-        assert not set(hands[fold]) & set(hands[~fold])
-
-
-def test_a_length_counts_as_much_with_content_as_without() -> None:
-    found = heads.Texts(
-        ["a b"] * 4 + ["c d"] * 2,
-        np.array(["h"] * 6),
-        np.array([False] * 4 + [True] * 2),
-        np.zeros(6, np.int64),
-    )
-    weights = heads.weights_of(found, np.ones(6, np.bool_))[:, 0]
-    assert weights[:4].sum() == pytest.approx(weights[4:].sum())
 
 
 @given(st.text(max_size=300))

@@ -16,15 +16,12 @@ import pytest
 from spector.language.tables import (
     FOLDER,
     PARTS,
-    Lexicon,
     TableError,
     language_of,
     languages,
     read_table,
     table_of,
-    words_of,
 )
-from spector.process import drop_all_caches
 
 _PARTS_OF_A_LANGUAGE = sorted(set(PARTS) - {"signs", "code"})
 
@@ -119,39 +116,3 @@ def test_a_copied_folder_is_a_language(tmp_path: Path) -> None:
 )
 def test_the_language_of_a_text(text: str, language: str) -> None:
     assert language_of(text) == language
-
-
-def test_marks_that_a_text_has_must_be_those_of_the_entry() -> None:
-    lists = {"grief": ["yas"], "sad": ["üzgün*"], "two": ["fed up"], "let": ["kes sesini*"]}
-    lexicon = Lexicon(lists)
-
-    def names(text: str) -> list[str]:
-        return [each.name for each in lexicon.matches(words_of(text))]
-
-    assert names("yas tutuyor") == ["grief"]
-    assert names("yaş 40") == []
-    assert names("cok uzgunum") == ["sad"]
-    assert names("ÜZGÜNÜM") == ["sad"]
-    assert names("I am fed up now") == ["two"]
-    assert names("fed him up") == []
-    assert names("kes sesi") == []
-    assert names("kes sesini") == ["let"]
-
-
-def test_a_lexicon_keeps_the_entries_of_a_word_until_text_is_erased() -> None:
-    """What is looked up again is the same; a word of a whole text is not kept."""
-    lexicon = Lexicon({"joy": ["glad", "over the moon", "delight*"], "=": ["=öldü"]})
-    text = "I am glad, glad and over the moon: delightful! " + "x" * 5000
-    first = list(lexicon.matches(words_of(text)))
-    assert [(each.name, each.start, each.letters) for each in first] == [
-        ("joy", 2, 4),
-        ("joy", 3, 4),
-        ("joy", 5, 4),
-        ("joy", 8, 7),
-    ]
-    assert list(lexicon.matches(words_of(text))) == first
-    assert "glad" in lexicon._openings
-    assert max(map(len, lexicon._openings)) < 100
-    drop_all_caches()
-    assert not lexicon._openings
-    assert list(lexicon.matches(words_of(text))) == first

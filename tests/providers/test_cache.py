@@ -7,8 +7,8 @@ import threading
 import numpy as np
 import pytest
 
-from spector.errors import EmbeddingError, InvalidInputError
-from spector.providers import CachedEmbedder, Embedder
+from spector.errors import EmbeddingError
+from spector.providers import CachedEmbedder
 from tests.fakes import FailingEmbedder, FakeEmbedder
 
 
@@ -101,15 +101,6 @@ def test_a_failure_is_passed_on_and_not_remembered() -> None:
     assert np.array_equal(cached.embed(["b"]), FakeEmbedder().embed(["b"]))
 
 
-def test_an_inner_embedder_that_answers_too_little_is_an_error() -> None:
-    class Short(FakeEmbedder):
-        def embed(self, texts: object) -> np.ndarray:  # type: ignore[override]
-            return super().embed(["a"])
-
-    with pytest.raises(EmbeddingError, match="expected \\(2, 32\\)"):
-        CachedEmbedder(Short()).embed(["a", "b"])
-
-
 def test_threads_may_share_a_cache() -> None:
     cached = CachedEmbedder(FakeEmbedder(), max_entries=5)
     texts = [f"text {n}" for n in range(12)]
@@ -131,21 +122,3 @@ def test_threads_may_share_a_cache() -> None:
     stats = cached.stats()
     assert stats.entries <= 5
     assert stats.hits + stats.misses == 800
-
-
-def test_it_is_an_embedder_with_the_name_of_the_inner_one() -> None:
-    inner = FakeEmbedder(dim=16)
-    cached = CachedEmbedder(inner)
-    assert isinstance(cached, Embedder)
-    assert (cached.model_id, cached.dim, cached.fingerprint) == (
-        inner.model_id,
-        16,
-        inner.fingerprint,
-    )
-    assert cached.embed([]).shape == (0, 16)
-
-
-@pytest.mark.parametrize("bad", [{"max_entries": 0}, {"ttl_s": 0}, {"ttl_s": float("nan")}])
-def test_senseless_limits_are_refused(bad: dict[str, float]) -> None:
-    with pytest.raises(InvalidInputError, match="positive"):
-        CachedEmbedder(FakeEmbedder(), **bad)  # type: ignore[arg-type]

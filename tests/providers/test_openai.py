@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from typing import Any
 
 import numpy as np
@@ -127,29 +125,12 @@ def test_a_rate_limit_is_waited_for_as_long_as_the_server_asks(server: WireServe
     assert sleeps == [7.0, 1.5]
 
 
-def test_retry_after_may_be_a_date(server: WireServer) -> None:
-    sleeps = Sleeps()
-    later = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
-    server.script = [Reply(503, {"Retry-After": later}), Reply(503, {"Retry-After": "soon"})]
-    embedder_for(server, sleeps).embed(["one"])
-    assert 20 < sleeps[0] <= 30
-    assert sleeps[1] == pytest.approx(1.0), "nonsense falls back to our own delay"
-
-
 def test_a_server_that_asks_for_too_long_a_wait_is_given_up_at_once(server: WireServer) -> None:
     sleeps = Sleeps()
     server.script = [Reply(429, {"Retry-After": "3600"}, body=error_body("come back later"))]
     with pytest.raises(EmbeddingError, match="wait 3600 s"):
         embedder_for(server, sleeps).embed(["one"])
     assert sleeps == []
-
-
-def test_delays_double_up_to_a_bound_and_jitter_shortens_them(server: WireServer) -> None:
-    for jitter, factor in ((1.0, 1.0), (0.0, 0.5)):
-        sleeps = Sleeps()
-        server.script = [Reply(500, body=error_body("oops")) for _ in range(8)]
-        embedder_for(server, sleeps, max_retries=8, jitter=lambda j=jitter: j).embed(["one"])
-        assert sleeps == [factor * s for s in (0.5, 1, 2, 4, 8, 16, 20, 20)]
 
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503])

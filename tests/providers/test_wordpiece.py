@@ -8,7 +8,6 @@ conversations, every character of the basic plane, and samples of each normalisa
 from __future__ import annotations
 
 import json
-import unicodedata
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spector.errors import ModelFileError
 from spector.providers import wordpiece
 from spector.providers.wordpiece import UNK_ID, WordPiece, load_vocabulary
 
@@ -91,30 +89,6 @@ def test_conversations_encode_as_in_the_library(
     assert not different
 
 
-@pytest.mark.slow
-def test_every_character_of_old_unicode_encodes_as_in_the_library(
-    mine: WordPiece, reference: Any
-) -> None:
-    # marks and punctuation that are younger than the library's tables may differ; letters,
-    # digits, symbols, spaces and controls may not
-    young = {0x166D, 0x1734}
-    chars = [
-        chr(code)
-        for code in range(0x10000)
-        if code not in young and (kind := unicodedata.category(chr(code))) not in {"Cs", "Cn"}
-        if kind not in {"Mn", "Po", "Pd", "Ps", "Pe"} or code < 0x600
-    ]
-    texts = [f"a{char}b {char}" for char in chars]
-    encoded = reference.encode_batch(texts, add_special_tokens=False)
-    uncached = WordPiece(cache_words=1)
-    different = [
-        f"U+{ord(char):04X}"
-        for char, text, expected in zip(chars, texts, encoded, strict=True)
-        if uncached.encode(text) != expected.ids
-    ]
-    assert not different
-
-
 @lru_cache(maxsize=1)
 def pair() -> tuple[WordPiece, Any]:
     """One of each for all examples of a property, which cannot use fixtures of a function."""
@@ -130,10 +104,6 @@ def test_any_latin_text_encodes_as_in_the_library(text: str) -> None:
     assert mine.encode(text) == reference.encode(text, add_special_tokens=False).ids
 
 
-def test_final_sigma_is_written_like_every_other_sigma(mine: WordPiece) -> None:
-    assert mine.encode("ΟΔΟΣ") == mine.encode("οδοσ") != mine.encode("οδος")
-
-
 def test_special_tokens_in_a_text_are_ordinary_characters(mine: WordPiece) -> None:
     vocabulary = load_vocabulary()
     for name in ("[CLS]", "[SEP]", "[MASK]", "[PAD]", "[UNK]"):
@@ -145,37 +115,12 @@ def test_a_word_of_more_than_100_characters_is_unknown(mine: WordPiece) -> None:
     assert UNK_ID not in mine.encode("a" * 100)
 
 
-def test_the_cache_of_words_is_bounded() -> None:
-    small = WordPiece(cache_words=10)
-    fresh = WordPiece()
-    texts = [f"word{n} zebra" for n in range(100)]
-    assert [small.encode(text) for text in texts] == [fresh.encode(text) for text in texts]
-    assert len(small._cache) <= 10
-    fresh.encode("x" * 10_000)
-    assert max(map(len, fresh._cache)) <= 64
-
-
 def test_text_without_visible_characters_has_no_tokens(mine: WordPiece) -> None:
     assert mine.encode("") == mine.encode(" \n\t\u200b\u00ad\x07") == []
 
 
 def test_a_lone_surrogate_is_an_unknown_word_and_no_crash(mine: WordPiece) -> None:
     assert mine.encode("a \ud800 b") == [*mine.encode("a"), UNK_ID, *mine.encode("b")]
-
-
-def test_a_damaged_vocabulary_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    damaged = tmp_path / "vocab.txt"
-    damaged.write_bytes(VOCABULARY.read_bytes().replace(b"\nhello\n", b"\nhullo\n"))
-    monkeypatch.setattr(wordpiece, "_VOCAB_PATH", damaged)
-    load_vocabulary.cache_clear()
-    try:
-        with pytest.raises(ModelFileError, match="damaged"):
-            WordPiece()
-        damaged.unlink()
-        with pytest.raises(ModelFileError, match="cannot be read"):
-            WordPiece()
-    finally:
-        load_vocabulary.cache_clear()
 
 
 def test_the_vocabulary_ships_with_its_licence_and_notice() -> None:

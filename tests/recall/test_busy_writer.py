@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,9 +19,7 @@ from typing import Any
 import pytest
 
 import spector
-from spector.layout import RECORD_DTYPE, Flag
 from spector.store.catalog.catalog import Catalog
-from spector.store.core import partition_set
 from spector.store.erasure import catalog as erase
 from spector.store.rewriting.compaction import compact_partition
 from tests.crash.workload import open_tiny, texts_of, vector_of
@@ -84,33 +81,6 @@ def test_recall_beside_a_writer_that_moves_memories_and_checkpoints_all_the_time
         assert len(calls) == 3, "the recall started over"
 
 
-@pytest.mark.slow
-def test_following_a_writer_that_compacts_all_the_time_misses_no_partition(
-    store_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with _both(store_path) as (writer, reader):
-        stays = [_put(writer, f"m{n}", tier="semantic") for n in range(3)]
-
-        def busy(turn: int) -> None:
-            gone = [_put(writer, f"{turn} {n}", tier="semantic") for n in range(2)]
-            for record_id in stays:
-                _update(writer, record_id, f"m{record_id} at {turn}")
-            writer.forget(gone)
-            writer.compact(threshold=0.0)
-
-        assert len(reader) == 3
-        busy(-1)
-        # between what the catalog said and the look at the file that it named
-        calls = _before_each(monkeypatch, _store(reader), "_adopt", busy)
-        for _ in range(2):
-            assert {h.id for h in reader.recall(vector=vector_of("x"), k=9)} >= set(stays)
-            assert len(reader) >= len(stays)
-        assert calls
-        monkeypatch.undo()
-        assert set(texts_of(reader)) == set(stays)
-        assert writer.check().ok
-
-
 def test_get_of_a_memory_that_is_reinforced_all_the_time(
     store_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,67 +115,10 @@ def test_a_damaged_mutable_half_is_still_damage_to_a_reader(store_path: Path) ->
         reader.get(record_id)
 
 
-def _flags(memory: spector.Memory) -> list[int]:
-    (segment,) = _store(memory).segments.values()
-    return [int(f) for f in segment.records()[:, :64].copy().view(RECORD_DTYPE)[:, 0]["flags"]]
-
-
 @contextmanager
 def _old_snapshot(reader: spector.Memory) -> Iterator[None]:
     with _store(reader).snapshot():
         yield
-
-
-def test_slots_wait_for_the_oldest_snapshot_and_then_go(store_path: Path) -> None:
-    with _both(store_path) as (writer, reader):
-        record_id = _put(writer, "old", tier="semantic")
-        with _old_snapshot(reader):
-            _update(writer, record_id, "new")
-            for _ in range(3):
-                writer.checkpoint()
-                assert not _flags(writer)[0] & Flag.TOMBSTONE
-                assert writer.check().ok
-            with ThreadPoolExecutor(1) as other:  # in a snapshot of its own
-                found = other.submit(reader.recall, vector=vector_of("old"), k=2).result()
-            assert [hit.text for hit in found] == ["new"]
-        writer.checkpoint()
-        assert _flags(writer)[0] & Flag.TOMBSTONE
-        journal = _store(writer).catalog.main.execute("SELECT count(*) FROM journal").fetchone()
-        assert journal == (0,)
-
-
-def test_slots_that_a_writer_could_not_retire_are_retired_by_the_next(store_path: Path) -> None:
-    with open_tiny(str(store_path)) as writer:
-        record_id = _put(writer, "old", tier="semantic")
-    with open_tiny(str(store_path), mode="r") as reader:
-        with _old_snapshot(reader):
-            for n in range(2):
-                with open_tiny(str(store_path)) as writer:
-                    _update(writer, record_id, f"new {n}")
-                assert spector.check(str(store_path)).ok
-            with open_tiny(str(store_path)) as writer:
-                assert [bool(f & Flag.TOMBSTONE) for f in _flags(writer)] == [False] * 3
-        with open_tiny(str(store_path)) as writer:
-            assert [bool(f & Flag.TOMBSTONE) for f in _flags(writer)] == [True, True, False]
-            assert writer.check().ok
-
-
-def test_commits_do_not_ask_for_marks_while_a_file_waits_for_a_reader(
-    store_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """To ask is to sort what the log holds, which a reader that stands still lets grow."""
-    with _both(store_path) as (writer, reader):
-        ids = [_put(writer, f"m{n}", tier="semantic") for n in range(2)]
-        with _old_snapshot(reader):
-            writer.forget(ids[0])
-            writer.compact(threshold=0.0)
-            assert len(_store(writer).partitions.retired_files) == 1
-            asked = _before_each(monkeypatch, partition_set, "copy_log", lambda _: None)
-            for n in range(5):
-                _put(writer, f"later {n}", tier="semantic")
-            assert asked == []
-        writer.checkpoint()
-        assert not len(_store(writer).partitions.retired_files)
 
 
 def test_a_disk_that_is_full_when_a_file_could_go_fails_no_commit(store_path: Path) -> None:
@@ -240,19 +153,6 @@ def test_a_disk_that_is_full_when_a_file_could_go_fails_no_commit(store_path: Pa
         assert not len(store.partitions.retired_files)
 
 
-def test_slots_that_wait_do_not_survive_a_compaction(store_path: Path) -> None:
-    with _both(store_path) as (writer, reader):
-        ids = [_put(writer, f"m{n}", tier="semantic") for n in range(2)]
-        with _old_snapshot(reader):
-            _update(writer, ids[0], "new")
-            writer.compact(threshold=0.0)
-            assert writer.check().ok
-            assert sorted(texts_of(writer).values()) == ["m1", "new"]
-        writer.checkpoint()
-        assert writer.check().ok
-        assert sorted(h.text for h in writer.recall(vector=vector_of("m"), k=9)) == ["m1", "new"]
-
-
 def test_a_replaced_file_waits_for_the_oldest_snapshot_and_is_no_finding(store_path: Path) -> None:
     with _both(store_path) as (writer, reader):
         ids = [_put(writer, f"secret {n}", tier="semantic") for n in range(3)]
@@ -284,16 +184,3 @@ def test_a_replaced_file_that_a_writer_left_goes_with_the_next_opening(store_pat
         open_tiny(str(store_path)).close()
         assert not old.exists()
         assert len(reader) == 2
-
-
-def test_reader_that_met_a_lagging_partition_keeps_no_descriptor_of_it(
-    store_path: Path,
-) -> None:
-    """Mechanism: laying the journal over a partition opened its file, and nobody closed it."""
-    with _both(store_path) as (writer, reader):
-        ids = [_put(writer, f"m{n}", tier="semantic") for n in range(12)]
-        assert len(reader) == 12
-        for record_id in ids:
-            writer.reinforce(record_id)
-        assert len(reader) == 12
-        assert not any(segment.is_open for segment in _store(reader).segments.values())

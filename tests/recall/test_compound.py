@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-import numpy as np
 import pytest
 
 import spector
@@ -77,17 +76,6 @@ def test_a_merged_score_is_explained_to_the_end(memory: Memory) -> None:
 def test_people_known_to_the_store_are_asked_about_one_by_one(memory: Memory) -> None:
     hits = memory.recall("What do Ann and Bob say?", k=3, compound=True)
     assert any("parts" in hit.explain().evidence for hit in hits)
-
-
-def test_merging_is_fair_whatever_the_order_of_the_parts(memory: Memory) -> None:
-    lists = [memory.recall(cue, k=6) for cue in ("marmot burrow", "walrus clams", "number 3")]
-    there, back = (merge_answers(each, 6) for each in (lists, [lists[0], lists[2], lists[1]]))
-    assert [hit.id for hit in there] == [hit.id for hit in back]
-    assert np.allclose([hit.score for hit in there], [hit.score for hit in back])
-
-
-def test_nothing_merged_is_nothing(memory: Memory) -> None:
-    assert list(merge_answers([HitList(), HitList()], 5)) == []
 
 
 def test_compound_is_a_switch(memory: Memory) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spector.language.statements.excerpts import _pieces, cue_words, excerpt
+from spector.language.statements.excerpts import cue_words, excerpt
 
 FILLER = "It rained again. Nobody came by. The day was long. "
 
@@ -58,16 +58,6 @@ def test_an_excerpt_fits_and_is_of_the_text(text: str, cue: str, room: int, per:
     found = excerpt(text, cue_words(cue), room, cost)
     assert not found or cost(found) <= room
     assert found.strip("…").strip() in text
-
-
-@given(st.text(max_size=1000))
-def test_the_pieces_of_a_text_are_the_text(text: str) -> None:
-    assert "".join(_pieces(text)) == text
-
-
-def test_a_megabyte_of_one_sentence_gives_an_excerpt() -> None:
-    text = "violin " * 200_000
-    assert excerpt(text, cue_words("violin"), 100, len).startswith("violin violin")
 
 
 @pytest.mark.parametrize("at", [0, 3, 77, 300])

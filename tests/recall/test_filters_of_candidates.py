@@ -247,27 +247,6 @@ def test_without_the_filter_a_stranger_is_the_answer(crowd: Memory, how: dict[st
     assert texts(crowd.recall("the common cue words", vector=vector(1), k=1)) != ["the rare one"]
 
 
-def test_the_scan_s_counts_add_up_to_what_is_there(crowd: Memory) -> None:
-    for how in RARE.values():
-        stats = crowd.recall(vector=vector(1), k=5, **how).stats
-        phases = ("state", "tags", "valence", "strength", "similarity", "filter")
-        dropped = sum(getattr(stats, f"dropped_{phase}") for phase in phases)
-        assert stats.scanned == dropped + stats.skipped_bound + stats.scored
-        assert stats.scored >= 1
-        assert stats.backend
-    everything = crowd.recall(vector=vector(1), k=5).stats
-    assert everything.scanned == everything.scored + everything.skipped_bound == 5001
-    narrow = crowd.recall(vector=vector(1), k=5, tiers="semantic").stats
-    assert (narrow.scanned, narrow.partitions_skipped) == (1, everything.partitions - 1)
-
-
-def test_min_similarity_is_counted_as_its_own_phase(crowd: Memory) -> None:
-    strict = spector.ScoringProfile(min_similarity=0.0)
-    hits = crowd.recall(vector=vector(1), k=10_000, profile=strict, lexical=False)
-    assert len(hits) == 5000
-    assert hits.stats.dropped_similarity == 1
-
-
 # -- single gates ---------------------------------------------------------------------------------
 
 

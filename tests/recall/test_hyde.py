@@ -7,13 +7,10 @@ which only a sentence like an answer leads to the memory.
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import spector
-from spector.recall.hypothetical import Shape, centroid, hypotheses, shape_of
+from spector.recall.hypothetical import Shape, hypotheses, shape_of
 from tests.fakes import FakeEmbedder
 
 
@@ -40,38 +37,9 @@ def test_the_shape_of_an_answer(cue: str, shape: Shape) -> None:
     assert shape_of(cue.upper().replace("İ", "I")) is shape
 
 
-@pytest.mark.parametrize(
-    ("cue", "made"),
-    [
-        ("Why did Ann leave Rome?", "The reason is that Ann leave Rome"),
-        ("Where does Ann live?", "It was Ann live"),
-        ("How do I bake bread?", "To I bake bread you first"),
-        ("tell me about the lake", "We talked about the lake"),
-        ("Ayşe neden gitti?", "Ayşe gitti çünkü"),
-    ],
-)
-def test_hypotheses_are_made_of_the_topic(cue: str, made: str) -> None:
-    found = hypotheses(cue)
-    assert made in found
-    assert 2 <= len(found) <= 3
-
-
 @pytest.mark.parametrize("cue", ["", "  ", "?", "a\nb", "x" * 500])
 def test_what_has_no_topic_has_no_hypotheses(cue: str) -> None:
     assert hypotheses(cue) == []
-
-
-@given(st.text())
-def test_any_text_has_few_hypotheses(cue: str) -> None:
-    found = hypotheses(cue)
-    assert len(found) <= 3
-    assert all(each.strip() for each in found)
-
-
-def test_the_centroid_has_length_one_and_no_favourites() -> None:
-    rows = np.array([[2, 0], [0, 0.5]], np.float32)
-    assert centroid(rows) == pytest.approx([0.5**0.5, 0.5**0.5])
-    assert centroid(np.array([[1, 0], [-1, 0]], np.float32)).tolist() == [1, 0]
 
 
 def test_a_recall_looks_for_what_an_answer_would_be_like() -> None:

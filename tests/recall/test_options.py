@@ -10,10 +10,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, get_type_hints
 
-import numpy as np
 import pytest
 
 import spector
@@ -108,49 +107,6 @@ def test_a_bad_option_is_named_with_what_to_do_about_it(memory: Memory, name: st
         with pytest.raises(InvalidInputError, match=said.removesuffix("ie")) as error:
             call()
         assert error.value.hint
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        "01",
-        b"01",
-        {0: 1, 1: 2},
-        {0, 1},
-        (0, "1"),
-        (0, True),
-        (0,),
-        (0, 1, 1),
-        (0, 10**400),
-        (0, 1j),
-    ],
-    ids=str,
-)
-def test_what_merely_iterates_like_a_pair_of_numbers_is_no_valence(
-    memory: Memory, wrong: Any
-) -> None:
-    """Mechanism: whatever ``float`` took of an iterable was a range. Damage: "01" asked for
-    pleasant memories, and so did the keys of a dict."""
-    for call in (RecallOptions, lambda **bad: memory.recall("x", **bad)):
-        with pytest.raises(InvalidInputError, match="valence"):
-            call(valence=wrong)
-
-
-@pytest.mark.parametrize("kind", [float, np.float32, np.float64, np.float16])
-def test_numbers_of_numpy_are_numbers_in_every_option(
-    memory: Memory, kind: Callable[[float], Any]
-) -> None:
-    """Mechanism: each option asked for its own kinds of numbers. Damage: ``mood`` and ``mmr``
-    refused what ``min_importance`` took."""
-    for name in ("mood", "mmr", "min_importance"):
-        plain = memory.recall("violin", **{name: 0.5})  # type: ignore[arg-type]
-        assert memory.recall("violin", **{name: kind(0.5)}) == plain  # type: ignore[arg-type]
-        with pytest.raises(InvalidInputError, match=name):
-            memory.recall("violin", **{name: True})  # type: ignore[arg-type]
-    plain = memory.recall("violin", valence=(0.5, 1))
-    for pair in ([kind(0.5), kind(1)], np.array([0.5, 1]), iter((kind(0.5), 1))):
-        assert memory.recall("violin", valence=pair) == plain  # type: ignore[arg-type]
-    assert memory.recall("violin", mmr=np.int64(1), mood=np.int8(-1))  # type: ignore[arg-type]
 
 
 def test_a_keyword_goes_before_the_same_field_of_options(memory: Memory) -> None:

@@ -307,37 +307,3 @@ def test_compact_lines_say_only_what_differs() -> None:
     nobody = block_of(hit("a"), hit("b", n=2, source="mail"), layout="compact")
     assert "UTC dates:\n" in nobody
     assert '- "a"\n- (from mail): "b"\n' in nobody
-
-
-def test_a_label_is_never_taken_for_a_date_or_a_mark() -> None:
-    for name in ("2", "2026-10-02", "May", "2 Oct 2026", "(earlier)", "pinned:", "2 Oct 2026:"):
-        block = block_of(
-            hit("a", role=name), hit("b", n=2, role="user"), layout="compact", ids=True
-        )
-        (first, _) = read_back(block)
-        assert first["who"] == role_label(name) == (name if name == "May" else f'"{name}"')
-        assert "date" not in first
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_what_lines_add_is_at_least_what_the_block_grows_by(layout: Layout) -> None:
-    """A budget is spent by what each line is said to add."""
-    day, block = 86_400_000, Block(layout)
-    for n in range(40):
-        line = line_of(
-            hit(
-                f"note {n}",
-                n=n,
-                at=(n * 37 % 11) * 50 * day,
-                session_id=f"s{n % 3}",
-                role=("user", "user", "Zoe")[n % 3] if n > 4 else "user",
-                source=None if n < 8 else "mail",
-            ),
-            quote_text(f"note {n}"),
-            whole=n % 2 == 0,
-            cut=False,
-        )
-        before, added = len(block.text() or block.frame), block.added_by(line)
-        block.put(line)
-        assert line.words in added[-1]
-        assert len(block.text()) - before <= sum(map(len, added)) + len(", another session")

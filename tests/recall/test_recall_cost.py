@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 
 from spector import Memory
-from spector.search.view.snapshot import make_snapshot, patch_snapshot
 from tests.api.helpers import own_vectors, vector, vectors
 
 #: BEGIN, the counters, the rows of the hits, COMMIT
@@ -72,25 +71,3 @@ def test_a_recall_by_vector_makes_few_calls(memory: Memory) -> None:
         sys.setprofile(None)
     most = sorted(calls.items(), key=lambda each: -each[1])[:12]
     assert sum(calls.values()) <= CALLS, (sum(calls.values()), most)
-
-
-def test_the_first_knowledge_of_a_store_is_in_the_next_recall(memory: Memory) -> None:
-    """What was kept from the snapshot before says that there is none."""
-    first, second, *_ = memory.recall(vector=vector(1), k=10)
-    assert not first.conflicts
-    memory.graph.link(first.id, second.id, "contradicts")
-    hits = {hit.id: hit for hit in memory.recall(vector=vector(1), k=10)}
-    assert hits[first.id].conflicts == (second.id,)
-
-
-def test_tables_are_kept_for_later_snapshots_and_for_no_earlier_one(memory: Memory) -> None:
-    store = memory._parts.store
-    before = make_snapshot((store,), (store.view(),), store.kernel)
-    assert before.details(0) == frozenset()
-    memory.remember("one with a key", vector=vector(8), key="a")
-    first, second = memory.recall(vector=vector(1), k=2)
-    memory.graph.link(first.id, second.id, "contradicts")
-    after = patch_snapshot(before, (store.view(),))
-    assert after.details(0) == {"payload", "entry"}
-    assert patch_snapshot(after, (store.view(),))._details == after._details
-    assert patch_snapshot(after, before.views)._details == {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,9 +12,8 @@ import pytest
 
 import spector
 from spector import Memory, Signals
-from spector.search.evidence.baseline import level_of
 from spector.search.evidence.probes import ENGLISH, TURKISH, Probes
-from tests.fakes import FailingEmbedder, FakeEmbedder
+from tests.fakes import FakeEmbedder
 
 
 @pytest.fixture
@@ -146,39 +144,6 @@ def test_the_usual_likeness_depends_on_the_memories_alone(
         assert _likeness(memory) == found
 
 
-def test_the_sample_of_a_large_store_stays_while_it_grows_a_little(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Else each recall after a write would measure anew."""
-    measured: list[int] = []
-
-    def counted(vectors: np.ndarray, probes: np.ndarray | None) -> tuple[float, float] | None:
-        measured.append(len(vectors))
-        return level_of(vectors, probes)
-
-    monkeypatch.setattr("spector.search.evidence.baseline.level_of", counted)
-    with spector.open(":memory:", embedder=FakeEmbedder(8)) as memory:
-        for n in range(323):
-            _note(memory, n)
-        for n in range(323, 364):  # steps are at 324 and 364
-            _note(memory, n)
-            _likeness(memory)
-    assert len(measured) == 2
-    assert max(measured) <= 256
-
-
-def test_known_vectors_have_the_known_mean_and_deviation() -> None:
-    """Two probes and four unit vectors: cosines 1, 0, 0, 1 and 0, 0, 0.6, 0."""
-    rows = np.eye(4, dtype=np.float32)[[0, 1, 2, 0]]
-    probes = np.array([[1, 0, 0, 0], [0, 0, 0.6, 0.8]], np.float32)
-    assert level_of(rows, probes) == pytest.approx((0.325, math.sqrt(2.36 / 8 - 0.325**2)))
-    padded = np.concatenate([rows, np.zeros((3, 4), np.float32)])
-    assert level_of(padded, probes) == level_of(rows, probes)
-    assert level_of(np.concatenate([rows, rows], axis=1), probes) == level_of(rows, probes)
-    assert level_of(rows[:3], probes) is None
-    assert level_of(rows, None) is None
-
-
 def test_the_shipped_probes_are_those_of_the_offline_embedder() -> None:
     from spector.providers import resolve
 
@@ -190,36 +155,3 @@ def test_the_shipped_probes_are_those_of_the_offline_embedder() -> None:
         made = np.asarray(embedder.embed(list(texts)), np.float32)
         made /= np.linalg.norm(made, axis=1, keepdims=True)
         assert shipped == pytest.approx(made, abs=2e-3)
-
-
-def test_probes_are_made_once_and_only_for_whoever_judges() -> None:
-    """An embedder may be a service that costs money."""
-    embedder = FakeEmbedder(8)
-    with spector.open(":memory:", embedder=embedder) as memory:
-        memory.remember_many(f"note {n}" for n in range(9))
-        assert memory.recall("Where is note 3?").signals.likeness is None  # type: ignore[union-attr]
-        assert sum(len(texts) > 9 for texts in embedder.calls) == 0
-        for _ in range(2):
-            memory.context("Where is note 3?")
-            memory.recall("Where is note 4?", selective=True)
-        assert memory.recall("Where is note 3?").signals.likeness is not None  # type: ignore[union-attr]
-        made = [texts for texts in embedder.calls if len(texts) > 9]
-        assert len(made) == 2, "unrelated questions, and examples of limits"
-
-
-def test_an_embedder_that_fails_and_none_have_no_probes() -> None:
-    assert Probes(None).for_cue("Where is it?", make=True) is None
-    assert Probes(FailingEmbedder(8)).for_cue("Where is it?", make=True) is None
-    assert Probes(FakeEmbedder(8)).for_cue(None, make=True) is None
-
-
-def test_without_a_vector_there_is_no_likeness() -> None:
-    with spector.open(":memory:", embedder=None, dim=4) as memory:
-        for n in range(9):
-            memory.remember(f"note {n}", vector=[1, n, 0, 0])
-        assert signals(memory, "note").likeness is None
-
-
-def test_without_words_there_are_no_signals(told: Memory) -> None:
-    assert told.recall(None).signals is None
-    assert told.recall("violin", lexical=False).signals is None

@@ -20,10 +20,7 @@ import pytest
 import spector
 from spector import Config, Memory
 from spector.clock import ManualClock
-from spector.language.statements.roles import reads_like_a_role
-from spector.process.caches import _CACHES, KEEPERS
 from spector.providers import MiniLMEmbedder
-from spector.providers.wordpiece import WordPiece
 from tests.api.helpers import ids, texts
 from tests.conftest import NOW
 from tests.fakes import FailingEmbedder, FakeEmbedder
@@ -161,15 +158,6 @@ def test_other_ways_to_recall_keep_the_slots(mind: Memory) -> None:
         {"k": 1},
     ):
         assert CALORIES in standing(mind, cue, **options), options
-
-
-def test_a_scan_without_words_is_of_all_memories(mind: Memory) -> None:
-    """Without the words of a cue nothing says what an instruction is about."""
-    mind.remember(CALORIES, role="user")
-    for options in ({"lexical": False}, {"profile": "similarity"}):
-        hits = mind.recall("Can you suggest a recipe?", k=3, **options)  # type: ignore[arg-type]
-        assert hits[0].text == CALORIES
-        assert hits.standing == ()
 
 
 def test_a_fact_told_with_an_instruction_stays_a_memory(mind: Memory) -> None:
@@ -370,16 +358,6 @@ def test_a_context_of_another_process_keeps_no_condition_that_is_gone(store_path
             assert standing(reader, "suggest recipes please") == []
             assert kept._vectors.keys() == {"films"}
             assert [key[0] for key in kept._conditions] == [other.id]
-
-
-def test_caches_of_words_are_empty_after_an_erasure() -> None:
-    with spector.open(":memory:", embedder=MiniLMEmbedder(threads=1), dim=384) as memory:
-        record = memory.remember("Zorblax: I hid the quuxium at the mill.", tags=["quuxium"])
-        memory.context("Where is the quuxium now?")
-        assert reads_like_a_role.cache_info().currsize
-        memory.forget(record.id, purge=True)
-        assert not any(keeper._cache for keeper in KEEPERS if isinstance(keeper, WordPiece))
-        assert not any(cache.cache_info().currsize for cache in _CACHES)
 
 
 def test_conditions_that_may_not_instruct_are_not_embedded() -> None:

@@ -29,7 +29,6 @@ from spector.importers.texts import role_of_person
 from spector.records.erasure import NOT_COVERED, Purged
 from spector.store.core.store import Store
 from spector.store.erasure import catalog as erase
-from spector.store.erasure import search as residue
 from spector.store.erasure.search import Needles
 from spector.store.erasure.search import verify as verify_files
 from spector.store.partitions.index_files import TEMPORARY, idx_of
@@ -199,38 +198,6 @@ def test_without_the_rewrite_of_the_catalog_the_search_would_find_the_text(
     assert not receipt.verification.ok
 
 
-def test_a_full_text_index_grows_no_level_with_each_of_many_purges(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """SQLite adds a level with each merge of all, and calls an index with 2,001 malformed."""
-    monkeypatch.setattr(erase, "_MOST_LEVELS", 3)
-    memory.remember_many([f"the lamp of room {n}" for n in range(20)])
-    levels = []
-    for n in range(12):
-        memory.forget(memory.remember(f"for now {n}").id, purge=True)
-        with memory._parts.store.catalog.writing() as connection:
-            levels.append(erase._levels(connection))
-    assert 1 < max(levels) <= 5, levels
-    assert len(memory.recall("lamp of room 7", k=3)) == 3
-    assert memory.check().ok
-
-
-def test_the_merge_in_pieces_leaves_the_last_merge_nothing(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = memory.remember_many([f"Zqxname{n:04d} lives in Zqjstreet" for n in range(300)])
-    pieces: list[int] = []
-    monkeypatch.setattr(erase, "_PIECE", 1)
-    memory.forget(ids(made)[::2])
-    assert erase.purge(memory._parts.store, lambda: pieces.append(1))[1] == ""
-    assert len(pieces) >= 2
-    report = memory.compact(verify=["Zqxname0000"])
-    assert report.receipt is not None
-    assert report.receipt.complete
-    assert memory.check().ok
-    assert len(memory.recall("Zqjstreet", k=10)) == 10
-
-
 def test_without_the_merge_of_the_full_text_the_search_would_find_the_words(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -276,39 +243,6 @@ def test_a_name_in_other_letters_is_one_that_a_living_memory_says(
     assert receipt.verification.living == (living.id,)
 
 
-@pytest.mark.parametrize(
-    ("said", "name"),
-    [
-        ("Doktor \u00c4rzte", "doktor \u00e4RZTE"),
-        ("the caf\u00e9 on the corner", "cafe\u0301"),
-        ("STRASSE 5", "stra\u00dfe 5"),
-        ("a \uff21pple", "apple"),
-    ],
-)
-def test_letters_of_any_alphabet_are_compared_without_case_and_accents(
-    memory: Memory, said: str, name: str
-) -> None:
-    """Mechanism: SQLite's lower() knows the letters of ASCII only."""
-    living = memory.remember(said)
-    memory.remember("another")
-    receipt = memory.compact(verify=[name]).receipt
-    assert receipt is not None
-    assert receipt.verification is not None
-    assert receipt.verification.living == (living.id,)
-    assert receipt.complete
-
-
-def test_a_plain_word_of_the_full_text_is_of_the_living_memory_that_writes_it_with_an_accent(
-    memory: Memory,
-) -> None:
-    living = memory.remember("Zq\u00e4\u00f6qi")
-    receipt = memory.compact(verify=["zqaoqi"]).receipt
-    assert receipt is not None
-    assert receipt.complete, str(receipt)
-    assert receipt.verification is not None
-    assert receipt.verification.living == (living.id,)
-
-
 @pytest.mark.parametrize("name", ['the "Zq" bar\\ä', 'the "zq" BAR\\ä'])
 def test_a_name_with_quotes_is_found_in_metadata_that_has_them_escaped(
     memory: Memory, name: str
@@ -319,78 +253,6 @@ def test_a_name_with_quotes_is_found_in_metadata_that_has_them_escaped(
     assert receipt.complete
     assert receipt.verification is not None
     assert receipt.verification.living == (living.id,)
-
-
-@pytest.mark.parametrize(
-    ("tag", "said"),
-    [
-        (
-            "\u0441\u0435\u043c\u0435\u0439\u043d\u044b\u0439",
-            "\u0421\u0435\u043c\u0435\u0439\u043d\u044b\u0439 \u0443\u0436\u0438\u043d",
-        ),
-        ("\u03b5\u03bb\u03ad\u03bd\u03b7", "\u0395\u03bb\u03ad\u03bd\u03b7 called"),
-        (
-            "\u0430\u0440\u0442\u0451\u043c",
-            "\u0410\u0440\u0442\u0451\u043c \u043f\u0440\u0438\u0448\u0451\u043b",
-        ),
-        ("allergi", "An allergy to pollen"),
-        ("energi", "Green energy matters"),
-    ],
-)
-def test_a_word_of_the_full_text_is_no_residue_however_a_living_memory_writes_it(
-    memory: Memory, tag: str, said: str
-) -> None:
-    """Mechanism: it is there in small letters with its mark, or stemmed; the text is not equal."""
-    memory.remember(said)
-    gone = memory.remember("another text", tags=[tag])
-    receipt = memory.forget(gone.id, purge=True, verify=True).receipt
-    assert receipt is not None
-    assert receipt.complete, str(receipt)
-
-
-def test_values_that_lie_one_behind_the_other_are_no_residue(memory: Memory) -> None:
-    """Mechanism: the living row had "session-1" and "7" in a row of bytes."""
-    memory.remember("stays", session_id="session-1", user_id="7")
-    gone = memory.remember("goes", session_id="session-17")
-    receipt = memory.forget(gone.id, purge=True, verify=True).receipt
-    assert receipt is not None
-    assert receipt.complete, str(receipt)
-
-
-@pytest.mark.parametrize(
-    ("said", "name", "says"),
-    [
-        ("I\u015f\u0131k geldi", "\u0131\u015f\u0131k", True),
-        ("\u3059\u3057\u3092\u305f\u3079\u305f", "\u3059\u3057\u3092", True),
-        ("\u304b\u304e\u306f\u3053\u3053", "\u304b\u304d\u306f", False),
-    ],
-)
-def test_dotless_and_voiced_letters_are_compared_as_their_readers_do(
-    memory: Memory, said: str, name: str, says: bool
-) -> None:
-    living = memory.remember(said)
-    receipt = memory.compact(verify=[name]).receipt
-    assert receipt is not None
-    assert receipt.verification is not None
-    assert receipt.verification.living == ((living.id,) if says else ())
-
-
-def test_what_has_lost_its_first_or_last_bytes_is_found(memory: Memory, store_path: Path) -> None:
-    """Mechanism: up to 64 bytes were one piece, which 63 of them do not hold."""
-    text = "zqx swordfish opens qzjvault by moonlight, said the ninth guard."
-    assert len(text) == 64
-    for n, left in enumerate((text[1:], text[:-1])):
-        (store_path / f"stray{n}.bin").write_text(left)
-    receipt = memory.forget(memory.remember(text).id, purge=True, verify=True).receipt
-    assert receipt is not None
-    assert receipt.verification is not None
-    assert {each.where for each in receipt.verification.residue} == {"stray0.bin", "stray1.bin"}
-
-
-@pytest.mark.parametrize("verify", [["\ud800abcdefgh"], ["    \n"], ["   ab   "]])
-def test_a_text_that_cannot_be_searched_for_is_refused(memory: Memory, verify: Any) -> None:
-    with pytest.raises(InvalidInputError):
-        memory.compact(verify=verify)
 
 
 def test_a_memory_of_the_working_tier_says_it_too(memory: Memory) -> None:
@@ -424,18 +286,6 @@ def test_what_the_caller_named_is_found_as_any_file_may_have_it(
     assert receipt is not None
     assert not receipt.complete
     assert receipt.verification is not None
-    assert [each.where for each in receipt.verification.residue] == ["stray.bin"]
-
-
-def test_what_only_another_spelling_says_accounts_for_no_residue(
-    memory: Memory, store_path: Path
-) -> None:
-    living = memory.remember("maya lindqvist")
-    (store_path / "stray.bin").write_bytes(b"Maya Lindqvist")
-    receipt = memory.compact(verify=["Maya Lindqvist"]).receipt
-    assert receipt is not None
-    assert receipt.verification is not None
-    assert receipt.verification.living == (living.id,)
     assert [each.where for each in receipt.verification.residue] == ["stray.bin"]
 
 
@@ -477,33 +327,6 @@ def test_what_cannot_be_searched_is_told_and_costs_no_receipt(
     assert again.complete
 
 
-def test_a_full_text_that_cannot_be_read_costs_no_receipt(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def damaged(*_: Any) -> Any:
-        raise spector.CatalogCorruptError("page 7 is damaged", hint="")
-
-    monkeypatch.setattr(residue, "words_left", damaged)
-    secret = memory.remember({**SECRET})
-    receipt = memory.forget(secret.id, purge=True, verify=True).receipt
-    assert receipt is not None
-    assert not receipt.complete
-    assert receipt.verification is not None
-    assert receipt.verification.unsearched == ("catalog.db: page 7 is damaged",)
-
-
-def test_a_name_of_strange_bytes_does_not_break_the_receipt(
-    memory: Memory, store_path: Path
-) -> None:
-    with open(os.fsencode(store_path) + b"/\xff.bin", "wb") as out:
-        out.write(b"zqxswordfish opens qzjvault by moonlight")
-    receipt = memory.forget(memory.remember({**SECRET}).id, purge=True, verify=True).receipt
-    assert receipt is not None
-    assert receipt.unknown_files == ("\\udcff.bin",)
-    assert "trace: text in \\udcff.bin" in str(receipt)
-    assert receipt.to_json().encode()
-
-
 def test_a_store_in_memory_is_searched_as_well(clock: ManualClock) -> None:
     with spector.open(":memory:", embedder=FakeEmbedder(), clock=clock) as memory:
         memory.remember("an ordinary note")
@@ -521,37 +344,6 @@ def test_a_store_in_memory_is_searched_as_well(clock: ManualClock) -> None:
         assert again is not None
         assert again.verification is not None
         assert [(r.where, r.offset) for r in again.verification.residue] == [("stray", 3)]
-
-
-def test_the_pages_of_a_catalog_in_memory_are_searched(
-    clock: ManualClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(erase, "vacuum", lambda database: (0, 0, 0))
-    with spector.open(":memory:", embedder=FakeEmbedder(), clock=clock) as memory:
-        memory._parts.store.catalog.main.execute("PRAGMA secure_delete=OFF")
-        made = memory.remember_many([f"zqxname{n:04d} lives in qzjstreet {n}" for n in range(300)])
-        receipt = memory.forget(ids(made)[::2], purge=True, verify=True).receipt
-        assert receipt is not None
-        assert not receipt.complete
-
-
-def test_what_was_forgotten_during_the_search_is_given_as_a_reason(
-    memory: Memory, store_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first, second = ids(memory.remember_many(["zqxswordfish one", "zqxswordfish two"]))
-    search = residue._blocks
-
-    def forgets(*given: Any) -> Any:
-        if second in memory:
-            memory.forget(second)
-        return search(*given)
-
-    monkeypatch.setattr(residue, "_blocks", forgets)
-    (store_path / "stray.bin").write_bytes(b"zqxswordfish one")
-    receipt = memory.forget(first, purge=True, verify=True).receipt
-    assert receipt is not None
-    assert not receipt.complete
-    assert any("compact again" in each for each in receipt.pending)
 
 
 def test_what_the_store_itself_writes_is_no_residue(memory: Memory) -> None:

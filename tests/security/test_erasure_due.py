@@ -16,16 +16,12 @@ from typing import Any
 
 import pytest
 
-import spector
-from spector import Config, ManualClock, Memory, StoreFullError
-from spector.layout import MUTABLE_OFFSET
+from spector import ManualClock, Memory, StoreFullError
 from spector.store.catalog.catalog import Catalog
 from spector.store.core.store import Store
 from spector.store.erasure import catalog as erase
-from spector.store.erasure.catalog import due_of
 from spector.store.sqlite.reads import Connections
 from tests.api.helpers import files_with, ids
-from tests.fakes import FakeEmbedder
 from tests.sleep.test_damaged import damage
 
 
@@ -107,19 +103,6 @@ def test_writers_do_not_wait_while_an_erasure_waits_for_the_log(
     assert memory.check().ok
 
 
-def test_a_recall_that_ends_soon_does_not_leave_an_erasure_pending(
-    memory: Memory, store_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = memory.remember_many(["a", "b"])
-    holder = sqlite3.connect(store_path / "catalog.db", isolation_level=None)
-    holder.execute("BEGIN")
-    holder.execute("SELECT count(*) FROM record").fetchone()
-    monkeypatch.setattr(erase, "_pause", holder.close)
-    receipt = memory.forget(made[0].id, purge=True).receipt
-    assert receipt is not None
-    assert receipt.complete
-
-
 def test_what_is_forgotten_while_an_erasure_waits_is_still_due_after_it(
     memory: Memory, store_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,35 +177,3 @@ def test_a_damaged_partition_does_not_make_each_sleep_repeat_an_erasure(
     assert memory.compact().erased
     assert memory.stats()["erasure"] == {"pending": 0, "due": None}
     assert memory.check().ok
-
-
-def test_without_a_delay_a_damaged_partition_is_tried_once_an_hour(
-    store_path: Path, clock: ManualClock
-) -> None:
-    config = Config(erase_after_s=0)
-    with spector.open(store_path, embedder=FakeEmbedder(), clock=clock, config=config) as memory:
-        found = memory.remember_many(
-            [f"yesterday {n}" for n in range(10)], event_time="2026-11-20T09:00:00Z"
-        )
-        memory.forget(found[0].id)
-        damage(memory, 3)
-        tried = []
-        for _ in range(4):
-            tried.append(memory.reflect().compaction.receipt is not None)
-            clock.advance(hours=2 / 3)
-        assert tried == [True, False, True, False]
-
-
-@pytest.mark.parametrize(
-    ("offset", "pending"), [(9, 2), (MUTABLE_OFFSET, 1)], ids=["id", "tombstone"]
-)
-def test_a_forgotten_record_that_damage_disguised_stays_due(
-    memory: Memory, made: list[int], offset: int, pending: int
-) -> None:
-    """Nobody knows whose record it is when its checksum is wrong; it may be any that is due."""
-    memory.forget([made[0], made[10]])
-    damage(memory, 0, offset=offset)
-    damage(memory, 3)
-    assert not memory.compact().erased
-    assert memory.stats()["erasure"]["pending"] == pending
-    assert made[0] in due_of(store_of(memory)).ids

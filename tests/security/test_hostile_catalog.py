@@ -18,9 +18,7 @@ import pytest
 
 import spector
 from spector import CatalogCorruptError, ManualClock, SpectorError
-from spector.store.catalog.catalog import Catalog
 from spector.store.sqlite import hardening as planted
-from spector.store.sqlite.checkpoints import vacuum
 from tests.fakes import FakeEmbedder
 
 SPY = "INSERT INTO witness VALUES (new.rowid)"
@@ -108,17 +106,6 @@ def test_a_trigger_planted_while_a_store_is_open_does_not_run(
     proof("hostile catalog", planted=1, ran=0)
 
 
-def test_nothing_can_be_attached_except_for_a_vacuum(store: Path, proof: Any) -> None:
-    victim = store.parent / "victim.db"
-    with closing(Catalog(str(store / "catalog.db"), mode="rw", durability="strict")) as catalog:
-        for _ in range(2):
-            with pytest.raises(sqlite3.Error, match="too many attached"):
-                catalog.main.execute("ATTACH ? AS other", (str(victim),))
-            vacuum(catalog)
-    assert not victim.exists()
-    proof("hostile catalog", attached=0)
-
-
 def test_a_value_of_absurd_size_is_an_error_and_not_a_full_memory(
     store: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,18 +130,6 @@ def test_unknown_plain_tables_are_no_reason_to_refuse_a_store(
         db.execute("CREATE INDEX later_x ON later(x)")
     with spector.open(store, embedder=FakeEmbedder(), clock=clock) as memory:
         assert len(memory) == 9
-
-
-def test_unsafe_functions_of_the_schema_are_not_trusted(store: Path, clock: ManualClock) -> None:
-    with spector.open(store, embedder=FakeEmbedder(), clock=clock) as memory:
-        db = memory._parts.store.catalog.main
-        for pragma, value in {
-            "trusted_schema": 0,
-            "cell_size_check": 1,
-            "secure_delete": 1,
-            "mmap_size": 0,
-        }.items():
-            assert db.execute(f"PRAGMA {pragma}").fetchone()[0] == value
 
 
 HOSTILE_VALUES = (

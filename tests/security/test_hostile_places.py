@@ -272,85 +272,12 @@ def test_a_tier_folder_that_is_a_link_is_refused(
 # -- the path of the store -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "new\nline",
-        "tab\there",
-        "ünïcödé",
-        "e\u0301 and é",
-        "percent%20",
-        "query?mode=ro#x",
-        "&a=b",
-        "quote'\"`",
-        "-rf",
-        " lead and trail ",
-        "😀",
-        "\u202egnp",
-        "\udcff not text",
-        "n" * 200,
-        "a/../b",
-        "semi;colon",
-        "$HOME",
-        "*",
-        "back\\slash",
-    ],
-)
-def test_any_name_that_the_file_system_takes_is_one_store(
-    tmp_path: Path, clock: ManualClock, name: str, proof: Any
-) -> None:
-    (tmp_path / "a").mkdir()
-    path = tmp_path / name
-    with spector.open(path, embedder=FakeEmbedder(), clock=clock) as memory:
-        kept = memory.remember("kept")
-    with spector.open(path, mode="r", embedder=FakeEmbedder(), clock=clock) as memory:
-        assert memory.get(kept.id).text == "kept"
-    assert spector.check(path).ok
-    made = {os.fsencode(p.name) for p in tmp_path.iterdir()} - {b"a"}
-    assert made == {os.fsencode(os.path.basename(os.path.normpath(path)))}
-    proof("hostile names", store_paths=1, outside=0)
-
-
 @pytest.mark.parametrize("name", ["", "a\0b", "\ud800", "n" * 300, "d/" * 2100])
 def test_a_name_that_the_file_system_does_not_take_is_a_typed_error(
     tmp_path: Path, name: str
 ) -> None:
     with pytest.raises(SpectorError):
         spector.open(str(tmp_path / name) if name else "", embedder=FakeEmbedder())
-
-
-@pytest.mark.parametrize(("one", "two"), [("é", "e\u0301"), ("Mind", "mind"), ("ﬁ", "fi")])
-def test_twins_of_a_name_are_one_store_or_two_but_never_mixed(
-    tmp_path: Path, clock: ManualClock, one: str, two: str
-) -> None:
-    for name in (one, two):
-        with spector.open(tmp_path / name, embedder=FakeEmbedder(), clock=clock) as memory:
-            memory.remember(f"kept in {name}")
-    count = len(list(tmp_path.iterdir()))
-    for name in (one, two):
-        with spector.open(tmp_path / name, embedder=FakeEmbedder(), clock=clock) as memory:
-            assert len(memory) == 3 - count
-            assert memory.check().ok
-
-
-def test_a_root_that_is_a_link_is_the_store_it_leads_to_even_if_it_is_pointed_elsewhere(
-    tmp_path: Path, clock: ManualClock
-) -> None:
-    real, link, other = tmp_path / "real", tmp_path / "link", tmp_path / "other"
-    real.mkdir()
-    other.mkdir()
-    link.symlink_to(real)
-    with spector.open(link, embedder=FakeEmbedder(), clock=clock, config=CONFIG) as memory:
-        memory.remember("first")
-        with pytest.raises(spector.StoreLockedError):
-            spector.open(real, embedder=FakeEmbedder(), clock=clock)
-        link.unlink()
-        link.symlink_to(other)
-        memory.remember("a rule in a partition of its own", tier="procedural")
-    assert list(other.iterdir()) == []
-    with spector.open(real, embedder=FakeEmbedder(), clock=clock) as memory:
-        assert len(memory) == 2
-        assert memory.check().ok
 
 
 @pytest.mark.parametrize("what", ["remove", "replace", "replace by", "create", "open"])

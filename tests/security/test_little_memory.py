@@ -15,17 +15,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import spector
-from spector.kernel import dispatch as choose
-from spector.kernel.contract import products
-from spector.kernel.dispatch import load_kernel
-from spector.process.shortage import is_short_of_memory, said_as_memory_error
-from spector.providers.minilm import MiniLMEmbedder
 from spector.store.files.os_errors import typed_os_error
 from tests.test_layers import REPO
 from tests.trees import nodes_of, tree_of
@@ -144,87 +138,7 @@ def test_no_product_of_floats_goes_to_blas() -> None:
         assert _products(ast.parse(source)), "a search that finds nothing proves nothing"
 
 
-@pytest.mark.parametrize("dim", [1, 3, 384, 9000, 20_000])
-def test_products_are_those_of_blas(dim: int) -> None:
-    rng = np.random.default_rng(dim)
-    rows = rng.standard_normal((40, dim)).astype(np.float32)
-    others = rng.standard_normal((7, dim)).astype(np.float32)
-    near: dict[str, Any] = {"rtol": 2e-4, "atol": 2e-4 * dim**0.5}
-    np.testing.assert_allclose(products.cosine_table(rows, others), rows @ others.T, **near)
-    np.testing.assert_allclose(products.dots(rows, others[0]), rows @ others[0], **near)
-    np.testing.assert_allclose(products.lengths(rows), np.linalg.norm(rows, axis=1), rtol=1e-4)
-    np.testing.assert_allclose(products.norm(rows[0]), np.linalg.norm(rows[0]), rtol=1e-4)
-    weights = rng.standard_normal(40)
-    wide = rows.astype(np.float64)
-    np.testing.assert_allclose(products.weighted_sum(weights, wide), weights @ wide, atol=1e-9)
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        MemoryError(),
-        OSError(errno.ENOMEM, "no"),
-        RuntimeError("can't start new thread"),
-        ImportError("x.so: failed to map segment from shared object"),
-        ImportError("x.so: cannot allocate memory in static TLS block"),
-        Exception("std::bad_alloc"),
-    ],
-)
-def test_shortage_is_told_from_other_troubles(error: Exception) -> None:
-    assert is_short_of_memory(error)
-    assert not is_short_of_memory(type(error)("something else")) or type(error) is MemoryError
-
-
-def test_a_library_that_finds_no_room_is_not_called_missing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    with pytest.raises(MemoryError, match="too little"), said_as_memory_error():
-        raise ImportError("x.so: failed to map segment from shared object")
-    with pytest.raises(ImportError), said_as_memory_error():
-        raise ImportError("No module named x")
-
-    def loader() -> Any:
-        raise ImportError("x.so: failed to map segment from shared object")
-
-    load_kernel.cache_clear()
-    monkeypatch.setitem(choose._LOADERS, "native", loader)
-    with pytest.raises(MemoryError):
-        load_kernel("native")
-    load_kernel.cache_clear()
-
-
 def test_a_map_that_finds_no_room_sends_nobody_to_check_the_store() -> None:
     error = typed_os_error(OSError(errno.ENOMEM, "Cannot allocate memory"), "map", "/a/b.mem")
     assert "memory" in error.hint
     assert "check" not in error.hint
-
-
-def test_an_embedder_that_gets_no_thread_embeds_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = [f"text {n} " + "word " * (n % 9) for n in range(60)]
-    wanted = MiniLMEmbedder(threads=1).embed(texts)
-    embedder = MiniLMEmbedder(threads=3)
-
-    def refuse(*_: object) -> None:
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr("threading.Thread.start", refuse)
-    np.testing.assert_array_equal(embedder.embed(texts), wanted)
-    np.testing.assert_array_equal(embedder.embed(texts), wanted)
-
-
-def test_a_shortage_that_the_interpreter_loses_is_a_memory_error(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Wherever in a call it comes; any other error of the interpreter stays what it is."""
-    with spector.open(":memory:", embedder=None, dim=4) as memory:
-        for said, kind in (
-            ("error return without exception set", MemoryError),
-            ("bad argument to internal function", SystemError),
-        ):
-
-            def fail(*args: object, said: str = said, **more: object) -> None:
-                raise SystemError(said)
-
-            monkeypatch.setattr(memory._parts.recaller, "recall", fail)
-            with pytest.raises(kind):
-                memory.recall(vector=[1.0, 0.0, 0.0, 0.0])

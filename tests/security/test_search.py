@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sqlite3
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,123 +20,16 @@ import pytest
 import spector
 from spector import Config, ManualClock, Memory
 from spector.records.erasure import Residue, Verification
-from spector.store.erasure import living as said
-from spector.store.erasure import living_rows
-from spector.store.erasure import patterns as pieces
 from spector.store.erasure import search as residue
-from spector.store.erasure.patterns import Finder, cut
+from spector.store.erasure.patterns import cut
 from spector.store.erasure.search import Needles
 from spector.store.erasure.search import verify as verify_files
 from spector.store.erasure.words import WordCheck
-from spector.store.files import bad_sectors as sectors
 from spector.upkeep import erasure as erase
-from tests.api.helpers import ids, vectors
+from tests.api.helpers import ids
 from tests.fakes import FakeEmbedder
 from tests.images import codes_of
 from tests.security.test_erasure import SECRET
-
-
-def _naive(pieces: set[bytes], data: bytes) -> set[tuple[bytes, int]]:
-    return {
-        (piece, at)
-        for piece in pieces
-        for at in range(len(data) - len(piece) + 1)
-        if data.startswith(piece, at)
-    }
-
-
-def _blocks(data: bytes, size: int, overlap: int) -> Iterator[tuple[int, bytes]]:
-    for at in range(0, len(data), size):
-        start = max(at - overlap, 0)
-        yield start, data[start : at + size]
-
-
-@pytest.mark.sampled
-@pytest.mark.parametrize("letters", [2, 4, 256])
-@pytest.mark.parametrize("size", [37, 100, 5000])
-def test_a_search_finds_what_comparing_each_place_finds(letters: int, size: int) -> None:
-    rng = np.random.default_rng(letters + size)
-    data = rng.integers(0, letters, 3000, dtype=np.uint8).tobytes()
-    pieces = {
-        data[at : at + n]
-        for n in (4, 5, 6, 7, 9, 15, 16, 31, 32, 33, 60)
-        for at in rng.integers(0, 2900, 9).tolist()
-    }
-    pieces |= {rng.integers(0, letters, n, dtype=np.uint8).tobytes() for n in range(4, 40)}
-    finder = Finder(pieces)
-    assert finder.longest == 60
-    for _ in range(2):
-        assert set(finder.search(_blocks(data, size, 60))) == _naive(pieces, data)
-    assert Finder(()).done
-    assert list(Finder(()).search([(0, data)])) == []
-
-
-class _Sparse:
-    """A file of stretches that somebody has written, and zeros around them that take no room."""
-
-    def __init__(self, size: int, stretches: dict[int, bytes]) -> None:
-        self.data = bytearray(size)
-        self._stretches = {low: low + len(data) for low, data in stretches.items()}
-        for low, data in stretches.items():
-            self.data[low : low + len(data)] = data
-
-    def size(self) -> int:
-        return len(self.data)
-
-    def extent(self, offset: int) -> tuple[int, int] | None:
-        ends = ((max(low, offset), end) for low, end in self._stretches.items() if end > offset)
-        return min(ends, default=None)
-
-    def read_at(self, offset: int, length: int) -> bytes:
-        return bytes(self.data[offset : offset + length])
-
-
-@pytest.mark.parametrize(
-    ("size", "stretches"),
-    [
-        (30, {0: b"mine: Ada"}),
-        (9, {0: b"mine: Ada"}),
-        (500, {0: b"mine: Ada"}),
-        (500, {491: b"mine: Ada"}),
-        (500, {200: b"mine: Ada, mine: Ada"}),
-        (500, {0: b"mine: ", 250: b"Ada", 300: b"mine: Ada"}),
-        (0, {}),
-        (500, {}),
-    ],
-    ids=["short end", "no end", "long end", "at the end", "within", "several", "empty", "zeros"],
-)
-@pytest.mark.parametrize("block", [1, 4, 1 << 20])
-def test_zeros_that_a_file_has_are_found_and_those_behind_its_end_are_not(
-    size: int, stretches: dict[int, bytes], block: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A vector, or bytes that a user gives, may begin and end with zeros."""
-    monkeypatch.setattr(residue, "_BLOCK_BYTES", block)
-    monkeypatch.setattr(sectors, "_HOLE", 64)
-    file: Any = _Sparse(size, stretches)
-    wanted = {b"mine: Ada" + bytes(n) for n in (0, 1, 7, 30)}
-    wanted |= {bytes(n) + b"mine: Ada" for n in (1, 7, 23)} | {b"Ada", b"Ada\0", b"\0Ada\0"}
-    wanted |= {bytes(23) + b"mine: Ada"[:8] + bytes(1), bytes(9) + b"mine: Ada" + bytes(14)}
-    finder = Finder(wanted)
-    found = set(finder.search(residue._blocks(file, finder.longest)))
-    assert found == _naive(wanted, bytes(file.data))
-
-
-def test_what_is_found_is_not_looked_for_until_the_next_file() -> None:
-    pieces = [b"four", b"seven77", b"x" * 15 + b"y" * 20, b"not there"]
-    data = b" ".join(pieces[:3] * 4)
-    finder = Finder(pieces)
-    for _ in range(2):
-        found = []
-        for piece, _ in finder.search(_blocks(data, 50, finder.longest)):
-            found.append(piece)
-            finder.found((piece,))
-        assert sorted(found) == sorted(pieces[:3])
-        assert not finder.done
-        finder.begin()
-    finder.found(pieces)
-    assert finder.done
-    finder.begin()
-    assert not finder.done
 
 
 @pytest.mark.sampled
@@ -217,21 +108,6 @@ def test_the_vector_of_a_forgotten_working_memory_goes_at_once(
         assert memory.check().ok
 
 
-def test_without_that_the_search_would_find_the_working_memory(
-    clock: ManualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The search of a store on disk reads what is only in the memory of the process as well."""
-    monkeypatch.setattr("spector.upkeep.erasure._wipe", lambda *_: None)
-    with spector.open(tmp_path / "mind", embedder=FakeEmbedder(), clock=clock) as memory:
-        gone = memory.remember({**SECRET, "tier": "working"}).id
-        receipt = memory.forget(gone, purge=True, verify=True).receipt
-        assert receipt is not None
-        assert receipt.verification is not None
-        assert [each.kind for each in receipt.verification.residue] == ["vector"]
-        assert receipt.verification.residue[0].where.startswith("memory of this process, ")
-        assert receipt.not_yet == (gone,)
-
-
 def test_a_damaged_record_is_searched_for_as_it_is(store_path: Path, clock: ManualClock) -> None:
     """Mechanism: a vector whose checksum is wrong was not searched for, and nobody said so."""
     rng = np.random.default_rng(1)
@@ -253,64 +129,6 @@ def test_a_damaged_record_is_searched_for_as_it_is(store_path: Path, clock: Manu
     }
 
 
-def test_what_the_header_of_the_catalog_says_is_no_residue(memory: Memory) -> None:
-    """Mechanism: four letters in the first page are those of the application, not of a memory."""
-    receipt = memory.compact(verify=["SPEC"]).receipt
-    assert receipt is not None
-    assert receipt.complete, str(receipt)
-
-
-def test_many_places_are_listed_in_part(memory: Memory) -> None:
-    found = Verification(
-        residue=tuple(Residue(where="x", offset=n, kind="text") for n in range(80))
-    )
-    shown = str(spector.ErasureReceipt(verification=found)).splitlines()
-    assert sum(line.startswith("  trace: text in x at byte") for line in shown) == 20
-    assert any("first 20 of 80" in line for line in shown)
-    assert any("80 traces found" in line for line in shown)
-
-
-def test_all_memories_are_read_once_however_much_is_looked_for(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Mechanism: once for each piece that was found, so minutes in a store of a million."""
-    monkeypatch.setattr(living_rows, "_AT_ONCE", 7)
-    made = memory.remember_many([f"an ordinary note of {n} by zqx" for n in range(40)])
-    looks: list[list[int]] = []
-    read = said.living_stretches
-
-    def counted(store: Any) -> Iterator[Any]:
-        seen: list[int] = []
-        looks.append(seen)
-        for stretch in read(store):
-            seen += [record_id for record_id, _ in stretch.rows]
-            yield stretch
-
-    monkeypatch.setattr(said, "living_stretches", counted)
-    needles = Needles()
-    for n in range(20):
-        needles.add("text", f"an ordinary note of {n} by zqx".encode())
-    needles.add_given("an ordinary NOTE")
-    verification = verify_files(memory._parts.store, needles)
-    assert looks == [ids(made)]
-    assert verification.shared == 20
-    assert verification.residue == ()
-    assert verification.living == tuple(ids(made))
-    assert "contain what you named: 40 (first 20 of 40: " in str(
-        spector.ErasureReceipt(verification=verification)
-    )
-
-
-def test_texts_are_read_a_few_megabytes_at_a_time(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(living_rows, "_BYTES_AT_ONCE", 1000)
-    made = memory.remember_many(["zq" * 300 + f" {n}" for n in range(5)])
-    read = living_rows.living_stretches(memory._parts.store)
-    looks = [[record_id for record_id, _ in stretch.rows] for stretch in read]
-    assert looks == [ids(made)[:2], ids(made)[2:4], ids(made)[4:]]
-
-
 @pytest.mark.parametrize("name", [b"\xff\xfe\xff\xfe", "one behindtwo", "zqx\0zqy"])
 def test_nothing_is_said_across_two_memories(memory: Memory, name: Any) -> None:
     """Mechanism: values are compared many in one, one behind the other."""
@@ -328,26 +146,6 @@ def test_nothing_is_said_across_two_memories(memory: Memory, name: Any) -> None:
     again = memory.compact(verify=[name]).receipt
     assert again is not None
     assert not again.complete
-
-
-def test_a_walk_that_comes_to_a_memory_that_a_search_misses_forgets_nobody(memory: Memory) -> None:
-    """Mechanism: of a filter's memories those that the search by id missed were passed over."""
-    first, second = ids(memory.remember_many(["one", "two"]))
-    store = memory._parts.store
-    with store.lock, store.catalog.writing() as db:
-        db.execute("DELETE FROM record WHERE id = ?", (second,))  # its text is still there
-    with pytest.raises(spector.CatalogCorruptError, match=f"memory {second}"):
-        memory._parts.forgetter.forget([first, second], named=False)
-    assert first in memory
-
-
-@pytest.mark.parametrize("slot", [-1, 10**9, -(10**9)])
-def test_a_slot_that_is_none_is_damage(memory: Memory, slot: int) -> None:
-    memory.remember("text", vector=vectors(1, memory.dim)[0])
-    store = memory._parts.store
-    (segment,) = store.segments
-    with pytest.raises(spector.PartitionCorruptError):
-        store.record_image(segment, slot)
 
 
 def test_damaged_texts_end_no_search(memory: Memory) -> None:
@@ -368,23 +166,6 @@ def test_damaged_texts_end_no_search(memory: Memory) -> None:
     found = verify_files(store, needles)
     assert set(found.living) == set(made)
     assert found.unsearched == ()
-
-
-@pytest.mark.parametrize("tag", ['Pro"ject Alpha', "C:\\Users\\Maya"])
-def test_a_tag_that_json_writes_in_another_way_is_known_to_be_shared(
-    memory: Memory, tag: str
-) -> None:
-    """Mechanism: the index of tags has them as they are, the row of the memory as JSON."""
-    stays = memory.remember({"text": "other note", "tags": [tag]}).id
-    gone = memory.remember({"text": "zqjvault one is gone", "tags": [tag]}).id
-    receipt = memory.forget(gone, purge=True, verify=True).receipt
-    assert receipt is not None
-    assert receipt.complete, str(receipt)
-    receipt = memory.compact(verify=[tag]).receipt
-    assert receipt is not None
-    assert receipt.complete, str(receipt)
-    assert receipt.verification is not None
-    assert receipt.verification.living == (stays,)
 
 
 @pytest.mark.parametrize("reflected", [False, True])
@@ -449,16 +230,6 @@ def test_what_is_searched_for_is_what_is_forgotten(
     assert raced == [False], "an update came between"
 
 
-def test_values_are_searched_in_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(said, "_SEARCHED_AT_ONCE", 16)
-    values = said._Values()
-    for record_id in range(40):
-        values.add(record_id, f"what memory {record_id:02} says of it".encode())
-    finder = Finder([b"memory 07 says of", b"memory 33", b"itwhat"])
-    found = {(piece, record_id) for piece, record_id in values.search(finder)}
-    assert found == {(b"memory 07 says of", 7), (b"memory 33", 33)}
-
-
 @pytest.mark.parametrize(
     ("kind", "said_of_it", "left"),
     [
@@ -506,35 +277,6 @@ def test_an_export_of_a_living_memory_is_no_residue(
     assert left <= {"vector"}, str(receipt)
 
 
-@pytest.mark.parametrize(
-    ("tag", "other"), [("\u2460\u2461", "12 apples"), ("\u00ed\u00ed\u00ed", "ski iii")]
-)
-def test_what_is_next_to_nothing_when_written_plainly_accounts_for_no_residue(
-    memory: Memory, store_path: Path, tag: str, other: str
-) -> None:
-    """Mechanism: circled numbers are "12" in plain letters, which some memory always says."""
-    memory.remember(other)
-    gone = memory.remember({"text": "zqx", "tags": [tag]}).id
-    (store_path / "stray.bin").write_text(tag, encoding="utf-8")
-    receipt = memory.forget(gone, purge=True, verify=True).receipt
-    assert receipt is not None
-    assert receipt.verification is not None
-    assert [each.where for each in receipt.verification.residue] == ["stray.bin"]
-
-
-def test_what_the_lock_says_is_no_residue(
-    store_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Mechanism: a tag may be the number of the process that writes, which its lock names."""
-    monkeypatch.setattr(os, "getpid", lambda: 4_123_456)
-    with spector.open(store_path, embedder=FakeEmbedder(), clock=clock) as memory:
-        assert b"4123456" in (store_path / "LOCK").read_bytes()
-        gone = memory.remember({"text": "zqx", "tags": ["4123456"]}).id
-        receipt = memory.forget(gone, purge=True, verify=True).receipt
-    assert receipt is not None
-    assert receipt.complete, str(receipt)
-
-
 def test_nobody_is_advised_to_remove_a_file_of_the_store(
     memory: Memory, store_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -557,30 +299,3 @@ def test_nobody_is_advised_to_remove_a_file_of_the_store(
     assert "stray-4 and 2 more: remove these foreign files" in theirs
     assert both == (theirs, mine)
     assert gone in memory
-
-
-def test_what_is_everywhere_and_found_already_is_not_looked_at_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Mechanism: a found piece stayed in the tables, so 27 MB of "0, 0, 0" took seconds."""
-    looked: list[int] = []
-    places = pieces._Table.places
-
-    def counted(self: Any, words: Any) -> Any:
-        found = places(self, words)
-        looked.append(len(found))
-        return found
-
-    monkeypatch.setattr(pieces._Table, "places", counted)
-    rng = np.random.default_rng(5)
-    rest = {rng.bytes(32) for _ in range(200)}
-    block = b"0, " * 7000
-    everywhere = set(cut(block))
-    assert 1 <= len(everywhere) <= 3
-    finder = Finder(rest | everywhere)
-    for piece, _ in finder.search([(n * len(block), block) for n in range(9)]):
-        finder.found((piece,))
-    assert looked[0] > len(block) // 4
-    assert looked[1:] == [0] * 8
-    finder.begin()
-    assert {piece for piece, _ in finder.search([(0, block)])} == everywhere

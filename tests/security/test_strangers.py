@@ -8,7 +8,6 @@ such a file with what some memory, or the schema, nearly says.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,6 @@ import pytest
 
 from spector import Memory
 from spector.records.erasure import ErasureReceipt
-from spector.store.core.store import Store
-from spector.store.erasure import search as residue
 from tests.api.helpers import ids
 
 
@@ -32,40 +29,6 @@ def _places(receipt: ErasureReceipt) -> set[str]:
     return {each.where for each in receipt.verification.residue}
 
 
-@pytest.mark.parametrize(
-    ("forgotten", "left", "others"),
-    [
-        ({"text": "maya has hiv"}, "maya has hiv", [{"text": "MAYA HAS HIV"}]),
-        ({"text": "jose ate pates"}, "jose ate pates", [{"text": "Jos\u00e9 ate p\u00e2t\u00e9s"}]),
-        ({"text": "zqx", "user_id": "session"}, "user=session", []),
-        ({"text": "zqx", "user_id": "tablefulltext"}, "tablefulltext", []),
-        ({"text": "zqx", "tags": ["SQLite format 3"]}, "SQLite format 3", []),
-        ({"text": "zqx", "tags": ["purge_due"]}, "purge_due", []),
-        (
-            {"text": "zqx", "tags": ["bobalice"]},
-            "bobalice",
-            [{"text": "zqy", "session_id": "bob", "agent_id": "alice"}],
-        ),
-        ({"text": "zqx", "tags": ["zqyuser"]}, "zqyuser", [{"text": "some zqy", "role": "user"}]),
-        ({"text": "zqx", "tags": ["allergi"]}, "allergi", [{"text": "an allergy"}]),
-    ],
-)
-def test_only_the_store_writes_what_memories_say_in_other_ways(
-    memory: Memory,
-    store_path: Path,
-    forgotten: dict[str, Any],
-    left: str,
-    others: list[dict[str, Any]],
-) -> None:
-    """Mechanism: what accounts for a place in catalog.db accounted for one in old.txt, too."""
-    memory.remember_many(others)
-    (store_path / "old.txt").write_text(left)
-    receipt = _forgotten(memory, forgotten)
-    assert _places(receipt) == {"old.txt"}, str(receipt)
-    assert len(receipt.not_yet) == 1
-    assert not receipt.complete
-
-
 @pytest.mark.parametrize("name", ["INTEGER", "PRIMARY KEY", "zqxswordfish"])
 def test_a_name_in_a_strangers_file_is_found_whatever_the_schema_says(
     memory: Memory, store_path: Path, name: str
@@ -78,46 +41,6 @@ def test_a_name_in_a_strangers_file_is_found_whatever_the_schema_says(
     receipt = memory.compact(verify=[name]).receipt
     assert receipt is not None
     assert _places(receipt) == {"notes.txt"}
-
-
-@pytest.mark.parametrize(
-    "shared",
-    [
-        {"text": 'Maya has a\n"penicillin" allergy'},
-        {"text": "zqx", "tags": ['zq"a"zj', "zqtagtag"]},
-        {"text": "zqx", "metadata": {"who": 'zq"c"zj', "zqkeykey": [86_753_094_211, 71.84375]}},
-        {"text": "zqx", "user_id": 'zq"b"zj', "session_id": "zqsession", "agent_id": "zqagent"},
-        {"text": "zqx", "role": "zqrolerole", "source": "zqsource"},
-    ],
-)
-def test_what_a_living_memory_says_to_the_letter_is_its_own_anywhere(
-    memory: Memory, store_path: Path, shared: dict[str, Any]
-) -> None:
-    memory.remember(shared)
-    (store_path / "old.json").write_text(json.dumps(shared, ensure_ascii=False))
-    (store_path / "old.txt").write_text(str(list(shared.values())))
-    receipt = _forgotten(memory, shared)
-    assert receipt.complete, str(receipt)
-    assert receipt.verification is not None
-    assert receipt.verification.shared > 0
-
-
-def test_a_file_of_the_store_that_a_commit_makes_meanwhile_is_no_strangers(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Which files are the store's is asked before and after the search."""
-    memory.remember("ZQXSWORDFISH opens")
-    real, asked = residue._own_names, []
-
-    def first_none(store: Store) -> set[str]:
-        asked.append(store)
-        return set() if len(asked) == 1 else real(store)
-
-    monkeypatch.setattr(residue, "_own_names", first_none)
-    receipt = memory.compact(verify=["zqxswordfish"]).receipt
-    assert receipt is not None
-    assert receipt.complete, str(receipt)
-    assert len(asked) > 1
 
 
 def test_the_advice_of_a_receipt_leads_to_a_proof(memory: Memory, store_path: Path) -> None:

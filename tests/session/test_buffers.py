@@ -12,7 +12,6 @@ from spector.providers import token_counter
 from spector.session import SensoryBuffer, SessionBuffer, Zones
 
 START = 1_795_000_000_000
-Budgets = dict[str, int]
 
 
 def nine(clock: ManualClock) -> SessionBuffer:
@@ -88,36 +87,6 @@ def test_of_a_full_buffer_the_lowest_score_goes() -> None:
     assert [each.id for each in buffer.entries] == [*range(2, 10), 11]
 
 
-def test_equal_scores_give_way_by_age() -> None:
-    clock = ManualClock(START)
-    buffer = nine(clock)
-    for n in range(10):
-        buffer.add(n, "same", importance=0.5)
-    assert [each.id for each in buffer.entries] == list(range(1, 10))
-
-
-def test_a_known_id_is_updated_in_place() -> None:
-    buffer = nine(ManualClock(START))
-    for n in range(9):
-        buffer.add(n, f"text {n}", importance=0.9)
-    assert buffer.add(4, "changed", importance=0.1, access_count=1)
-    assert [each.id for each in buffer.entries] == list(range(9))
-    entry = buffer.entries[4]
-    assert (entry.text, entry.importance, entry.access_count) == ("changed", 0.1, 1)
-
-
-def test_touching_counts_an_access_and_makes_recent() -> None:
-    clock = ManualClock(START)
-    buffer = nine(clock)
-    buffer.add(1, "first", importance=0.5)
-    clock.advance(seconds=600)
-    assert buffer.touch(1)
-    assert not buffer.touch(2)
-    (entry,) = buffer.entries
-    assert entry.access_count == 1
-    assert (entry.last_accessed - entry.added_at).total_seconds() == 600
-
-
 @pytest.mark.parametrize(
     ("importance", "accesses", "kept"),
     [
@@ -184,16 +153,6 @@ def test_an_update_that_grows_evicts_others_or_changes_nothing() -> None:
     assert item.importance == 0.1
 
 
-def test_an_update_may_move_an_item() -> None:
-    zone = zones(ManualClock(START))
-    zone.add("a", "aaaaa", "active", 0.5)
-    zone.add("b", "bbbbbbbbbb", "system", 0.5)
-    assert not zone.add("a", "aaaaa", "system", 0.5)
-    assert zone.add("a", "aaaaa", "staging", 0.5)
-    assert zone.usage()["active"]["used"] == 0
-    assert zone.usage()["staging"] == {"used": 5, "budget": 10, "pct": 50.0}
-
-
 def test_the_text_has_zones_in_order_and_leaves_out_empty_ones() -> None:
     zone = zones(ManualClock(START), active=100, staging=100)
     zone.add("last", "staged", "staging", 1.0)
@@ -209,23 +168,6 @@ def test_the_text_has_zones_in_order_and_leaves_out_empty_ones() -> None:
     assert zone.get("rule") is None
 
 
-def test_a_percentage_has_one_decimal() -> None:
-    zone = zones(ManualClock(START), active=6144)
-    zone.add("a", "a" * 1000, "active", 0.5)
-    assert zone.usage()["active"] == {"used": 1000, "budget": 6144, "pct": 16.3}
-
-
-def test_looking_an_item_up_keeps_it() -> None:
-    clock = ManualClock(START)
-    zone = zones(clock)
-    zone.add("a", "aaaaa", "active", 0.5)
-    zone.add("b", "bbbbb", "active", 0.5)
-    clock.advance(hours=1)
-    assert zone.get("a")
-    zone.add("c", "ccccc", "active", 0.5)
-    assert [each.item_id for each in zone.items("active")] == ["a", "c"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
@@ -238,10 +180,3 @@ def test_looking_an_item_up_keeps_it() -> None:
 def test_wrong_arguments_are_named(arguments: tuple[object, ...], named: str) -> None:
     with pytest.raises(InvalidInputError, match=named):
         zones(ManualClock(START)).add(*arguments)  # type: ignore[arg-type]
-
-
-def test_another_counter_counts_what_is_there() -> None:
-    zone = zones(ManualClock(START))
-    zone.add("a", "aaaaa", "active", 0.5)
-    zone.count_by(token_counter(lambda text: 2 * len(text)))
-    assert zone.usage()["active"]["used"] == 10

@@ -16,9 +16,6 @@ import pytest
 
 import spector
 from spector import InvalidInputError, StoreForkedError, StoreLockedError
-from spector.store.catalog import lineage_of
-from spector.store.words import files as word_files
-from spector.store.words.index import _Source
 from tests.fakes import FakeEmbedder
 from tests.sharing.workers import CONFIG, opened
 
@@ -147,20 +144,6 @@ def test_what_cannot_be_shared_is_refused(mind: Path) -> None:
         assert len(volatile) == 1
 
 
-def test_one_line_of_lineage_for_an_object_and_not_for_a_write(mind: Path) -> None:
-    with opened(mind) as one, opened(mind) as two:
-        for n in range(6):
-            (one, two)[n % 2].remember(f"n {n}")
-        with one._parts.store.catalog.reading() as db:
-            lineage = lineage_of(db)
-        assert len(lineage.openings) == 2
-        first = one.backup(mind.parent / "copy")
-        two.remember("later")
-        assert one.backup(mind.parent / "copy").records == first.records + 1
-    with alone(mind.parent / "copy") as copy:
-        assert len(copy) == 7
-
-
 def test_threads_of_two_objects_write_at_once(mind: Path) -> None:
     with opened(mind) as one, opened(mind) as two:
         failed: list[BaseException] = []
@@ -227,21 +210,6 @@ def test_who_only_reads_waits_for_no_holder_not_even_for_the_working_tier(mind: 
     assert spector.check(mind.parent / "copy").ok
 
 
-def test_a_forked_child_is_told_at_once_however_long_it_would_wait(mind: Path) -> None:
-    with opened(mind) as one:
-        one.remember("before")
-        with one._parts.store.exclusive():
-            pid = os.fork()
-            if pid == 0:
-                try:
-                    opened(mind, wait=3600)
-                except StoreForkedError:
-                    os._exit(7)
-                finally:
-                    os._exit(1)
-            assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
-
-
 def test_a_store_that_another_gave_a_new_format_or_model_is_told(mind: Path) -> None:
     with opened(mind) as one:
         one.remember("before")
@@ -249,53 +217,3 @@ def test_a_store_that_another_gave_a_new_format_or_model_is_told(mind: Path) -> 
             plain._parts.store.catalog.set_meta({"fingerprint": "another"})
         with pytest.raises(spector.ModelMismatchError):
             one.remember("x")
-
-
-def test_descriptors_stay_as_they_were(mind: Path) -> None:
-    opened(mind).close()
-    before = len(os.listdir("/proc/self/fd"))
-    memory = opened(mind)
-    for n in range(5):
-        memory.remember(f"n {n}")
-    held = len(os.listdir("/proc/self/fd"))
-    for n in range(20):
-        memory.remember(f"n {n}")
-    assert len(os.listdir("/proc/self/fd")) <= held + 1
-    memory.close()
-    assert len(os.listdir("/proc/self/fd")) == before
-
-
-def test_words_of_texts_are_analysed_once_for_all_who_share_a_store(
-    mind: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(word_files, "_WORTH_WRITING", 8)
-    with opened(mind) as one:
-        one.remember_many([f"heron {n} at pond {n % 7}" for n in range(40)])
-        assert one.recall("heron 3", k=1)[0].text.startswith("heron 3 ")
-
-    def nothing(*given: object) -> Any:
-        raise AssertionError("all texts are read again")
-
-    monkeypatch.setattr(_Source, "everything", nothing)
-    with opened(mind) as two, opened(mind) as three:
-        for memory in (two, three):
-            assert memory.recall("heron 3", k=1)[0].text.startswith("heron 3 ")
-        two.remember_many([f"stork {n}" for n in range(12)])
-        assert three.recall("stork 3", k=1)[0].text == "stork 3"
-        before = _word_files(mind)
-        two._parts.store.index_rest()
-        after = _word_files(mind)
-        assert after != before
-        three._parts.store.index_rest()
-        assert _word_files(mind) == after  # they lack nothing
-        three.forget(two.recall("stork 5", k=1)[0].id, purge=True)
-        assert _word_files(mind) == {}
-        two._parts.store.index_rest()
-        assert len(_word_files(mind)) > 1
-    with alone(mind) as plain:
-        assert plain.recall("stork 4", k=1)[0].text == "stork 4"
-        assert all(hit.text != "stork 5" for hit in plain.recall("stork 5", k=20))
-
-
-def _word_files(mind: Path) -> dict[str, bytes]:
-    return {each.name: each.read_bytes() for each in mind.glob("lexical/*")}

@@ -20,15 +20,10 @@ from numpy.typing import NDArray
 
 import spector
 from spector import Config, ManualClock, Memory
-from spector.kernel.contract.index import BLOCK_ROWS
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
-from spector.store.core.store import Store
 from spector.store.partitions.segment import Segment
-from spector.store.rewriting.compaction import Arrangement, compact_partition
 from spector.upkeep import ordering as sleep_cluster
 from tests.api.helpers import fingerprint, ids, own_vectors, vector, vectors
-from tests.fakes import FakeEmbedder
-from tests.sleep.test_daemon import wait_for
 
 CAPACITY = 60
 BLOCK = 16
@@ -72,10 +67,6 @@ def fill(memory: Memory, count: int = 150, first: int = 0, levels: int = 7) -> l
 def segments(memory: Memory) -> list[Segment]:
     tier = memory._parts.router["semantic"]
     return [s for s in tier.store.segments.values() if s.row.tier == tier.code]
-
-
-def store_of(memory: Memory) -> Store:
-    return memory._parts.router["semantic"].store
 
 
 def headers(memory: Memory) -> list[NDArray[np.void]]:
@@ -141,56 +132,6 @@ def test_blocks_hold_memories_by_falling_importance_similar_ones_together(levels
         assert sorted(header["id"].tolist()) == made
 
 
-def test_similar_memories_that_are_equally_important_become_neighbours() -> None:
-    with mind(semantic_capacity=400) as memory:
-        made = fill(memory, 400, levels=1)
-        kind = {record_id: n % 5 for n, record_id in enumerate(made)}
-
-        def changes() -> int:
-            (header,) = headers(memory)
-            kinds = [kind[i] for i in header["id"].tolist()]
-            return sum(a != b for a, b in pairwise(kinds))
-
-        before = changes()
-        assert memory.reflect().clustered == 1
-        assert changes() < before / 3
-        assert (np.diff(headers(memory)[0]["centroid"].astype(int)) >= 0).all()
-
-
-def test_the_blocks_are_those_of_the_scan_index(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.undo()  # their real size
-    with mind(semantic_capacity=1100) as memory:
-        fill(memory, 1100, levels=1100)
-        assert memory.reflect().clustered == 1
-        importance = headers(memory)[0]["importance"]
-        for end in range(BLOCK_ROWS, 1100, BLOCK_ROWS):
-            assert importance[end - BLOCK_ROWS : end].min() > importance[end:].max()
-            assert (np.diff(importance[end - BLOCK_ROWS : end]) > 0).any()
-
-
-def test_two_stores_of_the_same_memories_come_to_the_same_order(tmp_path: Path) -> None:
-    found = []
-    for name in ("a", "b"):
-        with mind(tmp_path / name) as memory:
-            fill(memory)
-            memory.reflect()
-            found.append([(h["id"].tolist(), h["centroid"].tolist()) for h in headers(memory)])
-    assert found[0] == found[1]
-
-
-def test_a_partition_of_a_day_is_put_in_order_when_the_day_is_over(
-    store_path: Path, clock: ManualClock
-) -> None:
-    with spector.open(
-        store_path, embedder=FakeEmbedder(), clock=clock, config=Config(cluster_min_records=20)
-    ) as memory:
-        memory.remember_many([f"note number {n}" for n in range(40)])
-        assert memory.reflect().clustered == 0
-        clock.advance(days=1)
-        report = memory.reflect()
-        assert (report.sealed, report.clustered, report.marked_reflectable) == (1, 1, 1)
-
-
 # -- what does not ----------------------------------------------------------------------------
 
 
@@ -222,14 +163,6 @@ def test_a_second_cycle_finds_nothing_and_changes_no_byte(store_path: Path) -> N
         assert memory.reflect().clustered == 0
 
 
-def test_the_working_tier_stays_in_the_order_of_time() -> None:
-    with mind(working_capacity=30) as memory:
-        memory.remember_many(
-            [{"text": f"n {n}", "vector": vector(n), "tier": "working"} for n in range(30)]
-        )
-        assert memory.reflect().clustered == 0
-
-
 def test_what_was_forgotten_meanwhile_stays_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """The order is found while nobody waits; the rewrite takes what lives by then."""
     with mind() as memory:
@@ -248,85 +181,6 @@ def test_what_was_forgotten_meanwhile_stays_forgotten(monkeypatch: pytest.Monkey
         assert [len(h) for h in headers(memory)] == [55, 60, 31]
         assert ids(memory.recall(vector=vector(5), k=1, profile="similarity")) == [made[20]]
         assert memory.check().ok
-
-
-def test_tombstones_go_with_the_rewrite() -> None:
-    with mind() as memory:
-        made = fill(memory)
-        memory.forget(made[:3])  # 5 %: no reason to compact
-        report = memory.reflect()
-        assert (report.compaction.partitions_compacted, report.clustered_records) == (0, 117)
-        assert memory.stats()["tiers"]["semantic"]["tombstones"] == 0
-        assert memory.check().ok
-
-
-def test_compacting_a_full_partition_puts_it_in_order_at_the_same_time(store_path: Path) -> None:
-    with mind(store_path, cluster_records=0) as memory:
-        made = fill(memory)
-        memory.reflect()
-        assert not headers(memory)[0]["centroid"].any()
-    with mind(store_path) as memory:
-        memory.forget(made[:30])
-        before = answers(memory)
-        assert memory.compact().partitions_compacted == 1
-        first, second, _ = headers(memory)
-        assert first["centroid"].all()
-        assert not second["centroid"].any()
-        assert segments(memory)[0].row.generation == 1
-        assert answers(memory) == before
-
-
-def test_what_is_in_order_stays_so_when_it_is_compacted(monkeypatch: pytest.MonkeyPatch) -> None:
-    with mind() as memory:
-        made = fill(memory)
-        memory.reflect()
-        before = headers(memory)[0]
-        monkeypatch.setattr(sleep_cluster, "cluster", None)  # finding an order again would fail
-        memory.forget(made[:30])
-        memory.compact()
-        after = headers(memory)[0]
-        kept = ~np.isin(before["id"], made[:30])
-        assert after["id"].tolist() == before["id"][kept].tolist()
-        assert after["centroid"].tolist() == before["centroid"][kept].tolist()
-
-
-def test_a_memory_that_moves_leaves_its_cluster_and_joins_one_of_its_new_partition() -> None:
-    with mind() as memory:
-        made = fill(memory, 60)
-        memory.reflect()
-        memory.update(made[0], vector=vector(77))
-        memory.update(made[1], tags=["another"])
-        assert [h["centroid"].any() for h in headers(memory)] == [True, False]
-        made += fill(memory, 58, first=60)
-        memory.reflect()
-        assert all(h["centroid"].all() for h in headers(memory))
-        assert ids(memory) == made
-        assert memory.check().ok
-
-
-def test_a_change_of_model_is_a_reason_to_find_a_new_order(store_path: Path) -> None:
-    old, new = FakeEmbedder(), FakeEmbedder(48, seed=1)
-    config = Config(semantic_capacity=30, cluster_min_records=20)
-    with spector.open(store_path, embedder=old, config=config) as memory:
-        memory.remember_many([f"note number {n}" for n in range(30)], tier="semantic")
-        assert memory.reflect().clustered == 1
-    spector.reembed(store_path, new)
-    with spector.open(store_path, embedder=new, config=config) as memory:
-        assert not headers(memory)[0]["centroid"].any()
-        assert memory.reflect().clustered == 1
-        assert memory.check().ok
-
-
-def test_an_order_that_does_not_know_every_memory_is_not_followed() -> None:
-    with mind(cluster_records=0) as memory:
-        made = fill(memory)
-        memory.reflect()
-        store, row = store_of(memory), segments(memory)[0].row
-        for some in (made[1:60], made[:59], []):
-            names = np.array(some, np.uint64)
-            wrong = Arrangement(names, np.ones(len(names), np.uint16))
-            assert compact_partition(store, row.id, wrong) is None
-        assert segments(memory)[0].row.generation == 0
 
 
 # -- when something is wrong, or somebody is waiting ----------------------------------------------
@@ -436,11 +290,3 @@ def mind_reader(path: Path) -> Iterator[Memory]:
     clock = ManualClock("2026-11-21T12:00:00Z")
     with spector.open(path, mode="r", embedder=None, clock=clock) as reader:
         yield reader
-
-
-def test_the_daemon_comes_back_until_nothing_is_left_to_put_in_order() -> None:
-    with mind(cluster_records=1, reflect_interval_s=3600, reflect_after_writes=1) as memory:
-        memory.daemon.start()
-        fill(memory)
-        wait_for(lambda: all(h["centroid"].all() for h in headers(memory)[:2]))
-        assert memory.daemon.last_error is None

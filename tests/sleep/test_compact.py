@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -90,35 +89,6 @@ def test_only_partitions_above_the_threshold_are_rebuilt(
         assert memory.check().ok
 
 
-def test_the_most_wasteful_partition_is_rebuilt_first(store_path: Path, clock: ManualClock) -> None:
-    """Who interrupts a compaction has most of what it would have given back."""
-    with spector.open(
-        store_path, embedder=FakeEmbedder(), clock=clock, config=Config(episodic_capacity=10)
-    ) as memory:
-        made = filled(memory, 40)
-        memory.forget([*made[:4], *made[10:17], *made[20:24], *made[30:39]])
-        foretold = memory.compact(dry_run=True)
-        assert [each["reclaimed"] for each in foretold.partitions] == [9, 7, 4, 4]
-        done = memory.compact()
-        assert [each["reclaimed"] for each in done.partitions] == [9, 7, 4, 4]
-        first, second = (each["path"] for each in foretold.partitions[2:])
-        assert first < second, "of two alike the older one comes first"
-
-
-def test_a_dry_run_foretells_which_partitions_will_be_gone(
-    store_path: Path, clock: ManualClock
-) -> None:
-    with spector.open(
-        store_path, embedder=FakeEmbedder(), clock=clock, config=Config(episodic_capacity=10)
-    ) as memory:
-        made = filled(memory, 30)
-        memory.forget([*made[:10], *made[10:15]])  # all of one, half of another
-        memory.checkpoint()
-        for report in (memory.compact(dry_run=True), memory.compact()):
-            gone, half = report.partitions
-            assert gone["bytes_after"] == 0 < half["bytes_after"] <= half["bytes_before"]
-
-
 def test_a_partition_without_a_survivor_is_removed_and_its_number_not_reused(
     store_path: Path, clock: ManualClock
 ) -> None:
@@ -140,17 +110,6 @@ def test_a_partition_without_a_survivor_is_removed_and_its_number_not_reused(
         assert memory.check().ok
 
 
-def test_a_store_emptied_completely_can_be_filled_again(memory: Memory) -> None:
-    memory.forget(filled(memory))
-    memory.compact()
-    assert len(memory) == 0
-    assert memory.check().ok
-    assert memory.recall("note") == []
-    record = memory.remember("a fresh start")
-    assert ids(memory.recall("start")) == [record.id]
-    assert memory.check().ok
-
-
 def test_reflect_compacts_only_what_exceeds_the_ratio_of_the_config(
     store_path: Path, clock: ManualClock
 ) -> None:
@@ -164,18 +123,6 @@ def test_reflect_compacts_only_what_exceeds_the_ratio_of_the_config(
         assert memory.reflect().compaction.partitions_compacted == 0
 
 
-def test_reflecting_twice_changes_no_byte_the_second_time(
-    memory: Memory, store_path: Path, clock: ManualClock
-) -> None:
-    memory.forget(filled(memory)[:20])
-    clock.advance(days=2)
-    memory.reflect()
-    memory.checkpoint()
-    before = fingerprint(store_path)
-    memory.reflect()
-    assert fingerprint(store_path) == before
-
-
 def test_compaction_keeps_every_byte_of_what_lives(memory: Memory) -> None:
     made = filled(memory)
     memory.pin(made[30])
@@ -186,66 +133,6 @@ def test_compaction_keeps_every_byte_of_what_lives(memory: Memory) -> None:
     memory.compact()
     assert [record.to_dict() for record in memory] == before
     assert [(h.id, h.score) for h in memory.recall("note number 31", k=20)] == scores
-
-
-class _Gate:
-    """Stops a compaction in the middle, when the new generation is about to be swapped in."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.reached, self.open = threading.Event(), threading.Event()
-        real = store_compact.move_rows
-
-        def slow(*args: Any) -> None:
-            self.reached.set()
-            assert self.open.wait(200)
-            real(*args)
-
-        monkeypatch.setattr(store_compact, "move_rows", slow)
-
-
-@pytest.mark.parametrize("who", ["compact", "daemon"])
-def test_recalls_go_on_while_a_compaction_is_halfway(
-    store_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, who: str
-) -> None:
-    gate = _Gate(monkeypatch)
-    with spector.open(
-        store_path, embedder=FakeEmbedder(), clock=clock, config=Config(reflect_interval_s=0.01)
-    ) as memory:
-        made = filled(memory)
-        memory.forget(made[:20])
-        if who == "daemon":
-            memory.daemon.start()
-        else:
-            worker = threading.Thread(target=memory.compact)
-            worker.start()
-        try:
-            assert gate.reached.wait(100)
-            answers: list[Any] = []
-            reading = threading.Thread(
-                target=lambda: answers.extend(
-                    [
-                        memory.recall("note number 33", k=50),
-                        memory.get(made[33]),
-                        len(memory),
-                        memory.recall("note", where={"a": {"exists": False}}, k=50),
-                    ]
-                )
-            )
-            reading.start()
-            reading.join(100)
-            assert not reading.is_alive(), "a recall waited for the compaction"
-            assert sorted(ids(answers[0])) == made[20:]
-            assert answers[1].text == "note number 33"
-            assert answers[2] == 20
-            assert len(answers[3]) == 20
-        finally:
-            gate.open.set()
-        if who == "daemon":
-            assert memory.daemon.stop()
-        else:
-            worker.join(100)
-        assert memory.check().ok
-        assert sorted(ids(memory.recall("note number 33", k=50))) == made[20:]
 
 
 def test_a_compaction_that_fails_halfway_leaves_everything_readable(

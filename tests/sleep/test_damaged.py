@@ -102,22 +102,6 @@ def resting(store_path: Path, clock: ManualClock) -> Iterator[Memory]:
         yield memory
 
 
-def test_the_daemon_does_not_try_a_damaged_partition_every_second(resting: Memory) -> None:
-    old = resting.remember_many(["a", "b", "c"], event_time="2026-11-20T09:00:00Z")
-    new = resting.remember_many(["d", "e", "f"])
-    resting.forget(old[0].id)
-    damage(resting, 1)
-    assert resting.stats()["daemon"]["last_error"] is None
-    resting.daemon.start()
-    wait_for(lambda: resting.daemon.cycles == 1)
-    time.sleep(2.3)
-    assert resting.daemon.cycles == 1
-    assert f"memory {old[1].id} " in resting.stats()["daemon"]["last_error"]
-    resting.forget(new[0].id)  # another partition is none of its business
-    wait_for(lambda: resting.daemon.cycles == 2)
-    assert resting.stats()["tiers"]["episodic"]["tombstones"] == 1
-
-
 def test_the_daemon_does_not_repeat_a_failing_cycle_every_second(
     resting: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -370,46 +370,6 @@ def test_undoing_leaves_at_rest_what_was_woken_and_retired_by_name_since() -> No
         assert memory.check().ok
 
 
-def test_comparing_ends_when_the_time_is_over_and_goes_on() -> None:
-    """Of 500 new memories each nearest one was looked up, whatever ``max_seconds`` said."""
-
-    def slept(seconds: float | None) -> tuple[list[str], int]:
-        with asleep() as (memory, clock):
-            for n in range(36):
-                memory.remember(f"Zeynep keeps kayak {n} in shed {n * 7}", user_id="z")
-                memory.remember(f"Zeynep keeps kayak {n} in shed {n * 7}!", user_id="z")
-            pass_days(clock, 2)
-            calls = 1
-            while not memory.reflect("deduplicate", max_seconds=seconds).finished:
-                calls += 1
-            resting = sorted(r.text for r in memory.records(include=["dormant"]) if r.dormant)
-            assert memory.reflect("deduplicate").cycle == 0
-            assert memory.check().ok
-            return resting, calls
-
-    whole, cut = slept(None), slept(1e-9)
-    assert whole[0] == cut[0]
-    assert len(whole[0]) == 10, "the limit of a day"
-    assert whole[1] == 1
-    assert cut[1] >= 7 + 10, "ten memories are compared in a call, and one rests"
-
-
-def test_a_memory_that_two_rules_name_is_spared_once() -> None:
-    config = Config(sleep=spector.SleepConfig(keep_share=0.1, blast_radius=1.0))
-    with asleep(config=config) as (memory, clock):
-        for text in ("Her zaman kısa yaz.", "Benim adım Kerem.", "I work at Vestel."):
-            memory.remember(text, importance=0.1)
-        memory.remember("şey", importance=0.1, pinned=True)
-        memory.remember_many([{"text": f"hm {n}", "importance": 0.1} for n in range(6)])
-        pass_days(clock, 300)
-        report = memory.reflect("forget")
-        assert report.step("forget").skipped == {  # type: ignore[union-attr]
-            "pinned": 1,
-            "rule": 1,
-            "name or only statement of a value": 2,
-        }
-
-
 def test_users_are_judged_apart() -> None:
     with asleep() as (memory, clock):
         memory.remember_many(
@@ -464,21 +424,6 @@ def test_the_daemon_sleeps_only_where_a_cycle_ran_before(clock: ManualClock) -> 
             memory.daemon._wake.release()
         assert memory.daemon.nights >= 1
         assert memory.daemon.stop()
-
-
-def test_a_report_is_read_line_by_line(clock: ManualClock) -> None:
-    with asleep(clock=clock) as (memory, _):
-        assert str(memory.reflect("upkeep")).startswith("upkeep: ")
-        for day in range(3):
-            memory.remember(f"the tram was late on day {day}")
-            pass_days(clock, 1)
-        assert "would " in str(memory.reflect("decay", dry_run=True))
-        shown = str(memory.reflect())
-        assert shown.startswith("cycle 1: 3 memories")
-        assert "\n  decay " in shown
-        assert "3 seen" in shown
-        assert "reflect_undo(1) takes it back" in shown
-        assert "reflect_undo" not in str(memory.reflect_undo(1))
 
 
 def test_a_report_says_by_which_rule_memories_rest(clock: ManualClock) -> None:

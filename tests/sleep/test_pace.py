@@ -12,8 +12,6 @@ from typing import Any
 import pytest
 
 from spector import Config, Memory, SleepConfig
-from spector.process import Calls, Pace
-from spector.process.resources import Call
 from tests.sleep.nights import asleep, pass_days
 
 
@@ -35,71 +33,6 @@ class Machine:
 @pytest.fixture
 def machine() -> Machine:
     return Machine()
-
-
-def _call(calls: Calls) -> None:
-    call = Call()
-    calls.begin(call)
-    calls.end(call)
-
-
-def _work(machine: Machine, pace: Pace, seconds: float, times: int = 1) -> None:
-    for _ in range(times):
-        machine.seconds += seconds
-        pace.breathe()
-
-
-@pytest.mark.parametrize(("share", "pause"), [(0.2, 0.04), (0.5, 0.01), (0.25, 0.03)])
-def test_beside_calls_work_has_its_share_of_the_time(
-    machine: Machine, share: float, pause: float
-) -> None:
-    calls = Calls("here")
-    pace = Pace(calls, share, now=machine.now, sleep=machine.sleep, worked=machine.now)
-    pace.begin()
-    _work(machine, pace, 0.01, 5)
-    assert machine.pauses == []  # nobody else is there
-    _call(calls)
-    _work(machine, pace, 0.01)
-    assert machine.pauses == [pytest.approx(pause)]
-    for _ in range(100):
-        _call(calls)
-        _work(machine, pace, 0.01)
-    assert sum(machine.pauses) == pytest.approx(101 * pause)
-
-
-def test_pauses_end_soon_after_the_last_call(machine: Machine) -> None:
-    calls = Calls("here")
-    pace = Pace(calls, 0.2, now=machine.now, sleep=machine.sleep, worked=machine.now)
-    pace.begin()
-    _call(calls)
-    _work(machine, pace, 0.01, 100)
-    assert 1 <= len(machine.pauses) <= 11
-    assert sum(machine.pauses) <= 0.55
-    paused = len(machine.pauses)
-    _work(machine, pace, 0.01, 100)
-    assert len(machine.pauses) == paused
-
-
-def test_no_pause_is_long_and_short_work_pays_later(machine: Machine) -> None:
-    calls = Calls("here")
-    pace = Pace(calls, 0.01, now=machine.now, sleep=machine.sleep, worked=machine.now)
-    pace.begin()
-    _call(calls)
-    _work(machine, pace, 0.001, 3)
-    assert machine.pauses == []
-    _work(machine, pace, 0.001, 1)
-    _call(calls)
-    _work(machine, pace, 30.0)
-    assert machine.pauses == [0.25, 0.25]
-
-
-def test_a_share_of_one_never_pauses(machine: Machine) -> None:
-    calls = Calls("here")
-    pace = Pace(calls, 1.0, now=machine.now, sleep=machine.sleep, worked=machine.now)
-    pace.begin()
-    _call(calls)
-    _work(machine, pace, 1.0, 9)
-    assert machine.pauses == []
 
 
 def _told(memory: Memory) -> None:

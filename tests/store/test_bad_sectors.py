@@ -17,7 +17,7 @@ import pytest
 import spector
 from spector.errors import StoreError
 from spector.layout import PARTITION_HEADER_BYTES, stride_of
-from spector.store.files.bad_sectors import describe_ranges, join_ranges, read_around
+from spector.store.files.bad_sectors import read_around
 from tests.api.helpers import ids
 from tests.crash.workload import DIM, vector_of
 from tests.proof import Proof, seed
@@ -74,26 +74,6 @@ def test_everything_beside_bad_pages_is_read(case: int) -> None:
     assert all(a[1] < b[0] for a, b in itertools.pairwise(holes)), "not joined"
 
 
-def test_a_long_bad_stretch_does_not_cost_a_read_a_page() -> None:
-    """A disk may take seconds for each that fails."""
-    disk = _Disk(bytes(1024 * _PAGE), set(range(100, 900)))
-    _, holes = read_around(disk, 0, 1024 * _PAGE)
-    assert describe_ranges(holes) == f"bytes {100 * _PAGE} to {900 * _PAGE - 1}"
-    assert disk.reads < 60
-
-
-def test_a_disk_that_is_gone_does_not_cost_a_read_a_page() -> None:
-    disk = _Disk(bytes(4096 * _PAGE), set(range(4096)))
-    bad: list[tuple[int, int]] = []
-    for start in range(0, 4096, 256):
-        within = bool(bad)
-        found, holes = read_around(disk, start * _PAGE, 256 * _PAGE, within_bad=within)
-        assert found == bytes(256 * _PAGE)
-        bad = join_ranges(bad, holes)
-    assert bad == [(0, 4096 * _PAGE)]
-    assert disk.reads < 250
-
-
 @pytest.mark.parametrize("name", ["ENODATA", "EUCLEAN", "EBADMSG", "ETIMEDOUT", "EILSEQ"])
 def test_what_other_disks_and_file_systems_say_is_gone_around_as_well(name: str) -> None:
     code = getattr(errno, name, None)
@@ -102,11 +82,6 @@ def test_what_other_disks_and_file_systems_say_is_gone_around_as_well(name: str)
     found, holes = read_around(_Disk(b"x" * 3 * _PAGE, {1}, code), 0, 3 * _PAGE)
     assert holes == [(_PAGE, 2 * _PAGE)]
     assert found == b"x" * _PAGE + bytes(_PAGE) + b"x" * _PAGE
-
-
-def test_another_error_than_the_disks_is_raised() -> None:
-    with pytest.raises(StoreError):
-        read_around(_Disk(bytes(3 * _PAGE), {1}, errno.EACCES), 0, 3 * _PAGE)
 
 
 def _break(monkeypatch: pytest.MonkeyPatch, path: Path, page: int) -> None:
@@ -164,25 +139,3 @@ def test_a_bad_page_of_a_partition_costs_only_its_own_records(
         assert sorted(ids(memory)) == sorted(set(made) - set(made[first:behind]))
         assert memory.check().ok
     proof("repair", stores=1, kept=report.kept, wrong=0)
-
-
-def test_a_partition_that_was_cut_off_and_has_a_bad_page_is_told_of_both(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with spector.open(tmp_path / "mind", embedder=None, dim=DIM) as memory:
-        memory.remember_many(
-            [
-                {"text": f"memory {n}", "vector": vector_of(str(n)), "tier": "semantic"}
-                for n in range(100)
-            ]
-        )
-    path = tmp_path / "mind" / ONE
-    os.truncate(path, 2 * _PAGE)
-    path.write_bytes(bytes(64) + path.read_bytes()[64:])
-    with monkeypatch.context() as patch:
-        _break(patch, path, 1)
-        report = spector.repair(tmp_path / "mind", tmp_path / "saved")
-    (note,) = [note.reason for note in report.notes if note.file == ONE]
-    assert "header is damaged" in note
-    assert "cut off" in note
-    assert f"bytes {_PAGE} to " in note

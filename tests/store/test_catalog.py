@@ -9,38 +9,12 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import spector
 from spector.store.catalog import schema
-from spector.store.catalog.catalog import Catalog, id_chunks, pad_ids
+from spector.store.catalog.catalog import Catalog
 from spector.store.sqlite import database
-
-DIM = 8
-
-
-def test_few_numbers_of_ids_are_ever_asked_for() -> None:
-    lengths = set()
-    for n in range(2000):
-        chunks = list(id_chunks(range(n)))
-        assert [i for chunk in chunks for i in sorted(set(chunk))] == list(range(n))
-        lengths |= {len(chunk) for chunk in chunks}
-    assert max(lengths) == 900
-    assert len(lengths) == 11
-
-
-def test_what_is_repeated_is_found_once(tmp_path: Path) -> None:
-    assert pad_ids([]) == ()
-    assert pad_ids([7]) == (7,)
-    assert pad_ids([1, 2, 3, 4, 5]) == (1, 2, 3, 4, 5, 5, 5, 5)
-    with spector.open(tmp_path / "mind", embedder=None, dim=DIM) as memory:
-        ids = [memory.remember(f"text {n}", vector=np.eye(DIM)[n]).id for n in range(7)]
-        hits = memory.recall(vector=np.ones(DIM), k=5)
-        assert len({hit.id for hit in hits}) == len(hits) == 5
-        assert set(memory.forget(ids[:3]).ids) == set(ids[:3])
-        assert [record.id for record in memory] == ids[3:]
-        assert memory.check().ok
 
 
 def test_a_catalog_that_cannot_be_made_says_so_and_is_not_half_made(

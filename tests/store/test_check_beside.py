@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,11 +9,8 @@ import numpy as np
 import pytest
 
 import spector
-from spector.layout import PARTITION_HEADER_BYTES, stride_of
-from spector.store.files.bad_sectors import read_file
-from spector.store.files.disk import DiskFiles
+from spector.layout import stride_of
 from spector.store.integrity import check as checking
-from tests.store.headers import with_header
 
 DIM = 8
 
@@ -83,44 +79,3 @@ def test_damage_beside_a_writer_that_never_pauses_is_found(
     report = spector.check(tmp_path / "mind")
     assert {problem.code for problem in report.problems} >= {"I3"}
     assert {problem.slot for problem in report.problems} == {2}
-
-
-def test_a_derived_file_that_is_replaced_while_it_is_opened_is_not_cut_off(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its length is that of the file that was opened, not of the one that had its name before."""
-    (tmp_path / "a.idx").write_bytes(b"before")
-    plain = DiskFiles.open
-
-    def overtaken(files: DiskFiles, name: str, **how: bool) -> object:
-        (tmp_path / "new").write_bytes(b"longer afterwards")
-        (tmp_path / "new").replace(tmp_path / name)
-        return plain(files, name, **how)
-
-    monkeypatch.setattr(DiskFiles, "open", overtaken)
-    assert bytes(read_file(DiskFiles(str(tmp_path)), "a.idx", most=100)) == b"longer afterwards"
-
-
-@pytest.mark.parametrize("what", ["empty", "next generation", "no header yet"])
-def test_a_partition_whose_commit_has_not_come_is_a_note(tmp_path: Path, what: str) -> None:
-    """Mechanism: files are made before their commit. Damage: people were sent to remove them."""
-    path = tmp_path / "mind"
-    with spector.open(path, embedder=None, dim=8) as memory:
-        memory.remember("one of them", vector=np.ones(8))
-    (partition,) = path.rglob("*.mem")
-    raw = partition.read_bytes()
-    if what == "next generation":
-        strange = partition.with_name(f"{partition.stem}.g1.mem")
-        strange.write_bytes(with_header(raw, generation=1))
-    else:
-        strange = partition.with_name("1999-12-31-000.mem")
-        day = datetime.date(1999, 12, 31).toordinal() - datetime.date(1970, 1, 1).toordinal()
-        header = with_header(raw[:PARTITION_HEADER_BYTES], day=day, count=0, tombstone_count=0)
-        strange.write_bytes(header if what == "empty" else bytes(4096))
-    report = spector.check(path)
-    assert report.ok, report.problems
-    assert [note.file for note in report.notes] == [str(strange.relative_to(path))]
-    assert "not committed yet" in report.notes[0].message
-    with spector.open(path, embedder=None) as memory:
-        assert memory.check().ok
-    assert not strange.exists()

@@ -11,7 +11,6 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,11 +20,9 @@ import pytest
 import spector
 from spector.layout import PARTITION_HEADER_BYTES, stride_of
 from spector.records import Problem
-from spector.store.integrity import check_disk
-from spector.store.sqlite.tables import LostTable
 from tests.crash.harness import scratch
 from tests.crash.shim import Shim, in_shimmed_process
-from tests.crash.workload import DIM, open_tiny, vector_of
+from tests.crash.workload import DIM, vector_of
 from tests.proof import Proof
 from tests.store.damage import Patient
 from tests.store.test_repair import ONE
@@ -107,65 +104,6 @@ def test_a_bad_page_of_a_partition_is_one_finding(
     proof("T9", unreadable_pages=1, findings=1)
 
 
-def test_each_stretch_is_told_once_and_so_is_each_memory(mind: Path, broken: Break) -> None:
-    made = _ids(mind)
-    broken(mind / ONE, {1, 2, 4, 5, 8})
-    report = spector.check(mind)
-    spans = [(1, 3), (4, 6), (8, 9)]
-    assert [p.offset for p in report.problems] == [low * _PAGE for low, _ in spans]
-    for problem, (low, high) in zip(report.problems, spans, strict=True):
-        assert problem.message.startswith(f"bytes {low * _PAGE} to {high * _PAGE - 1} ")
-        assert set(problem.ids) == set(made[_slots(low)[0] : _slots(high - 1)[1]])
-    assert sum(len(p.ids) for p in report.problems) == len(
-        {i for p in report.problems for i in p.ids}
-    )
-    assert report.records == _MANY
-
-
-def test_damage_beside_a_bad_page_is_still_found(mind: Path, broken: Break) -> None:
-    made = _ids(mind)
-    slot = 250
-    data = bytearray((mind / ONE).read_bytes())
-    data[PARTITION_HEADER_BYTES + slot * _STRIDE + 70] ^= 1
-    (mind / ONE).write_bytes(data)
-    broken(mind / ONE, {2})
-    found = spector.check(mind).problems
-    assert [p.code for p in found] == ["I20", "I3"]
-    assert found[1].id == made[slot]
-
-
-def test_a_bad_page_of_forgotten_memories_concerns_none(mind: Path, broken: Break) -> None:
-    made = _ids(mind)
-    low, high = _slots(5)
-    with spector.open(mind, embedder=None, dim=DIM) as memory:
-        memory.forget(made[low:high])
-    broken(mind / ONE, {5})
-    (problem,) = spector.check(mind).problems
-    assert "no memory, only what is left of forgotten ones" in _told(problem, 5)
-    assert problem.ids == ()
-
-
-def test_memories_that_the_journal_still_has_are_not_concerned(
-    tmp_path: Path, broken: Break
-) -> None:
-    with spector.open(tmp_path / "mind", embedder=None, dim=DIM) as memory:
-        for n in range(20):
-            memory.remember(f"memory {n}", vector=vector_of(str(n)), tier="semantic")
-        broken(tmp_path / "mind" / ONE, {0})
-        (problem,) = memory.check().problems
-        assert "in them: the partition's header; --repair" in problem.message
-        assert problem.ids == ()
-
-
-def test_a_disk_that_reads_nothing_of_a_partition_is_one_finding(mind: Path, broken: Break) -> None:
-    made = _ids(mind)
-    broken(mind / ONE, set(range(12)))
-    (problem,) = spector.check(mind).problems
-    assert problem.ids == tuple(made)
-    end = PARTITION_HEADER_BYTES + _MANY * _STRIDE
-    assert problem.message.startswith(f"bytes 0 to {end - 1} ")
-
-
 @pytest.mark.parametrize("suffix", [".idx", ".lex"])
 def test_a_bad_page_of_a_derived_file_is_a_note_at_most(
     mind: Path, broken: Break, suffix: str
@@ -220,24 +158,6 @@ def test_a_bad_page_of_the_catalog_or_its_log_is_one_finding(
     proof("T10", unreadable_pages=len(pages), findings=len(pages))
 
 
-@pytest.mark.parametrize("high", [(1 << 63) - 1, 1 << 63])
-def test_rows_that_are_lost_to_the_end_of_all_numbers_are_named(
-    mind: Path, monkeypatch: pytest.MonkeyPatch, high: int
-) -> None:
-    """SQLite has no larger number, and asked for one it names no memory at all."""
-    ids = _ids(mind)
-
-    def nothing(
-        db: Any, table: str, lost: list[LostTable], *, key: str
-    ) -> Iterator[dict[str, Any]]:
-        lost.append(LostTable(table, ids[3], high, "the disk cannot read it"))
-        return iter(())
-
-    monkeypatch.setattr(check_disk, "read_table", nothing)
-    with spector.open(mind, embedder=None, dim=DIM, mode="r") as memory:
-        assert check_disk.memories_behind(memory._parts.store.catalog) == tuple(ids[3:])
-
-
 # -- many problems -------------------------------------------------------------------------------
 
 
@@ -274,24 +194,3 @@ def test_a_live_memory_counts_them_as_well(ruined: Path) -> None:
     with spector.open(ruined, embedder=None, dim=DIM, mode="r") as memory:
         assert memory.check().count == 1200
         assert len(memory.check(limit=None).problems) == 1200
-
-
-@pytest.mark.parametrize("limit", [0, -1, 1.5, True, "10"])
-def test_a_limit_that_is_none_is_refused(tmp_path: Path, limit: Any) -> None:
-    open_tiny(str(tmp_path / "mind")).close()
-    with pytest.raises(spector.InvalidInputError, match="limit is"):
-        spector.check(tmp_path / "mind", limit=limit)
-
-
-def test_words_without_a_memory_are_all_counted(tmp_path: Path) -> None:
-    """SQL that stops at twenty would say that there are twenty."""
-    with spector.open(tmp_path / "mind", embedder=None, dim=DIM) as memory:
-        memory.remember_many(
-            [{"text": f"memory {n}", "vector": vector_of(str(n)), "tags": ["t"]} for n in range(50)]
-        )
-    db = sqlite3.connect(tmp_path / "mind" / "catalog.db")
-    with db:
-        db.execute("DELETE FROM record_tag")
-    db.close()
-    missing = [p for p in spector.check(tmp_path / "mind").problems if "missing from" in p.message]
-    assert len(missing) == 50

@@ -35,15 +35,6 @@ def _found(root: Path) -> Broken | None:
         file.close()
 
 
-def _sums(data: bytes, order: str, sums: tuple[int, int] = (0, 0)) -> tuple[int, int]:
-    """SQLite's checksum as its documentation has it, word by word."""
-    one, other = sums
-    for at in range(0, len(data), 8):
-        one = one + int.from_bytes(data[at : at + 4], order) + other & 0xFFFFFFFF  # type: ignore[arg-type]
-        other = other + int.from_bytes(data[at + 4 : at + 8], order) + one & 0xFFFFFFFF  # type: ignore[arg-type]
-    return one, other
-
-
 @pytest.fixture
 def ram_path() -> Iterator[Path]:
     """A directory where a sync costs nothing."""
@@ -148,62 +139,6 @@ def test_no_log_that_a_power_cut_may_leave_looks_damaged(
     proof("T10", torn_logs=states, taken_for_damaged=wrong, flips_found=found)
     assert not wrong, f"SPECTOR_SEED={seed(31)}"
     assert found
-
-
-def test_checksums_are_those_of_sqlite_in_either_order_of_bytes(ram_path: Path) -> None:
-    life = Life(ram_path, np.random.default_rng(3))
-    whole = life.run(4)[-1]
-    head = (0x377F0683).to_bytes(4, "big") + whole[4:24]
-    sums = _sums(head, "big")
-    out = head + b"".join(value.to_bytes(4, "big") for value in sums)
-    for at in range(32, len(whole), FRAME):
-        frame = whole[at : at + FRAME]
-        sums = _sums(frame[:8] + frame[24:], "big", sums)
-        out += frame[:16] + b"".join(value.to_bytes(4, "big") for value in sums) + frame[24:]
-    for log in (whole, out):
-        life.put(log)
-        assert _found(ram_path) is None
-        life.put(log[:100] + bytes([log[100] ^ 4]) + log[101:])
-        assert _found(ram_path) == Broken(32, 4)
-
-
-def test_last_frame_that_is_repeated_to_fill_a_sector_is_one_commit(ram_path: Path) -> None:
-    life = Life(ram_path, np.random.default_rng(6))
-    whole = life.run(2)[-1]
-    frames = [whole[at : at + FRAME] for at in range(32, len(whole), FRAME)]
-    last = frames[-1]
-    order = "little" if whole[3] == 0x82 else "big"
-    sums = (int.from_bytes(last[16:20], "big"), int.from_bytes(last[20:24], "big"))
-    for _ in range(3):
-        sums = _sums(last[:8] + last[24:], order, sums)
-        whole += last[:16] + b"".join(value.to_bytes(4, "big") for value in sums) + last[24:]
-    life.put(whole)
-    assert _found(ram_path) is None
-    at = len(whole) - 5 * FRAME + 500  # in the transaction that the repeated frame ends
-    life.put(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :])
-    assert _found(ram_path) is None
-
-
-def test_log_that_is_written_meanwhile_is_looked_at_again(ram_path: Path) -> None:
-    """A frame that was read while it was written is whole before two commits come behind it."""
-    life = Life(ram_path, np.random.default_rng(4))
-    whole = life.run(6)[-1]
-    torn = whole[:100] + bytes([whole[100] ^ 4]) + whole[101:]
-
-    class Late:
-        looks = 0
-
-        def size(self) -> int:
-            return len(whole)
-
-        def extent(self, offset: int) -> tuple[int, int] | None:
-            return (offset, len(whole)) if offset < len(whole) else None
-
-        def read_at(self, offset: int, length: int) -> bytes:
-            self.looks += offset > 0
-            return (torn if self.looks == 1 else whole)[offset : offset + length]
-
-    assert broken_at(Late(), PAGE) is None  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("size", [0, 1, 31, 32, 33, 32 + FRAME - 1])

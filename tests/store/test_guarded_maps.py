@@ -21,12 +21,10 @@ import numpy as np
 import pytest
 
 import spector
-from spector.errors import PartitionCorruptError, StoreError
-from spector.layout import stride_of
-from spector.store.files.disk import DiskFile, DiskFiles
+from spector.errors import PartitionCorruptError
+from spector.store.files.disk import DiskFiles
 from spector.store.files.maps import populate
 from spector.store.files.protocol import Bytes
-from spector.store.partitions import readable
 from tests.crash.harness import in_fork
 from tests.crash.workload import DIM, vector_of
 from tests.proof import Proof
@@ -132,142 +130,6 @@ def test_a_guarded_store_works_as_any_other(mind: Path, mode: Any) -> None:
             for n in range(30):
                 memory.remember(f"more {n}", vector=vector_of(f"more {n}"), tier="semantic")
         assert memory.check().ok
-
-
-def test_a_system_that_cannot_be_asked_has_the_file_read_through_calls(
-    mind: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(readable, "populate", lambda view: False)
-    spector.open(mind, embedder=None, dim=DIM, mode="r", config=_GUARDED).close()
-    real, victim = os.pread, os.stat(_part(mind)).st_ino
-
-    def pread(fd: int, length: int, offset: int) -> bytes:
-        if os.fstat(fd).st_ino == victim and length > PAGE:
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        return real(fd, length, offset)
-
-    monkeypatch.setattr(os, "pread", pread)
-    spector.open(mind, embedder=None, dim=DIM, mode="r", config=_CONFIG).close()
-    with pytest.raises(PartitionCorruptError, match="cannot read some of it") as caught:
-        spector.open(mind, embedder=None, dim=DIM, mode="r", config=_GUARDED)
-    assert caught.value.errno == errno.EIO
-
-
-def test_a_file_that_may_not_be_read_is_not_taken_for_one_that_was_read(
-    mind: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nor for damage: whoever repairs it would lose what is whole."""
-    monkeypatch.setattr(readable, "populate", lambda view: False)
-    real, victim = os.pread, os.stat(_part(mind)).st_ino
-
-    def pread(fd: int, length: int, offset: int) -> bytes:
-        if os.fstat(fd).st_ino == victim and length > PAGE:
-            raise OSError(errno.EACCES, os.strerror(errno.EACCES))
-        return real(fd, length, offset)
-
-    monkeypatch.setattr(os, "pread", pread)
-    with pytest.raises(StoreError, match="Permission denied") as caught:
-        spector.open(mind, embedder=None, dim=DIM, mode="r", config=_GUARDED)
-    assert not isinstance(caught.value, PartitionCorruptError)
-
-
-@pytest.mark.parametrize("asked", [True, False])
-def test_rows_that_come_into_a_map_later_are_read_first_too(
-    tmp_path: Path, asked: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The map of a partition reaches as far as the file, and is kept while rows come into it."""
-
-    def put(memory: spector.Memory, name: str) -> None:
-        memory.remember(name, vector=vector_of(name), tier="semantic")
-
-    def found(memory: spector.Memory) -> int:
-        return len(memory.recall(vector=vector_of("first"), k=5))
-
-    def fail(view: Bytes) -> bool:
-        if asked:
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        return False
-
-    path, plain = tmp_path / "mind", DiskFile.read_at
-    with spector.open(path, embedder=None, dim=DIM, config=_CONFIG) as memory:
-        put(memory, "first")
-        memory.checkpoint()
-        with spector.open(path, embedder=None, dim=DIM, mode="r", config=_GUARDED) as reader:
-            assert found(reader) == 1
-            put(memory, "second")
-            memory.checkpoint()
-            asked_for: list[tuple[int, int]] = []
-
-            def noting(view: Bytes) -> bool:
-                asked_for.append((view.ctypes.data, view.nbytes))
-                return populate(view)
-
-            monkeypatch.setattr(readable, "populate", noting)
-            assert found(reader) == 2
-            assert [size for _, size in asked_for] == [stride_of(DIM)]
-            assert found(reader) == 2
-            assert len(asked_for) == 1
-            put(memory, "third")
-            memory.checkpoint()
-            monkeypatch.setattr(readable, "populate", fail)
-            if not asked:
-
-                def read_at(file: DiskFile, offset: int, length: int) -> bytes:
-                    if offset > stride_of(DIM):
-                        raise _of_disk()
-                    return plain(file, offset, length)
-
-                monkeypatch.setattr(DiskFile, "read_at", read_at)
-            with pytest.raises(PartitionCorruptError, match="cannot read some of it"):
-                found(reader)
-            monkeypatch.undo()
-            assert found(reader) == 3
-
-
-def _of_disk() -> StoreError:
-    error = StoreError("cannot read: Input/output error")
-    error.errno = errno.EIO
-    return error
-
-
-def test_map_that_cannot_be_read_leaves_no_descriptor(
-    mind: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(view: Bytes) -> bool:
-        raise OSError(errno.EIO, os.strerror(errno.EIO))
-
-    with spector.open(mind, embedder=None, dim=DIM, mode="r", config=_GUARDED) as memory:
-        segment = next(s for s in memory._parts.store.segments.values() if s.row.slots)
-        assert not segment.is_open
-        monkeypatch.setattr(readable, "populate", fail)
-        segment.close()  # and its map with it
-        with pytest.raises(PartitionCorruptError):
-            segment.records()
-        assert not segment.is_open
-        monkeypatch.undo()
-        assert len(segment.records()) == segment.row.slots
-        assert not segment.is_open
-
-
-def test_file_that_is_too_short_is_closed_again(mind: Path) -> None:
-    if not os.path.isdir("/proc/self/fd"):
-        pytest.skip("descriptors are counted in /proc")
-    with spector.open(mind, embedder=None, dim=DIM, mode="r", config=_CONFIG) as memory:
-        segment = next(s for s in memory._parts.store.segments.values() if s.row.slots)
-        segment.close()
-        size = _part(mind).stat().st_size
-        os.truncate(_part(mind), PAGE)
-        before = len(os.listdir("/proc/self/fd"))
-        with pytest.raises(PartitionCorruptError):
-            segment.file()
-        assert len(os.listdir("/proc/self/fd")) == before
-        os.truncate(_part(mind), size)
-
-
-@pytest.mark.parametrize("value", [1, "yes", None])
-def test_guard_reads_is_yes_or_no(value: Any) -> None:
-    with pytest.raises(spector.InvalidInputError, match="guard_reads"):
-        spector.Config(guard_reads=value)
 
 
 # -- whoever looks at everything asks first, whatever the configuration ---------------------------

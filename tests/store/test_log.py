@@ -69,42 +69,6 @@ def test_long_log_is_copied_into_the_catalog_after_a_commit(
         assert _in_catalog(memory, b"platypus")
 
 
-def test_log_that_grows_again_after_it_has_begun_anew_is_copied_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(log, "LONG_BYTES", 100_000)
-    copies = 0
-    with open_tiny(str(tmp_path / "mind")) as memory:
-        copy_log = log.copy_log
-
-        def counted(catalog: Catalog) -> Any:
-            nonlocal copies
-            copies += 1
-            return copy_log(catalog)
-
-        monkeypatch.setattr(log, "copy_log", counted)
-        for n in range(80):
-            _put(memory, f"platypus{n}", tier="procedural")
-        size = (tmp_path / "mind" / "catalog.db-wal").stat().st_size
-    assert 3 <= copies < 40
-    assert size < 1_000_000  # some 3,500,000 without
-
-
-def test_log_of_a_small_store_is_no_longer_than_its_catalog(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Mechanism: a fixed limit for large stores lets a small one keep fifty times its own size."""
-    monkeypatch.setattr(log, "LEAST_LOG_BYTES", 50_000)
-    sizes = []
-    with open_tiny(str(tmp_path / "mind")) as memory:
-        for n in range(120):
-            _put(memory, f"platypus{n}", tier="procedural")
-            sizes.append((tmp_path / "mind" / "catalog.db-wal").stat().st_size)
-        catalog = (tmp_path / "mind" / "catalog.db").stat().st_size
-    assert max(sizes[60:]) < 2 * catalog + 100_000  # some 5,000,000 without
-    assert any(later < before for before, later in itertools.pairwise(sizes)), "never cut"
-
-
 def test_log_beside_readers_who_never_pause_begins_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,65 +110,6 @@ def test_log_beside_readers_who_never_pause_begins_anew(
             reader.join()
         assert memory.check().ok
     assert max(sizes) < 1_000_000  # some 3,500,000 without
-
-
-def test_reader_who_stays_costs_a_commit_one_wait_for_each_step(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(log, "LONG_BYTES", 100_000)
-    monkeypatch.setattr(log, "_STEP_BYTES", 500_000)
-    monkeypatch.setattr(log, "_PATIENCE_MS", 1)
-    with open_tiny(str(tmp_path / "mind")) as memory:
-        waits, real = [], log.restart_log
-        monkeypatch.setattr(
-            log, "restart_log", lambda *args: waits.append(real(*args)) or waits[-1]
-        )
-        staying = sqlite3.connect(tmp_path / "mind" / "catalog.db", isolation_level=None)
-        staying.execute("BEGIN")
-        staying.execute("SELECT count(*) FROM record").fetchone()
-        for n in range(60):
-            _put(memory, f"platypus{n}", tier="procedural")
-        assert 2 <= len(waits) < 15
-        assert not any(waits)
-        staying.close()
-        while not waits[-1]:
-            _put(memory, f"platypus{len(memory)}", tier="procedural")
-            if (tmp_path / "mind" / "catalog.db-wal").stat().st_size <= 100_000:
-                break
-        assert (tmp_path / "mind" / "catalog.db-wal").stat().st_size < 5_000_000
-
-
-def test_log_beside_readers_who_look_longer_is_waited_for_longer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Mechanism: a wait that is always shorter than what readers need is paid again and again.
-
-    Damage without the guard: the log grows for as long as they take turns, and each step of it
-    costs a commit that wait. Guard: the wait grows with the log, and with it the next step.
-    """
-    monkeypatch.setattr(log, "LONG_BYTES", 100_000)
-    monkeypatch.setattr(log, "_STEP_BYTES", 20_000)
-    with open_tiny(str(tmp_path / "mind")) as memory:
-        asked: list[tuple[int, int]] = []
-        wal = tmp_path / "mind" / "catalog.db-wal"
-
-        def restart(_: Catalog, patience: int) -> bool:
-            asked.append((wal.stat().st_size, patience))
-            return False
-
-        monkeypatch.setattr(log, "restart_log", restart)
-        staying = sqlite3.connect(tmp_path / "mind" / "catalog.db", isolation_level=None)
-        staying.execute("BEGIN")
-        staying.execute("SELECT count(*) FROM record").fetchone()
-        while len(asked) < 8:
-            _put(memory, f"platypus{len(memory)}", tier="procedural")
-        staying.close()
-    patience = [each for _, each in asked]
-    assert patience == sorted(patience)
-    assert patience[0] < 200
-    assert patience[-1] >= 4 * patience[0]
-    assert all(later >= 1.25 * size for (size, _), (later, _) in itertools.pairwise(asked))
-    assert log._patience_ms(1000.0) == 2000
 
 
 def test_recall_that_sees_a_newer_strength_waits_for_no_commit(tmp_path: Path) -> None:

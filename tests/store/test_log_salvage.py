@@ -8,9 +8,7 @@ partition's later word outlives the catalog's; nobody is neither kept nor named.
 
 from __future__ import annotations
 
-import contextlib
 import shutil
-import sqlite3
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,9 +21,7 @@ import pytest
 import spector
 from spector import Flag
 from spector.cli.main import main
-from spector.layout import PARTITION_HEADER_BYTES
 from tests.crash.workload import DIM, open_tiny, vector_of, warm_up
-from tests.fakes import FakeEmbedder
 from tests.proof import Proof, seed
 from tests.store.damage import ram
 
@@ -227,58 +223,5 @@ def test_a_commit_without_its_end_is_none(tmp_path: Path, kept: int) -> None:
     (root / LOG).write_bytes(whole[: before + (kept % frames) * _FRAME])
     report = spector.repair(root, tmp_path / "saved")
     assert report.lost == ()
-    with open_tiny(str(tmp_path / "saved"), mode="r") as memory:
-        assert {record.id: record.to_dict() for record in memory} == truth
-
-
-def test_words_whose_vector_is_damaged_are_embedded_again_also_where_commits_are_lost(
-    tmp_path: Path,
-) -> None:
-    """What is left at the end is listed as lost; what can be made anew is not left."""
-    embedder = FakeEmbedder(dim=DIM)
-    live, root = tmp_path / "live", tmp_path / "dead"
-    with spector.open(live, embedder=embedder) as memory:
-        made = memory.remember("the cat sleeps", tier="semantic").id
-        kept = memory.remember("the dog barks", tier="semantic").id
-    with spector.open(live, embedder=embedder) as memory:
-        for n in range(3):
-            memory.update(kept, metadata={"n": n})
-        shutil.copytree(live, root, ignore=shutil.ignore_patterns("LOCK", "*-shm", "*.idx"))
-    (part,) = root.glob("semantic/*.mem")
-    data = bytearray(part.read_bytes())
-    data[PARTITION_HEADER_BYTES + 70] ^= 1
-    part.write_bytes(bytes(data))
-    log = bytearray((root / LOG).read_bytes())
-    end = max(  # the last frame of the last commit
-        at for at in range(32, len(log) - _FRAME + 1, _FRAME) if log[at + 4 : at + 8] != bytes(4)
-    )
-    log[end + 24 : end + _FRAME] = bytes(4096)
-    (root / LOG).write_bytes(log)
-    report = spector.repair(root, tmp_path / "saved", embedder=embedder)
-    assert report.commits_lost
-    assert (report.mended, [each.id for each in report.lost]) == (1, [])
-    with spector.open(tmp_path / "saved", embedder=embedder) as memory:
-        assert {hit.id for hit in memory.recall("the cat sleeps", k=2)} == {made, kept}
-
-
-def test_an_older_row_of_a_partition_on_another_page_does_not_replace_the_newer(
-    tmp_path: Path,
-) -> None:
-    """Pages that no tree leads to keep rows of before: the first that is met is the newest."""
-    root = tmp_path / "mind"
-    with open_tiny(str(root)) as memory:
-        for n in range(3):
-            memory.remember(f"memory {n}", vector=vector_of(f"memory {n}"), tier="semantic")
-        truth = {record.id: record.to_dict() for record in memory}
-    with contextlib.closing(sqlite3.connect(root / "catalog.db", isolation_level=None)) as db:
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        (sql,) = db.execute("SELECT sql FROM sqlite_master WHERE name = 'segment'").fetchone()
-        db.execute(sql.replace("TABLE segment", "TABLE older", 1))
-        db.execute("INSERT INTO older SELECT * FROM segment")
-        db.execute("UPDATE older SET tier = 2, slots = 1, live = 1")
-        db.execute("PRAGMA writable_schema=ON")
-        db.execute("DELETE FROM sqlite_master WHERE name IN ('segment', 'older')")
-    report = spector.repair(root, tmp_path / "saved")
-    assert [each.id for each in report.lost] == []
     with open_tiny(str(tmp_path / "saved"), mode="r") as memory:
         assert {record.id: record.to_dict() for record in memory} == truth

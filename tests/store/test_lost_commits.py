@@ -13,23 +13,15 @@ import contextlib
 import shutil
 import sqlite3
 from collections.abc import Callable
-from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import spector
-from spector.errors import CatalogCorruptError, PartitionCorruptError, SpectorError, StoreError
-from spector.store.catalog.catalog import Catalog
-from spector.store.catalog.schema import RELAXED_LOG, UNSYNCED
-from spector.store.files.disk import DiskFiles
+from spector.errors import CatalogCorruptError, PartitionCorruptError, SpectorError
 from spector.store.files.lock import WriterLock, read_durable_mark
-from spector.store.opening.reader import ReadStore
-from spector.store.sqlite.checkpoints import copy_log
-from spector.store.sqlite.wal_frames import broken_at
-from tests.crash.workload import DIM, TINY, open_tiny, texts_of, vector_of
+from tests.crash.workload import open_tiny, vector_of
 
 FRAME = 24 + 4096
 Damage = Callable[[Path], None]
@@ -218,21 +210,6 @@ def test_commits_behind_a_flip_refuse_the_opening(updated: Path, frame: int) -> 
     assert problems == {("catalog.db-wal", 32 + frame % _frames(updated) * FRAME)}
 
 
-def test_catalog_that_lost_even_its_tables_is_not_taken_for_an_unfinished_one(
-    store_path: Path,
-) -> None:
-    """A writer would make it anew."""
-    with open_tiny(str(store_path)) as memory:
-        _put(memory, "m")
-        dead = _killed(memory, store_path, "dead")
-    shutil.rmtree(dead / "episodic")
-    _flip(dead, 3)
-    for mode in ("r", "rw"):
-        with pytest.raises(CatalogCorruptError, match="or more commits after"):
-            open_tiny(str(dead), mode=mode)
-    assert not spector.check(dead).ok
-
-
 def test_damaged_head_of_the_log_refuses_the_opening(updated: Path) -> None:
     """SQLite takes the whole log for an empty one."""
     _without_lock(updated)
@@ -315,91 +292,6 @@ def test_word_that_is_older_damaged_or_of_another_store_says_nothing(updated: Pa
     _accepted(updated, 5)
 
 
-def test_word_outlives_openings_that_change_nothing(store_path: Path) -> None:
-    with open_tiny(str(store_path)) as memory:
-        _put(memory, "m")
-        head = memory._parts.store.head.change_seq
-    for _ in range(2):
-        with open_tiny(str(store_path)):
-            pass
-        word = read_durable_mark(str(store_path))
-        assert word is not None
-        assert word.change_seq == head
-
-
-def test_relaxed_writer_gives_its_word_only_for_what_was_synced(store_path: Path) -> None:
-    with open_tiny(str(store_path), durability="relaxed") as memory:
-        _put(memory, "m")
-        memory.checkpoint()
-        synced = memory._parts.store.head.change_seq
-        _put(memory, "n")
-        word = read_durable_mark(str(store_path))
-        assert word is not None
-        assert word.change_seq == synced < memory._parts.store.head.change_seq
-
-
-def test_commits_of_a_relaxed_opening_are_synced_until_the_catalog_says_what_it_is(
-    store_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Or a power cut leaves parts of two commits in a log that nobody knows to be a relaxed one."""
-    levels = []
-    set_meta = Catalog.set_meta
-
-    def noted(self: Catalog, lines: Any) -> None:
-        levels.append(self.main.execute("PRAGMA synchronous").fetchone()[0])
-        set_meta(self, lines)
-
-    monkeypatch.setattr(Catalog, "set_meta", noted)
-    with open_tiny(str(store_path), durability="relaxed") as memory:
-        assert levels == [2]
-        assert memory._parts.store.catalog.main.execute("PRAGMA synchronous").fetchone() == (1,)
-
-
-def test_what_a_relaxed_writer_left_behind_the_end_of_a_log_is_not_held_against_a_strict_one(
-    store_path: Path,
-) -> None:
-    """The log goes on in front of the remains of commits that a power cut took back."""
-    lazy = replace(TINY, checkpoint_bytes=1 << 30)
-    with spector.open(
-        store_path, embedder=None, dim=DIM, config=lazy, durability="relaxed"
-    ) as memory:
-        kept = _put(memory, "m", tier="semantic")
-        memory.checkpoint()
-        for n in range(60):
-            memory.update(kept, metadata={"n": n})
-        cut = _killed(memory, store_path, "cut")
-    _flip(cut, _frames(cut) // 3)
-    with open_tiny(str(cut), mode="r") as memory:
-        assert len(memory) == 1
-    with open_tiny(str(cut)) as memory:
-        meta = dict(memory._parts.store.catalog.main.execute("SELECT key, value FROM meta"))
-        assert UNSYNCED not in meta
-        assert meta[RELAXED_LOG]
-        memory.update(kept, metadata={"n": -1})
-        again = _killed(memory, cut, "again")
-    file = DiskFiles(str(again)).open("catalog.db-wal", writable=False)
-    assert broken_at(file, 4096) is not None, "there are no such remains: the test shows nothing"
-    file.close()
-    _without_lock(again)
-    _accepted(again, 1)
-
-
-def test_log_that_began_anew_is_not_held_against_the_frames_of_the_one_before(
-    store_path: Path,
-) -> None:
-    with open_tiny(str(store_path)) as memory:
-        kept = _put(memory, "m", tier="semantic")
-        for n in range(30):
-            memory.update(kept, metadata={"n": n})
-        size = _frames(store_path)
-        assert copy_log(memory._parts.store.catalog) is not None  # all of it has been copied
-        memory.update(kept, metadata={"n": -1})
-        assert _frames(store_path) == size, "the log went on"
-        dead = _killed(memory, store_path, "dead")
-    _without_lock(dead)
-    _accepted(dead, 1)
-
-
 def test_partition_that_a_compaction_was_about_to_commit_is_no_lost_commit(
     store_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -430,49 +322,3 @@ def test_reader_beside_a_writer_that_makes_partitions_is_not_refused(store_path:
             with open_tiny(str(store_path), mode="r") as reader:
                 assert len(reader) == n + 1
             assert spector.check(store_path).ok
-
-
-def test_partition_that_a_reader_meets_on_its_second_look_may_be_ahead_again(
-    store_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A writer commits between each look at the catalog and that at the partitions it names."""
-    with open_tiny(str(store_path)) as memory:
-        _put(memory, "first", tier="semantic")
-        numbers = iter(range(12))
-        with monkeypatch.context() as patched:
-            follow = ReadStore._follow
-
-            def beside(store: ReadStore, *rest: Any) -> None:
-                for n in islice(numbers, 4):
-                    _put(memory, f"more {n}", tier="semantic")
-                follow(store, *rest)
-
-            patched.setattr(ReadStore, "_follow", beside)
-            reader = open_tiny(str(store_path), mode="r")
-        with reader:
-            assert len(reader) == len(memory) > 5
-
-
-def test_partition_that_cannot_be_removed_leaves_the_note_of_a_relaxed_writer(
-    store_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without it the next opening would take that partition for one of commits that were lost."""
-    with open_tiny(str(store_path), durability="relaxed") as memory:
-        _put(memory, "m", tier="semantic")
-        memory.checkpoint()
-        cut = store_path.with_name("cut")
-        shutil.copytree(store_path, cut)
-        _put(memory, "n")
-        shutil.copytree(store_path / "episodic", cut / "episodic")
-    with monkeypatch.context() as patched:
-
-        def refuse(self: DiskFiles, name: str) -> None:
-            raise StoreError(f"cannot remove {name}: Input/output error")
-
-        patched.setattr(DiskFiles, "remove", refuse)
-        with pytest.raises(StoreError, match="cannot remove"):
-            open_tiny(str(cut))
-    _accepted(cut, 1)
-    assert not list(cut.glob("episodic/*.mem"))
-    with open_tiny(str(cut), mode="r") as memory:
-        assert list(texts_of(memory).values()) == ["m"]

@@ -20,7 +20,6 @@ import spector
 from spector.clock import ManualClock
 from spector.errors import InvalidInputError, StoreFullError
 from spector.store.files import DiskFile
-from spector.store.ops_log import rolling
 from tests.conftest import NOW, REPO
 from tests.fakes import FakeEmbedder
 
@@ -110,20 +109,6 @@ def test_a_log_that_cannot_be_written_fails_no_call(at: Open, tmp_path: Path) ->
     assert memory.stats()["ops_log"]["errors"] > 0
 
 
-def test_what_does_not_fit_into_the_queue_is_counted(
-    at: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    memory = at()
-    sink: Any = memory._parts.operations.sink
-    monkeypatch.setattr(sink, "_thread", object())  # it never empties the queue
-    for _ in range(1005):
-        with memory._parts.operations.noting("recall"):
-            pass
-    assert memory.stats()["ops_log"]["dropped"] == 5
-    assert memory.stats()["ops_log"]["queued"] == 1000
-    monkeypatch.setattr(sink, "_thread", None)
-
-
 def test_a_full_file_is_rolled_by_day(at: Open, store_path: Path) -> None:
     memory = at()
     memory.remember("Ada moved to Kars.")
@@ -143,16 +128,6 @@ def test_a_full_file_is_rolled_by_day(at: Open, store_path: Path) -> None:
     again.close()
     assert (store_path / "ops-log-2026-11-21-2.jsonl").stat().st_size == 10_000_000
     assert len(lines(log)) == 1
-
-
-def test_a_torn_line_does_not_spoil_the_next(at: Open, store_path: Path) -> None:
-    memory = at()
-    (store_path / "ops-log.jsonl").write_text('{"op": "rec', encoding="utf-8")
-    memory.recall("Ada")
-    memory.close()
-    torn, line = (store_path / "ops-log.jsonl").read_text(encoding="utf-8").splitlines()
-    assert torn == '{"op": "rec'
-    assert json.loads(line)["op"] == "recall"
 
 
 # -- erasure ---------------------------------------------------------------------------------------
@@ -205,17 +180,6 @@ def test_purging_a_user_leaves_no_line_of_the_user(at: Open, store_path: Path) -
     memory._parts.operations.close()
     memory.forget(user_id="u", purge=True)
     assert [line["input"]["user_id"] for line in lines(store_path / "ops-log.jsonl")] == ["v"]
-
-
-def test_an_older_log_is_covered_though_none_is_open_now(at: Open, store_path: Path) -> None:
-    memory = at()
-    record = memory.remember("Ada moved to Kars.")
-    memory.recall("Ada")
-    memory.close()
-    with spector.open(store_path, embedder=FakeEmbedder()) as again:
-        assert again.stats()["ops_log"] is None
-        again.forget(record.id, purge=True)
-    assert not (store_path / "ops-log.jsonl").exists()
 
 
 def test_a_log_outside_is_covered_while_it_is_open(at: Open, tmp_path: Path) -> None:
@@ -281,15 +245,3 @@ def test_the_exit_of_the_interpreter_writes_what_waits_and_says_nothing(tmp_path
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert len(lines(tmp_path / "mind" / "ops-log.jsonl")) == 1
-
-
-def test_names_of_logs() -> None:
-    known = [
-        "ops-log.jsonl",
-        "ops-log-2026-11-26.jsonl",
-        "ops-log-2026-11-26-12.jsonl",
-        "ops-log.jsonl.tmp",
-    ]
-    others = ["ops-log.json", "xops-log.jsonl", "ops-log-1.jsonl", "episodic/ops-log.jsonl"]
-    assert all(map(rolling.is_ops_log, known))
-    assert not any(map(rolling.is_ops_log, others))

@@ -8,7 +8,6 @@ it only looks like it.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import subprocess
 import sys
@@ -22,7 +21,6 @@ import pytest
 import spector
 from spector.errors import StoreLockedError
 from spector.store.files import lock
-from spector.store.files.disk import DiskFiles
 from spector.store.files.lock import WriterLock, without_writer
 from tests.crash.harness import in_fork
 from tests.crash.workload import open_tiny, vector_of
@@ -91,45 +89,6 @@ def test_another_thread_of_it_is_told_the_same(store_path: Path) -> None:
     assert_own(found[0])
 
 
-def test_threads_that_open_a_new_store_at_once_name_no_stranger(tmp_path: Path) -> None:
-    """The one that was faster may not have written its number yet."""
-    for n in range(20):
-        path, begin = str(tmp_path / f"mind{n}"), threading.Barrier(4)
-        made: list[spector.Memory] = []
-        errors: list[StoreLockedError] = []
-
-        def work(
-            path: str = path,
-            begin: threading.Barrier = begin,
-            made: list[Any] = made,
-            errors: list[BaseException] = errors,
-        ) -> None:
-            begin.wait()
-            try:
-                made.append(open_tiny(path))
-            except StoreLockedError as error:
-                errors.append(error)
-
-        threads = [threading.Thread(target=work) for _ in range(4)]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join()
-        assert len(made) == 1
-        made[0].close()
-        for refused in errors:
-            assert_own(refused)
-
-
-def test_a_store_that_is_created_meanwhile_is_no_strange_directory(
-    store_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Between the look for a catalog and the look at the rest another thread had made one."""
-    with open_tiny(str(store_path)), monkeypatch.context() as patch:
-        patch.setattr(DiskFiles, "exists", lambda _, name: False)
-        assert_own(refusal(lambda: open_tiny(str(store_path))))
-
-
 def test_what_only_looks_at_it_is_told_the_same(store_path: Path, tmp_path: Path) -> None:
     with open_tiny(str(store_path)) as memory:
         memory.remember("m", vector=vector_of("m"))
@@ -158,29 +117,6 @@ def test_a_forked_child_is_told_of_its_parent_and_not_sent_to_read(store_path: P
 
         assert in_fork(child) == 0
         memory.remember("n", vector=vector_of("n"))
-
-
-def test_a_child_names_itself_where_it_is_the_holder(store_path: Path, tmp_path: Path) -> None:
-    with open_tiny(str(tmp_path / "other")):
-
-        def child() -> None:
-            with open_tiny(str(store_path)):
-                assert_own(refusal(lambda: open_tiny(str(store_path))))
-            open_tiny(str(store_path)).close()
-
-        assert in_fork(child) == 0
-
-
-def test_a_stranger_with_the_same_number_is_a_stranger(store_path: Path) -> None:
-    """Another container counts its processes for itself."""
-    open_tiny(str(store_path)).close()
-    with (store_path / "LOCK").open("r+b") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        file.write(b"%-15d\n" % os.getpid())
-        file.flush()
-        error = refusal(lambda: open_tiny(str(store_path)))
-    assert "this process" not in error.message
-    assert "being written by process" in error.message
 
 
 def test_another_process_is_named_as_before(store_path: Path) -> None:

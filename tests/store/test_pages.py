@@ -20,7 +20,7 @@ import pytest
 
 import spector
 from spector.store.catalog.ownership import is_sealed_pair, row_of_words
-from spector.store.repair.sqlite_pages import COLUMNS, Pages, _table_of, rows_of
+from spector.store.repair.sqlite_pages import COLUMNS, Pages, rows_of
 from tests.crash.workload import DIM, open_tiny, vector_of, warm_up
 from tests.proof import Proof, seed
 from tests.store.damage import ram
@@ -76,36 +76,6 @@ def _sql(store: Path, sql: str) -> list[tuple[Any, ...]]:
         db.close()
 
 
-@pytest.mark.parametrize(
-    ("last", "table"),
-    [(1, "head"), (12, "journal"), (14, "journal"), (13, None), (11, None), (10, None), (0, None)],
-)
-def test_a_row_of_four_numbers_is_of_the_journal_when_an_image_follows(
-    last: int, table: str | None
-) -> None:
-    """Mutation hunting found nobody who looked at the kinds of values that no text is."""
-    assert _table_of([0, 1, 1, 1, last], True) == table
-
-
-@pytest.mark.parametrize("column", range(1, 8))
-def test_a_row_with_a_value_of_another_type_is_not_taken_for_words(column: int) -> None:
-    """Mutation hunting left the second column out of those that are looked at."""
-    null, number, blob, text = 0, 1, 44, 23
-    kinds = [null, text, text, null, text, null, text, number]
-    assert _table_of(kinds, True) == "content"
-    kinds[column] = blob
-    assert _table_of(kinds, True) is None
-
-
-@pytest.mark.parametrize("column", range(11))
-def test_a_row_with_a_value_of_another_type_is_not_taken_for_a_partition(column: int) -> None:
-    null, number, blob, text = 0, 1, 44, 23
-    kinds = [null, number, number, number, number, text, *[number] * 5]
-    assert _table_of(kinds, True) == "segment"
-    kinds[column] = blob
-    assert _table_of(kinds, True) != "segment"
-
-
 def test_rows_of_the_pages_are_those_of_the_tables(store: Path, proof: Proof) -> None:
     data = (store / "catalog.db").read_bytes()
     pages = _pages(data)
@@ -152,15 +122,6 @@ def test_hostile_pages_end_soon(store: Path, proof: Proof) -> None:
     assert list(rows_of(b"\x0d" + b"\xff" * (_PAGE - 1), 2, _pages(bytes(data)))) == []
     assert list(rows_of(b"", 1, _pages(b""))) == []
     proof("repair", hostile_pages=runs, crashes=0)
-
-
-def test_a_chain_without_an_end_is_left(store: Path) -> None:
-    data = (store / "catalog.db").read_bytes()
-    endless = (3).to_bytes(4, "big") + bytes(_PAGE - 4)
-    asked = []
-    pages = Pages(lambda n: asked.append(n) or endless, len(data) // _PAGE, _PAGE)  # type: ignore[func-returns-value]
-    assert pages.chain(3, 200 << 20) is None
-    assert len(asked) <= 4 * pages.count + 64
 
 
 def _roots(store: Path) -> dict[str, int]:
@@ -225,26 +186,6 @@ def test_words_on_a_bad_sector_are_lost_and_no_others(store: Path, tmp_path: Pat
     report = _repaired(store, tmp_path, [page])
     assert (report.kept, report.wordless) == (239, len(there))
     assert {note.id for note in report.notes if note.id} == set(there)
-
-
-def test_words_that_no_seal_ties_to_a_row_are_told_and_not_stored(
-    store: Path, tmp_path: Path
-) -> None:
-    copy = tmp_path / "copy"
-    shutil.copytree(store, copy)
-    db = sqlite3.connect(copy / "catalog.db")
-    db.execute("PRAGMA secure_delete=ON")
-    db.execute("DROP TABLE record")  # and its indexes with it, which know the scopes
-    db.commit()
-    db.close()
-    report = spector.repair(copy, tmp_path / "saved")
-    truth = _truth(store)
-    with open_tiny(str(tmp_path / "saved"), mode="r") as memory:
-        whole = {record.id for record in memory if record.text}
-        assert all(memory.get(each).to_dict() == truth[each] for each in whole)
-    assert whole == {i for i, r in truth.items() if r["user_id"] is None and r["agent_id"] is None}
-    texts = {note.id: note.text for note in report.notes if note.id}
-    assert texts == {i: r["text"] for i, r in truth.items() if i not in whole}
 
 
 def test_a_row_is_only_believed_with_its_seal() -> None:

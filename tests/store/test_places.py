@@ -18,33 +18,6 @@ def _put(memory: spector.Memory, text: str, **more: Any) -> int:
     return memory.remember(text, vector=vector_of(text), **more).id
 
 
-def test_score_after_an_update_is_the_new_texts_even_before_the_old_slot_is_retired(
-    store_path: Path,
-) -> None:
-    with open_tiny(str(store_path)) as memory:
-        record_id = _put(memory, "old words")
-        memory.update(record_id, text="new words", vector=vector_of("new words"))
-        hit = memory.recall(vector=vector_of("old words"), k=1, profile="similarity")[0]
-        expected = float(vector_of("old words") @ vector_of("new words"))
-        assert hit.text == "new words"
-        assert hit.explain().values["similarity"] == pytest.approx(expected, abs=0.03)
-
-
-def test_recall_scans_once_after_a_checkpoint_has_retired_slots(
-    store_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with open_tiny(str(store_path)) as memory:
-        record_id = _put(memory, "old words")
-        memory.update(record_id, text="new words", vector=vector_of("new words"))
-        memory.checkpoint()
-        calls: list[int] = []
-        reader: Any = memory._parts.searcher
-        once = reader._answer
-        monkeypatch.setattr(reader, "_answer", lambda *a: calls.append(1) or once(*a))
-        memory.recall(vector=vector_of("new words"))
-        assert len(calls) == 1
-
-
 @pytest.mark.parametrize("mode", ["rw", "r"])
 def test_iterating_survives_a_compaction_between_two_steps(store_path: Path, mode: Any) -> None:
     with open_tiny(str(store_path)) as memory:
@@ -94,21 +67,6 @@ def test_recall_beside_a_compaction_that_commits_in_between_mixes_no_two_memorie
         hits = memory.recall("word2", vector=vector_of("word2"), k=3)
         assert (hits[0].id, hits[0].text) == (ids[2], "word2")
         assert {h.id: h.text for h in hits} == {i: f"word{n}" for n, i in enumerate(ids) if n}
-
-
-def test_two_compactions_at_once_rebuild_a_partition_once(store_path: Path) -> None:
-    from spector.store.rewriting.compaction import compact_partition
-
-    with open_tiny(str(store_path)) as memory:
-        ids = [_put(memory, f"m{n}") for n in range(4)]
-        memory.forget(ids[:2])
-        store = memory._parts.store
-        (segment_id,) = store.segments
-        assert compact_partition(store, segment_id) is not None
-        assert compact_partition(store, segment_id) is None
-        memory.forget(ids[2:])
-        assert compact_partition(store, segment_id) is not None  # empty now, so it is dropped
-        assert compact_partition(store, segment_id) is None
 
 
 def test_reader_that_met_a_lagging_partition_does_not_keep_the_old_bytes(store_path: Path) -> None:

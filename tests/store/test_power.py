@@ -15,7 +15,6 @@ import spector
 from spector.clock import ManualClock
 from spector.errors import PartitionCorruptError, StoreNotFoundError
 from spector.store.core.store import Store
-from spector.store.files import syncing
 from spector.store.files.disk import DiskFiles
 from spector.store.opening import recovery as recover
 from spector.store.partitions.segment import Segment
@@ -184,27 +183,6 @@ def test_damage_that_no_writer_would_mend_is_found_after_a_relaxed_one_was_kille
     assert {problem.code for problem in spector.check(cut).problems} >= {"I3", "I14"}
 
 
-def test_relaxed_compaction_syncs_the_log_before_it_unlinks_the_old_file(
-    store_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Or a power cut could leave a catalog that names a file which is gone."""
-    steps: list[str] = []
-    with open_tiny(str(store_path), durability="relaxed") as memory:
-        ids = [_put(memory, f"m{n}", tier="semantic") for n in range(3)]
-        memory.forget(ids[0])
-        store: Any = memory._parts.store
-        for owner, name in ((store, "sync_log"), (store.files, "remove")):
-            inner = getattr(owner, name)
-            monkeypatch.setattr(
-                owner, name, lambda *a, n=name, f=inner: (steps.append(" ".join((n, *a))), f(*a))[1]
-            )
-        memory.compact()
-    old = "semantic/semantic-000"
-    removed = [step for step in steps if step != "sync_log"]
-    assert removed == [f"remove {old}.mem", f"remove {old}.idx"]
-    assert steps[steps.index(removed[0]) - 1] == "sync_log"
-
-
 def test_strict_store_with_partitions_of_another_moment_is_still_refused(
     store_path: Path, tmp_path: Path
 ) -> None:
@@ -236,72 +214,6 @@ def test_relaxed_store_that_was_closed_properly_is_not_reconciled(
     monkeypatch.setattr(recover, "reconcile", lambda store: pytest.fail("reconciled"))
     with open_tiny(str(store_path)) as memory:
         assert len(memory) == 1
-
-
-def _synced_folders(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The directories that are synced from now on, and what is renamed, in order."""
-    steps: list[str] = []
-    sync, replace_ = syncing.sync_folder, os.replace
-
-    def note_sync(path: str) -> None:
-        steps.append(path or ".")
-        sync(path)
-
-    def note_replace(source: Any, target: Any) -> None:
-        steps.append(f"replace {target}")
-        replace_(source, target)
-
-    monkeypatch.setattr(syncing, "sync_folder", note_sync)
-    monkeypatch.setattr(os, "replace", note_replace)
-    return steps
-
-
-def test_relaxed_checkpoint_syncs_the_log(
-    store_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Or what was committed before it could be lost all the same, and even what it emptied."""
-    with open_tiny(str(store_path), durability="relaxed") as memory:
-        _put(memory, "m")
-        store: Any = memory._parts.store
-        calls: list[str] = []
-        monkeypatch.setattr(store, "sync_log", lambda: calls.append("sync"))
-        memory.checkpoint()
-        assert calls == ["sync"]
-
-
-def test_export_syncs_the_directory_that_names_the_file(
-    store_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with open_tiny(str(store_path)) as memory:
-        _put(memory, "m")
-        steps = _synced_folders(monkeypatch)
-        target = tmp_path / "out.jsonl"
-        memory.export(target)
-    assert steps[:2] == [f"replace {target}", str(tmp_path)]
-
-
-def test_directories_above_a_new_store_are_synced_one_by_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    steps = _synced_folders(monkeypatch)
-    open_tiny(str(tmp_path / "a" / "b" / "mind")).close()
-    above = [tmp_path.parent, tmp_path, tmp_path / "a", tmp_path / "a" / "b"]
-    assert steps[:4] == [str(path) for path in above]
-
-
-def test_directories_that_a_killed_process_made_are_synced_by_the_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It may have died between making a directory and syncing the one above."""
-    mind = tmp_path / "mind"
-    mind.mkdir()
-    steps = _synced_folders(monkeypatch)
-    with open_tiny(str(mind)) as memory:
-        assert str(tmp_path) in steps
-        (mind / "episodic").mkdir()
-        steps.clear()
-        _put(memory, "m")
-        assert steps == [str(mind), str(mind / "episodic")]
 
 
 def test_commit_that_a_killed_writer_did_not_sync_is_synced_before_it_is_replayed(

@@ -21,14 +21,12 @@ import pytest
 import spector
 from spector import Flag
 from spector.errors import (
-    CatalogCorruptError,
     SpectorError,
     StoreError,
     StoreLockedError,
     StoreNotFoundError,
 )
 from spector.layout import (
-    MAX_DIM,
     MUTABLE_BYTES,
     MUTABLE_DTYPE,
     MUTABLE_OFFSET,
@@ -87,13 +85,6 @@ def repaired(patient: Patient, dest: Path, **options: Any) -> tuple[spector.Repa
         assert memory.check().ok
     assert {each.id for each in report.lost if each.id}.isdisjoint(whole)
     return report, whole
-
-
-def _ids_in(patient: Patient, name: str) -> list[int]:
-    raw = np.frombuffer(patient.bytes[name], np.uint8)[PARTITION_HEADER_BYTES:]
-    rows = raw[: len(raw) // STRIDE * STRIDE].reshape(-1, STRIDE)
-    found = rows[:, 8:16].copy().view("<u8")[:, 0].tolist()
-    return [each for each in found if each in patient.truth]
 
 
 def test_a_sound_store_is_copied_whole(patient: Patient, dest: Path, proof: Any) -> None:
@@ -280,23 +271,6 @@ def test_pages_of_the_catalog_one_after_the_other(patient: Patient, dest: Path, 
     assert kept > pages * 6
 
 
-@pytest.mark.slow
-def test_lengths_that_ask_for_more_memory_than_there_is(patient: Patient, dest: Path) -> None:
-    """Of one text in the catalog: SQLite then says nothing but that it has no memory."""
-    data = patient.bytes["catalog.db"]
-    said = 0
-    ends = [data.index(WORDS[n].encode()) for n in (5, 6)]
-    for start in (end - back for end in ends for back in range(17, 22)):
-        patient.put("catalog.db", data[:start] + HUGE + data[start + len(HUGE) :])
-        report, whole = repaired(patient, dest)
-        said += any("memory" in note.reason for note in report.notes)
-        named = {each.id for each in (*report.lost, *report.notes)}
-        assert set(patient.truth) <= whole | named, (start, report)
-        shutil.rmtree(dest)
-        patient.restore()
-    assert said
-
-
 def test_lack_of_memory_is_not_taken_for_damage(
     patient: Patient, dest: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -328,20 +302,6 @@ def test_words_without_a_vector_are_embedded_again(tmp_path: Path) -> None:
         assert memory.check().ok
 
 
-def test_words_are_embedded_again_without_the_name_of_their_speaker(tmp_path: Path) -> None:
-    embedder, path, dest = FakeEmbedder(dim=DIM), tmp_path / "mind", tmp_path / "saved"
-    with spector.open(path, embedder=embedder) as memory:
-        memory.remember("user: the cat sleeps")
-    for part in path.rglob("*.mem"):
-        part.unlink()
-    embedder.calls.clear()
-    assert spector.repair(path, dest, embedder=embedder).mended == 1
-    assert embedder.calls == [["the cat sleeps"]]
-    with spector.open(dest, embedder=embedder) as memory:
-        (found,) = memory.records()
-        assert (found.text, found.speaker) == ("user: the cat sleeps", "user")
-
-
 def test_a_missing_partition_costs_vectors_and_an_embedder_makes_them_anew(tmp_path: Path) -> None:
     """The vector is not damaged, it is gone; and nobody would guess that a model brings it back."""
     embedder, path = FakeEmbedder(dim=DIM), tmp_path / "mind"
@@ -368,47 +328,6 @@ def test_without_a_model_no_embedder_is_proposed(tmp_path: Path) -> None:
     report = spector.repair(tmp_path / "mind", tmp_path / "saved")
     assert len(report.lost) == 1
     assert not any("embedder" in str(note) for note in report.notes)
-
-
-@pytest.mark.parametrize("dim", [1, MAX_DIM])
-def test_a_catalog_alone_says_of_what_dimension_a_store_is_also_the_least_and_the_largest(
-    tmp_path: Path, dim: int
-) -> None:
-    vector = np.eye(1, dim, dtype=np.float32)[0]
-    with spector.open(tmp_path / "mind", embedder=None, dim=dim) as memory:
-        made = memory.remember("north", vector=vector).id
-    for part in (tmp_path / "mind").rglob("*.mem"):
-        part.unlink()
-    report = spector.repair(tmp_path / "mind", tmp_path / "saved")
-    assert [loss.id for loss in report.lost] == [made]
-    with spector.open(tmp_path / "saved", embedder=None, mode="r") as memory:
-        assert memory.stats()["dim"] == dim
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("dim", "0"),
-        ("dim", str(MAX_DIM + 1)),
-        ("dim", "many"),
-        ("uuid", "00" * 15),
-        ("uuid", "00" * 17),
-        ("uuid", "none"),
-    ],
-)
-def test_what_a_catalog_cannot_be_is_asked_of_the_partitions(
-    tmp_path: Path, key: str, value: str
-) -> None:
-    with open_tiny(str(tmp_path / "mind")) as memory:
-        memory.remember("m", vector=vector_of("m"))
-    with sqlite3.connect(tmp_path / "mind" / "catalog.db") as db:
-        db.execute("UPDATE meta SET value = ? WHERE key = ?", (value, key))
-    db.close()
-    report = spector.repair(tmp_path / "mind", tmp_path / "saved")
-    assert (report.kept, report.complete) == (1, True)
-    with open_tiny(str(tmp_path / "saved"), mode="r") as memory:
-        (hit,) = memory.recall(vector=vector_of("m"), k=1, profile="similarity")
-        assert hit.text == "m"
 
 
 def test_a_store_in_use_or_a_place_that_is_taken_is_refused(tmp_path: Path) -> None:
@@ -492,24 +411,6 @@ def test_a_catalog_that_is_a_link_is_not_followed(patient: Patient, dest: Path) 
         path.unlink()
         patient.restore()
         assert not dest.exists()
-
-
-@pytest.mark.parametrize("bad", [b"\xe0\x00", b"\xff"])
-def test_schema_whose_damage_is_no_text_is_salvaged_around(tmp_path: Path, bad: bytes) -> None:
-    """SQLite quotes the damaged bytes in its message, and Python cannot decode them."""
-    path = tmp_path / "mind"
-    with open_tiny(str(path)) as memory:
-        memory.remember("kept", vector=vector_of("kept"))
-    raw = (path / "catalog.db").read_bytes()
-    at = raw.index(b"(id INTEGER PRIMARY KEY") + 3
-    (path / "catalog.db").write_bytes(raw[:at] + bad + raw[at + len(bad) :])
-    assert not spector.check(path).ok
-    with pytest.raises(CatalogCorruptError):
-        open_tiny(str(path))
-    report = spector.repair(path, tmp_path / "saved")
-    assert (report.kept, len(report.lost)) == (1, 0)
-    with open_tiny(str(tmp_path / "saved")) as memory:
-        assert [record.text for record in memory] == ["kept"]
 
 
 @pytest.mark.parametrize(

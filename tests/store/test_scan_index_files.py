@@ -9,11 +9,8 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +19,8 @@ import pytest
 
 import spector
 from spector.clock import ManualClock
-from spector.config import Config
 from spector.errors import StoreError, StoreFullError
-from spector.kernel.contract.index import INDEX_HEADER_BYTES, ScanIndex, sections_of
+from spector.kernel.contract.index import ScanIndex, sections_of
 from spector.kernel.contract.query import make_query
 from spector.kernel.dispatch import get_kernel
 from spector.layout import Flag
@@ -186,16 +182,6 @@ def test_saved_indexes_are_loaded_and_not_built_again(store: Path, mode: Any) ->
         assert [index.rows for index in indexes_of(memory) if index] == [80, 80, 30]
 
 
-def test_opening_neither_reads_nor_builds_an_index(
-    store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ScanIndex, "create", lambda *_: pytest.fail("built"))
-    monkeypatch.setattr(DiskFiles, "map_private", lambda *_: pytest.fail("read"))
-    for mode in ("r", "rw"):
-        with open_store(store, mode=mode) as memory:
-            assert len(memory) == COUNT - 1
-
-
 def test_index_that_commits_kept_up_equals_one_that_is_built(store_path: Path) -> None:
     with open_store(store_path) as memory:
         ids = fill(memory, count=100)
@@ -353,27 +339,6 @@ def test_useless_files_cost_a_rebuild_and_nothing_else(store: Path, how: str, mo
             assert memory.check().notes == ()
 
 
-def test_every_byte_of_a_header_and_a_sample_of_the_others_matter(
-    store: Path, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    built: list[int] = []
-    create = ScanIndex.create
-    monkeypatch.setattr(ScanIndex, "create", lambda *a: (built.append(1), create(*a))[1])
-    want, file = expected(store), idx_files(store)[0]
-    whole = file.read_bytes()
-    places = [*range(128), *rng.integers(128, len(whole), 40).tolist(), len(whole) - 1]
-    for offset in places:
-        damaged = bytearray(whole)
-        damaged[offset] ^= 1 << int(rng.integers(8))
-        file.write_bytes(damaged)
-        with open_store(store, mode="r") as memory:
-            built.clear()
-            assert memory.recall(vector=vector_of("m0"), k=12, lexical=False), offset
-            assert built, f"byte {offset} does not matter"
-            if offset % 16 == 0:
-                assert answers(memory) == want, offset
-
-
 def test_check_notes_useless_files_and_is_content(store: Path) -> None:
     one, two, _ = idx_files(store)
     raw = bytearray(one.read_bytes())
@@ -399,20 +364,6 @@ def test_check_notes_useless_files_and_is_content(store: Path) -> None:
     with open_store(store) as memory:
         assert [p.where for p in memory.check().problems] == ["semantic/notes.idx"]
     assert mine.exists()
-
-
-def test_check_says_how_short_an_index_is_and_nothing_of_an_empty_one(store: Path) -> None:
-    """One byte and a byte less than a header are both no index; nothing at all is just begun."""
-    one, two, three = idx_files(store)
-    os.truncate(one, 1)
-    os.truncate(two, INDEX_HEADER_BYTES - 1)
-    os.truncate(three, 0)
-    report = spector.check(store)
-    assert report.ok
-    assert {note.where: note.message for note in report.notes} == {
-        "semantic/semantic-000.idx": "only 1 byte; it will be rebuilt",
-        "semantic/semantic-001.idx": f"only {INDEX_HEADER_BYTES - 1} bytes; it will be rebuilt",
-    }
 
 
 # -- histories that part --------------------------------------------------------------------------
@@ -488,19 +439,6 @@ def test_power_cut_that_takes_relaxed_commits_back_takes_their_indexes_with_them
     with open_store(cut, durability="relaxed") as memory:
         assert answers(memory) == expected(cut)
         assert memory.check().ok
-
-
-def test_change_counter_of_an_opening_cannot_be_guessed_from_the_one_before(store: Path) -> None:
-    seen = []
-    for n in range(4):
-        with open_store(store) as memory:
-            (record,) = memory.recall(vector=vector_of(f"m{n}"), k=1)
-            memory.pin(record.id)
-            memory.unpin(record.id)
-            seen.append(memory._parts.store.head.change_seq)
-    steps = np.diff(seen)
-    assert (steps > 1000).all(), "or one in a million test runs"
-    assert len(set(steps.tolist())) == 3
 
 
 # -- files that cannot be written -----------------------------------------------------------------
@@ -582,32 +520,6 @@ def test_reader_follows_everything_that_makes_a_memory_appear_or_vanish(store: P
             assert all(index is not None for index in indexes_of(reader)), n
 
 
-def test_reader_that_overlays_the_journal_uses_no_index_meanwhile(
-    store: Path, tmp_path: Path
-) -> None:
-    """A writer that died between its commits and the partitions: the files are of before them."""
-    dead = tmp_path / "dead"
-    shutil.copytree(store, dead, ignore=shutil.ignore_patterns("LOCK"))
-    with open_store(store) as memory:
-        ids = [record.id for record in memory.records()]
-        answers(memory)
-        set_flag(memory, ids[6], Flag.DORMANT, False)
-        memory.update(ids[12], importance=1.0)
-        for name in ("catalog.db", "catalog.db-wal"):
-            shutil.copy(store / name, dead)
-    want = expected(dead)
-    with open_store(dead, mode="r") as reader:
-        assert answers(reader) == want
-        patched = [s for s in reader._parts.store.segments.values() if s.patched is not None]
-        assert patched
-        assert all(segment.partition().index is None for segment in patched)
-        with open_store(dead) as memory:
-            assert answers(memory) == want
-            memory.pin(ids[0])
-            assert answers(reader) == answers(memory) == expected(dead)
-            assert all(index is not None for index in indexes_of(reader))
-
-
 # -- partitions that go ---------------------------------------------------------------------------
 
 
@@ -671,41 +583,6 @@ def test_a_recall_builds_a_bounded_part_of_what_is_missing_and_reflect_the_rest(
     assert len(idx_files(store)) == 3
 
 
-def test_indexes_hold_no_descriptors(store_path: Path) -> None:
-    config = replace(CONFIG, semantic_capacity=4)
-    with open_store(store_path, config=config) as memory:
-        fill(memory, count=600)
-    others = len(os.listdir("/dev/fd"))  # of tests before this one
-    with open_store(store_path, mode="r", config=config) as memory:
-        memory.recall(vector=vector_of("m1"), k=3)
-        before = len(os.listdir("/dev/fd"))
-        assert answers(memory) == expected(store_path)
-        assert all(index is not None for index in indexes_of(memory))
-        assert len(os.listdir("/dev/fd")) <= before + 2  # connections of the catalog
-        assert before < others + 50
-
-
-def test_small_partitions_have_no_index(store_path: Path) -> None:
-    config = replace(CONFIG, index_min_rows=64)
-    with open_store(store_path, config=config) as memory:
-        fill(memory, count=63)
-        answers(memory)
-        assert indexes_of(memory) == [None]
-        fill(memory, 63, 1)
-        assert [index.rows for index in indexes_of(memory) if index] == [64]
-        assert answers(memory) == expected(store_path)
-
-
-def test_ring_whose_records_are_overwritten_has_no_index() -> None:
-    with spector.open(":memory:", embedder=None, dim=DIM, config=CONFIG) as memory:
-        for n in range(12):
-            memory.remember(f"m{n}", vector=vector_of(f"m{n}"), tier="working")
-            (hit,) = memory.recall(vector=vector_of(f"m{n}"), k=1, lexical=False)
-            assert hit.text == f"m{n}"
-        fill(memory, 100)
-        assert [index is None for index in indexes_of(memory)] == [True, False, False, False]
-
-
 # -- what goes wrong with an index is nobody's business -------------------------------------------
 
 
@@ -728,163 +605,4 @@ def test_no_memory_for_an_index_fails_no_commit(
         assert None not in indexes_of(memory)
 
 
-def test_an_index_that_cannot_be_removed_fails_no_compaction(store_path: Path) -> None:
-    with open_store(store_path) as memory:
-        ids = fill(memory)
-    for file in idx_files(store_path):
-        file.unlink()
-        file.mkdir()  # which unlink refuses
-    with open_store(store_path) as memory:
-        memory.forget(ids[3])
-        memory.compact()
-        memory.remember("m1000", vector=vector_of("m1000"), tier="semantic")
-        assert len(memory) == COUNT
-
-
-def test_an_index_over_the_budget_stops_no_other(
-    store_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("spector.store.partitions.scan_indexes._SAVED_AT_CLOSE", 1)
-    for opened in range(1, 4):
-        with open_store(store_path) as memory:
-            if opened == 1:
-                fill(memory)
-                for file in idx_files(store_path):
-                    file.unlink()
-                for segment in memory._parts.store.segments.values():
-                    segment.scan.saved_rows, segment.scan.saved_seq = 0, -1
-            else:
-                memory.recall(vector=vector_of("m1"))
-                memory.reflect()
-        assert len(idx_files(store_path)) >= min(opened, 3)
-
-
-def test_a_program_that_forgets_to_close_ends_quietly(store_path: Path) -> None:
-    program = (
-        "import sys, numpy as np, spector\n"
-        "memory = spector.open(sys.argv[1], embedder=None, dim=32)\n"
-        "rng = np.random.default_rng(0)\n"
-        "many = [{'text': str(n), 'vector': rng.normal(size=32)} for n in range(200)]\n"
-        "memory.remember_many(many)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(store_path)],
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    with spector.open(store_path, embedder=None) as memory:
-        assert len(memory) == 200
-
-
-def test_closing_after_a_bulk_load_of_many_days_saves_every_index(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What was counted once was the room that each index has to grow, not its rows: that used up
-    what closing may write, and readers built the rest anew."""
-    monkeypatch.setattr("spector.store.partitions.scan_indexes._SAVED_AT_CLOSE", 180 * 20_000)
-    rng = np.random.default_rng(0)
-    vectors = rng.standard_normal((180 * 70, DIM)).astype(np.float32)
-    config = Config(checkpoint_bytes=1 << 30)  # checkpoints save some, too
-    with spector.open(
-        tmp_path / "mind", embedder=None, dim=DIM, durability="relaxed", config=config
-    ) as memory:
-        memory.remember_many(
-            {"text": f"m{n}", "vector": vector, "event_time": START - timedelta(days=1 + n // 70)}
-            for n, vector in enumerate(vectors)
-        )
-    partitions = list((tmp_path / "mind").glob("episodic/*.mem"))
-    assert len(partitions) == 180
-    assert all(path.with_suffix(".idx").exists() for path in partitions)
-
-
 # --- centres -------------------------------------------------------------------------------------
-
-
-def _centres(memory: Any) -> list[int]:
-    return [index.centre.id for index in indexes_of(memory) if index is not None]
-
-
-def _fill_days(memory: Any, offsets: list[float], count: int) -> Any:
-    """One partition for each offset: vectors around a point so far along the first axis."""
-    rng = np.random.default_rng(7)
-    for day, offset in enumerate(offsets):
-        vectors = rng.normal(size=(count, DIM)).astype(np.float32)
-        vectors[:, 0] += offset
-        memory.remember_many(
-            [
-                {
-                    "text": f"d{day} {n}",
-                    "vector": vector,
-                    "tags": [f"t{n % 3}"],
-                    "event_time": START - timedelta(days=day),
-                }
-                for n, vector in enumerate(vectors)
-            ]
-        )
-    return rng.normal(size=(12, DIM)).astype(np.float32)
-
-
-@pytest.mark.slow
-def test_indexes_share_the_centre_of_one_that_is_near(tmp_path: Path) -> None:
-    """Mechanism: a centre for each partition made a scan prepare its cue 400 times a million."""
-    config = replace(CONFIG, episodic_capacity=2000, recall_confidence=3.0, index_min_rows=64)
-    path = tmp_path / "mind"
-    with open_store(path, config=config) as memory:
-        cues = _fill_days(memory, [0.0, 0.0, 9.0, 0.0, 9.0], 1200)
-        memory.recall(vector=cues[0], lexical=False)
-        first = _centres(memory)
-        assert len(first) == 5
-        assert len(set(first)) == 2, "those of the days that are alike, and of the others"
-        for cue in cues:
-            fast, slow = (
-                [
-                    (hit.id, hit.score)
-                    for hit in memory.recall(vector=cue, k=10, lexical=False, exact=exact)
-                ]
-                for exact in (False, True)
-            )
-            assert fast == slow
-    with open_store(path, config=config) as memory:
-        memory.recall(vector=cues[0], lexical=False)
-        assert sorted(_centres(memory)) == sorted(first), "files keep theirs"
-        _fill_days(memory, [9.0] * 6, 1200)
-        memory.recall(vector=cues[0], lexical=False)
-        assert set(_centres(memory)) == set(first), "and lend them to indexes to come"
-        shutil.copytree(path, tmp_path / "straight", ignore=shutil.ignore_patterns("*.idx"))
-        found = [
-            [
-                (hit.id, round(hit.score, 6))
-                for hit in memory.recall(vector=cue, k=10, lexical=False, tags=["t1"])
-            ]
-            for cue in cues
-        ]
-    with open_store(tmp_path / "straight", config=STRAIGHT, mode="r") as memory:
-        assert found == [
-            [
-                (hit.id, round(hit.score, 6))
-                for hit in memory.recall(vector=cue, k=10, lexical=False, tags=["t1"])
-            ]
-            for cue in cues
-        ]
-
-
-def test_few_records_lend_nobody_their_centre(tmp_path: Path) -> None:
-    with open_store(tmp_path / "mind", config=replace(CONFIG, episodic_capacity=2000)) as memory:
-        cues = _fill_days(memory, [9.0, 9.0, 9.0], 100)
-        memory.recall(vector=cues[0], lexical=False)
-        assert len(set(_centres(memory))) == 3
-
-
-def test_an_index_with_rows_keeps_its_centre(tmp_path: Path) -> None:
-    """Its codes would mean something else."""
-    with open_store(tmp_path / "mind") as memory:
-        fill(memory)
-        memory.recall(vector=vector_of("m1"))
-        first, second, _ = indexes_of(memory)
-        assert first is not None
-        assert second is not None
-        with pytest.raises(AssertionError):
-            first.use_centre(second.centre)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import shutil
 import sqlite3
@@ -16,7 +15,6 @@ import spector
 from spector.cli.main import main
 from spector.store.files import lock
 from spector.store.files.lock import without_writer
-from spector.store.files.os_errors import translate_os_errors
 from tests.fakes import FakeEmbedder
 
 
@@ -51,11 +49,6 @@ def test_a_store_of_a_newer_format_is_not_repaired_as_if_it_were_ours(mind: Path
     with pytest.raises(spector.FormatVersionError, match="format 2"):
         spector.repair(mind, mind.parent / "saved")
     assert not (mind.parent / "saved").exists()
-
-
-def test_a_damaged_format_number_does_not_hinder_a_repair(mind: Path) -> None:
-    says(mind, "2")
-    assert spector.repair(mind, mind.parent / "saved").kept == 1
 
 
 def test_a_lost_catalog_leads_to_repair_and_not_to_a_new_store(
@@ -131,12 +124,6 @@ def _backed_up(mind: Path, dest: Any) -> None:
         memory.backup(dest)
 
 
-def test_restoring_from_nowhere_does_not_say_how_to_make_a_store(tmp_path: Path) -> None:
-    with pytest.raises(spector.StoreNotFoundError, match="no backup") as caught:
-        spector.restore(tmp_path / "nowhere", tmp_path / "mind")
-    assert caught.value.hint == "check the path"
-
-
 def test_a_writer_during_a_repair_is_told_to_wait(
     mind: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,27 +165,6 @@ def test_vectors_of_another_length_are_refused_whoever_opens(mind: Path, mode: A
     assert (mind / "catalog.db").read_bytes() == before
     with spector.open(mind, embedder=None, dim=3, mode=mode) as memory:
         assert [record.text for record in memory] == ["north"]
-
-
-@pytest.mark.parametrize(
-    ("code", "step"),
-    [
-        (errno.ENAMETOOLONG, "choose a shorter name"),
-        (errno.EMFILE, "ulimit -n"),
-        (errno.EIO, "run: spector check PATH"),
-        (errno.ENOTDIR, "run: spector check PATH"),
-        (errno.ENOSPC, "free some space"),
-        (errno.EACCES, "check the permissions"),
-        (errno.ENOENT, "check the path"),
-        (errno.ELOOP, "move the link away"),
-    ],
-)
-def test_an_error_of_the_system_names_the_next_step_of_that_error(code: int, step: str) -> None:
-    """Who has a broken disk is not to choose a shorter name."""
-    with pytest.raises(spector.StoreError) as caught, translate_os_errors("read", "a/b"):
-        raise OSError(code, os.strerror(code))
-    assert step in caught.value.hint
-    assert caught.value.errno == code
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")

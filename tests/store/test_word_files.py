@@ -7,11 +7,9 @@ reopened store answers like one whose texts are all read anew.
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +21,7 @@ from spector import Config, Memory
 from spector.clock import ManualClock
 from spector.errors import StoreError
 from spector.language.words.analysis import analyse, cue_terms, term_hash
-from spector.lexical import block as block_module
 from spector.lexical import index as index_module
-from spector.lexical.block import LEX_MAGIC
-from spector.lexical.files import ROWS_DTYPE, pack_rows, read_rows
 from spector.store.core.store import Store
 from spector.store.words import files as word_files
 from spector.store.words.files import FOLDER, is_words
@@ -220,20 +215,6 @@ def test_what_changed_before_closing_is_written(
         agree(memory)
 
 
-def test_files_are_not_written_again_for_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "mind"
-    make(path)
-    before = {each: each.stat().st_mtime_ns for each in files_in(path)}
-    with opened(path) as memory:
-        agree(memory)
-    assert {each: each.stat().st_mtime_ns for each in files_in(path)} == before
-    with opened(path) as memory:
-        agree(memory)
-        fill(memory, 5000, 1)
-    same = [each for each in files_in(path) if before.get(each) == each.stat().st_mtime_ns]
-    assert same  # the old block; a new one has the new row
-
-
 def damaged(path: Path) -> Iterator[Callable[[], None]]:
     """Every way of losing or spoiling one of the files."""
     for each in files_in(path):
@@ -286,18 +267,6 @@ def test_files_of_an_older_moment_are_compared(tmp_path: Path) -> None:
         agree(memory)
 
 
-def test_another_analysis_reads_the_texts_again(
-    tmp_path: Path, reading: Reading, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "mind"
-    made = make(path)
-    with opened(path) as memory:
-        store = durable(memory)
-        reading.texts = 0
-        answers(store, Words(store, mark_version=1))
-        assert reading.texts == len(made)
-
-
 def _stopping(patch: pytest.MonkeyPatch, files: Any, after: int, run: Callable[[], None]) -> bool:
     """Run with files of words that fail for good after so many calls; True if they did."""
     calls = 0
@@ -338,33 +307,6 @@ def test_a_write_that_stops_anywhere_leaves_an_index_or_none(
             assert memory.check().ok
     assert stops >= 5
     proof("T10", word_files_stopped=stops, wrong_answers=0)
-
-
-def test_a_list_names_no_file_that_could_not_be_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reading: Reading
-) -> None:
-    """The disk was full for one file and not for the next: the words of before are still good."""
-    path = tmp_path / "mind"
-    make(path)
-    before = {file.name for file in files_in(path)}
-    real, refused = os.pwrite, list[str]()
-
-    def pwrite(fd: int, data: Any, offset: int) -> int:
-        if not refused and bytes(data[:4]) == LEX_MAGIC:
-            refused.append("full")
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return real(fd, data, offset)
-
-    with monkeypatch.context() as patch, opened(path) as memory:  # it writes when it is closed
-        agree(memory)
-        fill(memory, 1000, 200)
-        patch.setattr(os, "pwrite", pwrite)
-    assert refused
-    assert {file.name for file in files_in(path)} == before
-    with opened(path) as memory:
-        reading.texts = 0
-        agree(memory)
-        assert reading.texts == 300 + 200, "the words of before were thrown away"
 
 
 def test_an_erasure_removes_words_in_a_way_that_outlives_a_power_cut(
@@ -512,31 +454,6 @@ def test_a_check_names_spoilt_files_of_words_and_fails_nothing(
     proof("T10", word_files_noted=spoilt + 1, failing_the_store=0)
 
 
-def test_a_check_names_words_of_another_store_block_or_list(tmp_path: Path) -> None:
-    path, other = tmp_path / "mind", tmp_path / "other"
-    make(path, 60)
-    make(other, 60)
-    (block,) = (each for each in files_in(path) if each.name != "rows.lex")
-    mine = block.read_bytes()
-    block.write_bytes((other / FOLDER / block.name).read_bytes())
-    assert "another store" in noted(path)[f"{FOLDER}{block.name}"]
-    block.write_bytes(b"a letter that somebody put here\n" * 9)
-    assert "not a lexical block" in noted(path)[f"{FOLDER}{block.name}"]
-    with opened(path) as memory:  # a block of this store, but not the one that was written
-        memory.forget(next(iter(memory)).id)
-        agree(memory)
-    (renewed,) = (each for each in files_in(path) if each.name != "rows.lex")
-    renewed.write_bytes(mine)
-    assert "not the block that the list names" in noted(path)[f"{FOLDER}{renewed.name}"]
-    (path / FOLDER / "rows.lex").write_bytes((other / FOLDER / "rows.lex").read_bytes())
-    said = noted(path)
-    assert "another store" in said[f"{FOLDER}rows.lex"]
-    assert "no list names" in said[f"{FOLDER}{renewed.name}"]
-    with opened(path) as memory:
-        agree(memory)
-    assert noted(path) == {}
-
-
 @pytest.mark.parametrize("way", ["opening", "compact", "reflect"])
 def test_words_that_no_list_names_are_noted_and_removed(tmp_path: Path, way: str) -> None:
     path = tmp_path / "mind"
@@ -565,27 +482,6 @@ def test_words_that_no_list_names_are_noted_and_removed(tmp_path: Path, way: str
         agree(memory)
 
 
-def test_files_are_removed_by_an_opening_whose_list_says_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "mind"
-    make(path, 60)
-    (path / FOLDER / "rows.lex").write_bytes(bytes(128))
-    with opened(path) as memory:
-        assert not files_in(path)
-        agree(memory)
-    assert len(files_in(path)) == 2
-    assert noted(path) == {}
-
-
-def test_an_opening_for_reading_removes_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "mind"
-    make(path, 60)
-    (path / FOLDER / "00000777.lex").write_bytes(b"SLEX")
-    before = files_in(path)
-    with opened(path, mode="r") as memory:
-        agree(memory)
-    assert files_in(path) == before
-
-
 @pytest.mark.parametrize("at", [0, 128])
 def test_an_erasure_removes_words_whose_file_is_damaged(tmp_path: Path, at: int) -> None:
     """One flipped bit of the first bytes used to make it a file of somebody else, that stays."""
@@ -601,90 +497,3 @@ def test_an_erasure_removes_words_whose_file_is_damaged(tmp_path: Path, at: int)
         assert receipt.complete
         assert not receipt.unknown_files
         assert not files_in(path)
-
-
-def test_a_spoilt_list_is_written_again_however_little_it_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "mind"
-    make(path, 60)
-    monkeypatch.setattr(word_files, "_WORTH_WRITING", 256)
-    rows = path / FOLDER / "rows.lex"
-    rows.write_bytes(rows.read_bytes()[:-1])
-    with opened(path) as memory:
-        agree(memory)
-    assert noted(path) == {}
-
-
-def test_half_a_list_that_a_killed_process_left_does_not_stop_the_next_one(
-    tmp_path: Path, reading: Reading
-) -> None:
-    """Or what this opening has read is read again by the next."""
-    path = tmp_path / "mind"
-    make(path, 60)
-    with opened(path) as memory:
-        agree(memory)
-        fill(memory, 700, 40)
-        agree(memory)
-        (path / FOLDER / "rows.lex.tmp").write_bytes(b"SROW and no more")
-    assert not list((path / FOLDER).glob("*.tmp"))
-    assert noted(path) == {}
-    with opened(path) as memory:
-        store = durable(memory)
-        reading.texts = 0
-        answers(store, Words(store))
-        assert reading.texts == 0
-
-
-def test_files_of_an_older_layout_are_read_anew_and_replaced(
-    tmp_path: Path, reading: Reading, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "mind"
-    with monkeypatch.context() as patch:
-        patch.setattr(block_module, "_VERSION", 1)
-        made = make(path)
-    assert any("version 1" in message for message in noted(path).values())
-    with opened(path) as memory:
-        reading.texts = 0
-        answers(durable(memory), Words(durable(memory)))
-        assert reading.texts == len(made)
-        agree(memory)
-    assert noted(path) == {}
-
-
-def test_a_link_in_the_place_of_the_list_is_noted_and_never_followed(tmp_path: Path) -> None:
-    path = tmp_path / "mind"
-    make(path, 60)
-    rows, elsewhere = path / FOLDER / "rows.lex", tmp_path / "elsewhere"
-    rows.rename(elsewhere)
-    rows.symlink_to(elsewhere)
-    before = elsewhere.read_bytes()
-    assert "rebuilt" in noted(path)[f"{FOLDER}rows.lex"]
-    with opened(path) as memory:
-        agree(memory)
-        fill(memory, 700, 2)
-    assert elsewhere.read_bytes() == before
-    assert not rows.is_symlink()
-    assert noted(path) == {}
-
-
-def test_sound_blocks_that_do_not_belong_together_are_noted(tmp_path: Path) -> None:
-    """A list with right checksums that names the same memories twice."""
-    path = tmp_path / "mind"
-    make(path, 60)
-    rows = path / FOLDER / "rows.lex"
-    (block,) = (each for each in files_in(path) if each != rows)
-    (path / FOLDER / "00000077.lex").write_bytes(block.read_bytes())
-    image = np.frombuffer(rows.read_bytes(), np.uint8)
-    header = np.array(image[: ROWS_DTYPE.itemsize]).view(ROWS_DTYPE)[0]
-    uuid, analysis = header["uuid"].tobytes(), int(header["analysis"])
-    saved, _ = read_rows(image, uuid=uuid, analysis=analysis)
-    assert saved is not None
-    named = np.concatenate([saved.named, saved.named])
-    named["number"][1] = 77
-    twice = {name: np.tile(getattr(saved, name), 2) for name in ("segment", "slot", "alive")}
-    rows.write_bytes(pack_rows(replace(saved, named=named, **twice), uuid=uuid, analysis=analysis))
-    assert "belong together" in noted(path)[f"{FOLDER}rows.lex"]
-    with opened(path) as memory:
-        agree(memory)
-    assert noted(path) == {}

@@ -8,7 +8,6 @@ spector, and it goes through the public API alone.
 
 from __future__ import annotations
 
-import ast
 from pathlib import Path
 
 import pytest
@@ -18,11 +17,6 @@ from spector import InvalidInputError, ManualClock, StoreError
 from tests.api.helpers import files_with, ids, texts
 from tests.fakes import FakeEmbedder
 from tests.tiers.flash import FlashTier, SparkTier
-from tests.trees import nodes_of, tree_of
-
-PACKAGE = Path(spector.__file__).parent
-NAMES = {"working", "episodic", "semantic", "procedural"}
-CODES = {"WORKING", "EPISODIC", "SEMANTIC", "PROCEDURAL"}
 
 
 def mind(path: Path, clock: ManualClock, **options: object) -> spector.Memory:
@@ -125,57 +119,3 @@ def test_a_tier_that_cannot_be_registered_is_refused(store_path: Path, wrong: ob
     with pytest.raises(InvalidInputError):
         spector.open(store_path, embedder=FakeEmbedder(), extra_tiers=[FlashTier(), wrong])  # type: ignore[list-item]
     assert not store_path.exists()
-
-
-def dispatches_on_tiers(tree: ast.AST) -> list[int]:
-    """Lines that compare something with the name or code of one of the four tiers."""
-
-    def is_tier(node: ast.AST) -> bool:
-        match node:
-            case ast.Constant(value=str(value)):
-                return value in NAMES
-            case ast.Attribute(value=ast.Name(id="TierCode"), attr=attr):
-                return attr in CODES
-            case ast.Tuple(elts=elts) | ast.List(elts=elts) | ast.Set(elts=elts):
-                return any(is_tier(item) for item in elts)
-            case ast.Call(func=ast.Name(id="isinstance"), args=[_, ast.Name(id=name)]):
-                return name in {f"{n.title()}Tier" for n in NAMES}
-        return False
-
-    found = []
-    for node in nodes_of(tree):
-        match node:
-            case ast.Compare(left=left, comparators=others) if any(map(is_tier, [left, *others])):
-                found.append(node.lineno)
-            case ast.MatchValue(value=value) if is_tier(value):
-                found.append(value.lineno)
-            case ast.Call() if is_tier(node):
-                found.append(node.lineno)
-    return found
-
-
-EXEMPT = {
-    "layout.py": "derives the magic numbers that the format prescribes",
-    "cli/commands/writing.py": "a command's process ends at once, and volatile memory with it",
-}
-MODULES = sorted({*PACKAGE.rglob("*.py")} - {PACKAGE / name for name in EXEMPT})
-
-
-def test_no_module_asks_which_of_the_four_tiers_it_has() -> None:
-    asking = {path.name: dispatches_on_tiers(tree_of(path)) for path in MODULES}
-    assert {name: lines for name, lines in asking.items() if lines} == {}
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "if tier == 'working': pass",
-        "x = 'semantic' != tier.name",
-        "if tier in ('episodic', 'other'): pass",
-        "if code == TierCode.SEMANTIC: pass",
-        "isinstance(tier, WorkingTier)",
-        "match tier:\n    case 'episodic': pass",
-    ],
-)
-def test_the_search_for_tier_switches_finds_one(source: str) -> None:
-    assert dispatches_on_tiers(ast.parse(source))

@@ -9,7 +9,6 @@ stays bounded however many users there are.
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
 import pytest
@@ -103,97 +102,3 @@ def test_a_failed_write_turns_no_ring(clock: ManualClock, monkeypatch: pytest.Mo
         memory.remember("a3", tier="working", user_id="a")
         assert sorted(texts(memory)) == ["a2", "a3", "b1"]
         assert memory.check().ok
-
-
-def test_moves_between_users_never_take_the_slab_beyond_its_bound(clock: ManualClock) -> None:
-    """Rings that moves made too long, or too many, give way to the next write."""
-    with mind(":memory:", clock, each=4, users=2) as memory:
-        for user in ("a", "b"):
-            memory.remember_many([f"{user}{n}" for n in range(4)], tier="working", user_id=user)
-        for record in list(memory.records(user_id="a"))[:3]:
-            memory.update(record, move_to={"user_id": "b"})
-        for n in range(4, 7):
-            memory.remember(f"a{n}", tier="working", user_id="a")
-        assert at_hand(memory, "a") == ["a3", "a4", "a5", "a6"]
-        assert len(at_hand(memory, "b")) == 4
-        for n, record in enumerate(list(memory.records(user_id="b"))):
-            memory.update(record, move_to={"user_id": f"c{n}"})
-        memory.remember_many([f"new {n}" for n in range(8)], tier="working", user_id="z")
-        assert at_hand(memory, "z") == [f"new {n}" for n in range(4, 8)]
-        assert len(memory) <= 8
-        assert memory.check().ok
-
-
-def test_a_dead_memory_keeps_its_place_in_its_users_ring_only(clock: ManualClock) -> None:
-    with mind(":memory:", clock, each=3) as memory:
-        a = memory.remember_many(["a0", "a1", "a2"], tier="working", user_id="a")
-        memory.remember_many(["b0", "b1", "b2"], tier="working", user_id="b")
-        memory.forget([a[0], a[1]])
-        memory.remember("b3", tier="working", user_id="b")
-        assert at_hand(memory, "b") == ["b1", "b2", "b3"]
-        memory.remember_many(["a3", "a4"], tier="working", user_id="a")
-        assert at_hand(memory, "a") == ["a2", "a3", "a4"]
-        assert memory.stats()["tiers"]["working"] == {
-            "records": 6,
-            "tombstones": 0,
-            "partitions": 1,
-        }
-
-
-class Rings:
-    """The rules in a few lines: (id, alive) of every user, the oldest first."""
-
-    def __init__(self, each: int, most: int) -> None:
-        self.each, self.most = each, most
-        self.of: dict[str | None, list[tuple[int, bool]]] = {}
-
-    def living(self) -> list[int]:
-        return sorted(i for ring in self.of.values() for i, alive in ring if alive)
-
-    def forget(self, gone: int) -> None:
-        self.of = {u: [(i, alive and i != gone) for i, alive in r] for u, r in self.of.items()}
-
-    def write(self, user: str | None, record_id: int) -> None:
-        ring = self.of.setdefault(user, [])
-        if not any(alive for _, alive in ring):
-            last = {
-                u: max(i for i, alive in r if alive)
-                for u, r in self.of.items()
-                if any(alive for _, alive in r)
-            }
-            for other in sorted(last, key=lambda u: last[u])[: max(0, len(last) + 1 - self.most)]:
-                self.of[other] = []
-        if len(ring) == self.each:
-            ring.pop(0)
-        elif sum(map(len, self.of.values())) == self.each * self.most:
-            dead = [(i, u) for u, r in self.of.items() if u != user for i, alive in r if not alive]
-            oldest, other = min(dead)
-            self.of[other].remove((oldest, False))
-        ring.append((record_id, True))
-
-
-@pytest.mark.sampled
-@pytest.mark.parametrize("seed", range(8))
-def test_the_rings_are_what_lists_are(clock: ManualClock, seed: int) -> None:
-    rng = random.Random(seed)
-    each, most = rng.choice([(3, 4), (2, 2), (5, 3)])
-    users = ["a", "b", "c", None, "d"]
-    rings = Rings(each, most)
-    with mind(":memory:", clock, each=each, users=most) as memory:
-        for step in range(150):
-            living = rings.living()
-            if rng.random() < 0.3 and living:
-                gone = rng.choice(living)
-                memory.forget(gone)
-                rings.forget(gone)
-            else:
-                mixed = [rng.choice(users) for _ in range(rng.choice([1, 1, 1, 4, 8]))]
-                made = memory.remember_many(
-                    [{"text": f"{step} {n}", "user_id": u} for n, u in enumerate(mixed)],
-                    tier="working",
-                )
-                for one, record in zip(mixed, made, strict=True):
-                    rings.write(one, record.id)
-            assert ids(memory.records()) == rings.living(), step
-        assert memory.check().ok
-        assert memory.stats()["tiers"]["working"]["partitions"] == 1

@@ -12,7 +12,7 @@ import pytest
 import spector
 from spector import Config, ManualClock, Memory
 from spector.layout import PartitionState
-from tests.api.helpers import ids, own_vectors, texts, vector, vectors
+from tests.api.helpers import ids, own_vectors, texts, vector
 from tests.fakes import FakeEmbedder
 
 SMALL = Config(episodic_capacity=3, semantic_capacity=3, procedural_capacity=3, working_capacity=4)
@@ -40,16 +40,6 @@ def header_states(path: Path) -> dict[str, str]:
         name: PartitionState(int.from_bytes((path / name).read_bytes()[20:24], "little")).name
         for name in mem_files(path)
     }
-
-
-def test_the_default_capacities_are_those_of_the_design() -> None:
-    config = Config()
-    assert (config.episodic_capacity, config.procedural_capacity, config.working_capacity) == (
-        10_000,
-        500,
-        100,
-    )
-    assert config.tombstone_ratio == 0.30
 
 
 def test_every_utc_day_has_its_file_and_a_full_day_rolls(
@@ -152,20 +142,6 @@ def test_an_undated_tier_rolls_when_full_without_end_and_survives_a_restart(
         assert memory.check().ok
 
 
-def test_a_procedural_file_holds_500_by_default(store_path: Path, clock: ManualClock) -> None:
-    with own_vectors(store_path, clock=clock) as memory:
-        given = vectors(501)
-        memory.remember_many(
-            [{"text": f"step {n}", "vector": given[n]} for n in range(501)], tier="procedural"
-        )
-        assert mem_files(store_path) == [f"procedural/procedural-00{n}.mem" for n in (0, 1)]
-        assert memory.stats()["tiers"]["procedural"] == {
-            "records": 501,
-            "tombstones": 0,
-            "partitions": 2,
-        }
-
-
 def test_the_working_ring_holds_100_and_overwrites_the_oldest(clock: ManualClock) -> None:
     with spector.open(":memory:", embedder=FakeEmbedder(), clock=clock) as memory:
         for n in range(130):
@@ -174,20 +150,6 @@ def test_the_working_ring_holds_100_and_overwrites_the_oldest(clock: ManualClock
         assert texts(memory) == [f"thought number {n}" for n in range(30, 130)]
         assert ids(memory.recall("thought number 29 xyzzy", where={"a": 1})) == []
         assert "thought number 0" not in texts(memory.recall("thought number 0", k=100))
-        assert memory.check().ok
-
-
-@pytest.mark.parametrize("batch", [1, 3, 4, 5, 9])
-def test_the_ring_is_in_order_whatever_the_batches(
-    store_path: Path, clock: ManualClock, batch: int
-) -> None:
-    with small(store_path, clock) as memory:
-        everything = [f"item {n}" for n in range(30)]
-        for start in range(0, 30, batch):
-            memory.remember_many(everything[start : start + batch], tier="working")
-            seen = everything[: start + batch][-4:]
-            assert texts(memory) == seen
-            assert len(memory) == len(seen)
         assert memory.check().ok
 
 

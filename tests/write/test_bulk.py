@@ -125,20 +125,6 @@ def test_the_catalog_and_the_bytes_are_the_same(items: list[dict[str, Any]]) -> 
         assert dump(many) == dump(single)
 
 
-@pytest.mark.parametrize("count", [63, 64, 65, 200])
-def test_rows_go_in_by_the_statement_without_losing_or_mixing_any(count: int) -> None:
-    items: list[dict[str, Any]] = [
-        {"text": f"text {n}", "vector": vector(n), "importance": n / count} for n in range(count)
-    ]
-    for n in range(0, count, 3):
-        items[n] |= {"session_id": f"s{n}", "role": "user", "tags": ["third", f"t{n}"]}
-    items[-1] |= {"metadata": {"last": True}, "valid_until": "2030-01-01", "parents": [7]}
-    with open_at(":memory:") as many, open_at(":memory:") as single:
-        many._parts.store.uuid = single._parts.store.uuid
-        assert many.remember_many(items) == [single.remember(each) for each in items]
-        assert dump(many) == dump(single)
-
-
 def test_every_memory_of_a_batch_is_found_by_its_words_alone(store_path: Path) -> None:
     """Also where the batch is split over tiers, so that ids of one tier are not consecutive."""
     tiers = ["episodic", "semantic", "working"]

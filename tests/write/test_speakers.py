@@ -264,26 +264,6 @@ def test_heads_of_notes_and_poses_name_nobody(mind: Memory, texts: list[str]) ->
 @pytest.mark.parametrize(
     "texts",
     [
-        ["Warning: do not touch the valve.", "Warning: you must unplug it first."],
-        ["Paris: the Louvre is shut on Tuesdays.", "Paris: book a table."],
-        ["Breakfast: two eggs", "Lunch: soup", "Breakfast: toast", "Lunch: rice"],
-        ["Action: Send the minutes to Kim.", "Owner: Ben", "Action: Call them.", "Owner: Ayla"],
-        ["Uyarı: vanaya dokunma.", "Uyarı: önce fişi çek."],
-        ["Python: how do I sort a list?", "Python: why am I so slow?"],
-        ["Paris: the Louvre", "Paris: two nights", "Rome: three nights", "Rome: the Forum"],
-    ],
-    ids=lambda texts: texts[0][:8],
-)
-def test_heads_that_stand_twice_are_nobody(mind: Memory, texts: list[str]) -> None:
-    """Mechanism: any word before a colon that stood twice in a session became a speaker."""
-    ids = [mind.remember(text, session_id="s").id for text in texts]
-    ids += [record.id for record in mind.remember_many(texts, session_id="t", source="notes.md")]
-    assert set(speakers(mind, ids)) == {None}
-
-
-@pytest.mark.parametrize(
-    "texts",
-    [
         ["Ann: I got the job", "Ann: I start Monday"],
         ["Ayşe: yarın geliyorum", "Ayşe: seni aradım"],
         ["Ann: I moved.", "Ben: Where to?", "Ann: Lisbon.", "Ben: Lovely."],
@@ -397,32 +377,6 @@ def test_the_name_is_not_in_the_vector(mind: Memory) -> None:
     assert cosine(mind, same.id, "it rains") > 0.99, "as with a given role"
 
 
-def test_settling_a_name_embeds_nothing_but_what_is_written() -> None:
-    """Mechanism: each earlier memory was embedded twice, in `update` under the store's lock.
-    Damage: one write after 31 long ones took eighteen seconds."""
-
-    class Counting(FakeEmbedder):
-        seen = 0
-
-        def embed(self, texts: Sequence[str]) -> Any:
-            self.seen += len(texts)
-            return super().embed(texts)
-
-    embedder = Counting()
-    with spector.open(":memory:", embedder=embedder, clock=ManualClock(NOW)) as memory:
-        ids = [
-            memory.remember(f"Ann: the same long story, part {n}", session_id="s").id
-            for n in range(40)
-        ]
-        memory.remember("Ann: I told it", session_id="s")
-        text = memory.remember("and now", session_id="s")
-        before = embedder.seen
-        assert memory.update(text, text="Ann: and I am done").speaker == "Ann"
-        assert embedder.seen == before + 1
-        assert set(speakers(memory, ids)) == {"Ann"}
-        assert cosine(memory, ids[0], memory.get(ids[0]).text) > 0.99, "its vector stays"
-
-
 def test_a_vector_of_the_users_own_stays(mind: Memory) -> None:
     own = np.eye(mind.dim)[3]
     first = mind.remember(TALK[0], session_id="s", vector=own)
@@ -443,34 +397,6 @@ def test_reembed_leaves_the_name_out(tmp_path: Path) -> None:
 
 
 # -- what it costs ---------------------------------------------------------------------------------
-
-
-def test_a_write_without_a_name_costs_no_look(mind: Memory) -> None:
-    """The statements of a write are those of one whose speaker is given."""
-    store = mind._parts.store
-    mind.remember("user: hello")
-    seen: list[str] = []
-    store.catalog.main.set_trace_callback(seen.append)
-
-    def statements(**said: Any) -> list[str]:
-        seen.clear()
-        mind.remember(**said)
-        return [each for each in seen if each.lstrip().upper().startswith("SELECT")]
-
-    texts = ["a plain text", "see https://a.example at 10:30", "https://a.example: gone"]
-    bare = [statements(text_or_message=text, session_id="s", user_id="u") for text in texts]
-    given = statements(text_or_message="Ann: hi", role="user", session_id="s", user_id="u")
-    looks = statements(text_or_message="Ann: hi", session_id="s", user_id="u")
-    assert bare == [given] * 3
-    assert len(looks) > len(given)
-
-
-def test_the_look_is_bounded_by_the_newest(mind: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spector.store.words.speakers._NEWEST", 2)
-    first = mind.remember("Ann: I go", session_id="s", user_id="u")
-    mind.remember_many(["a", "b", "c"], session_id="s", user_id="u")
-    mind.remember("Ann: I went", session_id="s", user_id="u")
-    assert mind.get(first.id).speaker is None
 
 
 # -- over time -------------------------------------------------------------------------------------
@@ -560,24 +486,6 @@ def test_the_working_tier_reads_as_well(mind: Memory) -> None:
     assert mind.check().ok
 
 
-def test_a_full_ring_gives_the_first_way(tmp_path: Path) -> None:
-    config = spector.Config(working_capacity=1)
-    with spector.open(tmp_path / "m", embedder=FakeEmbedder(), config=config) as memory:
-        first = memory.remember(TALK[0], tier="working", session_id="s")
-        second = memory.remember(TALK[2], tier="working", session_id="s")
-        assert second.speaker == "Ann"
-        assert first.id not in memory
-        assert memory.check().ok
-
-
-def test_what_supersedes_the_first_does_not_collide_with_it(mind: Memory) -> None:
-    first = mind.remember(TALK[0], session_id="s")
-    second = mind.remember(TALK[2], session_id="s", supersedes=first)
-    assert second.speaker == "Ann"
-    assert mind.get(first.id).superseded
-    assert mind.check().ok
-
-
 # -- update ----------------------------------------------------------------------------------------
 
 
@@ -615,11 +523,6 @@ def test_an_update_can_be_the_second_opening(mind: Memory) -> None:
     assert mind.update(second, text=TALK[2]).speaker == "Ann"
     assert mind.get(first.id).speaker == "Ann"
     assert mind.check().ok
-
-
-def test_an_update_does_not_count_its_own_words_twice(mind: Memory) -> None:
-    record = mind.remember(TALK[0], session_id="s")
-    assert mind.update(record, text=TALK[2]).speaker is None
 
 
 # -- around ----------------------------------------------------------------------------------------

@@ -69,14 +69,6 @@ def test_a_catalog_without_knowledge_has_none_of_the_tables() -> None:
     assert tables_in(db) == PAYLOAD_TABLES
 
 
-@pytest.mark.parametrize("group", GROUPS)
-def test_tables_of_one_group_are_made_without_the_others(group: str) -> None:
-    db = catalog()
-    make_tables(db, group)
-    assert tables_in(db) == tuple(each for each in PAYLOAD_TABLES if each.group == group)
-    db.close()
-
-
 @EACH_TABLE
 def test_rows_come_back_as_they_were_put(db: sqlite3.Connection, table: PayloadTable) -> None:
     rows = [example(table, 0), example(table, 1)]
@@ -127,13 +119,6 @@ def test_a_row_goes_with_whatever_it_depends_on(
         assert list(rows_of(db, table)) == []
 
 
-def test_more_ids_than_a_statement_takes_go(db: sqlite3.Connection) -> None:
-    table = PAYLOAD_TABLES[0]
-    put_rows(db, table, [{"id": n, "sort": "fact", "json": "{}"} for n in range(3000)])
-    assert delete_owned(db, range(1, 3000)) == 2999
-    assert [each["id"] for each in rows_of(db, table)] == [0]
-
-
 def test_conditions_select_rows_by_values_and_by_long_collections(db: sqlite3.Connection) -> None:
     table = PAYLOAD_TABLES[0]
     sorts = ("fact", "episode")
@@ -154,18 +139,3 @@ def test_only_one_fact_of_a_key_holds(db: sqlite3.Connection) -> None:
     with pytest.raises(sqlite3.IntegrityError):
         put_rows(db, table, [old | {"id": 4, "holds": 1}])
     put_rows(db, table, [old | {"id": 3, "holds": 0}, old | {"id": 4, "holds": 1}])
-
-
-@pytest.mark.parametrize(
-    "row",
-    [
-        {"id": 1},
-        {"id": 1, "sort": "fact", "json": "[]"},
-        {"id": True, "sort": "", "json": "{}"},
-        {"id": 1 << 63, "sort": "", "json": "{}"},
-        {"id": 1, "sort": "", "json": "{}", "x": 1},
-    ],
-)
-def test_our_own_mistakes_are_refused(row: dict[str, Any]) -> None:
-    with pytest.raises((TypeError, ValueError)):
-        PAYLOAD_TABLES[0].sealed(row)
