@@ -5,11 +5,20 @@ Damage without it: a row that misses its goal and is called reached. Guard: scor
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
+import numpy as np
 import pytest
 
+from bench.cognition import forgetting
 from bench.cognition.__main__ import main, page_of, renewed
+from bench.cognition.feelings import turkish_feelings, valence
+from bench.cognition.observed import classes, evidence_ids, observed
 from bench.cognition.rows import ROWS, Score, spans_of, untyped_f1
-from bench.cognition.statements import data
+from bench.cognition.speed import Costs, measured, messages
+from bench.cognition.statements import changed_pairs, data, match, score
+from bench.judge.hands import RELATIONS, TURKISH, UNBALANCED, overlap_auc, pairs_of, replaces
 
 
 def test_a_row_that_misses_its_goal_says_so() -> None:
@@ -69,3 +78,180 @@ def test_triples_are_measured() -> None:
     scores = ROWS[10]()
     assert [each.row for each in scores] == [10, 10]
     assert all(each.found.count("/") == 2 for each in scores)
+
+
+# -- Rows of what is observed are computed from gold of which malformed ids are repaired -----------
+#
+# Damage without it: evidence that is not counted, so that dropping it looks free.
+
+
+def test_malformed_ids_of_evidence_are_repaired() -> None:
+    found = evidence_ids([{"evidence": ["D8:6; D9:17", "D30:05", "D:11:26"]}, {"category": 5}])
+    assert found == {"D8:6", "D9:17", "D30:5", "D11:26"}
+
+
+def test_equal_valences_count_half() -> None:
+    assert valence(np.array([1.0, 0.0]), np.array([1, 0])) == 1.0
+    assert valence(np.array([0.5, 0.5]), np.array([1, 0])) == 0.5
+    assert valence(np.array([0.0, 1.0]), np.array([1, 0])) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "stopped"),
+    [
+        ("I'm a nurse.", "fact", None),
+        ("sounds good", "smalltalk", "small_talk"),
+        ("What is it?", "question", "question"),
+        ("<a>b</a>", "code", "code"),
+    ],
+)
+def test_what_is_observed(text: str, kind: str, stopped: str | None) -> None:
+    assert observed(text) == (kind, stopped)
+
+
+def test_a_set_that_is_not_here_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPECTOR_DATA", "/no/such/folder")
+    scores = turkish_feelings()
+    assert [each.reached for each in scores] == [False, False]
+    assert all(each.found == "no data here" for each in scores)
+
+
+@pytest.mark.skipif(not (data() / "locomo").is_dir(), reason="needs SPECTOR_DATA")
+@pytest.mark.slow
+def test_kept_messages_are_measured() -> None:
+    scores = classes()
+    assert {each.row for each in scores} == {17}
+    assert len(scores) == 6
+
+
+# -- The bench of sleep counts what it says, and its plot shows what was counted -------------------
+#
+# Damage without it: a theme that counts for every message that it was made of, a goal that is
+# called reached by the wrong figure, a plot that is empty. Guard: a small store, and figures of
+# our own.
+
+
+def test_months_that_lose_what_is_guarded_miss_their_goal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = {
+        "set": "own",
+        "share": 0.5,
+        "whole": 100,
+        "kept": 96,
+        "active": [60, 50],
+        "total": 100,
+        "guarded": {"rules": 3},
+        "lost": {"rules": 0},
+        "through": 97,
+    }
+    monkeypatch.setattr(forgetting, "FILE", tmp_path / "found.json")
+    found = []
+    for lost in (0, 1):
+        bad = {**row, "lost": {"rules": lost}}
+        both = [bad, {**bad, "share": 0.3, "kept": 80}]
+        forgetting.FILE.write_text(json.dumps({"months": both}))
+        found.append([each.reached for each in forgetting.forgetting_rows()])
+    assert found == [[True, False], [False, False]]
+
+
+# -- The row of speed compares times of the same messages in one run -------------------------------
+#
+# Damage without it: a ratio of two runs, or of messages that only one side got. Guard: counts of a
+# small run, and figures of our own.
+
+
+def test_ratios_are_of_medians_and_of_the_same_messages() -> None:
+    found = Costs([(1.0, True), (3.0, True), (9.0, False)], [2.0, 2.0, 4.0], [(4.0, 2.0)] * 2)
+    assert found.single() == 1.5
+    assert found.single(stored=True) == 1.0
+    assert found.throughput() == 0.5
+    assert found.share_stored() == pytest.approx(2 / 3)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (data() / "memorybank_en").is_dir(), reason="needs SPECTOR_DATA")
+def test_each_message_is_timed_on_both_sides(tmp_path: Path) -> None:
+    assert len(messages()) > 1000
+    found = measured(tmp_path, records=200, singles=12, rounds=1)
+    assert len(found.observed) == len(found.remembered) == 12
+    assert len(found.batches) == 1
+    assert found.single() > 0
+
+
+# -- The bench of statements scores as CaRB's lenient match does, and pairs facts by their
+#    wording
+
+
+def cut(relation: str, subject: str, rest: str) -> tuple[list[str], list[str], list[str]]:
+    return relation.split(), subject.split(), rest.split()
+
+
+def test_words_of_a_tuple_are_counted_once_each() -> None:
+    gold = cut("was born in", "Ada", "London in 1815")
+    assert match(gold, gold) == (1.0, 1.0)
+    assert match(gold, cut("was born in", "Ada", "London")) == (1.0, pytest.approx(5 / 7))
+    found = match(gold, cut("born", "Ada Ada", "Paris"))
+    assert found == (pytest.approx(2 / 4), pytest.approx(2 / 7))
+
+
+def test_without_a_word_of_the_relation_nothing_matches() -> None:
+    assert match(cut("lives in", "Ada", "London"), cut("likes", "Ada", "London")) == (0.0, 0.0)
+    assert match(cut("is", "Ada", "a poet"), cut("be", "Ada", "a poet")) == (1.0, 1.0)
+
+
+def test_each_tuple_is_matched_with_one_of_the_gold() -> None:
+    one, other = cut("likes", "Ada", "tea"), cut("likes", "Ada", "rum")
+    assert score([one, other], [one, other]) == (2.0, 2.0)
+    precision, recall = score([one], [one, other])
+    assert (precision, recall) == (1.0, 1.0)
+    assert score([one], []) == (0.0, 0.0)
+
+
+def test_facts_of_one_wording_with_two_values_are_a_pair() -> None:
+    lines = [
+        "Here is a list:",
+        "0. The mayor of Ghent is Ann.",
+        "1. Ann was born in Bruges.",
+        "2. The mayor of Ghent is Bob.",
+        "3. The mayor of Ghent is Bob.",
+    ]
+    assert list(changed_pairs(lines)) == [
+        ("The mayor of Ghent is Ann", "The mayor of Ghent is Bob"),
+        ("The mayor of Ghent is Ann", "The mayor of Ghent is Bob"),
+    ]
+
+
+# -- The pairs of the balanced hands cannot be told apart by their lengths and shared words --------
+#
+# Damage without it: a judge learns how a set was made instead of what a sentence does to another.
+# Guard: a classifier on lengths and overlap alone, leaving hands out, and the same one on pairs
+# that were made to give it away.
+
+
+def test_lengths_and_shared_words_alone_tell_little_of_a_relation() -> None:
+    hands = [rows for hand, rows in pairs_of().items() if hand not in UNBALANCED]
+    assert overlap_auc(hands) < 0.60
+    assert overlap_auc([rows for hand, rows in pairs_of().items() if hand in TURKISH]) < 0.60
+
+
+def test_a_set_that_is_given_away_by_its_lengths_is_found_out() -> None:
+    given = [
+        [{**row, "new": row["new"] + " and so it is" * replaces(row)} for row in rows]
+        for hand, rows in pairs_of().items()
+        if hand not in UNBALANCED
+    ]
+    assert overlap_auc(given) > 0.70
+
+
+@pytest.mark.parametrize("hand", sorted(set(pairs_of()) - set(UNBALANCED)))
+def test_a_balanced_hand_has_every_relation_and_no_pair_twice(hand: str) -> None:
+    rows = pairs_of()[hand]
+    assert len({(row["old"], row["new"]) for row in rows}) == len(rows) == 200
+    assert [sum(row["relation"] == one for row in rows) for one in RELATIONS] == [
+        15,
+        40,
+        60,
+        25,
+        60,
+    ]

@@ -6,13 +6,16 @@ misses memories or shows another user's, a merge that cannot be undone. Guard: b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import spector
-from spector import InvalidInputError, Memory, StoreReadOnlyError, UnknownRecordError
+from spector import InvalidInputError, ManualClock, Memory, StoreReadOnlyError, UnknownRecordError
+from spector.arguments import SORTS
 from spector.knowledge.reading import read_text
 from tests.fakes import FakeEmbedder
 
@@ -239,3 +242,185 @@ def test_who_lives_or_works_somewhere_is_a_person(
 ) -> None:
     note = said(memory, text, user_id="u")
     assert {(e.name, e.type) for e in memory.entities.of(note)} == names
+
+
+# -- What ends takes along what was derived from it alone ------------------------------------------
+#
+# Mechanism: reads leave out, with what has expired, what is derived from nothing else; retiring
+# and reactivating change it in the same commit; a new text of a memory that was read is read, too.
+# Damage without it: a fact with the words of a memory that is over still answers. Guard: each way
+# to end, asked through every list, recall and count, and writes that meet what has ended before it
+# is erased.
+
+
+ALL = ["dormant", "superseded", "quarantined", "derived"]
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock("2026-06-01T09:00:00Z")
+
+
+@pytest.fixture
+def ending_memory(clock: ManualClock) -> Iterator[Memory]:
+    with spector.open(":memory:", clock=clock, embedder=FakeEmbedder(16)) as opened:
+        yield opened
+
+
+def said_until(ending_memory: Memory, include: Any = ()) -> str:
+    """All that answers have, which is to name nothing that has ended."""
+    facts = ending_memory.facts
+    return " | ".join(
+        map(
+            str,
+            [
+                *(each.text for each in ending_memory.records(include=include, sorts=SORTS)),
+                *(
+                    each.text
+                    for each in ending_memory.recall("Petra Oulu", k=50, include=["derived"])
+                ),
+                ending_memory.context("Where does Petra live?", always=True),
+                facts.query(),
+                facts.about("Petra"),
+                facts.traverse("Petra"),
+                facts.query(as_of="2026-06-01T09:00:00Z"),
+            ],
+        )
+    )
+
+
+def learned(ending_memory: Memory, text: str = "Petra lives in Oulu.", **fields: Any) -> int:
+    record = ending_memory.remember(text, **fields)
+    ending_memory.facts.learn(record)
+    return record.id
+
+
+def test_with_an_expired_memory_its_facts_are_over(
+    ending_memory: Memory, clock: ManualClock
+) -> None:
+    learned(ending_memory, expires_in=60)
+    assert "Oulu" in said_until(ending_memory)
+    assert ending_memory.stats()["cognition"]["facts"]["count"] == 1
+    clock.advance(seconds=61)
+    assert "Oulu" not in said_until(ending_memory, ALL)
+    assert (len(ending_memory), ending_memory.count(), ending_memory.count(sorts=SORTS)) == (
+        0,
+        0,
+        0,
+    )
+    assert ending_memory.stats()["cognition"]["facts"]["count"] == 0
+    assert ending_memory.entities.all() == []
+    assert ending_memory.check().ok
+
+
+def test_a_fact_is_over_with_the_validity_of_all_who_state_it(
+    ending_memory: Memory, clock: ManualClock
+) -> None:
+    learned(ending_memory, valid_until="2026-06-02T00:00:00Z")
+    later = learned(ending_memory, "Petra lives in Oulu now.", valid_until="2026-06-03T00:00:00Z")
+    facts = ending_memory.facts
+    for hours, held in ((0, 1), (24, 1), (48, 0)):
+        clock.set(datetime(2026, 6, 1, 9, tzinfo=UTC) + timedelta(hours=hours))
+        found = (facts.query(), facts.about("Petra"), facts.traverse("Petra"))
+        assert [len(each) for each in found] == [held] * 3
+        assert ending_memory.stats()["cognition"]["facts"]["count"] == held
+    assert len(facts.query(as_of="2026-06-02T12:00:00Z")) == 1
+    ending_memory.update(later, valid_until=None)
+    assert len(facts.query()) == 1
+
+
+@pytest.mark.parametrize("key", [None, "home"])
+def test_a_fact_ends_with_the_last_memory_that_is_superseded(
+    ending_memory: Memory, key: str | None
+) -> None:
+    first = learned(ending_memory)
+    second = learned(ending_memory, "Petra lives in Oulu, as ever.")
+    ending_memory.remember("Petra has left the town.", supersedes=first)
+    (fact,) = ending_memory.facts.query()
+    last = ending_memory.remember("Nobody is there.", supersedes=second, key=key)
+    assert ending_memory.facts.query() == []
+    assert ending_memory.get(fact.id).superseded_by == (last.id,)
+    ending_memory.forget(last)
+    ending_memory.reinstate(second)
+    assert [each.id for each in ending_memory.facts.query()] == [fact.id]
+
+
+def test_a_fact_lives_until_its_last_source_ends(ending_memory: Memory, clock: ManualClock) -> None:
+    learned(ending_memory, expires_in=60)
+    learned(ending_memory, expires_in=120)
+    clock.advance(seconds=61)
+    assert len(ending_memory.facts.query()) == 1
+    clock.advance(seconds=60)
+    assert "Oulu" not in said_until(ending_memory, ALL)
+
+
+def test_a_use_that_moves_the_end_keeps_the_fact(ending_memory: Memory, clock: ManualClock) -> None:
+    learned(ending_memory, expires_in=60, refresh=True)
+    clock.advance(seconds=50)
+    assert ending_memory.recall("Petra Oulu")
+    clock.advance(seconds=50)
+    assert len(ending_memory.facts.query()) == 1
+    clock.advance(seconds=50)
+    assert "Oulu" not in said_until(ending_memory, ALL)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda m: m.facts.add("Petra", "lives_in", "Oulu"),
+        lambda m: m.facts.add("Petra", "lives_in", "Turku"),
+        lambda m: m.observe("Petra lives in Oulu."),
+        lambda m: m.observe("Petra lives in Turku."),
+        lambda m: learned(m),
+        lambda m: learned(m, "Petra lives in Turku."),
+    ],
+)
+def test_what_ended_is_in_no_write_s_way(
+    ending_memory: Memory, clock: ManualClock, write: Callable[[Memory], Any]
+) -> None:
+    learned(ending_memory, expires_in=60)
+    clock.advance(seconds=61)
+    write(ending_memory)
+    assert len(ending_memory.facts.query(subject="Petra", predicate="lives_in")) == 1
+    assert ending_memory.check().ok
+
+
+def test_a_retired_memory_takes_its_facts_to_rest_and_back(ending_memory: Memory) -> None:
+    first, second = learned(ending_memory), learned(ending_memory)
+    ending_memory.retire(first)
+    assert len(ending_memory.facts.query()) == 1, "it has another source"
+    ending_memory.retire(second)
+    assert "Oulu" not in said_until(ending_memory)
+    ending_memory.reactivate(first)
+    assert len(ending_memory.facts.query()) == 1
+    assert "Oulu" in said_until(ending_memory)
+
+
+def test_retiring_leaves_an_immutable_fact_and_names_what_was_asked_for(
+    ending_memory: Memory,
+) -> None:
+    source = learned(ending_memory)
+    assert [each.id for each in ending_memory.retire(source)] == [source]
+    assert [each.id for each in ending_memory.reactivate(source)] == [source]
+    (fact,) = ending_memory.facts.query()
+    ending_memory.update(fact.id, immutable=True)
+    ending_memory.retire(source)
+    assert not ending_memory.get(fact.id).dormant
+
+
+@pytest.mark.parametrize("read", ["observe", "learn"])
+def test_an_updated_text_is_read_anew(ending_memory: Memory, read: str) -> None:
+    if read == "observe":
+        target = ending_memory.observe("Petra lives in Oulu.").records[0].id
+    else:
+        target = learned(ending_memory)
+    ending_memory.update(target, text="Petra lives in Turku.")
+    assert "Oulu" not in said_until(ending_memory, ALL)
+    assert [each.object for each in ending_memory.facts.query(subject="Petra")] == ["Turku"]
+    assert {each.name for each in ending_memory.entities.all()} >= {"Petra", "Turku"}
+
+
+def test_what_was_never_read_is_not_read_when_it_changes(ending_memory: Memory) -> None:
+    target = ending_memory.remember("Petra lives in Oulu.")
+    ending_memory.update(target, text="Petra lives in Turku.")
+    assert ending_memory.facts.query() == []

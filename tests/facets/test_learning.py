@@ -14,9 +14,17 @@ from pathlib import Path
 import pytest
 
 import spector
-from spector import Fact, InvalidTextError, Memory, MemoryRecord
+from spector import (
+    Fact,
+    InvalidInputError,
+    InvalidTextError,
+    Memory,
+    MemoryRecord,
+    StoreReadOnlyError,
+    UnknownRecordError,
+)
 from spector.clock import ManualClock
-from spector.records import FactRecord
+from spector.records import FactRecord, LearningType
 from tests.fakes import FakeEmbedder
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
@@ -182,3 +190,162 @@ def test_a_memory_of_several_facts_is_one_commit(
     facts = memory.facts.learn(record).facts
     assert len({fact.id for fact in facts}) == len(facts) >= 2
     assert len(begun) == 1
+
+
+# -- Learnings: surer when they held, less sure when they misled, found by what they apply to ------
+
+
+@pytest.fixture
+def learnt_memory(tmp_path: Path) -> Iterator[Memory]:
+    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as learnt_memory:
+        yield learnt_memory
+
+
+def test_a_learning_is_drawn_from_evidence(learnt_memory: Memory, tmp_path: Path) -> None:
+    a = learnt_memory.remember(
+        "The build failed at night", user_id="u", agent_id="x", confidence=0.4
+    )
+    b = learnt_memory.remember("It failed again", user_id="u", agent_id="x")
+    made = learnt_memory.learnings.add(
+        "Builds fail while the backup runs. " * 4,
+        "failure_analysis",
+        evidence=[a, b],
+        applies_to=["Build", "gece"],
+        impact=0.9,
+    )
+    assert (made.confidence, made.impact, made.validated, made.applications) == (0.5, 0.9, False, 0)
+    assert made.type is LearningType.FAILURE_ANALYSIS
+    assert (len(made.title), made.insight.startswith(made.title)) == (80, True)
+    assert made.applies_to == ("Build", "gece")
+    assert {
+        (e.target, e.weight) for e in learnt_memory.graph.edges(made.id, kinds=["derived_from"])
+    } == {
+        (a.id, 0.8),
+        (b.id, 0.8),
+    }
+    record = made.record
+    assert (record.user_id, record.agent_id, record.tier) == ("u", "x", "semantic")
+    assert record.confidence == pytest.approx(0.4, abs=0.01)
+    assert record.importance == pytest.approx(0.9, abs=0.01)
+    learnt_memory.close()
+    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as again:
+        assert again.learnings.get(made.id).to_dict() == made.to_dict()
+        assert again.check().ok
+
+
+def test_learnings_keep_three_times_as_long_as_texts(learnt_memory: Memory) -> None:
+    text = learnt_memory.remember("Backups are slow.", importance=0.5)
+    made = learnt_memory.learnings.add("Backups are slow.", "domain_insight", impact=0.5)
+    assert made.record.stability_days == 3 * text.stability_days
+
+
+def test_the_category_follows_the_type(learnt_memory: Memory) -> None:
+    liked = learnt_memory.learnings.add("She prefers tea", LearningType.USER_PREFERENCE)
+    seen = learnt_memory.learnings.add("Tea is hot", "domain_insight")
+    assert liked.record.category is spector.Category.PREFERENCE
+    assert seen.record.category is spector.Category.PATTERN
+
+
+@pytest.mark.parametrize(
+    ("start", "outcomes", "end"),
+    [
+        (0.5, "S", 0.6),
+        (0.5, "SF", 0.45),
+        (0.5, "F", 0.35),
+        (0.95, "S", 1.0),
+        (0.1, "F", 0.0),
+        (0.7, "SSS", 1.0),
+        (0.6, "FS", 0.55),
+    ],
+)
+def test_validation_is_asymmetric(
+    learnt_memory: Memory, start: float, outcomes: str, end: float
+) -> None:
+    made = learnt_memory.learnings.add("x", "success_pattern", confidence=start)
+    for each in outcomes:
+        last = learnt_memory.learnings.validate(made.id, each == "S")
+    assert last.confidence == pytest.approx(end)
+    assert last.validated == ("S" in outcomes)
+
+
+def test_relevant_ones_come_by_confidence_times_impact(learnt_memory: Memory) -> None:
+    def add(confidence: float, impact: float, tag: str = "build", kind: str = "domain_insight"):  # type: ignore[no-untyped-def]
+        return learnt_memory.learnings.add(
+            f"{confidence} {impact} {tag}",
+            kind,
+            confidence=confidence,
+            impact=impact,
+            applies_to=[tag],
+        ).id
+
+    low, weak, strong = add(0.29, 1.0), add(0.3, 0.9), add(0.9, 0.5)
+    other = add(1.0, 1.0, "cook")
+    mine = add(0.5, 0.2, kind="self_correction")
+    found = [each.id for each in learnt_memory.learnings.relevant(["BUILD"])]
+    assert found == [strong, weak, mine]
+    assert [e.id for e in learnt_memory.learnings.relevant(["build"], limit=1)] == [strong]
+    assert low in [e.id for e in learnt_memory.learnings.relevant(["build"], min_confidence=0.0)]
+    assert [e.id for e in learnt_memory.learnings.relevant(["build"], type="self_correction")] == [
+        mine
+    ]
+    assert [e.id for e in learnt_memory.learnings.relevant(["cook", "build"], limit=1)] == [other]
+    assert learnt_memory.learnings.relevant(["sleep"]) == learnt_memory.learnings.relevant([]) == []
+    assert len(learnt_memory.learnings.all()) == 5
+    assert [e.id for e in learnt_memory.learnings.all("self_correction")] == [mine]
+
+
+def test_uses_are_counted(learnt_memory: Memory) -> None:
+    made = learnt_memory.learnings.add("x", "strategy_update")
+    learnt_memory.learnings.apply(made.id)
+    last = learnt_memory.learnings.apply(made.id)
+    assert last.applications == 2
+    assert last.last_applied is not None
+    assert last.confidence == 0.5
+
+
+def test_what_no_learning_can_be(learnt_memory: Memory) -> None:
+    a, b = (learnt_memory.remember(each, user_id=each) for each in "ab")
+    for call, word in (
+        (lambda: learnt_memory.learnings.add("x", "guess"), "failure_analysis"),
+        (
+            lambda: learnt_memory.learnings.add("x", "domain_insight", evidence=[a, b]),
+            "several users",
+        ),
+        (lambda: learnt_memory.learnings.add("x", "domain_insight", confidence=1.1), "confidence"),
+        (lambda: learnt_memory.learnings.add("x", "domain_insight", impact=float("nan")), "impact"),
+        (
+            lambda: learnt_memory.learnings.add("x", "domain_insight", applies_to=["\u0301"]),
+            "applies_to",
+        ),
+        (lambda: learnt_memory.learnings.get(a.id), "no learning"),
+    ):
+        with pytest.raises(InvalidInputError, match=word):
+            call()
+    with pytest.raises(InvalidInputError):
+        learnt_memory.learnings.add("  ", "domain_insight")
+    with pytest.raises(UnknownRecordError):
+        learnt_memory.learnings.add("x", "domain_insight", evidence=1 << 50)
+    assert len(learnt_memory) == 2
+
+
+def test_learnings_stay_without_evidence_and_with_their_user(learnt_memory: Memory) -> None:
+    a = learnt_memory.remember("seen", user_id="a")
+    made = learnt_memory.learnings.add("x", "domain_insight", evidence=a, applies_to=["t"])
+    learnt_memory.learnings.add("y", "domain_insight", applies_to=["t"], user_id="b")
+    learnt_memory.forget(a)
+    assert learnt_memory.learnings.get(made.id).insight == "x"
+    assert [e.id for e in learnt_memory.learnings.relevant(["t"], user_id="a")] == [made.id]
+    assert len(learnt_memory.learnings.relevant(["t"])) == 2
+
+
+def test_readers_read(learnt_memory: Memory, tmp_path: Path) -> None:
+    made = learnt_memory.learnings.add("x", "domain_insight", applies_to=["t"])
+    with spector.open(tmp_path / "mind", embedder=FakeEmbedder(), mode="r") as reader:
+        assert [each.id for each in reader.learnings.relevant(["t"])] == [made.id]
+        for change in (
+            lambda: reader.learnings.add("x", "domain_insight"),
+            lambda: reader.learnings.apply(made.id),
+            lambda: reader.learnings.validate(made.id, True),
+        ):
+            with pytest.raises(StoreReadOnlyError):
+                change()

@@ -6,9 +6,13 @@ from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from spector.language.formation import Formed, Referents, form
-from spector.records import without_notes
+from spector.language.formation import Formed, Referents, cut, form
+from spector.language.formation.notes import Insertion, annotated
+from spector.language.worth import extract_of
+from spector.records import Note, without_notes
 
 NOON = datetime(2026, 11, 25, 12, tzinfo=UTC)
 
@@ -237,3 +241,143 @@ def test_a_huge_message_is_read_in_bounded_time() -> None:
     found = formed(message)
     assert found[0].said == "Ada met Bob"
     assert sum(len(each.said) for each in found) > len(message) * 0.8
+
+
+# -- A long message is cut where it pauses, and nothing of it is lost ------------------------------
+
+
+def parts(text: str, most: int) -> list[str]:
+    return [text[start:end] for start, end in cut(text, most)]
+
+
+def test_paragraphs_come_first() -> None:
+    text = "One two. Three four.\n\nFive six. Seven eight."
+    assert parts(text, 30) == ["One two. Three four.", "Five six. Seven eight."]
+
+
+def test_then_sentences() -> None:
+    text = "Ada lives in Kars. Bob lives in Van. Carl lives in Bursa."
+    assert parts(text, 40) == ["Ada lives in Kars. Bob lives in Van.", "Carl lives in Bursa."]
+
+
+def test_then_words() -> None:
+    assert parts("aaaa bbbb cccc dddd", 11) == ["aaaa bbbb", "cccc dddd"]
+
+
+def test_a_word_that_is_too_long_is_cut_within() -> None:
+    assert parts("x" * 25, 11) == ["x" * 10, "x" * 10, "x" * 5]
+
+
+def test_a_full_stop_of_a_number_ends_no_part() -> None:
+    assert parts("It costs 3.5 lira. Ada pays.", 20) == ["It costs 3.5 lira.", "Ada pays."]
+
+
+def test_a_short_text_is_one_part() -> None:
+    assert parts("  Ada called.  ", 5000) == ["Ada called."]
+    assert parts("", 5000) == []
+    assert parts(" \n ", 5000) == []
+
+
+def test_a_limit_that_leaves_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="fewer than 1 characters"):
+        cut("Ada", 1)
+
+
+def test_a_huge_text_is_cut_in_one_go() -> None:
+    text = "Ada met Bob. " * 40_000
+    found = cut(text, 5000)
+    assert len(found) < 120
+    assert all(end - start < 5000 for start, end in found)
+
+
+@given(st.text(alphabet=st.sampled_from("ab .!\n\t\u2026"), max_size=120), st.integers(2, 30))
+def test_only_white_space_is_left_out(text: str, most: int) -> None:
+    found = cut(text, most)
+    done = 0
+    for start, end in found:
+        assert start < end
+        assert end - start < most
+        assert text[done:start].strip() == ""
+        done = end
+    assert text[done:].strip() == ""
+
+
+# -- Sentences without end marks stay two when an extract has both ---------------------------------
+#
+# Damage without it: a theme reads "I prefer window seats I prefer green tea". Guard: texts with
+# and without end marks in English and Turkish, and what the extract of them says.
+
+
+JOINED = [
+    (["I prefer window seats", "I prefer green tea"], "I prefer window seats. I prefer green tea"),
+    (
+        ["İzmir'e hep otobüsle gelirim,", "Kahveyi şekersiz içerim."],
+        "İzmir'e hep otobüsle gelirim. Kahveyi şekersiz içerim.",
+    ),
+    (
+        ["The rent is 900 €", "It has two rooms (no lift)", "Was it cheap?"],
+        "The rent is 900 €. It has two rooms (no lift)",
+    ),
+    (
+        ['Ayse said "the bridge is open"', "We cross the bridge at nine…"],
+        'Ayse said "the bridge is open". We cross the bridge at nine…',
+    ),
+    (
+        ["We saw the lighthouse of Foca 🎉", "The mill of Cunda burned"],
+        "We saw the lighthouse of Foca 🎉 The mill of Cunda burned",
+    ),
+]
+
+
+@pytest.mark.parametrize(("texts", "said"), JOINED)
+def test_an_extract_tells_its_sentences_apart(texts: list[str], said: str) -> None:
+    assert extract_of(texts, 1_000, len) == said
+
+
+def test_the_full_stops_count() -> None:
+    texts = ["The mill of Cunda burned", "The bridge of Foca fell"]
+    whole = ". ".join(texts)
+    assert extract_of(texts, len(whole), len) == whole
+    assert extract_of(texts, len(whole) - 1, len) in texts
+
+
+# -- Notes go into a text and come out again, and what was said is left to the letter --------------
+
+
+def test_a_note_stands_behind_its_word_and_its_span_takes_the_space() -> None:
+    text, notes = annotated("He left.", [Insertion(2, "Omar", "reference")])
+    assert text == "He [Omar] left."
+    assert notes == (Note(2, 9, "reference", "Omar"),)
+    assert text[2:9] == " [Omar]"
+
+
+def test_a_subject_stands_in_front() -> None:
+    text, notes = annotated("works at Acme", [Insertion(0, "Ada", "subject", leads=True)])
+    assert text == "[Ada] works at Acme"
+    assert without_notes(text, notes) == "works at Acme"
+
+
+def test_brackets_that_are_no_notes_stay() -> None:
+    text, notes = annotated("a [b] c", [Insertion(7, "d", "date")])
+    assert text == "a [b] c [d]"
+    assert without_notes(text, notes) == "a [b] c"
+    assert without_notes("a [b] c [d]", ()) == "a [b] c [d]"
+
+
+def test_notes_that_do_not_fit_a_text_take_nothing_out() -> None:
+    assert without_notes("short", [Note(2, 90, "date", "x"), Note(4, 1, "date", "y")]) == "short"
+
+
+@given(
+    st.text(max_size=40),
+    st.lists(st.tuples(st.integers(0, 50), st.text(max_size=8), st.booleans()), max_size=6),
+)
+def test_what_goes_in_comes_out(said: str, places: list[tuple[int, str, bool]]) -> None:
+    insertions = [
+        Insertion(0 if leads else at, value, "date", leads=leads) for at, value, leads in places
+    ]
+    text, notes = annotated(said, insertions)
+    assert without_notes(text, notes) == said
+    assert [text[each.start : each.end].strip() for each in notes] == [
+        f"[{each.value}]".strip() for each in notes
+    ]

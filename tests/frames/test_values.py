@@ -4,7 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from spector.language.frames import forms_differ, normal_value
+from spector.language.frames import (
+    ONE_VALUED,
+    extract,
+    forms_differ,
+    is_single_valued,
+    normal_value,
+)
+from spector.language.frames.turkish.suffixes import (
+    Case,
+    has_harmony,
+    person_forms,
+    possessed,
+    strip_case,
+    strip_copula,
+    verb_forms,
+)
+from spector.language.words import plain
 
 NOW = 1_764_115_200_000  # 2025-11-26
 
@@ -109,3 +125,159 @@ def test_relative_dates_need_a_reference_time() -> None:
 @pytest.mark.parametrize("text", ["", " ", "...", "\u0301", "9" * 400, "0x", "1,2,3,4", "-", "$"])
 def test_any_text_has_a_normal_form(text: str) -> None:
     assert isinstance(normal_value(text), str)
+
+
+# -- A predicate is many-valued unless the table, the caller or the form says otherwise ------------
+
+
+TABLE = """lives_in works_as works_at is_named age version port email phone deadline status
+married_to born_in located_in price""".split()
+
+
+@pytest.mark.parametrize("predicate", [*TABLE, "favourite_colour", "favourite_band"])
+def test_one_by_the_table(predicate: str) -> None:
+    assert is_single_valued(predicate)
+    assert predicate in ONE_VALUED or predicate.startswith("favourite_")
+
+
+@pytest.mark.parametrize("predicate", "likes visited speaks bought eats took uses has".split())
+def test_many_without_a_table_or_form(predicate: str) -> None:
+    assert not is_single_valued(predicate)
+    assert is_single_valued(predicate, (predicate,))
+
+
+@pytest.mark.parametrize(
+    ("text", "single"),
+    [
+        ("My dentist is Dr Ruiz.", True),
+        ("Anna is my wife.", True),
+        ("The mayor of Ghent is Mathias Berg.", True),
+        ("The gateway's password is hunter2.", True),
+        ("My sister is Anna.", False),
+        ("Anna is my friend.", False),
+        ("Max is my dog.", False),
+        ("The project uses SQLite as its database.", True),
+        ("I like tea.", False),
+        ("Kerem benim eşim.", True),
+        ("Projenin veritabanı SQLite.", True),
+        ("Kahveyi severim.", False),
+    ],
+)
+def test_by_the_form_of_the_sentence(text: str, single: bool) -> None:
+    found = extract(text)
+    assert found
+    assert found[0].single is single
+
+
+# -- Vowel harmony, and the forms of Turkish nouns and verbs that the frames are compared with -----
+
+
+@pytest.mark.parametrize(
+    ("stem", "suffix", "fits"),
+    [
+        ("ev", "de", True),
+        ("ev", "da", False),
+        ("okul", "da", True),
+        ("köy", "da", False),
+        ("köy", "de", True),
+        ("yol", "da", True),
+        ("ev", "im", True),
+        ("ev", "um", False),
+        ("yol", "um", True),
+        ("yol", "im", False),
+        ("saat", "e", True),
+        ("gol", "e", True),
+        ("8080", "de", True),
+        ("TV", "de", True),
+    ],
+)
+def test_a_suffix_follows_the_last_vowel(stem: str, suffix: str, fits: bool) -> None:
+    assert has_harmony(stem, suffix) is fits
+
+
+@pytest.mark.parametrize(
+    ("raw", "suffix", "case", "stem"),
+    [
+        ("Ankara", "da", "loc", "Ankara"),
+        ("evde", "", "loc", "ev"),
+        ("okulda", "", "loc", "okul"),
+        ("köyda", "", "loc", None),
+        ("kahveyi", "", "acc", "kahve"),
+        ("çayı", "", "acc", "çay"),
+        ("çocuğu", "", "acc", "çocuk"),
+        ("mavi", "", "acc", None),
+        ("projenin", "", "gen", "proje"),
+        ("ürünün", "", "gen", "ürün"),
+        ("Ayşe", "nin", "gen", "Ayşe"),
+        ("Ayşe", "de", "gen", None),
+        ("kedilerden", "", "abl", "kediler"),
+        ("fıstığa", "", "dat", "fıstık"),
+        ("veritabanını", "", "acc", "veritabanı"),
+        ("Kerem", "le", "ins", "Kerem"),
+        ("ev", "", "loc", None),
+        ("", "", "loc", None),
+    ],
+)
+def test_a_case_comes_off_and_leaves_the_noun(
+    raw: str, suffix: str, case: Case, stem: str | None
+) -> None:
+    assert strip_case(raw, suffix, case) == stem
+
+
+@pytest.mark.parametrize(
+    ("noun", "mine", "his"),
+    [
+        ("ev", "evim", "evi"),
+        ("renk", "rengim", "rengi"),
+        ("çocuk", "çocuğum", "çocuğu"),
+        ("araba", "arabam", "arabası"),
+        ("isim/ism", "ismim", "ismi"),
+        ("kitap", "kitabım", "kitabı"),
+        ("köpek", "köpeğim", "köpeği"),
+        ("yüz", "yüzüm", "yüzü"),
+    ],
+)
+def test_possessives_of_a_noun(noun: str, mine: str, his: str) -> None:
+    forms = set(possessed(noun))
+    assert (1, plain(mine)) in forms
+    assert (3, plain(his)) in forms
+
+
+@pytest.mark.parametrize(
+    ("stem", "aorist", "form", "person", "polarity", "tense", "modality"),
+    [
+        ("yaşa", "yaşar", "yaşıyorum", 1, True, "present", "asserted"),
+        ("yaşa", "yaşar", "yaşamıyorum", 1, False, "present", "asserted"),
+        ("oyna", "oynar", "oynuyor", 3, True, "present", "asserted"),
+        ("sev", "sever", "severim", 1, True, "present", "asserted"),
+        ("sev", "sever", "sevmem", 1, False, "present", "asserted"),
+        ("sev", "sever", "sevmez", 3, False, "present", "asserted"),
+        ("git", "gider", "gidiyorum", 1, True, "present", "asserted"),
+        ("git", "gider", "gittim", 1, True, "past", "asserted"),
+        ("git", "gider", "gideceğim", 1, True, "future", "planned"),
+        ("ye", "yer", "yiyorum", 1, True, "present", "asserted"),
+        ("taşın", "taşınır", "taşınmış", 3, True, "past", "reported"),
+        ("geç", "geçer", "geçtik", 1, True, "past", "asserted"),
+        ("kullan", "kullanır", "kullanmayacağım", 1, False, "future", "planned"),
+    ],
+)
+def test_forms_of_a_verb(
+    stem: str, aorist: str, form: str, person: int, polarity: bool, tense: str, modality: str
+) -> None:
+    found = dict(verb_forms(stem, aorist))[plain(form)]
+    assert (found.person, found.polarity, found.tense, found.modality) == (
+        person,
+        polarity,
+        tense,
+        modality,
+    )
+
+
+def test_to_be_is_a_suffix() -> None:
+    assert list(person_forms("öğretmen")) == ["ogretmenim"]
+    assert list(person_forms("hemşire")) == ["hemsireyim"]
+    assert list(person_forms("aşçı")) == ["asciyim"]
+    assert strip_copula("renktir", "") == "renk"
+    assert strip_copula("mavidir", "") == "mavi"
+    assert strip_copula("Bodur", "") == "Bodur"
+    assert strip_copula("kadir", "") == "kadir"

@@ -9,7 +9,10 @@ Guard: small exports that have each of these.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import os
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +21,25 @@ import pytest
 from numpy.typing import NDArray
 
 import spector
-from spector.errors import EmbeddingError
-from spector.importers import ImportReport, import_files
+from spector.errors import EmbeddingError, ImportFormatError, InvalidInputError
+from spector.importers import (
+    READERS,
+    Broken,
+    Format,
+    Found,
+    Head,
+    ImportReport,
+    LeftOut,
+    Options,
+    SourceFile,
+    detect_format,
+    import_files,
+    label,
+    parse_time,
+    register,
+)
 from tests.fakes import FakeEmbedder
+from tests.importers.samples import SAMPLES
 
 
 def imported(path: Path, **options: Any) -> tuple[ImportReport, list[spector.MemoryRecord]]:
@@ -199,3 +218,161 @@ def test_an_import_that_fails_on_the_way_counts_no_step_of_its_own(tmp_path: Pat
             import_files(memory, path)
         assert failed.value.__notes__ == ["importing the same files again stores the rest"]
         assert len(memory) == 64
+
+
+# -- A folder of many exports: each is read as what it is, and none hides another ------------------
+#
+# Damage without it: a chat of ChatGPT in a folder made all other exports and notes in it "files
+# not read", and a note with WhatsApp in its name all notes of a vault. Guard: folders with exports
+# of several products, side by side and in one folder.
+
+
+def put(folder: Path, kind: str, name: str = "") -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    file, text = SAMPLES[kind]
+    (folder / (name or file)).write_text(text, encoding="utf-8")
+
+
+def imported_beside(folder: Path) -> ImportReport:
+    with spector.open(":memory:", embedder=FakeEmbedder(dim=16)) as memory:
+        return import_files(memory, folder)
+
+
+def formats(report: ImportReport) -> set[str]:
+    assert report.ok, [each.error for each in report.files if each.error]
+    return {each.format for each in report.files}
+
+
+def test_exports_of_several_products_in_one_folder_are_all_read(tmp_path: Path) -> None:
+    put(tmp_path / "gpt", "chatgpt")
+    put(tmp_path / "claude", "claude")
+    put(tmp_path / "phone", "whatsapp ios")
+    put(tmp_path / "tg", "telegram")
+    put(tmp_path / "work" / "general", "slack")
+    (tmp_path / "work" / "users.json").write_text(
+        json.dumps([{"id": "U1", "name": "ann"}]), encoding="utf-8"
+    )
+    (tmp_path / "gpt" / "user.json").write_text('{"id": "u"}', encoding="utf-8")
+    (tmp_path / "note.md").write_text("# Garden\n\nBeans grow.", encoding="utf-8")
+    report = imported_beside(tmp_path)
+    assert formats(report) == {
+        "chatgpt",
+        "claude",
+        "whatsapp",
+        "telegram",
+        "slack",
+        "markdown",
+    }
+    assert report.others == {".json": 2}  # the user of ChatGPT, and those of Slack
+
+
+def test_two_products_in_one_folder_are_both_read(tmp_path: Path) -> None:
+    put(tmp_path, "chatgpt")
+    put(tmp_path, "claude", "conversations-2.json")
+    put(tmp_path, "telegram")
+    assert formats(imported_beside(tmp_path)) == {"chatgpt", "claude", "telegram"}
+
+
+def test_a_note_about_a_messenger_hides_no_vault(tmp_path: Path) -> None:
+    (tmp_path / "Ideas.md").write_text("Beans grow.", encoding="utf-8")
+    (tmp_path / "WhatsApp ideas.txt").write_text("Ask the shop about it.", encoding="utf-8")
+    assert formats(imported_beside(tmp_path)) == {"markdown", "text"}
+
+
+def test_what_is_no_file_is_counted(tmp_path: Path) -> None:
+    put(tmp_path, "jsonl")
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "gone.jsonl").symlink_to("nowhere")
+    assert imported_beside(tmp_path).others == {"no file": 2}
+
+
+# -- A format of one's own is one file: a reader, and what shows it --------------------------------
+#
+# Damage without it: who has another chat program waits for us. Guard: a toy format that is written
+# through the public package alone, and gets all that imports promise.
+
+
+def read(source: SourceFile, options: Options) -> Iterator[Found | LeftOut | Broken]:
+    """Lines like "2024-05-03T10:00Z ann> hello"; "#" begins a notice."""
+    with source.open_text() as stream:
+        for number, line in enumerate(stream, 1):
+            place = f"line {number}"
+            if line.startswith("#"):
+                yield LeftOut("notice", place)
+                continue
+            head, mark, text = line.rstrip("\n").partition("> ")
+            when, _, who = head.rpartition(" ")
+            if not mark or not who:
+                yield Broken(source.error(place, "has no speaker", hint='write "ann> hello"'))
+                continue
+            moment = parse_time(when, source, place, options, name="the time")
+            yield Found(
+                {"text": text, "role": label(who), "source": source.name}
+                | ({"event_time": moment} if moment else {}),
+                place,
+            )
+
+
+def recognizes(head: Head) -> bool:
+    return head.text.startswith("#chevrons")
+
+
+CHEVRONS = Format("chevrons", "lines like ann> hello", read, recognizes)
+LOG = "#chevrons\n2024-05-03T10:00Z ann> Who feeds the cat?\n ben> I do\n2024-05-03T10:01Z ann> \n"
+
+
+@pytest.fixture
+def _registered() -> Iterator[None]:
+    register(CHEVRONS)
+    register(CHEVRONS)  # a module that is loaded twice
+    yield
+    del READERS["chevrons"]
+
+
+@pytest.mark.usefixtures("_registered")
+def test_a_toy_format_is_recognized_dated_counted_and_known_again(tmp_path: Path) -> None:
+    path = tmp_path / "cat.chv"
+    path.write_text(LOG)
+    assert detect_format(path) == "chevrons"
+    with spector.open(":memory:", embedder=FakeEmbedder(dim=16)) as memory:
+        report = import_files(memory, path)
+        assert [(each.role, each.text) for each in memory] == [
+            ("ann", "Who feeds the cat?"),
+            ("ben", "I do"),
+        ]
+        moment = datetime(2024, 5, 3, 10, tzinfo=UTC)
+        assert {each.event_time for each in memory} == {moment}, "ben's is that of the line before"
+        assert report.files[0].left_out == {"notice": 1, "no text": 1}
+        assert report.files[0].dated_by_others == 1
+        path.write_text(LOG + "2024-05-03T10:02Z ann> Thanks\n")
+        again = import_files(memory, path)
+        assert (again.stored, again.known) == (1, 2)
+
+
+@pytest.mark.usefixtures("_registered")
+def test_it_is_read_in_archives_and_its_bad_lines_store_nothing(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        archive.writestr("cat.txt", LOG)
+        archive.writestr("odd.txt", LOG + "nothing at all\n")
+    with spector.open(":memory:", embedder=FakeEmbedder(dim=16)) as memory:
+        report = import_files(memory, tmp_path / "all.zip")
+        assert [each.error for each in report.files] == [
+            "",
+            f"{tmp_path}/all.zip!odd.txt, line 5: has no speaker",
+        ]
+        assert len(memory) == 2
+        assert import_files(memory, tmp_path / "all.zip", skip_bad=True).stored == 2
+        (tmp_path / "bare.chv").write_text("2024-05-03T10:00Z ann> hi\n")
+        with pytest.raises(ImportFormatError, match="may be anything"):
+            import_files(memory, tmp_path / "bare.chv")
+        assert import_files(memory, tmp_path / "bare.chv", format="chevrons").stored == 1
+
+
+@pytest.mark.usefixtures("_registered")
+def test_a_name_stands_for_one_format() -> None:
+    for name in ("auto", "chatgpt", "chevrons"):
+        with pytest.raises(InvalidInputError, match="already"):
+            register(Format(name, "another", read, lambda head: False))
+    with pytest.raises(InvalidInputError, match="must be a"):
+        register(read)  # type: ignore[arg-type]
+    assert READERS["chevrons"] is CHEVRONS

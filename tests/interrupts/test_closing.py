@@ -8,13 +8,19 @@ were damaged. Guard: as above; the store opens, check finds nothing, what was ac
 from __future__ import annotations
 
 import faulthandler
+import shutil
+import signal
+import sqlite3
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,9 +28,17 @@ from numpy.typing import NDArray
 
 import spector
 from spector import StoreClosedError
-from tests.crash.harness import in_fresh_process
+from spector.config import Config
+from spector.errors import InvalidInputError
+from spector.kernel import get_kernel
+from spector.process.resources import entry
+from spector.store.core.store import Store
+from spector.store.opening import Stamp, open_disk
+from spector.tiers.router import default_tiers
+from tests.crash.harness import in_fresh_process, scratch
 from tests.fakes import FakeEmbedder
-from tests.interrupts.verbs import READING, WRITING, copied, faults_of, prepared
+from tests.interrupts.sweep import Cut, cut_at
+from tests.interrupts.verbs import ENTRIES, READING, WRITING, Scene, copied, faults_of, prepared
 from tests.proof import Proof, seed
 
 THREADS = 32
@@ -252,3 +266,276 @@ def test_closing_waits_for_a_change_to_be_whole(tmp_path: Path) -> None:
     with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as again:
         assert {record.id for record in again} >= set(stored)
         assert len(again) % 2 == 0
+
+
+# -- Resources: what a thread holds is given back, however a call ends -----------------------------
+#
+# Mechanism: Python may raise between ``__enter__`` and the block, and before the first line of
+# ``__exit__``. Damage: a lock, a connection or a transaction stayed with whoever kept the
+# traceback, a notebook for instance. Guard: a call gives back what is above the resources that it
+# began with.
+
+
+def test_a_store_whose_closing_is_interrupted_twice_is_closed_by_the_end_of_the_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or its lock stays with the process, and nobody can open the store."""
+    path = tmp_path / "mind"
+    with spector.open(path, embedder=None, dim=3):
+        pass
+    cuts, real = [Cut(), Cut()], Store.close
+
+    def close(store: Store) -> None:
+        if cuts:
+            raise cuts.pop()
+        real(store)
+
+    monkeypatch.setattr(Store, "close", close)
+    kept = []  # as a caller has it who keeps the traceback
+
+    @entry
+    def work() -> None:
+        kept.append(
+            open_disk(
+                str(path),
+                Stamp(None, None, None),
+                [tier.files for tier in default_tiers()],
+                Config(),
+                get_kernel(),
+                mode="rw",
+                durability="strict",
+            )
+        )
+        with kept[0]:
+            pass
+
+    with pytest.raises(Cut):
+        work()
+    assert cuts == []
+    with spector.open(path, embedder=None, dim=3) as memory:
+        memory.remember("north", vector=[0, 1, 0])
+
+
+def test_a_kept_traceback_keeps_no_lock(tmp_path: Path) -> None:
+    """A notebook keeps the last traceback, and other threads must go on."""
+    memory = spector.open(tmp_path / "mind", embedder=FakeEmbedder())
+    kept: list[BaseException] = []
+    nth = 0
+    while nth == len(kept):
+        nth += 1
+        try:
+            with pytest.raises(Cut) as info:
+                cut_at(nth, partial(memory.remember, "the first"), catch=False)
+            kept.append(info.value)
+        except pytest.fail.Exception:  # it came to its end
+            break
+        said: list[object] = []
+
+        def work(said: list[object] = said, memory: spector.Memory = memory) -> None:
+            try:
+                said.append(memory.remember("the second"))
+            except spector.StoreFailedError as error:
+                said.append(error)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join(60)
+        assert said, f"another thread could not write after an interrupt at place {nth}"
+        if isinstance(said[0], spector.StoreFailedError):
+            memory.close()
+            memory = spector.open(tmp_path / "mind", embedder=FakeEmbedder())
+    assert len(kept) > 20
+    memory.close()
+
+
+def test_a_signal_handler_that_writes_is_told_so(tmp_path: Path) -> None:
+    said: list[BaseException] = []
+    memory = spector.open(tmp_path / "mind", embedder=FakeEmbedder())
+
+    def handler(*args: object) -> None:
+        try:
+            memory.remember("from within")
+        except spector.StoreError as error:
+            said.append(error)
+
+    before = signal.signal(signal.SIGUSR1, handler)
+
+    def hook(frame: object, event: str, arg: object) -> None:
+        if event == "c_return" and getattr(arg, "__name__", "") == "executemany":
+            sys.setprofile(None)
+            signal.raise_signal(signal.SIGUSR1)
+
+    try:
+        sys.setprofile(hook)
+        record = memory.remember("from outside")
+    finally:
+        sys.setprofile(None)
+        signal.signal(signal.SIGUSR1, before)
+    assert [type(each) for each in said] == [spector.StoreError]
+    assert "signal handler" in said[0].hint  # type: ignore[attr-defined]
+    assert [each.text for each in memory] == ["from outside"]
+    assert memory.get(record.id).text == "from outside"
+    assert memory.check().ok
+    memory.close()
+
+
+def test_an_ordinary_exception_of_a_time_limit_costs_no_more(tmp_path: Path) -> None:
+    """Soft time limits raise an ``Exception``, which no list of interrupts would name."""
+
+    class TooLongError(Exception):
+        pass
+
+    for nth in range(1, 60, 7):
+        root = tmp_path / f"mind{nth}"
+        memory = spector.open(root, embedder=FakeEmbedder())
+        memory.remember("the first")
+        seen = 0
+        raised: list[BaseException | None] = []
+
+        def hook(frame: object, event: str, arg: object, nth: int = nth) -> None:
+            nonlocal seen
+            if event == "c_return" and getattr(arg, "__module__", None) != "builtins":
+                seen += 1
+                if seen == nth:
+                    sys.setprofile(None)
+                    raise TooLongError
+
+        sys.setprofile(hook)
+        try:
+            memory.remember("the second")
+        except Exception as error:  # wrapped, when it came while an argument was looked at
+            raised.append(error.__cause__ if isinstance(error, InvalidInputError) else error)
+        finally:
+            sys.setprofile(None)
+        assert all(isinstance(each, TooLongError) for each in raised), raised
+        memory.close()
+        with spector.open(root, embedder=FakeEmbedder()) as again:
+            assert again.check().ok
+            assert "the first" in {record.text for record in again}
+
+
+# -- An interrupt whose traceback is kept, as a notebook keeps it, leaves nothing behind that
+#    runs
+#
+# Mechanism: the frames of a traceback have their cursors, so a statement that an interrupt cut off
+# between two rows went on for as long as the traceback was there. Damage: its connection was used
+# again and showed its moment for ever, so a memory that had just been acknowledged was unknown,
+# and `check` named damage; closing left the catalog open. Guard: statements end with the read that
+# an error leaves, and with the connection.
+
+
+JOBS = {**WRITING, **READING, **ENTRIES}
+#: verbs that read rows one by one, and how many such places there are between two that are tried
+VERBS = {
+    "check": 41,
+    "check a path": 67,
+    "compact": 29,
+    "purge": 37,
+    "backup": 67,
+    "restore": 67,
+    "open to read": 29,
+    "recall": 29,
+}
+#: frames above the one that calls which may have the cursor
+_DEPTH = 3
+
+
+class _Cut(KeyboardInterrupt):
+    """A Ctrl-C."""
+
+
+class _Hook:
+    """Raises at the return of the nth call that is made while a variable has a cursor."""
+
+    def __init__(self, nth: int) -> None:
+        self._left = nth
+
+    def __call__(self, frame: FrameType, event: str, arg: Any) -> None:
+        if event != "c_return" or "/spector/" not in frame.f_code.co_filename:
+            return
+        above: FrameType | None = frame
+        for _ in range(_DEPTH):
+            if above is None or "/spector/" not in above.f_code.co_filename:
+                return
+            if any(isinstance(each, sqlite3.Cursor) for each in above.f_locals.values()):
+                break
+            above = above.f_back
+        else:
+            return
+        self._left -= 1
+        if not self._left:
+            sys.setprofile(None)
+            raise _Cut
+
+
+def _cut(nth: int, job: Callable[[], object]) -> _Cut | None:
+    """Do a job with an interrupt: what was raised, with all that it keeps."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            sys.setprofile(_Hook(nth))
+            try:
+                job()
+            finally:
+                sys.setprofile(None)
+        except _Cut as cut:
+            return cut
+    return None
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[Scene]:
+    with scratch() as folder:
+        yield prepared(Path(folder) / "model")
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("name", VERBS)
+def test_a_statement_that_was_cut_off_shows_no_old_moment(name: str, model: Scene) -> None:
+    faults: list[str] = []
+    nth = 1
+    while True:
+        scene = copied(model, model.folder.parent / "scene")
+        if name not in ENTRIES:
+            scene.memory = scene.opened()
+        kept = _cut(nth, lambda scene=scene: JOBS[name](scene))
+        faults += [f"{name} at {nth}: {fault}" for fault in faults_of(scene)]
+        shutil.rmtree(scene.folder)
+        if kept is None:
+            break
+        nth += VERBS[name]
+    assert faults == []
+    assert nth > 1, "no place was tried"
+
+
+def test_a_reader_whose_look_was_cut_off_goes_on_following(tmp_path: Path) -> None:
+    days = [f"2026-05-{day:02d}T08:00:00Z" for day in range(1, 9)]
+    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
+        reader = spector.open(tmp_path / "mind", embedder=FakeEmbedder(), mode="r")
+        kept = []
+        for nth, day in enumerate(days, 1):
+            record = memory.remember(f"a plover of {day}", event_time=day)
+            kept.append(_cut(nth, lambda: len(reader)))
+            kept.append(_cut(nth, lambda record=record: reader.get(record.id)))
+            assert reader.get(record.id).text == record.text
+        reader.close()
+
+
+def test_an_error_of_a_callback_that_is_kept_leaves_no_statement(tmp_path: Path) -> None:
+    def stop(done: int, total: int | None) -> None:
+        raise TimeoutError("enough")
+
+    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
+        memory.remember_many([f"a stint, number {n}" for n in range(300)])
+        kept = []
+        for job in (
+            lambda: memory.check(progress=stop),
+            lambda: memory.export(tmp_path / "lines", progress=stop),
+            lambda: memory.backup(tmp_path / "copy", progress=stop),
+        ):
+            with pytest.raises(TimeoutError) as raised:
+                job()
+            kept.append(raised)
+            record = memory.remember("seen afterwards")
+            assert memory.get(record.id).text == "seen afterwards"
+            assert memory.check().ok

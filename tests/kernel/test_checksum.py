@@ -6,13 +6,19 @@ Guard: published vectors, and all backends against one another at every length a
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from spector.errors import KernelUnavailableError
 from spector.kernel.checksum import crc32c, crc32c_rows
 from spector.kernel.contract.scanner import Kernel
+from spector.kernel.dispatch import KERNEL_NAMES, get_kernel, kernel_info, load_kernel
 from spector.kernel.reference.scan import ReferenceKernel
 from tests.kernel.blocks import kernel_or_skip
 
@@ -83,3 +89,118 @@ def test_a_flipped_bit_or_another_store_changes_the_checksum() -> None:
         rows[0, byte] ^= 1
     assert crc32c_rows(rows, seed=b"x" * 16)[0] != want[0]
     assert crc32c_rows(rows)[0] != want[0]
+
+
+# -- Mechanism: C, else Numba, else NumPy; one environment variable pins the choice ----------------
+#
+# Damage: a silent fallback makes a slow deployment look like a bug; an eager import costs a
+# second. Guard: each pin is honoured or refused with the reason, and nothing unused is imported.
+
+
+@pytest.mark.parametrize("name", KERNEL_NAMES)
+def test_a_pin_is_honoured(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    kernel_or_skip(name)
+    monkeypatch.setenv("SPECTOR_KERNEL", name)
+    assert get_kernel().name == name
+    info = kernel_info()
+    assert info["name"] == name
+    assert info["why"] == "pinned by SPECTOR_KERNEL"
+    assert info["isa"]
+
+
+def test_an_unknown_pin_is_refused_with_the_choices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPECTOR_KERNEL", "cuda")
+    with pytest.raises(KernelUnavailableError, match="native, numba, reference"):
+        get_kernel()
+
+
+def run(code: str, **env: str) -> str:
+
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+def test_without_the_extension_numba_serves_and_says_why() -> None:
+    kernel_or_skip("numba")
+    code = (
+        "import sys; sys.modules['spector._native'] = None\n"
+        "from spector.kernel.dispatch import get_kernel, kernel_info\n"
+        "print(get_kernel().name, kernel_info()['why'])"
+    )
+    assert run(code, SPECTOR_KERNEL="").startswith("numba the native kernel cannot load")
+
+
+def test_a_numba_without_what_the_kernel_builds_on_is_passed_over(tmp_path: Path) -> None:
+    """Mechanism: an option that Numba does not know raises at the first call, not at the import."""
+    kernel_or_skip("numba")
+    code = (
+        "import sys, numba; sys.modules['spector._native'] = None\n"
+        "compile_ = numba.njit\n"
+        "def njit(*args, **options):\n"
+        "    if '_nrt' in options: options['_gone'] = options.pop('_nrt')\n"
+        "    return compile_(*args, **options)\n"
+        "numba.njit = njit\n"
+        "from spector.kernel.dispatch import get_kernel, kernel_info\n"
+        "print(get_kernel().name, kernel_info()['why'])"
+    )
+    out = run(code, SPECTOR_KERNEL="", NUMBA_CACHE_DIR=str(tmp_path))
+    assert out.startswith("reference ")
+    assert "the numba kernel cannot load" in out
+
+
+def test_without_both_the_reference_serves() -> None:
+    code = (
+        "import sys; sys.modules['spector._native'] = sys.modules['numba'] = None\n"
+        "from spector.kernel.dispatch import get_kernel\n"
+        "print(get_kernel().name)"
+    )
+    assert run(code, SPECTOR_KERNEL="") == "reference"
+
+
+def test_a_pinned_kernel_that_cannot_load_raises_the_reason() -> None:
+    code = (
+        "import sys; sys.modules['spector._native'] = None\n"
+        "from spector.kernel.dispatch import get_kernel\n"
+        "try: get_kernel()\n"
+        "except ImportError as error: print(type(error).__name__, error)"
+    )
+    out = run(code, SPECTOR_KERNEL="native")
+    assert out.startswith("KernelUnavailableError the native kernel cannot load")
+    assert "unset SPECTOR_KERNEL" in out
+
+
+def test_numba_is_not_imported_unless_it_serves() -> None:
+    kernel_or_skip("native")
+    code = (
+        "import sys\n"
+        "import spector.kernel, spector.kernel.checksum, spector.kernel.contract.query\n"
+        "from spector.kernel.dispatch import get_kernel\n"
+        "get_kernel()\n"
+        "print('numba' in sys.modules)"
+    )
+    assert run(code, SPECTOR_KERNEL="") == "False"
+
+
+def test_numba_serves_where_its_cache_cannot_be_written() -> None:
+    kernel_or_skip("numba")
+    code = (
+        "import numba, numpy as np\n"
+        "compile_ = numba.njit\n"
+        "def njit(*args, cache=False, **options):\n"
+        "    if cache: raise RuntimeError('cannot cache function: no locator available')\n"
+        "    return compile_(*args, **options)\n"
+        "numba.njit = njit\n"
+        "from spector.kernel.dispatch import load_kernel\n"
+        "out = np.zeros(1, np.uint32)\n"
+        "load_kernel('numba').crc32c_rows(np.zeros((1, 64), np.uint8), out, 0)\n"
+        "print(hex(out[0]))"
+    )
+    reference = load_kernel("reference")
+    assert int(run(code), 16) == reference.crc32c(bytes(36))

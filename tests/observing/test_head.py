@@ -6,12 +6,25 @@ what was measured.
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bench.cognition import train_emotion
+from bench.judge import heads
 from spector.language.emotion import emotion_in, load_head
 from spector.language.emotion.head import LABELS
+from spector.language.observing import head_for, judged, worth_keeping
+from spector.language.observing.head import (
+    HEADS,
+    HEADS_VERSION,
+    MessageHead,
+    features_of,
+    load_heads,
+)
 from spector.providers import MiniLMEmbedder
 
 
@@ -86,3 +99,48 @@ def test_a_joy_that_is_denied_is_none_for_the_head_either(text: str) -> None:
     found = emotion_in(text, vector=embedder.embed([text])[0], head=head)
     assert found.category != "joy"
     assert found.valence < 0
+
+
+# -- The heads that say what a message is worth are those that were measured, and stay cautious ----
+#
+# Damage without it: weights of other data than the page of figures, a head that reads vectors of
+# another model, or one that takes a short statement for small talk.
+
+
+_MOST_BYTES: Final = 300_000
+
+
+def test_weights_are_of_this_version_and_of_the_data_that_is_there() -> None:
+    _, _, about = load_heads()
+    assert (about["version"], about["sha256"]) == (HEADS_VERSION, heads.digest())
+    assert HEADS.stat().st_size <= _MOST_BYTES
+
+
+def test_only_the_embedder_of_the_head_is_read_beside_the_text() -> None:
+    own = MiniLMEmbedder().fingerprint
+    assert head_for(own).fingerprint == own
+    assert head_for("another-model") is head_for(None)
+    assert head_for(None).fingerprint == ""
+
+
+def test_training_is_the_same_twice_and_tells_what_it_was_shown() -> None:
+    texts = [f"my {each} is {n}" for n in range(40) for each in ("tea", "hob")]
+    features = np.array([features_of(each) for each in texts])
+    targets = np.array([["tea" in each, "hob" in each] for each in texts], np.float32)
+    first, second = (heads.fit(features, targets, np.ones_like(targets)) for _ in range(2))
+    assert all(np.array_equal(one, other) for one, other in zip(first, second, strict=True))
+    head = MessageHead(*first, 0.1, 0.3)
+    assert head.shares("my tea is 7")[0] > 0.5 > head.shares("my hob is 7")[0]
+
+
+@given(st.text(max_size=300))
+def test_any_text_has_a_verdict(text: str) -> None:
+    found = head_for(None).verdict(text)
+    assert 0.0 <= found.content <= 1.0
+    assert 0.0 <= found.importance <= 1.0
+
+
+def test_a_head_is_asked_only_where_the_rules_are_not_sure() -> None:
+    sure = worth_keeping("The gate code is 4417.")
+    assert judged(sure, "ok") is sure
+    assert worth_keeping("brilliant, cheers").verdict in ("empty", "unsure")

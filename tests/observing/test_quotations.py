@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from spector.language.observing import KINDS, alarm_of, classify, is_hedged
 from spector.language.statements import own_words, quotations
 
 
@@ -58,3 +61,96 @@ def test_letters_keep_their_places() -> None:
     text = 'He said "I am in Oslo." and I left.'
     assert len(own_words(text)) == len(text)
     assert own_words(text).index("and I left") == text.index("and I left")
+
+
+# -- The class of a message and how much it says ---------------------------------------------------
+#
+# Damage without it: a preference stored as a passing event, or a correction taken for small talk.
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("I prefer tea", "preference"),
+        ("Çayı tercih ederim", "preference"),
+        ("I can't stand loud offices", "preference"),
+        ("Gürültülü ofislere dayanamam", "preference"),
+        ("Actually, the invoice was for May", "correction"),
+        ("Aslında fatura mayıs içindi", "correction"),
+        ("No, it's Ayla, not Leyla", "correction"),
+        ("Hayır, Leyla değil Ayla", "correction"),
+        ("From now on, write dates as day and month", "rule"),
+        ("Bundan sonra tarihleri gün ay diye yaz", "rule"),
+        ("Never call my office number", "rule"),
+        ("Asla iş numaramı arama", "rule"),
+        ("We decided to rent the bigger hall", "decision"),
+        ("Büyük salonu kiralamaya karar verdik", "decision"),
+        ("I'm going to repaint the fence on Sunday", "plan"),
+        ("Pazar günü çiti boyayacağım", "plan"),
+        ("My name is Orhan", "fact"),
+        ("Adım Orhan", "fact"),
+        ("The API is behind a proxy", "fact"),
+        ("Ada Lovelace and Charles Babbage wrote letters", "entity"),
+        ("mm", "other"),
+        ("", "other"),
+    ],
+)
+def test_the_class_of_a_message(text: str, kind: str) -> None:
+    found = classify(text)
+    assert found.kind == kind
+    assert bool(found.confidence) == (kind != "other")
+
+
+def test_confidence_begins_at_the_base_and_grows_by_each_pattern() -> None:
+    assert classify("I prefer tea").confidence == pytest.approx(0.30)
+    assert classify("I prefer tea, it is my favourite").confidence == pytest.approx(0.45)
+    assert classify("We decided it").confidence == pytest.approx(0.35)
+    assert classify("My name is Orhan").confidence == pytest.approx(0.25)
+    assert classify("Never call my office").confidence == pytest.approx(0.40)
+
+
+def test_questions_are_not_read() -> None:
+    assert classify("Do you prefer tea?").kind == "other"
+    assert classify("I prefer tea. Will you go to Kars tomorrow?").kind == "preference"
+
+
+def test_two_entities_make_a_message_rich_in_entities() -> None:
+    assert classify("they met", entities=2).kind == "entity"
+    assert classify("they met", entities=1).kind == "other"
+
+
+@given(st.text(max_size=200))
+def test_any_text_has_a_class(text: str) -> None:
+    assert classify(text).kind in KINDS
+
+
+@pytest.mark.parametrize(
+    ("text", "hedged"),
+    [
+        ("I think she lives in Kars", True),
+        ("Maybe we move", True),
+        ("Sanırım taşındı", True),
+        ("galiba perşembe", True),
+        ("She lives in Kars", False),
+        ("Kars'ta yaşıyor", False),
+        ("", False),
+    ],
+)
+def test_hedges(text: str, hedged: bool) -> None:
+    assert is_hedged(text) == hedged
+
+
+@pytest.mark.parametrize(
+    ("text", "alarm"),
+    [
+        ("The deadline is on Friday", 0.8),
+        ("we found a security hole", 0.8),
+        ("there is a bug in the form", 0.5),
+        ("we had tea", 0.0),
+        ("Son tarih cuma", 0.8),
+        ("küçük bir sorun var", 0.5),
+        ("çay içtik", 0.0),
+    ],
+)
+def test_alarm(text: str, alarm: float) -> None:
+    assert alarm_of(text) == alarm

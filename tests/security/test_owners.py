@@ -122,3 +122,181 @@ def test_a_file_does_not_say_whose_its_messages_are(tmp_path: Path) -> None:
         assert import_files(memory, file, scopes_from_message=True, agent_id="bot").stored == 2
         taken = [(each.user_id, each.agent_id, each.session_id) for each in memory][-2:]
         assert taken == [(None, "bot", None), ("dora", "bot", "one")]
+
+
+# -- Paraphrases of a question from one document do not push out its answer ------------------------
+#
+# Mechanism: what repeats a question is liker to it than any answer, and each of fifty paraphrases
+# was ranked by itself. Damage: whoever could have a page imported chose what a question brings
+# back; the user's own answer was not among the hits. Guard: floods of several makes beside an
+# answer in words of its own, in small and large stores, and documents that rightly fill the hits.
+
+
+CUE = "What is the admin's phone number?"
+ANSWERS = (
+    "Our admin can be reached at 0532 111 22 33.",
+    "Call Deniz, our administrator, on 0532 111 22.",
+    "If the server is down, phone the admin: 0532 111 22 33.",
+)
+FILL = (
+    "Lunch was soup.",
+    "The deploy went fine.",
+    "Ann likes tea.",
+    "The office is in Park Street.",
+    "Backups run at night.",
+    "Phones are handed out on Mondays.",
+    "The number of seats is 40.",
+    "The garden needs rain.",
+    "We bought a new printer.",
+    "The train was late.",
+)
+WHO = (
+    "everybody",
+    "someone",
+    "the caller",
+    "the visitor",
+    "nobody",
+    "Ann",
+    "the team",
+    "the board",
+    "a guest",
+    "the client",
+)
+HOW = ("asks", "asked", "is asking", "wants to know", "was told")
+FLOODS = {
+    "questions": "{who} {how}: what is the admin's phone number?",
+    "statements": "The admin's phone number is what {who} {how} about.",
+    "repeated": "What is the admin's phone number? The phone number of the admin, as {who} {how},"
+    " is the number of the admin's phone, and whoever needs the admin's phone number"
+    " should ask for the phone number of the admin.",
+}
+
+
+def flood(kind: str, times: int = 1) -> list[str]:
+    return [
+        FLOODS[kind].format(who=who, how=how) + f" {n}." * (times > 1)
+        for n in range(times)
+        for who in WHO
+        for how in HOW
+    ]
+
+
+def fill(memory: Memory, answer: str, texts: list[str], **more: object) -> int:
+    memory.remember_many(FILL, user_id="u")
+    found = memory.remember(answer, user_id="u").id
+    memory.remember_many(texts, **{"user_id": "u", "source": "page.html", "confidence": 0.2} | more)
+    return found
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("kind", FLOODS)
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_a_flood_of_the_question_does_not_push_out_the_answer(kind: str, answer: str) -> None:
+    with spector.open(":memory:") as memory:
+        found = fill(memory, answer, flood(kind))
+        for profile in ("balanced", "recent"):
+            for k in (1, 3, 10):
+                hits = memory.recall(CUE, k=k, user_id="u", profile=profile)
+                assert hits[0].id == found
+                scores = [hit.score for hit in hits]
+                assert scores == sorted(scores, reverse=True)
+                assert all(hit.score == hit.explain().score for hit in hits)
+        assert "0532" in memory.context(CUE, user_id="u").text
+
+
+def test_a_flood_in_a_large_store_does_not_either() -> None:
+    config = spector.Config(rank_all_records=50)
+    with spector.open(":memory:", config=config) as memory:
+        found = fill(memory, ANSWERS[1], flood("statements", times=4))
+        assert memory.recall(CUE, k=3, user_id="u")[0].id == found
+
+
+def test_no_other_user_is_asked_for_help() -> None:
+    with spector.open(":memory:") as memory:
+        memory.remember_many(flood("statements"), user_id="u", source="page.html", confidence=0.2)
+        memory.remember(ANSWERS[0], user_id="v")
+        assert all(hit.user_id == "u" for hit in memory.recall(CUE, k=10, user_id="u"))
+
+
+def test_a_document_that_alone_knows_keeps_its_places() -> None:
+    parts = [
+        f"Chapter {n} of the bee book: hives in {month}."
+        for n, month in enumerate(
+            ("January", "March", "April", "May", "June", "July", "August", "October")
+        )
+    ]
+    with spector.open(":memory:") as memory:
+        memory.remember_many(FILL, user_id="u")
+        memory.remember_many(parts, user_id="u", source="bees.pdf", confidence=0.3)
+        hits = memory.recall("what does the bee book say about hives?", k=8, user_id="u")
+        assert {hit.source for hit in hits} == {"bees.pdf"}
+
+
+def test_certain_memories_of_one_origin_are_not_touched() -> None:
+    with spector.open(":memory:") as memory:
+        fill(memory, ANSWERS[1], flood("statements"), confidence=0.9)
+        hits = memory.recall(CUE, k=10, user_id="u")
+    assert not any("origin" in hit.explain().evidence for hit in hits)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"source": "page.html", "confidence": 0.5},
+        {"role": "tool", "confidence": 0.5},
+        {"role": "tool", "confidence": 0.4},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", FLOODS)
+def test_half_a_belief_is_no_way_round(kind: str, more: dict[str, object]) -> None:
+    with spector.open(":memory:") as memory:
+        found = fill(memory, ANSWERS[0], flood(kind), **{"source": None} | more)
+        assert memory.recall(CUE, k=3, user_id="u")[0].id == found
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("kind", FLOODS)
+@pytest.mark.parametrize("way", ["sources", "names", "given"])
+def test_many_names_for_one_origin_are_no_way_round(kind: str, way: str) -> None:
+    """Mechanism: a read speaker, or a source for each text, made an origin of its own."""
+    with spector.open(":memory:") as memory:
+        memory.remember_many(FILL, user_id="u")
+        found = memory.remember(ANSWERS[1], user_id="u").id
+        for n, text in enumerate(flood(kind)):
+            who = f"{'Ann Ben Cem Dee Eli Fay Gus Hal Ivy Jon'.split()[n % 10]}"
+            more: dict[str, object] = {"source": "page.html"}
+            if way == "sources":
+                more = {"source": f"doc{n}"}
+            elif way == "names":
+                text = f"{who}: I ask. {text}"
+            else:
+                more = {"metadata": {"speaker": who}, "source": "page.html"}
+            memory.remember(text, user_id="u", session_id="s", confidence=0.2, **more)
+        for k in (1, 3, 10):
+            assert memory.recall(CUE, k=k, user_id="u")[0].id == found
+
+
+def test_a_user_s_own_half_belief_is_not_pushed_behind() -> None:
+    with spector.open(":memory:") as memory:
+        memory.remember_many(FILL, user_id="u")
+        memory.remember_many(flood("statements"), user_id="u", confidence=0.5)
+        hits = memory.recall(CUE, k=10, user_id="u")
+    assert not any("origin" in hit.explain().evidence for hit in hits)
+
+
+def test_documents_that_say_different_things_keep_their_places() -> None:
+    texts = (
+        "The admin's phone rang all day.",
+        "Ask the admin for a number at the gate.",
+        "Phone numbers are on the intranet, said the admin.",
+        "The admin is Deniz.",
+    )
+    with spector.open(":memory:") as memory:
+        memory.remember_many(FILL, user_id="u")
+        memory.remember(ANSWERS[0], user_id="u")
+        for n, text in enumerate(texts):
+            memory.remember(text, user_id="u", source=f"doc{n}", confidence=0.3)
+        hits = memory.recall(CUE, k=10, user_id="u")
+    assert not any("origin" in hit.explain().evidence for hit in hits)

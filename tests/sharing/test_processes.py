@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import random
+import shlex
 import signal
+import subprocess
+import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -13,6 +17,7 @@ import pytest
 
 import spector
 from spector import StoreLockedError
+from spector.process import CycleTurn
 from tests.sharing import workers
 from tests.sharing.workers import begun, lines_of, opened
 
@@ -147,3 +152,103 @@ def test_many_random_operations_of_processes_agree_with_models(
     """A hundred thousand in all, in parts that can run side by side."""
     _operated(tmp_path, 4, 3125, 100 * seed)
     proof("sharing", operations=12_500, differing=0)
+
+
+# -- Of processes that share a store one sleeps at a time, and ends when another one waits ---------
+
+
+def test_one_cycle_at_a_time_which_sees_that_another_waits(tmp_path: Path) -> None:
+    (tmp_path / "LOCK").write_bytes(b"")
+    one, two = CycleTurn(str(tmp_path / "LOCK"), 60.0), CycleTurn(str(tmp_path / "LOCK"), 0.05)
+    before = len(os.listdir("/proc/self/fd"))
+    with one:
+        assert two.is_elsewhere
+        assert not one.is_elsewhere
+        assert not one.is_wanted
+        with pytest.raises(StoreLockedError, match="cycle of sleep"), two:
+            pass
+        assert not one.is_wanted
+        three, came = CycleTurn(str(tmp_path / "LOCK"), 60.0), threading.Event()
+
+        def wait() -> None:
+            with three:
+                came.set()
+
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        while not one.is_wanted:
+            time.sleep(0.001)
+        assert not came.is_set()
+    waiting.join()
+    assert came.is_set()
+    assert not two.is_elsewhere
+    assert len(os.listdir("/proc/self/fd")) == before
+    with two:
+        assert one.is_elsewhere
+    with CycleTurn(None, 0.0) as alone:
+        assert alone is None
+
+
+def test_two_that_reflect_at_once_finish_one_cycle_after_the_other(tmp_path: Path) -> None:
+    with opened(tmp_path / "mind") as one, opened(tmp_path / "mind") as two:
+        one.remember_many([f"heron {n} at pond {n % 3}" for n in range(12)], user_id="ada")
+        reports: list[object] = []
+
+        def sleep(memory: object) -> None:
+            reports.append(memory.reflect("decay"))  # type: ignore[attr-defined]
+
+        threads = [threading.Thread(target=sleep, args=(each,)) for each in (one, two)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        assert len(reports) == 2
+        while not one.reflect("decay").finished:
+            pass
+        assert one.check().ok
+        assert len(two) == 12
+
+
+# -- Several shells store memories by the command at once: each waits its turn, and nothing is
+#    lost
+#
+# Mechanism: an opening waits in turn for the writer before it. Damage without it: most of the
+# commands of hooks that run at the same moment fail. Guard: shells that call the command as a
+# user's hooks do, with the embedder that is used offline.
+
+
+def _shells(tmp_path: Path, shells: int, count: int) -> None:
+    mind = tmp_path / "mind"
+    command = f"{shlex.quote(sys.executable)} -m spector remember {shlex.quote(str(mind))}"
+    running = [
+        subprocess.Popen(
+            [
+                "sh",
+                "-c",
+                f'for n in $(seq {count}); do {command} "shell {shell} says $n" --wait 600'
+                " || exit 1; done",
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=Path.cwd(),
+        )
+        for shell in range(shells)
+    ]
+    for each in running:
+        _, said = each.communicate(timeout=1500)
+        assert each.returncode == 0, said
+    wanted = {f"shell {shell} says {n}" for shell in range(shells) for n in range(1, count + 1)}
+    with spector.open(mind, mode="r") as memory:
+        assert sorted(record.text for record in memory.records()) == sorted(wanted)
+        assert memory.recall("what does shell 1 say?", k=1)
+    assert spector.check(mind).ok
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_six_shells_that_write_twenty_memories_each_store_all_of_them(
+    tmp_path: Path, proof: Any
+) -> None:
+    _shells(tmp_path, 6, 20)
+    proof("sharing", commands=120, refused=0)

@@ -8,6 +8,8 @@ dimension and every edge of a stride gives the cosine of its own components only
 
 from __future__ import annotations
 
+import os
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,8 @@ from spector.layout import (
     stride_of,
 )
 from spector.store.core import records as hydrate
-from tests.crash.workload import DIM, START
+from spector.store.files.disk import DiskFiles
+from tests.crash.workload import DIM, START, open_tiny, texts_of, vector_of
 from tests.kernel.blocks import NOW_MS, headers_of, instruction_sets, kernels, make_rows
 from tests.proof import Proof
 from tests.store.damage import Patient
@@ -176,3 +179,165 @@ def test_a_store_of_any_dimension_comes_back(
                 best = [hit.id for hit in hits if hit.score > 0.98]
                 assert ids[n] in best, f"dim {dim}: {hits}"
     proof("T17", stores_reopened=len(dims), wrong=0)
+
+
+# -- Mechanism: slots are 32 bits wide, offsets and counters 64, and C multiplies them -------------
+#
+# Damage: behind two or four gigabytes a product that was made in 32 bits reads another record; a
+# counter that turns negative makes old news of every commit. Guard: sparse files and maps, which
+# cost no disk, with records on both sides of every such border, read by every backend; counters
+# that have nearly reached the last value that the format has room for.
+
+
+BORDERS = {"2 GiB": 1 << 31, "4 GiB": 1 << 32, "1 TiB": 1 << 40}
+MOST = (1 << 32) - 1
+#: check calls a counter impossible from here on
+LAST = 1 << 62
+
+
+def sparse(folder: Path, stride: int, count: int, filled: dict[int, bytes]) -> NDArray[np.uint8]:
+    """(count, stride) records, read from a map of a file that has only those filled in."""
+    files = DiskFiles(str(folder))
+    file = files.open("big.mem", create=True)
+    try:
+        try:
+            os.truncate(folder / "big.mem", count * stride)
+        except OSError as error:
+            pytest.skip(f"no file of {count * stride:,} bytes here: {error}")
+        for slot, data in filled.items():
+            file.write_at(slot * stride, data)
+            assert file.read_at(slot * stride, stride) == data
+        return file.map(count * stride).reshape(count, stride)
+    finally:
+        file.close()
+
+
+def everywhere() -> Any:
+    """Every backend, C on every instruction set."""
+    for kernel in kernels():
+        for caps in instruction_sets() if kernel.name == "native" else [None]:
+            if caps is not None:
+                from spector.kernel.native.scan import set_caps
+
+                set_caps(caps)
+            yield kernel, f"{kernel.name} {caps}"
+
+
+@pytest.mark.parametrize(
+    ("border", "dim"),
+    [
+        ("2 GiB", 64),
+        ("4 GiB", 64),
+        ("2 GiB", 384),
+        ("4 GiB", 384),
+        ("1 TiB", 384),
+        ("1 TiB", 4096),
+    ],
+)
+def test_records_beside_a_border_of_bytes_are_scored_as_elsewhere(
+    tmp_path: Path, border: str, dim: int, proof: Proof
+) -> None:
+    stride = stride_of(dim)
+    slot = BORDERS[border] // stride
+    slots = [0, slot - 1, slot, slot + 1]
+    _compare_wide(tmp_path, dim, slot + 2, slots)
+    proof("T23", records_beside_a_border=len(slots), wrong=0)
+
+
+def test_the_last_slots_that_a_count_of_32_bits_has(tmp_path: Path, proof: Proof) -> None:
+    """4,294,967,295 records of 128 bytes: half a terabyte of map."""
+    slots = [0, 1, (1 << 31) - 1, 1 << 31, (1 << 31) + 1, MOST - 2, MOST - 1]
+    _compare_wide(tmp_path, 64, MOST, slots)
+    proof("T23", records_beside_a_border=len(slots), wrong=0)
+
+
+def _compare_wide(folder: Path, dim: int, count: int, slots: list[int]) -> None:
+    rng = np.random.default_rng(count)
+    rows = make_rows(rng, 8, dim)[: len(slots)].copy()
+    headers_of(rows)["flags"] = 0
+    headers_of(rows)["id"] = slots
+    filled = dict(zip(slots, (row.tobytes() for row in rows), strict=True))
+    large = Part(sparse(folder, rows.shape[1], count, filled), count)
+    query = make_query(now_ms=NOW_MS, vector=rng.standard_normal(dim))
+    for kernel, name in everywhere():
+        sims, want_sims = np.zeros(len(slots), np.float32), np.zeros(len(slots), np.float32)
+        got = kernel.score([large], query, [0] * len(slots), slots, similarity=sims)
+        near = kernel.score(
+            [Part(rows, len(rows))],
+            query,
+            [0] * len(slots),
+            range(len(slots)),
+            similarity=want_sims,
+        )
+        assert got.tobytes() == near.tobytes(), name
+        assert sims.tobytes() == want_sims.tobytes(), name
+        assert np.isfinite(got).all(), name
+
+
+def test_the_largest_product_that_a_vector_can_have_is_exact(proof: Proof) -> None:
+    """65,536 components of 127 or -128: sums of 31 bits, partial sums of 16 would not do."""
+    dim, compared = spector.layout.MAX_DIM, 0
+    rows = np.zeros((3, stride_of(dim)), np.uint8)
+    headers = headers_of(rows)
+    headers["id"], headers["scale"] = [1, 2, 3], 1.0
+    for row, code in zip(rows, (127, -127, -128), strict=True):
+        row[HEADER_BYTES:] = np.int8(code).view(np.uint8)
+    query = make_query(now_ms=NOW_MS, vector=np.ones(dim), profile="similarity")
+    assert (query.codes == 127).all()
+    want = np.array([127, -127, -128], np.int64) * 127 * dim
+    for kernel, name in everywhere():
+        sims = np.zeros(3, np.float32)
+        kernel.score([Part(rows, 3)], query, [0, 0, 0], [0, 1, 2], similarity=sims)
+        exact = want.astype(np.float32) * np.float32(query.scale)
+        assert sims == pytest.approx(exact, rel=1e-6), name
+        compared += 3
+    proof("T23", largest_sums=compared, overflows=0)
+
+
+COUNTERS = ("last_id", "change_seq", "journal_seq", "retire_epoch")
+
+
+def _with_counters(path: Path, **counters: int) -> None:
+    with open_tiny(str(path)) as memory:
+        for n in range(4):
+            memory.remember(f"w{n}", vector=vector_of(f"w{n}"), tier="semantic")
+    db = sqlite3.connect(path / "catalog.db")
+    with db:
+        for name, value in counters.items():
+            db.execute(f"UPDATE head SET {name} = ?", (value,))
+    db.close()
+
+
+@pytest.mark.parametrize("counter", COUNTERS)
+def test_a_counter_close_to_its_end_still_counts(
+    store_path: Path, counter: str, proof: Proof
+) -> None:
+    _with_counters(store_path, **{counter: LAST - (1 << 50)})
+    with open_tiny(str(store_path)) as memory:
+        for n in range(4, 9):
+            text = f"w{n}"
+            assert memory.remember(text, vector=vector_of(text), tier="semantic").text == text
+        memory.forget(next(iter(memory)).id)
+        memory.compact()
+        with open_tiny(str(store_path), mode="r") as reader:
+            assert texts_of(reader) == texts_of(memory)
+        assert memory.check().ok
+    with open_tiny(str(store_path)) as memory:
+        assert sorted(texts_of(memory).values()) == [f"w{n}" for n in range(1, 9)]
+        assert memory.check().ok
+    proof("T23", counters_near_2_62=1, wrong=0)
+
+
+@pytest.mark.parametrize("counter", COUNTERS)
+@pytest.mark.parametrize("value", [(1 << 62) - 1, (1 << 62), (1 << 63) - 2, (1 << 63) - 1])
+def test_a_counter_past_its_end_is_found_and_hides_nothing(
+    store_path: Path, counter: str, value: int, proof: Proof
+) -> None:
+    _with_counters(store_path, **{counter: value})
+    report = spector.check(store_path)
+    assert "I6" in {problem.code for problem in report.problems}
+    with open_tiny(str(store_path), mode="r") as reader:
+        assert sorted(texts_of(reader).values()) == [f"w{n}" for n in range(4)]
+    with pytest.raises(spector.CatalogCorruptError, match=str(value)):
+        open_tiny(str(store_path))
+    proof("T23", counters_past_their_end=1, found_by_check=1, wrong=0)

@@ -12,23 +12,24 @@ import errno
 import os
 import shutil
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import spector
 from spector.errors import StoreError
+from spector.store.catalog.catalog import Catalog
+from spector.store.files import syncing as sync
+from spector.store.files.disk import DiskFiles
 from spector.store.files.lock import read_durable_mark
 from spector.store.rewriting.rewriting import rewrite_all
 from tests.crash.workload import open_tiny, vector_of
 
 LOG = "catalog.db-wal"
 Event = tuple[str, str]
-
-pytestmark = pytest.mark.skipif(
-    not os.path.exists("/proc/self/fd"), reason="this system does not say what a descriptor is of"
-)
 
 
 class Diary:
@@ -97,6 +98,9 @@ def _put(memory: Any, *texts: str) -> list[int]:
     return [memory.remember(text, vector=vector_of(text), tier="semantic").id for text in texts]
 
 
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/fd"), reason="this system does not say what a descriptor is of"
+)
 def test_the_name_of_a_new_catalog_is_synced_before_the_store_is_open(
     tmp_path: Path, diary: Diary
 ) -> None:
@@ -113,6 +117,9 @@ def test_the_name_of_a_new_catalog_is_synced_before_the_store_is_open(
     diary.first("sync", "mind", after=made)
 
 
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/fd"), reason="this system does not say what a descriptor is of"
+)
 def test_a_checkpoint_syncs_what_a_relaxed_writer_has_only_written(
     tmp_path: Path, diary: Diary
 ) -> None:
@@ -125,6 +132,9 @@ def test_a_checkpoint_syncs_what_a_relaxed_writer_has_only_written(
         assert log < diary.first("sync", ".mem"), "a partition has what its catalog may lose"
 
 
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/fd"), reason="this system does not say what a descriptor is of"
+)
 @pytest.mark.parametrize("durability", ["strict", "relaxed"])
 def test_partitions_are_synced_before_the_journal_that_has_their_bytes_is_emptied(
     tmp_path: Path, diary: Diary, durability: Any
@@ -146,6 +156,9 @@ def test_partitions_are_synced_before_the_journal_that_has_their_bytes_is_emptie
         assert diary.last("sync", ".mem") < emptied
 
 
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/fd"), reason="this system does not say what a descriptor is of"
+)
 @pytest.mark.parametrize("durability", ["strict", "relaxed"])
 def test_a_replaced_partition_is_removed_when_the_commit_that_replaces_it_is_safe(
     tmp_path: Path, diary: Diary, durability: Any
@@ -163,6 +176,9 @@ def test_a_replaced_partition_is_removed_when_the_commit_that_replaces_it_is_saf
         assert commit < diary.first("sync", LOG, after=commit) < gone
 
 
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/fd"), reason="this system does not say what a descriptor is of"
+)
 def test_files_that_a_rewrite_replaces_are_removed_when_its_commit_is_safe(
     tmp_path: Path, diary: Diary
 ) -> None:
@@ -177,6 +193,9 @@ def test_files_that_a_rewrite_replaces_are_removed_when_its_commit_is_safe(
         assert commit < diary.first("sync", LOG, after=commit) < gone
 
 
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/fd"), reason="this system does not say what a descriptor is of"
+)
 @pytest.mark.parametrize("durability", ["strict", "relaxed"])
 def test_an_opening_makes_commits_durable_before_it_writes_them_to_partitions(
     tmp_path: Path, diary: Diary, durability: Any
@@ -196,6 +215,9 @@ def test_an_opening_makes_commits_durable_before_it_writes_them_to_partitions(
     assert diary.first("sync", "dead") < written
 
 
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/fd"), reason="this system does not say what a descriptor is of"
+)
 def test_no_word_is_left_of_commits_whose_sync_failed(
     tmp_path: Path, diary: Diary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,6 +243,9 @@ def test_no_word_is_left_of_commits_whose_sync_failed(
     memory.close()
 
 
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/fd"), reason="this system does not say what a descriptor is of"
+)
 @pytest.mark.parametrize("way", ["backup", "restore", "repair"])
 def test_every_folder_and_partition_of_a_copy_is_synced_before_it_has_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
@@ -252,3 +277,76 @@ def test_every_folder_and_partition_of_a_copy_is_synced_before_it_has_its_name(
     assert len(due) >= 5
     assert [str(p) for p in due if p.stat().st_ino not in early] == []
     assert (tmp_path.stat().st_ino, True) in synced, "the name of the copy itself"
+
+
+# -- What is synced is on the medium, on systems whose fsync does not mean that as well ------------
+
+
+FULL = 51
+
+
+class _Mac:
+    """An operating system with F_FULLFSYNC, which answers with ``error`` if there is one."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, error: int = 0) -> None:
+        self.calls: list[str] = []
+
+        def control(fd: int, command: int) -> int:
+            assert command == FULL
+            self.calls.append("full")
+            if error:
+                raise OSError(error, os.strerror(error))
+            return 0
+
+        def noted(name: str) -> Callable[[int], None]:
+            return lambda fd: self.calls.append(name)
+
+        monkeypatch.setattr(sync, "fcntl", SimpleNamespace(fcntl=control, F_FULLFSYNC=FULL))
+        monkeypatch.setattr(os, "fsync", noted("fsync"))
+        monkeypatch.setattr(os, "fdatasync", noted("fdatasync"))
+
+
+def _sync_both(root: Path) -> None:
+    files = DiskFiles(str(root))
+    file = files.open("a.mem", create=True)
+    file.extend(64)
+    file.write_at(0, b"x")
+    file.sync()
+    file.close()
+    files.sync_dir("a.mem")
+
+
+def test_macos_waits_until_files_and_names_are_on_the_medium(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mac = _Mac(monkeypatch)
+    _sync_both(tmp_path)
+    assert set(mac.calls) == {"full"}
+    assert len(mac.calls) >= 2
+
+
+def test_file_system_without_a_full_sync_gets_the_plain_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mac = _Mac(monkeypatch, errno.ENOTSUP)
+    _sync_both(tmp_path)
+    assert mac.calls.count("fsync") + mac.calls.count("fdatasync") == mac.calls.count("full") >= 2
+
+
+def test_full_sync_that_fails_is_not_tried_again_in_another_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mac = _Mac(monkeypatch, errno.EIO)
+    with pytest.raises(OSError, match="Input/output"):
+        sync.sync_data(-1)
+    assert mac.calls == ["full"]
+
+
+def test_catalog_of_a_writer_is_synced_in_full(tmp_path: Path) -> None:
+    catalog = Catalog(str(tmp_path / "catalog.db"), mode="rw", durability="strict")
+    try:
+        main: sqlite3.Connection = catalog.main
+        for pragma in ("fullfsync", "checkpoint_fullfsync"):
+            assert main.execute(f"PRAGMA {pragma}").fetchone() == (1,), pragma
+    finally:
+        catalog.close()

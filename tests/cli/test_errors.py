@@ -1,0 +1,290 @@
+"""The error for an unknown command or option suggests an existing one.
+
+Mechanism: people know the verbs of other stores, and mistype. Damage: "invalid choice" and a list
+of thirty names; or, worse, something like it that is run in its place. Guard: each name is answered
+with one that exists, and nothing is run.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import spector
+from spector.cli import main as cli
+from spector.cli.main import build_parser, main
+from spector.cli.suggest import _OPTIONS, _VERBS, suggest_option, suggest_verb
+from spector.cli.translation import translate_to_commands
+from tests.cli.conftest import Run
+from tests.trees import nodes_of, tree_of
+
+_, PARSERS = cli.build_parser()
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("search", "recall"),
+        ("QUERY", "recall"),
+        ("add", "remember"),
+        ("insert", "remember"),
+        ("delete", "forget"),
+        ("rm", "forget"),
+        ("get_all", "list"),
+        ("ls", "list"),
+        ("show", "get"),
+        ("edit", "update"),
+        ("vacuum", "compact"),
+        ("fsck", "check"),
+        ("repair", "check PATH --repair DEST"),
+        ("info", "stats"),
+        ("ingest", "import"),
+        ("recal", "recall"),
+        ("rembmer", "remember"),
+        ("forgett", "forget"),
+        ("lst", "list"),
+        ("chekc", "check"),
+        ("exprot", "export"),
+        ("re-embed", "reembed"),
+        ("contxt", "context"),
+        ("user", "users"),
+        ("unpinn", "unpin"),
+        ("reinst", "reinstate"),
+        ("compct", "compact"),
+    ],
+)
+def test_a_verb_that_is_not_there_names_the_one_that_was_meant(
+    run: Run, tmp_path: Path, typed: str, meant: str
+) -> None:
+    result = run(typed, tmp_path / "mind", "some words")
+    assert (result.code, result.out) == (2, "")
+    assert f"unknown command {typed!r}" in result.err
+    assert f"did you mean spector {meant}?" in result.err
+    assert not (tmp_path / "mind").exists(), "nothing is run in its place"
+
+
+@pytest.mark.parametrize("typed", ["xyzzy", "qq", "\x1b[31mred", "a\u202eb", "z" * 10_000])
+def test_a_verb_like_no_other_suggests_nothing_and_drives_no_terminal(run: Run, typed: str) -> None:
+    result = run(typed)
+    assert result.code == 2
+    assert "did you mean" not in result.err
+    assert "hint: see spector --help" in result.err
+    assert not {"\x1b", "\u202e"} & set(result.err)
+
+
+@pytest.mark.parametrize(
+    ("argv", "meant"),
+    [
+        (["recall", "p", "x", "--top-k", "3"], "-k"),
+        (["recall", "p", "x", "--limit=3"], "-k"),
+        (["recall", "p", "x", "--user_id", "a"], "--user"),
+        (["recall", "p", "x", "--filters", "{}"], "--where"),
+        (["list", "p", "--top_k", "3"], "--limit"),
+        (["list", "p", "--until", "2026"], "--before"),
+        (["forget", "p", "--created-before", "2026"], "--stored-before"),
+        (["forget", "p", "1", "--confirm"], "--yes"),
+        (["forget", "p", "1", "--hard"], "--purge"),
+        (["remember", "p", "x", "--improtance", "1"], "--importance"),
+        (["context", "p", "x", "--budget", "9"], "--max-tokens"),
+        (["stats", "p", "--agent-id", "a"], "--agent"),
+        (["get", "p", "1", "--format"], "--json"),
+    ],
+)
+def test_an_option_that_is_not_there_names_the_one_that_was_meant(
+    run: Run, argv: list[str], meant: str
+) -> None:
+    result = run(*argv)
+    assert result.code == 2
+    assert f"did you mean {meant}?" in result.err
+    assert f"see spector {argv[0]} --help" in result.err
+
+
+def test_what_is_suggested_exists_and_what_exists_is_suggested_for_itself() -> None:
+    for meant in _VERBS.values():
+        assert meant.split()[0] in PARSERS or meant.startswith("--"), meant
+    assert all(suggest_verb(verb, PARSERS) == verb for verb in PARSERS)
+    texts = " ".join(parser.format_help() for parser in PARSERS.values())
+    for options in _OPTIONS.values():
+        assert all(f"{option} " in texts or f"{option}]" in texts for option in options), options
+    assert suggest_option("--xyzzy", ["--tag", "-k"]) == ""
+
+
+# -- An error that the command shows names flags and verbs; one raised in Python names arguments ---
+#
+# Mechanism: the library's hints are written for those who call it, and the command passed them on.
+# Damage: the error of ``spector stats`` suggests to open the store with mode="r", which no flag
+# does. Guard: no hint or cause of the library that is shown by the command has a Python argument
+# or call in it; what is quoted, like a text or a metadata key, stays as it is.
+
+
+PACKAGE = Path(spector.__file__).parent
+#: hints to those who write code or configure it, which no command runs into
+OF_CODE = re.compile(
+    r"Config\(|extra_tiers|MiniLMEmbedder|OpenAIEmbedder|tzinfo|str\(|errors=\"|embedder=\{|now_ms"
+    r"|path=|pinned=|parents=|pass a str|vector=None|dim=\{|options|steps=|selective|always=True"
+    r"|embedder=\\?\"|17=|register it|passes|\{name\}=|move_to"
+    r"|Percept\(|Episode\(|leave seed out|pass the id of one, or|pass learn=False to read only"
+)
+PYTHON = re.compile(
+    r"mode=|\b(?:user_id|agent_id|session_id|max_tokens|event_time)\b|\b\w+=(?:True|False|None|\[)"
+    r"|\b(?:recall|forget|get|update|records|history|reinstate|compact|reflect)\([^)]*\)"
+)
+
+
+def _hints() -> list[str]:
+    """The hints in the library's source, as far as they are plain texts."""
+    found = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path.is_relative_to(PACKAGE / "cli"):
+            continue
+        for node in nodes_of(tree_of(path)):
+            if isinstance(node, ast.keyword) and node.arg == "hint":
+                value = node.value
+                if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                    found.append(value.value)
+                elif isinstance(value, ast.JoinedStr):
+                    found.append(
+                        "".join(
+                            each.value if isinstance(each, ast.Constant) else "17"
+                            for each in value.values
+                        )
+                    )  # type: ignore[arg-type]
+    return found
+
+
+def test_no_hint_of_the_library_reaches_the_terminal_in_python() -> None:
+    hints = _hints()
+    assert len(hints) > 100
+    left = {hint: translate_to_commands(hint) for hint in hints if not OF_CODE.search(hint)}
+    assert {hint for hint, said in left.items() if PYTHON.search(said)} == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('close it there, or open it here with mode="r"', "a command that only reads"),
+        ("that replaces it; force=True (--force) does too", "; --force does too"),
+        ("pass dim=, or an embedder", "pass --embedder default"),
+        ('write it like tags=["two words"]', 'write it like --tag "two words"'),
+        ("verify=True needs purge=True", "--verify needs --purge"),
+        (
+            "history(41) has all of them: spector history PATH 41",
+            "spector history PATH 41 has all of them",
+        ),
+        ("forget(id, purge=True) erases it", "spector forget PATH ID --purge erases it"),
+        ("event_time has no zone", "--event-time has no zone"),
+        ("time_range start 'x' is no date", "--since 'x' is no date"),
+        ("time_range end 'x' is no date", "--until 'x' is no date"),
+        ("time_range ends before it starts", "the range of times ends before it starts"),
+        ("tags must be short", "--tag must be short"),
+    ],
+)
+def test_arguments_become_flags(text: str, said: str) -> None:
+    assert said in translate_to_commands(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'unknown key "user_id" in a message',
+        "run: spector check PATH --repair DEST",
+        "/home/user_id/mind is no store",
+        "the metadata key event_times is new",
+        "line 3: tags of a memory are a list",
+        "tags",
+        "kept=True",
+        'a memory says "forget(id)"',
+    ],
+)
+def test_what_is_no_argument_stays(text: str) -> None:
+    assert translate_to_commands(text) == text
+
+
+def test_a_locked_store_is_told_in_either_tongue(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with spector.open(tmp_path / "mind", embedder=None, dim=4):
+        with pytest.raises(spector.StoreLockedError) as caught:
+            spector.open(tmp_path / "mind", embedder=None, dim=4)
+        assert "spector " not in caught.value.hint
+        assert main(["compact", str(tmp_path / "mind")]) == 3
+        assert "mode=" not in capsys.readouterr().err
+
+
+def test_every_flag_and_command_in_a_hint_exists() -> None:
+    _, parsers = build_parser()
+    flags = {
+        flag
+        for parser in parsers.values()
+        for flag in re.findall(r"--[a-z-]+", parser.format_help())
+    }
+    for hint in _hints():
+        said = translate_to_commands(hint)
+        if "pip install" in said or OF_CODE.search(hint):
+            continue
+        assert set(re.findall(r"(?<!\w)--[a-z][a-z-]+", said)) <= flags, said
+        assert set(re.findall(r"\bspector ([a-z]+) PATH", said)) <= set(parsers), said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            'write update(id, move_to={"user_id": "b"})',
+            "write spector update PATH ID --move-to-user b",
+        ),
+        (
+            "user_id must be a non-empty printable str, got ''",
+            "--user must be a non-empty printable str, got ''",
+        ),
+        (
+            "give it up: forget(12) drops the memory",
+            "give it up: spector forget PATH 12 drops the memory",
+        ),
+        (
+            "reinstate(11, keep=True) keeps both; else forget(12) first, or remember what is true now:"
+            " spector forget PATH 12",
+            "--keep keeps both; else spector forget PATH 12 first, or remember what is true now",
+        ),
+        (
+            "forget(12) first, or remember what is true now: spector forget PATH 12",
+            "spector forget PATH 12 first, or remember what is true now",
+        ),
+        ("split it into passages, or raise Config.max_text_bytes", "split it into passages"),
+        (
+            'open it with mode="rw" to finish that',
+            "a command that writes (spector reflect PATH) finishes that",
+        ),
+    ],
+)
+def test_a_way_out_can_be_typed(text: str, said: str) -> None:
+    assert translate_to_commands(text) == said
+
+
+def test_the_same_error_speaks_to_its_caller(run: Run, tmp_path: Path) -> None:
+    mind = tmp_path / "a mind"
+    told = run("remember", mind, "a thing", "--json").json
+    with spector.open(mind) as memory:
+        memory.forget(told["id"])
+        with pytest.raises(spector.UnknownRecordError, match=r"forget\(id, purge=True\)"):
+            memory.get(told["id"])
+        locked = run("forget", mind, told["id"])
+    assert (locked.code, "mode=" in locked.err) == (3, False)
+    assert "a command that only reads" in locked.err
+    shown = run("get", mind, told["id"])
+    assert f"spector forget '{mind}' ID --purge" in shown.err
+    assert "purge=True" not in run("get", mind, told["id"], "--json").err
+    empty = run("remember", mind, "x", "--user", "")
+    assert "error: --user must be" in empty.err
+    assert "user_id" not in empty.err
+
+
+def test_a_key_of_a_file_is_no_flag(run: Run, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.jsonl"
+    notes.write_text('{"text": "x", "session_id": ""}\n')
+    told = run("import", tmp_path / "mind", notes)
+    assert told.code == 2
+    assert "message 1 (line 1): session_id must be" in told.err

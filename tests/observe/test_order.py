@@ -1,0 +1,252 @@
+"""A word of change and a shared thing put the newer statement first, and hide nothing.
+
+Mechanism: ``changes_perhaps`` looks for a cue of change, or for another value in one place.
+Damage: an outdated statement is read first; or one that is still so, behind a look-alike.
+Guard: edges of changes and of their look-alikes; nothing here is superseded.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+import pytest
+
+import spector
+from spector import ManualClock
+from spector.records import ObserveResult
+from tests.fakes import FakeEmbedder
+from tests.observe.test_gate_decisions import old, verdict
+from tests.sleep.nights import themes_in
+
+
+def _observed(old: str, new: str) -> tuple[ObserveResult, ObserveResult]:
+    with spector.open(":memory:") as memory:
+        first = memory.observe(old, user_id="ann")
+        return first, memory.observe(new, user_id="ann")
+
+
+def _ties(old: str, new: str) -> list[str]:
+    first, second = _observed(old, new)
+    assert not any(each.superseded for each in second.units)
+    ids = {each.id for each in first.records}
+    return [each.kind for unit in second.units for each in unit.edges if each.target in ids]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The parcel locker code is 5521.", "The parcel locker code went over to a new one, 8034."),
+        ("Harpsichord tuition is with Mrs Bell.", "No more harpsichord tuition with Mrs Bell."),
+        ("Deposit for the hall: 40 percent.", "Deposit for the hall: 55 percent."),
+        ("Shuttle to the depot leaves at 6.15.", "Shuttle to the depot leaves at 7.40, they say."),
+        ("Kulübün provaları salonda.", "Kulübün provaları bodruma taşındı."),
+        ("My boss is Tilda.", "I report to Anselm now."),  # one slot, other words
+        ("I work at the bench by the oven.", "I work at Marlowe now."),  # no employer is a bench
+        ("Arpı salonda çalışırım.", "Arpı artık bodrumda çalışırım."),
+    ],
+)
+def test_a_change_comes_before_what_it_may_have_changed(old: str, new: str) -> None:
+    assert "may_change" in _ties(old, new)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("I pay 30 for the garden.", "Wilma pays 45 for the garden now."),
+        ("I'm going to Ghent by train.", "Otto's going to Ghent by coach now."),
+        ("moving to a flat in Mons on the 1st", "my sister's moving to a flat in Pau on the 15th"),
+        ("My niece Ada studies law in Bonn.", "My niece Ida has left her studies in Bonn."),
+        ("Shuttle to the depot leaves at 6.15.", "Another shuttle to the depot leaves at 7.40."),
+        ("Shuttle to the depot leaves at 6.15.", "Ferry to the island leaves at 7.40."),
+        ("My boss is Tilda.", "Edda reports to Anselm now."),
+        ("Logs are kept for 30 days on prod.", "Logs are kept for 7 days on staging."),
+        ("Yedek anahtar komşuda.", "Yedek anahtar artık annemde de var."),
+    ],
+)
+def test_what_adds_or_is_about_another_changes_no_order(old: str, new: str) -> None:
+    assert "may_change" not in _ties(old, new)
+
+
+# -- What a user wants to be reminded of is a plan -------------------------------------------------
+#
+# Mechanism: patterns of each language tell "remind me to call" from "remind me what he is called".
+# Damage: the one thing that a user asked to be kept in mind was dropped as an order to the model.
+
+
+NOW = datetime(2026, 11, 25, 9, tzinfo=UTC)  # a Wednesday
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "remind me to call the landlord on friday about the broken boiler",
+        "Can you remind me tomorrow to pick up Leo's prescription?",
+        "Could you set an alarm for 6:30 on Monday please",
+        "don't let me forget about my mom's birthday on Saturday",
+        "cuma günü ev sahibini aramamı hatırlat",
+        "Bana yarın ilacımı almamı hatırlatır mısın?",
+        "pazartesi için dişçi hatırlatıcısı kur",
+    ],
+)
+def test_a_reminder_is_a_plan(text: str) -> None:
+    with spector.open(":memory:", clock=ManualClock(NOW)) as memory:
+        result = memory.observe(text)
+    assert result.kind == "plan"
+    assert [each.category for each in result.records] == [spector.Category.PLAN]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "remind me what my dentist is called",
+        "can you remind me of my locker number?",
+        "remind me how to restart the server",
+        "could you remind me when the meeting is?",
+        "dişçimin adını hatırlatır mısın?",
+        "toplantı ne zamandı hatırlat",
+    ],
+)
+def test_who_asks_again_asks_for_no_reminder(text: str) -> None:
+    with spector.open(":memory:") as memory:
+        kept = memory.observe(text).records
+        assert spector.Category.PLAN not in [each.category for each in kept]
+
+
+# -- What a night made takes no part in what a new message changes ---------------------------------
+#
+# Damage: the theme of a night quoted the old dose, so that the new one found two statements of it
+# and replaced neither; and a theme that quoted a car handed its contradiction to the daughter
+# beside it.
+
+
+SAID = (
+    "My GP put me on ramipril 5 mg for blood pressure.",
+    "I drive a white Corsa.",
+    "I'm training for the Ulverston half marathon.",
+    "Posy goes to piano lessons on Tuesdays.",
+    "My daughter Posy lost a tooth.",
+    "My daughter Posy plays golf.",
+    "My daughter Posy has a cat.",
+)
+
+
+@pytest.mark.parametrize("nights", [0, 2])
+def test_a_correction_is_one_after_a_night_too(nights: int) -> None:
+    clock = ManualClock("2026-03-02T09:00:00Z")
+    with spector.open(":memory:", clock=clock) as memory:
+        with memory.session("a", user_id="h") as chat:
+            for each in SAID:
+                chat.observe(each)
+        for _ in range(nights):
+            clock.advance(hours=14)
+            memory.reflect()
+        assert bool(themes_in(memory)) is bool(nights)
+        result = memory.observe("My GP changed the ramipril to 10 mg.", user_id="h")
+        assert [each.verdict for each in result.units] == ["may change"]
+        assert not any(memory.recall("my piano lessons", user_id="h")[0].conflicts)
+
+
+def test_what_ends_something_is_kept_however_alike_it_is() -> None:
+    with spector.open(":memory:") as memory:
+        memory.observe("My daughter Posy is four and she's allergic to sesame.", user_id="h")
+        with memory.session("s", user_id="h") as chat:
+            chat.observe("I quit the half marathon, the knee didn't hold.")
+            chat.observe("My knee was diagnosed with a torn meniscus.")
+            said = "Posy is no longer allergic to sesame, the doctor said she outgrew it."
+            assert chat.observe(said).stored
+
+
+# -- What people type in a chat, in lower case: nothing true is hidden, and news comes first -------
+#
+# Damage: an agent forgets the brother's town when the sister moves, or goes on with the old hour.
+# Guard: what stays true beside each other, in both orders, and words of change.
+
+
+STAY: Final = (
+    ("my brother lives in Oslo", "my other brother lives in Bergen"),
+    ("I like oat milk in my coffee", "I also like almond milk sometimes"),
+    ("the gym opens at 6 on weekdays", "the gym opens at 8 on sundays"),
+    ("I have a meeting with Sarah on Tuesday", "I have a meeting with Tom on Thursday"),
+    ("I'm allergic to cats", "I'm not allergic to dogs"),
+    ("I went to Rome in April", "I went to Lisbon in June"),
+    ("my work email is jo@acme.com", "my private email is jo@home.net"),
+    ("we use redis for caching", "we use kafka for events"),
+    ("I play tennis on saturdays", "maybe I should play padel on saturdays"),
+    ("Ben's birthday is March 3", "Lena's birthday is March 8"),
+    ("my daughter's teacher is Mrs. Holloway", "my son got a new teacher this year, Mr. Okafor"),
+    (
+        "the wifi password at home is bluebird42",
+        "we changed the office wifi password, its greenfinch77 now",
+    ),
+    ("I have a meeting with Sam on Monday", "no wait, it's tuesday that i fly"),
+    ("we use Postgres for billing", "search moved off elasticsearch, its on meili now"),
+    ("I drive a Honda Civic", "my brother sold his Honda, he drives a Mazda now"),
+    ("I'm allergic to penicillin", "my wife isn't allergic to penicillin"),
+    ("the standup is at 9:30", "the retro got pushed to 10:15"),
+    ("I work on Mondays from 9:00", "I'm not working Friday, just Monday"),
+    ("I'm training for a half marathon in May", "I'm not training my dog any more"),
+    ("i have a doctor appointment on friday", "new doctor appointment for my mom on monday"),
+    ("abim Oslo'da yaşıyor", "ablam Bergen'de yaşıyor"),
+    ("kahvemi yulaf sütüyle severim", "bazen badem sütünü de severim"),
+    ("spor salonu hafta içi 6'da açılıyor", "spor salonu pazar günü 8'de açılıyor"),
+    ("salı günü Selin'le toplantım var", "perşembe Tolga'yla toplantım var"),
+    ("kedilere alerjim var", "köpeklere alerjim yok"),
+    ("nisanda Roma'ya gittim", "haziranda Lizbon'a gittim"),
+    ("iş mailim jo@acme.com", "özel mailim jo@home.net"),
+    ("önbellek için redis kullanıyoruz", "olaylar için kafka kullanıyoruz"),
+    ("cumartesileri tenis oynuyorum", "belki cumartesileri padel oynamalıyım"),
+    ("Barış'ın doğum günü 3 Mart", "Lale'nin doğum günü 8 Mart"),
+    ("kızımın öğretmeni Ayşe Hanım", "oğlumun öğretmeni değişti, bu sene Murat Bey"),
+    ("evin wifi şifresi mavikus42", "ofisin wifi şifresini değiştirdik, artık yesilkus77"),
+    ("pazartesi Selin'le toplantım var", "yok yok salı uçuyorum"),
+    ("faturada postgres kullanıyoruz", "aramayı elasticten meiliye taşıdık"),
+    ("Honda Civic kullanıyorum", "abim Hondasını sattı, artık Mazda kullanıyor"),
+    ("penisiline alerjim var", "eşimin penisiline alerjisi yok"),
+    ("toplantı 9:30'da", "sunum 10:15'e alındı"),
+    ("yumurta yemiyorum", "yumurta alıyorum"),
+    ("mayısta maratona hazırlanıyorum", "sınava artık hazırlanmıyorum"),
+    ("cuma doktor randevum var", "annemin pazartesi yeni doktor randevusu var"),
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("choir practice is in the annex", "choir practice got moved to the loft"),
+        ("we keep the ladder at ours", "we no longer keep the ladder at ours, ask Wim"),
+        ("i bake with spelt", "i switched to rye, the spelt is gone"),
+        ("balkonda domates yetiştiriyorum", "balkonda artık biber yetiştiriyorum"),
+    ],
+)
+def test_a_word_of_change_sets_the_order_and_hides_nothing(before: str, now: str) -> None:
+    found = verdict(old(before), now, days=9)
+    assert (found.verdict, found.may_change) == ("may change", (1,))
+    assert found.superseded == ()
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize(("one", "other"), STAY)
+def test_what_stays_true_is_superseded_in_neither_order(one: str, other: str) -> None:
+    assert verdict(old(one), other, days=9).superseded == ()
+    assert verdict(old(other), one, days=9).superseded == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("Ben Deniz, Ankara'da yaşıyorum", ["user is named Deniz.", "user lives in Ankara."]),
+        (
+            "Ben Ayşe Yılmaz, Kars'ta oturuyorum.",
+            ["user is named Ayşe Yılmaz.", "user lives in Kars."],
+        ),
+        ("en sevdiğim grup Duman, üç kere canlı izledim", ["user favourite grup Duman."]),
+        ("my sister Lena is getting married in september", ["user sister Lena."]),
+        ("I used to play the cello.", ["user formerly plays cello."]),
+        ("I used to live in Nantes.", ["user formerly lives in Nantes."]),
+    ],
+)
+def test_facts_of_what_is_said_in_passing(text: str, facts: list[str]) -> None:
+    with spector.open(":memory:", embedder=FakeEmbedder(dim=32)) as memory:
+        memory.observe(text, user_id="ada")
+        assert [each.text for each in memory.facts.query(user_id="ada")] == facts
