@@ -1,9 +1,8 @@
-"""Every field of a section has its default, its values under the presets, and its range.
+"""Every field of a section has its range, and a preset differs from the defaults as its design does.
 
-Mechanism: the tables below are the contract, field by field; wrong values are derived from each
-annotation. Damage without it: a threshold that nobody can set, a negative limit that is believed, a
-preset that does not run as the design that it is named after. Guard: a field that is missing from
-the tables, or more than they have, fails.
+Mechanism: wrong values are derived from each annotation. Damage without it: a threshold that nobody
+can set, a negative limit that is believed, a preset that does not run as the design that it is named
+after.
 """
 
 from __future__ import annotations
@@ -22,208 +21,14 @@ import pytest
 
 import spector
 from spector import Config, InvalidInputError, ManualClock, UnknownArgumentError
-from spector.config import LLM_TASKS, STEPS, Numbers
+from spector.config import Numbers
 from tests.conftest import NOW
 from tests.fakes import FakeEmbedder
 
-DEFAULTS: dict[str, dict[str, Any]] = {
-    "observe": {
-        "gate": True,
-        "gate_by": "slots",
-        "max_chars": 5000,
-        "max_quoted": 2000,
-        "on_injection": "skip",
-        "max_entities": 8,
-        "entity_by": "frame",
-        "max_rewritten_chars": 500,
-        "annotate": True,
-        "reference_precision": 0.75,
-        "hide_at": 0.97,
-        "order_at": 0.3,
-        "judge_timeout_s": 8,
-        "rewrite": False,
-        "keep_raw": True,
-        "importance": "channels",
-        "weights": (0.25, 0.30, 0.25, 0.20),
-        "boost_range": (0.7, 1.3),
-        "create_below": 0.70,
-        "update_from": 0.75,
-        "reinforce_above": 0.92,
-        "gap_importance": 0.6,
-        "gate_neighbours": 5,
-        "relate_neighbours": 8,
-        "gate_scale": "cosine",
-        "on_update": "create",
-        "max_merged_chars": 2000,
-        "reward_prior": True,
-        "exclamation": 0,
-        "confidence": "trust",
-        "batch": 256,
-        "tag_below": 0.5,
-        "capture_from": 0.7,
-        "tag_ttl_s": 14400,
-        "capture_factor": 1.3,
-        "language": ("en", "tr"),
-    },
-    "session": {
-        "sensory_capacity": 512,
-        "buffer_items": 9,
-        "buffer_scale_min": 30,
-        "promote_accesses": 2,
-        "promote_importance": 0.6,
-        "system_tokens": 2048,
-        "active_tokens": 6144,
-        "staging_tokens": 512,
-        "stage": 3,
-        "zone_importance": 0.7,
-        "zone_recency": 0.3,
-        "idle_s": 14400,
-    },
-    "knowledge": {
-        "fact_step": 0.05,
-        "max_edges": 1000,
-        "edges_per_memory": 10,
-        "pruned_share": 0.9,
-        "same_entity": 2,
-        "elaborates_overlap": 0.30,
-        "related_overlap": 0.15,
-        "pagerank_damping": 0.85,
-        "pagerank_iterations": 20,
-        "pagerank_protection": 0.01,
-        "pagerank_relative": True,
-        "spread_decay": 0.5,
-        "spread_threshold": 0.05,
-        "spread_hops": 3,
-        "max_refs": 200,
-        "max_concepts": 5000,
-        "concept_max_age_days": 30,
-        "episode_max_age_days": 7,
-        "ground_from": 8,
-        "jaccard": 0.2,
-        "association_rate": 0.3,
-        "extract": "sleep",
-        "learning_success": 0.10,
-        "learning_failure": 0.15,
-        "procedure_trust": 10,
-    },
-    "association": {
-        "adjacency": 0.3,
-        "max_entity_mentions": 25,
-        "entity": 0.10,
-        "episode": 0.15,
-        "coactivation": 0.05,
-        "coactivation_from": 3,
-        "max_pairs": 20000,
-        "subtiers": True,
-        "hot_items": 15,
-        "hot_utility": 0.8,
-        "hot_accesses": 10,
-        "hot_days": 30,
-        "hot_ttl_s": 300,
-        "expand": False,
-        "expand_top": 3,
-        "expand_hops": 1,
-        "expand_weight": 0.5,
-        "expand_factor": 0.7,
-        "min_similarity": -1.0,
-        "budget_ms": 50,
-        "concept_limit": 5,
-        "knowledge_limit": 8,
-        "completion_episodes": 20,
-    },
-    "sleep": {
-        "auto": None,
-        "steps": STEPS,
-        "order": "spector",
-        "interval_s": 3600,
-        "testing_interval_s": 86400,
-        "retention_curve": "fsrs",
-        "batch_records": 500,
-        "undo_days": 7,
-        "max_llm_calls": 5,
-        "max_seconds": 0,
-        "tier_multipliers": {"working": 10, "episodic": 3, "semantic": 1, "procedural": 1},
-        "category_rates": {
-            "preference": 0,
-            "entity": 0,
-            "correction": 0,
-            "fact": 0.005,
-            "decision": 0.02,
-            "other": 0.05,
-            "procedure": 0,
-            "pattern": 0,
-            "summary": 0,
-            "plan": 0.02,
-            "event": 0.05,
-        },
-        "category_floors_days": {
-            "correction": math.inf,
-            "preference": math.inf,
-            "entity": math.inf,
-            "decision": 45,
-            "fact": 14,
-            "other": 7,
-            "procedure": math.inf,
-            "pattern": math.inf,
-            "summary": math.inf,
-            "plan": 45,
-            "event": 7,
-        },
-        "min_stability_days": 0.25,
-        "utility_drift": 0.01,
-        "utility_drift_up": False,
-        "rehearse_below": 0.30,
-        "rehearse_factor": 1.5,
-        "rehearse_most": 50,
-        "rehearse_min_importance": 0.4,
-        "promote_accesses": 3,
-        "promote_accesses_utility": 0.5,
-        "promote_utility": 0.7,
-        "promote_age_days": 7,
-        "promote_entity_memories": 5,
-        "promote_entity_sessions": 3,
-        "promote_by_entity": "concept",
-        "promote_min_confidence": 0.6,
-        "promote_min_observations": 3,
-        "operational_min_confidence": 0.4,
-        "randomness_gate": True,
-        "randomness_from": 8,
-        "demote_idle_days": 60,
-        "demote_utility": 0.2,
-        "short_term_ttl_h": 48,
-        "compress_base": 0.30,
-        "compress_penalty": 0.40,
-        "summary_tokens": 150,
-        "extract_batch": 10,
-        "cluster_min": 3,
-        "cluster_min_importance": 0.25,
-        "compress_below": "keep",
-        "forget_max_importance": 0.25,
-        "forget_contradicted": False,
-        "keep_share": 1.0,
-        "blast_radius": 0.02,
-        "blast_least": 10,
-        "share_beside": 0.25,
-        "records_per_cycle": 100000,
-        "new_memories": 500,
-        "extract_texts": 2000,
-        "redundancy": 0.9,
-        "redundancy_most": 50,
-        "forget_below": 0.10,
-        "utility_floor": 0.15,
-        "utility_unused_days": 30,
-        "capacity_active": 0,
-        "capacity_trim": 0,
-        "forget_action": "dormant",
-        "expiry_action": "none",
-    },
-    "llm": {
-        "tasks": LLM_TASKS,
-        "importance": False,
-        "route": False,
-        "timeout_s": 20,
-        "max_input_chars": 8000,
-    },
+SECTIONS = {
+    field.name: value
+    for field in dataclasses.fields(Config)
+    if dataclasses.is_dataclass(value := getattr(Config(), field.name))
 }
 
 _BANDS = {"observe.gate_by": "bands", "observe.gate_neighbours": 8}
@@ -275,7 +80,11 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
 }
 
-FIELDS = [(section, name) for section, table in DEFAULTS.items() for name in table]
+FIELDS = [
+    (section, field.name)
+    for section, value in SECTIONS.items()
+    for field in dataclasses.fields(value)
+]
 
 
 def kind_of(section: str) -> Any:
@@ -294,23 +103,6 @@ def flat(config: Config) -> dict[str, Any]:
     return out
 
 
-@pytest.mark.parametrize("section", DEFAULTS)
-def test_a_section_has_these_fields_and_defaults(section: str) -> None:
-    made = getattr(Config(), section)
-    assert made == kind_of(section)()
-    found = {field.name: getattr(made, field.name) for field in dataclasses.fields(made)}
-    assert found == DEFAULTS[section]
-
-
-def test_the_flat_fields_of_cognition_have_their_defaults() -> None:
-    config = Config()
-    found = (config.stability_by_importance, config.timezone, config.profile)
-    assert found == (True, "UTC", "balanced")
-    assert (config.flashbulb_arousal, config.utility_rate) == (0.8, 0.1)
-    assert (config.stability_boost_days, config.stability_failure_factor) == (0.5, 0.7)
-    assert (config.cache_entries, config.cache_ttl_s) == (4096, 1800)
-
-
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_differs_from_the_defaults_in_these_values_only(name: str) -> None:
     found, usual = flat(Config.preset(name)), flat(Config())
@@ -319,12 +111,12 @@ def test_a_preset_differs_from_the_defaults_in_these_values_only(name: str) -> N
 
 def wrong_for(section: str, name: str) -> list[Any]:
     """Values that the field must refuse: negative, above its range, of another sort."""
-    value = DEFAULTS[section][name]
+    value = getattr(SECTIONS[section], name)
     if isinstance(value, bool) or value is None:
         return [1, -1, "yes", 0.5]
     if isinstance(value, str):
         return ["", "none of these", 3, b"skip"]
-    if isinstance(value, dict):
+    if isinstance(value, Numbers):
         first = next(iter(value))
         return [{first: -1}, {first: math.nan}, {first: "x"}, {"no such": 1}, 3, [1]]
     if isinstance(value, tuple):
@@ -371,7 +163,7 @@ def test_a_curve_that_would_never_forget_is_refused() -> None:
 
 def test_a_mapping_keeps_the_names_that_it_leaves_out() -> None:
     made = spector.SleepConfig(category_rates={"event": 0.01})  # type: ignore[arg-type]
-    assert made.category_rates == DEFAULTS["sleep"]["category_rates"] | {"event": 0.01}
+    assert made.category_rates == dict(spector.SleepConfig().category_rates) | {"event": 0.01}
     assert hash(made) == hash(spector.SleepConfig(category_rates={"event": 0.01}))  # type: ignore[arg-type]
     assert repr(Numbers({"a": 1})) == "{'a': 1}"
     with pytest.raises(KeyError):
