@@ -1,1 +1,0 @@
-"""Backups, restores and plain copies of stores; old and newer formats."""

@@ -1,1 +1,0 @@
-"""Forgetting for good, permissions, hostile names and files."""

@@ -1,1 +1,0 @@
-"""Tests of stores that several processes write in turn."""

@@ -1,1 +1,0 @@
-"""The kit for those who add a tier or an embedder."""
