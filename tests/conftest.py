@@ -94,6 +94,14 @@ def _no_ambient_settings(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _one_model_a_process() -> None:
+    """The offline model stays loaded, once a test has used it: loading takes longer than a test."""
+    from spector.providers import minilm
+
+    minilm._NETWORKS = {}  # type: ignore[assignment, misc]
+
+
 @pytest.fixture(scope="session")
 def repo() -> Path:
     """The root of the source tree."""

@@ -18,6 +18,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,8 +132,14 @@ class MiniLMEmbedder:
             return loaded
         with self._lock:
             if self._loaded is None or self._loaded.pid != os.getpid():
-                self._loaded = _LoadedModel(self._read_weights(), self._threads)
+                self._loaded = _LoadedModel(self._network(), self._threads)
             return self._loaded
+
+    def _network(self) -> _Network:
+        """The network of these weights, which all embedders of this process share."""
+        key = os.getpid(), self._weights_hash()
+        found = _NETWORKS.get(key)
+        return _NETWORKS.setdefault(key, _Network(self._read_weights())) if found is None else found
 
     def _weights_hash(self) -> str:
         if self._path is None:
@@ -158,13 +165,26 @@ class MiniLMEmbedder:
         return weights
 
 
-class _LoadedModel:
-    """A running model in this process: onnxruntime session, tokenizer, threads."""
+class _Network:
+    """An onnxruntime session and its tokenizer, some 90 MB."""
 
-    def __init__(self, weights: bytes, threads: int) -> None:
+    def __init__(self, weights: bytes) -> None:
+        self.session = _make_session(weights)
+        self.tokens = WordPiece()
+
+
+#: (process, SHA-256 of the weights) -> the network, as long as an embedder has it
+_NETWORKS: Final[WeakValueDictionary[tuple[int, str], _Network]] = WeakValueDictionary()
+
+
+class _LoadedModel:
+    """A running model in this process: the network that is shared, own threads and own sums."""
+
+    def __init__(self, network: _Network, threads: int) -> None:
         self.pid = os.getpid()
-        self._session = _make_session(weights)
-        self._tokens = WordPiece()
+        self._network = network
+        self._session = network.session
+        self._tokens = network.tokens
         self._pool = ThreadPoolExecutor(threads, "spector-embed") if threads > 1 else None
         self._ahead = 2 * threads
         #: digest of a window -> the sum over its tokens

