@@ -26,8 +26,10 @@ from spector.cli.output import clean
 from spector.importers import FORMATS, iter_messages
 from spector.providers.minilm import MiniLMEmbedder
 from spector.store.repair.inspect import RawStore
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, fake_model, run
 from tests.crash.workload import open_tiny, vector_of
+
+__all__ = ["fake_model", "run"]
 
 DEEP = "[" * 100_000 + "]" * 100_000
 BOMBS = {
