@@ -77,16 +77,17 @@ def test_the_figures_of_the_readme_are_those_of_the_pages() -> None:
 
 @pytest.mark.slow
 def test_the_figures_on_messages_of_strangers_are_measured() -> None:
-    """In the order of the table, which says observed and remembered in a row each."""
-    (chats,) = (_numbers(each.found) for each in voices.chats())
-    rows = [chats[::2], chats[1::2], *(_numbers(each.found) for each in voices.pairs())]
-    shown = [
-        _numbers(line) for line in re.findall(r"^\| .* \| (.*%.*) \|$", MEASURED, re.MULTILINE)
-    ]
-    ((kept, junk),) = (_numbers(each.found) for each in voices.messages())
-    assert shown[:2] == rows[:2]
-    assert [each[:2] for each in shown[2:4]] == rows[2:]
-    assert shown[4:6] == [[100 * kept], [100 * junk]]
+    """In the order of the table: unseen lists, then those of development."""
+    chats, pairs, messages = (
+        [_numbers(each.found) for each in measure()]
+        for measure in (voices.chats, voices.pairs, voices.messages)
+    )
+    lines = re.findall(r"^\| .*\| (.*\d.*) \| (.*\d.*) \|$", MEASURED, re.MULTILINE)
+    for n, cells in enumerate(zip(*lines, strict=True)):
+        shown = [_numbers(each) for each in cells]
+        assert shown[:2] == [chats[n][::2], chats[n][1::2]]
+        assert [each[:2] for each in shown[2:4]] == pairs[2 * n : 2 * n + 2]
+        assert shown[4:] == [[pytest.approx(100 * each)] for each in messages[n]]
 
 
 def _numbers(text: str) -> list[float]:

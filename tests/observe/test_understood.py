@@ -1,0 +1,94 @@
+"""What hides an older statement is understood whole, and what is said again is the same.
+
+Mechanism: each sentence of a message states something, with nothing before it but leads; two texts
+with other prepositions, persons or signs are two. Damage without it: a line of a play moves its
+reader to another town, and "the alarm is off" is taken for "the alarm is on".
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import spector
+from tests.fakes import FakeEmbedder
+
+
+def observed(*texts: str) -> spector.ObserveResult:
+    with spector.open(":memory:", embedder=FakeEmbedder(dim=64)) as memory:
+        for text in texts:
+            found = memory.observe(text, user_id="ana")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("I live in Porto.", "Henk (09:12): I live in Delft now."),
+        ("I live in Porto.", "**Henk**: I live in Delft now."),
+        ("I live in Porto.", "Cabin 4: I live in Delft now."),
+        ("I live in Porto.", "The chorus ends I live in Delft now."),
+        ("I live in Porto.", "Act one. I live in Delft now."),
+        ("I live in Porto.", "On the moon I live in Delft now."),
+        ("My cousin lives in Ghent.", "My cousin lives in Liège."),
+        ("Our cat is 6.", "Our cat is 13."),
+    ],
+)
+def test_what_is_not_all_understood_hides_nothing(before: str, now: str) -> None:
+    assert observed(before, now).units[0].superseded == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("I live in Porto.", "Anyway, since last week I live in Delft now."),
+        ("The deadline of the grant is 4 May.", "Correction: the deadline of the grant is 9 May."),
+        ("Porto'da yaşıyorum.", "Bu yıl artık Delft'te yaşıyorum."),
+    ],
+)
+def test_leads_leave_a_change_what_it_is(before: str, now: str) -> None:
+    assert observed(before, now).units[0].superseded
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The kiln is on.", "The kiln is off."),
+        ("We paid $35", "We paid €35"),
+        ("I code in F.", "I code in F#."),
+        ("I sail to Delft.", "I sail from Delft."),
+        ("She owes me a kayak", "He owes me a kayak"),
+        ("Benim teknem mavi", "Senin teknem mavi"),
+    ],
+)
+def test_another_preposition_person_or_sign_says_another_thing(one: str, other: str) -> None:
+    assert observed(one, other).units[0].action != "reinforce"
+
+
+def test_no_night_rests_what_another_preposition_denies() -> None:
+    clock = spector.ManualClock("2026-03-02T09:00:00Z")
+    with spector.open(":memory:", embedder=FakeEmbedder(dim=64), clock=clock) as memory:
+        for text in ("The kiln in the old barn is on.", "The kiln in the old barn is off."):
+            memory.remember(text, user_id="ana")
+        clock.advance(days=2)
+        memory.reflect()
+        assert not any(each.dormant for each in memory.records(user_id="ana"))
+
+
+@pytest.mark.parametrize(
+    ("said", "asked", "answer"),
+    [
+        ("I weigh 80 kilos.", "Does your sister weigh 60?", "No, 64."),
+        ("The ferry is at 9.", "Shall the alarm ring at 7?", "No, 8."),
+        ("My uncle is called Piet.", "Is your dog called Bas?", "No, Wim."),
+    ],
+)
+def test_a_no_to_a_question_about_something_else_corrects_nothing(
+    said: str, asked: str, answer: str
+) -> None:
+    with spector.open(":memory:", embedder=FakeEmbedder(dim=64)) as memory:
+        with memory.session(user_id="ana") as chat:
+            chat.observe(said)
+            chat.observe({"role": "assistant", "content": asked})
+            found = chat.observe(answer)
+        assert found.units[0].superseded == ()
+        assert not any(each.superseded for each in memory.records(user_id="ana"))
