@@ -211,7 +211,7 @@ class Committer:
         self._details(job, record, decision, done)
         if attaches and job.ready.draft.attachment is not None:
             series.complete(record)
-        facts = () if job.analysis.quarantined else self._state(job, record, heirs)
+        facts = () if job.analysis.quarantined else self._state(job, record, heirs, decision)
         edges = () if job.analysis.quarantined else self._relate(job, record, candidates, decision)
         done.unit = replace(
             done.unit,
@@ -253,9 +253,15 @@ class Committer:
         self._series.put(changes)
 
     def _state(
-        self, job: Job, record: MemoryRecord, heirs: Mapping[int, Sequence[int]]
+        self,
+        job: Job,
+        record: MemoryRecord,
+        heirs: Mapping[int, Sequence[int]],
+        decision: Decision,
     ) -> tuple[int, ...]:
         """Keep the facts that a memory states, and tie it to what it mentions.
+
+        Where the message only may change something, a fact ends with what states it alone.
 
         Args:
             heirs: number of a fact -> facts that end with the memories that the message supersedes.
@@ -271,7 +277,10 @@ class Committer:
         )
         made: dict[int, int] = {}
         for n in changes.store:
-            gone = self._ending({*changes.supersedes.get(New(n), ()), *heirs.get(n, ())})
+            ended = {*changes.supersedes.pop(New(n), ())}
+            if decision.verdict == "may change":
+                ended &= {*decision.superseded}
+            gone = self._ending({*ended, *heirs.get(n, ())})
             job.facts[n].draft.derived = True
             fact = series.store(job.facts[n], record.importance, supersedes=gone, layer=None)
             made[n] = fact.id

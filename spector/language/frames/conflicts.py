@@ -147,7 +147,7 @@ def _may_both_hold(old: Statement, new: Statement) -> bool:
     """Whether two values are of two persons or units, limited in two ways, or one a kind."""
     if new.kin and not old.kin:  # "my aunt Sarah" need not be the Sarah of before
         return True
-    if new.predicate == "is_named" and new.subject.split()[-1] in MANY_NOUNS:  # of two sons
+    if new.subject.split()[-1] in MANY_NOUNS:  # of two sons
         return True
     if old.limit != new.limit or _are_incomparable(_value(old), _value(new)):
         return True

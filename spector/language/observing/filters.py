@@ -117,8 +117,8 @@ def worth_keeping(text: str, *, is_own: bool = True) -> Worth:
 def judged(worth: Worth, text: str, vector: Any = None, fingerprint: str | None = None) -> Worth:
     """The worth of a message, by a head where the rules are not sure.
 
-    What states a fact is kept. What tells of a change is never left out, nor, unless it asks, what
-    tells of its speaker or has a value.
+    What states a fact is kept. Only what asks or orders is left out, if it tells of no change and,
+    unless it asks, neither of its speaker nor a value.
 
     Args:
         vector: of the text, by the embedder with this fingerprint; None for none.
@@ -130,8 +130,9 @@ def judged(worth: Worth, text: str, vector: Any = None, fingerprint: str | None 
     own = own_words(text)[:_MOST_CHARS]
     if content >= head.doubts_at or extract(own):
         return Worth("keep")
-    says = worth.reason != "question" and (
-        _has_value(own) or _is_personal(plain(own), rules_of(language_of(own)))
+    says = worth.reason == "thin" or (
+        worth.reason == "request"
+        and (_has_value(own) or _is_personal(plain(own), rules_of(language_of(own))))
     )
     if content < head.drops_at and not (says or tells_of_change(own)):
         return Worth("empty", worth.reason)

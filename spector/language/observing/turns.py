@@ -73,7 +73,7 @@ def is_correction(text: str, before: str, question: str = "") -> bool:
     """Whether a short message says how the last words of its speaker are to be read.
 
     Args:
-        question: of someone else in between, which the message may answer instead.
+        question: of someone else in between; of anything else it is what the message answers.
     """
     if "?" in text or len(text.split()) > _MOST_WORDS:
         return False
@@ -81,7 +81,7 @@ def is_correction(text: str, before: str, question: str = "") -> bool:
         return True
     if not _AGAIN.search(plain(text)):
         return False
-    return _are_alike(before, text) and (not question or _are_alike(before, question))
+    return _are_alike(before, text) and _about(plain(question)) <= _about(plain(before))
 
 
 def corrected(before: str, text: str) -> str:

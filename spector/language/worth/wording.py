@@ -38,6 +38,13 @@ _MODAL: Final = re.compile(
     r"|was|were|belki|sanirim|galiba|eger|umarim|isterim|istiyor\w*|planliyor\w*|dusunuyor\w*"
     r"|lazim|gerek\w*|\w+[ae]ca[gk]\w*|\w+[ae]bilir\w*|\w+s[ae]m|eskiden|neredeyse)\b|'(?:ll|d)\b"
 )
+#: says where, whose, who or in what: two texts that differ in it say two things
+_TURN: Final = re.compile(
+    r"\b(?:on|off|in|into|out|onto|up|down|to|from|over|under|above|below|before|after|for|against"
+    r"|with|without|he|she|him|her|hers|his|they|them|their|you|your|yours|we|us|our"
+    r"|benim|senin|onun|bizim|sizin|onlarin|bana|sana|ona|bize|size|onlara|once|sonra)\b"
+    r"|[$€£₺¥%#★☆+]"
+)
 
 
 @dataclass(frozen=True)
@@ -109,6 +116,11 @@ class Wording:
         """Words that make a wish, a plan or a condition of it."""
         return frozenset(_MODAL.findall(self.folded))
 
+    @cached_property
+    def turns(self) -> tuple[str, ...]:
+        """Its prepositions, persons and signs, in order: "on", "her", "€"."""
+        return tuple(_TURN.findall(self.folded))
+
     @property
     def asks(self) -> bool:
         """Whether it has a question."""
@@ -116,8 +128,12 @@ class Wording:
 
 
 def same_words(one: Wording, other: Wording) -> bool:
-    """Whether two texts have the same words in the same order and name the same dates."""
-    return bool(one.words) and one.words == other.words and one.dates == other.dates
+    """Whether two texts have the same words and signs in the same order and name the same dates."""
+    return (
+        bool(one.words)
+        and (one.words, one.turns) == (other.words, other.turns)
+        and one.dates == other.dates
+    )
 
 
 def same_particulars(one: Wording, other: Wording) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from spector.language.frames import Statement, Verdict, is_of_before, verdicts
+from spector.language.statements import own_words
 from spector.language.words import analyse, plain
 from spector.observe.gate.candidates import Candidate, Incoming
 from spector.observe.gate.vetoes import distrust, may_concern, vetoes_of
@@ -27,7 +28,18 @@ _MOST_WORDS: Final = 4
 #: where a clause of a sentence begins
 _CLAUSE: Final = re.compile(r"[,;:()]\s|\s(?:and|but|ve|ama)\s|\s[-–—]\s", re.IGNORECASE)
 #: reasons to keep what the new memory may yet have changed
-_UNSURE: Final = frozenset(("not sure enough", "says more"))
+_UNSURE: Final = frozenset(("not sure enough", "not all understood", "says more"))
+#: words before a statement that leave it its speaker's, and so: of time, of change, of talking on
+_LEADS: Final = frozenset(
+    term
+    for words in (
+        "actually anyway correction fact finally fyi guess hey hi know last listen look month news"
+        " note ok okay please ps really reminder right since so sorry today tomorrow turn turns"
+        " update wait way week well year yes yesterday",
+        "aslında artık bugün dün düzeltme haber ay hafta güncelleme pardon tamam yıl sene",
+    )
+    for term in analyse(words).content()
+)
 #: content words from which on another sentence says something
 _FEW_WORDS: Final = 2
 
@@ -193,7 +205,25 @@ def _reason(
         return "older in event time"
     if not sure:
         return "not sure enough"
+    if not new.corrects and not _is_understood(new):
+        return "not all understood"
     return "says more" if _says_more(old, contradicted, new) else ""
+
+
+def _is_understood(new: Incoming) -> bool:
+    """Whether each sentence with content states something, with nothing before that but leads.
+
+    What stands behind a label, in a play, a song or a joke has words that no frame knows.
+    """
+    own = own_words(new.said)
+    for start, end in _sentences(own):
+        stated = [each for each in new.statements if _meets((start, end), each.span)]
+        known = " ".join(f"{each.subject} {each.predicate}" for each in stated).replace("_", " ")
+        begins = min((each.span[0] for each in stated), default=end)
+        before = set(analyse(own[start:begins]).content())
+        if not before <= {*_LEADS, *analyse(known).content()}:
+            return False
+    return True
 
 
 def _says_more(old: Candidate, contradicted: Sequence[Statement], new: Incoming) -> bool:

@@ -32,7 +32,8 @@ def says_nothing_new(new: Incoming, old: Candidate, words: Wording, known: Wordi
         if not all(_has(old.statements, each) for each in new.statements):
             return False
     elif not (
-        words.modals == known.modals
+        _is_within(words.turns, known.turns)
+        and words.modals == known.modals
         and words.forms.keys() <= known.forms.keys()
         and _is_within(words.content, known.content)
     ):

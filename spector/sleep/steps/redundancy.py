@@ -157,7 +157,7 @@ def _says_the_same(one: MemoryRecord, other: MemoryRecord) -> bool:
     if "dream" in (one.write_source, other.write_source):
         return False
     texts = Wording(one.said, one.event_ms), Wording(other.said, other.event_ms)
-    if is_other_event(*texts):
+    if is_other_event(*texts) or texts[0].turns != texts[1].turns:
         return False
     return same_particulars(*texts)
 
