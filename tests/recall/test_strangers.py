@@ -29,7 +29,7 @@ from spector.language.statements.markers import (
     subject_of,
     terms_of_time,
 )
-from spector.language.time.ranges import time_range_in
+from spector.language.dates import time_range_in
 from spector.language.words.folding import is_turkish, plain
 from spector.recall.hypothetical import hypotheses
 from tests.fakes import FakeEmbedder
@@ -214,7 +214,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "turkish": lambda cue: is_turkish(cue, plain(cue)),
 }
 MODULES = (
-    "language.time.expressions",
+    "language.dates.figures",
     "language.cues.need",
     "recall.hypothetical",
     "language.statements.instructions",
@@ -222,8 +222,8 @@ MODULES = (
     "language.words.folding",
     "language.cues.intent",
     "language.statements.markers",
-    "language.time.modifiers",
-    "language.time.ranges",
+    "language.dates.grammar",
+    "language.dates.tense",
 )
 
 

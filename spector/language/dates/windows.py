@@ -12,9 +12,9 @@ from enum import StrEnum
 from typing import Final
 
 from spector.language.cues import Frame, Kind, asks_when, topic_of
+from spector.language.dates.ranges import Span, TimeRange, hull
 from spector.language.dates.tense import Tense, tense_of
 from spector.language.dates.wording import reads_turkish
-from spector.language.time import Span, TimeRange, hull
 from spector.language.words import ENGLISH_STOP, TURKISH_STOP, compose, plain
 
 __all__ = ["Bound", "Window", "window_of"]

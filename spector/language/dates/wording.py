@@ -18,7 +18,8 @@ _ENGLISH: Final = frozenset(
 )
 _TURKISH: Final = frozenset(
     """pazartesi sali carsamba persembe cuma cumartesi pazar ocak subat nisan mayis haziran temmuz
-    agustos eylul ekim kasim aralik gunu haftaya seneye hafta ay yil gun once onumuzdeki gectigimiz
+    agustos eylul ekim kasim aralik gunu gunde haftada ayda yilda
+    haftaya seneye hafta ay yil gun once onumuzdeki gectigimiz
     gelecek aksam sabah ogleden yarin dun bugun yilbasi bayrami ceyrek ve ile icin saat boyunca
     arasinda arasi itibaren beri kadar""".split()
 )

@@ -1,0 +1,405 @@
+"""A grammar of dates: classes of words, and rows of patterns over them, from the table of a language.
+
+A row is a pattern and the name of what it means, ``"<m:month> ?the <d:day_number> => month_day"``.
+Its items are read from left to right, each as far as it goes:
+
+    a|b_c|d*        one of some words, two words, or a word that begins so
+    <m:month>       a class or a rule, kept as ``m``
+    <m:month'gen>   the same with a last word of such an ending; ``'gen`` alone asks the word before
+    @lone           a condition on the place
+    $               the end of the text
+
+and before an item: ``?`` it may be missing, ``*`` up to two of it, ``~`` without a gap before it,
+``&`` and ``!`` it must or must not follow, ``^`` and ``^!`` the word before is or is not one of it.
+A row without ``=>`` means its ``d``, if it has one. A rule means what its longest row means.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
+from functools import lru_cache
+from typing import Any, Final
+
+from spector.language.dates.reader import Word, read
+from spector.language.tables import grammar_table
+
+__all__ = [
+    "BEGINNINGS",
+    "LEXEMES",
+    "PLACES",
+    "ROWS",
+    "Env",
+    "Found",
+    "Grammar",
+    "Reader",
+    "grammar_of",
+]
+
+#: what a row has kept: class or rule -> value; "at" and "end" are its places
+Env = dict[str, Any]
+Found = tuple[Any, int] | None
+Cuts = tuple[tuple[str, str], ...]
+Item = Callable[["Reader", int, Env], int]
+#: by name: what reads a class that is no list of words, a condition on a place, what a row means
+LEXEMES: Final[dict[str, Callable[[Reader, int], Found]]] = {}
+#: lexeme -> the classes and lists that its words are of, apart from numbers
+BEGINNINGS: Final[dict[str, str]] = {}
+PLACES: Final[dict[str, Callable[[Reader, int], bool]]] = {}
+ROWS: Final[dict[str, Callable[[Reader, Env], Any]]] = {}
+
+ROWS["given"] = lambda r, env: env.get("d", True)
+
+_EMPTY: Final = Word("", "", "", -1, -1)
+#: "the last day of the first week of ..." goes no deeper
+_DEEPEST: Final = 24
+#: words between the beginning of a date and the first word that it cannot do without
+_REACH: Final = 9
+#: what stands for all numbers among the first words of rows
+_DIGITS: Final = "0"
+#: classes of words that a date has beside those that it cannot do without
+_LEADS: Final = frozenset("ones tens vague ordinal_word step side side_of".split())
+_ITEM: Final = re.compile(r"(?P<mark>\^!|[?*~&!^]*)(?P<body>.+)")
+_NAME: Final = re.compile(r"<(?:(?P<key>\w+):)?(?P<name>\w+)(?:'(?P<ending>\w+))?>")
+
+
+class Reader:
+    """The words of a text, the grammar that reads them and the day from which it counts.
+
+    Attributes:
+        cue: it is a question: its times are those of memories, as far as one remembers.
+    """
+
+    def __init__(self, text: str, today: date, grammar: Grammar) -> None:
+        self.source, self.words = text, read(text)
+        self.today, self.grammar, self.cue = today, grammar, grammar.cue
+        #: (stem, ending) of each word in each way, the whole word first
+        self.cuts = [grammar.cuts(word.text) for word in self.words]
+        self._keys = [grammar.keys(cuts) for cuts in self.cuts]
+        self._known: dict[tuple[str, int], Found] = {}
+        self._depth = 0
+
+    def word(self, at: int) -> Word:
+        return self.words[at] if 0 <= at < len(self.words) else _EMPTY
+
+    def text(self, at: int) -> str:
+        return self.words[at].text if 0 <= at < len(self.words) else ""
+
+    def joined(self, at: int) -> bool:
+        """True if a word follows the one before it without a gap."""
+        return 0 < at < len(self.words) and self.words[at - 1].end == self.words[at].start
+
+    def stands_in(self, name: str, at: int) -> bool:
+        """True if a word is one of a list of the table."""
+        return self.text(at) in self.grammar.lists.get(name, ())
+
+    def places(self) -> list[bool]:
+        """Where a date may begin: not far before a word that it cannot do without."""
+        found, core = [], -1
+        for at in range(len(self.words) - 1, -1, -1):
+            core = at if self.grammar.is_core(self._keys[at]) else core
+            found.append(at <= core < at + _REACH)
+        return found[::-1]
+
+    def find(self, name: str, at: int) -> Found:
+        """What a class reads at a place; the longest of its phrases."""
+        if not 0 <= at < len(self.words):
+            return None
+        classed, word = self.grammar.classes[name], self.words[at]
+        spelled = f"{word.text}s" if word.suffix == "s" else word.text
+        if classed.phrases:
+            for phrase, value in (
+                classed.phrases.get(spelled) or classed.phrases.get(word.text) or ()
+            ):
+                if self._says(at + 1, phrase):
+                    return value, at + 1 + len(phrase)
+        for base, _ in self.cuts[at]:
+            if base in classed.words:
+                return classed.words[base], at + 1
+        return (classed.words[spelled], at + 1) if spelled in classed.words else None
+
+    def _says(self, at: int, phrase: Sequence[str]) -> bool:
+        """Whether the rest of a phrase stands here, its last word with any ending."""
+        *middle, last = phrase
+        end = at + len(middle)
+        return all(self.text(at + n) == each for n, each in enumerate(middle)) and (
+            (self.word(end).suffix == "s" and f"{self.text(end)}s" == last)
+            or (end < len(self.words) and any(base == last for base, _ in self.cuts[end]))
+        )
+
+    def ending(self, at: int) -> str:
+        """The ending of a word, "" for none."""
+        word = self.word(at)
+        if word.suffix or not word.text.isalpha():
+            return word.suffix
+        for base, rest in self.cuts[at]:
+            if base in self.grammar.stems:
+                return rest
+        return word.text[-5:]
+
+    def rule(self, name: str, at: int) -> Found:
+        """The longest that the rows of a rule read at a place; each place is read once."""
+        if at > len(self.words):
+            return None
+        rows = self.grammar.rows_at(name, self._keys[at] if at < len(self.words) else ())
+        if not rows:
+            return None
+        key = (name, at)
+        if key in self._known:
+            return self._known[key]
+        if self._depth >= _DEEPEST:
+            return None
+        self._known[key] = None  # what is being read is not part of itself
+        self._depth += 1
+        found = _longest(self, rows, at, {})
+        tails = self.grammar.tails.get(name, ())
+        for _ in range(4 if tails else 0):
+            more = found and _longest(self, tails, found[1], {"d": found[0]})
+            if not more:
+                break
+            found = more
+        self._depth -= 1
+        self._known[key] = found
+        return found
+
+
+def _longest(r: Reader, rows: tuple[Row, ...], start: int, given: Env) -> Found:
+    found: Found = None
+    for row in rows:
+        env: Env = {**row.given, **given}
+        at = start
+        for item in row.items:
+            at = item(r, at, env)
+            if at < 0:
+                break
+        else:
+            if found is None or at > found[1]:
+                env["at"], env["end"] = start, at
+                value = row.means(r, env)
+                if value is not None:
+                    found = value, at
+    return found
+
+
+class Row:
+    """A pattern and what it means."""
+
+    def __init__(self, text: str, grammar: Grammar) -> None:
+        pattern, _, meaning = text.partition(" => ")
+        name, *given = meaning.split() or ("given",)
+        self.source = pattern.split()
+        self.items = tuple(_item(each, grammar) for each in self.source)
+        self.means = ROWS[name]
+        pairs = (each.partition("=") for each in given)
+        self.given: Env = {k: int(v) if v.lstrip("-").isdecimal() else v for k, _, v in pairs}
+
+
+class _Class:
+    """Words of a class, and its phrases by their first word, the longest first."""
+
+    def __init__(self, entries: Mapping[str, Any]) -> None:
+        self.words = {each: value for each, value in entries.items() if " " not in each}
+        self.phrases: dict[str, list[tuple[list[str], Any]]] = {}
+        for each in sorted(set(entries) - set(self.words), key=lambda each: -each.count(" ")):
+            first, *more = each.split()
+            self.phrases.setdefault(first, []).append((more, entries[each]))
+
+    @property
+    def beginnings(self) -> set[str]:
+        return {*self.words, *self.phrases}
+
+
+class Grammar:
+    """The table of a language, ready to read."""
+
+    def __init__(self, language: str, *, cue: bool) -> None:
+        table = grammar_table(language, "dates")
+        self.cue = cue
+        self.day_first: bool = table["day_first"]
+        self.classes = {name: _Class(of) for name, of in table["classes"].items()}
+        self.lists = {name: frozenset(of.split()) for name, of in table["lists"].items()}
+        self.stems = {word for each in self.classes.values() for word in each.words}
+        self._endings = {name: re.compile(of) for name, of in table["endings"].items()}
+        inflected = table.get("inflected")
+        self._inflected = re.compile(inflected) if inflected else None
+        texts: dict[str, list[str]] = {**table["rules"]}
+        for name, rows in table["cue"].items() if cue else ():
+            texts[name] = [*rows, *texts.get(name, ())]
+        self._rows = {name: [Row(row, self) for row in of] for name, of in texts.items()}
+        self.tails = {
+            name: tuple(Row(row, self) for row in of) for name, of in table["tails"].items()
+        }
+        firsts = {name: [(row, self._first(row)) for row in of] for name, of in self._rows.items()}
+        ends = (
+            each.split()[-1]
+            for name, of in table["classes"].items()
+            if name not in _LEADS
+            for each in of
+        )
+        self._core = self.lists["core"].union({_DIGITS}, ends)
+        self._begun = self._core.union(*(words for of in firsts.values() for _, words in of))
+        self._firsts = firsts
+        self._by_keys: dict[tuple[str, tuple[str, ...]], tuple[Row, ...]] = {}
+
+    def keys(self, cuts: Cuts) -> tuple[str, ...]:
+        """The words by which rows are found that may begin with a word."""
+        if cuts[0][0].isdecimal():
+            return (_DIGITS,)
+        return tuple(base for base, _ in cuts if base in self._begun)
+
+    def is_core(self, keys: tuple[str, ...]) -> bool:
+        """True for numbers and words that a date cannot do without."""
+        return not self._core.isdisjoint(keys)
+
+    def rows_at(self, name: str, keys: tuple[str, ...]) -> tuple[Row, ...]:
+        """The rows of a rule that may begin with such words."""
+        found = self._by_keys.get((name, keys))
+        if found is None:
+            found = tuple(
+                row for row, words in self._firsts[name] if "" in words or words & {*keys}
+            )
+            self._by_keys[name, keys] = found
+        return found
+
+    def _first(self, row: Row, within: frozenset[str] = frozenset()) -> set[str]:
+        """Beginnings of the words with which a row begins."""
+        found: set[str] = set()
+        for each in row.source:
+            mark, body = _split(each)
+            if body[0] in "@$" or (body[0] == "'" and len(body) > 1) or set(mark) & set("&!^"):
+                continue
+            named = _NAME.fullmatch(body)
+            if named is None:
+                found |= {word.split("_")[0] for word in self.spelled(body)}
+            elif (name := named["name"]) in self._rows:
+                if name not in within:
+                    for inner in self._rows[name]:
+                        found |= self._first(inner, within | {name})
+            else:
+                for part in BEGINNINGS.get(name, "" if name in LEXEMES else name).split():
+                    classed = self.classes.get(part)
+                    found.update(classed.beginnings if classed else self.lists.get(part, ()))
+                found.update((_DIGITS, "'") if name in LEXEMES else ())
+            if "?" not in mark and "*" not in mark:
+                return found
+        return {*found, ""}
+
+    def cuts(self, text: str) -> Cuts:
+        """(stem, ending) of a word in each way, the whole word first."""
+        if self._inflected is None or not text.isalpha():
+            return ((text, ""),)
+        lengths = range(min(len(text) - 1, 9), max(1, len(text) - 9), -1)
+        inflected = self._inflected.fullmatch
+        return ((text, ""), *((text[:n], text[n:]) for n in lengths if inflected(text, n)))
+
+    def spelled(self, body: str) -> Iterable[str]:
+        """The words of an item: "a|b", or "%name" for a list of the table."""
+        return self.lists[body[1:]] if body.startswith("%") else body.split("|")
+
+    def ends(self, name: str, ending: str) -> bool:
+        """Whether an ending is of a kind; a language without the kind has no others."""
+        return name not in self._endings or self._endings[name].search(ending) is not None
+
+
+@lru_cache(maxsize=8)
+def grammar_of(language: str, *, cue: bool = False) -> Grammar:
+    """The grammar of a language, read when first needed."""
+    return Grammar(language, cue=cue)
+
+
+# -- items of patterns -----------------------------------------------------------------------------
+
+
+def _split(text: str) -> tuple[str, str]:
+    found = _ITEM.fullmatch(text)
+    assert found is not None, text
+    return found["mark"], found["body"]
+
+
+def _item(text: str, grammar: Grammar) -> Item:
+    mark, body = _split(text)
+    item = _body(body, grammar)
+    if "~" in mark:
+        item = _close(item)
+    if mark.startswith("^"):
+        return _before(frozenset(grammar.spelled(body)), wanted="!" not in mark)
+    if "&" in mark or "!" in mark:
+        return _ahead(item, wanted="!" not in mark)
+    if "?" in mark:
+        return _maybe(item, 1)
+    return _maybe(item, 2) if "*" in mark else item
+
+
+def _body(body: str, grammar: Grammar) -> Item:
+    if body == "$":
+        return lambda r, at, env: at if at >= len(r.words) else -1
+    if body[0] == "@":
+        holds = PLACES[body[1:]]
+        return lambda r, at, env: at if holds(r, at) else -1
+    if body[0] == "'" and len(body) > 1:
+        category = body[1:]
+        return lambda r, at, env: at if r.grammar.ends(category, r.ending(at - 1)) else -1
+    named = _NAME.fullmatch(body)
+    return _of_words(grammar.spelled(body)) if named is None else _of_name(named, grammar)
+
+
+def _of_name(named: re.Match[str], grammar: Grammar) -> Item:
+    name, ending = named["name"], named["ending"]
+    key = named["key"] or name
+    reads: Callable[[Reader, int], Found]
+    if name in LEXEMES:
+        reads = LEXEMES[name]
+    elif name in grammar.classes:
+        reads = lambda r, at: r.find(name, at)  # noqa: E731
+    else:
+        reads = lambda r, at: r.rule(name, at)  # noqa: E731
+
+    def item(r: Reader, at: int, env: Env) -> int:
+        found = reads(r, at)
+        if found is None or (ending and not r.grammar.ends(ending, r.ending(found[1] - 1))):
+            return -1
+        env[key] = found[0]
+        return found[1]
+
+    return item
+
+
+def _of_words(body: Iterable[str]) -> Item:
+    every = [each.split("_") if each != "_" else [each] for each in body]
+    single = frozenset(each[0] for each in every if len(each) == 1 and not each[0].endswith("*"))
+    begun = tuple(each[0][:-1] for each in every if each[0].endswith("*"))
+    longer = sorted((each for each in every if len(each) > 1), key=len, reverse=True)
+
+    def item(r: Reader, at: int, env: Env) -> int:
+        for words in longer:
+            if all(r.text(at + n) == word for n, word in enumerate(words)):
+                return at + len(words)
+        text = r.text(at)
+        return at + 1 if text in single or (begun and text.startswith(begun)) else -1
+
+    return item
+
+
+def _close(item: Item) -> Item:
+    return lambda r, at, env: item(r, at, env) if r.joined(at) else -1
+
+
+def _before(words: frozenset[str], *, wanted: bool) -> Item:
+    return lambda r, at, env: at if (r.text(at - 1) in words) == wanted else -1
+
+
+def _ahead(item: Item, *, wanted: bool) -> Item:
+    return lambda r, at, env: at if (item(r, at, {}) >= 0) == wanted else -1
+
+
+def _maybe(item: Item, most: int) -> Item:
+    def several(r: Reader, at: int, env: Env) -> int:
+        for _ in range(most):
+            end = item(r, at, env)
+            if end < 0:
+                break
+            at = end
+        return at
+
+    return several

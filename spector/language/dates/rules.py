@@ -1,0 +1,639 @@
+"""What the rows of a grammar mean: each name that a table writes behind ``=>``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import date
+from typing import Any, TypeVar
+
+from spector.language.dates import figures, numbers  # noqa: F401 -- they fill the tables of names
+from spector.language.dates.grammar import PLACES, ROWS, Env, Reader
+from spector.language.dates.holidays import holiday_in
+from spector.language.dates.period import (  # fmt: skip
+    Meaning,
+    Period,
+    day,
+    from_first,
+    inside,
+    joined,
+    moved,
+    nth_unit,
+    nth_weekday,
+    of_month,
+    opened,
+    relative,
+    shifted,
+    stretch,
+    third,
+    unit_at,
+    week_of_year,
+    yearly,
+    years,
+)
+
+__all__: list[str] = []
+
+Made = Meaning | None
+_Rule = TypeVar("_Rule", bound=Callable[[Reader, Env], Any])
+#: tolerance of "a week ago" in days, either way
+_WEEK_SLACK = 3
+_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "winter": 12}
+
+
+def row(function: _Rule) -> _Rule:
+    """A function means the rows that name it."""
+    ROWS[function.__name__.strip("_")] = function
+    return function
+
+
+# -- the calendar ----------------------------------------------------------------------------------
+
+
+@row
+def month_day(r: Reader, e: Env) -> Made:
+    return yearly(lambda year: of_month(year, e["m"], e["n"]), e.get("y"))
+
+
+@row
+def month(r: Reader, e: Env) -> Made:
+    return yearly(lambda year: stretch(date(year, e["m"], 1), 1, "month"), e.get("y"), "month")
+
+
+@row
+def year(r: Reader, e: Env) -> Made:
+    made = yearly(lambda year: stretch(date(year, 1, 1), 1, "year"), e["y"], "year")
+    return replace(made, bare="bare" in e) if made else None
+
+
+@row
+def part_of_year(r: Reader, e: Env) -> Made:
+    """A quarter or a half."""
+    size = {"quarter": 3, "half": 6}[e["u"]]
+    return yearly(
+        lambda year: stretch(date(year, size * (e["n"] - 1) + 1, 1), size, "month"), e.get("y"), e["u"]
+    )  # fmt: skip
+
+
+@row
+def season(r: Reader, e: Env) -> Made:
+    """Three months, in the northern hemisphere."""
+    first = _SEASONS[e["s"]]
+    return yearly(lambda year: stretch(date(year, first, 1), 3, "month"), e.get("y"), "season")
+
+
+@row
+def holiday(r: Reader, e: Env) -> Made:
+    return yearly(lambda year: holiday_in(year, e["h"], wide=r.cue), e.get("y"))
+
+
+@row
+def decade(r: Reader, e: Env) -> Made:
+    if e["n"] % 10:
+        return None
+    if e["n"] >= 100:
+        return Meaning((years(e["n"], 10),), "decade")
+    centuries = tuple(years(first + e["n"], 10) for first in (1900, 2000))
+    return Meaning(centuries, "decade", relative=True) if e["n"] >= 20 else None
+
+
+@row
+def century(r: Reader, e: Env) -> Made:
+    return Meaning((years((e["n"] - 1) * 100 or 1, 100),), "century")
+
+
+@row
+def iso_week(r: Reader, e: Env) -> Made:
+    made = week_of_year(e.get("y", 0 if r.cue else r.today.year), e["n"])
+    return Meaning((made,), "week", relative="y" not in e) if made else None
+
+
+# -- from the day of the message -------------------------------------------------------------------
+
+
+@row
+def days(r: Reader, e: Env) -> Made:
+    return relative(day(moved(r.today, e["n"])))
+
+
+@row
+def lately(r: Reader, e: Env) -> Made:
+    """Some day of the last two weeks."""
+    return relative(Period(moved(r.today, -14), moved(r.today, r.cue)), "span", vague=True)
+
+
+@row
+def this_unit(r: Reader, e: Env) -> Made:
+    known = e["u"] in ("week", "month", "quarter", "year")
+    return relative(unit_at(r.today, e.get("step", 0), e["u"]), e["u"]) if known else None
+
+
+@row
+def step(r: Reader, e: Env) -> Made:
+    """next week, last year."""
+    unit = e["u"]
+    if unit == "day" and e["s"] == 0:
+        return None
+    return relative(unit_at(r.today, e["s"], unit), "span" if unit == "workweek" else unit)
+
+
+@row
+def rolling(r: Reader, e: Env) -> Made:
+    """the past week: up to today."""
+    if e["u"] == "weekend" or (e["u"] in ("day", "quarter") and not r.cue):
+        return step(r, {**e, "s": -1})
+    return relative(Period(shifted(r.today, -1, e["u"]), moved(r.today, r.cue)), "span")
+
+
+@row
+def several(r: Reader, e: Env) -> Made:
+    """The next or the last so many units, that of today left out, but not in a question."""
+    (parts, vague), today = e["a"], r.today
+    sign = e["s"]
+    if not sign or any(unit == "workweek" for _, unit in parts):
+        return None
+    (count, unit), *_ = parts
+    if r.cue:
+        ends = (-count, 0) if sign < 0 else (0, count)
+        first, last = (shifted(today, n, unit) for n in ends)
+        made = Period(first, moved(last, 1))
+    elif unit in ("quarter", "decade"):
+        nearest, farthest = (1, count) if sign > 0 else (-count, -1)
+        made = Period(unit_at(today, nearest, unit).first, unit_at(today, farthest, unit).end)
+    elif sign > 0:
+        first = moved(today, 1)
+        made = Period(first, _away(first, parts, 1))
+    else:
+        made = Period(_away(today, parts, -1), today)
+    return relative(made, "span", vague=vague)
+
+
+def _away(of: date, parts: Sequence[tuple[int, str]], sign: int) -> date:
+    for count, unit in parts:
+        of = shifted(of, sign * count, unit)
+    return of
+
+
+@row
+def away(r: Reader, e: Env) -> Made:
+    """two weeks ago, in 3 days; in a question as exact as one remembers, and nothing ahead."""
+    (parts, vague), today = e["a"], r.today
+    count, unit = parts[-1]
+    if unit == "workweek" or (r.cue and e["sign"] > 0):
+        return None
+    if r.cue:
+        slack = max(1, count // 3) if vague else 0
+        far, near = (shifted(today, -n, unit) for n in (count + slack, max(1, count - slack)))
+        if unit in ("month", "quarter", "half", "year", "decade", "century"):
+            about = Period(unit_at(far, 0, unit).first, unit_at(near, 0, unit).end)
+        else:
+            loose = 0 if unit == "day" else _WEEK_SLACK
+            about = Period(moved(far, -loose), moved(near, loose + 1))
+        return relative(about, "span", vague=vague or unit != "day")
+    there = _away(today, parts, e["sign"])
+    made = relative(day(there), vague=vague)
+    if "exact" in e or unit not in ("month", "quarter", "half", "year", "decade", "century"):
+        return made
+    named = "month" if unit in ("month", "quarter") else "year"
+    return replace(made, named=(unit_at(there, 0, named),), named_grain=named)
+
+
+@row
+def within(r: Reader, e: Env) -> Made:
+    (parts, vague), today = e["a"], r.today
+    return None if r.cue else relative(Period(today, _away(today, parts, 1)), "span", vague=vague)
+
+
+@row
+def beside(r: Reader, e: Env) -> Made:
+    """two days after Christmas; in a question "the week before 9 June" is all of that week."""
+    (parts, vague), sign = e.get("a", (((1, e.get("u")),), False)), e["sign"]
+    unit = parts[0][1]
+
+    def of(each: Period) -> Period | None:
+        base = each.first if sign < 0 else each.last
+        if base is None:
+            return None
+        if not r.cue or unit == "day":
+            return day(_away(base, parts, sign))
+        if unit == "weekend":
+            ahead = -base.weekday() - 1 if sign < 0 else (5 - base.weekday()) % 7 or 7
+            return unit_at(moved(base, ahead), 0, unit)
+        far, near = sorted((_away(base, parts, sign), moved(base, sign)))
+        return Period(far, moved(near, 1))
+
+    made = inside(_known(r, e["d"]), of, "day")
+    return replace(made, vague=vague) if made else None
+
+
+def _known(r: Reader, meaning: Meaning) -> Meaning:
+    """A meaning with its year; in a question all of it decides on the year."""
+    return meaning if r.cue else meaning.resolved(r.today)
+
+
+@row
+def lasting(r: Reader, e: Env) -> Made:
+    """for 3 days from today; two weeks starting May 20th."""
+    (parts, vague), begins = e["a"], _known(r, e["d"])
+    if begins.grain != "day":
+        return None
+    made = inside(begins, from_first(lambda of: Period(of, _away(of, parts, 1))), "span")
+    return replace(made, vague=vague) if made else None
+
+
+@row
+def recurring(r: Reader, e: Env) -> Made:
+    """The last, this year's or the next of what comes once a year."""
+    meaning, sign, this = e["d"], e["s"], r.today.year
+    make = meaning.of_year
+    if e.get("y"):
+        return yearly(make, e["y"], meaning.grain)
+    if not 3 <= this <= 9996 or not make:
+        return None
+    around = [made for each in range(this - 2, this + 3) if (made := make(each))]
+    if sign < 0:
+        found = [each for each in around if each.end and each.end <= r.today][-1:]
+    elif sign > 0:
+        found = [each for each in around if each.first and each.first > r.today]
+    else:
+        before, now = make(this - 1), make(this)
+        running = before and before.end and before.end > r.today and not r.cue
+        found = [each for each in (before if running else now,) if each]
+    return relative(found[0], meaning.grain) if found else None
+
+
+# -- days of the week and of a month ---------------------------------------------------------------
+
+
+@row
+def weekday(r: Reader, e: Env) -> Made:
+    """Friday: the last one and the next one."""
+    at, end = e["at"], e["end"]
+    if r.cue and end == at + 1 and not (r.stands_in("before_month", at - 1) or r.ending(at)):
+        return None
+    step_before = r.find("step", at - 3)
+    if step_before and r.stands_in("and_or", at - 1) and r.find("weekday", at - 2):
+        return step_weekday(r, {**e, "s": step_before[0]})  # "next Monday and Tuesday"
+    ahead = (e["w"] - r.today.weekday()) % 7
+    ends = (-7, 0) if ahead == 0 else (ahead - 7, ahead)
+    return Meaning(tuple(day(moved(r.today, each)) for each in ends), relative=True)
+
+
+@row
+def step_weekday(r: Reader, e: Env) -> Made:
+    """next Friday: that of the next week; in a question the next one."""
+    sign, away = e["s"], e["w"] - r.today.weekday()
+    if (r.cue or "near" in e) and sign:
+        away = away % 7 or 7 if sign > 0 else -(-away % 7 or 7)
+    else:
+        away += 7 * sign
+    return relative(day(moved(r.today, away + 7 * e.get("more", 0))))
+
+
+@row
+def weekday_in(r: Reader, e: Env) -> Made:
+    """Monday of next week."""
+    if e["d"].grain != "week":
+        return None
+    return inside(e["d"], lambda each: nth_weekday(each, e["w"], 1), "day")
+
+
+@row
+def on_weekday(r: Reader, e: Env) -> Made:
+    """Of the readings of a date those that fall on a weekday."""
+    meaning: Meaning = e["d"].resolved(r.today)
+    fits = tuple(each for each in meaning.periods if each.first and each.first.weekday() == e["w"])
+    if not fits and ("strict" in e or (e.get("keep") == 1 and len(meaning.periods) > 1)):
+        return None
+    return meaning if "keep" in e else replace(meaning, periods=fits or meaning.periods)
+
+
+@row
+def nearest(r: Reader, e: Env) -> Made:
+    """The 21st, Friday the 13th: the last such day and the next one."""
+    found, first = [], r.today.replace(day=1)
+    wanted = e.get("w")
+    this = of_month(first.year, first.month, e["n"]) if "this" in e else None
+    if this and this.first and this.first.weekday() == wanted:
+        return Meaning((this,), relative=True)
+    for sign in (-1, 1):
+        for months in range(14):
+            there = shifted(first, sign * months, "month")
+            made = of_month(there.year, there.month, e["n"])
+            if (
+                made
+                and made.first
+                and (made.first < r.today) == (sign < 0)
+                and wanted in (None, made.first.weekday())
+            ):
+                found.append(made)
+                break
+    return Meaning(tuple(found), relative=True) if found else None
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+
+@row
+def nth(r: Reader, e: Env) -> Made:
+    """the last day of May, the second week of 2023; in a question weeks are seven days each."""
+    meaning, which, unit = e["d"], e["n"], e.get("u", "day")
+    count = e["c"][0] if "c" in e else 1
+    if (
+        meaning.grain == "day"
+        or (which < 0 and "u" not in e)
+        or (e.get("grain", meaning.grain) != meaning.grain)
+    ):
+        return None
+    if unit not in ("week", "weekend") or not r.cue:
+        return inside(meaning, lambda each: nth_unit(each, unit, which, count), unit)
+
+    def week(whole: Period) -> Period | None:
+        first = whole.first if which > 0 or not whole.end else moved(whole.end, -7)
+        first = moved(first or r.today, 7 * max(which - 1, 0))
+        return unit_at(first, 0, unit) if unit == "weekend" else stretch(first, count, unit)
+
+    return inside(meaning, week, unit)
+
+
+@row
+def weekday_of(r: Reader, e: Env) -> Made:
+    """the first Friday of next month."""
+    meaning = e["d"]
+    if meaning.grain == "day" or (e.get("grain", meaning.grain) != meaning.grain):
+        return None
+    return inside(meaning, lambda each: nth_weekday(each, e["w"], e["n"]), "day")
+
+
+@row
+def month_of(r: Reader, e: Env) -> Made:
+    """The April of a year."""
+    if e["d"].grain != "year":
+        return None
+    return inside(
+        e["d"], from_first(lambda of: stretch(date(of.year, e["m"], 1), 1, "month")), "month"
+    )
+
+
+@row
+def side(r: Reader, e: Env) -> Made:
+    """early May, the end of next month; ``until`` is what "before", "from" and "to" count from."""
+    meaning, which = e["d"], e["p"]
+    if meaning.grain in ("day", "span"):
+        return None
+
+    def of(whole: Period) -> Period:
+        made = third(whole, "late" if which == "end" else which, meaning.grain, loose=r.cue)
+        if r.grammar.day_first:
+            return made
+        if which == "mid" and whole.first and whole.end:
+            return made._replace(until=moved(whole.first, (whole.end - whole.first).days // 2))
+        return made._replace(until={"early": made.first, "end": made.end}.get(which))
+
+    return inside(meaning, of, "span")
+
+
+@row
+def rest(r: Reader, e: Env) -> Made:
+    """the rest of the week."""
+    meaning = e["d"]
+    if not meaning.relative or not meaning.periods:
+        return None
+    return relative(Period(r.today, meaning.periods[-1].end), "span")
+
+
+@row
+def earlier(r: Reader, e: Env) -> Made:
+    """earlier this week, later in the year."""
+    meaning, late = e["d"], e["late"]
+    if not meaning.relative or meaning.grain in ("day", "span"):
+        return None
+    whole = meaning.periods[0]
+    first, end = whole.first or r.today, whole.end or r.today
+    cut = third(whole, "late", meaning.grain).first or r.today
+    if meaning.grain == "year":
+        cut = shifted(first, 6, "month")
+    if end <= r.today and "tr" not in e:
+        made = third(whole, "late" if late else "early", meaning.grain)
+    elif late:
+        made = Period(max(cut, r.today), end)
+    else:
+        made = Period(first, min(cut, max(r.today, first)))
+    return relative(made, "span")
+
+
+@row
+def week_of(r: Reader, e: Env) -> Made:
+    """The week of a day, the weekend that is nearest to it."""
+    unit = e["u"]
+    if e["d"].grain != "day" or unit not in ("week", "weekend"):
+        return None
+
+    def of(first: date) -> Period | None:
+        if unit == "weekend" and 0 < first.weekday() < 4:
+            return None  # in the middle of a week: either weekend may be meant
+        early = unit == "weekend" and first.weekday() == 0
+        return unit_at(moved(first, -3) if early else first, 0, unit)
+
+    return inside(e["d"], from_first(of), unit)
+
+
+# -- from one to another, before and after one -----------------------------------------------------
+
+
+@row
+def between(r: Reader, e: Env) -> Made:
+    return joined(e["d"], e["e"])
+
+
+@row
+def days_of(r: Reader, e: Env) -> Made:
+    """3 to 12 of September; "28-3 May" began in April."""
+
+    def of(month: date) -> Period | None:
+        first, last = (of_month(month.year, month.month, e[each]) for each in "ab")
+        if e["b"] < e["a"]:
+            back = shifted(month, -1, "month")
+            first = of_month(back.year, back.month, e["a"])
+        return Period(first.first, last.end, last.first) if first and last else None
+
+    return inside(e["d"], from_first(of), "span") if e["d"].grain == "month" else None
+
+
+@row
+def to_day(r: Reader, e: Env) -> Made:
+    """The second day of "April 9th through 17th" and of "Nov 19-20"."""
+
+    def of(first: date) -> Period | None:
+        there = shifted(first.replace(day=1), int(e["n"] <= first.day), "month")
+        last = of_month(there.year, there.month, e["n"])
+        return Period(first, last.end, last.first) if last else None
+
+    return inside(e["d"], from_first(of), "span") if e["d"].grain == "day" else None
+
+
+@row
+def open(r: Reader, e: Env) -> Made:
+    return None if r.cue and "ahead" in e else opened(_known(r, e["d"]), e["how"])
+
+
+@row
+def moment(r: Reader, e: Env) -> Any:
+    """Minutes from now."""
+    return e["sign"] * e["t"]
+
+
+@row
+def minutes(r: Reader, e: Env) -> Any:
+    count, vague = e.get("n", (0.5, False))
+    return None if (vague and not r.cue) or not count else count * e["k"]
+
+
+@row
+def minutes_ago(r: Reader, e: Env) -> Made:
+    """two hours ago, an hour either way."""
+    first, last = -1.5 * e["t"] - 1, min(1 - 0.5 * e["t"], 0)
+    return Meaning(relative=True, vague=True, grain="minute", minutes=(first, last))
+
+
+@row
+def last_minutes(r: Reader, e: Env) -> Made:
+    return Meaning(relative=True, grain="minute", minutes=(-e["t"], 0))
+
+
+# -- pieces of rows --------------------------------------------------------------------------------
+
+
+@row
+def to_4(r: Reader, e: Env) -> Any:
+    return e["d"] if 1 <= e["d"] <= 4 else None
+
+
+@row
+def late(r: Reader, e: Env) -> Any:
+    """A number behind a weekday that is no hour."""
+    return e["d"] if 12 < e["d"] <= 31 else None
+
+
+@row
+def this_side(r: Reader, e: Env) -> Any:
+    return side(r, {**e, "d": this_unit(r, e)})
+
+
+@row
+def counted(r: Reader, e: Env) -> Any:
+    """the 3 next weeks."""
+    (count, vague), plural = e["n"], r.text(e["end"] - 1).endswith("s")
+    if e["u"] == "weekend" or ("plural" in e and (vague or count < 2 or not plural)):
+        return None
+    return several(r, {**e, "a": (((count, e["u"]),), vague)})
+
+
+@row
+def days_in_month(r: Reader, e: Env) -> Any:
+    return days_of(r, {**e, "d": month(r, e)})
+
+
+@row
+def days_from(r: Reader, e: Env) -> Any:
+    """dünden önceki gün."""
+    sign = -1 if r.text(e["at"] + 1) == "onceki" else 1
+    return days(r, {"n": e["n"] + sign * (e["c"][0] if "c" in e else 1)})
+
+
+@row
+def week_weekday(r: Reader, e: Env) -> Any:
+    """gelecek hafta pazartesi."""
+    return weekday_in(r, {**e, "d": step(r, e)}) if e["u"] == "week" else None
+
+
+# -- places ----------------------------------------------------------------------------------------
+
+
+def place(function: Callable[[Reader, int], bool]) -> Callable[[Reader, int], bool]:
+    """A function is a condition on a place."""
+    PLACES[function.__name__] = function
+    return function
+
+
+@place
+def apart(r: Reader, at: int) -> bool:
+    """No minutes of a time."""
+    return not (r.text(at - 1) == ":" and r.joined(at))
+
+
+@place
+def unmoved(r: Reader, at: int) -> bool:
+    """Nothing was moved from here: "moved from Friday to Monday" is no span."""
+    at -= r.text(at) != "from"
+    return r.text(at) != "from" or not any(r.stands_in("moved", at - n) for n in range(1, 9))
+
+
+@place
+def unsuffixed(r: Reader, at: int) -> bool:
+    return not r.word(at - 1).suffix
+
+
+@place
+def no_verb(r: Reader, at: int) -> bool:
+    """Not as in "this may be"."""
+    return r.word(at).raw != "may" or r.text(at - 1) != "this"
+
+
+@place
+def once(r: Reader, at: int) -> bool:
+    """No day of every week: "her salı", "iki haftada bir salı", "cumaları"."""
+    each = r.text(at - 1) == "bir" and r.stands_in("each", at - 2)
+    return not each and r.text(at - 1) != "her"
+
+
+@place
+def month_alone(r: Reader, at: int) -> bool:
+    """A month without a day or a year that is no name and no verb."""
+    text, before = r.text(at), r.text(at - 1)
+    capital = r.word(at).raw[:1].isupper()
+    if r.grammar.day_first:
+        if r.word(at).suffix or len(r.words) == 1 or r.find("side", at + 1):
+            return True
+        return not (capital and at > 0) and not r.stands_in("doubtful_month", at) and len(text) > 3
+    if (
+        r.stands_in("lower_doubtful", at)
+        and not capital
+        and not r.stands_in("before_lower", at - 1)
+    ):
+        return False
+    if r.cue and text not in r.grammar.classes["month"].words:
+        return False
+    doubtful = r.stands_in("doubtful_month", at)
+    if r.stands_in("before_doubtful" if doubtful else "before_month", at - 1):
+        return True
+    joints = ("-", "to", "through", "until")
+    paired = (r.text(at + 1) in joints and r.rule("any_month", at + 2)) or (
+        before in (*joints, "and") and r.rule("any_month", at - 2)
+    )
+    return bool(paired) or (capital and len(r.words) <= 2) or (r.cue and not doubtful)
+
+
+@place
+def bare_year(r: Reader, at: int) -> bool:
+    """A number that may be a year by what stands before it."""
+    if r.joined(at) and r.text(at - 1) in "-/.:+$#&=~":
+        return r.text(at - 1) in "-~" and len(r.text(at - 2)) == 4
+    if r.stands_in("before_year", at - 1) or len(r.words) == 1:
+        return True
+    return r.text(at).isdecimal() and 1900 <= r.word(at).number <= 2050
+
+
+@place
+def year_ends(r: Reader, at: int) -> bool:
+    """A number is a year by what stands behind it."""
+    if r.word(at - 1).text.isdecimal() and not 1500 <= r.word(at - 1).number <= 2100:
+        return False
+    sign, behind = r.text(at), r.text(at + 1) if r.joined(at + 1) else ""
+    if r.joined(at) and (
+        sign in "s%:"
+        or (sign == "." and behind.isdecimal())
+        or (sign in "-/" and behind and not (behind.isdecimal() and len(behind) == 4))
+    ):
+        return False
+    return not r.stands_in("counted", at)
