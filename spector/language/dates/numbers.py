@@ -116,9 +116,9 @@ def _short_year(r: Reader, at: int) -> Found:
     return (full_year(r.word(at).number), at + 1) if short else year(r, at)
 
 
-def _up_to(most: int, at: Reader, place: int) -> Found:
-    value = at.word(place).number
-    return (value, place + 1) if 1 <= value <= most else None
+def to_99(r: Reader, at: int) -> Found:
+    value = r.word(at).number
+    return (value, at + 1) if 1 <= value <= 99 else None
 
 
 def _named(kind: str, r: Reader, at: int) -> Found:
@@ -174,8 +174,7 @@ LEXEMES.update({
     "number": number, "ordinal": ordinal, "day_number": day_number, "tens_of_years": tens_of_years, "year": year,
     "long_year": _long_year, "short_year": _short_year, "amounts": amounts,
     "month": lambda r, at: _named("month", r, at), "weekday": lambda r, at: _named("weekday", r, at),
-    "to_2": lambda r, at: _up_to(2, r, at), "to_4": lambda r, at: _up_to(4, r, at),
-    "to_99": lambda r, at: _up_to(99, r, at),
+    "to_99": to_99,
 })  # fmt: skip
 _COUNT = "ones tens hundred thousand"
 BEGINNINGS.update({

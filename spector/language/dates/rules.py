@@ -70,6 +70,8 @@ def year(r: Reader, e: Env) -> Made:
 def part_of_year(r: Reader, e: Env) -> Made:
     """A quarter or a half."""
     size = {"quarter": 3, "half": 6}[e["u"]]
+    if e["n"] * size > 12:
+        return None
     return yearly(
         lambda year: stretch(date(year, size * (e["n"] - 1) + 1, 1), size, "month"), e.get("y"), e["u"]
     )  # fmt: skip
@@ -113,7 +115,9 @@ def iso_week(r: Reader, e: Env) -> Made:
 
 @row
 def days(r: Reader, e: Env) -> Made:
-    return relative(day(moved(r.today, e["n"])))
+    """yesterday, dünden önceki iki gün."""
+    count = e["c"][0] if "c" in e else 1
+    return relative(day(moved(r.today, e["n"] + count * e.get("more", 0))))
 
 
 @row
@@ -148,11 +152,17 @@ def rolling(r: Reader, e: Env) -> Made:
 @row
 def several(r: Reader, e: Env) -> Made:
     """The next or the last so many units, that of today left out, but not in a question."""
-    (parts, vague), today = e["a"], r.today
-    sign = e["s"]
-    if not sign or any(unit == "workweek" for _, unit in parts):
+    sign, today = e["s"], r.today
+    if "n" in e:
+        (count, vague), unit = e["n"], e["u"]
+        parts = ((count, unit),)
+        if "plural" in e and (vague or count < 2 or not r.text(e["end"] - 1).endswith("s")):
+            return None
+    else:
+        parts, vague = e["a"]
+        count, unit = parts[0]
+    if not sign or unit in ("workweek", "weekend"):
         return None
-    (count, unit), *_ = parts
     if r.cue:
         ends = (-count, 0) if sign < 0 else (0, count)
         first, last = (shifted(today, n, unit) for n in ends)
@@ -251,14 +261,14 @@ def recurring(r: Reader, e: Env) -> Made:
     if not 3 <= this <= 9996 or not make:
         return None
     around = [made for each in range(this - 2, this + 3) if (made := make(each))]
-    if sign < 0:
-        found = [each for each in around if each.end and each.end <= r.today][-1:]
-    elif sign > 0:
+    over = [each for each in around if each.end and each.end <= r.today]
+    if sign > 0:
         found = [each for each in around if each.first and each.first > r.today]
-    else:
-        before, now = make(this - 1), make(this)
-        running = before and before.end and before.end > r.today and not r.cue
-        found = [each for each in (before if running else now,) if each]
+    elif sign < 0:
+        found = over[-1:]
+    else:  # this winter began last year
+        found = [each for each in (make(this - 1), make(this)) if each]
+        found = [each for each in found if each not in over] or found[-1:]
     return relative(found[0], meaning.grain) if found else None
 
 
@@ -312,6 +322,8 @@ def on_weekday(r: Reader, e: Env) -> Made:
 def nearest(r: Reader, e: Env) -> Made:
     """The 21st, Friday the 13th: the last such day and the next one."""
     found, first = [], r.today.replace(day=1)
+    if not (12 if "late" in e else 0) < e["n"] <= 31:
+        return None
     wanted = e.get("w")
     this = of_month(first.year, first.month, e["n"]) if "this" in e else None
     if this and this.first and this.first.weekday() == wanted:
@@ -450,14 +462,15 @@ def between(r: Reader, e: Env) -> Made:
 def days_of(r: Reader, e: Env) -> Made:
     """3 to 12 of September; "28-3 May" began in April."""
 
-    def of(month: date) -> Period | None:
-        first, last = (of_month(month.year, month.month, e[each]) for each in "ab")
+    def of(whole: date) -> Period | None:
+        first, last = (of_month(whole.year, whole.month, e[each]) for each in "ab")
         if e["b"] < e["a"]:
-            back = shifted(month, -1, "month")
+            back = shifted(whole, -1, "month")
             first = of_month(back.year, back.month, e["a"])
         return Period(first.first, last.end, last.first) if first and last else None
 
-    return inside(e["d"], from_first(of), "span") if e["d"].grain == "month" else None
+    whole = e["d"] if "d" in e else month(r, e)
+    return inside(whole, from_first(of), "span") if whole and whole.grain == "month" else None
 
 
 @row
@@ -501,52 +514,6 @@ def last_minutes(r: Reader, e: Env) -> Made:
     return Meaning(relative=True, grain="minute", minutes=(-e["t"], 0))
 
 
-# -- pieces of rows --------------------------------------------------------------------------------
-
-
-@row
-def to_4(r: Reader, e: Env) -> Any:
-    return e["d"] if 1 <= e["d"] <= 4 else None
-
-
-@row
-def late(r: Reader, e: Env) -> Any:
-    """A number behind a weekday that is no hour."""
-    return e["d"] if 12 < e["d"] <= 31 else None
-
-
-@row
-def this_side(r: Reader, e: Env) -> Any:
-    return side(r, {**e, "d": this_unit(r, e)})
-
-
-@row
-def counted(r: Reader, e: Env) -> Any:
-    """the 3 next weeks."""
-    (count, vague), plural = e["n"], r.text(e["end"] - 1).endswith("s")
-    if e["u"] == "weekend" or ("plural" in e and (vague or count < 2 or not plural)):
-        return None
-    return several(r, {**e, "a": (((count, e["u"]),), vague)})
-
-
-@row
-def days_in_month(r: Reader, e: Env) -> Any:
-    return days_of(r, {**e, "d": month(r, e)})
-
-
-@row
-def days_from(r: Reader, e: Env) -> Any:
-    """dünden önceki gün."""
-    sign = -1 if r.text(e["at"] + 1) == "onceki" else 1
-    return days(r, {"n": e["n"] + sign * (e["c"][0] if "c" in e else 1)})
-
-
-@row
-def week_weekday(r: Reader, e: Env) -> Any:
-    """gelecek hafta pazartesi."""
-    return weekday_in(r, {**e, "d": step(r, e)}) if e["u"] == "week" else None
-
-
 # -- places ----------------------------------------------------------------------------------------
 
 
@@ -578,13 +545,6 @@ def unsuffixed(r: Reader, at: int) -> bool:
 def no_verb(r: Reader, at: int) -> bool:
     """Not as in "this may be"."""
     return r.word(at).raw != "may" or r.text(at - 1) != "this"
-
-
-@place
-def once(r: Reader, at: int) -> bool:
-    """No day of every week: "her salı", "iki haftada bir salı", "cumaları"."""
-    each = r.text(at - 1) == "bir" and r.stands_in("each", at - 2)
-    return not each and r.text(at - 1) != "her"
 
 
 @place
