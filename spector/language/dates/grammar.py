@@ -61,6 +61,8 @@ _DIGITS: Final = "0"
 #: classes of words that a date has beside those that it cannot do without
 _LEADS: Final = frozenset("ones tens vague ordinal_word step side side_of".split())
 _ITEM: Final = re.compile(r"(?P<mark>\^!|[?*~&!^]*)(?P<body>.+)")
+#: a list of words in a pattern of the table
+_LISTED: Final = re.compile(r"<(\w+)>")
 _NAME: Final = re.compile(r"<(?:(?P<key>\w+):)?(?P<name>\w+)(?:'(?P<ending>\w+))?>")
 
 
@@ -221,6 +223,10 @@ class Grammar:
         self.lists = {name: frozenset(of.split()) for name, of in table["lists"].items()}
         self.stems = {word for each in self.classes.values() for word in each.words}
         self._endings = {name: re.compile(of) for name, of in table["endings"].items()}
+        self._patterns = {
+            name: re.compile(_LISTED.sub(lambda each: "|".join(sorted(self.lists[each[1]])), of))
+            for name, of in table["patterns"].items()
+        }
         inflected = table.get("inflected")
         self._inflected = re.compile(inflected) if inflected else None
         texts: dict[str, list[str]] = {**table["rules"]}
@@ -296,6 +302,18 @@ class Grammar:
     def spelled(self, body: str) -> Iterable[str]:
         """The words of an item: "a|b", or "%name" for a list of the table."""
         return self.lists[body[1:]] if body.startswith("%") else body.split("|")
+
+    def says(self, name: str, text: str) -> bool:
+        """Whether a pattern of the table stands in a folded text."""
+        return self._patterns[name].search(text) is not None
+
+    def count(self, name: str, text: str) -> int:
+        """How often a pattern of the table stands in a folded text."""
+        return len(self._patterns[name].findall(text))
+
+    def matches(self, name: str, text: str) -> bool:
+        """Whether a folded text begins with a pattern of the table."""
+        return self._patterns[name].match(text) is not None
 
     def ends(self, name: str, ending: str) -> bool:
         """Whether an ending is of a kind; a language without the kind has no others."""
