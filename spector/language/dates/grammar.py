@@ -60,7 +60,9 @@ _REACH: Final = 9
 _DIGITS: Final = "0"
 #: classes of words that a date has beside those that it cannot do without
 _LEADS: Final = frozenset("ones tens vague ordinal_word step side side_of".split())
-_ITEM: Final = re.compile(r"(?P<mark>\^!|[?*~&!^]*)(?P<body>.+)")
+_ITEM: Final = re.compile(r"(?P<mark>\^!|[?*~&!^]?)(?P<body>.+)")
+#: marks of items that look around and read nothing
+_ASIDE: Final = ("&", "!", "^", "^!")
 #: a list of words in a pattern of the table
 _LISTED: Final = re.compile(r"<(\w+)>")
 _NAME: Final = re.compile(r"<(?:(?P<key>\w+):)?(?P<name>\w+)(?:'(?P<ending>\w+))?>")
@@ -171,8 +173,8 @@ def _longest(r: Reader, rows: tuple[Row, ...], start: int, given: Env) -> Found:
     for row in rows:
         env: Env = {**row.given, **given}
         at = start
-        for item in row.items:
-            at = item(r, at, env)
+        for mark, item in row.items:
+            at = _marked(r, mark, item, at, env) if mark else item(r, at, env)
             if at < 0:
                 break
         else:
@@ -190,8 +192,9 @@ class Row:
     def __init__(self, text: str, grammar: Grammar) -> None:
         pattern, _, meaning = text.partition(" => ")
         name, *given = meaning.split() or ("given",)
-        self.source = pattern.split()
-        self.items = tuple(_item(each, grammar) for each in self.source)
+        split = [_ITEM.fullmatch(each) for each in pattern.split()]
+        self.source = [(each["mark"], each["body"]) for each in split if each]
+        self.items = [(mark, _item(body, grammar)) for mark, body in self.source]
         self.means = ROWS[name]
         pairs = (each.partition("=") for each in given)
         self.given: Env = {k: int(v) if v.lstrip("-").isdecimal() else v for k, _, v in pairs}
@@ -223,7 +226,7 @@ class Grammar:
         self.lists = {name: frozenset(of.split()) for name, of in table["lists"].items()}
         self.stems = {word for each in self.classes.values() for word in each.words}
         self._endings = {name: re.compile(of) for name, of in table["endings"].items()}
-        self._patterns = {
+        self.patterns = {
             name: re.compile(_LISTED.sub(lambda each: "|".join(sorted(self.lists[each[1]])), of))
             for name, of in table["patterns"].items()
         }
@@ -271,9 +274,8 @@ class Grammar:
     def _first(self, row: Row, within: frozenset[str] = frozenset()) -> set[str]:
         """Beginnings of the words with which a row begins."""
         found: set[str] = set()
-        for each in row.source:
-            mark, body = _split(each)
-            if body[0] in "@$" or (body[0] == "'" and len(body) > 1) or set(mark) & set("&!^"):
+        for mark, body in row.source:
+            if body[0] in "@$" or (body[0] == "'" and len(body) > 1) or mark in _ASIDE:
                 continue
             named = _NAME.fullmatch(body)
             if named is None:
@@ -303,18 +305,6 @@ class Grammar:
         """The words of an item: "a|b", or "%name" for a list of the table."""
         return self.lists[body[1:]] if body.startswith("%") else body.split("|")
 
-    def says(self, name: str, text: str) -> bool:
-        """Whether a pattern of the table stands in a folded text."""
-        return self._patterns[name].search(text) is not None
-
-    def count(self, name: str, text: str) -> int:
-        """How often a pattern of the table stands in a folded text."""
-        return len(self._patterns[name].findall(text))
-
-    def matches(self, name: str, text: str) -> bool:
-        """Whether a folded text begins with a pattern of the table."""
-        return self._patterns[name].match(text) is not None
-
     def ends(self, name: str, ending: str) -> bool:
         """Whether an ending is of a kind; a language without the kind has no others."""
         return name not in self._endings or self._endings[name].search(ending) is not None
@@ -329,42 +319,22 @@ def grammar_of(language: str, *, cue: bool = False) -> Grammar:
 # -- items of patterns -----------------------------------------------------------------------------
 
 
-def _split(text: str) -> tuple[str, str]:
-    found = _ITEM.fullmatch(text)
-    assert found is not None, text
-    return found["mark"], found["body"]
-
-
-def _item(text: str, grammar: Grammar) -> Item:
-    mark, body = _split(text)
-    item = _body(body, grammar)
-    if "~" in mark:
-        item = _close(item)
-    if mark.startswith("^"):
-        return _before(frozenset(grammar.spelled(body)), wanted="!" not in mark)
-    if "&" in mark or "!" in mark:
-        return _ahead(item, wanted="!" not in mark)
-    if "?" in mark:
-        return _maybe(item, 1)
-    return _maybe(item, 2) if "*" in mark else item
-
-
-def _body(body: str, grammar: Grammar) -> Item:
+def _item(body: str, grammar: Grammar) -> Item:
+    """What reads an item without its mark: the place behind it, or -1."""
     if body == "$":
         return lambda r, at, env: at if at >= len(r.words) else -1
     if body[0] == "@":
         holds = PLACES[body[1:]]
         return lambda r, at, env: at if holds(r, at) else -1
     if body[0] == "'" and len(body) > 1:
-        category = body[1:]
-        return lambda r, at, env: at if r.grammar.ends(category, r.ending(at - 1)) else -1
+        kind = body[1:]
+        return lambda r, at, env: at if r.grammar.ends(kind, r.ending(at - 1)) else -1
     named = _NAME.fullmatch(body)
     return _of_words(grammar.spelled(body)) if named is None else _of_name(named, grammar)
 
 
 def _of_name(named: re.Match[str], grammar: Grammar) -> Item:
-    name, ending = named["name"], named["ending"]
-    key = named["key"] or name
+    name, ending, key = named["name"], named["ending"], named["key"] or named["name"]
     reads: Callable[[Reader, int], Found]
     if name in LEXEMES:
         reads = LEXEMES[name]
@@ -383,10 +353,10 @@ def _of_name(named: re.Match[str], grammar: Grammar) -> Item:
     return item
 
 
-def _of_words(body: Iterable[str]) -> Item:
-    every = [each.split("_") if each != "_" else [each] for each in body]
-    single = frozenset(each[0] for each in every if len(each) == 1 and not each[0].endswith("*"))
-    begun = tuple(each[0][:-1] for each in every if each[0].endswith("*"))
+def _of_words(spelled: Iterable[str]) -> Item:
+    every = [each.split("_") for each in spelled]
+    single = frozenset(each[0] for each in every if len(each) == 1)
+    begun = tuple(each[:-1] for each in single if each.endswith("*"))
     longer = sorted((each for each in every if len(each) > 1), key=len, reverse=True)
 
     def item(r: Reader, at: int, env: Env) -> int:
@@ -399,25 +369,16 @@ def _of_words(body: Iterable[str]) -> Item:
     return item
 
 
-def _close(item: Item) -> Item:
-    return lambda r, at, env: item(r, at, env) if r.joined(at) else -1
-
-
-def _before(words: frozenset[str], *, wanted: bool) -> Item:
-    return lambda r, at, env: at if (r.text(at - 1) in words) == wanted else -1
-
-
-def _ahead(item: Item, *, wanted: bool) -> Item:
-    return lambda r, at, env: at if (item(r, at, {}) >= 0) == wanted else -1
-
-
-def _maybe(item: Item, most: int) -> Item:
-    def several(r: Reader, at: int, env: Env) -> int:
-        for _ in range(most):
+def _marked(r: Reader, mark: str, item: Item, at: int, env: Env) -> int:
+    """The place behind an item with a mark, or -1."""
+    if mark in "?*":
+        for _ in mark + "*" * (mark == "*"):
             end = item(r, at, env)
             if end < 0:
                 break
             at = end
         return at
-
-    return several
+    if mark == "~":
+        return item(r, at, env) if r.joined(at) else -1
+    stands = item(r, at - mark.startswith("^"), {}) >= 0
+    return at if stands == ("!" not in mark) else -1

@@ -1,11 +1,11 @@
-"""What the rows of a grammar mean: each name that a table writes behind ``=>``."""
+"""What the rows of a grammar mean: each name that a table writes behind ``=>`` or ``@``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
-from typing import Any, TypeVar
+from typing import Any, Final
 
 from spector.language.dates import figures, numbers  # noqa: F401 -- they fill the tables of names
 from spector.language.dates.grammar import PLACES, ROWS, Env, Reader
@@ -35,76 +35,46 @@ from spector.language.dates.period import (  # fmt: skip
 __all__: list[str] = []
 
 Made = Meaning | None
-_Rule = TypeVar("_Rule", bound=Callable[[Reader, Env], Any])
 #: tolerance of "a week ago" in days, either way
-_WEEK_SLACK = 3
-_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "winter": 12}
-
-
-def row(function: _Rule) -> _Rule:
-    """A function means the rows that name it."""
-    ROWS[function.__name__.strip("_")] = function
-    return function
+_WEEK_SLACK: Final = 3
+#: months of the parts of a year
+_MONTHS: Final = {"month": 1, "quarter": 3, "season": 3, "half": 6, "year": 12}
 
 
 # -- the calendar ----------------------------------------------------------------------------------
 
 
-@row
 def month_day(r: Reader, e: Env) -> Made:
     return yearly(lambda year: of_month(year, e["m"], e["n"]), e.get("y"))
 
 
-@row
-def month(r: Reader, e: Env) -> Made:
-    return yearly(lambda year: stretch(date(year, e["m"], 1), 1, "month"), e.get("y"), "month")
-
-
-@row
-def year(r: Reader, e: Env) -> Made:
-    made = yearly(lambda year: stretch(date(year, 1, 1), 1, "year"), e["y"], "year")
-    return replace(made, bare="bare" in e) if made else None
-
-
-@row
 def part_of_year(r: Reader, e: Env) -> Made:
-    """A quarter or a half."""
-    size = {"quarter": 3, "half": 6}[e["u"]]
-    if e["n"] * size > 12:
+    """A month, a quarter, a season of the northern hemisphere, a half, or all of it."""
+    grain, size = e["u"], _MONTHS[e["u"]]
+    first = e["m"] if "m" in e else size * (e.get("n", 1) - 1) + 1
+    if first > 12:
         return None
-    return yearly(
-        lambda year: stretch(date(year, size * (e["n"] - 1) + 1, 1), size, "month"), e.get("y"), e["u"]
-    )  # fmt: skip
+    made = yearly(lambda year: stretch(date(year, first, 1), size, "month"), e.get("y"), grain)
+    return replace(made, bare=True) if made and "bare" in e else made
 
 
-@row
-def season(r: Reader, e: Env) -> Made:
-    """Three months, in the northern hemisphere."""
-    first = _SEASONS[e["s"]]
-    return yearly(lambda year: stretch(date(year, first, 1), 3, "month"), e.get("y"), "season")
-
-
-@row
 def holiday(r: Reader, e: Env) -> Made:
     return yearly(lambda year: holiday_in(year, e["h"], wide=r.cue), e.get("y"))
 
 
-@row
 def decade(r: Reader, e: Env) -> Made:
-    if e["n"] % 10:
+    first = e["n"]
+    if first % 10 or first < 20:
         return None
-    if e["n"] >= 100:
-        return Meaning((years(e["n"], 10),), "decade")
-    centuries = tuple(years(first + e["n"], 10) for first in (1900, 2000))
-    return Meaning(centuries, "decade", relative=True) if e["n"] >= 20 else None
+    if first >= 100:
+        return Meaning((years(first, 10),), "decade")
+    return Meaning((years(1900 + first, 10), years(2000 + first, 10)), "decade", relative=True)
 
 
-@row
 def century(r: Reader, e: Env) -> Made:
     return Meaning((years((e["n"] - 1) * 100 or 1, 100),), "century")
 
 
-@row
 def iso_week(r: Reader, e: Env) -> Made:
     made = week_of_year(e.get("y", 0 if r.cue else r.today.year), e["n"])
     return Meaning((made,), "week", relative="y" not in e) if made else None
@@ -113,26 +83,17 @@ def iso_week(r: Reader, e: Env) -> Made:
 # -- from the day of the message -------------------------------------------------------------------
 
 
-@row
 def days(r: Reader, e: Env) -> Made:
     """yesterday, dünden önceki iki gün."""
     count = e["c"][0] if "c" in e else 1
     return relative(day(moved(r.today, e["n"] + count * e.get("more", 0))))
 
 
-@row
 def lately(r: Reader, e: Env) -> Made:
     """Some day of the last two weeks."""
     return relative(Period(moved(r.today, -14), moved(r.today, r.cue)), "span", vague=True)
 
 
-@row
-def this_unit(r: Reader, e: Env) -> Made:
-    known = e["u"] in ("week", "month", "quarter", "year")
-    return relative(unit_at(r.today, e.get("step", 0), e["u"]), e["u"]) if known else None
-
-
-@row
 def step(r: Reader, e: Env) -> Made:
     """next week, last year."""
     unit = e["u"]
@@ -141,26 +102,17 @@ def step(r: Reader, e: Env) -> Made:
     return relative(unit_at(r.today, e["s"], unit), "span" if unit == "workweek" else unit)
 
 
-@row
-def rolling(r: Reader, e: Env) -> Made:
-    """the past week: up to today."""
-    if e["u"] == "weekend" or (e["u"] in ("day", "quarter") and not r.cue):
-        return step(r, {**e, "s": -1})
-    return relative(Period(shifted(r.today, -1, e["u"]), moved(r.today, r.cue)), "span")
-
-
-@row
 def several(r: Reader, e: Env) -> Made:
     """The next or the last so many units, that of today left out, but not in a question."""
     sign, today = e["s"], r.today
-    if "n" in e:
-        (count, vague), unit = e["n"], e["u"]
-        parts = ((count, unit),)
+    if "a" in e:
+        parts, vague = e["a"]
+    else:
+        count, vague = e.get("n", (1, False))
+        parts = ((count, e["u"]),)
         if "plural" in e and (vague or count < 2 or not r.text(e["end"] - 1).endswith("s")):
             return None
-    else:
-        parts, vague = e["a"]
-        count, unit = parts[0]
+    count, unit = parts[0]
     if not sign or unit in ("workweek", "weekend"):
         return None
     if r.cue:
@@ -184,37 +136,34 @@ def _away(of: date, parts: Sequence[tuple[int, str]], sign: int) -> date:
     return of
 
 
-@row
 def away(r: Reader, e: Env) -> Made:
     """two weeks ago, in 3 days; in a question as exact as one remembers, and nothing ahead."""
     (parts, vague), today = e["a"], r.today
     count, unit = parts[-1]
+    named = {"month": "month", "quarter": "month"}.get(unit, "year")
     if unit == "workweek" or (r.cue and e["sign"] > 0):
         return None
+    is_long = unit in ("month", "quarter", "half", "year", "decade", "century")
     if r.cue:
         slack = max(1, count // 3) if vague else 0
         far, near = (shifted(today, -n, unit) for n in (count + slack, max(1, count - slack)))
-        if unit in ("month", "quarter", "half", "year", "decade", "century"):
+        loose = 0 if unit == "day" else _WEEK_SLACK
+        about = Period(moved(far, -loose), moved(near, loose + 1))
+        if is_long:
             about = Period(unit_at(far, 0, unit).first, unit_at(near, 0, unit).end)
-        else:
-            loose = 0 if unit == "day" else _WEEK_SLACK
-            about = Period(moved(far, -loose), moved(near, loose + 1))
         return relative(about, "span", vague=vague or unit != "day")
     there = _away(today, parts, e["sign"])
     made = relative(day(there), vague=vague)
-    if "exact" in e or unit not in ("month", "quarter", "half", "year", "decade", "century"):
+    if "exact" in e or not is_long:
         return made
-    named = "month" if unit in ("month", "quarter") else "year"
     return replace(made, named=(unit_at(there, 0, named),), named_grain=named)
 
 
-@row
 def within(r: Reader, e: Env) -> Made:
     (parts, vague), today = e["a"], r.today
     return None if r.cue else relative(Period(today, _away(today, parts, 1)), "span", vague=vague)
 
 
-@row
 def beside(r: Reader, e: Env) -> Made:
     """two days after Christmas; in a question "the week before 9 June" is all of that week."""
     (parts, vague), sign = e.get("a", (((1, e.get("u")),), False)), e["sign"]
@@ -241,7 +190,6 @@ def _known(r: Reader, meaning: Meaning) -> Meaning:
     return meaning if r.cue else meaning.resolved(r.today)
 
 
-@row
 def lasting(r: Reader, e: Env) -> Made:
     """for 3 days from today; two weeks starting May 20th."""
     (parts, vague), begins = e["a"], _known(r, e["d"])
@@ -251,7 +199,6 @@ def lasting(r: Reader, e: Env) -> Made:
     return replace(made, vague=vague) if made else None
 
 
-@row
 def recurring(r: Reader, e: Env) -> Made:
     """The last, this year's or the next of what comes once a year."""
     meaning, sign, this = e["d"], e["s"], r.today.year
@@ -272,10 +219,19 @@ def recurring(r: Reader, e: Env) -> Made:
     return relative(found[0], meaning.grain) if found else None
 
 
+def ago(r: Reader, e: Env) -> Any:
+    """Minutes from now; in a question about then, or since then."""
+    count, vague = e.get("n", (0.5, False))
+    minutes = e["sign"] * count * e["k"]
+    if not r.cue:
+        return None if vague or not count else minutes
+    ends = (minutes, 0) if "since" in e else (1.5 * minutes - 1, min(1 + 0.5 * minutes, 0))
+    return Meaning(relative=True, vague="since" not in e, grain="minute", minutes=ends)
+
+
 # -- days of the week and of a month ---------------------------------------------------------------
 
 
-@row
 def weekday(r: Reader, e: Env) -> Made:
     """Friday: the last one and the next one."""
     at, end = e["at"], e["end"]
@@ -285,11 +241,10 @@ def weekday(r: Reader, e: Env) -> Made:
     if step_before and r.stands_in("and_or", at - 1) and r.find("weekday", at - 2):
         return step_weekday(r, {**e, "s": step_before[0]})  # "next Monday and Tuesday"
     ahead = (e["w"] - r.today.weekday()) % 7
-    ends = (-7, 0) if ahead == 0 else (ahead - 7, ahead)
+    ends = (ahead - 7, ahead)
     return Meaning(tuple(day(moved(r.today, each)) for each in ends), relative=True)
 
 
-@row
 def step_weekday(r: Reader, e: Env) -> Made:
     """next Friday: that of the next week; in a question the next one."""
     sign, away = e["s"], e["w"] - r.today.weekday()
@@ -300,15 +255,6 @@ def step_weekday(r: Reader, e: Env) -> Made:
     return relative(day(moved(r.today, away + 7 * e.get("more", 0))))
 
 
-@row
-def weekday_in(r: Reader, e: Env) -> Made:
-    """Monday of next week."""
-    if e["d"].grain != "week":
-        return None
-    return inside(e["d"], lambda each: nth_weekday(each, e["w"], 1), "day")
-
-
-@row
 def on_weekday(r: Reader, e: Env) -> Made:
     """Of the readings of a date those that fall on a weekday."""
     meaning: Meaning = e["d"].resolved(r.today)
@@ -318,26 +264,20 @@ def on_weekday(r: Reader, e: Env) -> Made:
     return meaning if "keep" in e else replace(meaning, periods=fits or meaning.periods)
 
 
-@row
 def nearest(r: Reader, e: Env) -> Made:
-    """The 21st, Friday the 13th: the last such day and the next one."""
-    found, first = [], r.today.replace(day=1)
+    """The 21st, Friday the 13th: the last such day and the next one, with ``this`` of this month."""
+    wanted, found = e.get("w"), []
     if not (12 if "late" in e else 0) < e["n"] <= 31:
         return None
-    wanted = e.get("w")
-    this = of_month(first.year, first.month, e["n"]) if "this" in e else None
-    if this and this.first and this.first.weekday() == wanted:
-        return Meaning((this,), relative=True)
     for sign in (-1, 1):
         for months in range(14):
-            there = shifted(first, sign * months, "month")
+            there = shifted(r.today.replace(day=1), sign * months, "month")
             made = of_month(there.year, there.month, e["n"])
-            if (
-                made
-                and made.first
-                and (made.first < r.today) == (sign < 0)
-                and wanted in (None, made.first.weekday())
-            ):
+            if not made or not made.first or wanted not in (None, made.first.weekday()):
+                continue
+            if not months and "this" in e:
+                return Meaning((made,), relative=True)
+            if (made.first < r.today) == (sign < 0):
                 found.append(made)
                 break
     return Meaning(tuple(found), relative=True) if found else None
@@ -346,17 +286,15 @@ def nearest(r: Reader, e: Env) -> Made:
 # -- parts -----------------------------------------------------------------------------------------
 
 
-@row
 def nth(r: Reader, e: Env) -> Made:
-    """the last day of May, the second week of 2023; in a question weeks are seven days each."""
+    """the last day of May, its first Friday; in a question weeks are seven days each."""
     meaning, which, unit = e["d"], e["n"], e.get("u", "day")
     count = e["c"][0] if "c" in e else 1
-    if (
-        meaning.grain == "day"
-        or (which < 0 and "u" not in e)
-        or (e.get("grain", meaning.grain) != meaning.grain)
-    ):
+    is_other = e.get("grain", meaning.grain) != meaning.grain
+    if is_other or meaning.grain == "day" or (which < 0 and not e.keys() & {"u", "w"}):
         return None
+    if "w" in e:
+        return inside(meaning, lambda each: nth_weekday(each, e["w"], which), "day")
     if unit not in ("week", "weekend") or not r.cue:
         return inside(meaning, lambda each: nth_unit(each, unit, which, count), unit)
 
@@ -368,26 +306,6 @@ def nth(r: Reader, e: Env) -> Made:
     return inside(meaning, week, unit)
 
 
-@row
-def weekday_of(r: Reader, e: Env) -> Made:
-    """the first Friday of next month."""
-    meaning = e["d"]
-    if meaning.grain == "day" or (e.get("grain", meaning.grain) != meaning.grain):
-        return None
-    return inside(meaning, lambda each: nth_weekday(each, e["w"], e["n"]), "day")
-
-
-@row
-def month_of(r: Reader, e: Env) -> Made:
-    """The April of a year."""
-    if e["d"].grain != "year":
-        return None
-    return inside(
-        e["d"], from_first(lambda of: stretch(date(of.year, e["m"], 1), 1, "month")), "month"
-    )
-
-
-@row
 def side(r: Reader, e: Env) -> Made:
     """early May, the end of next month; ``until`` is what "before", "from" and "to" count from."""
     meaning, which = e["d"], e["p"]
@@ -405,27 +323,21 @@ def side(r: Reader, e: Env) -> Made:
     return inside(meaning, of, "span")
 
 
-@row
-def rest(r: Reader, e: Env) -> Made:
-    """the rest of the week."""
-    meaning = e["d"]
-    if not meaning.relative or not meaning.periods:
-        return None
-    return relative(Period(r.today, meaning.periods[-1].end), "span")
-
-
-@row
 def earlier(r: Reader, e: Env) -> Made:
-    """earlier this week, later in the year."""
+    """earlier this week, later in the year, the rest of it."""
     meaning, late = e["d"], e["late"]
-    if not meaning.relative or meaning.grain in ("day", "span"):
+    if not meaning.relative or not meaning.periods:
         return None
     whole = meaning.periods[0]
     first, end = whole.first or r.today, whole.end or r.today
+    if "rest" in e:
+        return relative(Period(r.today, meaning.periods[-1].end), "span")
+    if meaning.grain in ("day", "span"):
+        return None
     cut = third(whole, "late", meaning.grain).first or r.today
     if meaning.grain == "year":
         cut = shifted(first, 6, "month")
-    if end <= r.today and "tr" not in e:
+    if end <= r.today:
         made = third(whole, "late" if late else "early", meaning.grain)
     elif late:
         made = Period(max(cut, r.today), end)
@@ -434,7 +346,6 @@ def earlier(r: Reader, e: Env) -> Made:
     return relative(made, "span")
 
 
-@row
 def week_of(r: Reader, e: Env) -> Made:
     """The week of a day, the weekend that is nearest to it."""
     unit = e["u"]
@@ -453,12 +364,10 @@ def week_of(r: Reader, e: Env) -> Made:
 # -- from one to another, before and after one -----------------------------------------------------
 
 
-@row
 def between(r: Reader, e: Env) -> Made:
     return joined(e["d"], e["e"])
 
 
-@row
 def days_of(r: Reader, e: Env) -> Made:
     """3 to 12 of September; "28-3 May" began in April."""
 
@@ -469,11 +378,10 @@ def days_of(r: Reader, e: Env) -> Made:
             first = of_month(back.year, back.month, e["a"])
         return Period(first.first, last.end, last.first) if first and last else None
 
-    whole = e["d"] if "d" in e else month(r, e)
+    whole = e["d"] if "d" in e else part_of_year(r, {**e, "u": "month"})
     return inside(whole, from_first(of), "span") if whole and whole.grain == "month" else None
 
 
-@row
 def to_day(r: Reader, e: Env) -> Made:
     """The second day of "April 9th through 17th" and of "Nov 19-20"."""
 
@@ -485,69 +393,34 @@ def to_day(r: Reader, e: Env) -> Made:
     return inside(e["d"], from_first(of), "span") if e["d"].grain == "day" else None
 
 
-@row
-def open(r: Reader, e: Env) -> Made:
+def open_ended(r: Reader, e: Env) -> Made:
+    """before May, since last week; in a question what starts on a day is no time since then."""
     return None if r.cue and "ahead" in e else opened(_known(r, e["d"]), e["how"])
-
-
-@row
-def moment(r: Reader, e: Env) -> Any:
-    """Minutes from now."""
-    return e["sign"] * e["t"]
-
-
-@row
-def minutes(r: Reader, e: Env) -> Any:
-    count, vague = e.get("n", (0.5, False))
-    return None if (vague and not r.cue) or not count else count * e["k"]
-
-
-@row
-def minutes_ago(r: Reader, e: Env) -> Made:
-    """two hours ago, an hour either way."""
-    first, last = -1.5 * e["t"] - 1, min(1 - 0.5 * e["t"], 0)
-    return Meaning(relative=True, vague=True, grain="minute", minutes=(first, last))
-
-
-@row
-def last_minutes(r: Reader, e: Env) -> Made:
-    return Meaning(relative=True, grain="minute", minutes=(-e["t"], 0))
 
 
 # -- places ----------------------------------------------------------------------------------------
 
 
-def place(function: Callable[[Reader, int], bool]) -> Callable[[Reader, int], bool]:
-    """A function is a condition on a place."""
-    PLACES[function.__name__] = function
-    return function
-
-
-@place
 def apart(r: Reader, at: int) -> bool:
     """No minutes of a time."""
     return not (r.text(at - 1) == ":" and r.joined(at))
 
 
-@place
 def unmoved(r: Reader, at: int) -> bool:
     """Nothing was moved from here: "moved from Friday to Monday" is no span."""
     at -= r.text(at) != "from"
     return r.text(at) != "from" or not any(r.stands_in("moved", at - n) for n in range(1, 9))
 
 
-@place
 def unsuffixed(r: Reader, at: int) -> bool:
     return not r.word(at - 1).suffix
 
 
-@place
 def no_verb(r: Reader, at: int) -> bool:
     """Not as in "this may be"."""
     return r.word(at).raw != "may" or r.text(at - 1) != "this"
 
 
-@place
 def month_alone(r: Reader, at: int) -> bool:
     """A month without a day or a year that is no name and no verb."""
     text, before = r.text(at), r.text(at - 1)
@@ -574,7 +447,6 @@ def month_alone(r: Reader, at: int) -> bool:
     return bool(paired) or (capital and len(r.words) <= 2) or (r.cue and not doubtful)
 
 
-@place
 def bare_year(r: Reader, at: int) -> bool:
     """A number that may be a year by what stands before it."""
     if r.joined(at) and r.text(at - 1) in "-/.:+$#&=~":
@@ -584,7 +456,6 @@ def bare_year(r: Reader, at: int) -> bool:
     return r.text(at).isdecimal() and 1900 <= r.word(at).number <= 2050
 
 
-@place
 def year_ends(r: Reader, at: int) -> bool:
     """A number is a year by what stands behind it."""
     if r.word(at - 1).text.isdecimal() and not 1500 <= r.word(at - 1).number <= 2100:
@@ -597,3 +468,13 @@ def year_ends(r: Reader, at: int) -> bool:
     ):
         return False
     return not r.stands_in("counted", at)
+
+
+ROWS.update({each.__name__: each for each in (
+    month_day, part_of_year, holiday, decade, century, iso_week, days, lately, step, several, away,
+    within, beside, lasting, recurring, ago, weekday, step_weekday, on_weekday, nearest, nth, side,
+    earlier, week_of, between, days_of, to_day, open_ended,
+)})  # fmt: skip
+PLACES.update({each.__name__: each for each in (
+    apart, unmoved, unsuffixed, no_verb, month_alone, bare_year, year_ends,
+)})  # fmt: skip

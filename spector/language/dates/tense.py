@@ -44,7 +44,7 @@ def tense_of(text: str, at: int, *, turkish: bool) -> Tense:
         return Tense.FUTURE if is_ahead else _tense_of_verb(of, _WORD.findall(sentence))
     if leading := _LEADING.match(since):
         before += leading.group()
-    if of.says("moved_to", before.rstrip()) or _is_booked(of, before, sentence):
+    if of.patterns["moved_to"].search(before.rstrip()) or _is_booked(of, before, sentence):
         return Tense.FUTURE
     words = _WORD.findall(sentence)
     if not of.lists["future"].isdisjoint(words):
@@ -53,7 +53,7 @@ def tense_of(text: str, at: int, *, turkish: bool) -> Tense:
         irregular = word in of.lists["past"]
         if irregular or (_is_regular(word) and not previous.endswith("ing")):  # "getting married"
             return Tense.PAST
-    is_clause = of.says("clause", sentence) or of.says("clause", before)
+    is_clause = of.patterns["clause"].search(sentence) or of.patterns["clause"].search(before)
     return Tense.NONE if is_clause else Tense.UNKNOWN
 
 
@@ -63,31 +63,31 @@ def _is_regular(word: str) -> bool:
 
 def _is_booked(of: Grammar, before: str, sentence: str) -> bool:
     """Whether a date is what something was booked for: "reserved a table for Friday"."""
-    if of.says("had", sentence):
+    if of.patterns["had"].search(sentence):
         return False
-    if of.says("booked", before):
+    if of.patterns["booked"].search(before):
         return True
     past = of.lists["past"] - of.lists["came_by"]
-    return of.says("appointed", sentence) and not any(
+    return bool(of.patterns["appointed"].search(sentence)) and not any(
         word in past or _is_regular(word) for word in _WORD.findall(sentence)
     )
 
 
 def _is_set_for(of: Grammar, since: str, sentence: str) -> bool:
     """Whether something was moved to a Turkish date, or booked for it."""
-    to_it = of.matches("dative", since[:_NEAR])
-    if to_it and of.says("moved_to", sentence):
+    to_it = of.patterns["dative"].match(since[:_NEAR])
+    if to_it and of.patterns["moved_to"].search(sentence):
         return True
-    for_it = of.matches("for_it", since) or of.matches("dative", since)
-    return for_it and of.says("booked", sentence)
+    for_it = of.patterns["for_it"].match(since) or of.patterns["dative"].match(since)
+    return bool(for_it and of.patterns["booked"].search(sentence))
 
 
 def _tense_of_verb(of: Grammar, words: list[str]) -> Tense:
     for word in reversed(words[-_LAST_WORDS:]):
         if word in of.lists["no_verb"] or len(word) < 4:
             continue
-        if of.says("future", word):
+        if of.patterns["future"].search(word):
             return Tense.FUTURE
-        if of.says("past", word):
+        if of.patterns["past"].search(word):
             return Tense.PAST
     return Tense.NONE

@@ -67,7 +67,7 @@ def window_of(cue: str, time: TimeRange, kind: Kind) -> Window | None:
     tense = tense_of(compose(cue), len(before), turkish=turkish)
     is_past = tense is Tense.PAST
     told = topic.kind is Frame.SAID and topic.speaker is not None
-    told = told or any(of.says("told", f"{lead} {rest}") for of in both)
+    told = told or any(of.patterns["told"].search(f"{lead} {rest}") for of in both)
     if told or (is_list and of_messages):
         return Window(span, Bound.TOLD, is_past)
     if kind is not Kind.FACT:
@@ -91,5 +91,5 @@ def _sentence(before: str, after: str) -> tuple[str, str | None]:
 def _is_aside(lead: str, rest: str, *, turkish: bool) -> bool:
     """Whether a time stands in another clause than the question: one that opens before it."""
     if turkish:
-        return grammar_of("tr").says("opens", f"{lead} {rest}")
-    return grammar_of("en").count("opens", lead) > 1
+        return bool(grammar_of("tr").patterns["opens"].search(f"{lead} {rest}"))
+    return len(grammar_of("en").patterns["opens"].findall(lead)) > 1
