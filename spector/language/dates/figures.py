@@ -80,22 +80,18 @@ def _day(month: int, day: int, year: int) -> Period | None:
 def _without_year(r: Reader, at: int, found: re.Match[str], *, sure: bool) -> Found:
     one, gap, sign, two, ranged, year = found.groups()
     day_first, end = r.grammar.day_first, at + 3
-    if (
-        (sign == "." and not (day_first or sure))
-        or (gap and sign != "/")
-        or (ranged and sign != "/")
-    ):
+    if (sign == "." and not (day_first or sure)) or (sign != "/" and (gap or ranged)):
         return None
-    before = r.text(at - 1) if r.text(at - 1) not in (",", "the") else r.text(at - 2)
-    names = "before_slash" if sign == "/" else "before_figures"
-    paired = (
-        sign == "/" and day_first and (r.stands_in("and_or", end) or r.stands_in("and_or", at - 1))
+    leads = r.stands_in(
+        "before_slash" if sign == "/" else "before_figures",
+        at - 1 - (r.text(at - 1) in (",", "the")),
     )
     lone = at == 0 and end >= len(r.words) - 1 and sign != "."
     suffixed = day_first and r.word(at + 2).suffix
-    if not (
-        sure or lone or ranged or paired or suffixed or before in r.grammar.lists.get(names, ())
-    ):
+    paired = sign == "/" and (
+        r.stands_in("range_of_days", end) or r.stands_in("range_of_days", at - 1)
+    )
+    if not (sure or leads or lone or ranged or suffixed or paired):
         return None
     orders = _orders(one, two, day_first)
     if year and 1900 <= int(year) <= 2100 and (dated := of_month(int(year), *orders[0][::-1])):

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Final
+
 from spector.language.dates.grammar import BEGINNINGS, LEXEMES, Found, Reader
 
-__all__ = ["full_year", "is_year", "number"]
+__all__ = ["number"]
 
 #: years that stand for themselves, without a month or "in"
-_LEAST_YEAR, _MOST_YEAR = 1000, 2999
-
-
-def is_year(value: int) -> bool:
-    return _LEAST_YEAR <= value <= _MOST_YEAR
-
-
-def full_year(two_digits: int) -> int:
-    """The year of two digits: 1950 to 2049."""
-    return two_digits + (2000 if two_digits < 50 else 1900)
+_LEAST_YEAR: Final = 1000
+_MOST_YEAR: Final = 2999
 
 
 def number(r: Reader, at: int) -> Found:
@@ -82,12 +77,8 @@ def day_number(r: Reader, at: int) -> Found:
     """A day of a month: 8, 8th, fifteen, twenty five."""
     if r.word(at).text.isdecimal() and len(r.text(at)) > 2:
         return None
-    counted = ordinal(r, at) or _in_digits(r, at) or _in_words(r, at)
+    counted = ordinal(r, at) or to_99(r, at) or _in_words(r, at)
     return counted if counted and 1 <= counted[0] <= 31 else None
-
-
-def _in_digits(r: Reader, at: int) -> tuple[int, int] | None:
-    return (r.word(at).number, at + 1) if r.word(at).text.isdecimal() else None
 
 
 def year(r: Reader, at: int) -> Found:
@@ -96,7 +87,7 @@ def year(r: Reader, at: int) -> Found:
     if word.text.isdecimal():
         return _long_year(r, at)
     if word.text == "'" and r.word(at + 1).text.isdecimal() and len(r.text(at + 1)) == 2:
-        return full_year(r.word(at + 1).number), at + 2
+        return _full(r.word(at + 1).number), at + 2
     high = r.find("ones", at) or r.find("tens", at)
     low = _below_hundred(r, high[1]) if high and 10 < high[0] <= 20 else None
     if high and low and low[0] >= 10:
@@ -107,13 +98,19 @@ def year(r: Reader, at: int) -> Found:
 
 def _long_year(r: Reader, at: int) -> Found:
     word = r.word(at)
-    return (word.number, at + 1) if len(word.text) == 4 and is_year(word.number) else None
+    is_year = len(word.text) == 4 and _LEAST_YEAR <= word.number <= _MOST_YEAR
+    return (word.number, at + 1) if is_year else None
+
+
+def _full(two_digits: int) -> int:
+    """The year of two digits: 1950 to 2049."""
+    return two_digits + (2000 if two_digits < 50 else 1900)
 
 
 def _short_year(r: Reader, at: int) -> Found:
     """A year, of which two digits are enough: "April of 87"."""
     short = r.word(at).text.isdecimal() and len(r.text(at)) == 2
-    return (full_year(r.word(at).number), at + 1) if short else year(r, at)
+    return (_full(r.word(at).number), at + 1) if short else year(r, at)
 
 
 def to_99(r: Reader, at: int) -> Found:
@@ -171,12 +168,11 @@ def tens_of_years(r: Reader, at: int) -> Found:
 
 
 LEXEMES.update({
-    "number": number, "ordinal": ordinal, "day_number": day_number, "tens_of_years": tens_of_years, "year": year,
-    "long_year": _long_year, "short_year": _short_year, "amounts": amounts,
-    "month": lambda r, at: _named("month", r, at), "weekday": lambda r, at: _named("weekday", r, at),
-    "to_99": to_99,
+    "number": number, "to_99": to_99, "ordinal": ordinal, "day_number": day_number, "year": year,
+    "long_year": _long_year, "short_year": _short_year, "tens_of_years": tens_of_years,
+    "amounts": amounts, "month": partial(_named, "month"), "weekday": partial(_named, "weekday"),
 })  # fmt: skip
-_COUNT = "ones tens hundred thousand"
+_COUNT: Final = "ones tens hundred thousand"
 BEGINNINGS.update({
     "number": f"{_COUNT} vague one", "amounts": f"{_COUNT} vague one another",
     "ordinal": "ordinal_word tens", "day_number": f"ordinal_word {_COUNT}",

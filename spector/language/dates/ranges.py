@@ -166,11 +166,9 @@ def _with_years(found: list[_Named], today: date, years: Collection[int]) -> lis
     if any(not each.meaning.relative for each in others):
         # "last week, as mentioned on 6 November": the date decides which week is meant
         others = [each for each in others if not each.meaning.relative]
-        found = [each for each in found if not each.meaning.relative]
-    known = sorted({year for year in years if 1 <= year < 9999})[-_MOST_SPANS:]
-    said = _years_of(
-        alone if others and alone else [each for each in others if not each.meaning.relative]
-    )
+    known = sorted({year for year in years if 1 <= year <= 9998})[-_MOST_SPANS:]
+    dated = alone if others and alone else [each for each in others if not each.meaning.relative]
+    said = _years_of(dated)
     if len(said) == 1 and any(each.meaning.of_year for each in others):
         known = sorted(said)  # "In 2023, what did she do in May?", "3 May and 10 May 2023"
     ready = []
@@ -192,11 +190,8 @@ def _years_of(found: list[_Named]) -> set[int]:
 def _filled(meaning: Meaning, years: list[int], today: date) -> Meaning:
     """The readings of a meaning: in each of some years, or the last one that has begun."""
     if meaning.of_year is not None:
-        tried = (
-            meaning.of_year(min(max(year, 1), 9998))
-            for year in years or (today.year, today.year - 1)
-        )
-        periods = tuple(each for each in tried if each)
+        tried = years or [min(max(year, 1), 9998) for year in (today.year, today.year - 1)]
+        periods = tuple(made for year in tried if (made := meaning.of_year(year)))
     elif meaning.relative and len(meaning.periods) > 1:
         periods, years = meaning.periods[::-1], []
     else:
