@@ -58,6 +58,7 @@ _DEEPEST: Final = 24
 _REACH: Final = 9
 #: what stands for all numbers among the first words of rows
 _DIGITS: Final = "0"
+_STOPS: Final = (".", ",", ";", ":", "!", "?", ")")
 #: classes of words that a date has beside those that it cannot do without
 _LEADS: Final = frozenset("ones tens vague ordinal_word step side side_of".split())
 _ITEM: Final = re.compile(r"(?P<mark>\^!|[?*~&!^]?)(?P<body>.+)")
@@ -79,7 +80,7 @@ class Reader:
         self.source, self.words = text, read(text)
         self.today, self.grammar, self.cue = today, grammar, grammar.cue
         #: (stem, ending) of each word in each way, the whole word first
-        self.cuts = [grammar.cuts(word.text) for word in self.words]
+        self.cuts = [grammar.cuts(word) for word in self.words]
         self._keys = [grammar.keys(cuts) for cuts in self.cuts]
         self._known: dict[tuple[str, int], Found] = {}
         self._depth = 0
@@ -102,34 +103,37 @@ class Reader:
         """Where a date may begin: not far before a word that it cannot do without."""
         found, core = [], -1
         for at in range(len(self.words) - 1, -1, -1):
-            core = at if self.grammar.is_core(self._keys[at]) else core
+            core = at if self._is_core(at) else core
             found.append(at <= core < at + _REACH)
         return found[::-1]
 
+    def _is_core(self, at: int) -> bool:
+        """True for words that a date cannot do without, years and numbers with signs."""
+        if self._keys[at] != (_DIGITS,):
+            return self.grammar.is_core(self._keys[at])
+        sign, bare = self.text(at + 1), len(self.text(at)) < 4 and not self.words[at].suffix
+        signed = self.joined(at + 1) and (sign not in _STOPS or self.joined(at + 2))
+        return signed or not bare or sign == "/"
+
     def find(self, name: str, at: int) -> Found:
         """What a class reads at a place; the longest of its phrases."""
-        if not 0 <= at < len(self.words):
+        if not 0 <= at < len(self.words) or not self._keys[at]:
             return None
-        classed, word = self.grammar.classes[name], self.words[at]
-        spelled = f"{word.text}s" if word.suffix == "s" else word.text
-        if classed.phrases:
-            for phrase, value in (
-                classed.phrases.get(spelled) or classed.phrases.get(word.text) or ()
-            ):
+        classed = self.grammar.classes[name]
+        for base, _ in self.cuts[at]:
+            for phrase, value in classed.phrases.get(base, ()):
                 if self._says(at + 1, phrase):
                     return value, at + 1 + len(phrase)
-        for base, _ in self.cuts[at]:
             if base in classed.words:
                 return classed.words[base], at + 1
-        return (classed.words[spelled], at + 1) if spelled in classed.words else None
+        return None
 
     def _says(self, at: int, phrase: Sequence[str]) -> bool:
         """Whether the rest of a phrase stands here, its last word with any ending."""
         *middle, last = phrase
         end = at + len(middle)
         return all(self.text(at + n) == each for n, each in enumerate(middle)) and (
-            (self.word(end).suffix == "s" and f"{self.text(end)}s" == last)
-            or (end < len(self.words) and any(base == last for base, _ in self.cuts[end]))
+            end < len(self.words) and any(base == last for base, _ in self.cuts[end])
         )
 
     def ending(self, at: int) -> str:
@@ -171,8 +175,7 @@ class Reader:
 def _longest(r: Reader, rows: tuple[Row, ...], start: int, given: Env) -> Found:
     found: Found = None
     for row in rows:
-        env: Env = {**row.given, **given}
-        at = start
+        env, at = {**row.given, **given}, start
         for mark, item in row.items:
             at = _marked(r, mark, item, at, env) if mark else item(r, at, env)
             if at < 0:
@@ -246,8 +249,10 @@ class Grammar:
             if name not in _LEADS
             for each in of
         )
-        self._core = self.lists["core"].union({_DIGITS}, ends)
-        self._begun = self._core.union(*(words for of in firsts.values() for _, words in of))
+        self._core = self.lists["core"].union(ends)
+        every = [of.beginnings for of in self.classes.values()]
+        every += [words for of in firsts.values() for _, words in of]
+        self._begun = self._core.union(*every)
         self._firsts = firsts
         self._by_keys: dict[tuple[str, tuple[str, ...]], tuple[Row, ...]] = {}
 
@@ -258,7 +263,7 @@ class Grammar:
         return tuple(base for base, _ in cuts if base in self._begun)
 
     def is_core(self, keys: tuple[str, ...]) -> bool:
-        """True for numbers and words that a date cannot do without."""
+        """True for words that a date cannot do without."""
         return not self._core.isdisjoint(keys)
 
     def rows_at(self, name: str, keys: tuple[str, ...]) -> tuple[Row, ...]:
@@ -293,8 +298,11 @@ class Grammar:
                 return found
         return {*found, ""}
 
-    def cuts(self, text: str) -> Cuts:
+    def cuts(self, word: Word) -> Cuts:
         """(stem, ending) of a word in each way, the whole word first."""
+        text = word.text
+        if word.suffix == "s":
+            return ((text, ""), (f"{text}s", ""))
         if self._inflected is None or not text.isalpha():
             return ((text, ""),)
         lengths = range(min(len(text) - 1, 9), max(1, len(text) - 9), -1)
