@@ -23,7 +23,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from spector.language.dates.reader import Word, read
-from spector.language.tables import grammar_table
+from spector.language.tables import TableError, grammar_table
 
 __all__ = [
     "BEGINNINGS",
@@ -198,6 +198,8 @@ class Row:
         split = [_ITEM.fullmatch(each) for each in pattern.split()]
         self.source = [(each["mark"], each["body"]) for each in split if each]
         self.items = [(mark, _item(body, grammar)) for mark, body in self.source]
+        if name not in ROWS:
+            raise TableError(f"{text!r} has an unknown meaning {name!r}")
         self.means = ROWS[name]
         pairs = (each.partition("=") for each in given)
         self.given: Env = {k: int(v) if v.lstrip("-").isdecimal() else v for k, _, v in pairs}
@@ -219,10 +221,13 @@ class _Class:
 
 
 class Grammar:
-    """The table of a language, ready to read."""
+    """The table of a language, ready to read.
 
-    def __init__(self, language: str, *, cue: bool) -> None:
-        table = grammar_table(language, "dates")
+    Raises:
+        TableError: a row names no class, no rule, or no function.
+    """
+
+    def __init__(self, table: Mapping[str, Any], *, cue: bool = False) -> None:
         self.cue = cue
         self.day_first: bool = table["day_first"]
         self.classes = {name: _Class(of) for name, of in table["classes"].items()}
@@ -238,6 +243,7 @@ class Grammar:
         texts: dict[str, list[str]] = {**table["rules"]}
         for name, rows in table["cue"].items() if cue else ():
             texts[name] = [*rows, *texts.get(name, ())]
+        self.rules = frozenset(texts)
         self._rows = {name: [Row(row, self) for row in of] for name, of in texts.items()}
         self.tails = {
             name: tuple(Row(row, self) for row in of) for name, of in table["tails"].items()
@@ -284,7 +290,8 @@ class Grammar:
                 continue
             named = _NAME.fullmatch(body)
             if named is None:
-                found |= {word.split("_")[0] for word in self.spelled(body)}
+                words = self.spelled(body)
+                found |= {"" if each.endswith("*") else each.split("_")[0] for each in words}
             elif (name := named["name"]) in self._rows:
                 if name not in within:
                     for inner in self._rows[name]:
@@ -321,7 +328,7 @@ class Grammar:
 @lru_cache(maxsize=8)
 def grammar_of(language: str, *, cue: bool = False) -> Grammar:
     """The grammar of a language, read when first needed."""
-    return Grammar(language, cue=cue)
+    return Grammar(grammar_table(language, "dates"), cue=cue)
 
 
 # -- items of patterns -----------------------------------------------------------------------------
@@ -348,8 +355,10 @@ def _of_name(named: re.Match[str], grammar: Grammar) -> Item:
         reads = LEXEMES[name]
     elif name in grammar.classes:
         reads = lambda r, at: r.find(name, at)  # noqa: E731
-    else:
+    elif name in grammar.rules:
         reads = lambda r, at: r.rule(name, at)  # noqa: E731
+    else:
+        raise TableError(f"{named[0]} is no class and no rule")
 
     def item(r: Reader, at: int, env: Env) -> int:
         found = reads(r, at)

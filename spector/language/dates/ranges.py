@@ -7,6 +7,7 @@ Recall ranks memories of that time first. English and Turkish; weeks from Monday
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, date, tzinfo
@@ -26,6 +27,7 @@ __all__ = ["Span", "TimeRange", "hull", "time_range_in"]
 #: most alternatives of a time
 _MOST_SPANS: Final = 64
 _MOST_EXPRESSIONS: Final = 32
+_DIGIT: Final = re.compile(r"\d")
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 _MS_PER_MINUTE: Final = 60_000
 
@@ -88,8 +90,12 @@ def time_range_in(
         return replace(here, now_ms=now_ms, spans=spans)
     text = compose(cue[:MOST_CHARS])
     today = from_ms(now_ms).date()
-    reader = Reader(text, today, grammar_of("tr" if reads_turkish(text) else "en", cue=True))
-    first = [_Named(*each) for each in scanned(reader)][:_MOST_EXPRESSIONS]
+    languages = ("tr", "en") if reads_turkish(text) else ("en", "tr")
+    for language in languages if _DIGIT.search(text) else languages[:1]:
+        reader = Reader(text, today, grammar_of(language, cue=True))
+        first = [_Named(*each) for each in scanned(reader)][:_MOST_EXPRESSIONS]
+        if first:  # "17 Mart" says little of its language
+            break
     found = _with_years(first, today, years)
     if kind is not Kind.FACT:
         found = [each for each in found if not each.meaning.relative or _is_over(each, today)]
