@@ -6,11 +6,15 @@ anything. Guard: a small grammar for each mark of an item, and the tables that s
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from spector.clock import MAX_MS, MIN_MS, to_ms
+from spector.language.dates import dates_in, moments_in, time_range_in
 from spector.language.dates.grammar import Grammar, Reader, grammar_of
 from spector.language.tables import TableError, grammar_table
 from spector.language.words.folding import plain
@@ -104,3 +108,38 @@ def test_the_tables_that_ship_are_folded_and_known(language: str) -> None:
     words = [word for of in table["classes"].values() for word in of]
     words += [word for of in table["lists"].values() for word in of.split()]
     assert [word for word in words if plain(word) != word] == []
+
+
+def words_of(language: str) -> list[str]:
+    table = grammar_table(language, "dates")
+    words = [word for of in table["classes"].values() for word in of]
+    words += [word.replace("_", " ") for of in table["lists"].values() for word in of.split()]
+    return words + "1 3 12 31 90 1990 2023 9999 - / . , ' of in the ago from ' in ' dan".split()
+
+
+HEAPS = st.sampled_from(["en", "tr"]).flatmap(
+    lambda language: st.tuples(
+        st.just(language),
+        st.lists(st.sampled_from(words_of(language)), min_size=1, max_size=8).map(" ".join),
+    )
+)
+DAYS = st.sampled_from([DAY, date(1, 1, 1), date(9999, 12, 31), date(2024, 2, 29)])
+
+
+@given(HEAPS, DAYS)
+def test_any_heap_of_words_of_a_table_is_read(heap: tuple[str, str], day: date) -> None:
+    language, text = heap
+    now = datetime(day.year, day.month, day.day, tzinfo=UTC)
+    for each in dates_in(text, day, turkish=language == "tr"):
+        assert each.period in each.periods
+        assert 0 <= each.start < each.end <= len(text)
+    for moment in moments_in(text, now, turkish=language == "tr"):
+        assert 0 <= moment.start < moment.end <= len(text)
+    time = time_range_in(text, to_ms(now), years=(2022, 2023))
+    for start, end in time.spans if time else ():
+        assert MIN_MS <= start < end <= MAX_MS + 1
+
+
+def test_a_month_of_a_year_ahead_is_read() -> None:
+    (found,) = dates_in("gelecek yılın nisan ayında taşınıyorum", DAY)
+    assert found.iso == "2027-04"

@@ -144,6 +144,7 @@ def amounts(r: Reader, at: int) -> Found:
         unit = r.find("unit", counted[1] + r.stands_in("more", counted[1]))
         if (
             unit is None
+            or not counted[0][0]
             or unit[0] == "weekend"
             or not r.grammar.ends("counted", r.ending(unit[1] - 1))
         ):

@@ -113,7 +113,7 @@ def several(r: Reader, e: Env) -> Made:
         if "plural" in e and (vague or count < 2 or not r.text(e["end"] - 1).endswith("s")):
             return None
     count, unit = parts[0]
-    if not sign or unit in ("workweek", "weekend"):
+    if not sign or not count or unit in ("workweek", "weekend"):
         return None
     if r.cue:
         ends = (-count, 0) if sign < 0 else (0, count)
