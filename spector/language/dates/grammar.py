@@ -4,6 +4,7 @@ A row is a pattern and the name of what it means, ``"<m:month> ?the <d:day_numbe
 Its items are read from left to right, each as far as it goes:
 
     a|b_c|d*        one of some words, two words, or a word that begins so
+    %joint          one of a list of words of the table
     <m:month>       a class or a rule, kept as ``m``
     <m:month'gen>   the same with a last word of such an ending; ``'gen`` alone asks the word before
     @lone           a condition on the place
