@@ -1,9 +1,13 @@
-"""Times as files write them: ISO 8601, seconds and milliseconds since 1970, with and without zone."""
+"""Times as files write them: ISO 8601, seconds and milliseconds since 1970, and fixed forms.
+
+Points stand between day, month and year of a local date. With other signs the order is the one that
+all rows of a table allow; where they allow both, it is not guessed.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
@@ -13,30 +17,14 @@ from spector.errors import ImportFormatError, InvalidTimeError
 from spector.importers.entries import Options
 from spector.importers.sources import SourceFile
 
-__all__ = ["TIME_KEYS", "in_zone", "parse_time", "time_among"]
+__all__ = ["TIME_KEYS", "clock_of", "hour_of", "in_zone", "iso_of", "local_time", "order_of",
+    "parse_time", "time_among"]  # fmt: skip
 
 #: names that makers use for the time of a message, the surest first
-TIME_KEYS: Final = (
-    "timestamp",
-    "created_at",
-    "createdAt",
-    "create_time",
-    "createTime",
-    "created",
-    "date_unixtime",
-    "sent_at",
-    "sentAt",
-    "datetime",
-    "dateTime",
-    "ts",
-    "time",
-    "date",
-    "posted_at",
-    "timestamp_ms",
-    "published_at",
-    "creationdate",
-    "updated_at",
-    "updatedAt",
+TIME_KEYS: Final = tuple(
+    """timestamp created_at createdAt create_time createTime created date_unixtime sent_at sentAt
+    datetime dateTime ts time date posted_at timestamp_ms published_at creationdate updated_at
+    updatedAt""".split()
 )
 #: of these a value that is no time refuses the entry; of the others it is a property
 _SURE: Final = frozenset(("timestamp", "created_at", "create_time", "time", "date"))
@@ -51,6 +39,26 @@ _OF_MAIL: Final = re.compile(
     r"\s*(?:[A-Z][a-z]{2}, )?\d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d(?::\d\d)?"
     r" (?:GMT|UTC|[+-]\d{4})\s*"
 )
+_CLOCK: Final = r"(?P<hour>\d{1,2})[:.](?P<minute>\d\d)(?:[:.](?P<second>\d\d))?"
+_HALF: Final = r"(?:\s?(?P<half>[AaPp])\.?[Mm]\.?)?"
+#: fixed forms without a zone; months by hand because strptime reads names in the current locale
+FORMS: Final = {
+    "clock": re.compile(_CLOCK + _HALF),
+    "local": re.compile(
+        rf"(?P<first>\d{{1,2}})(?P<sign>[./-])(?P<other>\d{{1,2}})(?P=sign)(?P<year>\d{{4}})"
+        rf"(?:[ ,T]+{_CLOCK}{_HALF})?"
+    ),
+    "1:56 pm on 8 May, 2023": re.compile(
+        r"(?P<hour>\d{1,2}):(?P<minute>\d\d) (?P<half>[ap])m"
+        r" on (?P<day>\d{1,2}) (?P<month>[A-Z][a-z]+), (?P<year>\d{4})"
+    ),
+    "2023/05/30 (Tue) 23:40": re.compile(
+        r"(?P<year>\d{4})/(?P<month>\d\d?)/(?P<day>\d\d?)\s*(?:\([^)]*\))?\s*"
+        r"(?:(?P<hour>\d\d?):(?P<minute>\d\d))?"
+    ),
+}
+_MONTHS: Final = """January February March April May June July August September October November
+    December""".split()
 #: of objects that databases write: their only time
 _OF_DATABASES: Final = ("$date", "$numberLong", "seconds", "_seconds")
 
@@ -147,6 +155,85 @@ def in_zone(local: datetime, options: Options) -> datetime:
             options.zoneless += 1
         local = local.replace(tzinfo=options.zone or UTC)
     return from_ms(to_ms(local))
+
+
+# -- fixed forms -----------------------------------------------------------------------------------
+
+
+def hour_of(hour: str | int, half: str | None) -> int:
+    """The hour of a day, from the one of a half that begins with "a" or "p".
+
+    Raises:
+        ValueError: a half has no such hour.
+    """
+    if not half:
+        return int(hour)
+    if not 1 <= int(hour) <= 12:
+        raise ValueError(f"there is no {hour} o'clock in half a day")
+    return int(hour) % 12 + 12 * (half in "pP")
+
+
+def _time_of_day(parts: Mapping[str, str | None]) -> str:
+    hour, second = hour_of(parts["hour"] or 0, parts["half"]), parts["second"] or "00"
+    return f"{hour:02}:{parts['minute']}:{second}"
+
+
+def clock_of(value: str) -> str:
+    """A time of the day, as ISO 8601 writes it; "" for anything else."""
+    found = FORMS["clock"].fullmatch(value.strip())
+    try:
+        clock = _time_of_day(found.groupdict()) if found else ""
+    except ValueError:
+        return ""
+    return clock if clock < "24" else ""
+
+
+def order_of(values: Iterable[str]) -> bool | None:
+    """Whether the day stands first in the dates of a column; None where that is not clear."""
+    found = [each for value in values if (each := FORMS["local"].fullmatch(value.strip()))]
+    day_first = any(each["sign"] == "." or int(each["first"]) > 12 for each in found)
+    month_first = any(int(each["other"]) > 12 for each in found)
+    return day_first if day_first != month_first else None
+
+
+def iso_of(value: str, day_first: bool | None) -> str | None:
+    """A date as ISO 8601 writes it; anything else as it is; None where its order is not clear."""
+    found = FORMS["local"].fullmatch(value.strip())
+    if found is None or day_first is None:
+        return value if found is None else None
+    day, month = (found["first"], found["other"])[:: 1 if day_first else -1]
+    out = f"{found['year']}-{int(month):02}-{int(day):02}"
+    try:
+        return out if found["hour"] is None else f"{out}T{_time_of_day(found.groupdict())}"
+    except ValueError:
+        return value
+
+
+def local_time(
+    form: str, value: object, source: SourceFile, place: str, options: Options
+) -> datetime:
+    """The moment that a value of a fixed form names.
+
+    Raises:
+        ImportFormatError: it has another form.
+    """
+    found = FORMS[form].fullmatch(str(value).strip())
+    try:
+        if found is None:
+            raise ValueError(form)
+        parts = {"hour": 0, "minute": 0, **found.groupdict(0)}
+        month = str(parts["month"])
+        number = int(month) if month.isdecimal() else _MONTHS.index(month) + 1
+        hour = hour_of(parts["hour"], str(parts.get("half") or ""))
+        day = datetime(int(parts["year"]), number, int(parts["day"]), hour, int(parts["minute"]))
+        return in_zone(day, options)
+    except ValueError as exc:
+        raise source.error(
+            place, f"date {str(value)[:40]!r} is not like {form!r}", hint="correct the date"
+        ) from exc
+
+
+# -- ISO 8601 and its relatives --------------------------------------------------------------------
 
 
 def _as_iso(text: str) -> str:

@@ -7,8 +7,7 @@ from typing import Final
 
 from spector.clock import MIN_MS
 from spector.language.cues import Kind, Topic, asks_for_now, asks_when, kind_of, topic_of
-from spector.language.dates import window_of
-from spector.language.time import Span, hull, time_range_in
+from spector.language.dates import Span, hull, time_range_in, window_of
 from spector.search.view import NO_READING, Reading
 
 __all__ = ["default_k", "read_cue", "topic_in"]

@@ -9,8 +9,7 @@ from itertools import chain, zip_longest
 from typing import Final
 
 from spector.clock import MAX_MS, MIN_MS, local_of_ms, to_ms
-from spector.language.dates import Bound, Period, dates_in
-from spector.language.time import Span
+from spector.language.dates import Bound, Period, Span, dates_in
 from spector.records import Hit, HitList
 from spector.search.view import RecallRequest, Selection, told_within, within
 

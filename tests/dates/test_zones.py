@@ -17,7 +17,7 @@ import pytest
 import spector
 from spector.clock import from_ms, to_ms, zone_named
 from spector.errors import InvalidInputError
-from spector.language.time import time_range_in
+from spector.language.dates import time_range_in
 from tests.fakes import FakeEmbedder
 
 NOW = datetime(2026, 3, 30, 1, 30, tzinfo=UTC)  # in Istanbul 4:30 of the same day

@@ -16,7 +16,7 @@ import pytest
 import spector
 from spector.errors import ImportFormatError
 from spector.importers import import_files
-from spector.importers.tables.dates import iso_of, order_of
+from spector.importers.times import iso_of, order_of
 from tests.fakes import FakeEmbedder
 from tests.importers.test_assistants import CLAUDE, line
 from tests.importers.test_messengers import DAY, USERS, message, post, read, reasons, told

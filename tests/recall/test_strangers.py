@@ -22,6 +22,7 @@ from spector.clock import to_ms
 from spector.language.cues import need_gate
 from spector.language.cues.compound import split_cue
 from spector.language.cues.intent import kind_of, route_cue
+from spector.language.dates import time_range_in
 from spector.language.statements.instructions import find_instruction
 from spector.language.statements.markers import (
     ends_with_question,
@@ -29,7 +30,6 @@ from spector.language.statements.markers import (
     subject_of,
     terms_of_time,
 )
-from spector.language.time.ranges import time_range_in
 from spector.language.words.folding import is_turkish, plain
 from spector.recall.hypothetical import hypotheses
 from tests.fakes import FakeEmbedder
@@ -214,7 +214,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "turkish": lambda cue: is_turkish(cue, plain(cue)),
 }
 MODULES = (
-    "language.time.expressions",
+    "language.dates.figures",
     "language.cues.need",
     "recall.hypothetical",
     "language.statements.instructions",
@@ -222,8 +222,8 @@ MODULES = (
     "language.words.folding",
     "language.cues.intent",
     "language.statements.markers",
-    "language.time.modifiers",
-    "language.time.ranges",
+    "language.dates.grammar",
+    "language.dates.tense",
 )
 
 

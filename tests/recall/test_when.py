@@ -23,7 +23,7 @@ from spector import ManualClock, Memory
 from spector.clock import MAX_MS, MIN_MS, MS_PER_DAY, from_ms, to_ms
 from spector.kernel.contract.profile import get_profile
 from spector.language.cues.intent import Kind
-from spector.language.time.ranges import TimeRange, time_range_in
+from spector.language.dates import TimeRange, time_range_in
 from tests.fakes import FakeEmbedder
 
 #: a Sunday

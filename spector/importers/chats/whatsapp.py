@@ -27,7 +27,7 @@ from spector.importers.chats.whatsapp_words import (
 from spector.importers.entries import Broken, Entry, Format, LeftOut, Options
 from spector.importers.places import Archive, Export, Place, exports_around
 from spector.importers.sources import Head, SourceFile
-from spector.importers.times import in_zone
+from spector.importers.times import hour_of, in_zone
 
 __all__ = ["ARCHIVE", "FORMAT"]
 
@@ -237,11 +237,7 @@ def _moment(turn: Turn, day_first: bool, source: SourceFile, place: str) -> date
             hint="export the chat again with the calendar of the phone set to Gregorian",
         )
     try:
-        if turn.half:
-            if not 1 <= hour <= 12:
-                raise ValueError(f"there is no {hour} o'clock in half a day")
-            hour = hour % 12 + (12 if turn.half == "p" else 0)
-        return datetime(year, month, day, hour, minute, seconds)
+        return datetime(year, month, day, hour_of(hour, turn.half), minute, seconds)
     except ValueError as exc:
         raise source.error(
             place, f"its date is no day: {exc}", hint="export the chat again, as text"

@@ -7,10 +7,22 @@ several scripts. On iPhones a mark of direction stands before what the program s
 from __future__ import annotations
 
 import re
+import tomllib
 from dataclasses import dataclass, field
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 __all__ = ["MARK", "Turn", "chat_named", "is_notice", "kind_left_out", "turn_of", "without_marks"]
+
+_TABLE: Final[dict[str, dict[str, Any]]] = tomllib.loads(
+    (Path(__file__).parent.parent / "data" / "whatsapp.toml").read_text(encoding="utf-8")
+)
+
+
+def _any(name: str) -> str:
+    """An expression for each of a list of the table."""
+    return "|".join(_TABLE["words"][name])
+
 
 #: stands before the program's own words on iPhones
 MARK: Final = "\u200e"
@@ -36,36 +48,10 @@ _TIME: Final = r"(\d{1,2})[:.](\d{2})(?:[:.](\d{2}))?"
 _HEAD: Final = re.compile(
     rf"(\[?){_DATE},? ?(?:{_WORD} ?)?{_TIME}(?: ?{_WORD})?(?:\] ?|\s[\-\u2013]\s)"
 )
-#: words between a date and a time that say nothing
-_FILLERS: Final = frozenset("à às at um klo kl alle ore om o о в la le la".split())
-#: words for the halves of the day, without points and spaces
-_HALVES: Final = {
-    "a": "am öö 上午 午前 오전 ص πμ sa dop de ant",
-    "p": "pm ös 下午 午後 오후 م μμ ch odp du eft",
-}
-_HALF_OF: Final = {word: half for half, words in _HALVES.items() for word in words.split()}
+_FILLERS: Final = frozenset(_TABLE["words"]["fillers"].split())
+_HALF_OF: Final = {word: half for half, of in _TABLE["halves"].items() for word in of.split()}
 
-#: what stands for a picture or file that was not exported
-_OMITTED: Final = re.compile(
-    r"<?\s*(?:(?:view once )?(?P<kind>image|photo|video note|video|audio|sticker|gif|document"
-    r"|voice message|contact card)"
-    r" omitted|media omitted|medya dahil edilmedi|medien ausgeschlossen|m[ée]dias? omis"
-    r"|multimedia omitido|archivo omitido|m[íi]dia oculta|(?:arquivo de )?m[íi]dia oculto"
-    r"|ficheiro multim[ée]dia omitido|media omessi|media weggelaten|media har utel[äa]mnats"
-    r"|medier udeladt|media utelatt|media jätettiin pois|pomini[ęe]to multimedia"
-    r"|без медиафайлов|медиафайлы пропущены|メディアは含まれていません|忽略多媒体文件"
-    r"|省略多媒體檔案|미디어 파일을 제외했습니다\.?|תמונה הושמטה|تم استبعاد الوسائط"
-    r"|média vynechány|<मीडिया [^<>\n]{1,30}|h[ìi]nh [ảa]nh b[ịi] b[ỏo] qua"
-    r"|(?:g[öo]r[üu]nt[üu]|ses|video|[çc][ıi]kartma|belge|gif|kişi kartı|görüntülü mesaj"
-    r"|sesli mesaj) dahil edilmedi"
-    r"|(?:bild|video|audio|sticker|gif|dokument) weggelassen"
-    r"|(?:image|vidéo|audio|sticker|gif|document) (?:absente?|omise?)"
-    r"|(?:imagen|video|audio|sticker|gif|documento) omitid[oa]"
-    r"|(?:imagem|vídeo|áudio|figurinha|gif|documento) (?:ocult[oa]|omitid[oa])"
-    r"|(?:immagine|video|audio|sticker|gif|documento) omess[oa]"
-    r"|(?:afbeelding|video|audio|sticker|gif|document) weggelaten)\s*>?",
-    re.IGNORECASE,
-)
+_OMITTED: Final = re.compile(rf"<?\s*(?:{_any('omitted')})\s*>?", re.IGNORECASE)
 #: words that name a kind in other languages -> as ``left_out`` knows it
 _KINDS: Final = (
     (re.compile(r"ses\b|sesli|áudio|audio", re.IGNORECASE), "audio"),
@@ -76,30 +62,11 @@ _KINDS: Final = (
 )
 _ATTACHED: Final = re.compile(
     r"(?:<[^<>\n:]{4,20}: (?P<ios>[^<>\n]+\.\w{2,5})>|(?P<android>[^<>\n]{1,120}\.\w{2,5})"
-    r" \((?:file attached|dosya ekli|ekli dosya|Datei angeh[äa]ngt|archivo adjunto"
-    r"|fichier joint|arquivo anexado|ficheiro anexado|file allegato|bestand bijgevoegd"
-    r"|файл добавлен|dołączony plik|bifogad fil|添付ファイル|文件附件|附件)\))\s*",
+    rf" \((?:{_any('attached')})\))\s*",
     re.IGNORECASE,
 )
-_EDITED: Final = re.compile(
-    r"\s*\u200e?<(?:this message was edited|bu mesaj düzenlendi|diese nachricht wurde bearbeitet"
-    r"|se editó este mensaje|ce message a été modifié|mensagem editada|esta mensagem foi editada"
-    r"|questo messaggio è stato modificato|dit bericht is bewerkt|данное сообщение изменено)\.?>$",
-    re.IGNORECASE,
-)
-_DELETED: Final = re.compile(
-    r"(?:this message was deleted|you deleted this message|this message was deleted by admin .*"
-    r"|bu mesaj silindi|bu mesajı sildiniz|diese nachricht wurde gel[öo]scht"
-    r"|du hast diese nachricht gel[öo]scht|se elimin[óo] este mensaje|eliminaste este mensaje"
-    r"|ce message a été supprimé|vous avez supprimé ce message|mensagem apagada"
-    r"|você apagou esta mensagem|esta mensagem foi apagada|questo messaggio è stato eliminato"
-    r"|hai eliminato questo messaggio|dit bericht is verwijderd|je hebt dit bericht verwijderd"
-    r"|данное сообщение удалено|вы удалили данное сообщение|essa mensagem foi apagada"
-    r"|você apagou essa mensagem|esta mensagem foi eliminada|eliminou esta mensagem"
-    r"|तुमने यह मैसेज डिलीट किया|(?:यह|इस) (?:मैसेज|संदेश) (?:को )?(?:मिटा|डिलीट कर|हटा) दिया गया(?: था)?"
-    r"|आपने यह मैसेज मिटा दिया|تم حذف هذه الرسالة|لقد حذفت هذه الرسالة|حذفت هذه الرسالة)[.।]?",
-    re.IGNORECASE,
-)
+_EDITED: Final = re.compile(rf"\s*\u200e?<(?:{_any('edited')})\.?>$", re.IGNORECASE)
+_DELETED: Final = re.compile(rf"(?:{_any('deleted')})[.।]?", re.IGNORECASE)
 _PLACE: Final = re.compile(
     r"[^\n:]{3,20}: (?:https://maps\.google\.com/\?q=|https://foursquare\.com/)\S+"
 )

@@ -17,9 +17,8 @@ from typing import Any, Final, TextIO
 from spector.errors import ImportFormatError
 from spector.importers.entries import Broken, Entry, Format, Found, LeftOut, Message, Options, label
 from spector.importers.sources import Head, SourceFile
-from spector.importers.tables.dates import clock_of, iso_of, order_of
 from spector.importers.texts import instructs
-from spector.importers.times import parse_time
+from spector.importers.times import clock_of, iso_of, order_of, parse_time
 
 __all__ = ["FORMAT"]
 

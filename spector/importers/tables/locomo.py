@@ -10,33 +10,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 
 from spector.importers.entries import Entry, Format, Found, LeftOut, Message, Options
 from spector.importers.sources import Head, SourceFile
 from spector.importers.texts import role_of_person
-from spector.importers.times import in_zone
+from spector.importers.times import local_time
 
 __all__ = ["FORMAT"]
 
 _SESSION = re.compile(r"^session_(\d+)$")
-#: "1:56 pm on 8 May, 2023"; by hand because strptime reads month names in the current locale
-_DATE = re.compile(r"^\s*(\d{1,2}):(\d{2}) ([ap])m on (\d{1,2}) ([A-Z][a-z]+), (\d{4})\s*$")
-_MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
+_DATE: Final = "1:56 pm on 8 May, 2023"
 
 
 def _recognizes(head: Head) -> bool:
@@ -65,7 +50,7 @@ def _turns(
     for number in numbers:
         key = f"session_{number}"
         place = f"{sample} {key}"
-        start = _date(conversation.get(f"{key}_date_time"), source, place, options)
+        start = local_time(_DATE, conversation.get(f"{key}_date_time"), source, place, options)
         turns = conversation[key]
         if not isinstance(turns, list):
             raise source.error(place, "is not a list of turns", hint="fetch the file again")
@@ -111,20 +96,3 @@ def _text(turn: object, source: SourceFile, place: str) -> str:
     if caption:
         text = f"{text} [shares {caption}]".strip()
     return text
-
-
-def _date(value: object, source: SourceFile, place: str, options: Options) -> datetime:
-    try:
-        found = _DATE.match(str(value))
-        if found is None:
-            raise ValueError("shape")
-        hour, minute, half, day, month, year = found.groups()
-        if not 1 <= int(hour) <= 12:
-            raise ValueError("hour")
-        hour24 = int(hour) % 12 + (12 if half == "p" else 0)
-        local = datetime(int(year), _MONTHS.index(month) + 1, int(day), hour24, int(minute))
-        return in_zone(local, options)
-    except ValueError as exc:
-        raise source.error(
-            place, f"date {value!r} is not like '1:56 pm on 8 May, 2023'", hint="correct the date"
-        ) from exc

@@ -6,21 +6,19 @@ no zone. A session has one date for all turns, so the n-th turn is n seconds lat
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 
 from spector.errors import ImportFormatError
 from spector.importers.entries import Broken, Entry, Format, Found, LeftOut, Options, label
 from spector.importers.sources import Head, SourceFile
 from spector.importers.texts import instructs
-from spector.importers.times import in_zone
+from spector.importers.times import local_time
 
 __all__ = ["FORMAT"]
 
-#: "2023/05/30 (Tue) 23:40"
-_DATE: Final = re.compile(r"\s*(\d{4})/(\d\d?)/(\d\d?)\s*(?:\([^)]*\))?\s*(?:(\d\d?):(\d\d))?\s*")
+_DATE: Final = "2023/05/30 (Tue) 23:40"
 
 
 def _recognizes(head: Head) -> bool:
@@ -56,7 +54,7 @@ def _haystack(
         given = names[number] if isinstance(names, list) and number < len(names) else None
         name = label(given) or f"session_{number + 1}"
         where = f"{place} ({user}), session {name}"
-        start = _date(date, source, where, options)
+        start = local_time(_DATE, date, source, where, options)
         if not isinstance(session, list):
             raise source.error(where, "is not a list of turns", hint="fetch the file again")
         for position, turn in enumerate(session):
@@ -88,18 +86,3 @@ def _haystack(
                 at,
                 written=f"{date}#{position}",
             )
-
-
-def _date(value: object, source: SourceFile, place: str, options: Options) -> datetime:
-    found = _DATE.fullmatch(value) if isinstance(value, str) else None
-    try:
-        if found is None:
-            raise ValueError("shape")
-        year, month, day, hour, minute = (int(each or 0) for each in found.groups())
-        return in_zone(datetime(year, month, day, hour, minute), options)
-    except ValueError as exc:
-        raise source.error(
-            place,
-            f"date {str(value)[:40]!r} is not like '2023/05/30 (Tue) 23:40'",
-            hint="correct the date",
-        ) from exc

@@ -2,170 +2,105 @@
 
 from __future__ import annotations
 
+import re
+from functools import partial
 from typing import Final
 
-from spector.language.dates import period as at
-from spector.language.dates.period import Meaning, Period
-from spector.language.dates.reader import Reader
+from spector.language.dates.grammar import LEXEMES, Found, Reader
+from spector.language.dates.period import Meaning, Period, of_month, stretch, yearly
 
-__all__ = ["figures"]
+__all__: list[str] = []
 
-_SIGNS: Final = ("-", "/", ".")
-#: what makes of two figures a date, and not a fraction or a score
-_BEFORE: Final = frozenset(
-    """this next on by since until till before after from to for starting monday tuesday wednesday
-    thursday friday saturday sunday mon tue wed thu fri sat sun due between and pazartesi sali
-    carsamba persembe cuma cumartesi pazar""".split()
+#: year, month and day; a number goes on with another sign
+_ISO: Final = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d|\2\d)")
+_PACKED: Final = re.compile(r"((?:19|20)\d\d)()(\d\d)(\d\d)(?![\w'/:-])")
+_MONTH: Final = re.compile(r"((?:19|20)\d\d)[-/](\d\d)(?!\d|[-/.]\d)")
+_LOCAL: Final = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d\d)(?!\d|\2\d)")
+_SHORT: Final = re.compile(
+    r"(\d{1,2})( ?)([-/.])\2(\d{1,2})(?!\d|\3\d|[.,]\d)(?=[\s).,;!?\]']|$|[-~](?P<range>\d+/\d))(?: (\d{4})\b)?"
 )
 
 
-def figures(
-    r: Reader, start: int, *, day_first: bool, sure: bool = False
-) -> tuple[Meaning, int] | None:
-    """A date in figures that begins here.
+def _figures(r: Reader, at: int, *, sure: bool = False) -> Found:
+    """A date in figures.
 
     Args:
-        day_first: 5/8 is the fifth of August, as everywhere but in the United States.
         sure: what stands before says already that these are no times or scores.
     """
-    first = r.word(start)
-    if not first.text.isdecimal() or (
-        r.joined(start) and (r.text(start - 1) not in "(['\"-/_~" or _of_number(r, start))
-    ):
+    if not r.word(at).text.isdecimal() or (r.joined(at) and not _begins(r, at)):
         return None
-    if len(first.text) == 8 and not r.joined(start + 1):
-        return _packed(first.text, start)
-    sign = r.text(start + 1)
-    day_first |= sign == "." and r.text(start + 3) == "."  # nowhere is the month first with dots
-    spaced = not r.joined(start + 1)
-    second = r.word(start + 2)
-    if (
-        sign not in _SIGNS
-        or not sign
-        or not second.text.isdecimal()
-        or len(second.text) > 2
-        or (spaced == r.joined(start + 2))
-    ):
-        return None
-    third = r.word(start + 4)
-    long = r.text(start + 3) == sign and third.text.isdecimal()
-    if long and r.joined(start + 3) and r.joined(start + 4):
-        return _full(r, start, day_first=day_first)
-    if spaced and sign != "/":
-        return None
-    if len(first.text) == 4:
-        return _month_of_year(r, start, sign)
-    return _without_year(r, start, sign, day_first=day_first, sure=sure)
+    text, start = r.source, r.words[at].start
+    if found := _ISO.match(text, start) or _PACKED.match(text, start):
+        made = of_month(int(found[1]), int(found[3]), int(found[4]))
+        return _meant(r, at, found.end(), [made] if made else [])
+    if found := _LOCAL.match(text, start):
+        year = int(found[4])
+        year += 0 if len(found[4]) == 4 else 2000 if year < 40 else 1900
+        dotted = found[2] == "."
+        orders = _orders(found[1], found[3], r.grammar.day_first or dotted)
+        both = [made for day, month in orders if (made := of_month(year, month, day))]
+        return _meant(
+            r, at, found.end(), both if r.cue and not (dotted or r.grammar.day_first) else both[:1]
+        )
+    if found := _MONTH.match(text, start):
+        first = of_month(int(found[1]), int(found[2]), 1)
+        whole = [stretch(first.first, 1, "month")] if first and first.first else []
+        return _meant(r, at, found.end(), whole, "month")
+    found = _SHORT.match(text, start)
+    return _without_year(r, at, found, sure=sure) if found else None
 
 
-def _of_number(r: Reader, start: int) -> bool:
-    """Whether figures go on with a number before them that is no date itself."""
-    if not (r.word(start - 2).text.isdecimal() and r.joined(start - 1)):
+def _begins(r: Reader, at: int) -> bool:
+    """Whether figures that stand behind a sign are no part of a number: 133-03-03-2020."""
+    if r.text(at - 1) not in "(['\"-/_~":
         return False
-    return r.text(start - 3) not in _SIGNS
+    of_number = r.word(at - 2).text.isdecimal() and r.joined(at - 1)
+    return not of_number or r.text(at - 3) in ("-", "/", ".")
 
 
-def _packed(text: str, start: int) -> tuple[Meaning, int] | None:
-    year, month, of = int(text[:4]), int(text[4:6]), int(text[6:])
-    if not (1900 <= year <= 2100 and 1 <= month <= 12):
+def _orders(one: str, two: str, day_first: bool) -> list[tuple[int, int]]:
+    """(day, month) in the usual order of a country, and in the other one."""
+    pair = int(one), int(two)
+    return [pair, pair[::-1]] if day_first else [pair[::-1], pair]
+
+
+def _meant(r: Reader, at: int, end: int, found: list[Period], grain: str = "day") -> Found:
+    periods = tuple(sorted(set(found)))
+    if not periods:
         return None
-    found = at.of_month(year, month, of)
-    return (Meaning((found,)), start + 1) if found else None
+    while at < len(r.words) and r.words[at].start < end:
+        at += 1
+    return Meaning(periods, grain), at
 
 
-def _full(r: Reader, start: int, *, day_first: bool) -> tuple[Meaning, int] | None:
-    parts = [r.word(start + n) for n in (0, 2, 4)]
-    one, two, three = (part.number for part in parts)
-    end = start + 5
-    sign = r.text(start + 1)
-    if (
-        r.text(end) == sign
-        and r.joined(end)
-        and r.word(end + 1).text.isdecimal()
-        and (r.joined(end + 1))
-    ):
-        return None  # a number of a thing: 133-03-03-2020
-    if len(parts[0].text) == 4:
-        return _made(one, two, three, end)
-    if len(parts[2].text) not in (2, 4):
+def _day(month: int, day: int, year: int) -> Period | None:
+    return of_month(year, month, day)
+
+
+def _without_year(r: Reader, at: int, found: re.Match[str], *, sure: bool) -> Found:
+    one, gap, sign, two, ranged, year = found.groups()
+    day_first, end = r.grammar.day_first, at + 3
+    if (sign == "." and not (day_first or sure)) or (sign != "/" and (gap or ranged)):
         return None
-    orders = ((one, two), (two, one)) if day_first else ((two, one), (one, two))
-    for year in [three] if len(parts[2].text) == 4 else _centuries(three):
-        for of, month in orders:
-            made = _made(year, month, of, end)
-            if made is not None:
-                return made
-    return None
-
-
-def _centuries(two_digits: int) -> list[int]:
-    near = two_digits + 2000
-    return [near if two_digits < 40 else near - 100]
-
-
-def _made(year: int, month: int, of: int, end: int) -> tuple[Meaning, int] | None:
-    if not (1 <= year <= 9998 and 1 <= month <= 12):
-        return None
-    found = at.of_month(year, month, of)
-    return (Meaning((found,)), end) if found else None
-
-
-def _month_of_year(r: Reader, start: int, sign: str) -> tuple[Meaning, int] | None:
-    year, month = r.word(start).number, r.word(start + 2).number
-    if sign == "." or len(r.text(start + 2)) != 2 or not 1900 <= year <= 2100:
-        return None
-    if not 1 <= month <= 12:
-        return None
-    return Meaning((at.month(year, month),), "month"), start + 3
-
-
-def _without_year(
-    r: Reader, start: int, sign: str, *, day_first: bool, sure: bool
-) -> tuple[Meaning, int] | None:
-    one, two = r.word(start).number, r.word(start + 2).number
-    end = start + 3
-    if sign == "." and not day_first and not sure:
-        return None
-    ranged = r.text(end) in ("-", "~") and r.text(end + 2) == sign == "/"
-    if len(r.text(start)) > 2 or (r.joined(end) and r.text(end) not in ").,;!?]'" and not ranged):
-        return None
-    if (
-        r.joined(end)
-        and r.text(end) in ".,"
-        and r.joined(end + 1)
-        and (r.word(end + 1).text.isdecimal())
-    ):
-        return None
-    lone = start == 0 and end >= len(r.words) - 1 and sign != "."
-    behind = r.text(start - 1) if r.text(start - 1) not in (",", "the") else r.text(start - 2)
-    framed = behind in (_BEFORE if sign == "/" else ("on", "due", "since"))
-    framed |= r.text(end) in ("-", "~") and r.text(end + 2) == sign == "/"
-    framed |= (
-        day_first
-        and sign == "/"
-        and (r.text(end) in ("ile", "ve") or r.text(start - 1) in ("ile", "ve"))
+    leads = r.stands_in(
+        "before_slash" if sign == "/" else "before_figures",
+        at - 1 - (r.text(at - 1) in (",", "the")),
     )
-    if not (sure or lone or framed or (day_first and r.word(start + 2).suffix)):
+    lone = at == 0 and end >= len(r.words) - 1 and sign != "."
+    suffixed = day_first and r.word(at + 2).suffix
+    paired = sign == "/" and (
+        r.stands_in("range_of_days", end) or r.stands_in("range_of_days", at - 1)
+    )
+    if not (sure or leads or lone or ranged or suffixed or paired):
         return None
-    given = r.word(end)
-    if given.text.isdecimal() and len(given.text) == 4 and not r.joined(end):
-        dated = _in_year(one, two, given.number, day_first=day_first)
-        if dated is not None:
-            return Meaning((dated,)), end + 1
-    orders = ((one, two), (two, one)) if day_first else ((two, one), (one, two))
-    for of, month in orders:
-        if 1 <= month <= 12 and at.of_month(2024, month, of):
-            return _yearly(month, of), end
+    orders = _orders(one, two, day_first)
+    if year and 1900 <= int(year) <= 2100 and (dated := of_month(int(year), *orders[0][::-1])):
+        return Meaning((dated,)), end + 1
+    for day, month in orders:
+        if of_month(2024, month, day):
+            return yearly(partial(_day, month, day), None), end
     return None
 
 
-def _in_year(one: int, two: int, year: int, *, day_first: bool) -> Period | None:
-    of, month = (one, two) if day_first else (two, one)
-    return at.of_month(year, month, of) if 1 <= month <= 12 and 1900 <= year <= 2100 else None
-
-
-def _yearly(month: int, of: int) -> Meaning:
-    def make(year: int) -> Period | None:
-        return at.of_month(year, month, of)
-
-    return Meaning(of_year=make)
+LEXEMES["figures"] = _figures
+LEXEMES["sure_figures"] = lambda r, at: _figures(r, at, sure=True)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from spector.language.dates.english import DAYS, english_date, english_places
+from spector.language.dates import rules  # noqa: F401 -- a grammar needs what its rows mean
+from spector.language.dates.grammar import Reader, grammar_of
 from spector.language.dates.period import Meaning, Period
-from spector.language.dates.reader import Reader, read
 from spector.language.dates.tense import Tense, tense_of
-from spector.language.dates.turkish import turkish_date, turkish_places
 from spector.language.dates.wording import reads_turkish
 
-__all__ = ["DateExpression", "dates_in", "iso_of"]
+__all__ = ["MOST_CHARS", "DateExpression", "dates_in", "iso_of", "scanned"]
 
 #: longer texts are read up to here; no message of a conversation is longer
-_MOST_CHARS: Final = 20_000
+MOST_CHARS: Final = 20_000
 _MOST: Final = 64
 _OPENERS: Final = frozenset(".!?:;\"'([*-")
 #: what stands before a name, and before a day or a month
@@ -62,29 +62,37 @@ def dates_in(text: str, today: date, *, turkish: bool | None = None) -> list[Dat
         today: the day of the message where it was written.
         turkish: read it as Turkish; None decides by the text.
     """
-    text = text[:_MOST_CHARS]
+    text = text[:MOST_CHARS]
     if turkish is None:
         turkish = reads_turkish(text)
-    reader = read(text, today)
-    rule = turkish_date if turkish else english_date
+    reader = Reader(text, today, grammar_of("tr" if turkish else "en"))
     found: list[DateExpression] = []
-    done = 0
-    for at in (turkish_places if turkish else english_places)(reader):
-        made = rule(reader, at) if at >= done else None
-        if made is None or (not turkish and _is_name(reader, at, made[1])):
-            continue
-        meaning, end = made
-        expression = _expression(reader, text, at, end, meaning.resolved(today), turkish=turkish)
+    for begin, end, meaning in scanned(reader):
+        expression = _expression(reader, text, begin, end, meaning.resolved(today))
         if expression is not None:
             found.append(expression)
-        done = max(end, at + 1)
         if len(found) >= _MOST:
             break
     return found
 
 
+def scanned(r: Reader) -> Iterator[tuple[int, int, Meaning]]:
+    """The longest expressions of a text from left to right, and where they stand."""
+    places = r.places()
+    at = 0
+    while at < len(r.words):
+        found = r.rule("top", at) if places[at] else None
+        if found is not None and not _is_name(r, at, found[1]):
+            yield at, found[1], found[0]
+            at = found[1]
+        else:
+            at += 1
+
+
 def _is_name(r: Reader, begin: int, end: int) -> bool:
     """Whether words of a date are a name or part of one: monday.com, the Sunday Times."""
+    if r.grammar.day_first:
+        return False
     first, behind = r.word(begin), r.word(end)
     if (
         r.text(end) in (".", "@", "_", "-")
@@ -96,14 +104,14 @@ def _is_name(r: Reader, begin: int, end: int) -> bool:
     opens = begin == 0 or r.text(begin - 1) in _OPENERS
     if end - begin > 1 or opens or not first.raw.istitle():
         return False
-    if first.text in DAYS or r.text(begin - 1) in _NAMING:
+    if r.find("day_word", begin) or r.text(begin - 1) in _NAMING:
         return True  # no "yesterday" has a capital within a sentence
     titled = behind.raw.istitle() and len(behind.raw) > 1 and behind.start == first.end + 1
     return titled and not behind.text.isdecimal() and r.text(begin - 1) not in _AT
 
 
 def _expression(
-    reader: Reader, text: str, begin: int, end: int, meaning: Meaning, *, turkish: bool
+    reader: Reader, text: str, begin: int, end: int, meaning: Meaning
 ) -> DateExpression | None:
     if not meaning.periods:
         return None
@@ -111,7 +119,7 @@ def _expression(
     at = len(meaning.periods) - 1
     vague = meaning.vague
     if at > 0:
-        tense = tense_of(text, first.start, turkish=turkish)
+        tense = tense_of(text, first.start, turkish=reader.grammar.day_first)
         ahead = meaning.periods[-1].first
         began = ahead is not None and ahead <= reader.today
         begins = meaning.since and tense is not Tense.FUTURE
@@ -120,16 +128,9 @@ def _expression(
     chosen = meaning.periods[at]
     named = meaning.named[at] if len(meaning.named) > at else chosen
     return DateExpression(
-        first.start,
-        last.end,
-        chosen,
-        meaning.periods,
-        meaning.grain,
-        meaning.relative,
-        vague,
-        iso_of(named, meaning.named_grain or meaning.grain),
-        meaning.yearly,
-    )
+        first.start, last.end, chosen, meaning.periods, meaning.grain, meaning.relative, vague,
+        iso_of(named, meaning.named_grain or meaning.grain), meaning.yearly,
+    )  # fmt: skip
 
 
 def iso_of(period: Period, grain: str) -> str:

@@ -12,9 +12,10 @@ from enum import StrEnum
 from typing import Final
 
 from spector.language.cues import Frame, Kind, asks_when, topic_of
+from spector.language.dates.grammar import grammar_of
+from spector.language.dates.ranges import Span, TimeRange, hull
 from spector.language.dates.tense import Tense, tense_of
 from spector.language.dates.wording import reads_turkish
-from spector.language.time import Span, TimeRange, hull
 from spector.language.words import ENGLISH_STOP, TURKISH_STOP, compose, plain
 
 __all__ = ["Bound", "Window", "window_of"]
@@ -22,35 +23,7 @@ __all__ = ["Bound", "Window", "window_of"]
 _YEAR_MS: Final = 365 * 86_400_000
 _WORD: Final = re.compile(r"\w+")
 _ENDS: Final = re.compile(r"[.!?;\n]+(?:\s+|$)")
-#: words that open a clause; the first one may open the question itself
-_OPENS: Final = re.compile(
-    r"\b(?:wh(?:at|en|ere|ich|ile|o|om|ose|y)|how|that|if|because|although|before|after|until"
-    r"|since|than|as)\b"
-)
-#: a clause in front of its noun or verb: "tanistigimizda", "aldigim"
-_OPENS_TR: Final = re.compile(r"\b\w{2,}[dt][iu]g[iu]\w*")
-#: what one has told lies where it was told, whatever it is about
-_TOLD: Final = re.compile(
-    r"\b(?:i|we)\b.*\b(?:tell|told|say|said|mention(?:ed)?)\b"
-    r"|\bwe\b.*\b(?:talk(?:ed)?|discuss(?:ed)?|chat(?:ted)?)\b"
-    r"|\b(?:soyledi|soylemisti|anlatti|anlatmisti|dedi|demisti|konustu)[mk]\b"
-)
-#: what was told, by its name
-_MESSAGES: Final = frozenset(
-    """messages notes chats conversations discussions
-    mesajlarim mesajlarimi notlarim notlarimi konusmalarimiz konusmalarimizi""".split()
-)
-#: words that say nothing of what is asked for; with the stop words of both languages
-_ASKING: Final = (
-    _MESSAGES
-    | frozenset(
-        """happen happens happened happening going everything anything something things new list show
-    tell give find see remind remember recall
-    yaptim yaptik oldu olmus neler goster listele""".split()
-    )
-    | ENGLISH_STOP
-    | frozenset(map(plain, TURKISH_STOP))
-)
+_STOP: Final = ENGLISH_STOP | frozenset(map(plain, TURKISH_STOP))
 
 
 class Bound(StrEnum):
@@ -85,13 +58,17 @@ def window_of(cue: str, time: TimeRange, kind: Kind) -> Window | None:
     turkish = reads_turkish(cue)
     if rest is None or asks_when(cue) or _is_aside(lead, rest, turkish=turkish):
         return None
+    both = [grammar_of(language) for language in ("en", "tr")]
     span, words = hull(time.spans), set(_WORD.findall(f"{lead} {rest}"))
+    of_messages = any(not words.isdisjoint(of.lists["messages"]) for of in both)
+    asking = _STOP.union(*(of.lists[name] for of in both for name in ("messages", "asking")))
     topic = topic_of(cue)
-    is_list = words <= _ASKING or topic.is_survey
+    is_list = words <= asking or topic.is_survey
     tense = tense_of(compose(cue), len(before), turkish=turkish)
     is_past = tense is Tense.PAST
     told = topic.kind is Frame.SAID and topic.speaker is not None
-    if told or _TOLD.search(f"{lead} {rest}") or (is_list and words & _MESSAGES):
+    told = told or any(of.patterns["told"].search(f"{lead} {rest}") for of in both)
+    if told or (is_list and of_messages):
         return Window(span, Bound.TOLD, is_past)
     if kind is not Kind.FACT:
         return None
@@ -114,5 +91,5 @@ def _sentence(before: str, after: str) -> tuple[str, str | None]:
 def _is_aside(lead: str, rest: str, *, turkish: bool) -> bool:
     """Whether a time stands in another clause than the question: one that opens before it."""
     if turkish:
-        return bool(_OPENS_TR.search(f"{lead} {rest}"))
-    return len(_OPENS.findall(lead)) > 1
+        return bool(grammar_of("tr").patterns["opens"].search(f"{lead} {rest}"))
+    return len(grammar_of("en").patterns["opens"].findall(lead)) > 1

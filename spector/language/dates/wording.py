@@ -5,23 +5,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from spector.language.dates.grammar import grammar_of
 from spector.language.words import analyse, is_turkish, plain
 
 __all__ = ["reads_turkish"]
 
 _WORD: Final = re.compile(r"[a-z]+(?:'[a-z]+)?")
-_ENGLISH: Final = frozenset(
-    """the is are was were am been i i'm you he she it we they my your his her our their of to in
-    for with from and or but not this that these those will would have had has does did could should
-    there what when where who how if as by about until since before after between next last
-    first""".split()
-)
-_TURKISH: Final = frozenset(
-    """pazartesi sali carsamba persembe cuma cumartesi pazar ocak subat nisan mayis haziran temmuz
-    agustos eylul ekim kasim aralik gunu haftaya seneye hafta ay yil gun once onumuzdeki gectigimiz
-    gelecek aksam sabah ogleden yarin dun bugun yilbasi bayrami ceyrek ve ile icin saat boyunca
-    arasinda arasi itibaren beri kadar""".split()
-)
 _CONTRACTED: Final = ("'ve", "'s", "'re", "'ll", "n't", "'m", "'d")
 #: endings of finite verbs that no English word has
 _VERB: Final = re.compile(
@@ -40,7 +29,8 @@ def reads_turkish(text: str) -> bool:
     """Whether a text is to be read as Turkish; English words in it decide against it."""
     folded = plain(text[:4_000])
     words = _WORD.findall(folded)[:_MOST_WORDS]
-    english = sum(word in _ENGLISH or word.endswith(_CONTRACTED) for word in words)
+    frequent = grammar_of("en").lists["frequent"]
+    english = sum(word in frequent or word.endswith(_CONTRACTED) for word in words)
     if english * 4 > len(words):
         return False
     if is_turkish(text, folded) or analyse(text[:4_000]).turkish:
@@ -49,4 +39,5 @@ def reads_turkish(text: str) -> bool:
         return True
     if english:
         return False
-    return any(word in _TURKISH or _VERB.fullmatch(word) for word in words)
+    frequent = grammar_of("tr").lists["frequent"]
+    return any(word in frequent or _VERB.fullmatch(word) for word in words)

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from spector.clock import MS_PER_DAY, iso_of_ms
-from spector.language.time import time_range_in
+from spector.language.dates import time_range_in
 from spector.language.words import plain
 from spector.process import keeps
 

@@ -11,6 +11,7 @@ from spector.language.tables.detection import (
 from spector.language.tables.files import (
     FOLDER,
     aliases_of_relations,
+    grammar_table,
     languages,
     read_table,
     table_of,
@@ -26,6 +27,7 @@ __all__ = [
     "TableError",
     "Word",
     "aliases_of_relations",
+    "grammar_table",
     "in_languages",
     "language_of",
     "languages",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import tomllib
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from spector.config import language_folders
 from spector.language.tables.schema import PARTS, Table, TableError, checked
 
-__all__ = ["FOLDER", "aliases_of_relations", "languages", "read_table", "table_of"]
+__all__ = ["FOLDER", "aliases_of_relations", "grammar_table", "languages", "read_table", "table_of"]
 
 #: a folder for each language that ships, named by its code
 FOLDER: Final = Path(__file__).parent / "data"
@@ -33,6 +33,11 @@ def aliases_of_relations() -> dict[str, str]:
     """Each name of a relation, in snake case -> its canonical predicate; of all languages."""
     table = tomllib.loads((FOLDER / "relations.toml").read_text(encoding="utf-8"))
     return {name: one for one, names in table.items() for name in (one, *names.split())}
+
+
+def grammar_table(language: str, part: str) -> dict[str, Any]:
+    """The rows of a grammar of a language that ships, with its classes and lists of words."""
+    return tomllib.loads((FOLDER / language / f"{part}.toml").read_text(encoding="utf-8"))
 
 
 def read_table(path: Path) -> Table:

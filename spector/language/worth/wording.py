@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from spector.language.dates import time_range_in
 from spector.language.frames import normal_value
 from spector.language.statements import is_question, names_of
-from spector.language.time import time_range_in
 from spector.language.words import analyse, is_stop, plain
 
 __all__ = ["NUMBER_WORDS", "Wording", "same_particulars", "same_words"]

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.language.cues import Kind, Topic
-from spector.language.dates import Window
-from spector.language.time import Span
+from spector.language.dates import Span, Window
 
 __all__ = ["NO_READING", "Cue", "Reading"]
 

@@ -21,7 +21,7 @@ from spector.kernel.contract import (
     tags_mask,
 )
 from spector.language.cues import Intent
-from spector.language.time import Span
+from spector.language.dates import Span
 from spector.layout import Flag
 from spector.search.view.cue import NO_READING, Cue, Reading
 from spector.store.catalog import (
