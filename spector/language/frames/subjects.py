@@ -153,7 +153,8 @@ def _clause_at(words: Sequence[Word], at: int, *, joined: bool = False) -> _Clau
         inner = next(
             (n + 1 for n in range(at + 1, min(at + 4, len(words))) if words[n].text in _TELLS), 0
         )
-        inner += inner < len(words) and words[inner].text in ("that", "me", "us", ",")
+        if 0 < inner < len(words) and words[inner].text in ("that", "me", "us", ","):
+            inner += 1
         told = _clause_at(words, inner) if 0 < inner < len(words) else out
         return replace(out, owner=_I, rest=_texts(words[at + 1 :])) if told.is_open else told
     if word in _PERSONS:
