@@ -8,6 +8,7 @@ from spector.process.callbacks import Callback, LayerCallbacks, Watchers
 from spector.process.calls import Calls, Pace, Steps, verb
 from spector.process.cycles import CycleTurn
 from spector.process.exit import at_exit
+from spector.process.later import Later
 from spector.process.layers import ForeignLayers
 from spector.process.operations import SNIPPET, Operation, Operations
 from spector.process.resources import (
@@ -38,6 +39,7 @@ __all__ = [
     "Calls",
     "CycleTurn",
     "ForeignLayers",
+    "Later",
     "LayerCallbacks",
     "Operation",
     "Operations",

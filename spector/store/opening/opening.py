@@ -14,9 +14,6 @@ from spector.store.core import Store, TierFiles
 from spector.store.files import DiskFiles, MemoryFiles, WriterLock
 from spector.store.opening.attempt import UNBORN, Attempt
 from spector.store.opening.non_stores import holds_only, no_store_at
-from spector.store.opening.read_only import open_reader
-from spector.store.opening.recovery import open_writer
-from spector.store.opening.shared import open_shared
 from spector.store.opening.stamp import Stamp
 
 __all__ = ["OpenedStore", "no_store", "open_disk", "open_memory"]
@@ -104,6 +101,8 @@ def open_disk(
     files = DiskFiles(root)
     attempt = Attempt(files, stamp, {tier.code: tier for tier in tiers}, config, kernel)
     if mode == "r":
+        from spector.store.opening.read_only import open_reader
+
         return OpenedStore(open_reader(attempt), None, created=False)
     present = files.exists(CATALOG_NAME)
     if (
@@ -122,6 +121,8 @@ def open_disk(
         files.make_root()
     if shared:
         return _open_shared(attempt, wait_s, present)
+    from spector.store.opening.recovery import open_writer
+
     lock = held or WriterLock(files.root, wait_s=wait_s)
     try:
         store, created = open_writer(attempt, durability, lock)
@@ -134,6 +135,8 @@ def open_disk(
 
 
 def _open_shared(attempt: Attempt, wait_s: float, present: bool) -> OpenedStore:
+    from spector.store.opening.shared import open_shared
+
     try:
         store, created = open_shared(attempt, wait_s, present=present)
         return OpenedStore(store, None, created=created)
