@@ -7,10 +7,11 @@ writer.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import tzinfo
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from spector.arguments import (
@@ -30,9 +31,9 @@ from spector.errors import InvalidInputError
 from spector.kernel import ParallelKernel, usable_cores
 from spector.kernel.contract import ScoringProfile, get_profile
 from spector.memory import Memory
-from spector.messages import checks_arguments, counted, items_of
+from spector.messages import DISTRIBUTION, checks_arguments, counted, items_of
 from spector.parts import Access, Lifetime, Parts, abandon, cycle_turn, open_stores
-from spector.process import Calls, Later, Operations, drop_all_caches, entry
+from spector.process import Calls, Later, Operations, drop_all_caches, entry, has_namesake, overlaid
 from spector.providers import (
     LLM,
     Detectors,
@@ -140,6 +141,7 @@ def open_memory_at(
         StoreLockedError: another process is writing, or this one. StoreNotFoundError,
         ModelMismatchError, FormatVersionError, PartitionCorruptError, CatalogCorruptError.
     """
+    _warn_of_namesake()
     access = parse_access(mode, durability, shared, wait, ops_log)
     dim, threads = parse_dim(dim), parse_threads(threads)
     config, clock = parse_config(config, timezone), parse_clock(clock)
@@ -178,6 +180,17 @@ def open_memory_at(
     except BaseException:
         abandon(opened)
         raise
+
+
+@cache
+def _warn_of_namesake() -> None:
+    """Warn once if another distribution has files of the package."""
+    if has_namesake() and (found := overlaid(DISTRIBUTION)):
+        warnings.warn(
+            f"files of another distribution lie over spector: {'; '.join(found)}; see spector doctor",
+            RuntimeWarning,
+            stacklevel=4,
+        )
 
 
 def _stamp_of(embedder: Embedder | None, dim: int | None) -> Stamp:

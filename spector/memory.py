@@ -363,7 +363,7 @@ class Memory(Verbs):
         Args:
             max_tokens: upper limit for the whole text, by the tokenizer that counts.
             k: memories that are considered; None for 20, or 40 as for :meth:`recall`.
-            tokenizer: an OpenAI model or encoding for exact counts (needs ``spector[tokens]``), a
+            tokenizer: an OpenAI model or encoding for exact counts (needs ``spector-memory[tokens]``), a
                 function from a str to its number of tokens, or None for an estimate.
             layout: "compact", or "full" with ids, times of day, sessions, speaker and source in
                 every line, at two to seven times as many tokens beside the words.

@@ -163,7 +163,7 @@ def test_the_version_is_the_same_everywhere() -> None:
 
 def test_installed_metadata_names_this_version() -> None:
     try:
-        installed = importlib.metadata.version("spector")
+        installed = importlib.metadata.version("spector-memory")
     except importlib.metadata.PackageNotFoundError:
         pytest.skip("spector runs from the tree without being installed")
     assert installed == __version__
@@ -234,7 +234,7 @@ def test_installing_without_a_compiler_falls_back_to_numba(tmp_path: Path) -> No
     assert [name for name in inside if name.startswith("spector/providers/data/vocab")]
     assert not [name for name in inside if "_native" in name]
     top = {name.split("/")[0] for name in inside}
-    assert top == {"spector", f"spector-{__version__}.dist-info"}
+    assert top == {"spector", f"spector_memory-{__version__}.dist-info"}
     licences = {name.rpartition("/")[2] for name in inside if ".dist-info/licenses/" in name}
     assert {"LICENSE", "NOTICE"} <= licences
 
@@ -258,7 +258,7 @@ def test_a_build_that_asks_for_no_native_code_gives_a_wheel_for_every_platform(
     tmp_path: Path,
 ) -> None:
     wheel = built(tmp_path, build("wheel", tmp_path, SPECTOR_NO_NATIVE="1"), ".whl")
-    assert wheel.name == f"spector-{__version__}-py3-none-any.whl"
+    assert wheel.name == f"spector_memory-{__version__}-py3-none-any.whl"
 
 
 @pytest.mark.slow

@@ -241,7 +241,7 @@ def _holds_nul(value: Any) -> bool:
 
 
 @cache
-def _named() -> tuple[type, ...]:
+def _named() -> tuple[type[Any], ...]:
     """What verbs and facets return: each is a memory, and has its id."""
     from spector.records import (
         Concept,

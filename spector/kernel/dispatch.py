@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from spector.errors import KernelUnavailableError
 from spector.kernel.contract import Kernel
+from spector.messages import install_command
 from spector.process import said_as_memory_error
 
 __all__ = ["KERNEL_NAMES", "get_kernel", "kernel_info", "load_kernel"]
@@ -91,7 +92,11 @@ def load_kernel(name: str) -> Kernel:
     except MemoryError:  # it passes, so do not settle for a slower backend
         raise
     except Exception as error:
-        hint = "reinstall with a C compiler on PATH" if name == "native" else f"pip install {name}"
+        hint = (
+            "reinstall with a C compiler on PATH"
+            if name == "native"
+            else install_command("numba" if name == "numba" else "")
+        )
         raise KernelUnavailableError(
             f"the {name} kernel cannot load: {error}", hint=f"{hint}, or unset {ENV}"
         ) from error

@@ -87,7 +87,12 @@ GROUPS: Final = {
         ),
         Command("reembed", "move a store to another model", "upkeep:add_reembed"),
     ),
-    "examples": (
+    "the program": (
+        Command(
+            "doctor",
+            "show how this is installed, and what stands in its way",
+            "doctor:add_doctor",
+        ),
         Command("demo", "show every verb on an example", "demo:add_demo"),
         Command(
             "bench",

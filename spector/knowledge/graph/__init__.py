@@ -9,7 +9,7 @@ from spector.faces import on_first_use
 if TYPE_CHECKING:
     from spector.knowledge.graph.activation import activate
     from spector.knowledge.graph.edges import StoreEdges
-    from spector.knowledge.graph.pagerank import EdgeArrays, pagerank, scaled
+    from spector.knowledge.graph.page_rank import EdgeArrays, pagerank, scaled
     from spector.knowledge.graph.registry import BUILTIN_KINDS, Registry
     from spector.knowledge.graph.traversal import best_path, levels, reach
 

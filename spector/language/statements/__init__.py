@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         subject_of,
     )
     from spector.language.statements.names import names_of
-    from spector.language.statements.quotations import (
+    from spector.language.statements.quoting import (
         Quotation,
         own_words,
         quotations,
