@@ -71,7 +71,7 @@ def test_ranks_and_what_is_central_follow_the_configuration() -> None:
             a, b, c = (memory.remember(f"note {n}") for n in range(3))
             memory.graph.link(a, b, "causes")
             memory.graph.link(c, b, "causes")
-            found = list(memory.graph.page_rank([a, b, c]).values())
+            found = list(memory.graph.pagerank([a, b, c]).values())
             return found, memory.graph.central(a)
 
     assert ranks() == (pytest.approx([0.2128, 0.5745, 0.2128], abs=1e-4), False)

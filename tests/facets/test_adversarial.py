@@ -199,7 +199,7 @@ def test_walks_end_in_cycles(memory: Memory) -> None:
     assert path is not None
     assert len(path) == 1
     assert sum(map(len, memory.graph.activate([ids[0]], hops=6).values())) == 11
-    assert sum(memory.graph.page_rank().values()) == pytest.approx(1.0)
+    assert sum(memory.graph.pagerank().values()) == pytest.approx(1.0)
     memory.facts.add("a", "knows", "b")
     memory.facts.add("b", "knows", "a")
     assert len(memory.facts.traverse("a", hops=16)) == 2
@@ -223,7 +223,7 @@ def test_a_memory_with_very_many_edges(memory: Memory, count: int) -> None:
     assert [each.target for each in path] == [spokes[-1]]
     assert memory.graph.path(spokes[0], spokes[1]) is None
     assert memory.graph.central(spokes[0]) is False
-    assert sum(memory.graph.page_rank().values()) == pytest.approx(1.0)
+    assert sum(memory.graph.pagerank().values()) == pytest.approx(1.0)
     hits = memory.recall("hub", k=5, expand=True)
     assert hits[0].id == hub
     assert memory.check().ok

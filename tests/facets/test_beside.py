@@ -72,7 +72,7 @@ def _answers(memory: spector.Memory, ids: dict[str, int]) -> list[Any]:
         memory.graph.kinds(),
         memory.graph.edges(ids["knowone"]),
         memory.graph.neighbours(ids["knowone"]),
-        memory.graph.page_rank(),
+        memory.graph.pagerank(),
         memory.graph.complete(percept),
         memory.concepts.context(percept, budget_ms=1e6),
         memory.concepts.find(),

@@ -122,18 +122,18 @@ def test_ranks_are_of_each_user_and_follow_changes(memory: Memory) -> None:
     memory.graph.link(c, b, "causes")
     d, e = (memory.remember(each, user_id="v") for each in "de")
     memory.graph.link(d, e, "supports")
-    ranks = memory.graph.page_rank(user_id="u")
+    ranks = memory.graph.pagerank(user_id="u")
     assert [ranks[each.id] for each in (a, b, c)] == pytest.approx(
         [0.2128, 0.5745, 0.2128], abs=1e-4
     )
-    assert sum(memory.graph.page_rank().values()) == pytest.approx(2.0)
+    assert sum(memory.graph.pagerank().values()) == pytest.approx(2.0)
     assert set(memory.graph.importance(user_id="u").values()) == {1.0}
-    assert memory.graph.page_rank([a, d], user_id="u") == {
+    assert memory.graph.pagerank([a, d], user_id="u") == {
         a.id: pytest.approx(ranks[a.id]),
         d.id: 0.0,
     }
     memory.graph.unlink(c, b, "causes")
-    assert memory.graph.page_rank([c])[c.id] == 0.0
+    assert memory.graph.pagerank([c])[c.id] == 0.0
 
 
 def test_only_the_hub_is_central(memory: Memory) -> None:

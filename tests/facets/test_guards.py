@@ -76,7 +76,7 @@ VERBS: dict[str, Verb] = {
     "layers.remove": lambda m, i, **g: m.layers["episodes"].remove(i.other, **g),
 }
 #: what tells of ids only what they are to the scope: nothing, for those outside
-_RANKING = {"graph.page_rank", "graph.importance"}
+_RANKING = {"graph.pagerank", "graph.importance"}
 
 
 @pytest.fixture
@@ -178,10 +178,10 @@ def test_its_own_scope_changes_nothing_about_a_verb(memory: Memory, name: str) -
 
 def test_ranks_under_a_guard_are_those_of_its_memories(memory: Memory) -> None:
     items = items_of(memory)
-    assert memory.graph.page_rank(user_id="ann")[items.note] > 0
+    assert memory.graph.pagerank(user_id="ann")[items.note] > 0
     for guard in WRONG:
-        assert memory.graph.page_rank(**guard) == memory.graph.importance(**guard) == {}
-        assert not any(memory.graph.page_rank([items.note], **guard).values())
+        assert memory.graph.pagerank(**guard) == memory.graph.importance(**guard) == {}
+        assert not any(memory.graph.pagerank([items.note], **guard).values())
 
 
 def test_walks_under_a_guard_do_not_leave_it(memory: Memory) -> None:
