@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable
 from functools import cache
 from typing import Any, Final
@@ -113,5 +114,12 @@ def _choose(pinned: str) -> tuple[Kernel, str]:
         except KernelUnavailableError as error:
             reasons.append(error.message)
         else:
+            if name == "reference":
+                warnings.warn(
+                    f"NumPy scans, many times slower than a compiled kernel ({'; '.join(reasons)});"
+                    f" {install_command('numba')} compiles one",
+                    RuntimeWarning,
+                    stacklevel=3,
+                )
             return kernel, "; ".join(reasons) or "fastest available"
     raise KernelUnavailableError("no kernel can load: " + "; ".join(reasons))

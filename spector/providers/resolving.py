@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
-from spector.errors import InvalidInputError
-from spector.messages import shown
+from spector.errors import EmbeddingError, InvalidInputError
+from spector.messages import install_command, shown
 from spector.providers.protocols import Detectors, Embedder, FactExtractor
 
 if TYPE_CHECKING:
@@ -175,6 +176,10 @@ def _embedder_by_name(name: str) -> Embedder:
         return MiniLMEmbedder()
     kind, colon, model = name.partition(":")
     if kind == "openai" and (model.strip() or not colon):
+        if find_spec("openai") is None:
+            raise EmbeddingError(
+                "the openai client is not installed", hint=install_command("openai")
+            )
         from spector.providers.openai import OpenAIEmbedder
 
         return OpenAIEmbedder(model.strip()) if colon else OpenAIEmbedder()
