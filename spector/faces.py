@@ -44,7 +44,7 @@ def _homes(face: str) -> dict[str, str]:
     source = getattr(module.__spec__.loader, "get_source", lambda name: None)(face)
     if source is None:  # a program that was bundled without sources: look into every module
         homes = [each.name for each in pkgutil.iter_modules(module.__path__, f"{face}.")]
-        return {name: home for home in homes for name in import_module(home).__all__}
+        return {name: home for home in homes for name in vars(import_module(home))}
     return {
         name: home
         for home, several, one in _IMPORT.findall(source)
