@@ -237,6 +237,7 @@ def test_installing_without_a_compiler_falls_back_to_numba(tmp_path: Path) -> No
     assert top == {"spector", f"spector_memory-{__version__}.dist-info"}
     licences = {name.rpartition("/")[2] for name in inside if ".dist-info/licenses/" in name}
     assert {"LICENSE", "NOTICE"} <= licences
+    assert "Requires-Dist: numba>=0.61\n" in metadata_of(wheel)
 
     code = (
         "import spector; from spector.kernel.dispatch import kernel_info; "
@@ -245,6 +246,31 @@ def test_installing_without_a_compiler_falls_back_to_numba(tmp_path: Path) -> No
     site = tmp_path / "site"
     where = python(code, tmp_path, PYTHONPATH=str(site))
     assert where == f"{site / 'spector' / '__init__.py'} numba"
+
+
+def metadata_of(wheel: Path) -> str:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (each for each in archive.namelist() if each.endswith("dist-info/METADATA"))
+        return archive.read(name).decode("utf-8")
+
+
+def test_metadata_ask_for_numba_only_where_nothing_compiles(tmp_path: Path) -> None:
+    """Mechanism: pip reads what is needed before anything is built."""
+    script = tmp_path / "cc"
+    script.write_text('#!/bin/sh\nexit "${CC_FAILS:-0}"\n', encoding="utf-8")
+    script.chmod(0o755)
+    code = "from setuptools import build_meta as b; print(b.prepare_metadata_for_build_wheel('.'))"
+    tree = tmp_path / "tree"
+    shutil.copytree(REPO, tree, ignore=NEVER_IN_A_COPY, dirs_exist_ok=True)
+    for fails, needs in (("0", 0), ("1", 1)):
+        done = run(sys.executable, "-c", code, cwd=tree, CC=str(script), CC_FAILS=fails)
+        assert done.returncode == 0, done.stderr
+        metadata = (tree / done.stdout.splitlines()[-1] / "METADATA").read_text(encoding="utf-8")
+        assert metadata.count("Requires-Dist: numba>=0.61\n") == needs
+        assert metadata.count("Dynamic: requires-dist\n") == 1
+        assert "Requires-Dist: openai" not in metadata.replace(
+            'Requires-Dist: openai<4,>=1.109; extra == "openai"', ""
+        )
 
 
 def test_a_required_kernel_that_does_not_compile_fails_the_build(tmp_path: Path) -> None:

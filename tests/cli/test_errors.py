@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 import spector
-from spector.cli import main as cli
 from spector.cli.commands import COMMANDS
 from spector.cli.main import main, parser_of
 from spector.cli.suggest import _OPTIONS, _VERBS, suggest_option, suggest_verb
