@@ -307,3 +307,36 @@ def test_a_compiled_wheel_runs_its_own_kernel_from_any_folder(hasty: bool, tmp_p
         archive.extractall(site)
     code = "import spector._native as n; print(n.__file__)"
     assert python(code, tmp_path, PYTHONPATH=str(site)).startswith(str(site))
+
+
+# -- what lies over it -----------------------------------------------------------------------------
+
+
+def test_a_distribution_of_the_same_name_is_noticed(tmp_path: Path) -> None:
+    """The short name on the index is a stranger's, whose package has the same import name."""
+    site = tmp_path / "site"
+    shutil.copytree(
+        REPO / "spector", site / "spector", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    use = (
+        "import warnings, spector\n"
+        "with warnings.catch_warnings(record=True) as said:\n"
+        "    warnings.simplefilter('always')\n"
+        "    for _ in range(2): spector.open(':memory:', embedder=None, dim=2).close()\n"
+        "print(*(each.message for each in said))"
+    )
+    doctor = "from spector.cli.main import main; print(main(['doctor', '--json']))"
+    assert python(use, tmp_path, PYTHONPATH=str(site)) == ""
+    for name in ("spector_memory", "spector"):
+        info = site / f"{name}-0.9.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Name: {name.replace('_', '-')}\nVersion: 0.9.0\n")
+        (info / "RECORD").write_text("spector/__init__.py,,\nspector/api.py,,\nother.py,,\n")
+        said, told = (python(each, tmp_path, PYTHONPATH=str(site)) for each in (use, doctor))
+        if name == "spector_memory":
+            assert said == ""
+            assert told.endswith("\n0")
+        else:
+            assert said.count("spector 0.9.0: 2 files (spector/__init__.py, spector/api.py)") == 1
+            assert "pip uninstall spector spector-memory" in told
+            assert told.endswith("\n1")
