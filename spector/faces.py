@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pkgutil
 import re
 import sys
 from collections.abc import Callable
@@ -43,6 +42,8 @@ def _homes(face: str) -> dict[str, str]:
     assert module.__spec__ is not None
     source = getattr(module.__spec__.loader, "get_source", lambda name: None)(face)
     if source is None:  # a program that was bundled without sources: look into every module
+        import pkgutil
+
         homes = [each.name for each in pkgutil.iter_modules(module.__path__, f"{face}.")]
         return {name: home for home in homes for name in vars(import_module(home))}
     return {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -426,6 +425,8 @@ class Verbs(Faceted):
         Raises:
             InvalidInputError: naming the argument.
         """
+        import uuid
+
         from spector.arguments import parse_speaker
         from spector.providers import token_counter
         from spector.session import SessionKey
