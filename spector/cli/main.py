@@ -11,6 +11,7 @@ from __future__ import annotations
 import _thread
 import argparse
 import contextlib
+import gc
 import re
 import signal
 import sys
@@ -31,6 +32,9 @@ EXIT_BUG, EXIT_OUTPUT, EXIT_INTERRUPTED, EXIT_PIPE = 70, 74, 130, 141
 
 #: an option in the help text of a command
 _OPTION: Final = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
+
+#: new objects between two searches for garbage: importing makes fewer, and no garbage
+_OBJECTS: Final = 300_000
 
 #: seconds until a swallowed interrupt is raised again
 _MOMENT_S: Final = 0.01
@@ -114,6 +118,7 @@ def command() -> NoReturn:
     its signal, without a traceback of the interpreter.
     """
     sys.unraisablehook = _raise_again
+    gc.set_threshold(_OBJECTS)
     code = main()
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_DFL)
