@@ -135,11 +135,13 @@ def parse_intent(intent: Any) -> Intent | Literal["auto"] | None:
     Raises:
         InvalidInputError: there is no such intent.
     """
-    if intent is None or intent == "auto":
-        return None if intent is None else "auto"
+    if intent is None:
+        return None
     from spector.language.cues import Intent
 
     if isinstance(intent, str):
+        if intent == "auto":
+            return "auto"
         with contextlib.suppress(ValueError):
             return Intent(intent)
     raise InvalidInputError(

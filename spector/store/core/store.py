@@ -18,6 +18,7 @@ an epoch before it retires such slots; scans there do start over.
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -102,9 +103,7 @@ class Store(StoreViews):
         self._opened_at = self._head.change_seq
         self._leap = 0
         if writable and files.durable:
-            import secrets
-
-            self._leap = secrets.randbelow(_LEAP)
+            self._leap = int.from_bytes(os.urandom(8), "little") % _LEAP
         #: the index of its words, once one has been opened
         self.words: WordKeeper | None = None
         #: called with the change counter of a commit once that is durable

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 
 from spector.config import Config
 from spector.errors import StoreNotFoundError, StoreReadOnlyError
@@ -121,17 +122,23 @@ def open_disk(
         files.make_root()
     if shared:
         return _open_shared(attempt, wait_s, present)
-    from spector.store.opening.recovery import open_writer
-
     lock = held or WriterLock(files.root, wait_s=wait_s)
     try:
-        store, created = open_writer(attempt, durability, lock)
+        store, created = _writing()(attempt, durability, lock)
         return OpenedStore(store, lock, created=created)
     except BaseException:
         attempt.give_up()
         if held is None:
             lock.release()
         raise
+
+
+@cache
+def _writing() -> Callable[[Attempt, str, WriterLock], tuple[Store, bool]]:
+    """What opens a store for writing; at the end of the interpreter nothing is imported anew."""
+    from spector.store.opening.recovery import open_writer
+
+    return open_writer
 
 
 def _open_shared(attempt: Attempt, wait_s: float, present: bool) -> OpenedStore:

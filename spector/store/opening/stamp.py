@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid as uuid_module
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -30,11 +31,9 @@ class Stamp:
                 "a new store needs to know how long its vectors are",
                 hint="pass dim=, or an embedder",
             )
-        from uuid import uuid4
-
         return {
             "format_version": str(FORMAT_VERSION),
-            "uuid": uuid4().hex,
+            "uuid": uuid_module.uuid4().hex,
             "dim": str(self.dim),
             "model_id": self.model_id or "",
             "fingerprint": self.fingerprint or "",
