@@ -60,7 +60,7 @@ ROOMS = {
     | set(
         """
         difflib knowledge knowledge.association knowledge.graph knowledge.induction language.dates
-        language.dates.english language.dates.turkish language.tables language.time lexical recall
+        language.tables lexical recall
         search.associations search.evidence store.words upkeep
         """.split()
     ),
