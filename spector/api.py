@@ -25,10 +25,8 @@ from spector.providers import Embedder, resolve
 from spector.records import MAX_PROBLEMS, BackupReport, CheckReport, Problem, RepairReport
 from spector.store.catalog import CATALOG_NAME
 from spector.store.files import DiskFiles, WriterLock, without_writer
-from spector.store.integrity import check_settled, check_unopened
 from spector.store.opening import Stamp, has_partitions, no_store, open_disk, reading_catalog
 from spector.tiers import TierRouter, TierStore, default_tiers
-from spector.write import reembed_store, source_model
 
 if TYPE_CHECKING:
     from spector.store.repair import Identity, RecoveredCatalog, Salvage
@@ -53,6 +51,8 @@ def check(
     Args:
         limit: problems to list; the rest is counted (``CheckReport.unlisted``). None lists all.
     """
+    from spector.store.integrity import check_settled, check_unopened
+
     where = parse_directory(path, "path")
     limit = parse_limit(limit)
     parse_callback(progress, "progress")
@@ -93,6 +93,8 @@ def reembed(
     Args:
         wait: seconds to wait for another writer to close.
     """
+    from spector.write import reembed_store
+
     parse_callback(progress, "progress")
     wait_s = parse_wait(wait)
     found = resolve(embedder)
@@ -190,6 +192,7 @@ def repair(
     # loaded by who repairs a store, not by all who open one
     from spector.store.backup import Destination, building
     from spector.store.repair import identify, recover_catalog, refuse_newer, salvage
+    from spector.write import source_model
 
     started = time.perf_counter()
     parse_callback(progress, "progress")

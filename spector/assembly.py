@@ -1,13 +1,18 @@
-"""Opens a memory: puts its stores, tiers and parts together. Only this file knows all parts."""
+"""Opens a memory: puts its stores, tiers and parts together. Only this file knows all parts.
+
+A part is made, and its room imported, when it is first used: who counts memories waits for no
+writer.
+"""
 
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import tzinfo
-from functools import partial
-from typing import Any, Literal
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Literal
 
 from spector.arguments import (
     parse_access,
@@ -23,63 +28,56 @@ from spector.arguments import (
 from spector.clock import CheckedClock, Clock, SystemClock
 from spector.config import Config
 from spector.errors import InvalidInputError
-from spector.exchange import Exchange, Vectors
-from spector.forgetting import Forgetting
 from spector.kernel import ParallelKernel, usable_cores
 from spector.kernel.contract import ScoringProfile, get_profile
-from spector.language.statements import speaker_opening
 from spector.memory import Memory
-from spector.messages import checks_arguments, counted, items_of
-from spector.observe import Judges, ObserveParts, Observing, Settling
+from spector.messages import DISTRIBUTION, checks_arguments, counted, items_of
 from spector.parts import Access, Lifetime, Parts, abandon, cycle_turn, open_stores
-from spector.process import Calls, Operations, drop_all_caches, entry
+from spector.process import Calls, Later, Operations, drop_all_caches, entry, has_namesake, overlaid
 from spector.providers import (
     LLM,
-    CachedEmbedder,
-    ChatModel,
     Detectors,
     Embedder,
     FactExtractor,
     ImportanceScorer,
     Summarizer,
-    embedded,
     load_ahead,
-    own_extractor,
     resolve,
     resolve_detectors,
     resolve_extractor,
     resolve_llm,
     resolve_summarizer,
-    token_counter,
 )
-from spector.recall import Recaller
 from spector.records import Purged
-from spector.search import HotTier, Listing, Neighbours, Searcher, Surveyor
-from spector.search.evidence import Probes
-from spector.session import Keeping, SessionKey, Sessions, SessionTools
-from spector.sleep import ConceptWorker, Condenser, ReflectDaemon, Sleeper, Tools, WriteSignal
+from spector.search import Listing
 from spector.store.core import Store
 from spector.store.opening import OpenedStore, Stamp
 from spector.store.ops_log import OPS_LOG_NAME, ops_log_at
 from spector.tiers import Finder, TierRouter, TierStore, default_tiers
-from spector.upkeep import Keeper, has_one_user
-from spector.write import (
-    ArrivalWriter,
-    Changer,
-    ConceptExtractor,
-    ConceptPromoter,
-    EndMover,
-    Forgetter,
-    KeyWriter,
-    KnowledgeWriter,
-    SeriesWriter,
-    Speakers,
-    UnitWriter,
-    Updater,
-    UseRecorder,
-    WriteContext,
-    Writer,
-)
+
+if TYPE_CHECKING:
+    from spector.exchange import Exchange, Vectors
+    from spector.forgetting import Forgetting
+    from spector.observe import Judges, Observing
+    from spector.providers import ChatModel
+    from spector.recall import Recaller
+    from spector.search import Searcher
+    from spector.search.evidence import Probes
+    from spector.session import Sessions
+    from spector.sleep import ConceptWorker, ReflectDaemon, Sleeper, WriteSignal
+    from spector.upkeep import Keeper
+    from spector.write import (
+        Changer,
+        ConceptExtractor,
+        ConceptPromoter,
+        EndMover,
+        Forgetter,
+        KnowledgeWriter,
+        SeriesWriter,
+        Updater,
+        WriteContext,
+        Writer,
+    )
 
 __all__ = ["open_memory_at"]
 
@@ -143,6 +141,7 @@ def open_memory_at(
         StoreLockedError: another process is writing, or this one. StoreNotFoundError,
         ModelMismatchError, FormatVersionError, PartitionCorruptError, CatalogCorruptError.
     """
+    _warn_of_namesake()
     access = parse_access(mode, durability, shared, wait, ops_log)
     dim, threads = parse_dim(dim), parse_threads(threads)
     config, clock = parse_config(config, timezone), parse_clock(clock)
@@ -171,7 +170,7 @@ def open_memory_at(
                 durability=durability,
                 mode=access.mode,
                 threads=threads or usable_cores(),
-                chat=ChatModel.within(model, config.llm),
+                chat=_chat_within(model, config),
                 fact_extractor=extractor,
                 summarizer=summarizer,
                 detectors=detectors,
@@ -183,11 +182,31 @@ def open_memory_at(
         raise
 
 
+@cache
+def _warn_of_namesake() -> None:
+    """Warn once if another distribution has files of the package."""
+    if has_namesake() and (found := overlaid(DISTRIBUTION)):
+        warnings.warn(
+            f"files of another distribution lie over spector: {'; '.join(found)}; see spector doctor",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+
+
 def _stamp_of(embedder: Embedder | None, dim: int | None) -> Stamp:
     """What a store is made with, or was made with."""
     if embedder is None:
         return Stamp(dim, None, None)
     return Stamp(embedder.dim, embedder.model_id, embedder.fingerprint)
+
+
+def _chat_within(model: LLM | None, config: Config) -> ChatModel | None:
+    """The chat model with the limits of the configuration."""
+    if model is None:
+        return None
+    from spector.providers import ChatModel
+
+    return ChatModel.within(model, config.llm)
 
 
 def _scored(
@@ -235,88 +254,298 @@ def _make_parts(
     store, calls, checked = opened[0].store, Calls(path), CheckedClock(clock)
     finder = Finder(router, checked)
     kernel = ParallelKernel(single := store.kernel, threads)
-    searcher = Searcher(router, kernel, single, config, embed=_uncached(embedder))
     access, listing = Access(path, mode, opened), Listing(router, finder, config, checked)
-    keeper = Keeper(
-        router,
-        config,
-        checked,
-        [
-            searcher.drop_caches,
-            drop_all_caches,
-            partial(_empty_embedding_cache, embedder),
-            operations.scrub,
-        ],
-    )
-    context = WriteContext(
-        router=router,
-        finder=finder,
-        embedder=embedder,
-        importance=importance,
-        clock=checked,
-        config=config,
-        dim=store.dim,
-        speakers=Speakers(speaker_opening),
-    )
-    note_writes = (signal := WriteSignal(config.reflect_after_writes)).note_writes
-    judges = Judges(detectors, chat, operations, config)
-    writer = _writer(context, searcher, note_writes, judges)
-    changer = Changer(context, note_writes=note_writes)
-    knowledge = KnowledgeWriter(context, writer, changer, note_writes=note_writes)
-    updater = Updater(context, writer, note_writes=note_writes)
-    ends, probes = EndMover(context, lambda: access.mode != "r"), Probes(embedder)
-    recaller = Recaller(
-        searcher,
-        listing,
-        finder,
-        embedder=embedder,
-        probes=probes,
-        clock=checked,
-        config=config,
-        profile=profile,
-        dim=store.dim,
-        has_one_user=lambda: has_one_user(router.stores()),
-        note_use=UseRecorder(context, changer, knowledge).note_use,
-        refresh=ends.refresh,
-        operations=operations,
-        hot=HotTier(router, finder, listing, checked, config),
-        chat=detectors.intent or chat,
-    )
-    forgetter = Forgetter(context, note_writes=note_writes)
-    extractor = ConceptExtractor(context, knowledge)
-    promoter = ConceptPromoter(context, knowledge, restate=updater.restate)
-    tools = Tools(
-        extractor.concepts_after,
-        promoter.promotions,
-        Neighbours(searcher),
-        embedder is not None,
-        Condenser(summarizer, chat, config.llm),
-        fact_extractor,
-        judges.says_the_same,
-    )
-    sleeper = _sleeper_of(
-        context, calls, access, keeper, knowledge, forgetter, tools, updater, changer, operations
-    )
-    daemon = ReflectDaemon(sleeper.upkeep, router, config, sleeper=sleeper, signal=signal)
-    sessions = _sessions(
-        context,
-        access,
-        Keeping(router, finder, writer, changer, forgetter, config, store.dim),
-        recaller,
-        daemon,
-    )
-    context.watchers.add(operations.note_gone)
-    context.watchers.add_whole(operations.note_whole_gone)
-    sleeper.hear_of_tags(sessions.drop_expired_tags)
-    series = SeriesWriter(context, writer, note_writes=note_writes)
-    worker = ConceptWorker.begun(extractor, calls, context, mode)
-    vectors = Vectors(
-        dim=store.dim,
-        fingerprint=store.meta.get("fingerprint") or "",
-        can_embed=embedder is not None,
-    )
-    root = store.files.root if store.files.durable else None
-    return Parts(
+    for each in opened:
+        each.store.catalog.ends.derived = _derived
+
+    @Later
+    def searcher() -> Searcher:
+        from spector.search import Searcher
+
+        return Searcher(router, kernel, single, config, embed=_uncached(embedder))
+
+    @Later
+    def probes() -> Probes:
+        from spector.search.evidence import Probes
+
+        return Probes(embedder)
+
+    @Later
+    def signal() -> WriteSignal:
+        from spector.sleep import WriteSignal
+
+        return WriteSignal(config.reflect_after_writes)
+
+    def note_writes(count: int) -> None:
+        if signal.made is not None:  # else no daemon listens
+            signal.made.note_writes(count)
+
+    @Later
+    def context() -> WriteContext:
+        from spector.language.statements import speaker_opening
+        from spector.write import Speakers, WriteContext
+
+        made = WriteContext(
+            router=router,
+            finder=finder,
+            embedder=embedder,
+            importance=importance,
+            clock=checked,
+            config=config,
+            dim=store.dim,
+            speakers=Speakers(speaker_opening),
+        )
+        made.watchers.add(operations.note_gone)
+        made.watchers.add_whole(operations.note_whole_gone)
+        return made
+
+    @Later
+    def judges() -> Judges:
+        from spector.observe import Judges
+
+        return Judges(detectors, chat, operations, config)
+
+    @Later
+    def writer() -> Writer:
+        from spector.observe import Settling
+        from spector.search import Neighbours
+        from spector.write import KeyWriter, Writer
+
+        return Writer(
+            context(),
+            expect=searcher().expect,
+            note_writes=note_writes,
+            # settles what new memories supersede where that is left open
+            settler=Settling(Neighbours(searcher()), config.observe, judges()),
+            keyed=KeyWriter(context()),
+        )
+
+    @Later
+    def changer() -> Changer:
+        from spector.write import Changer
+
+        return Changer(context(), note_writes=note_writes)
+
+    @Later
+    def updater() -> Updater:
+        from spector.write import Updater
+
+        return Updater(context(), writer(), note_writes=note_writes)
+
+    @Later
+    def forgetter() -> Forgetter:
+        from spector.write import Forgetter
+
+        return Forgetter(context(), note_writes=note_writes)
+
+    @Later
+    def ends() -> EndMover:
+        from spector.write import EndMover
+
+        return EndMover(context(), lambda: access.mode != "r")
+
+    @Later
+    def knowledge() -> KnowledgeWriter:
+        from spector.write import KnowledgeWriter
+
+        made = KnowledgeWriter(context(), writer(), changer(), note_writes=note_writes)
+        made.forget_ended = forgetter().forget_ended
+        return made
+
+    @Later
+    def keeper() -> Keeper:
+        from spector.upkeep import Keeper
+
+        return Keeper(
+            router,
+            config,
+            checked,
+            [
+                lambda: None if searcher.made is None else searcher.made.drop_caches(),
+                drop_all_caches,
+                partial(_empty_embedding_cache, embedder),
+                operations.scrub,
+            ],
+            expire=lambda: forgetter().forget_expired(),
+        )
+
+    @Later
+    def forgetting() -> Forgetting:
+        from spector.forgetting import Forgetting
+
+        return Forgetting(listing, finder, forgetter(), keeper())
+
+    def note_use(*used: Any, **how: Any) -> None:
+        from spector.write import UseRecorder
+
+        UseRecorder(context(), changer(), knowledge()).note_use(*used, **how)
+
+    def refresh(*used: Any, **how: Any) -> None:
+        if router.durable_store().catalog.ends.are_there():
+            ends().refresh(*used, **how)
+
+    @Later
+    def recaller() -> Recaller:
+        from spector.recall import Recaller
+        from spector.search import HotTier
+        from spector.upkeep import has_one_user
+
+        return Recaller(
+            searcher(),
+            listing,
+            finder,
+            embedder=embedder,
+            probes=probes(),
+            clock=checked,
+            config=config,
+            profile=profile,
+            dim=store.dim,
+            has_one_user=lambda: has_one_user(router.stores()),
+            note_use=note_use,
+            refresh=refresh,
+            operations=operations,
+            hot=HotTier(router, finder, listing, checked, config),
+            chat=detectors.intent or chat,
+        )
+
+    @Later
+    def extractor() -> ConceptExtractor:
+        from spector.write import ConceptExtractor
+
+        return ConceptExtractor(context(), knowledge())
+
+    @Later
+    def promoter() -> ConceptPromoter:
+        from spector.write import ConceptPromoter
+
+        return ConceptPromoter(context(), knowledge(), restate=updater().restate)
+
+    @Later
+    def sleeper() -> Sleeper:
+        from spector.search import Neighbours, Surveyor
+        from spector.sleep import Condenser, Sleeper, Tools
+        from spector.write import UnitWriter
+
+        return Sleeper(
+            calls,
+            router,
+            config,
+            checked,
+            ensure=access.ensure,
+            empty_caches=keeper().empty_caches,
+            survey=Surveyor(router, finder),
+            writer=UnitWriter(
+                context(),
+                knowledge(),
+                restate=updater().restate,
+                reinstate=changer().reinstate,
+                forget=forgetter().forget_living,
+            ),
+            tools=Tools(
+                extractor().concepts_after,
+                promoter().promotions,
+                Neighbours(searcher()),
+                embedder is not None,
+                Condenser(summarizer, chat, config.llm),
+                fact_extractor,
+                judges().says_the_same,
+            ),
+            turn=cycle_turn(router.durable_store()),
+            operations=operations,
+            expire=forgetter().forget_expired,
+        )
+
+    @Later
+    def daemon() -> ReflectDaemon:
+        from spector.sleep import ReflectDaemon
+
+        return ReflectDaemon(sleeper().upkeep, router, config, sleeper=sleeper(), signal=signal())
+
+    @Later
+    def sessions() -> Sessions:
+        from spector.session import Keeping, Sessions, SessionTools
+
+        keeping = Keeping(router, finder, writer(), changer(), forgetter(), config, store.dim)
+        made = Sessions(
+            checked,
+            config,
+            SessionTools(
+                promote=keeping.promote,
+                lasting=keeping.lasting,
+                strengthen=keeping.strengthen,
+                vectors_of=keeping.vectors_of,
+                may_write=lambda: access.mode != "r",
+                lasts=lambda tier: not router[tier].volatile,
+                exclusive=context().exclusive,
+                gone_users=keeping.gone_users,
+                wake=daemon().wake_now,
+                interrupt=daemon().interrupt,
+                associates=recaller().associates,
+            ),
+        )
+        context().watchers.add(made.forget)
+        context().watchers.add_whole(made.forget_whole)
+        sleeper().hear_of_tags(made.drop_expired_tags)
+        return made
+
+    @Later
+    def series() -> SeriesWriter:
+        from spector.write import SeriesWriter
+
+        return SeriesWriter(context(), writer(), note_writes=note_writes)
+
+    @Later
+    def worker() -> ConceptWorker:
+        from spector.sleep import ConceptWorker
+
+        return ConceptWorker.begun(extractor(), calls, context(), mode)
+
+    @Later
+    def observing() -> Observing:
+        from spector.observe import ObserveParts, Observing
+        from spector.providers import own_extractor, token_counter
+        from spector.search import Neighbours
+        from spector.session import SessionKey
+
+        return Observing(
+            ObserveParts(
+                series=series(),
+                neighbours=Neighbours(searcher()),
+                reinforcing=changer().reinforcing,
+                session=lambda *key: sessions().state(SessionKey(*key), token_counter(None)),
+                embedder=embedder,
+                scorer=importance,
+                clock=checked,
+                config=config,
+                chat=chat,
+                updating=updater().merge,
+                extractor=own_extractor(fact_extractor),
+                operations=operations,
+                detectors=detectors,
+                judges=judges(),
+            )
+        )
+
+    @Later
+    def vectors() -> Vectors:
+        from spector.exchange import Vectors
+
+        return Vectors(
+            dim=store.dim,
+            fingerprint=store.meta.get("fingerprint") or "",
+            can_embed=embedder is not None,
+        )
+
+    @Later
+    def exchange() -> Exchange:
+        from spector.exchange import Exchange
+        from spector.write import ArrivalWriter
+
+        root = store.files.root if store.files.durable else None
+        arrivals = ArrivalWriter(context(), writer())
+        return Exchange(listing, arrivals, router, vectors(), root, config)
+
+    parts = Parts(
         path=path,
         dim=store.dim,
         durability=durability,
@@ -326,142 +555,58 @@ def _make_parts(
         access=access,
         operations=operations,
         kernel=kernel,
-        vectors=vectors,
-        probes=probes,
         chat=chat,
         lifetime=Lifetime(
             access,
             calls,
             kernel,
             daemon,
-            keep_last_id=partial(_write_last, ends, writer),
-            close_search=searcher.close,
+            ends=ends,
+            writer=writer,
+            searcher=searcher,
             sessions=sessions,
             operations=operations,
             worker=worker,
         ),
         fact_extractor=fact_extractor,
         summarizer=summarizer,
-        series=series,
         router=router,
         embedder=embedder,
-        searcher=searcher,
         finder=finder,
         listing=listing,
-        writer=writer,
-        updater=updater,
-        changer=changer,
-        forgetter=forgetter,
-        forgetting=Forgetting(listing, finder, forgetter, keeper),
-        knowledge=knowledge,
-        extractor=extractor,
-        promoter=promoter,
-        worker=worker,
-        observing=_observe_part(
-            context,
-            series,
-            searcher,
-            changer,
-            sessions,
-            chat,
-            updater,
-            fact_extractor,
-            operations,
-            detectors,
-            judges,
-        ),
-        recaller=recaller,
-        keeper=keeper,
-        sessions=sessions,
-        sleeper=sleeper,
-        daemon=daemon,
-        exchange=Exchange(listing, ArrivalWriter(context, writer), router, vectors, root, config),
+        later={
+            "changer": changer,
+            "daemon": daemon,
+            "exchange": exchange,
+            "extractor": extractor,
+            "forgetter": forgetter,
+            "forgetting": forgetting,
+            "keeper": keeper,
+            "knowledge": knowledge,
+            "observing": observing,
+            "probes": probes,
+            "promoter": promoter,
+            "recaller": recaller,
+            "searcher": searcher,
+            "series": series,
+            "sessions": sessions,
+            "sleeper": sleeper,
+            "updater": updater,
+            "vectors": vectors,
+            "worker": worker,
+            "writer": writer,
+        },
     )
+    if config.knowledge.extract == "worker" and mode != "r":
+        worker()
+    return parts
 
 
-def _writer(
-    context: WriteContext,
-    searcher: Searcher,
-    note_writes: Callable[[int], None],
-    judges: Judges,
-) -> Writer:
-    """The writer of new memories, which settles what they supersede where that is left open."""
-    return Writer(
-        context,
-        expect=searcher.expect,
-        note_writes=note_writes,
-        settler=Settling(Neighbours(searcher), context.config.observe, judges),
-        keyed=KeyWriter(context),
-    )
+def _derived(db: Any, path: str, ids: Any) -> Any:
+    """The memories that are derived from nothing but those with some ids."""
+    from spector.knowledge import KnowledgeReader, derived_of
 
-
-def _write_last(ends: EndMover, writer: Writer) -> None:
-    """Before the stores are closed: write what waits for a commit."""
-    ends.write()
-    writer.keep_last_id()
-
-
-def _observe_part(
-    context: WriteContext,
-    series: SeriesWriter,
-    searcher: Searcher,
-    changer: Changer,
-    sessions: Sessions,
-    chat: ChatModel | None,
-    updater: Updater,
-    extractor: FactExtractor | None,
-    operations: Operations,
-    detectors: Detectors,
-    judges: Judges,
-) -> Observing:
-    return Observing(
-        ObserveParts(
-            series=series,
-            neighbours=Neighbours(searcher),
-            reinforcing=changer.reinforcing,
-            session=lambda *key: sessions.state(SessionKey(*key), token_counter(None)),
-            embedder=context.embedder,
-            scorer=context.importance,
-            clock=context.clock,
-            config=context.config,
-            chat=chat,
-            updating=updater.merge,
-            extractor=own_extractor(extractor),
-            operations=operations,
-            detectors=detectors,
-            judges=judges,
-        )
-    )
-
-
-def _sessions(
-    context: WriteContext,
-    access: Access,
-    keeping: Keeping,
-    recaller: Recaller,
-    daemon: ReflectDaemon,
-) -> Sessions:
-    """The sessions of a memory; they hear of what is forgotten."""
-    sessions = Sessions(
-        context.clock,
-        context.config,
-        SessionTools(
-            promote=keeping.promote,
-            lasting=keeping.lasting,
-            strengthen=keeping.strengthen,
-            vectors_of=keeping.vectors_of,
-            may_write=lambda: access.mode != "r",
-            lasts=lambda tier: not context.router[tier].volatile,
-            exclusive=context.exclusive,
-            gone_users=keeping.gone_users,
-            wake=daemon.wake_now,
-            interrupt=daemon.interrupt,
-            associates=recaller.associates,
-        ),
-    )
-    context.watchers.add(sessions.forget)
-    context.watchers.add_whole(sessions.forget_whole)
-    return sessions
+    return derived_of(KnowledgeReader(db, path), ids).memories
 
 
 def _operations(path: str | None, store: Store, clock: Clock | None, *, texts: bool) -> Operations:
@@ -487,49 +632,16 @@ def _operations(path: str | None, store: Store, clock: Clock | None, *, texts: b
 
 def _uncached(embedder: Embedder | None) -> Callable[[Iterable[str]], Any] | None:
     """Embeds past the cache, whose place is for cues."""
+    from spector.providers import CachedEmbedder, embedded
+
     model = embedder.inner if isinstance(embedder, CachedEmbedder) else embedder
     return None if model is None else partial(embedded, model)
 
 
-def _sleeper_of(
-    context: WriteContext,
-    calls: Calls,
-    access: Access,
-    keeper: Keeper,
-    knowledge: KnowledgeWriter,
-    forgetter: Forgetter,
-    tools: Tools,
-    updater: Updater,
-    changer: Changer,
-    operations: Operations,
-) -> Sleeper:
-    """The part that sleeps, over the parts that write."""
-    keeper.expire = forgetter.forget_expired
-    knowledge.forget_ended = forgetter.forget_ended
-    return Sleeper(
-        calls,
-        context.router,
-        context.config,
-        context.clock,
-        ensure=access.ensure,
-        empty_caches=keeper.empty_caches,
-        survey=Surveyor(context.router, context.finder),
-        writer=UnitWriter(
-            context,
-            knowledge,
-            restate=updater.restate,
-            reinstate=changer.reinstate,
-            forget=forgetter.forget_living,
-        ),
-        tools=tools,
-        turn=cycle_turn(context.router.durable_store()),
-        operations=operations,
-        expire=keeper.expire,
-    )
-
-
 def _empty_embedding_cache(embedder: Embedder | None) -> Purged | None:
     """Drop the vectors of cues and texts; what a receipt says of it."""
+    from spector.providers import CachedEmbedder
+
     if not isinstance(embedder, CachedEmbedder):
         return None
     entries = embedder.stats().entries

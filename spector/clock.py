@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 import re
 import time
-import zoneinfo
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from typing import Final, Protocol, runtime_checkable
 
@@ -221,6 +220,8 @@ def zone_named(name: str | tzinfo, argument: str = "timezone") -> tzinfo:
     if found:
         offset = timedelta(hours=int(found[2]), minutes=int(found[3]))
         return timezone(offset if found[1] == "+" else -offset)
+    import zoneinfo  # reads the configuration of the interpreter
+
     try:
         return zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
@@ -241,7 +242,9 @@ def zone_name(zone: tzinfo) -> str:
     """How a time zone is named in a text: "UTC", "Europe/Istanbul", "+03:00", else "local"."""
     if zone is UTC:
         return "UTC"
-    if isinstance(zone, zoneinfo.ZoneInfo) and zone.key:
+    from zoneinfo import ZoneInfo
+
+    if isinstance(zone, ZoneInfo) and zone.key:
         return zone.key
     if type(zone) is timezone:
         return str(timezone(zone.utcoffset(None))).removeprefix("UTC") or "UTC"

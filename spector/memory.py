@@ -11,14 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, Unpack
 from numpy.typing import ArrayLike
 
 from spector.arguments import id_of, parse_switch, parse_truth
-from spector.config import Layout
 from spector.errors import InvalidInputError, UnknownRecordError
-from spector.kernel.contract import ScoringProfile
 from spector.layout import Flag
 from spector.messages import made_by, no_attribute, with_hints, with_keywords
-from spector.parts import Parts
 from spector.process import at_exit, verb
-from spector.recall import Context, ContextArguments, RareArguments, RecallOptions
 from spector.records import (
     MAX_PROBLEMS,
     BackupReport,
@@ -30,6 +26,13 @@ from spector.records import (
 )
 from spector.verbs import Verbs
 from spector.write import Memories, MemoryFields, Named
+
+if TYPE_CHECKING:
+    from spector.config import Layout
+    from spector.kernel.contract import ScoringProfile
+    from spector.parts import Parts
+    from spector.recall import Context, ContextArguments, RareArguments, RecallOptions
+    from spector.sleep import ReflectDaemon
 
 __all__ = ["Memory"]
 
@@ -54,10 +57,13 @@ class Memory(Verbs):
     def __init__(self, *, parts: Parts) -> None:
         self._parts, self._calls = parts, parts.calls
         self.path, self.dim = parts.path, parts.dim
-        #: background sleep; does nothing until ``memory.daemon.start()``
-        self.daemon = parts.daemon
         parts.finder.serve_attachments(self)
         at_exit(self, lambda memory: memory._parts.lifetime.end(memory))
+
+    @property
+    def daemon(self) -> ReflectDaemon:
+        """Background sleep; does nothing until ``memory.daemon.start()``."""
+        return self._parts.daemon
 
     @verb
     @with_keywords(MemoryFields)
@@ -357,7 +363,7 @@ class Memory(Verbs):
         Args:
             max_tokens: upper limit for the whole text, by the tokenizer that counts.
             k: memories that are considered; None for 20, or 40 as for :meth:`recall`.
-            tokenizer: an OpenAI model or encoding for exact counts (needs ``spector[tokens]``), a
+            tokenizer: an OpenAI model or encoding for exact counts (needs ``spector-memory[tokens]``), a
                 function from a str to its number of tokens, or None for an estimate.
             layout: "compact", or "full" with ids, times of day, sessions, speaker and source in
                 every line, at two to seven times as many tokens beside the words.

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, tzinfo
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from spector.arguments import check_scope, parse_as_of, parse_integer, parse_speaker, parse_switch
+from spector.arguments import check_scope, parse_as_of, parse_integer, parse_switch
 from spector.facets import Faceted
 from spector.kernel.contract import ScoringProfile, get_profile
 from spector.process import Calls, Operation, Steps, verb
-from spector.providers import token_counter
-from spector.recall import ContextArguments, note_observed
-from spector.records import (
-    Episode,
-    Judgement,
-    MemoryList,
-    MemoryRecord,
-    ObserveResult,
-    ReflectReport,
-    Statement,
-    UserSummary,
-)
 from spector.search import TRUSTED_S, parse_page
 from spector.search.view import EVERYTHING_SAID, until
-from spector.session import Remembering, Session, SessionKey
-from spector.write import Memories, Named
+
+if TYPE_CHECKING:
+    from spector.recall import ContextArguments
+    from spector.records import (
+        Episode,
+        Judgement,
+        MemoryList,
+        MemoryRecord,
+        ObserveResult,
+        ReflectReport,
+        Statement,
+        UserSummary,
+    )
+    from spector.session import Remembering, Session
+    from spector.write import Memories, Named
 
 __all__ = ["Verbs"]
 
@@ -253,6 +253,8 @@ class Verbs(Faceted):
             "metadata": metadata,
             "modality": modality,
         }
+        from spector.recall import note_observed
+
         op = "gate" if force is True and dry_run is True else "observe"
         with self._parts.operations.noting(op) as operation:
             found: ObserveResult = self._parts.observing.observe(
@@ -306,6 +308,8 @@ class Verbs(Faceted):
             "metadata": metadata,
             "modality": modality,
         }
+
+        from spector.recall import note_observed
 
         def noted(message: Any, found: ObserveResult) -> None:
             operation = Operation("observe", latency_ms=found.elapsed_ms)
@@ -391,7 +395,7 @@ class Verbs(Faceted):
             given, user_id=recall.get("user_id"), agent_id=recall.get("agent_id")
         )
         made: Any = {**recall, "knowledge": found}
-        return cast(ContextArguments, made)
+        return cast("ContextArguments", made)
 
     @verb
     def session(
@@ -421,6 +425,12 @@ class Verbs(Faceted):
         Raises:
             InvalidInputError: naming the argument.
         """
+        import uuid
+
+        from spector.arguments import parse_speaker
+        from spector.providers import token_counter
+        from spector.session import SessionKey
+
         parts = self._parts
         parts.access.ensure()
         scopes: dict[str, Any] = {"user_id": user_id, "agent_id": agent_id}
@@ -494,7 +504,9 @@ class Verbs(Faceted):
         return self._parts.sleeper.reflect_undo(cycle)
 
     def _session_of(self, state: Any, profile: Any = None, tokenizer: Any = None) -> Session:
-        registry, memory = self._parts.sessions, cast(Remembering, self)
+        from spector.session import Session
+
+        registry, memory = self._parts.sessions, cast("Remembering", self)
         found: Session = registry.handle(state, lambda: Session(memory, state, registry))
         found.prefer(profile, tokenizer)
         return found

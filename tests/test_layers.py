@@ -40,6 +40,7 @@ MAY_TOUCH_FILES = {
     "spector/store/files/lock.py": "a lock lives in a descriptor, not in bytes",
     "spector/process/cycles.py": "a cycle of sleep is a lock of a byte of a file",
     "spector/process/turns.py": "a turn is a lock of a directory",
+    "spector/process/installation.py": "reads what is installed beside the package",
     "spector/process/safe_open.py": "opens what a user has named, if it is a file",
     "spector/importers/": "reads the files that a user names",
     "spector/cli/": "reads and writes the files a user names: imports, exports, the demo's folder",

@@ -163,7 +163,7 @@ def test_the_version_is_the_same_everywhere() -> None:
 
 def test_installed_metadata_names_this_version() -> None:
     try:
-        installed = importlib.metadata.version("spector")
+        installed = importlib.metadata.version("spector-memory")
     except importlib.metadata.PackageNotFoundError:
         pytest.skip("spector runs from the tree without being installed")
     assert installed == __version__
@@ -234,9 +234,10 @@ def test_installing_without_a_compiler_falls_back_to_numba(tmp_path: Path) -> No
     assert [name for name in inside if name.startswith("spector/providers/data/vocab")]
     assert not [name for name in inside if "_native" in name]
     top = {name.split("/")[0] for name in inside}
-    assert top == {"spector", f"spector-{__version__}.dist-info"}
+    assert top == {"spector", f"spector_memory-{__version__}.dist-info"}
     licences = {name.rpartition("/")[2] for name in inside if ".dist-info/licenses/" in name}
     assert {"LICENSE", "NOTICE"} <= licences
+    assert "Requires-Dist: numba>=0.61\n" in metadata_of(wheel)
 
     code = (
         "import spector; from spector.kernel.dispatch import kernel_info; "
@@ -245,6 +246,31 @@ def test_installing_without_a_compiler_falls_back_to_numba(tmp_path: Path) -> No
     site = tmp_path / "site"
     where = python(code, tmp_path, PYTHONPATH=str(site))
     assert where == f"{site / 'spector' / '__init__.py'} numba"
+
+
+def metadata_of(wheel: Path) -> str:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (each for each in archive.namelist() if each.endswith("dist-info/METADATA"))
+        return archive.read(name).decode("utf-8")
+
+
+def test_metadata_ask_for_numba_only_where_nothing_compiles(tmp_path: Path) -> None:
+    """Mechanism: pip reads what is needed before anything is built."""
+    script = tmp_path / "cc"
+    script.write_text('#!/bin/sh\nexit "${CC_FAILS:-0}"\n', encoding="utf-8")
+    script.chmod(0o755)
+    code = "from setuptools import build_meta as b; print(b.prepare_metadata_for_build_wheel('.'))"
+    tree = tmp_path / "tree"
+    shutil.copytree(REPO, tree, ignore=NEVER_IN_A_COPY, dirs_exist_ok=True)
+    for fails, needs in (("0", 0), ("1", 1)):
+        done = run(sys.executable, "-c", code, cwd=tree, CC=str(script), CC_FAILS=fails)
+        assert done.returncode == 0, done.stderr
+        metadata = (tree / done.stdout.splitlines()[-1] / "METADATA").read_text(encoding="utf-8")
+        assert metadata.count("Requires-Dist: numba>=0.61\n") == needs
+        assert metadata.count("Dynamic: requires-dist\n") == 1
+        assert "Requires-Dist: openai" not in metadata.replace(
+            'Requires-Dist: openai<4,>=1.109; extra == "openai"', ""
+        )
 
 
 def test_a_required_kernel_that_does_not_compile_fails_the_build(tmp_path: Path) -> None:
@@ -258,7 +284,7 @@ def test_a_build_that_asks_for_no_native_code_gives_a_wheel_for_every_platform(
     tmp_path: Path,
 ) -> None:
     wheel = built(tmp_path, build("wheel", tmp_path, SPECTOR_NO_NATIVE="1"), ".whl")
-    assert wheel.name == f"spector-{__version__}-py3-none-any.whl"
+    assert wheel.name == f"spector_memory-{__version__}-py3-none-any.whl"
 
 
 @pytest.mark.slow
@@ -281,3 +307,36 @@ def test_a_compiled_wheel_runs_its_own_kernel_from_any_folder(hasty: bool, tmp_p
         archive.extractall(site)
     code = "import spector._native as n; print(n.__file__)"
     assert python(code, tmp_path, PYTHONPATH=str(site)).startswith(str(site))
+
+
+# -- what lies over it -----------------------------------------------------------------------------
+
+
+def test_a_distribution_of_the_same_name_is_noticed(tmp_path: Path) -> None:
+    """The short name on the index is a stranger's, whose package has the same import name."""
+    site = tmp_path / "site"
+    shutil.copytree(
+        REPO / "spector", site / "spector", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    use = (
+        "import warnings, spector\n"
+        "with warnings.catch_warnings(record=True) as said:\n"
+        "    warnings.simplefilter('always')\n"
+        "    for _ in range(2): spector.open(':memory:', embedder=None, dim=2).close()\n"
+        "print(*(each.message for each in said))"
+    )
+    doctor = "from spector.cli.main import main; print(main(['doctor', '--json']))"
+    assert python(use, tmp_path, PYTHONPATH=str(site)) == ""
+    for name in ("spector_memory", "spector"):
+        info = site / f"{name}-0.9.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Name: {name.replace('_', '-')}\nVersion: 0.9.0\n")
+        (info / "RECORD").write_text("spector/__init__.py,,\nspector/api.py,,\nother.py,,\n")
+        said, told = (python(each, tmp_path, PYTHONPATH=str(site)) for each in (use, doctor))
+        if name == "spector_memory":
+            assert said == ""
+            assert told.endswith("\n0")
+        else:
+            assert said.count("spector 0.9.0: 2 files (spector/__init__.py, spector/api.py)") == 1
+            assert "pip uninstall spector spector-memory" in told
+            assert told.endswith("\n1")

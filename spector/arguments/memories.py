@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from functools import cache
+from typing import Any
 from unicodedata import category
 
 import numpy as np
@@ -25,27 +26,15 @@ from spector.errors import (
     InvalidVectorError,
 )
 from spector.kernel.contract import squared
-from spector.language.words import normalize_unicode
-from spector.lexical import name_words
 from spector.messages import counted, items_of, said, shown
 from spector.process import keeps
-from spector.records import (
-    ALIAS_CHARS,
-    MOST_ALIASES,
-    Concept,
-    FactRecord,
-    ForgetReport,
-    Hit,
-    Learning,
-    MemoryRecord,
-    Procedure,
-    Statistic,
-)
+from spector.records import ALIAS_CHARS, MOST_ALIASES
 
 __all__ = [
     "check_metadata",
     "check_text",
     "id_of",
+    "ids_in",
     "parse_aliases",
     "parse_parents",
     "parse_superseded",
@@ -140,6 +129,8 @@ _COMPOSED = 4
 def _clean_tag(tag: str, max_bytes: int) -> str:
     clean = tag.strip()
     if len(clean) <= _COMPOSED * max_bytes:
+        from spector.language.words import normalize_unicode
+
         clean = normalize_unicode("NFC", clean)
     if not clean:
         raise InvalidTagError("a tag is empty", hint="leave it out")
@@ -159,6 +150,8 @@ def parse_aliases(aliases: Any) -> tuple[str, ...]:
     """Distinct names in the order given, trimmed; one text is one name."""
     if aliases is None:
         return ()
+    from spector.lexical import name_words
+
     if isinstance(aliases, str):
         aliases = (aliases,)
     if not isinstance(aliases, Iterable) or isinstance(aliases, (bytes, Mapping)):
@@ -247,19 +240,35 @@ def _holds_nul(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and any(_holds_nul(each) for each in value)
 
 
-#: what facets return: each is a memory, and has its id
-_KNOWLEDGE: Final = (FactRecord, Procedure, Learning, Concept, Statistic)
+@cache
+def _named() -> tuple[type[Any], ...]:
+    """What verbs and facets return: each is a memory, and has its id."""
+    from spector.records import (
+        Concept,
+        FactRecord,
+        Hit,
+        Learning,
+        MemoryRecord,
+        Procedure,
+        Statistic,
+    )
+
+    return Hit, MemoryRecord, FactRecord, Procedure, Learning, Concept, Statistic
 
 
 def id_of(target: Any) -> Any:
     """The id of a hit, a record or an item of knowledge, as an int; anything else as it is."""
-    if isinstance(target, (Hit, MemoryRecord, *_KNOWLEDGE)):
+    if type(target) is int:
+        return target
+    if isinstance(target, _named()):
         return target.id
     return int(target) if isinstance(target, np.integer) else target
 
 
 def ids_in(target: Any, name: str) -> list[Any]:
     """The ids that one or several memories have, or those that a report forgot."""
+    from spector.records import ForgetReport
+
     if isinstance(target, ForgetReport):
         return list(target.ids)
     several = isinstance(target, Iterable) and not isinstance(target, (str, bytes))
@@ -290,7 +299,7 @@ def parse_superseded(superseded: Any, config: Config) -> tuple[int, ...]:
 
 def _ids_of(given: Any) -> tuple[int, ...] | None:
     """The ids of one or several ids, hits or records; None when anything else is among them."""
-    if isinstance(given, (int, np.integer, Hit, MemoryRecord)):
+    if isinstance(given, (int, np.integer, *_named()[:2])):
         given = (given,)
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         return None

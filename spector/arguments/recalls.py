@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import UTC, datetime, tzinfo
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
@@ -16,9 +16,11 @@ from spector.clock import to_ms
 from spector.config import LAYOUTS, Config, Layout
 from spector.errors import InvalidFilterError, InvalidInputError, InvalidTextError
 from spector.kernel.contract import DEFAULT_DROP_FLAGS
-from spector.language.cues import Intent, shorten_cue
 from spector.layout import Category, Flag, Modality
 from spector.messages import reading, shown
+
+if TYPE_CHECKING:
+    from spector.language.cues import Intent
 
 __all__ = [
     "SORTS",
@@ -80,6 +82,8 @@ def parse_cue(cue: Any, config: Config) -> tuple[str | None, tuple[str, ...]]:
     most = config.max_cue_bytes
     if size <= most:
         return cue, ()
+    from spector.language.cues import shorten_cue
+
     return shorten_cue(cue, most), (
         f"the cue has {size} bytes, max_cue_bytes is {most}: its first sentence and its end were"
         " read",
@@ -133,6 +137,8 @@ def parse_intent(intent: Any) -> Intent | Literal["auto"] | None:
     """
     if intent is None:
         return None
+    from spector.language.cues import Intent
+
     if isinstance(intent, str):
         if intent == "auto":
             return "auto"

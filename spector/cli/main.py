@@ -11,6 +11,7 @@ from __future__ import annotations
 import _thread
 import argparse
 import contextlib
+import gc
 import re
 import signal
 import sys
@@ -19,19 +20,21 @@ from collections.abc import Sequence
 from typing import Final, NoReturn
 
 from spector._version import __version__
-from spector.cli.commands import COMMANDS
+from spector.cli.commands import COMMANDS, GROUPS
 from spector.cli.output import Console, clean
 from spector.cli.streams import fill_closed, silence_stdout
-from spector.cli.suggest import suggest_option, suggest_verb
 from spector.errors import EmbeddingError, KernelUnavailableError, SpectorError, StoreError
 
-__all__ = ["build_parser", "command", "exit_code_of", "main", "parse"]
+__all__ = ["command", "exit_code_of", "main", "parse", "parser_of"]
 
 EXIT_OK, EXIT_NO, EXIT_USAGE, EXIT_STORE, EXIT_MODEL = 0, 1, 2, 3, 4
 EXIT_BUG, EXIT_OUTPUT, EXIT_INTERRUPTED, EXIT_PIPE = 70, 74, 130, 141
 
 #: an option in the help text of a command
 _OPTION: Final = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
+
+#: new objects between two searches for garbage: importing makes fewer, and no garbage
+_OBJECTS: Final = 300_000
 
 #: seconds until a swallowed interrupt is raised again
 _MOMENT_S: Final = 0.01
@@ -115,6 +118,7 @@ def command() -> NoReturn:
     its signal, without a traceback of the interpreter.
     """
     sys.unraisablehook = _raise_again
+    gc.set_threshold(_OBJECTS)
     code = main()
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_DFL)
@@ -178,38 +182,57 @@ class _Parser(argparse.ArgumentParser):
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Parse the arguments; wrong ones end the process with exit code 2."""
-    parser, verbs = build_parser()
     verb = argv[0] if argv else ""
-    if verb not in verbs:
-        if verb and not verb.startswith("-"):
-            meant = suggest_verb(verb, verbs)
-            parser.fail(f"unknown command {verb!r}", f"spector {meant}" if meant else "")
-        return parser.parse_args(argv)
-    mine = verbs[verb]
-    args, rest = mine.parse_mixed(argv[1:])
+    if verb not in COMMANDS:
+        _end_without_command(verb, argv)
+    parser = parser_of(verb)
+    args, rest = parser.parse_mixed(argv[1:])
     if rest:
+        from spector.cli.suggest import suggest_option
+
         name = next((each for each in rest if each.startswith("-")), rest[0])
-        meant = suggest_option(name, _OPTION.findall(mine.format_help()))
-        mine.fail(f"unrecognized arguments: {' '.join(rest)}", meant)
+        meant = suggest_option(name, _OPTION.findall(parser.format_help()))
+        parser.fail(f"unrecognized arguments: {' '.join(rest)}", meant)
     return args
 
 
-def build_parser() -> tuple[_Parser, dict[str, _Parser]]:
-    """The parser of the whole command line, and the parser of each verb."""
+def parser_of(verb: str) -> _Parser:
+    """The parser of one command; no module of another one is imported."""
+    command = COMMANDS[verb]
+    parser = _Parser(
+        prog=f"spector {verb}", description=f"{command.help[0].upper()}{command.help[1:]}."
+    )
+    command.describe(parser)
+    return parser
+
+
+def _end_without_command(verb: str, argv: Sequence[str]) -> NoReturn:
+    """Print the help or the version; anything else is wrong."""
     parser = _Parser(
         prog="spector",
+        usage="spector [-h] [--version] COMMAND ...",
         description="An embedded memory engine for LLM agents; a store is a directory.",
-        epilog=_EPILOG,
+        epilog=f"{_commands_text()}\n{_EPILOG}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"spector {__version__}")
-    commands = parser.add_subparsers(
-        metavar="COMMAND", required=True, title="commands", parser_class=_Parser
+    if verb and not verb.startswith("-"):
+        from spector.cli.suggest import suggest_verb
+
+        meant = suggest_verb(verb, COMMANDS)
+        parser.fail(f"unknown command {verb!r}", f"spector {meant}" if meant else "")
+    parser.parse_known_args(argv)
+    parser.fail("the following arguments are required: COMMAND")
+
+
+def _commands_text() -> str:
+    """The commands with what they do, by group."""
+    room = max(map(len, COMMANDS))
+    return "\n".join(
+        line
+        for title, group in GROUPS.items()
+        for line in (f"{title}:", *(f"  {each.verb:{room}}  {each.help}" for each in group), "")
     )
-    for add in COMMANDS:
-        add(commands)
-    verbs: dict[str, _Parser] = dict(commands.choices)
-    return parser, verbs
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +20,6 @@ from datetime import UTC, date, datetime, tzinfo
 from pathlib import PurePath
 from typing import Any, Final, Protocol
 
-from spector.cli.translation import translate_to_commands
 from spector.errors import ImportFormatError, SpectorError
 
 __all__ = [
@@ -89,6 +87,8 @@ class Console:
     def width(self) -> int:
         """Width in columns: that of the terminal, or a fixed one for files and pipes."""
         if "COLUMNS" in os.environ or _is_tty(self.out):
+            import shutil
+
             return max(40, min(160, shutil.get_terminal_size((_DEFAULT_WIDTH, 24)).columns))
         return _DEFAULT_WIDTH
 
@@ -122,6 +122,8 @@ class Console:
 
     def advice(self, text: str) -> str:
         """A message of the library with the command's options and the path of the store."""
+        from spector.cli.translation import translate_to_commands  # compiles many patterns
+
         text = translate_to_commands(text)
         if not self.path:
             return text

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from spector.exchange.exchange import Exchange
-from spector.exchange.vectors import Vectors
+from typing import TYPE_CHECKING
+
+from spector.faces import on_first_use
+
+if TYPE_CHECKING:
+    from spector.exchange.exchange import Exchange
+    from spector.exchange.vectors import Vectors
 
 __all__ = ["Exchange", "Vectors"]
+
+__getattr__ = on_first_use(__name__)

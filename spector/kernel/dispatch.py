@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable
 from functools import cache
 from typing import Any, Final
 
 from spector.errors import KernelUnavailableError
 from spector.kernel.contract import Kernel
+from spector.messages import install_command
 from spector.process import said_as_memory_error
 
 __all__ = ["KERNEL_NAMES", "get_kernel", "kernel_info", "load_kernel"]
@@ -91,7 +93,11 @@ def load_kernel(name: str) -> Kernel:
     except MemoryError:  # it passes, so do not settle for a slower backend
         raise
     except Exception as error:
-        hint = "reinstall with a C compiler on PATH" if name == "native" else f"pip install {name}"
+        hint = (
+            "reinstall with a C compiler on PATH"
+            if name == "native"
+            else install_command("numba" if name == "numba" else "")
+        )
         raise KernelUnavailableError(
             f"the {name} kernel cannot load: {error}", hint=f"{hint}, or unset {ENV}"
         ) from error
@@ -108,5 +114,12 @@ def _choose(pinned: str) -> tuple[Kernel, str]:
         except KernelUnavailableError as error:
             reasons.append(error.message)
         else:
+            if name == "reference":
+                warnings.warn(
+                    f"NumPy scans, many times slower than a compiled kernel ({'; '.join(reasons)});"
+                    f" {install_command('numba')} compiles one",
+                    RuntimeWarning,
+                    stacklevel=3,
+                )
             return kernel, "; ".join(reasons) or "fastest available"
     raise KernelUnavailableError("no kernel can load: " + "; ".join(reasons))

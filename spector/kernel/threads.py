@@ -18,22 +18,26 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from queue import SimpleQueue
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spector._types import F32, U32
 from spector.kernel.contract import (
     HIT_DTYPE,
-    AllowList,
-    PartTable,
-    Query,
     Scanner,
     ScanResult,
 )
 from spector.layout import HEADER_BYTES
 from spector.process import Sole
+
+if TYPE_CHECKING:
+    from spector._types import F32, U32
+    from spector.kernel.contract import (
+        AllowList,
+        PartTable,
+        Query,
+    )
 
 __all__ = ["ParallelKernel", "usable_cores"]
 

@@ -2,37 +2,42 @@
 
 from __future__ import annotations
 
-from spector.lexical.aliases import (
-    Span,
-    fold_alias,
-    is_typo,
-    name_words,
-    spans,
-    typo_terms,
-)
-from spector.lexical.block import (
-    LEXICAL_DTYPE,
-    LEXICAL_HEADER_BYTES,
-    StoredBlock,
-    pack_block,
-    read_block,
-    size_by_header,
-)
-from spector.lexical.files import (
-    EXTENT_DTYPE,
-    MOST_BLOCKS,
-    NAMED_DTYPE,
-    ROWS_DTYPE,
-    SavedRows,
-    blocks_named,
-    list_size_by_header,
-    pack_rows,
-    read_rows,
-)
-from spector.lexical.image import IndexImage, image_from_files, stored_block
-from spector.lexical.index import WordIndex
-from spector.lexical.source import Extent, SlotEntry
-from spector.lexical.view import Lookup, WordView
+from typing import TYPE_CHECKING
+
+from spector.faces import on_first_use
+
+if TYPE_CHECKING:
+    from spector.lexical.aliases import (
+        Span,
+        fold_alias,
+        is_typo,
+        name_words,
+        spans,
+        typo_terms,
+    )
+    from spector.lexical.block import (
+        LEXICAL_DTYPE,
+        LEXICAL_HEADER_BYTES,
+        StoredBlock,
+        pack_block,
+        read_block,
+        size_by_header,
+    )
+    from spector.lexical.files import (
+        EXTENT_DTYPE,
+        MOST_BLOCKS,
+        NAMED_DTYPE,
+        ROWS_DTYPE,
+        SavedRows,
+        blocks_named,
+        list_size_by_header,
+        pack_rows,
+        read_rows,
+    )
+    from spector.lexical.image import IndexImage, image_from_files, stored_block
+    from spector.lexical.index import WordIndex
+    from spector.lexical.source import Extent, SlotEntry
+    from spector.lexical.view import Lookup, WordView
 
 __all__ = [
     "EXTENT_DTYPE",
@@ -65,3 +70,5 @@ __all__ = [
     "stored_block",
     "typo_terms",
 ]
+
+__getattr__ = on_first_use(__name__)

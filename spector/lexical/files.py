@@ -27,6 +27,7 @@ __all__ = [
     "ROWS_MAGIC",
     "SavedRows",
     "blocks_named",
+    "list_size_by_header",
     "pack_rows",
     "read_rows",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from spector.messages.counting import counted
+from spector.messages.extras import DISTRIBUTION, install_command
 from spector.messages.suggestions import (
     checks_arguments,
     hint_for_argument,
@@ -20,9 +21,11 @@ from spector.messages.values import (
 )
 
 __all__ = [
+    "DISTRIBUTION",
     "checks_arguments",
     "counted",
     "hint_for_argument",
+    "install_command",
     "items_of",
     "made_by",
     "no_attribute",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from functools import wraps
 from types import FunctionType
 from typing import Any, Final, TypeVar
@@ -267,6 +266,8 @@ def no_attribute(owner: str, name: str, known: Iterable[str]) -> AttributeError:
 
 def _meant(name: str, table: Mapping[str, list[str]], known: Iterable[str]) -> str | None:
     """What a name means: by the table, or by how it is spelt."""
+    from difflib import get_close_matches
+
     names = list(known)
     near = get_close_matches(_bare(name), names, 1)
     return _named(name, table, names) or (near[0] if near else None)

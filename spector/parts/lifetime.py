@@ -7,13 +7,18 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from spector.errors import StoreReadOnlyError
-from spector.kernel import ParallelKernel
-from spector.process import Calls, Operations, completed, entry
-from spector.session import Sessions
-from spector.sleep import ConceptWorker, ReflectDaemon
-from spector.store.opening import OpenedStore
+from spector.process import Calls, Later, Operations, completed, entry
+
+if TYPE_CHECKING:
+    from spector.kernel import ParallelKernel
+    from spector.search import Searcher
+    from spector.session import Sessions
+    from spector.sleep import ConceptWorker, ReflectDaemon
+    from spector.store.opening import OpenedStore
+    from spector.write import EndMover, Writer
 
 __all__ = ["Access", "Lifetime"]
 
@@ -21,6 +26,8 @@ __all__ = ["Access", "Lifetime"]
 _users: set[int] = set()
 #: seconds that the end of the interpreter waits for a cycle of sleep
 _EXIT_S = 5.0
+#: and that closing waits for it
+_CLOSE_S = 60.0
 
 
 class Access:
@@ -51,9 +58,7 @@ class Access:
 class Lifetime:
     """Closes what a memory has open.
 
-    Args:
-        keep_last_id: called before the stores are closed.
-        close_search: called after that: closing a store writes the words that it has.
+    A part that nobody has used has nothing to close.
     """
 
     def __init__(
@@ -61,21 +66,23 @@ class Lifetime:
         access: Access,
         calls: Calls,
         kernel: ParallelKernel,
-        daemon: ReflectDaemon,
+        daemon: Later[ReflectDaemon],
         *,
-        keep_last_id: Callable[[], None],
-        close_search: Callable[[], None],
-        sessions: Sessions,
+        ends: Later[EndMover],
+        writer: Later[Writer],
+        searcher: Later[Searcher],
+        sessions: Later[Sessions],
         operations: Operations,
-        worker: ConceptWorker,
+        worker: Later[ConceptWorker],
     ) -> None:
         self._worker = worker
         self._opened = access.opened
         self._calls = calls
         self._kernel = kernel
         self._daemon = daemon
-        self._keep_last_id = keep_last_id
-        self._close_search = close_search
+        self._ends = ends
+        self._writer = writer
+        self._searcher = searcher
         self._sessions = sessions
         self._operations = operations
         for each in self._opened:  # a collector may come to the catalog before the memory
@@ -93,7 +100,7 @@ class Lifetime:
             return
         try:
             if not self._calls.are_here(elsewhere=True):  # else it may be in the middle of a change
-                self._sessions.close()
+                self._end_sessions()
         finally:
             self._close_stores()
 
@@ -112,17 +119,37 @@ class Lifetime:
         if not forked and all(opened.store.is_shut for opened in self._opened):
             return
         if not forked:  # the daemon's thread stayed with the parent
-            self._worker.stop()
-            self._daemon.stop()
+            self._stop_threads(_CLOSE_S)
             for opened in self._opened:
                 opened.store.refuse_calls()
             self._calls.wait()
             self._operations.close()
         self._kernel.close()
         try:
-            self._keep_last_id()
+            self._write_last()
         finally:  # a store that stays open must not lose its lock
-            _call_all([*(opened.close for opened in self._opened[::-1]), self._close_search])
+            # the search is closed last: closing a store writes the words that it has
+            search = [] if self._searcher.made is None else [self._searcher.made.close]
+            _call_all([*(opened.close for opened in self._opened[::-1]), *search])
+
+    def _write_last(self) -> None:
+        """Before the stores are closed: write what waits for a commit."""
+        if self._ends.made is not None:
+            self._ends.made.write()
+        if self._writer.made is not None:
+            self._writer.made.keep_last_id()
+
+    def _end_sessions(self, *, keep: bool = True) -> None:
+        if self._sessions.made is not None:
+            self._sessions.made.close(keep=keep)
+
+    def _stop_threads(self, timeout_s: float) -> bool:
+        """Ask threads of the memory to end; True when they have."""
+        stopped = True
+        for each in (self._worker.made, self._daemon.made):
+            if each is not None:
+                stopped = each.stop(timeout_s) and stopped
+        return stopped
 
     def end(self, owner: object) -> None:
         """At the end of the interpreter: close, unless another thread may still use the memory.
@@ -131,7 +158,7 @@ class Lifetime:
         until then it need not hear that the store was closed.
         """
         if self.is_open:
-            stopped = self._daemon.stop(_EXIT_S) and self._worker.stop(_EXIT_S)
+            stopped = self._stop_threads(_EXIT_S)
             self._kernel.close()
             self._close_dropped(owner, close=stopped and not _others_run())
 
@@ -140,7 +167,7 @@ class Lifetime:
         if not self.is_open:
             return
         if not self._opened[0].store.forked:  # no caller has a session of it, either
-            self._sessions.close(keep=False)
+            self._end_sessions(keep=False)
         if not is_finalizing:
             self._close_dropped(owner)
         elif _users <= {threading.get_ident()}:  # else one was ended, maybe with a lock in hand

@@ -4,44 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from spector.clock import Clock
-from spector.config import Config
-from spector.exchange import Exchange, Vectors
-from spector.forgetting import Forgetting
-from spector.kernel import ParallelKernel
-from spector.observe import Observing
-from spector.parts.cognition import cognition_stats
-from spector.parts.lifetime import Access, Lifetime
-from spector.process import Calls, ForeignLayers, Operations
-from spector.providers import CachedEmbedder, ChatModel, Embedder, FactExtractor, Summarizer
-from spector.recall import Recaller
-from spector.records import HitList
-from spector.search import Listing, Searcher
-from spector.search.evidence import Probes
-from spector.search.view import RecallRequest
-from spector.session import Sessions
-from spector.sleep import ConceptWorker, ReflectDaemon, Sleeper
+from spector.process import ForeignLayers, Later
 from spector.store.catalog import SAID, count_users
-from spector.store.core import Store
-from spector.tiers import Finder, TierRouter
-from spector.upkeep import Keeper
-from spector.write import (
-    Changer,
-    ConceptExtractor,
-    ConceptPromoter,
-    Forgetter,
-    KnowledgeWriter,
-    SeriesWriter,
-    Updater,
-    Writer,
-)
+
+if TYPE_CHECKING:
+    from spector.clock import Clock
+    from spector.config import Config
+    from spector.exchange import Exchange, Vectors
+    from spector.forgetting import Forgetting
+    from spector.kernel import ParallelKernel
+    from spector.observe import Observing
+    from spector.parts.lifetime import Access, Lifetime
+    from spector.process import Calls, Operations
+    from spector.providers import ChatModel, Embedder, FactExtractor, Summarizer
+    from spector.recall import Recaller
+    from spector.records import HitList
+    from spector.search import Listing, Searcher
+    from spector.search.evidence import Probes
+    from spector.search.view import RecallRequest
+    from spector.session import Sessions
+    from spector.sleep import ConceptWorker, ReflectDaemon, Sleeper
+    from spector.store.core import Store
+    from spector.tiers import Finder, TierRouter
+    from spector.upkeep import Keeper
+    from spector.write import (
+        Changer,
+        ConceptExtractor,
+        ConceptPromoter,
+        Forgetter,
+        KnowledgeWriter,
+        SeriesWriter,
+        Updater,
+        Writer,
+    )
 
 __all__ = ["Parts"]
 
+#: figures of parts that nobody has used yet
+_NO_SESSIONS: Final = {
+    "live": 0,
+    "sensory": {"size": 0, "total_ingested": 0},
+    "zones": {"system": 0, "active": 0, "staging": 0},
+}
+_NO_DAEMON: Final = {"running": False, "cycles": 0, "nights": 0, "last_error": None}
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Parts:
     """Made by `spector.assembly`. No part knows this, or the memory: a dropped one is freed."""
 
@@ -61,32 +71,43 @@ class Parts:
     fact_extractor: FactExtractor | None = None
     #: condenses memories in place of an extract
     summarizer: Summarizer | None = None
-    probes: Probes
-    vectors: Vectors
-    searcher: Searcher
     finder: Finder
     listing: Listing
-    writer: Writer
-    updater: Updater
-    changer: Changer
-    forgetter: Forgetter
-    forgetting: Forgetting
-    knowledge: KnowledgeWriter
-    extractor: ConceptExtractor
-    promoter: ConceptPromoter
-    worker: ConceptWorker
-    series: SeriesWriter
-    observing: Observing
     #: asked where it knows better than the rules
     chat: ChatModel | None = None
-    recaller: Recaller
-    keeper: Keeper
-    exchange: Exchange
-    sessions: Sessions
-    sleeper: Sleeper
-    daemon: ReflectDaemon
     #: layers of a caller's, asked beside the memories
     layers: ForeignLayers = field(default_factory=ForeignLayers)
+    #: name of an attribute -> the part, made when the attribute is first read
+    later: Mapping[str, Later[Any]]
+
+    if TYPE_CHECKING:
+        changer: Changer = field(init=False)
+        daemon: ReflectDaemon = field(init=False)
+        exchange: Exchange = field(init=False)
+        extractor: ConceptExtractor = field(init=False)
+        forgetter: Forgetter = field(init=False)
+        forgetting: Forgetting = field(init=False)
+        keeper: Keeper = field(init=False)
+        knowledge: KnowledgeWriter = field(init=False)
+        observing: Observing = field(init=False)
+        probes: Probes = field(init=False)
+        promoter: ConceptPromoter = field(init=False)
+        recaller: Recaller = field(init=False)
+        searcher: Searcher = field(init=False)
+        series: SeriesWriter = field(init=False)
+        sessions: Sessions = field(init=False)
+        sleeper: Sleeper = field(init=False)
+        updater: Updater = field(init=False)
+        vectors: Vectors = field(init=False)
+        worker: ConceptWorker = field(init=False)
+        writer: Writer = field(init=False)
+
+    else:
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in self.later:
+                raise AttributeError(name)
+            return self.__dict__.setdefault(name, self.later[name]())
 
     def with_layers(self, hits: HitList) -> HitList:
         """Hits, with what layers of a caller's recall for their cue."""
@@ -125,15 +146,22 @@ class Parts:
             return self.keeper.stats_within(
                 about, labels, self.listing.conditions(chosen, condition), trusted_s
             )
+        from spector.providers import CachedEmbedder
+
         cache = self.embedder.stats() if isinstance(self.embedder, CachedEmbedder) else None
+        from spector.parts.cognition import cognition_stats
+
+        sessions, worker, daemon = (
+            self.later[name].made for name in ("sessions", "worker", "daemon")
+        )
         cognition = cognition_stats(
             store=self.store,
             stores=self.router.stores(),
-            sessions=self.sessions.stats(),
+            sessions=_NO_SESSIONS if sessions is None else sessions.stats(),
             cache=self.embedder,
             operations=self.operations.stats(),
             model=None if self.chat is None else self.chat.stats(),
-            waiting=self.worker.status()["queue"],
+            waiting=0 if worker is None else worker.status()["queue"],
             now_ms=self.clock.now_ms(),
         )
         night = cognition["last_cycle"]
@@ -151,7 +179,7 @@ class Parts:
                     "entries": cache.entries,
                     "hit_rate": cache.hit_rate,
                 },
-                "daemon": self.daemon.status(),
+                "daemon": _NO_DAEMON if daemon is None else daemon.status(),
                 "ops_log": self.operations.stats(),
                 "cognition": cognition,
             },

@@ -8,6 +8,8 @@ from spector.process.callbacks import Callback, LayerCallbacks, Watchers
 from spector.process.calls import Calls, Pace, Steps, verb
 from spector.process.cycles import CycleTurn
 from spector.process.exit import at_exit
+from spector.process.installation import has_namesake, overlaid
+from spector.process.later import Later
 from spector.process.layers import ForeignLayers
 from spector.process.operations import SNIPPET, Operation, Operations
 from spector.process.resources import (
@@ -38,6 +40,7 @@ __all__ = [
     "Calls",
     "CycleTurn",
     "ForeignLayers",
+    "Later",
     "LayerCallbacks",
     "Operation",
     "Operations",
@@ -57,12 +60,14 @@ __all__ = [
     "elsewhere",
     "entry",
     "exit",
+    "has_namesake",
     "held_by_calling",
     "is_short_of_memory",
     "keeps",
     "kind_of",
     "managed",
     "open_given",
+    "overlaid",
     "postpone",
     "said_as_memory_error",
     "take",

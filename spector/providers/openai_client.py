@@ -7,6 +7,7 @@ import threading
 from typing import Any, Final
 
 from spector.errors import SpectorError
+from spector.messages import install_command
 from spector.process import said_as_memory_error
 
 __all__ = ["KEY_HINT", "OpenAIConnection"]
@@ -64,7 +65,7 @@ class OpenAIConnection:
                 import openai
         except ImportError as error:
             raise self._error(
-                f"the openai client cannot be loaded: {error}", hint="pip install openai"
+                f"the openai client cannot be loaded: {error}", hint=install_command("openai")
             ) from error
         try:
             return openai.OpenAI(

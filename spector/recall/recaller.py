@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from numpy.typing import ArrayLike
 
@@ -30,9 +30,6 @@ from spector.layout import Flag
 from spector.process import Operations
 from spector.providers import ChatModel, Embedder, IntentClassifier, embedded, token_counter
 from spector.recall.abstention import CROWD, select_hits
-from spector.recall.context import Context
-from spector.recall.context_builder import ContextBuilder
-from spector.recall.hypothetical import centroid, hypotheses
 from spector.recall.intent_presets import (
     LEAST_HITS,
     apply_intent,
@@ -48,8 +45,6 @@ from spector.recall.intent_presets import (
     weights_of,
     woken,
 )
-from spector.recall.merging import answer_parts
-from spector.recall.noting import note_context, note_recall
 from spector.recall.options import (
     COMMON,
     ContextArguments,
@@ -75,6 +70,9 @@ from spector.search.view import (
     until,
 )
 from spector.tiers import Finder
+
+if TYPE_CHECKING:
+    from spector.recall.context import Context
 
 __all__ = ["Recaller"]
 
@@ -134,6 +132,8 @@ class Recaller:
         if self._operations.sink is None:
             hits = self._recall(*args, **selecting)
         else:
+            from spector.recall.noting import note_recall
+
             with self._operations.noting("recall") as operation:
                 hits = self._recall(*args, **selecting)
                 note_recall(operation, args[0], selecting, hits)
@@ -253,6 +253,8 @@ class Recaller:
 
     def context(self, cue: Any, *args: Any) -> Context:
         """Memories for a cue as one block of text; see ``Memory.context``."""
+        from spector.recall.noting import note_context
+
         with self._operations.noting("context") as operation:
             found = self._context(cue, *args)
             note_context(operation, cue, args[-1], found)
@@ -270,6 +272,8 @@ class Recaller:
         learn: bool,
         recall: ContextArguments,
     ) -> Context:
+        from spector.recall.context_builder import ContextBuilder
+
         reject_unknown_options(recall)
         budget, (laid_out, with_ids) = parse_budget(max_tokens), parse_layout(layout, ids)
         builder = ContextBuilder(
@@ -431,6 +435,8 @@ class Recaller:
         if not hits and (reason := self._listing.why_empty(request.selection)):
             hits = hits._holding((), abstained=True, reason=reason)
         if hits and kind is not None:
+            from spector.recall.merging import answer_parts
+
             hits = answer_parts(self._searcher, self._embedder, request, kind, hits)
         if not hits or not first or first >= request.k:
             return hits, hits
@@ -452,6 +458,8 @@ class Recaller:
         given = None if vector is None else parse_vector(vector, self._dim)
         if text is None or self._embedder is None:
             return given
+        from spector.recall.hypothetical import centroid, hypotheses
+
         more = hypotheses(text) if hyde else []
         if given is not None and not more:
             return given

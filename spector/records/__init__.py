@@ -2,102 +2,107 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from spector.config import MAX_PROBLEMS
-from spector.records.decision import Decision, Verdict
-from spector.records.details import (
-    KEY_BYTES,
-    NAMESPACE_END,
-    Attached,
-    AttachmentReader,
-    Details,
-    Note,
-    details_of,
-    is_user_said,
-    note_of,
-    notes_of,
-    source_of_role,
-    with_entry,
-    without_notes,
-)
-from spector.records.erasure import (
-    ErasureReceipt,
-    Purged,
-    Residue,
-    Verification,
-)
-from spector.records.fading import (
-    FSRS6_DECAY,
-    FSRS6_FACTOR,
-    DualStrength,
-)
-from spector.records.graph import (
-    BUILTIN_KINDS,
-    Activation,
-    Assessment,
-    Edge,
-    Reached,
-    RelationKind,
-)
-from spector.records.hits import Explanation, Hit, HitList, RecordSource, ScanStats, Signals
-from spector.records.judgement import (
-    RELATIONS,
-    Judge,
-    Judgement,
-    MessageVerdict,
-    PairRelation,
-    PairVerdict,
-    Statement,
-)
-from spector.records.knowledge import (
-    Concept,
-    Entity,
-    Episode,
-    FactEdge,
-    FactRecord,
-    Learning,
-    LearningType,
-    Percept,
-    PredictedOutcome,
-    Procedure,
-    PromotionCandidate,
-    ReadReport,
-    Statistic,
-    Step,
-)
-from spector.records.memory import (
-    ALIAS_CHARS,
-    MOST_ALIASES,
-    NOT_GIVEN,
-    TURNS_BEFORE,
-    MemoryRecord,
-    aliases_in,
-    complete,
-    make_records,
-    turn_before_in,
-)
-from spector.records.observation import (
-    Emotion,
-    Importance,
-    ObservedUnit,
-    ObserveResult,
-    Reference,
-)
-from spector.records.reports import (
-    BackupReport,
-    CheckReport,
-    CompactionReport,
-    ForgetReport,
-    Loss,
-    MemoryList,
-    Problem,
-    ReflectReport,
-    RepairReport,
-    SessionReport,
-    Skipped,
-    UserSummary,
-)
-from spector.records.sleep import Proposal, StepReport
-from spector.records.subtiers import SUB_TIERS, sub_tier_of
+from spector.faces import on_first_use
+
+if TYPE_CHECKING:
+    from spector.records.decision import Decision, Verdict
+    from spector.records.details import (
+        KEY_BYTES,
+        NAMESPACE_END,
+        Attached,
+        AttachmentReader,
+        Details,
+        Note,
+        details_of,
+        is_user_said,
+        note_of,
+        notes_of,
+        source_of_role,
+        with_entry,
+        without_notes,
+    )
+    from spector.records.erasure import (
+        ErasureReceipt,
+        Purged,
+        Residue,
+        Verification,
+    )
+    from spector.records.fading import (
+        FSRS6_DECAY,
+        FSRS6_FACTOR,
+        DualStrength,
+    )
+    from spector.records.graph import (
+        BUILTIN_KINDS,
+        Activation,
+        Assessment,
+        Edge,
+        Reached,
+        RelationKind,
+    )
+    from spector.records.hits import Explanation, Hit, HitList, RecordSource, ScanStats, Signals
+    from spector.records.judgement import (
+        RELATIONS,
+        Judge,
+        Judgement,
+        MessageVerdict,
+        PairRelation,
+        PairVerdict,
+        Statement,
+    )
+    from spector.records.knowledge import (
+        Concept,
+        Entity,
+        Episode,
+        FactEdge,
+        FactRecord,
+        Learning,
+        LearningType,
+        Percept,
+        PredictedOutcome,
+        Procedure,
+        PromotionCandidate,
+        ReadReport,
+        Statistic,
+        Step,
+    )
+    from spector.records.memory import (
+        ALIAS_CHARS,
+        MOST_ALIASES,
+        NOT_GIVEN,
+        TURNS_BEFORE,
+        MemoryRecord,
+        aliases_in,
+        complete,
+        make_records,
+        turn_before_in,
+    )
+    from spector.records.observation import (
+        Emotion,
+        Importance,
+        ObservedUnit,
+        ObserveResult,
+        Reference,
+    )
+    from spector.records.reports import (
+        BackupReport,
+        CheckReport,
+        CompactionReport,
+        ForgetReport,
+        Loss,
+        MemoryList,
+        Problem,
+        ReflectReport,
+        RepairReport,
+        SessionReport,
+        Skipped,
+        UserSummary,
+    )
+    from spector.records.sleep import Proposal, StepReport
+    from spector.records.subtiers import SUB_TIERS, sub_tier_of
 
 __all__ = [
     "ALIAS_CHARS",
@@ -187,3 +192,5 @@ __all__ = [
     "with_entry",
     "without_notes",
 ]
+
+__getattr__ = on_first_use(__name__)

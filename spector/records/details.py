@@ -24,6 +24,7 @@ __all__ = [
     "Details",
     "Note",
     "details_of",
+    "is_user_said",
     "note_of",
     "notes_of",
     "source_of_role",

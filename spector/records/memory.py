@@ -7,12 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from datetime import datetime
 from itertools import islice, repeat
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from spector.clock import from_ms, iso_of_ms
 from spector.layout import Category, Flag, Modality
-from spector.records.decision import Decision
-from spector.records.details import Described, Details
+from spector.records.details import Described
+
+if TYPE_CHECKING:
+    from spector.records.decision import Decision
+    from spector.records.details import Details
 
 __all__ = [
     "ALIAS_CHARS",

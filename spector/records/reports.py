@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spector.messages import counted
-from spector.records.erasure import ErasureReceipt
 from spector.records.memory import MemoryRecord
-from spector.records.sleep import Proposal, StepReport
+
+if TYPE_CHECKING:
+    from spector.records.erasure import ErasureReceipt
+    from spector.records.sleep import Proposal, StepReport
 
 __all__ = [
     "BackupReport",

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from spector.session.buffer import BufferEntry, SessionBuffer
-from spector.session.echoes import Echoes
-from spector.session.keeping import Keeping
-from spector.session.registry import Sessions, SessionTools
-from spector.session.sensory import SensoryBuffer, SensoryEntry
-from spector.session.session import Remembering, Session
-from spector.session.state import SessionKey, SessionState
-from spector.session.tags import SynapticTag, SynapticTags
-from spector.session.zones import Zone, ZoneItem, Zones
+from typing import TYPE_CHECKING
+
+from spector.faces import on_first_use
+
+if TYPE_CHECKING:
+    from spector.session.buffer import BufferEntry, SessionBuffer
+    from spector.session.echoes import Echoes
+    from spector.session.keeping import Keeping
+    from spector.session.registry import Sessions, SessionTools
+    from spector.session.sensory import SensoryBuffer, SensoryEntry
+    from spector.session.session import Remembering, Session
+    from spector.session.state import SessionKey, SessionState
+    from spector.session.tags import SynapticTag, SynapticTags
+    from spector.session.zones import Zone, ZoneItem, Zones
 
 __all__ = [
     "BufferEntry",
@@ -31,3 +36,5 @@ __all__ = [
     "ZoneItem",
     "Zones",
 ]
+
+__getattr__ = on_first_use(__name__)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from spector.sleep.condensing import Condenser, Tools
-from spector.sleep.daemon import ReflectDaemon, WriteSignal
-from spector.sleep.sleeper import Sleeper
-from spector.sleep.worker import ConceptWorker
+from typing import TYPE_CHECKING
+
+from spector.faces import on_first_use
+
+if TYPE_CHECKING:
+    from spector.sleep.condensing import Condenser, Tools
+    from spector.sleep.daemon import ReflectDaemon, WriteSignal
+    from spector.sleep.sleeper import Sleeper
+    from spector.sleep.worker import ConceptWorker
 
 __all__ = [
     "ConceptWorker",
@@ -15,3 +20,5 @@ __all__ = [
     "Tools",
     "WriteSignal",
 ]
+
+__getattr__ = on_first_use(__name__)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import get_close_matches
 
 from spector.errors import InvalidInputError, PartitionCorruptError, UnknownTierError
 from spector.messages import said, shown
@@ -134,6 +133,8 @@ class TierRouter:
         ]
 
     def _suggest(self, name: str) -> str:
+        from difflib import get_close_matches
+
         near = get_close_matches(name, self._by_name, n=1)
         listed = ", ".join(self._by_name)
         return f"did you mean {near[0]!r}? tiers: {listed}" if near else f"tiers: {listed}"

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from spector.upkeep.compaction import compact_all, due_paths
-from spector.upkeep.counting import (
-    FlagCounts,
-    count_flags,
-    count_of,
-    has_one_user,
-    receipt_within,
-    tiers_of,
-    users_of,
-)
-from spector.upkeep.erasure import is_overdue
-from spector.upkeep.keeper import Keeper
-from spector.upkeep.ordering import Clustered, cluster_due
-from spector.upkeep.sealing import (
-    has_failed,
-    index_rest,
-    mark_reflectable,
-    seal_finished,
-)
+from typing import TYPE_CHECKING
+
+from spector.faces import on_first_use
+
+if TYPE_CHECKING:
+    from spector.upkeep.compaction import compact_all, due_paths
+    from spector.upkeep.counting import (
+        FlagCounts,
+        count_flags,
+        count_of,
+        has_one_user,
+        receipt_within,
+        tiers_of,
+        users_of,
+    )
+    from spector.upkeep.erasure import is_overdue
+    from spector.upkeep.keeper import Keeper
+    from spector.upkeep.ordering import Clustered, cluster_due
+    from spector.upkeep.sealing import (
+        has_failed,
+        index_rest,
+        mark_reflectable,
+        seal_finished,
+    )
 
 __all__ = [
     "Clustered",
@@ -41,3 +46,5 @@ __all__ = [
     "tiers_of",
     "users_of",
 ]
+
+__getattr__ = on_first_use(__name__)

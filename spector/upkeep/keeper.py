@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from spector.arguments import (
     parse_callback,
@@ -28,12 +28,12 @@ from spector.records import (
 )
 from spector.store.catalog import DERIVED_SQL, Scope, SqlFilter, Way
 from spector.store.core import Store
-from spector.store.erasure import Needles, due_of
-from spector.store.integrity import check_settled
 from spector.store.payloads import expired_by_tier
 from spector.tiers import TierRouter
-from spector.upkeep.compaction import compact_all
 from spector.upkeep.counting import count_of, receipt_within, tiers_of, users_of
+
+if TYPE_CHECKING:
+    from spector.store.erasure import Needles
 
 __all__ = ["Keeper"]
 
@@ -50,19 +50,22 @@ class Keeper:
 
     Args:
         caches: called whenever something was erased from the files.
-
-    Attributes:
         expire: forgets what has expired, before anything is erased.
     """
 
     def __init__(
-        self, router: TierRouter, config: Config, clock: Clock, caches: Sequence[Empty]
+        self,
+        router: TierRouter,
+        config: Config,
+        clock: Clock,
+        caches: Sequence[Empty],
+        expire: Callable[[], object],
     ) -> None:
         self._router = router
         self._config = config
         self._clock = clock
         self._caches = caches
-        self.expire: Callable[[], object] = lambda: None
+        self._expire = expire
 
     # -- erasure ------------------------------------------------------------------------------
 
@@ -85,7 +88,7 @@ class Keeper:
                 hint="leave one of the two out",
             )
         if not dry_run:
-            self.expire()
+            self._expire()
         report = self._erase(share, dry_run=dry_run, progress=progress, needles=needles)
         if report.receipt is None:
             return report
@@ -104,6 +107,8 @@ class Keeper:
         return replace(report, receipt=replace(receipt, protected=report.protected))
 
     def _erase(self, threshold: float, **more: Any) -> CompactionReport:
+        from spector.upkeep.compaction import compact_all
+
         return self.empty_caches(
             compact_all(
                 self._router,
@@ -131,6 +136,8 @@ class Keeper:
 
     def check(self, progress: Progress | None, limit: int | None) -> CheckReport:
         """One report on all stores."""
+        from spector.store.integrity import check_settled
+
         limit = parse_limit(limit)
         parse_callback(progress, "progress")
         durable = self._router.durable_store()
@@ -231,6 +238,8 @@ class Keeper:
             tiers[self._router.by_code(code).name]["records"] -= count
         durable = self._router.durable_store()
         sizes = durable.files.sizes() if durable.files.durable else {}
+        from spector.store.erasure import due_of
+
         due = due_of(durable)
         return {
             **about,
@@ -278,6 +287,8 @@ def _needles_given(verify: Any) -> Needles | None:
             f"verify must be a list of texts, got {type(verify).__name__}",
             hint='write it like verify=["Maya Lindqvist"]',
         )
+    from spector.store.erasure import Needles
+
     needles, given = Needles(), list(items_of(verify, "verify"))
     for each in given:
         if not isinstance(each, (str, bytes)):

@@ -2,53 +2,58 @@
 
 from __future__ import annotations
 
-from spector.write.changing import Change, Changer
-from spector.write.context import WriteContext
-from spector.write.drafts import (
-    FIELDS,
-    Draft,
-    Memories,
-    MemoryFields,
-    Named,
-    make_draft,
-)
-from spector.write.forgetting import Forgetter, Manner
-from spector.write.knowledge import (
-    SAME_CONCEPT,
-    ArrivalWriter,
-    ChangedError,
-    Committed,
-    ConceptExtractor,
-    ConceptPromoter,
-    ConceptRun,
-    Done,
-    Incoming,
-    KnowledgeWriter,
-    Prepared,
-    Promoted,
-    Promotion,
-    Ready,
-    Series,
-    SeriesWriter,
-    Unit,
-    UnitWriter,
-    UnpreparedError,
-    UseRecorder,
-    codes_of,
-    cosines,
-    differences,
-    item_mark,
-    plan_rows_back,
-    text_mark,
-    unpacked,
-    unpacked_rows,
-)
-from spector.write.reembed import reembed_store
-from spector.write.replacing import Beside, EndMover, KeyWriter
-from spector.write.source_models import source_model
-from spector.write.speakers import Speakers
-from spector.write.updating import Updater
-from spector.write.writer import Writer
+from typing import TYPE_CHECKING
+
+from spector.faces import on_first_use
+
+if TYPE_CHECKING:
+    from spector.write.changing import Change, Changer
+    from spector.write.context import WriteContext
+    from spector.write.drafts import (
+        FIELDS,
+        Draft,
+        Memories,
+        MemoryFields,
+        Named,
+        make_draft,
+    )
+    from spector.write.forgetting import Forgetter, Manner
+    from spector.write.knowledge import (
+        SAME_CONCEPT,
+        ArrivalWriter,
+        ChangedError,
+        Committed,
+        ConceptExtractor,
+        ConceptPromoter,
+        ConceptRun,
+        Done,
+        Incoming,
+        KnowledgeWriter,
+        Prepared,
+        Promoted,
+        Promotion,
+        Ready,
+        Series,
+        SeriesWriter,
+        Unit,
+        UnitWriter,
+        UnpreparedError,
+        UseRecorder,
+        codes_of,
+        cosines,
+        differences,
+        item_mark,
+        plan_rows_back,
+        text_mark,
+        unpacked,
+        unpacked_rows,
+    )
+    from spector.write.reembed import reembed_store
+    from spector.write.replacing import Beside, EndMover, KeyWriter
+    from spector.write.source_models import source_model
+    from spector.write.speakers import Speakers
+    from spector.write.updating import Updater
+    from spector.write.writer import Writer
 
 __all__ = [
     "FIELDS",
@@ -99,3 +104,5 @@ __all__ = [
     "unpacked",
     "unpacked_rows",
 ]
+
+__getattr__ = on_first_use(__name__)

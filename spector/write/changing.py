@@ -20,7 +20,7 @@ from spector.write.context import WriteContext
 from spector.write.drafts import Named
 from spector.write.row_state import current_bytes
 
-__all__ = ["Changer"]
+__all__ = ["Change", "Changer"]
 
 #: changes the mutable fields of one header in place; False when there is nothing to change
 Change = Callable[[Any, MemoryRecord], bool]

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from spector.clock import Clock
 from spector.config import Config
-from spector.knowledge import KnowledgeReader, derived_of
 from spector.process import LayerCallbacks, Watchers
 from spector.providers import Embedder, ImportanceScorer
 from spector.store.catalog import Row
@@ -39,9 +38,6 @@ class WriteContext:
         object.__setattr__(self, "stores", tuple(self.router.stores()))
         for store in self.stores:
             store.when_moved.append(self.speakers.forget)
-            store.catalog.ends.derived = lambda db, path, ids: (
-                derived_of(KnowledgeReader(db, path), ids).memories
-            )
 
     def exclusive(self) -> AbstractContextManager[object]:
         """A context in which no other thread of this process changes any store of the memory.

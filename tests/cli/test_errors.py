@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 import spector
-from spector.cli import main as cli
-from spector.cli.main import build_parser, main
+from spector.cli.commands import COMMANDS
+from spector.cli.main import main, parser_of
 from spector.cli.suggest import _OPTIONS, _VERBS, suggest_option, suggest_verb
 from spector.cli.translation import translate_to_commands
 from tests.cli.conftest import Run
 from tests.trees import nodes_of, tree_of
 
-_, PARSERS = cli.build_parser()
+PARSERS = {verb: parser_of(verb) for verb in COMMANDS}
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_a_locked_store_is_told_in_either_tongue(
 
 
 def test_every_flag_and_command_in_a_hint_exists() -> None:
-    _, parsers = build_parser()
+    parsers = PARSERS
     flags = {
         flag
         for parser in parsers.values()

@@ -155,13 +155,42 @@ def test_a_numba_without_what_the_kernel_builds_on_is_passed_over(tmp_path: Path
     assert "the numba kernel cannot load" in out
 
 
-def test_without_both_the_reference_serves() -> None:
+def test_without_both_the_reference_serves_with_one_warning(tmp_path: Path) -> None:
     code = (
-        "import sys; sys.modules['spector._native'] = sys.modules['numba'] = None\n"
-        "from spector.kernel.dispatch import get_kernel\n"
-        "print(get_kernel().name)"
+        "import sys, warnings; sys.modules['spector._native'] = sys.modules['numba'] = None\n"
+        "import spector\n"
+        "with warnings.catch_warnings(record=True) as said:\n"
+        "    warnings.simplefilter('always')\n"
+        "    for name in 'ab':\n"
+        "        with spector.open(f'{sys.argv[1]}/{name}', embedder=None, dim=2) as memory:\n"
+        "            memory.remember('tea', vector=[1, 0])\n"
+        "            assert memory.recall(vector=[1, 0])[0].text == 'tea'\n"
+        "from spector.kernel import kernel_info\n"
+        "print(kernel_info()['name'], *(each.message for each in said), sep='|')"
     )
-    assert run(code, SPECTOR_KERNEL="") == "reference"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)],
+        env={**os.environ, "SPECTOR_KERNEL": ""},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    name, *said = done.stdout.strip().split("|")
+    assert name == "reference"
+    assert len(said) == 1
+    assert 'pip install "spector-memory[numba]" compiles one' in said[0]
+
+
+def test_a_pinned_numba_that_is_missing_names_its_extra() -> None:
+    code = (
+        "import sys; sys.modules['numba'] = None\n"
+        "from spector.kernel.dispatch import get_kernel\n"
+        "try: get_kernel()\n"
+        "except ImportError as error: print(type(error).__name__, error)"
+    )
+    out = run(code, SPECTOR_KERNEL="numba")
+    assert out.startswith("KernelUnavailableError the numba kernel cannot load")
+    assert 'pip install "spector-memory[numba]"' in out
 
 
 def test_a_pinned_kernel_that_cannot_load_raises_the_reason() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spector import providers as embed
-from spector.errors import InvalidInputError
+from spector.errors import EmbeddingError, InvalidInputError
 from spector.providers import CachedEmbedder, MiniLMEmbedder, OpenAIEmbedder, resolve
 from spector.providers.byte_pairs import count_tokens, split_windows
 from tests.fakes import FakeEmbedder
@@ -82,6 +82,16 @@ def test_objects_without_the_protocol_are_refused_by_what_they_lack(
 ) -> None:
     with pytest.raises(InvalidInputError, match=names):
         resolve(thing)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["openai", "openai:text-embedding-3-large"])
+def test_openai_without_its_client_names_the_extra(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "openai", None)
+    with pytest.raises(EmbeddingError, match="not installed") as caught:
+        resolve(name)
+    assert caught.value.hint == 'pip install "spector-memory[openai]"'
 
 
 def test_importing_and_resolving_loads_no_model_library(repo: Path) -> None:

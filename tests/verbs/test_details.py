@@ -270,7 +270,7 @@ def test_fsrs6_gives_the_numbers_of_its_package() -> None:
 
 
 def test_fsrs6_equals_its_package() -> None:
-    fsrs = pytest.importorskip("fsrs", reason="pip install spector[test] brings it")
+    fsrs = pytest.importorskip("fsrs", reason="pip install spector-memory[test] brings it")
     scheduler, start = fsrs.Scheduler(), datetime(2026, 1, 1, tzinfo=UTC)
     for stability in (0.4, 1.0, 10.5, 300.0):
         card = fsrs.Card(stability=stability, difficulty=5.0, last_review=start)

@@ -1,66 +1,104 @@
-"""Adds the parser of each command; heavy imports happen only when a command runs."""
+"""The table of commands; the module of a command is imported when the command is chosen."""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable
-from typing import Any, Final
+from importlib import import_module
+from typing import Final, NamedTuple
 
-from spector.cli.commands import (
-    backup,
-    bench,
-    changing,
-    demo,
-    files,
-    forgetting,
-    history,
-    inspecting,
-    knowledge,
-    listing,
-    reading,
-    upkeep,
-    writing,
-)
+__all__ = ["COMMANDS", "Command"]
 
-__all__ = ["COMMANDS"]
 
-COMMANDS: Final[tuple[Callable[[Any], None], ...]] = (
-    writing.add_remember,
-    files.add_observe,
-    writing.add_judge,
-    reading.add_recall,
-    reading.add_context,
-    listing.add_list,
-    listing.add_get,
-    listing.add_count,
-    listing.add_users,
-    changing.add_update,
-    changing.add_pin,
-    changing.add_unpin,
-    changing.add_resolve,
-    changing.add_reinforce,
-    changing.add_retire,
-    changing.add_reactivate,
-    listing.add_dormant,
-    listing.add_hot,
-    history.add_history,
-    history.add_reinstate,
-    knowledge.add_facts,
-    knowledge.add_entities,
-    knowledge.add_graph,
-    knowledge.add_procedures,
-    knowledge.add_learnings,
-    knowledge.add_concepts,
-    forgetting.add_forget,
-    files.add_import,
-    reading.add_export,
-    upkeep.add_reflect,
-    upkeep.add_compact,
-    upkeep.add_check,
-    backup.add_backup,
-    backup.add_restore,
-    reading.add_stats,
-    inspecting.add_inspect,
-    upkeep.add_reembed,
-    demo.add_demo,
-    bench.add_bench,
-)
+class Command(NamedTuple):
+    """A verb of the command line."""
+
+    verb: str
+    help: str
+    #: module of this package, and its function that describes the arguments to a parser
+    home: str
+
+    def describe(self, parser: argparse.ArgumentParser) -> None:
+        """Add the arguments, and set the function that runs the command as ``run``."""
+        module, _, function = self.home.partition(":")
+        add: Callable[[argparse.ArgumentParser], None]
+        add = getattr(import_module(f"{__name__}.{module}"), function)
+        add(parser)
+
+
+#: heading in the help -> its commands
+GROUPS: Final = {
+    "memories": (
+        Command("remember", "store one memory", "writing:add_remember"),
+        Command(
+            "observe", "take in messages, and keep what matters", "files.observing:add_observe"
+        ),
+        Command("recall", "find memories for a cue", "reading:add_recall"),
+        Command("context", "write memories as text for a prompt", "reading:add_context"),
+        Command("list", "show the newest memories", "listing:add_list"),
+        Command("get", "show one memory by id", "listing:add_get"),
+        Command("count", "count memories", "listing:add_count"),
+        Command("users", "list users and their memory counts", "listing:add_users"),
+        Command("dormant", "show memories at rest", "listing:add_dormant"),
+        Command("hot", "show what a context may quote whatever the cue", "listing:add_hot"),
+        Command("history", "show a memory's earlier and later versions", "history:add_history"),
+    ),
+    "changes": (
+        Command("update", "correct a memory", "changing:add_update"),
+        Command(
+            "pin", "exempt memories from fading and from forget by selection", "changing:add_pin"
+        ),
+        Command("unpin", "remove the protection of pin", "changing:add_unpin"),
+        Command("resolve", "mark unresolved memories as resolved", "changing:add_resolve"),
+        Command("reinforce", "record that memories helped, or misled", "changing:add_reinforce"),
+        Command("retire", "make memories dormant: kept, but not recalled", "changing:add_retire"),
+        Command("reactivate", "bring dormant memories back", "changing:add_reactivate"),
+        Command("reinstate", "make a superseded memory current again", "history:add_reinstate"),
+        Command("forget", "forget memories by id or by a selection", "forgetting:add_forget"),
+    ),
+    "knowledge": (
+        Command("facts", "show facts", "knowledge.facts:add_facts"),
+        Command("entities", "show who and what memories mention", "knowledge.facts:add_entities"),
+        Command("graph", "show how memories are tied", "knowledge.graph:add_graph"),
+        Command(
+            "procedures",
+            "show how things are done, and how often it worked",
+            "knowledge.items:add_procedures",
+        ),
+        Command(
+            "learnings", "show insights, and whether they held", "knowledge.items:add_learnings"
+        ),
+        Command("concepts", "show what memories have in common", "knowledge.items:add_concepts"),
+        Command("judge", "say what a new statement does to an old one", "writing:add_judge"),
+    ),
+    "files": (
+        Command("import", "store the messages of files", "files.importing:add_import"),
+        Command("export", "write memories as JSONL", "reading:add_export"),
+    ),
+    "the store": (
+        Command("reflect", "run one sleep cycle", "upkeep:add_reflect"),
+        Command("compact", "erase forgotten memories and reclaim space", "upkeep:add_compact"),
+        Command("check", "verify a store, or salvage a damaged one", "upkeep:add_check"),
+        Command("backup", "copy a store, even while it is in use", "backup:add_backup"),
+        Command("restore", "make a store from a backup", "backup:add_restore"),
+        Command("stats", "show the size and the contents of a store", "reading:add_stats"),
+        Command(
+            "inspect", "show the files of a store, even a damaged one", "inspecting:add_inspect"
+        ),
+        Command("reembed", "move a store to another model", "upkeep:add_reembed"),
+    ),
+    "the program": (
+        Command(
+            "doctor",
+            "show how this is installed, and what stands in its way",
+            "doctor:add_doctor",
+        ),
+        Command("demo", "show every verb on an example", "demo:add_demo"),
+        Command(
+            "bench",
+            "measure recall on public conversations (source checkout only)",
+            "bench:add_bench",
+        ),
+    ),
+}
+COMMANDS: Final = {each.verb: each for group in GROUPS.values() for each in group}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spector.cli.options import add_json, add_path, expand_home, open_store, require_store
 from spector.cli.output import Console, Progress, bytes_text
@@ -16,13 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["add_backup", "add_restore"]
 
 
-def add_backup(commands: Any) -> None:
-    parser = commands.add_parser(
-        "backup",
-        help="copy a store, even while it is in use",
-        description=_BACKUP,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_backup(parser: argparse.ArgumentParser) -> None:
+    parser.description = _BACKUP
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add_path(parser)
     parser.add_argument("dest", metavar="DEST", type=expand_home, help="directory of the copy")
     parser.add_argument(
@@ -58,13 +54,9 @@ def run_backup(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def add_restore(commands: Any) -> None:
-    parser = commands.add_parser(
-        "restore",
-        help="make a store from a backup",
-        description=_RESTORE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_restore(parser: argparse.ArgumentParser) -> None:
+    parser.description = _RESTORE
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument(
         "backup", metavar="BACKUP", type=expand_home, help="directory of the backup"
     )

@@ -6,7 +6,7 @@ import argparse
 import importlib
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from spector.cli.output import Console
 from spector.errors import InvalidInputError
@@ -21,12 +21,8 @@ spector bench recall --help."""
 _SUITES: Final = {"recall": "bench.recall.__main__"}
 
 
-def add_bench(commands: Any) -> None:
-    parser = commands.add_parser(
-        "bench",
-        help="measure recall on public conversations (source checkout only)",
-        description=_ABOUT,
-    )
+def add_bench(parser: argparse.ArgumentParser) -> None:
+    parser.description = _ABOUT
     parser.add_argument("suite", choices=sorted(_SUITES))
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...")
     parser.set_defaults(run=run_bench, as_json=False)

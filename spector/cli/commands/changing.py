@@ -59,8 +59,8 @@ _CLEARED: Final = {
 _SCOPES: Final = {"user": "user_id", "agent": "agent_id", "session": "session_id"}
 
 
-def add_update(commands: Any) -> None:
-    parser = commands.add_parser("update", help="correct a memory", description=_UPDATE)
+def add_update(parser: argparse.ArgumentParser) -> None:
+    parser.description = _UPDATE
     add_path(parser)
     parser.add_argument(
         "id", metavar="ID", nargs="?", type=_id_or_text, help="id of a memory; not with --key"
@@ -171,10 +171,8 @@ def update(
 _Change = Callable[["Memory", int, Mapping[str, str]], "MemoryRecord"]
 
 
-def add_pin(commands: Any) -> None:
-    parser = _add_change(
-        commands, "pin", "exempt memories from fading and from forget by selection"
-    )
+def add_pin(parser: argparse.ArgumentParser) -> None:
+    _add_change(parser)
     parser.set_defaults(run=run_pin)
 
 
@@ -182,8 +180,8 @@ def run_pin(args: argparse.Namespace, console: Console) -> int:
     return _run(args, console, "pinned", lambda memory, each, guard: memory.pin(each, **guard))
 
 
-def add_unpin(commands: Any) -> None:
-    parser = _add_change(commands, "unpin", "remove the protection of pin")
+def add_unpin(parser: argparse.ArgumentParser) -> None:
+    _add_change(parser)
     parser.set_defaults(run=run_unpin)
 
 
@@ -191,8 +189,8 @@ def run_unpin(args: argparse.Namespace, console: Console) -> int:
     return _run(args, console, "unpinned", lambda memory, each, guard: memory.unpin(each, **guard))
 
 
-def add_resolve(commands: Any) -> None:
-    parser = _add_change(commands, "resolve", "mark unresolved memories as resolved")
+def add_resolve(parser: argparse.ArgumentParser) -> None:
+    _add_change(parser)
     parser.set_defaults(run=run_resolve)
 
 
@@ -202,8 +200,8 @@ def run_resolve(args: argparse.Namespace, console: Console) -> int:
     )
 
 
-def add_reinforce(commands: Any) -> None:
-    parser = _add_change(commands, "reinforce", "record that memories helped, or misled")
+def add_reinforce(parser: argparse.ArgumentParser) -> None:
+    _add_change(parser)
     parser.add_argument("--failure", action="store_true", help="they misled, so weaken them")
     parser.set_defaults(run=run_reinforce)
 
@@ -218,8 +216,8 @@ def run_reinforce(args: argparse.Namespace, console: Console) -> int:
     )
 
 
-def add_retire(commands: Any) -> None:
-    parser = _add_change(commands, "retire", "make memories dormant: kept, but not recalled")
+def add_retire(parser: argparse.ArgumentParser) -> None:
+    _add_change(parser)
     parser.set_defaults(run=run_retire)
 
 
@@ -227,8 +225,8 @@ def run_retire(args: argparse.Namespace, console: Console) -> int:
     return _rest(args, console, "retired", lambda memory: memory.retire)
 
 
-def add_reactivate(commands: Any) -> None:
-    parser = _add_change(commands, "reactivate", "bring dormant memories back")
+def add_reactivate(parser: argparse.ArgumentParser) -> None:
+    _add_change(parser)
     parser.set_defaults(run=run_reactivate)
 
 
@@ -249,20 +247,17 @@ def _rest(
     return 0
 
 
-def _add_change(commands: Any, verb: str, what: str) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(
-        verb,
-        help=what,
-        description=f"{what[0].upper()}{what[1:]}. Changes all of the IDs or"
-        " none: if one is unknown, or not of the given --user, --agent or --session, no memory is"
-        " changed.",
+def _add_change(parser: argparse.ArgumentParser) -> None:
+    """The arguments of a change of several memories, and what all such changes promise."""
+    parser.description = (
+        f"{parser.description} Changes all of the IDs or none: if one is unknown, or not of the"
+        " given --user, --agent or --session, no memory is changed."
     )
     add_path(parser)
     add_ids(parser)
     add_scopes(parser)
     add_wait(parser)
     add_json(parser)
-    return parser
 
 
 def _run(args: argparse.Namespace, console: Console, done: str, change: _Change) -> int:

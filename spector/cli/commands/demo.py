@@ -7,7 +7,6 @@ import contextlib
 import os
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from spector.cli.options import add_embedder, add_json, expand_home
 from spector.cli.output import Console
@@ -16,8 +15,8 @@ from spector.errors import InvalidInputError
 __all__ = ["add_demo"]
 
 
-def add_demo(commands: Any) -> None:
-    parser = commands.add_parser("demo", help="show every verb on an example", description=_DEMO)
+def add_demo(parser: argparse.ArgumentParser) -> None:
+    parser.description = _DEMO
     parser.add_argument(
         "path",
         metavar="PATH",

@@ -44,13 +44,9 @@ _SHOWN: Final = 10
 _NAMED: Final = 20
 
 
-def add_forget(commands: Any) -> None:
-    parser = commands.add_parser(
-        "forget",
-        help="forget memories by id or by a selection",
-        description=_FORGET,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_forget(parser: argparse.ArgumentParser) -> None:
+    parser.description = _FORGET
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add_path(parser)
     parser.add_argument("ids", metavar="ID", nargs="*", type=record_id, help="ids of memories")
     add_key(parser, "key of one memory, in place of IDs")

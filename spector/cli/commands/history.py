@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from spector.cli.memory_table import day
 from spector.cli.options import (
@@ -21,10 +20,8 @@ from spector.cli.output import Column, Console, clean
 __all__ = ["add_history", "add_reinstate"]
 
 
-def add_history(commands: Any) -> None:
-    parser = commands.add_parser(
-        "history", help="show a memory's earlier and later versions", description=_HISTORY
-    )
+def add_history(parser: argparse.ArgumentParser) -> None:
+    parser.description = _HISTORY
     add_path(parser)
     parser.add_argument("id", metavar="ID", type=record_id, help="any version of the memory")
     add_zone(parser)
@@ -65,10 +62,8 @@ def run_history(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def add_reinstate(commands: Any) -> None:
-    parser = commands.add_parser(
-        "reinstate", help="make a superseded memory current again", description=_REINSTATE
-    )
+def add_reinstate(parser: argparse.ArgumentParser) -> None:
+    parser.description = _REINSTATE
     add_path(parser)
     parser.add_argument("id", metavar="ID", type=record_id, help="id of the superseded memory")
     parser.add_argument(

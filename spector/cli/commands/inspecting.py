@@ -12,10 +12,8 @@ from spector.errors import UnknownRecordError
 __all__ = ["add_inspect"]
 
 
-def add_inspect(commands: Any) -> None:
-    parser = commands.add_parser(
-        "inspect", help="show the files of a store, even a damaged one", description=_INSPECT
-    )
+def add_inspect(parser: argparse.ArgumentParser) -> None:
+    parser.description = _INSPECT
     add_path(parser)
     parser.add_argument("id", metavar="ID", nargs="?", type=record_id, help="show this record only")
     add_json(parser)

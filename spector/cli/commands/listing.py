@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["add_count", "add_dormant", "add_get", "add_hot", "add_list", "add_users"]
 
 
-def add_list(commands: Any) -> None:
-    parser = commands.add_parser("list", help="show the newest memories", description=_LIST)
+def add_list(parser: argparse.ArgumentParser) -> None:
+    parser.description = _LIST
     add_path(parser)
     parser.add_argument(
         "-n",
@@ -102,8 +102,8 @@ def run_list(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def add_dormant(commands: Any) -> None:
-    parser = commands.add_parser("dormant", help="show memories at rest", description=_DORMANT)
+def add_dormant(parser: argparse.ArgumentParser) -> None:
+    parser.description = _DORMANT
     add_path(parser)
     parser.add_argument(
         "-n",
@@ -142,10 +142,8 @@ def run_dormant(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def add_hot(commands: Any) -> None:
-    parser = commands.add_parser(
-        "hot", help="show what a context may quote whatever the cue", description=_HOT
-    )
+def add_hot(parser: argparse.ArgumentParser) -> None:
+    parser.description = _HOT
     add_path(parser)
     parser.add_argument(
         "-n",
@@ -177,8 +175,8 @@ def run_hot(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def add_get(commands: Any) -> None:
-    parser = commands.add_parser("get", help="show one memory by id", description=_GET)
+def add_get(parser: argparse.ArgumentParser) -> None:
+    parser.description = _GET
     add_path(parser)
     parser.add_argument("id", metavar="ID", nargs="?", type=record_id, help="id of a memory")
     add_key(parser, "its key, in place of ID")
@@ -274,8 +272,8 @@ def show_record(console: Console, record: MemoryRecord) -> None:
             console.say(f"  {part}".rstrip())
 
 
-def add_count(commands: Any) -> None:
-    parser = commands.add_parser("count", help="count memories", description=_COUNT)
+def add_count(parser: argparse.ArgumentParser) -> None:
+    parser.description = _COUNT
     add_path(parser)
     add_selection(parser)
     add_json(parser)
@@ -297,10 +295,8 @@ def run_count(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def add_users(commands: Any) -> None:
-    parser = commands.add_parser(
-        "users", help="list users and their memory counts", description=_USERS
-    )
+def add_users(parser: argparse.ArgumentParser) -> None:
+    parser.description = _USERS
     add_path(parser)
     add_zone(parser)
     add_json(parser)

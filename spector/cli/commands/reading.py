@@ -37,8 +37,8 @@ from spector.messages import counted
 __all__ = ["add_context", "add_export", "add_recall", "add_stats"]
 
 
-def add_recall(commands: Any) -> None:
-    parser = commands.add_parser("recall", help="find memories for a cue", description=_RECALL)
+def add_recall(parser: argparse.ArgumentParser) -> None:
+    parser.description = _RECALL
     add_path(parser)
     parser.add_argument(
         "-k",
@@ -180,10 +180,8 @@ def run_recall(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def add_context(commands: Any) -> None:
-    parser = commands.add_parser(
-        "context", help="write memories as text for a prompt", description=_CONTEXT
-    )
+def add_context(parser: argparse.ArgumentParser) -> None:
+    parser.description = _CONTEXT
     add_path(parser)
     parser.add_argument(
         "-n",
@@ -281,8 +279,8 @@ def run_context(args: argparse.Namespace, console: Console) -> int:
     return 0 if context else 1
 
 
-def add_export(commands: Any) -> None:
-    parser = commands.add_parser("export", help="write memories as JSONL", description=_EXPORT)
+def add_export(parser: argparse.ArgumentParser) -> None:
+    parser.description = _EXPORT
     add_path(parser)
     parser.add_argument(
         "file", metavar="FILE", nargs="?", default="-", type=expand_home, help="default: stdout"
@@ -343,10 +341,8 @@ def run_export(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def add_stats(commands: Any) -> None:
-    parser = commands.add_parser(
-        "stats", help="show the size and the contents of a store", description=_STATS
-    )
+def add_stats(parser: argparse.ArgumentParser) -> None:
+    parser.description = _STATS
     add_path(parser)
     add_scopes(parser)
     add_json(parser)

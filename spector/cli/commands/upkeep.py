@@ -7,7 +7,7 @@ import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from spector.cli.options import (
     add_embedder,
@@ -38,8 +38,8 @@ __all__ = ["add_check", "add_compact", "add_reembed", "add_reflect"]
 _ONE_BY_ONE = 3
 
 
-def add_reflect(commands: Any) -> None:
-    parser = commands.add_parser("reflect", help="run one sleep cycle", description=_REFLECT)
+def add_reflect(parser: argparse.ArgumentParser) -> None:
+    parser.description = _REFLECT
     add_path(parser)
     parser.add_argument(
         "--steps", metavar="STEP[,STEP]", help="only these steps, such as decay,forget or upkeep"
@@ -161,10 +161,8 @@ def _show_proposals(
         console.note(f"{len(report.proposals) - len(told)} more; --json lists all")
 
 
-def add_compact(commands: Any) -> None:
-    parser = commands.add_parser(
-        "compact", help="erase forgotten memories and reclaim space", description=_COMPACT
-    )
+def add_compact(parser: argparse.ArgumentParser) -> None:
+    parser.description = _COMPACT
     add_path(parser)
     parser.add_argument("--dry-run", action="store_true", help="only show what would be done")
     parser.add_argument(
@@ -240,10 +238,8 @@ def _show_compaction(report: CompactionReport, console: Console) -> None:
     )
 
 
-def add_check(commands: Any) -> None:
-    parser = commands.add_parser(
-        "check", help="verify a store, or salvage a damaged one", description=_CHECK
-    )
+def add_check(parser: argparse.ArgumentParser) -> None:
+    parser.description = _CHECK
     add_path(parser)
     parser.add_argument(
         "--repair",
@@ -369,8 +365,8 @@ def _folded(found: Sequence[Loss]) -> list[list[object]]:
     return rows
 
 
-def add_reembed(commands: Any) -> None:
-    parser = commands.add_parser("reembed", help="move a store to another model", description=_RE)
+def add_reembed(parser: argparse.ArgumentParser) -> None:
+    parser.description = _RE
     add_path(parser)
     add_embedder(parser)
     add_wait(parser)

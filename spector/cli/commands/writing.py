@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spector.cli.options import (
     add_attach,
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["add_judge", "add_remember"]
 
 
-def add_remember(commands: Any) -> None:
-    parser = commands.add_parser("remember", help="store one memory", description=_REMEMBER)
+def add_remember(parser: argparse.ArgumentParser) -> None:
+    parser.description = _REMEMBER
     add_path(parser)
     parser.add_argument("text", metavar="TEXT", nargs="?", default="-", help="the text; - is stdin")
     add_fields(parser)
@@ -104,12 +104,8 @@ def _beside(record: spector.MemoryRecord) -> str:
     return f"; it contradicts {others}" + (f" ({decision.reason})" if decision.reason else "")
 
 
-def add_judge(commands: Any) -> None:
-    parser = commands.add_parser(
-        "judge",
-        help="say what a new statement does to an old one",
-        description="Say what a new statement does to an old one, and why; no store is needed.",
-    )
+def add_judge(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Say what a new statement does to an old one, and why; no store is needed."
     parser.add_argument("old", metavar="OLD", help="the older statement")
     parser.add_argument("new", metavar="NEW", help="the newer statement")
     add_json(parser)

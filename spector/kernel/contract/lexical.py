@@ -7,20 +7,24 @@ answers go into; a backend implements the bare calls below them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spector._types import F32, I32, I64, U8, U32, U64
 from spector.errors import InvalidInputError
 from spector.kernel.contract.postings import (
     WORD_HIT_DTYPE,
-    Postings,
-    PostingsTable,
-    QueryTerms,
     check_hashes,
 )
+
+if TYPE_CHECKING:
+    from spector._types import F32, I32, I64, U8, U32, U64
+    from spector.kernel.contract.postings import (
+        Postings,
+        PostingsTable,
+        QueryTerms,
+    )
 
 __all__ = ["LexicalKernel"]
 

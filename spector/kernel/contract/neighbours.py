@@ -17,14 +17,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spector._types import F32, I32, I64, U8, U32
 from spector.errors import InvalidInputError
-from spector.kernel.contract.partitions import PartTable, check_records
+from spector.kernel.contract.partitions import check_records
+
+if TYPE_CHECKING:
+    from spector._types import F32, I32, I64, U8, U32
+    from spector.kernel.contract.partitions import PartTable
 
 __all__ = ["SPREAD_DTYPE", "NeighbourKernel", "TermSpread"]
 

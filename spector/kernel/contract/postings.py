@@ -13,13 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spector._types import U8, U64
 from spector.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from spector._types import U8, U64
 
 __all__ = [
     "LENGTHS",

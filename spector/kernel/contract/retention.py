@@ -8,14 +8,16 @@ that does these few float32 operations in this order gets the same bits.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spector._types import F32
 from spector.kernel.contract.profile import Curve
 from spector.records import FSRS6_DECAY, FSRS6_FACTOR
+
+if TYPE_CHECKING:
+    from spector._types import F32
 
 __all__ = [
     "ACTIVATION_SCALE",

@@ -5,12 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spector._types import F32, U32
 from spector.errors import DimensionMismatchError, InvalidInputError
 from spector.kernel.contract.lexical import LexicalKernel
 from spector.kernel.contract.neighbours import NeighbourKernel
@@ -22,8 +21,11 @@ from spector.kernel.contract.partitions import (
     PartTable,
     check_records,
 )
-from spector.kernel.contract.query import Query
 from spector.layout import HEADER_BYTES
+
+if TYPE_CHECKING:
+    from spector._types import F32, U32
+    from spector.kernel.contract.query import Query
 
 __all__ = [
     "DROP_PHASES",

@@ -13,7 +13,8 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from spector.language.cues.intent import Kind, kind_of
+from spector.language.cues.intent import kind_of
+from spector.language.cues.kinds import Kind
 from spector.language.statements import Speakers
 from spector.language.words import compose, plain
 

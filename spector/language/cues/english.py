@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from functools import cache
 from typing import Final
 
-__all__ = ["AUXILIARY", "ENGLISH", "FORM", "HINT", "PROFILE", "SELF", "TAIL", "TIME", "Frame"]
+__all__ = ["AUXILIARY", "FORM", "HINT", "PROFILE", "SELF", "TAIL", "TIME", "Frame", "english"]
 
 
 class Frame(StrEnum):
@@ -171,10 +172,17 @@ _INNER: Final = (
     (Frame.SAID, rf"(?:all |every )?(?:of )?(?:the )?{_MANY}{_DETAILS}{_ON}"),
     (Frame.SAID, rf"(?:all|everything){_ON}"),
 )  # fmt: skip
-ENGLISH: Final = (
-    tuple((frame, re.compile(f"{_LEAD}(?:{pattern})")) for frame, pattern in _OUTER),
-    tuple((frame, re.compile(pattern)) for frame, pattern in _INNER),
-)
+
+
+@cache
+def english() -> tuple[tuple[tuple[Frame, re.Pattern[str]], ...], ...]:
+    """The outer frames and those within them; compiled for the first cue with a word of `HINT`."""
+    return (
+        tuple((frame, re.compile(f"{_LEAD}(?:{pattern})")) for frame, pattern in _OUTER),
+        tuple((frame, re.compile(pattern)) for frame, pattern in _INNER),
+    )
+
+
 #: questions about the user: "describe me", "user preferences"
 PROFILE: Final = re.compile(
     rf"{_LEAD}(?:who am i|(?:tell (?:me|us) (?:more )?about|describe) (?P<self>{SELF.pattern})"

@@ -10,45 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
+from spector.language.cues.kinds import Intent, Kind, Mode
 from spector.language.cues.topic import Frame, topic_of
 from spector.language.statements import FIRST_PERSON
 from spector.language.words import is_turkish, plain
 
-__all__ = ["PARAMS", "Intent", "Kind", "Mode", "Params", "Route", "is_name", "kind_of", "route_cue"]
-
-
-class Kind(StrEnum):
-    """The kind of a cue, which chooses the weights of words against similarity."""
-
-    FACT = "fact"  # a question about a fact
-    TALK = "talk"  # conversation, for which memories may be relevant
-    REQUEST = "request"  # a request for help; preferences and standing instructions matter
-
-
-class Intent(StrEnum):
-    """The category of information that a cue asks for."""
-
-    FACTUAL = "factual"
-    TEMPORAL = "temporal"
-    CAUSAL = "causal"
-    ENTITY_PROFILE = "entity_profile"
-    PREFERENCE = "preference"
-    PROCEDURAL = "procedural"
-    GENERAL = "general"
-
-
-class Mode(StrEnum):
-    """The leading channel of a search; the others always run too."""
-
-    SEMANTIC = "semantic"  # similarity
-    STRUCTURED = "structured"  # a procedure or one entity: tags, tiers and names
-    TEMPORAL = "temporal"  # times of the memories
-    GRAPH_SEED = "graph_seed"  # relations of the best hits are followed
-    HYBRID = "hybrid"  # words and similarity together
+__all__ = ["PARAMS", "Params", "Route", "is_name", "kind_of", "route_cue"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

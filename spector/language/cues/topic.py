@@ -153,7 +153,7 @@ def _read(sentence: str) -> Topic | None:
         return found
     kind, speaker, rest = Frame.NONE, None, sentence
     for depth in range(_MOST_FRAMES):
-        step = _step(rest, frames.ENGLISH[min(depth, 1)])
+        step = _step(rest, frames.english()[min(depth, 1)])
         if step is None:
             break
         frame, rest, said_by, mutual = step

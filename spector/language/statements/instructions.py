@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from spector.language.statements.markers import is_of_time
-from spector.language.statements.quotations import own_words
+from spector.language.statements.quoting import own_words
 from spector.language.words import plain
 
 __all__ = ["Instruction", "find_instruction", "is_prohibition"]

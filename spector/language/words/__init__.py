@@ -2,39 +2,44 @@
 
 from __future__ import annotations
 
-from spector.language.words.analysis import (
-    SPACELESS,
-    Analysis,
-    Term,
-    analyse,
-    cue_terms,
-    field_terms,
-    fingerprint,
-    is_identifier,
-    is_sign,
-    is_stop,
-    term_hash,
-    words,
-)
-from spector.language.words.folding import (
-    Token,
-    compose,
-    is_turkish,
-    tokens,
-    within,
-    wording_of,
-)
-from spector.language.words.keys import (
-    concept_key,
-    entity_uri,
-    fact_key,
-    folded,
-    normalize_tokens,
-    slug,
-)
-from spector.language.words.stemming import ENGLISH, TURKISH
-from spector.language.words.stopwords import ENGLISH_STOP, TURKISH_STOP
-from spector.language.words.unicode import normalize_nfkc, normalize_unicode, plain
+from typing import TYPE_CHECKING
+
+from spector.faces import on_first_use
+
+if TYPE_CHECKING:
+    from spector.language.words.analysis import (
+        SPACELESS,
+        Analysis,
+        Term,
+        analyse,
+        cue_terms,
+        field_terms,
+        fingerprint,
+        is_identifier,
+        is_sign,
+        is_stop,
+        term_hash,
+        words,
+    )
+    from spector.language.words.folding import (
+        Token,
+        compose,
+        is_turkish,
+        tokens,
+        within,
+        wording_of,
+    )
+    from spector.language.words.keys import (
+        concept_key,
+        entity_uri,
+        fact_key,
+        folded,
+        normalize_tokens,
+        slug,
+    )
+    from spector.language.words.stemming import ENGLISH, TURKISH
+    from spector.language.words.stopwords import ENGLISH_STOP, TURKISH_STOP
+    from spector.language.words.unicode import normalize_nfkc, normalize_unicode, plain
 
 __all__ = [
     "ENGLISH",
@@ -69,3 +74,5 @@ __all__ = [
     "wording_of",
     "words",
 ]
+
+__getattr__ = on_first_use(__name__)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from spector.search.associations.expansion import (
-    Associations,
-)
-from spector.search.associations.knowing import is_bare_node, known_from, themes_of_cue
-from spector.search.associations.modifiers import (
-    ASSOCIATIVE,
-)
-from spector.search.associations.reading import (
-    has_details,
-    knowledge_of,
-)
+from typing import TYPE_CHECKING
+
+from spector.faces import on_first_use
+
+if TYPE_CHECKING:
+    from spector.search.associations.expansion import (
+        Associations,
+    )
+    from spector.search.associations.knowing import is_bare_node, known_from, themes_of_cue
+    from spector.search.associations.modifiers import (
+        ASSOCIATIVE,
+    )
+    from spector.search.associations.reading import (
+        has_details,
+        knowledge_of,
+    )
 
 __all__ = [
     "ASSOCIATIVE",
@@ -23,3 +28,5 @@ __all__ = [
     "known_from",
     "themes_of_cue",
 ]
+
+__getattr__ = on_first_use(__name__)

@@ -2,42 +2,47 @@
 
 from __future__ import annotations
 
-from spector.search.selection.diversity import (
-    CUT,
-    SEMANTIC,
-    SEMANTIC_CUT,
-    choose_diverse,
-    limit_per_session,
-    near_the_best,
-    own_scores,
-    without_repeats,
-)
-from spector.search.selection.floods import (
-    DEEP,
-    WINDOW,
-    demote_floods,
-    is_doubted,
-    trusted_candidates,
-)
-from spector.search.selection.newer import (
-    LOOKED_AT,
-    MOST_VERSIONS,
-    extend_series,
-    has_value_asked,
-    move_newer_first,
-    newer_values,
-    newer_versions,
-    put_newer_before,
-)
-from spector.search.selection.origins import (
-    is_word_of_user,
-    label,
-    origin_beside,
-    origin_of,
-    quote_text,
-)
-from spector.search.selection.rescoring import raise_above, with_score
-from spector.search.selection.standing import MOST, Embed, Standing
+from typing import TYPE_CHECKING
+
+from spector.faces import on_first_use
+
+if TYPE_CHECKING:
+    from spector.search.selection.diversity import (
+        CUT,
+        SEMANTIC,
+        SEMANTIC_CUT,
+        choose_diverse,
+        limit_per_session,
+        near_the_best,
+        own_scores,
+        without_repeats,
+    )
+    from spector.search.selection.floods import (
+        DEEP,
+        WINDOW,
+        demote_floods,
+        is_doubted,
+        trusted_candidates,
+    )
+    from spector.search.selection.newer import (
+        LOOKED_AT,
+        MOST_VERSIONS,
+        extend_series,
+        has_value_asked,
+        move_newer_first,
+        newer_values,
+        newer_versions,
+        put_newer_before,
+    )
+    from spector.search.selection.origins import (
+        is_word_of_user,
+        label,
+        origin_beside,
+        origin_of,
+        quote_text,
+    )
+    from spector.search.selection.rescoring import raise_above, with_score
+    from spector.search.selection.standing import MOST, Embed, Standing
 
 __all__ = [
     "CUT",
@@ -72,3 +77,5 @@ __all__ = [
     "with_score",
     "without_repeats",
 ]
+
+__getattr__ = on_first_use(__name__)

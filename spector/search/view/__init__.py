@@ -2,73 +2,78 @@
 
 from __future__ import annotations
 
-from spector.search.view.answer import Answer
-from spector.search.view.confirm import Confirmer
-from spector.search.view.cue import NO_READING, Cue, Reading
-from spector.search.view.eligible import eligible_rows
-from spector.search.view.features import (
-    NOWHERE,
-    FeatureTable,
-    NormCache,
-    all_features,
-    features_of,
-    header_column,
-    mark_rows,
-    mixed_vectors,
-    places_of,
-    unit_vectors,
-)
-from spector.search.view.formulas import (
-    TYPICAL_DEVIATION,
-    choose_by_mmr,
-    deviation,
-    idf_of,
-    length_norm,
-    mix_neighbours,
-    reciprocal_ranks,
-)
-from spector.search.view.found import (
-    candidate_of,
-    confine,
-    found_of,
-    image_of,
-    note_details,
-    units_of,
-    vectors_of,
-    wording_in,
-)
-from spector.search.view.ordering import (
-    Modifier,
-    Ranked,
-    scanned_hits,
-    unfeatured_hits,
-)
-from spector.search.view.plan import (
-    AllowedRecords,
-    Plan,
-    allowed_records,
-    is_unfiltered,
-    make_plan,
-)
-from spector.search.view.request import (
-    EVERYTHING,
-    EVERYTHING_SAID,
-    RecallRequest,
-    Selection,
-    make_selection,
-    pinned_request,
-    told_within,
-    until,
-    with_rested,
-    within,
-)
-from spector.search.view.snapshot import (
-    Candidate,
-    Moved,
-    Snapshot,
-    make_snapshot,
-    patch_snapshot,
-)
+from typing import TYPE_CHECKING
+
+from spector.faces import on_first_use
+
+if TYPE_CHECKING:
+    from spector.search.view.answer import Answer
+    from spector.search.view.confirm import Confirmer
+    from spector.search.view.cue import NO_READING, Cue, Reading
+    from spector.search.view.eligible import eligible_rows
+    from spector.search.view.features import (
+        NOWHERE,
+        FeatureTable,
+        NormCache,
+        all_features,
+        features_of,
+        header_column,
+        mark_rows,
+        mixed_vectors,
+        places_of,
+        unit_vectors,
+    )
+    from spector.search.view.formulas import (
+        TYPICAL_DEVIATION,
+        choose_by_mmr,
+        deviation,
+        idf_of,
+        length_norm,
+        mix_neighbours,
+        reciprocal_ranks,
+    )
+    from spector.search.view.found import (
+        candidate_of,
+        confine,
+        found_of,
+        image_of,
+        note_details,
+        units_of,
+        vectors_of,
+        wording_in,
+    )
+    from spector.search.view.ordering import (
+        Modifier,
+        Ranked,
+        scanned_hits,
+        unfeatured_hits,
+    )
+    from spector.search.view.plan import (
+        AllowedRecords,
+        Plan,
+        allowed_records,
+        is_unfiltered,
+        make_plan,
+    )
+    from spector.search.view.request import (
+        EVERYTHING,
+        EVERYTHING_SAID,
+        RecallRequest,
+        Selection,
+        make_selection,
+        pinned_request,
+        told_within,
+        until,
+        with_rested,
+        within,
+    )
+    from spector.search.view.snapshot import (
+        Candidate,
+        Moved,
+        Snapshot,
+        make_snapshot,
+        patch_snapshot,
+    )
 
 __all__ = [
     "EVERYTHING",
@@ -127,3 +132,5 @@ __all__ = [
     "within",
     "wording_in",
 ]
+
+__getattr__ = on_first_use(__name__)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import tzinfo
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.language.cues import Kind, Topic
-from spector.language.dates import Span, Window
+from spector.language.cues import Kind
+
+if TYPE_CHECKING:
+    from spector.language.cues import Topic
+    from spector.language.dates import Span, Window
 
 __all__ = ["NO_READING", "Cue", "Reading"]
 

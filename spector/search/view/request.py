@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,6 @@ from spector.kernel.contract import (
     scope_tag,
     tags_mask,
 )
-from spector.language.cues import Intent
-from spector.language.dates import Span
 from spector.layout import Flag
 from spector.search.view.cue import NO_READING, Cue, Reading
 from spector.store.catalog import (
@@ -37,6 +35,10 @@ from spector.store.catalog import (
     compile_where,
     told_between,
 )
+
+if TYPE_CHECKING:
+    from spector.language.cues import Intent
+    from spector.language.dates import Span
 
 __all__ = [
     "EVERYTHING",

@@ -165,5 +165,5 @@ def check_format(meta: Mapping[str, str], path: str) -> None:
     if version > FORMAT_VERSION:
         raise FormatVersionError(
             f"{path} has format {version}; spector {__version__} reads up to {FORMAT_VERSION}",
-            hint="upgrade: pip install -U spector; there is no way back to an older format",
+            hint="upgrade: pip install -U spector-memory; there is no way back to an older format",
         )

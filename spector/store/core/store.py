@@ -18,7 +18,7 @@ an epoch before it retires such slots; scans there do start over.
 from __future__ import annotations
 
 import contextlib
-import secrets
+import os
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -101,7 +101,9 @@ class Store(StoreViews):
         self._log = Log(files, catalog)
         self._journal_bytes = 0
         self._opened_at = self._head.change_seq
-        self._leap = secrets.randbelow(_LEAP) if writable and files.durable else 0
+        self._leap = 0
+        if writable and files.durable:
+            self._leap = int.from_bytes(os.urandom(8), "little") % _LEAP
         #: the index of its words, once one has been opened
         self.words: WordKeeper | None = None
         #: called with the change counter of a commit once that is durable

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from spector.store.erasure.catalog import (
-    DueErasure,
-    awaits_erasure,
-    derived_from,
-    due_of,
-    ids_left_in,
-    mark_erased,
-    needs_purge,
-    note_erasure,
-    postpone,
-    purge,
-    wipe_dead,
-)
-from spector.store.erasure.search import (
-    Needles,
-    foreign_files,
-    verify,
-)
-from spector.store.erasure.users import may_be_gone, memories_of, note_user_gone, users_gone
+from typing import TYPE_CHECKING
+
+from spector.faces import on_first_use
+
+if TYPE_CHECKING:
+    from spector.store.erasure.catalog import (
+        DueErasure,
+        awaits_erasure,
+        derived_from,
+        due_of,
+        ids_left_in,
+        mark_erased,
+        needs_purge,
+        note_erasure,
+        postpone,
+        purge,
+        wipe_dead,
+    )
+    from spector.store.erasure.search import (
+        Needles,
+        foreign_files,
+        verify,
+    )
+    from spector.store.erasure.users import may_be_gone, memories_of, note_user_gone, users_gone
 
 __all__ = [
     "DueErasure",
@@ -42,3 +47,5 @@ __all__ = [
     "verify",
     "wipe_dead",
 ]
+
+__getattr__ = on_first_use(__name__)

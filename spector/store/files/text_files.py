@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
 import stat
 from collections.abc import Iterable, Iterator
 from io import FileIO
@@ -48,6 +47,8 @@ def write_lines(path: str, lines: Iterable[str]) -> None:
 
     When this returns, neither the bytes nor the name can be lost in a power cut.
     """
+    import secrets
+
     # no link can be planted: the name is random and must be new
     temporary = f"{path}.{secrets.token_hex(8)}{_END}"
     folder = os.path.dirname(path)

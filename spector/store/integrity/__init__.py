@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from spector.store.integrity.agreement import refuse_damage, refuse_disagreement
-from spector.store.integrity.check import check_files, check_settled
-from spector.store.integrity.check_disk import check_unopened
-from spector.store.integrity.lost_commits import refuse_lost, refuse_lost_schema, stem_of
-from spector.store.integrity.reconciling import mutable_halves, reconcile
-from spector.store.integrity.redo import (
-    Replay,
-    is_entry,
-    lay_over,
-    require_entry,
-    sound_runs,
-)
-from spector.store.integrity.strays import is_replaced, read_stray
-from spector.store.integrity.walking import walk
+from typing import TYPE_CHECKING
+
+from spector.faces import on_first_use
+
+if TYPE_CHECKING:
+    from spector.store.integrity.agreement import refuse_damage, refuse_disagreement
+    from spector.store.integrity.check import check_files, check_settled
+    from spector.store.integrity.check_disk import check_unopened
+    from spector.store.integrity.lost_commits import refuse_lost, refuse_lost_schema, stem_of
+    from spector.store.integrity.reconciling import mutable_halves, reconcile
+    from spector.store.integrity.redo import (
+        Replay,
+        is_entry,
+        lay_over,
+        require_entry,
+        sound_runs,
+    )
+    from spector.store.integrity.strays import is_replaced, read_stray
+    from spector.store.integrity.walking import walk
 
 __all__ = [
     "Replay",
@@ -37,3 +42,5 @@ __all__ = [
     "stem_of",
     "walk",
 ]
+
+__getattr__ = on_first_use(__name__)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from spector.store.opening.non_stores import has_partitions, no_store_at
-from spector.store.opening.opening import (
-    OpenedStore,
-    no_store,
-    open_disk,
-    open_memory,
-)
-from spector.store.opening.read_only import reading_catalog
-from spector.store.opening.recovery import remove_leftovers
-from spector.store.opening.stamp import Stamp
+from typing import TYPE_CHECKING
+
+from spector.faces import on_first_use
+
+if TYPE_CHECKING:
+    from spector.store.opening.non_stores import has_partitions, no_store_at
+    from spector.store.opening.opening import (
+        OpenedStore,
+        no_store,
+        open_disk,
+        open_memory,
+    )
+    from spector.store.opening.read_only import reading_catalog
+    from spector.store.opening.recovery import remove_leftovers
+    from spector.store.opening.stamp import Stamp
 
 __all__ = [
     "OpenedStore",
@@ -24,3 +29,5 @@ __all__ = [
     "reading_catalog",
     "remove_leftovers",
 ]
+
+__getattr__ = on_first_use(__name__)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 
 from spector.config import Config
 from spector.errors import StoreNotFoundError, StoreReadOnlyError
@@ -14,9 +15,6 @@ from spector.store.core import Store, TierFiles
 from spector.store.files import DiskFiles, MemoryFiles, WriterLock
 from spector.store.opening.attempt import UNBORN, Attempt
 from spector.store.opening.non_stores import holds_only, no_store_at
-from spector.store.opening.read_only import open_reader
-from spector.store.opening.recovery import open_writer
-from spector.store.opening.shared import open_shared
 from spector.store.opening.stamp import Stamp
 
 __all__ = ["OpenedStore", "no_store", "open_disk", "open_memory"]
@@ -104,6 +102,8 @@ def open_disk(
     files = DiskFiles(root)
     attempt = Attempt(files, stamp, {tier.code: tier for tier in tiers}, config, kernel)
     if mode == "r":
+        from spector.store.opening.read_only import open_reader
+
         return OpenedStore(open_reader(attempt), None, created=False)
     present = files.exists(CATALOG_NAME)
     if (
@@ -124,7 +124,7 @@ def open_disk(
         return _open_shared(attempt, wait_s, present)
     lock = held or WriterLock(files.root, wait_s=wait_s)
     try:
-        store, created = open_writer(attempt, durability, lock)
+        store, created = _writing()(attempt, durability, lock)
         return OpenedStore(store, lock, created=created)
     except BaseException:
         attempt.give_up()
@@ -133,7 +133,17 @@ def open_disk(
         raise
 
 
+@cache
+def _writing() -> Callable[[Attempt, str, WriterLock], tuple[Store, bool]]:
+    """What opens a store for writing; at the end of the interpreter nothing is imported anew."""
+    from spector.store.opening.recovery import open_writer
+
+    return open_writer
+
+
 def _open_shared(attempt: Attempt, wait_s: float, present: bool) -> OpenedStore:
+    from spector.store.opening.shared import open_shared
+
     try:
         store, created = open_shared(attempt, wait_s, present=present)
         return OpenedStore(store, None, created=created)

@@ -108,7 +108,7 @@ def unpack_header(raw: bytes, *, where: str, uuid: bytes | None) -> dict[str, An
         raise FormatVersionError(
             f"{where} has format {int(header['version'])}; spector {__version__} reads up to "
             f"{FORMAT_VERSION}",
-            hint="upgrade: pip install -U spector",
+            hint="upgrade: pip install -U spector-memory",
         )
     if uuid is not None and header["store_uuid"].tobytes() != uuid:
         raise ForeignPartitionError(f"{where} belongs to another store", hint=_FOREIGN)

@@ -106,7 +106,6 @@ __all__ = [
     "entry_at",
     "expired_by_tier",
     "expired_ids",
-    "facts_among",
     "follow_user",
     "forget_marks",
     "greatest",

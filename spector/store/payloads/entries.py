@@ -7,7 +7,6 @@ key was forgotten to those who have the key, and names nothing.
 from __future__ import annotations
 
 import hashlib
-import secrets
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, NamedTuple
@@ -139,6 +138,8 @@ def mark_forgotten(db: sqlite3.Connection, ids: Collection[int]) -> None:
 def mark(db: sqlite3.Connection, paths: Collection[KeyPath]) -> None:
     """Mark keys, whether or not a memory ever had them."""
     if paths:
+        import secrets
+
         make_tables(db, KEYS)
         salt = _salt(db) or secrets.token_hex(16)
         put_rows(db, _MARK, [_mark_of(salt, path) | {"salt": salt} for path in paths])

@@ -64,7 +64,7 @@ def refuse_newer(files: DiskFiles, recovered: RecoveredCatalog) -> None:
                 return
     raise FormatVersionError(
         f"{files.root} has format {said}; spector {__version__} reads up to {FORMAT_VERSION}",
-        hint="upgrade: pip install -U spector; then repair it",
+        hint="upgrade: pip install -U spector-memory; then repair it",
     )
 
 

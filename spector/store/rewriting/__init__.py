@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from spector.store.rewriting.compaction import (
-    Arrangement,
-    Rewrite,
-    compact_partition,
-    live_images,
-)
-from spector.store.rewriting.migrations import next_step
-from spector.store.rewriting.rewriting import Progress, rewrite_all
+from typing import TYPE_CHECKING
+
+from spector.faces import on_first_use
+
+if TYPE_CHECKING:
+    from spector.store.rewriting.compaction import (
+        Arrangement,
+        Rewrite,
+        compact_partition,
+        live_images,
+    )
+    from spector.store.rewriting.migrations import next_step
+    from spector.store.rewriting.rewriting import Progress, rewrite_all
 
 __all__ = [
     "Arrangement",
@@ -20,3 +25,5 @@ __all__ = [
     "next_step",
     "rewrite_all",
 ]
+
+__getattr__ = on_first_use(__name__)

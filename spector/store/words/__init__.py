@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from spector.store.words.checks import drop_unused_words, notes_on_words
-from spector.store.words.files import FOLDER, is_words, remove_words
-from spector.store.words.index import Words
-from spector.store.words.speakers import (
-    Utterance,
-    newest_utterances,
-    spoken_words,
-    stored_words,
-)
+from typing import TYPE_CHECKING
+
+from spector.faces import on_first_use
+
+if TYPE_CHECKING:
+    from spector.store.words.checks import drop_unused_words, notes_on_words
+    from spector.store.words.files import FOLDER, is_words, remove_words
+    from spector.store.words.index import Words
+    from spector.store.words.speakers import (
+        Utterance,
+        newest_utterances,
+        spoken_words,
+        stored_words,
+    )
 
 __all__ = [
     "FOLDER",
@@ -24,3 +29,5 @@ __all__ = [
     "spoken_words",
     "stored_words",
 ]
+
+__getattr__ = on_first_use(__name__)

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from spector.write.drafts.append import append_batch, records_of
-from spector.write.drafts.batch import Batch, strengths_of
-from spector.write.drafts.draft import Draft, make_draft, may_name, with_aliases
-from spector.write.drafts.encode import (
-    Encoded,
-    bloom_of,
-    encode_batch,
-    reseal,
-)
-from spector.write.drafts.ends import ENDING, ends_in, without_end
-from spector.write.drafts.fields import FIELDS, Memories, MemoryFields, Named
-from spector.write.drafts.texts import is_own, wordless
-from spector.write.drafts.work import (
-    ClaimIds,
-    KeyStore,
-    Settler,
-    Work,
-    path_of_draft,
-    refuse_future_parents,
-)
+from typing import TYPE_CHECKING
+
+from spector.faces import on_first_use
+
+if TYPE_CHECKING:
+    from spector.write.drafts.append import append_batch, records_of
+    from spector.write.drafts.batch import Batch, strengths_of
+    from spector.write.drafts.draft import Draft, make_draft, may_name, with_aliases
+    from spector.write.drafts.encode import (
+        Encoded,
+        bloom_of,
+        encode_batch,
+        reseal,
+    )
+    from spector.write.drafts.ends import ENDING, ends_in, without_end
+    from spector.write.drafts.fields import FIELDS, Memories, MemoryFields, Named
+    from spector.write.drafts.texts import is_own, wordless
+    from spector.write.drafts.work import (
+        ClaimIds,
+        KeyStore,
+        Settler,
+        Work,
+        path_of_draft,
+        refuse_future_parents,
+    )
 
 __all__ = [
     "ENDING",
@@ -52,3 +57,5 @@ __all__ = [
     "without_end",
     "wordless",
 ]
+
+__getattr__ = on_first_use(__name__)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict
 
 from numpy.typing import ArrayLike
 
-from spector.records import Hit, MemoryRecord
+if TYPE_CHECKING:
+    from spector.records import Hit, MemoryRecord
 
 __all__ = ["FIELDS", "Memories", "MemoryFields", "Named"]
 
 #: one memory: what any verb returns of it, or its id
-Named = int | Hit | MemoryRecord
+Named: TypeAlias = "int | Hit | MemoryRecord"
 #: one memory, or several
-Memories = Named | Iterable[Named]
+Memories: TypeAlias = "Named | Iterable[Named]"
 
 
 class MemoryFields(TypedDict, total=False):

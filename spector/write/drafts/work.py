@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import InvalidInputError
-from spector.knowledge import Changes
-from spector.records import MemoryRecord
-from spector.store.catalog import Row
 from spector.store.core import Store, Transaction
 from spector.store.payloads import KeyPath
-from spector.tiers import TierStore
-from spector.write.drafts.draft import Draft
+
+if TYPE_CHECKING:
+    from spector.knowledge import Changes
+    from spector.records import MemoryRecord
+    from spector.store.catalog import Row
+    from spector.tiers import TierStore
+    from spector.write.drafts.draft import Draft
 
 __all__ = ["ClaimIds", "KeyStore", "Settler", "Work", "path_of_draft", "refuse_future_parents"]
 

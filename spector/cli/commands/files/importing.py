@@ -37,8 +37,8 @@ __all__ = ["add_import"]
 _MOST_FILES: Final = 20
 
 
-def add_import(commands: Any) -> None:
-    parser = commands.add_parser("import", help="store the messages of files", description=_IMPORT)
+def add_import(parser: argparse.ArgumentParser) -> None:
+    parser.description = _IMPORT
     add_path(parser)
     parser.add_argument(
         "files",

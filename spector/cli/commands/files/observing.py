@@ -43,10 +43,8 @@ _PATH: Final = re.compile(r"^[./~]|\.\w{1,8}$")
 _SHOWN = 100
 
 
-def add_observe(commands: Any) -> None:
-    parser = commands.add_parser(
-        "observe", help="take in messages, and keep what matters", description=_OBSERVE
-    )
+def add_observe(parser: argparse.ArgumentParser) -> None:
+    parser.description = _OBSERVE
     add_path(parser)
     parser.add_argument(
         "files",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import Any
 
 from spector.cli.commands.knowledge.owner import add_owner, owner_in
 from spector.cli.memory_table import day, show_memories
@@ -15,8 +14,8 @@ from spector.errors import InvalidInputError
 __all__ = ["add_entities", "add_facts"]
 
 
-def add_facts(commands: Any) -> None:
-    parser = commands.add_parser("facts", help="show facts", description=_FACTS)
+def add_facts(parser: argparse.ArgumentParser) -> None:
+    parser.description = _FACTS
     add_path(parser)
     parser.add_argument("name", metavar="NAME", nargs="?", help="a subject or object")
     parser.add_argument("--predicate", metavar="WORD", help="facts with this predicate")
@@ -88,10 +87,8 @@ def run_facts(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def add_entities(commands: Any) -> None:
-    parser = commands.add_parser(
-        "entities", help="show who and what memories mention", description=_ENTITIES
-    )
+def add_entities(parser: argparse.ArgumentParser) -> None:
+    parser.description = _ENTITIES
     add_path(parser)
     parser.add_argument("name", metavar="NAME", nargs="?", help="a name, or the start of a word")
     parser.add_argument(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spector.cli.options import add_json, add_path, open_store, positive_int, record_id
 from spector.cli.output import Column, Console, clean
@@ -19,8 +19,8 @@ __all__ = ["add_graph"]
 _LABEL = 40
 
 
-def add_graph(commands: Any) -> None:
-    parser = commands.add_parser("graph", help="show how memories are tied", description=_GRAPH)
+def add_graph(parser: argparse.ArgumentParser) -> None:
+    parser.description = _GRAPH
     add_path(parser)
     parser.add_argument("id", metavar="ID", type=record_id, help="id of a memory")
     parser.add_argument(

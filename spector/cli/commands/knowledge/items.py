@@ -21,12 +21,8 @@ __all__ = ["add_concepts", "add_learnings", "add_procedures"]
 _STATUSES = ("draft", "active", "deprecated")
 
 
-def add_procedures(commands: Any) -> None:
-    parser = commands.add_parser(
-        "procedures",
-        help="show how things are done, and how often it worked",
-        description=_PROCEDURES,
-    )
+def add_procedures(parser: argparse.ArgumentParser) -> None:
+    parser.description = _PROCEDURES
     add_path(parser)
     parser.add_argument("tags", metavar="TAG", nargs="*", help="a situation")
     parser.add_argument("--status", choices=_STATUSES, help="only those of this status")
@@ -94,12 +90,10 @@ def _share(procedure: Procedure) -> str:
     return "" if not procedure.executions else f"{100 * procedure.success_rate:.0f} %"
 
 
-def add_learnings(commands: Any) -> None:
+def add_learnings(parser: argparse.ArgumentParser) -> None:
     from spector.records import LearningType
 
-    parser = commands.add_parser(
-        "learnings", help="show insights, and whether they held", description=_LEARNINGS
-    )
+    parser.description = _LEARNINGS
     add_path(parser)
     parser.add_argument("tags", metavar="TAG", nargs="*", help="a situation")
     parser.add_argument(
@@ -153,10 +147,8 @@ def run_learnings(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def add_concepts(commands: Any) -> None:
-    parser = commands.add_parser(
-        "concepts", help="show what memories have in common", description=_CONCEPTS
-    )
+def add_concepts(parser: argparse.ArgumentParser) -> None:
+    parser.description = _CONCEPTS
     add_path(parser)
     parser.add_argument("name", metavar="NAME", nargs="?", help="name of a concept")
     parser.add_argument("--category", metavar="WORD", help="only those of this category")

@@ -5,7 +5,6 @@ A value that cannot be compared is an error that names its place within the filt
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Mapping
 from datetime import date, datetime
@@ -109,6 +108,8 @@ def split_path(field: str, at: str) -> tuple[str, ...]:
 
 
 def unknown_name(name: object, at: str, accepted: tuple[str, ...], what: str) -> InvalidFilterError:
+    import difflib
+
     bare = str(name).removeprefix("$").lower()
     close = difflib.get_close_matches(bare, accepted, n=1, cutoff=0.5)
     close = close or difflib.get_close_matches(_SYNONYMS.get(bare, ""), accepted, n=1)

@@ -1,0 +1,209 @@
+"""From the arguments of a user to embedders, chat models and detectors; what is not named stays unloaded."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
+
+from spector.errors import EmbeddingError, InvalidInputError
+from spector.messages import install_command, shown
+from spector.providers.protocols import Detectors, Embedder, FactExtractor
+
+if TYPE_CHECKING:
+    from spector.providers.protocols import LLM, Summarizer
+
+__all__ = [
+    "load_ahead",
+    "own_extractor",
+    "resolve",
+    "resolve_detectors",
+    "resolve_extractor",
+    "resolve_llm",
+    "resolve_summarizer",
+]
+
+_CHOICES = 'use "default", "openai", "openai:MODEL", None with vector=, or an object with embed()'
+
+
+def resolve(
+    embedder: str | Embedder | None, *, cache_entries: int = 0, cache_ttl_s: float = 1800.0
+) -> Embedder | None:
+    """The embedder for a user's argument; loads no model and opens no connection.
+
+    Args:
+        embedder: ``"default"``, ``"openai"``, ``"openai:MODEL"``, an ``Embedder``, or None for
+            callers with vectors of their own.
+        cache_entries: put a ``CachedEmbedder`` of this size in front; 0 for none.
+        cache_ttl_s: lifetime of a cached vector in seconds.
+
+    Raises:
+        InvalidInputError: an unknown name, or an object without the protocol.
+        EmbeddingError: the embedder cannot be described, e.g. without an API key.
+    """
+    if embedder is None:
+        return None
+    from spector.providers.cache import CachedEmbedder
+
+    found = _embedder_by_name(embedder) if isinstance(embedder, str) else _check_embedder(embedder)
+    if cache_entries and not isinstance(found, CachedEmbedder):
+        return CachedEmbedder(found, cache_entries, cache_ttl_s)
+    return found
+
+
+def load_ahead(embedder: Embedder | None) -> None:
+    """Load the model of this process now, so that what comes next does not wait for it.
+
+    A service is not asked: it would get a text that no store has.
+    """
+    if embedder is None:
+        return
+    from spector.providers.cache import CachedEmbedder
+    from spector.providers.minilm import MiniLMEmbedder
+
+    model = embedder.inner if isinstance(embedder, CachedEmbedder) else embedder
+    if isinstance(model, MiniLMEmbedder):
+        model.embed(["ready"])
+
+
+def resolve_llm(llm: LLM | str | None) -> LLM | None:
+    """The chat model of a user's argument; opens no connection.
+
+    Raises:
+        InvalidInputError: an unknown name, or an object without the protocol.
+    """
+    if llm is None:
+        return None
+    if isinstance(llm, str):
+        kind, colon, model = llm.partition(":")
+        if kind != "openai" or (colon and not model.strip()):
+            raise InvalidInputError(
+                f"llm {shown(llm)} is unknown",
+                hint='use "openai", "openai:MODEL" or an object with complete()',
+            )
+        from spector.providers.openai_llm import OpenAILLM
+
+        return OpenAILLM(model) if model else OpenAILLM()
+    if isinstance(llm, type) or not callable(getattr(llm, "complete", None)):
+        raise InvalidInputError(
+            f"llm {shown(llm)} has no method complete(system, user)",
+            hint='use "openai", "openai:MODEL" or an object with complete()',
+        )
+    return llm
+
+
+def resolve_extractor(llm: LLM | None, extractor: FactExtractor | None) -> FactExtractor | None:
+    """What reads statements: the extractor, else one over the model, else None for the rules.
+
+    Raises:
+        InvalidInputError: an object without the protocol.
+    """
+    if extractor is not None:
+        if isinstance(extractor, type) or not isinstance(extractor, FactExtractor):
+            raise InvalidInputError(
+                f"fact_extractor {shown(extractor)} has no method extract(text)",
+                hint="pass an object with the FactExtractor protocol",
+            )
+        return extractor
+    if llm is None:
+        return None
+    from spector.providers.fact_extraction import LLMFactExtractor
+
+    return LLMFactExtractor(llm)
+
+
+def own_extractor(extractor: FactExtractor | None) -> FactExtractor | None:
+    """An extractor that a caller gave; the one over the chat model is none of his."""
+    from spector.providers.fact_extraction import LLMFactExtractor
+
+    return None if isinstance(extractor, LLMFactExtractor) else extractor
+
+
+def resolve_detectors(detectors: Detectors | None) -> Detectors:
+    """The detectors of a memory, each an object with its method.
+
+    Raises:
+        InvalidInputError: an object of another kind.
+    """
+    if detectors is None:
+        return Detectors()
+    if not isinstance(detectors, Detectors):
+        raise InvalidInputError(
+            f"detectors must be spector.Detectors, got {shown(detectors)}",
+            hint="write detectors=spector.Detectors(emotion=...)",
+        )
+    for name, methods in _DETECTING.items():
+        found = getattr(detectors, name)
+        for method in methods.split() if found is not None else ():
+            if isinstance(found, type) or not callable(getattr(found, method, None)):
+                raise InvalidInputError(
+                    f"detectors.{name} {shown(found)} has no method {method}()",
+                    hint="pass an object with the protocol of that name",
+                )
+    return detectors
+
+
+#: stage -> the methods that its detector must have
+_DETECTING: Final = {
+    "references": "resolve",
+    "entities": "entities",
+    "emotion": "detect",
+    "relations": "relate",
+    "intent": "classify",
+    "judge": "pairs messages",
+}
+
+
+def resolve_summarizer(summarizer: Summarizer | None) -> Summarizer | None:
+    """What condenses memories; None for an extract of their sentences.
+
+    Raises:
+        InvalidInputError: an object without the protocol.
+    """
+    if summarizer is None or (
+        not isinstance(summarizer, type) and callable(getattr(summarizer, "summarize", None))
+    ):
+        return summarizer
+    raise InvalidInputError(
+        f"summarizer {shown(summarizer)} has no method summarize(texts, max_tokens=)",
+        hint="pass an object with the Summarizer protocol",
+    )
+
+
+def _embedder_by_name(name: str) -> Embedder:
+    if name == "default":
+        from spector.providers.minilm import MiniLMEmbedder
+
+        return MiniLMEmbedder()
+    kind, colon, model = name.partition(":")
+    if kind == "openai" and (model.strip() or not colon):
+        if find_spec("openai") is None:
+            raise EmbeddingError(
+                "the openai client is not installed", hint=install_command("openai")
+            )
+        from spector.providers.openai import OpenAIEmbedder
+
+        return OpenAIEmbedder(model.strip()) if colon else OpenAIEmbedder()
+    raise InvalidInputError(f"unknown embedder {shown(name)}", hint=_CHOICES)
+
+
+def _check_embedder(embedder: object) -> Embedder:
+    """Return the object after checking that a store can stamp its attributes."""
+    if isinstance(embedder, type):
+        raise InvalidInputError(
+            f"embedder is the class {embedder.__name__}, not an object",
+            hint=f"write embedder={embedder.__name__}(...)",
+        )
+    kind = type(embedder).__name__
+    for name, wanted in (("model_id", str), ("fingerprint", str), ("dim", int)):
+        value = getattr(embedder, name, None)
+        if not isinstance(value, wanted) or isinstance(value, bool) or not value:
+            raise InvalidInputError(
+                f"embedder {kind}.{name} must be a non-empty {wanted.__name__}, got {shown(value)}",
+                hint=_CHOICES,
+            )
+    if embedder.dim < 1:  # type: ignore[attr-defined]  # checked above
+        raise InvalidInputError(f"embedder {kind}.dim must be positive")
+    if not callable(getattr(embedder, "embed", None)):
+        raise InvalidInputError(f"embedder {kind} has no method embed(texts)", hint=_CHOICES)
+    assert isinstance(embedder, Embedder)
+    return embedder

