@@ -122,7 +122,7 @@ def test_kill_of_a_relaxed_writer_leaves_old_or_new(proof: Proof) -> None:
 
 
 def test_kill_during_recovery_is_recovered_from(proof: Proof) -> None:
-    _recoveries(proof, names=["recover", "everything"], start=_first(80), step=80, inner=7)
+    _recoveries(proof, names=["recover", "everything"], start=_first(160), step=160, inner=7)
 
 
 @pytest.mark.slow
