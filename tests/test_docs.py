@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import os
 import re
-import subprocess
-import sys
+import runpy
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -46,20 +44,14 @@ def name(path: Path) -> str:
 
 
 @pytest.mark.parametrize("page", PROGRAMS, ids=name)
-def test_the_programs_of_a_page_run_in_order(page: Path, tmp_path: Path) -> None:
+def test_the_programs_of_a_page_run_in_order(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     blocks = _BLOCK.findall(page.read_text(encoding="utf-8"))
     script = tmp_path / "page.py"
     script.write_text("\n\n".join(blocks), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, str(script)],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=280,
-        env={**os.environ, "PYTHONPATH": str(REPO)},
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(script))
 
 
 def anchors(page: Path) -> set[str]:

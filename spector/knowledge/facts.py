@@ -80,7 +80,7 @@ def current_facts(
 
     Args:
         fetch: finds the memories of ids that have not ended.
-        moment_ms: whose validity counts. Superseded sources have ended their facts already.
+        moment_ms: whose validity counts.
     """
     by_id = {row["id"]: row for row in rows}
     found = fetch(sorted(by_id))
@@ -90,9 +90,7 @@ def current_facts(
     over = {
         each
         for each, row in known.items()
-        if row.valid_until_ms is not None
-        and row.valid_until_ms <= moment_ms
-        and not row.mutable[0] & Flag.SUPERSEDED
+        if row.valid_until_ms is not None and row.valid_until_ms <= moment_ms
     }
 
     def is_current(fact: int) -> bool:

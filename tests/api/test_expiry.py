@@ -24,8 +24,6 @@ from spector import (
     Memory,
     UnknownRecordError,
 )
-from spector.store.catalog import Catalog
-from spector.store.core import Transaction
 from tests.api.helpers import sound_memory  # noqa: F401 - a fixture
 from tests.conftest import NOW
 from tests.fakes import FakeEmbedder
@@ -88,56 +86,6 @@ def test_at_its_end_nothing_returns_it(memory: Memory, clock: ManualClock, proof
     assert memory._parts.store.head.change_seq == before, "nothing is written for it"
     with pytest.raises(UnknownRecordError):
         memory.forget(made.id)
-
-
-@pytest.mark.parametrize(
-    "write",
-    [
-        lambda memory, plain: memory.remember("goes", expires_in=5),
-        lambda memory, plain: memory.remember_many([{"text": "goes", "key": "k", "expires_in": 5}]),
-        lambda memory, plain: memory.update(plain.id, text="goes", expires_in=5),
-    ],
-)
-@pytest.mark.parametrize("place", ["disk", ":memory:"])
-def test_an_interrupt_right_after_the_first_one_is_stored_shows_it_no_longer(
-    tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, place: str, write: Any
-) -> None:
-    path = place if place == ":memory:" else tmp_path / "mind"
-    with spector.open(path, embedder=FakeEmbedder(), clock=clock) as memory:
-        plain = memory.remember("a sparrow")
-        cut = iter([KeyboardInterrupt])
-
-        def interrupted(catalog: Catalog, connection: Any = None) -> None:
-            raise next(cut)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(Catalog, "look_for_ends", interrupted)
-            with pytest.raises(KeyboardInterrupt):
-                write(memory, plain)
-        assert "goes" in [each.text for each in memory.records()]
-        clock.advance(seconds=5)
-        left = len(memory)
-        assert "goes" not in [each.text for each in memory.records()]
-        assert all(hit.text != "goes" for hit in memory.recall("goes"))
-        assert left == len(memory) == len(list(memory.records())) == memory.count()
-
-
-def test_what_was_not_stored_leaves_no_trace_in_reads(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    memory.remember("a sparrow")
-    with monkeypatch.context() as patch:
-        patch.setattr(Transaction, "write_journal", interrupting)
-        for fields in ({"key": "k"}, {}):
-            with pytest.raises(KeyboardInterrupt):
-                memory.remember("goes", expires_in=5, **fields)
-    assert [each.text for each in memory.records()] == ["a sparrow"]
-    assert [hit.text for hit in memory.recall("goes")] == ["a sparrow"]
-    assert memory.count() == len(memory) == 1
-
-
-def interrupting(tx: Transaction) -> None:
-    raise KeyboardInterrupt
 
 
 def test_a_reader_leaves_it_out_by_its_own_clock(tmp_path: Path, clock: ManualClock) -> None:
@@ -359,46 +307,6 @@ def test_a_day_as_the_end_is_that_whole_day_in_the_zone_of_the_store(tmp_path: P
         never = memory.remember("for good", expires_at="9999-12-31")
         assert memory.update(never.id, expires_at="9999-12-31").expires_at == never.expires_at
         assert memory.check().ok
-
-
-class Running(ManualClock):
-    """A clock that goes on by itself, a millisecond each time that someone looks at it."""
-
-    def now_ms(self) -> int:
-        self.advance(seconds=0.001)
-        return super().now_ms()
-
-
-@pytest.mark.parametrize("known", ["replace", "keep"])
-def test_a_memory_that_expires_while_its_key_is_given_away_breaks_nothing(known: Any) -> None:
-    """Whatever the moment at which the end comes, between any two looks at the clock."""
-    outcomes = set()
-    with spector.open(":memory:", embedder=None, dim=3, clock=Running(NOW)) as memory:
-        for wait in range(40):
-            memory.remember("old", key="k", vector=[1, 0, 0], expires_in=wait / 1000 + 0.001)
-            made = memory.remember_many(
-                [{"text": "new", "key": "k", "vector": [0, 1, 0]}], if_known=known
-            )
-            outcomes.add(made.outcomes[0])
-            assert [each.key for each in made] == ["k"]
-            assert memory.count(key_prefix="k") <= 1
-            memory.remember("next", key="k", vector=[0, 0, 1])
-        assert memory.check().ok
-    assert outcomes == {"new", "replaced" if known == "replace" else "known"}
-
-
-def test_the_key_of_an_expired_memory_is_free_for_one_that_moves(
-    memory: Memory, clock: ManualClock
-) -> None:
-    memory.remember("goes", key="k", user_id="ada", expires_in=5)
-    made = memory.remember("moves", key="k", user_id="bob")
-    with pytest.raises(InvalidInputError, match="already"):
-        memory.update(made.id, move_to={"user_id": "ada"})
-    clock.advance(seconds=6)
-    moved = memory.update(made.id, move_to={"user_id": "ada"})
-    assert (moved.id, moved.user_id) == (made.id, "ada")
-    assert memory.get(key="k", user_id="ada").text == "moves"
-    assert memory.check().ok
 
 
 @pytest.mark.parametrize("how", ["user", "id", "key", "another"])

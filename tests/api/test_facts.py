@@ -18,9 +18,7 @@ import pytest
 
 import spector
 from spector import (
-    Flag,
     ImmutableRecordError,
-    ImportFormatError,
     InvalidInputError,
     ManualClock,
     Memory,
@@ -209,24 +207,6 @@ def test_a_plan_is_superseded_at_once(memory: Memory) -> None:
     assert ids(memory.recall("exam", as_of=NOW + timedelta(days=30))) == [new.id]
 
 
-@pytest.mark.parametrize("start", ["2026-03-09", MARCH])
-def test_what_was_superseded_before_it_began_never_held(memory: Memory, start: str) -> None:
-    old = memory.remember("born in Graz", event_time=MARCH, valid_until="2027-01-01")
-    new = memory.remember("born in Linz", event_time=start, supersedes=old.id)
-    for moment in ("2026-03-08", start, MARCH, "2026-03-11", NOW):
-        assert old.id not in ids(memory.recall("born", as_of=moment))
-        assert old.id not in ids(memory.records(as_of=moment))
-    assert ids(memory.recall("born")) == [new.id]
-    assert set(ids(memory.recall("born", include=["superseded"]))) == {old.id, new.id}
-
-
-def test_an_end_that_was_known_before_stays(memory: Memory) -> None:
-    old = memory.remember("has a trial", event_time=MARCH, valid_until="2026-04-01")
-    memory.remember("has a licence", event_time=JUNE, supersedes=old.id)
-    assert memory.get(old.id).valid_until == datetime(2026, 4, 2, tzinfo=UTC), "that day as well"
-    assert memory.recall("has", as_of="2026-05-01") == []
-
-
 # -- refusals -------------------------------------------------------------------------------------
 
 
@@ -387,17 +367,6 @@ def test_a_reinstated_memory_has_its_own_end_again(memory: Memory, tmp_path: Pat
     assert len(new) == len(made)
 
 
-def test_a_plan_that_was_taken_back_hinders_no_other(memory: Memory) -> None:
-    old = memory.remember("pays by card", valid_until="2027-01-01")
-    plan = memory.remember("pays in cash", supersedes=old, valid_from=NOW + timedelta(days=9))
-    memory.forget(plan)
-    new = memory.remember("pays by phone", supersedes=memory.recall("pays")[0])
-    assert ids(memory.recall("pays")) == [new.id]
-    memory.forget(new)
-    assert memory.reinstate(old).valid_until == old.valid_until
-    assert memory.check().ok
-
-
 def test_the_end_of_a_superseded_memory_is_not_its_own_to_tell(memory: Memory) -> None:
     old, new = moved(memory)
     ending = memory.remember("pays by card", valid_until="2027-01-01")
@@ -442,16 +411,6 @@ def test_what_is_superseded_ends_when_the_newer_one_is_told_to_begin(
     assert memory.reinstate(old.id).valid_until is None
 
 
-def test_a_change_that_is_put_off_lets_the_older_one_hold_until_then(clock: ManualClock) -> None:
-    with mind(clock=clock) as memory:
-        old, new = moved(memory)
-        memory.update(new.id, valid_from=NOW + timedelta(days=5))
-        assert ids(memory.recall(CUE)) == [old.id]
-        clock.advance(days=5)
-        assert ids(memory.recall(CUE)) == [new.id]
-        assert memory.check().ok
-
-
 def test_nothing_is_reinstated_that_was_not_superseded(memory: Memory) -> None:
     plain = memory.remember("plain", valid_until="2030-01-01")
     assert memory.reinstate(plain.id) == plain == memory.get(plain.id)
@@ -480,13 +439,6 @@ def test_an_update_corrects_the_past_as_well_and_keeps_the_links(memory: Memory)
     assert texts(memory.recall(CUE)) == ["I live in Porto"]
     assert memory.get(old.id).superseded_by == (new.id,)
     assert memory.check().ok
-
-
-def test_pinned_and_strengthened_it_stays_superseded(memory: Memory) -> None:
-    old, new = moved(memory, pinned=True)
-    memory.reinforce(old.id)
-    assert ids(memory.recall(CUE)) == [new.id]
-    assert Flag.PINNED in memory.get(old.id).flags
 
 
 # -- what is kept ---------------------------------------------------------------------------------
@@ -549,23 +501,6 @@ def test_an_export_brings_the_links_under_new_ids(memory: Memory, tmp_path: Path
     assert later.supersedes == (right.id,)
 
 
-def test_lines_by_hand_may_say_what_supersedes_what(memory: Memory, tmp_path: Path) -> None:
-    (tmp_path / "in.jsonl").write_text(
-        '{"id": 1, "text": "lives in Ulm", "event_time": "2026-03-10T00:00:00Z"}\n'
-        '{"id": 2, "text": "lives in Rome", "event_time": "2026-06-05T00:00:00Z",'
-        ' "supersedes": [1, 77]}\n',
-        encoding="utf-8",
-    )
-    with pytest.raises(ImportFormatError, match=r"line 2.*77"):
-        memory.import_(tmp_path / "in.jsonl")
-    text = (tmp_path / "in.jsonl").read_text(encoding="utf-8").replace(", 77", "")
-    (tmp_path / "in.jsonl").write_text(text, encoding="utf-8")
-    old, new = memory.import_(tmp_path / "in.jsonl")
-    assert ids(memory.recall("lives")) == [new.id]
-    assert memory.get(new.id).supersedes == (old.id,)
-    assert ids(memory.records(as_of="2026-05-01")) == [old.id]
-
-
 def test_damage_to_a_link_is_seen(tmp_path: Path) -> None:
     with mind(tmp_path / "mind") as memory:
         moved(memory)
@@ -605,16 +540,3 @@ def test_every_moment_shows_what_brute_force_says(rng: np.random.Generator) -> N
             assert set(ids(memory.recall("fact", k=100, as_of=moment))) == held
             assert set(ids(memory.records(as_of=moment))) == held
         assert memory.check().ok
-
-
-def test_as_of_only_ever_adds_where_nothing_is_superseded(rng: np.random.Generator) -> None:
-    with own_vectors() as memory:
-        for n in range(30):
-            day = int(rng.integers(1, 28))
-            memory.remember(f"n {n}", vector=vector(n), event_time=f"2026-02-{day:02}")
-        before: set[int] = set()
-        for day in range(1, 29):
-            found = set(ids(memory.recall("n", k=50, as_of=f"2026-02-{day:02}")))
-            assert found >= before
-            before = found
-        assert len(before) == 30

@@ -30,7 +30,6 @@ from spector import (
 )
 from spector.cli.main import main
 from spector.layout import Flag
-from spector.store.payloads import KeyPath
 from tests.api.helpers import sound_memory  # noqa: F401 - a fixture
 from tests.fakes import FakeEmbedder
 
@@ -187,16 +186,6 @@ def test_of_one_key_in_a_call_the_last_wins(memory: Memory) -> None:
     assert (again[0].id, again[0].revision) == (made[0].id, 2)
 
 
-def test_the_last_wins_across_batches(tmp_path: Path) -> None:
-    config = spector.Config(batch_records=2)
-    with spector.open(tmp_path / "mind", embedder=FakeEmbedder(), config=config) as memory:
-        made = memory.remember_many([{"text": f"text {n}", "key": f"k{n % 3}"} for n in range(10)])
-        assert len(made) == 10
-        texts = {each.key: each.text for each in memory.records()}
-        assert texts == {"k0": "text 9", "k1": "text 7", "k2": "text 8"}
-        assert memory.check().ok
-
-
 def test_what_is_known_is_kept_and_what_was_forgotten_skipped(memory: Memory) -> None:
     items = [{"text": f"message {n}", "key": f"m{n}", "user_id": "u"} for n in range(4)]
     memory.remember_many(items[:2])
@@ -216,15 +205,6 @@ def test_what_is_known_is_kept_and_what_was_forgotten_skipped(memory: Memory) ->
     assert memory._parts.store.head.change_seq == before, "nothing is written for what is known"
     with pytest.raises(InvalidInputError, match="if_known"):
         memory.remember_many(items, if_known="no")  # type: ignore[arg-type]
-
-
-def test_a_key_that_is_given_again_is_forgotten_no_more(memory: Memory) -> None:
-    memory.forget(memory.remember("one", key="k"))
-    assert memory.remember("two", key="k").revision == 1
-    memory.forget(key="k", purge=True)
-    assert memory.remember_many([{"text": "x", "key": "k"}], if_forgotten="skip").outcomes == [
-        "new"
-    ]
 
 
 def test_a_purge_erases_the_mark_as_well(memory: Memory, tmp_path: Path) -> None:
@@ -428,38 +408,7 @@ def test_records_by_the_beginning_of_their_keys(
         memory.count(key_prefix=5)
 
 
-def test_a_store_without_keys_has_none(memory: Memory) -> None:
-    memory.remember("plain")
-    assert list(memory.records(key_prefix="")) == []
-    assert memory.count(namespace=()) == 0
-    assert memory.get(memory.remember("x").id).revision == 0
-    with pytest.raises(UnknownRecordError):
-        memory.get(key="k")
-
-
 # -- files -----------------------------------------------------------------------------------------
-
-
-def test_a_store_that_uses_no_key_stays_as_it_was(tmp_path: Path) -> None:
-    def tables(path: Path) -> set[str]:
-        with sqlite3.connect(path / "catalog.db") as db:
-            names = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
-        db.close()
-        return names
-
-    path = tmp_path / "mind"
-    with spector.open(path, embedder=FakeEmbedder()) as memory:
-        memory.remember_many(["one", "two"])
-        assert memory.get(memory.remember("attached to nothing").id).attachment() is None
-        memory.update(memory.remember("two and a half").id, attachment=None)
-        memory.update(memory.remember("three").id, text="four", move_to={"user_id": "u"})
-        memory.forget(memory.remember("five").id)
-        assert not list(memory.records(key_prefix="x"))
-    assert not tables(path) & {"entry", "attachment", "key_mark"}
-    with spector.open(path, embedder=FakeEmbedder()) as memory:
-        memory.remember("six", key="k")
-    assert {"entry", "key_mark"} <= tables(path)
-    assert "payload" not in tables(path)
 
 
 def test_keys_travel_in_an_export(memory: Memory, tmp_path: Path) -> None:
@@ -597,31 +546,6 @@ def test_the_command_line_updates_by_key(
         found = reader.get(key="theme", namespace=("ui",), user_id="maya")
         assert (found.id, found.revision, found.tags) == (record.id, 3, ("t",))
         assert found.importance == pytest.approx(0.9)
-
-
-def test_a_purge_by_key_erases_the_memory_that_moved_to_a_forgotten_key(memory: Memory) -> None:
-    """A mark that the key was forgotten must not stand in for the memory that has it now."""
-    memory.forget(memory.remember("was here", key="k", user_id="a").id)
-    made = memory.remember("quokka", key="k", user_id="b")
-    memory.update(made.id, move_to={"user_id": "a"})
-    assert memory.remember_many(
-        [{"text": "no", "key": "k", "user_id": "a"}], if_known="keep", if_forgotten="skip"
-    ).outcomes == ["known"]
-    report = memory.forget(key="k", user_id="a", purge=True, verify=True)
-    assert report.ids == (made.id,)
-    assert report.receipt is not None
-    assert report.receipt.complete
-    assert made.id not in memory
-    again = memory.remember_many([{"text": "w", "key": "k", "user_id": "a"}], if_forgotten="skip")
-    assert again.outcomes == ["new"]
-
-
-def test_a_purge_by_key_erases_memory_and_mark_where_both_are(memory: Memory) -> None:
-    made = memory.remember("quokka", key="k")
-    memory._parts.forgetter.mark([KeyPath("", "k")])
-    assert memory.forget(key="k", purge=True).ids == (made.id,)
-    with pytest.raises(UnknownRecordError):
-        memory.forget(key="k", purge=True)
 
 
 @pytest.mark.parametrize("namespace", [(), []])

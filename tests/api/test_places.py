@@ -22,7 +22,6 @@ import pytest
 import spector
 from spector.cli.main import main
 from spector.errors import InvalidInputError, StoreExistsError, StoreNotFoundError
-from spector.store.opening import non_stores as below
 
 CUE = [1.0, 0.0, 0.0, 0.0]
 
@@ -205,34 +204,6 @@ def test_many_stores_are_counted_and_not_listed(tmp_path: Path) -> None:
         shutil.copytree(tmp_path / "s0", tmp_path / f"s{n}")
     with pytest.raises(StoreNotFoundError, match="below it: s0, s1, s2, s3, s4 and 4 more"):
         spector.check(tmp_path)
-
-
-@pytest.mark.parametrize("most", [1, 7, 150])
-def test_a_large_disk_is_not_walked(
-    tmp_path: Path, most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What is looked at is bounded, whatever is there, and a link that leads back is harmless."""
-    entered: list[str] = []
-    real = os.scandir
-
-    def counted(path: str) -> Any:
-        entered.append(path)
-        return real(path)
-
-    for n in range(12):
-        (tmp_path / f"d{n}" / "e").mkdir(parents=True)
-        for m in range(12):
-            (tmp_path / f"d{n}" / "e" / f"f{m}").mkdir()
-        (tmp_path / f"d{n}" / "again").symlink_to(tmp_path)
-    make(tmp_path / "d3" / "e" / "f3" / "too" / "deep")
-    monkeypatch.setattr(below, "_MOST_LOOKS", most)
-    monkeypatch.setattr(below.os, "scandir", counted)
-    for verb in VERBS:
-        entered.clear()
-        with pytest.raises(StoreNotFoundError, match="no store"):
-            VERBS[verb](tmp_path)
-        assert len(entered) <= 5 * most, verb
-        assert not any("deep" in each for each in entered)
 
 
 def test_an_empty_folder_in_the_place_of_a_new_store_is_no_hindrance(tmp_path: Path) -> None:

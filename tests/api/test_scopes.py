@@ -10,7 +10,6 @@ store; threads that move a memory while others name it.
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +22,6 @@ from hypothesis import strategies as st
 
 import spector
 from spector import (
-    CatalogCorruptError,
     ImmutableRecordError,
     InvalidFilterError,
     InvalidInputError,
@@ -35,8 +33,6 @@ from spector import (
     SupersededRecordError,
     UnknownRecordError,
 )
-from spector.search.searcher import Searcher
-from spector.store.core.records import current_image
 from tests.api.helpers import ids, texts
 from tests.fakes import FakeEmbedder
 
@@ -376,37 +372,6 @@ def test_users_are_listed_with_their_first_and_last_event(memory: Memory) -> Non
     assert memory.users() == []
 
 
-@pytest.mark.parametrize("value", ["x'ff00'", "7", "'u' || char(0)"])
-def test_a_user_that_is_damaged_is_no_user(
-    store_path: Path, clock: ManualClock, value: str
-) -> None:
-    with spector.open(store_path, embedder=FakeEmbedder(), clock=clock) as memory:
-        first = memory.remember("one", user_id="u").id
-        memory.remember("two", user_id="u")
-    with contextlib.closing(sqlite3.connect(store_path / "catalog.db")) as db, db:
-        db.execute(f"UPDATE record SET user_id = CAST({value} AS BLOB) WHERE id = ?", (first,))
-    with spector.open(store_path, embedder=FakeEmbedder(), clock=clock) as memory:
-        with pytest.raises(SpectorError):
-            memory.users()
-        with pytest.raises(CatalogCorruptError):  # and not: there is no such memory
-            memory.get(first, user_id="u")
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_a_label_that_is_damaged_is_not_another_scope(
-    store_path: Path, clock: ManualClock, verb: str
-) -> None:
-    with spector.open(store_path, embedder=FakeEmbedder(), clock=clock) as memory:
-        record = memory.remember("one", user_id="u")
-    with contextlib.closing(sqlite3.connect(store_path / "catalog.db")) as db, db:
-        db.execute("UPDATE record SET user_id = 'w'")
-    with (
-        spector.open(store_path, embedder=FakeEmbedder(), clock=clock) as memory,
-        pytest.raises(CatalogCorruptError),  # and not: there is no such memory
-    ):
-        VERBS[verb](memory, record.id, user_id="u")
-
-
 def test_stats_of_a_scope_tell_of_nobody_else(memory: Memory) -> None:
     mine = memory.remember_many(["m", "n"], user_id="u", agent_id="g")
     memory.remember("w", user_id="u", tier="working")
@@ -517,52 +482,6 @@ def test_a_memory_that_moves_meanwhile_is_never_another_users(memory: Memory, ve
     assert memory.check().ok
 
 
-def test_what_moves_between_two_looks_is_not_shown(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A row is found, the memory moves, and its bytes send the verb back for a later row.
-
-    In the working tier it keeps its slot, with other flags now; elsewhere the old slot still is
-    what it was then.
-    """
-    first, *rest = memory.remember_many(["one", "two", "three"], user_id="u", tier="working")
-    seen = memory.records(user_id="u")
-    assert next(seen) == first
-    memory.update(rest[0], pinned=True, move_to={"user_id": "v"})
-    assert ids(seen) == [rest[1].id]
-
-    found = current_image
-
-    def moving(*args: Any) -> Any:
-        monkeypatch.undo()
-        memory.update(first, pinned=True, move_to={"user_id": "v"})
-        return found(*args)
-
-    monkeypatch.setattr("spector.tiers.finder.current_image", moving)
-    with pytest.raises(UnknownRecordError):
-        memory.get(first, user_id="u")
-    assert memory.get(first).user_id == "v"
-
-
-@pytest.mark.parametrize("verb", ["recall", "context"])
-def test_what_moves_while_it_is_recalled_is_not_strengthened(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch, verb: str
-) -> None:
-    record = memory.remember("Rosa keeps bees on the roof", user_id="u")
-    recall = Searcher.recall
-
-    def moving(reader: Searcher, request: Any) -> Any:
-        hits = recall(reader, request)
-        if memory.get(record).user_id == "u":
-            memory.update(record, move_to={"user_id": "v"})
-        return hits
-
-    monkeypatch.setattr(Searcher, "recall", moving)
-    found = getattr(memory, verb)("who keeps bees on the roof?", learn=True, user_id="u")
-    assert found if verb == "recall" else found.hits
-    assert memory.get(record).access_count == 0
-
-
 @pytest.mark.parametrize("how", ["reinstate", "supersede", "end"])
 def test_an_error_names_no_memory_outside_of_the_scope(memory: Memory, how: str) -> None:
     """The newer one was moved to another user: its id, and to forget it, are not this user's."""
@@ -581,17 +500,6 @@ def test_an_error_names_no_memory_outside_of_the_scope(memory: Memory, how: str)
         ways[how]("u")
     assert str(newer.id) not in str(caught.value)
     assert caught.value.hint
-
-
-def test_nor_one_further_on_in_its_history(memory: Memory) -> None:
-    first = memory.remember("the gate is green", user_id="u")
-    second = memory.remember("the gate is blue", user_id="u", supersedes=first)
-    third = memory.remember("the gate is red", user_id="u", supersedes=second)
-    memory.update(third, move_to={"user_id": "v"})
-    with pytest.raises(SupersededRecordError) as caught:
-        memory.remember("the gate is gone", user_id="u", supersedes=first)
-    assert str(second.id) in str(caught.value)
-    assert str(third.id) not in str(caught.value)
 
 
 # -- any sequence ---------------------------------------------------------------------------------

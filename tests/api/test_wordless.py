@@ -107,51 +107,6 @@ def test_recalls_answer_as_if_it_were_not_there(
     proof("attachments", recalls_compared=2 * len(found))
 
 
-CUES = ("which boat is red", "where does Ada live?", "harbour", "call Ada on friday")
-GIVEN = (
-    {},
-    {"user_id": "u"},
-    {"k": 3},
-    {"profile": "cognitive"},
-    {"exact": True},
-    {"session_id": "s1"},
-    {"selective": True},
-)
-
-
-def scores(memory: Memory, count: int) -> list[Any]:
-    """All that recalls and contexts compute of memories with a text, to the last bit."""
-    out: list[Any] = []
-    for cue in CUES[:count]:
-        for given in GIVEN[: 2 * count]:
-            hits = memory.recall(cue, **given)  # type: ignore[arg-type]
-            out.append(
-                (
-                    hits.abstained,
-                    hits.reason,
-                    [(hit.text, hit.score, hit.confidence, repr(hit.explain())) for hit in hits],
-                )
-            )
-        found = memory.context(cue, max_tokens=200, always=True)
-        out.append((found.text, [quote.relevance for quote in found.quotes]))
-    return out
-
-
-def spoken(memory: Memory, numbers: range) -> None:
-    memory.remember_many(
-        [
-            {
-                "text": f"{WORDS[n % 7]}, said on day {n}",
-                "session_id": f"s{n % 3}",
-                "role": "user",
-                "user_id": "u" if n % 2 else None,
-                "event_time": f"2026-04-{1 + n % 28:02}T09:00:00Z",
-            }
-            for n in numbers
-        ]
-    )
-
-
 def bare(memory: Memory, numbers: range) -> list[int]:
     return [
         each.id
@@ -169,41 +124,6 @@ def bare(memory: Memory, numbers: range) -> list[int]:
             ]
         )
     ]
-
-
-@pytest.mark.parametrize(
-    ("count", "words"),
-    [
-        (12, 1),
-        pytest.param(50, 4, marks=pytest.mark.slow),
-    ],
-)
-def test_no_score_of_any_other_memory_changes(
-    path: Path, tmp_path: Path, count: int, words: int, proof: Any
-) -> None:
-    with opened(tmp_path / "plain") as plain, opened(path) as memory:
-        for each in (plain, memory):
-            spoken(each, range(count // 2))
-        wanted = scores(plain, words)
-        assert scores(memory, words) == wanted
-        made = bare(memory, range(count))
-        assert scores(memory, words) == wanted, "after the index has begun"
-        for each in (plain, memory):
-            spoken(each, range(count // 2, count))
-        wanted = scores(plain, words)
-        assert scores(memory, words) == wanted
-        memory.forget(made[:4], purge=True)
-        memory.forget(made[4:6])
-        memory.update(memory.remember("the boat", attachment=[1]).id, text="")
-        memory.forget(memory.update(made[7], text="the boat is red").id)
-        for each in (plain, memory):
-            each.compact()
-        assert scores(memory, words) == wanted
-    with opened(path) as memory:
-        assert scores(memory, words) == wanted, "from the files"
-        assert sum(not each.text for each in memory.records()) == count - 6
-        assert memory.check().ok
-    proof("attachments", scores_compared=5 * len(wanted))
 
 
 def test_every_other_verb_has_it(memory: Memory) -> None:
@@ -335,35 +255,6 @@ def test_it_travels_and_a_new_model_gives_it_no_vector(path: Path, tmp_path: Pat
             (r.metadata, r.attachment(), r.flags, r.key) for r in memory.records() if not r.text
         ] == was
         assert memory.check().ok
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "list",
-        "get",
-        "history",
-        "inspect",
-        "stats",
-        "check",
-        "export",
-        "reflect",
-        "compact",
-        "dormant",
-    ],
-)
-def test_commands_take_a_store_with_some(
-    path: Path, command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with opened(path) as memory:
-        memory.remember("the boat is red")
-        made = add(memory)
-        memory.retire(made[0])
-    more = [str(made[0])] if command in ("get", "history", "inspect") else []
-    assert main([command, str(path), *more]) == 0, capsys.readouterr()
-    said = capsys.readouterr()
-    assert said.err == "" or command == "reflect", said.err
-    assert spector.check(path).ok
 
 
 def test_the_command_line_attaches_a_file_and_gives_it_back(

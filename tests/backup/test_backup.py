@@ -13,6 +13,7 @@ import pytest
 
 import spector
 from spector.clock import ManualClock
+from spector.store.backup import directories as trees
 from spector.store.files.lock import WriterLock
 from tests.crash.workload import START, TINY, open_tiny, texts_of, vector_of
 
@@ -499,3 +500,30 @@ def test_two_backups_to_one_destination_do_not_mix(mind: Path) -> None:
         lock.release()
     assert left.is_dir()
     shutil.rmtree(left)
+
+
+def test_a_second_backup_works_where_names_cannot_be_exchanged(
+    mind: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trees, "_exchange", lambda one, other: False)
+    copy = mind.parent / "copy"
+    with open_tiny(str(mind)) as memory:
+        memory.backup(copy)
+        fill(memory, 3, start=30)
+        memory.backup(copy)
+    assert everything(copy) == everything(mind)
+    assert sorted(p.name for p in mind.parent.iterdir()) == ["copy", "mind"]
+
+
+def test_a_second_backup_works_where_files_cannot_be_linked(
+    mind: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*args: Any, **kwargs: Any) -> None:
+        raise OSError(95, "no links here")
+
+    monkeypatch.setattr(os, "link", refuse)
+    with open_tiny(str(mind)) as memory:
+        memory.backup(mind.parent / "copy")
+        memory.pin(next(iter(memory)).id)
+        assert memory.backup(mind.parent / "copy").reused == 0
+    assert everything(mind.parent / "copy") == everything(mind)

@@ -17,7 +17,7 @@ from spector import Config, LLMConfig, ManualClock, Memory
 from spector.errors import LLMError
 from tests.conftest import NOW
 from tests.fakes import FakeEmbedder
-from tests.sleep.nights import asleep, is_dormant, pass_days, themes_in
+from tests.sleep.nights import themes_in
 
 
 def config(**sections: Any) -> Config:
@@ -27,126 +27,7 @@ def config(**sections: Any) -> Config:
 # -- concepts ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("most", "kept"), [(200, 6), (4, 4), (1, 1)])
-def test_what_a_night_extracts_keeps_so_many_references(most: int, kept: int) -> None:
-    with asleep(config=config(knowledge={"max_refs": most})) as (memory, _):
-        layer = memory.layers["episodes"]
-        seen = []
-        for part in range(2):  # a new concept first, then one that is met again
-            seen += [
-                layer.store({"text": f"saw mug {part}{n}", "episode": {"objects": ["mug"]}})
-                for n in range(3)
-            ]
-            memory.reflect("extract")
-        mug = memory.concepts.of("mug")
-        assert mug is not None
-        assert mug.memory_refs["episodes"] == tuple(seen[-kept:])
-        assert mug.reinforcement_count == 6
-        assert memory.check().ok
-
-
-@pytest.mark.parametrize(("most", "kept"), [(200, 8), (5, 5)])
-def test_a_promoted_pattern_keeps_so_many_references(most: int, kept: int) -> None:
-    with asleep(config=config(knowledge={"max_refs": most})) as (memory, clock):
-        layer = memory.layers["episodes"]
-        for part in (5, 3):
-            for n in range(part):
-                layer.store(
-                    {
-                        "text": f"grasped the mug {part}{n}",
-                        "episode": {"objects": ["mug"], "tool": "grasp", "success": True},
-                    }
-                )
-                pass_days(clock, 1)
-            memory.reflect("extract")
-            memory.reflect("promote")
-        pattern = memory.concepts.of("grasp mug → success")
-        assert pattern is not None
-        assert len(pattern.memory_refs["episodes"]) == kept
-        assert memory.check().ok
-
-
-@pytest.mark.parametrize(("age", "retired"), [(30, False), (9, True), (10, True), (10.5, False)])
-def test_a_weak_concept_rests_after_so_many_days(age: float, retired: bool) -> None:
-    with asleep(config=config(knowledge={"concept_max_age_days": age})) as (memory, clock):
-        weak, _ = memory.concepts.find_or_create("mug")
-        held, _ = memory.concepts.find_or_create("jar")
-        memory.pin(held.id)
-        sure, _ = memory.concepts.find_or_create("cup")
-        memory.concepts.reinforce(sure.id, memory.remember("a cup of tea"))
-        fresh, _ = memory.concepts.find_or_create("pot")
-        pass_days(clock, 10)
-        memory.concepts.add_ref(fresh.id, "episodes", memory.remember("the pot"))
-        memory.concepts.reinforce(fresh.id, memory.remember("another pot"))
-        report = memory.reflect("extract")
-        assert is_dormant(memory, weak.id) is retired
-        assert [is_dormant(memory, each.id) for each in (held, sure, fresh)] == [False] * 3
-        assert (weak.id in report.steps[0].ids) is retired
-        assert memory.reflect("extract").steps[0].changed == 0
-        if retired:
-            assert [each.name for each in memory.concepts.find()] == ["jar", "cup", "pot"]
-            memory.reflect_undo(report.cycle)
-            assert not is_dormant(memory, weak.id)
-
-
-def test_of_too_many_concepts_the_least_sure_rest() -> None:
-    for most, left in ((5000, 4), (3, 3), (1, 1)):
-        with asleep(config=config(knowledge={"max_concepts": most})) as (memory, clock):
-            made = [memory.concepts.find_or_create(f"thing {name}")[0] for name in "abcd"]
-            for n, each in enumerate(made):
-                for times in range(n + 1):
-                    memory.concepts.reinforce(each.id, memory.remember(f"it {n} {times}"))
-            pass_days(clock, 1)
-            memory.reflect("extract")
-            assert [each.id for each in memory.concepts.find()] == [
-                each.id for each in made[4 - left :]
-            ]
-
-
-def test_no_more_concepts_rest_in_a_day_than_the_limit() -> None:
-    with asleep() as (memory, clock):
-        for n in range(25):
-            memory.concepts.find_or_create(f"thing {n} {'abcdefghijklmnopqrstuvwxy'[n]}")
-        pass_days(clock, 31)
-        assert memory.reflect("extract").steps[0].changed == 10
-        assert memory.reflect("extract").steps[0].changed == 0
-        pass_days(clock, 1)
-        assert memory.reflect("extract").steps[0].changed == 10
-
-
-def test_the_time_of_day_stays_awake() -> None:
-    with asleep() as (memory, clock):
-        for n in range(8):
-            memory.layers["episodes"].store(
-                {"text": f"made tea {n}", "episode": {"objects": ["tea"]}}
-            )
-            pass_days(clock, 1)
-        memory.reflect("extract")
-        memory.reflect("rhythm")
-        pass_days(clock, 40)
-        memory.reflect("extract")
-        noon = memory.concepts.of("time of day")
-        assert noon is not None
-        assert not is_dormant(memory, noon.id)
-
-
 # -- the window of episodes -------------------------------------------------------------------
-
-
-def test_episodes_of_the_window_come_first() -> None:
-    def order(days: float) -> list[str]:
-        with asleep(config=config(knowledge={"episode_max_age_days": days})) as (memory, clock):
-            memory.remember("long ago", event_time="2026-01-01T12:00:00Z")
-            used = memory.remember("of old", event_time="2020-01-01T12:00:00Z")
-            pass_days(clock, 10)
-            memory.reinforce(used.id)
-            pass_days(clock, 1)
-            memory.remember("new")
-            return [each.text for each in memory.layers["episodes"].recall()]
-
-    assert order(7) == ["new", "of old", "long ago"]
-    assert order(30) == ["new", "long ago", "of old"]
-    assert order(0.5) == ["new", "long ago", "of old"]
 
 
 # -- the model of recall ----------------------------------------------------------------------

@@ -24,7 +24,7 @@ from tests.crash.shim import (
     WRITE,
     in_shimmed_process,
 )
-from tests.proof import Proof, seed
+from tests.proof import seed
 
 pytestmark = pytest.mark.crash
 
@@ -128,56 +128,6 @@ def test_error_at_some_calls_of_a_relaxed_writer(proof: Proved, kind: str) -> No
 
 # -- openings to read -----------------------------------------------------------------------------
 
-#: kind -> which of its calls are struck in a full run; a reader does not sync
-_READING = {
-    "EIO once": 13,
-    "EDQUOT once": 2,
-    "EMFILE for ever": 9,
-    "EACCES once": 7,
-    "EACCES for ever": 9,
-    "ENOMEM of maps": 3,
-}
-
-
-def _reading(proof: Proved, kind: str, step: int) -> dict[str, Any]:
-    error, classes, times, _ = TROUBLES[kind]
-    print(f"SPECTOR_SEED={seed(5)}")
-    found: dict[str, Any] = in_shimmed_process(
-        "tests.crash.erring_readers:readers",
-        error=error,
-        classes=classes,
-        times=times,
-        start=1 + seed(5) % step,
-        step=step,
-        timeout_s=600,
-    )
-    outcomes = found["outcomes"]
-    proof(
-        "T6",
-        calls_of_readers_failed=found["cases"],
-        harmed=len(found["wrong"]),
-        untyped_escapes=outcomes.get("untyped", 0),
-        kind=f"{kind}, to a reader",
-        seeds=str(seed(5)),
-    )
-    assert found["wrong"] == {}
-    told = {name.partition(",")[0] for name in outcomes}
-    assert told - {"no error"}, "no error got anywhere"
-    assert "StoreNotFoundError" not in told, "a store that is there is called missing"
-    return found
-
-
-@pytest.mark.slow
-def test_error_at_a_sample_of_calls_of_a_reader(proof: Proved) -> None:
-    assert _reading(proof, "EACCES once", 12)["cases"] > 5
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("kind", _READING)
-def test_error_at_every_few_calls_of_a_reader(proof: Proved, kind: str) -> None:
-    assert _reading(proof, kind, _READING[kind])["cases"] > 5
-
 
 # -- what was found this way ----------------------------------------------------------------------
 
@@ -211,49 +161,3 @@ def test_failed_sync_while_a_long_log_is_copied_fails_the_store(durability: str)
 # once its directory is synced; after a failed sync a second one may succeed with the name lost.
 # Damage: an acknowledged memory in a file that is gone after a power cut. Guard: a typed error at
 # once, and a store that has failed if it was open.
-
-
-def _fail(proof: Proof, **more: Any) -> dict[str, Any]:
-    found: dict[str, Any] = in_shimmed_process("tests.crash.folders:folders", timeout_s=900, **more)
-    proof(
-        "T6",
-        syncs_of_folders_failed=found["cases"],
-        retried_syncs_of_folders=found["retried"],
-        harmed=len(found["wrong"]),
-        swallowed_by_sqlite=found["swallowed"],
-        kind="EIO of a folder",
-        durability=more.get("durability", "strict"),
-    )
-    assert found["wrong"] == {}
-    assert found["retried"] == 0
-    return found
-
-
-def test_some_directories_that_cannot_be_synced(proof: Proof) -> None:
-    found = _fail(proof, names=["create", "append"])
-    assert found["outcomes"]["StoreError"] >= 2
-    assert found["outcomes"]["StoreError, failed"] >= 1
-    assert found["retried_after_sqlite"] > 0, "the counter of second syncs does not count"
-
-
-@pytest.mark.slow
-def test_product_that_syncs_a_directory_twice_is_found_out() -> None:
-    """The canary of the counter."""
-    found = in_shimmed_process("tests.crash.folders:folders", names=["append"], mutant=True)
-    assert found["retried"] > 0
-    assert any("synced again 1 times" in lines for lines in found["wrong"].values())
-    assert any("nobody is told" in lines for lines in found["wrong"].values())
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1000)
-def test_each_directory_that_cannot_be_synced(proof: Proof) -> None:
-    found = _fail(proof)
-    assert found["cases"] > 80
-    assert found["swallowed"] < found["cases"] // 4
-
-
-@pytest.mark.slow
-def test_directories_of_a_relaxed_writer_that_cannot_be_synced(proof: Proof) -> None:
-    found = _fail(proof, durability="relaxed", names=["batch", "reflect", "compact", "import"])
-    assert found["outcomes"]["StoreError, failed"] > 15

@@ -76,19 +76,6 @@ def test_disk_that_is_full_at_any_point_of_a_life(proof: Proof, durability: str)
     assert found["outcomes"]["StoreFullError"] > 100
 
 
-@pytest.mark.sampled
-@pytest.mark.parametrize("durability", ["strict", "relaxed"])
-def test_store_filled_to_the_brim_goes_on_once_there_is_room(proof: Proof, durability: str) -> None:
-    """Forgetting needs room as well: for the commit that says so. Without, it says that."""
-    found = in_shimmed_process("tests.crash.brim:brim", durability=durability)
-    proof("T7", brims=1, harmed=len(found["wrong"]), durability=durability)
-    assert (found["code"], found["wrong"]) == (0, [])
-    counts = found["counts"]
-    assert counts["filled"] > 5
-    assert counts["forgotten"] == (counts["filled"] + 1) // 2
-    assert counts["resumed"] == 40
-
-
 # -- a process with so much memory and no more ----------------------------------------------------
 
 

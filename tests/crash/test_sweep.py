@@ -13,7 +13,7 @@ from tests.proof import seed
 
 pytestmark = pytest.mark.crash
 
-#: one in four times so many kill points is in the quick sample; which ones, the seed decides
+#: one in six times so many kill points is in the quick sample; which ones, the seed decides
 STRIDE = 37
 Proof = Callable[..., None]
 
@@ -64,7 +64,7 @@ def _recoveries(proof: Proof, **kwargs: Any) -> dict[str, Any]:
 
 
 def test_kill_at_a_sample_of_calls_leaves_old_or_new(proof: Proof) -> None:
-    points = _kills(proof, "strict", start=_first(4 * STRIDE), step=4 * STRIDE, torn=False)
+    points = _kills(proof, "strict", start=_first(6 * STRIDE), step=6 * STRIDE, torn=False)
     assert sum(points.values()) > len(points), points
 
 
@@ -122,7 +122,7 @@ def test_kill_of_a_relaxed_writer_leaves_old_or_new(proof: Proof) -> None:
 
 
 def test_kill_during_recovery_is_recovered_from(proof: Proof) -> None:
-    _recoveries(proof, names=["recover", "everything"], start=_first(80), step=80, inner=7)
+    _recoveries(proof, names=["recover", "everything"], start=_first(160), step=160, inner=7)
 
 
 @pytest.mark.slow

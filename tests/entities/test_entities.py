@@ -24,7 +24,9 @@ from spector.language.entities import (
     load_head,
     person_mentions,
     rule_mentions,
+    split_words,
 )
+from spector.language.entities.head import word_features
 from spector.providers import CachedEmbedder, MiniLMEmbedder
 from tests.fakes import FakeEmbedder
 
@@ -201,3 +203,15 @@ def test_days_and_months_are_no_places(text: str, names: set[str]) -> None:
 )
 def test_a_preposition_alone_makes_no_place(text: str) -> None:
     assert "place" not in {each.type for each in rule_mentions(text)}
+
+
+def test_the_head_scores_words_as_its_plain_steps_do() -> None:
+    """The first layer is computed by parts; each mean, neighbour and spelling must arrive."""
+    head = load_head()
+    assert head is not None
+    chance = np.random.default_rng(7)
+    for text in ("Ada", "It's @ada's #1 IDE-like tool, v2.0!", "WE MET ZORK. In Kars", "ğ , 9"):
+        words = [each.text for each in split_words(text)]
+        vectors = chance.normal(size=(len(words), 384)).astype(np.float32)
+        plain_steps = head.scores(word_features(words, vectors))
+        assert np.allclose(head.fast_scores(words, vectors), plain_steps, atol=1e-4)

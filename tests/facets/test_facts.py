@@ -163,6 +163,16 @@ def test_a_fact_goes_with_its_last_source(memory: Memory) -> None:
     assert [each.id for each in memory.facts.about("Acme")] == [alone.id]
 
 
+def test_a_superseded_source_holds_no_fact_when_the_other_is_forgotten(memory: Memory) -> None:
+    told, again = memory.remember("Ada lives in Paris"), memory.remember("in Paris, Ada says")
+    for each in (told, again):
+        fact = memory.facts.add("Ada", "lives_in", "Paris", source=each)
+    memory.remember("Ada has moved", supersedes=again)
+    assert [each.id for each in memory.facts.query()] == [fact.id]
+    memory.forget(told)
+    assert memory.facts.query() == []
+
+
 def test_without_cascade_what_has_no_source_is_listed(memory: Memory) -> None:
     a = memory.remember("Ada is at Acme")
     fact = memory.facts.add("Ada", "works_at", "Acme", source=a)

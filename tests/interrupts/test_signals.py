@@ -20,7 +20,7 @@ from tests.crash.harness import in_fresh_process
 from tests.fakes import FakeEmbedder
 from tests.proof import Proof, seed
 
-QUICK = 12
+QUICK = 6
 #: per test; five tests make 5,000
 MANY = 1000
 
@@ -71,7 +71,7 @@ def test_many_signals_at_random_moments_cost_nothing(turn: int, proof: Proof) ->
 
 def test_commands_that_are_interrupted_cost_nothing(proof: Proof) -> None:
     first = seed(6)
-    found = in_fresh_process("tests.interrupts.commands:commands", hits=4, seed=first)
+    found = in_fresh_process("tests.interrupts.commands:commands", hits=2, seed=first)
     told_of_commands(found, proof, first)
 
 

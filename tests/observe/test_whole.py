@@ -19,7 +19,6 @@ import pytest
 import spector
 from spector import Config, ManualClock, Memory, ObserveConfig
 from spector.errors import EmbeddingError
-from spector.layout import Flag
 from tests.fakes import FailingEmbedder, FakeEmbedder
 
 DAY = datetime(2026, 11, 25, 9, 0, tzinfo=UTC)
@@ -109,49 +108,6 @@ def test_what_changes_supersedes(mind: Memory, before: str, after: str) -> None:
     assert texts(mind, include=[]) == [result.units[0].text]
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("I bought a red car", "I bought a blue car"),
-        ("My favourite colour is blue", "My sister's favourite colour is green"),
-        ("I like tea.", "I like coffee."),
-        ("I visited Rome.", "I visited Oslo."),
-        ("Bir kedim var.", "Bir köpeğim var."),
-        ("Shell, 40 euros", "Shell, 42 euros"),
-        ("Server B is on port 80.", "Server A is on port 90."),
-        ("A hattı 9:00'da kalkıyor.", "B hattı 10:00'da kalkıyor."),
-    ],
-)
-def test_what_does_not_change_stays(mind: Memory, before: str, after: str) -> None:
-    mind.observe(before, force=True)
-    result = mind.observe(after, force=True)
-    assert result.units[0].action == "create", str(result)
-    assert texts(mind, include=[]) == [before, after]
-
-
-def test_a_value_that_comes_back_holds_again(mind: Memory) -> None:
-    for place in ("Paris", "Berlin", "Paris"):
-        mind.observe(f"I live in {place}.")
-    assert texts(mind, include=[]) == ["I live in Paris."]
-    last = list(mind.records(tiers="episodic"))[-1]
-    assert len(mind.history(last.id)) == 3
-    assert [fact.object for fact in mind.facts.query(predicate="lives_in")] == ["Paris"]
-
-
-def test_users_do_not_change_each_other(mind: Memory) -> None:
-    for user in ("a", "b", None):
-        mind.observe("I live in Paris.", user_id=user)
-    result = mind.observe("I live in Berlin.", user_id="b")
-    assert len(result.units[0].superseded) >= 1
-    assert texts(mind, user_id="a") == ["I live in Paris."]
-    held = {(each.user_id, each.text) for each in mind.records(tiers="episodic", include=[])}
-    assert held == {
-        ("a", "I live in Paris."),
-        (None, "I live in Paris."),
-        ("b", "I live in Berlin."),
-    }
-
-
 def test_a_memory_that_was_remembered_is_compared_too(mind: Memory) -> None:
     old = mind.remember("I live in Paris.")
     pinned = mind.remember("My email is a@x.org.", pinned=True)
@@ -170,15 +126,6 @@ def test_a_superseding_is_undone_in_one_call(mind: Memory) -> None:
     assert old.id in hits[new.id].conflicts
 
 
-def test_utility_starts_at_that_of_the_superseded_one(mind: Memory) -> None:
-    old = mind.observe("I live in Paris.").records[0]
-    for _ in range(5):
-        mind.reinforce(old.id)
-    before = mind.get(old.id).utility
-    new = mind.observe("I live in Berlin.").records[0]
-    assert mind.get(new.id).utility == pytest.approx(before, abs=1e-6)
-
-
 # -- what repeats ----------------------------------------------------------------------------------
 
 
@@ -193,23 +140,6 @@ def test_the_same_message_twice_is_one_memory(mind: Memory) -> None:
     assert len(mind.facts.query(predicate="works_as")) == 1
 
 
-def test_a_dormant_memory_is_woken_by_its_words(mind: Memory) -> None:
-    first = mind.observe("I'm a nurse.").records[0]
-    mind.retire(first.id)
-    assert mind.observe("I'm a nurse.").units[0].action == "reinforce"
-    assert Flag.DORMANT not in mind.get(first.id).flags
-
-
-def test_an_event_of_another_day_is_another_event(mind: Memory, clock: ManualClock) -> None:
-    message = "I'm going to the dentist tomorrow"
-    first = mind.observe(message)
-    clock.advance(days=30)
-    second = mind.observe(message)
-    assert second.units[0].action == "create"
-    assert first.units[0].text != second.units[0].text
-    assert len(texts(mind)) == 2
-
-
 def test_a_further_detail_elaborates(mind: Memory) -> None:
     old = mind.observe("Ada bought a boat.").records[0]
     result = mind.observe("Ada bought a boat in Kars for 9,000 euros.")
@@ -219,27 +149,6 @@ def test_a_further_detail_elaborates(mind: Memory) -> None:
     assert [(each.source, each.target, each.origin) for each in edges] == [
         (result.records[0].id, old.id, "gate")
     ]
-
-
-@pytest.mark.parametrize(
-    ("cosine", "importance", "action"),
-    [(0.60, None, "create"), (0.72, 0.65, "create"), (0.72, 0.55, "skip")],
-)
-def test_bands_of_likeness_decide_in_a_preset(
-    clock: ManualClock, cosine: float, importance: float | None, action: str
-) -> None:
-    embedder = Stub({"User lik": 1.0, "User vis": cosine})
-    with spector.open(
-        ":memory:", embedder=embedder, clock=clock, config=Config.preset("v9")
-    ) as memory:
-        memory.observe("I like the old town of Kars.")
-        message: dict[str, Any] = {"content": "I visit the castle with my uncle."}
-        if importance is not None:
-            message["importance"] = importance
-        result = memory.observe(message)
-        assert result.units[0].action == action, str(result)
-        assert result.units[0].likeness == pytest.approx(cosine, abs=0.01)
-        assert bool(result.reason) == (action == "skip")
 
 
 def test_an_update_merges_both_texts_in_a_preset(clock: ManualClock) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from typing import Any
 
 import numpy as np
@@ -336,3 +338,12 @@ def test_one_failed_batch_fails_the_whole_call(server: WireServer) -> None:
     with pytest.raises(EmbeddingError):
         embedder_for(server, batch_size=1).embed(["one", "two", "three"])
     assert len(server.requests) == 2
+
+
+def test_retry_after_may_be_a_date(server: WireServer) -> None:
+    sleeps = Sleeps()
+    later = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
+    server.script = [Reply(503, {"Retry-After": later}), Reply(503, {"Retry-After": "soon"})]
+    embedder_for(server, sleeps).embed(["one"])
+    assert 20 < sleeps[0] <= 30
+    assert sleeps[1] == pytest.approx(1.0), "nonsense falls back to our own delay"

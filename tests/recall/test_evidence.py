@@ -398,28 +398,6 @@ def test_the_scan_of_a_large_store_is_asked_for_few(monkeypatch: pytest.MonkeyPa
     assert seen == [64, 64, 160]
 
 
-def test_the_order_of_writing_does_not_matter_but_for_ids() -> None:
-    rng = np.random.default_rng(2)
-    rows = [
-        {
-            "text": f"{word} story {n}",
-            "vector": rng.normal(size=DIM),
-            "role": "Ann",
-            "session_id": "s",
-            "event_time": f"2026-05-{1 + n:02}",
-        }
-        for n, word in enumerate("river stone violin copper violin meadow".split())
-    ]
-    answers = []
-    for order in (rows, rows[::-1]):
-        with mind() as memory:
-            for row in order:
-                memory.remember_many([row])
-            hits = memory.recall("Which violin story was it?", vector=CUE)
-            answers.append([(hit.text, round(hit.score, 5)) for hit in hits])
-    assert answers[0] == answers[1]
-
-
 def test_what_is_forgotten_leaves_no_trace_in_the_scores_around_it() -> None:
     answers = []
     for forgotten in (False, True):
@@ -443,17 +421,6 @@ def test_words_of_another_user_s_turns_never_count_as_one_s_own() -> None:
         assert ids(hits) == [mine]
         assert hits[0].explain().lexical == 0
         assert "near" not in hits[0].explain().evidence
-
-
-def test_vectors_that_were_erased_are_in_no_sample(tmp_path: Any) -> None:
-    config = Config(rank_all_records=1)
-    with spector.open(tmp_path / "mind", embedder=None, dim=DIM, config=config) as memory:
-        crowd(memory, 50)
-        assert memory.recall("river stone", vector=CUE)
-        assert memory._parts.searcher._by_evidence._ranker._samples
-        memory.forget(memory.recall("river stone", vector=CUE, k=3), purge=True)
-        assert not memory._parts.searcher._by_evidence._ranker._samples
-        assert len(memory.recall("river stone", vector=CUE, k=50)) == 47
 
 
 # -- what a recall can be asked -------------------------------------------------------------------

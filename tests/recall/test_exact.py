@@ -160,7 +160,7 @@ def store(seed: int, config: Config, count: int) -> Memory:
 def test_a_recall_of_fewer_hits_is_the_beginning_of_one_of_more(seed: int, config: Config) -> None:
     rng = random.Random(seed)
     with store(seed, config, 70) as memory:
-        for options in rng.sample(OPTIONS, 9):
+        for options in rng.sample(OPTIONS, 6):
             cue = sentence(rng, CUES)
             most = [shown(hit) for hit in own(memory.recall(cue, k=100, **options))]
             for k in (1, 2, 3, 8, 20, 45):

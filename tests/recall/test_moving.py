@@ -477,56 +477,6 @@ def test_a_recall_is_done_once_beside_writes_that_supersede_nothing(
         assert len(calls) == len(FOUND) + 1
 
 
-@pytest.mark.parametrize("mode", ["rw", "r"])
-def test_many_superseded_ones_do_not_truncate_the_answer_of_the_catalog(
-    store_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with _town(store_path, mode) as (town, memory):
-        for _ in range(300):
-            town.move()
-        _during(monkeypatch, memory, town.move, 99)
-        for recall in FOUND.values():
-            assert len(recall(memory)) == 1
-
-
-@pytest.mark.parametrize("times", [1, 99])
-@pytest.mark.parametrize("mode", ["rw", "r"])
-def test_a_flag_taken_back_in_place_shows_no_two_that_hold(
-    store_path: Path, mode: str, times: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with _town(store_path, mode) as (town, memory):
-        old = town.now
-        town.move()
-        begins = ["2026-06-01", "2026-09-01"]  # now, and later
-
-        def put_off() -> None:
-            begins.reverse()
-            town.memory.update(town.now, valid_from=begins[0])
-
-        calls = _during(monkeypatch, memory, put_off, times)
-        for recall in FOUND.values():
-            calls.clear()
-            hits = recall(memory)
-            assert len(hits) == 1
-            assert hits[0].id in (old, town.now)
-            assert not hits[0].record.superseded
-        assert town.memory.check().ok
-
-
-def test_a_flag_that_is_late_in_the_partition_shows_nothing_superseded(store_path: Path) -> None:
-    """A snapshot of the catalog knows what is superseded, whatever its partition says."""
-    with _town(store_path, "rw") as (town, memory):
-        old = town.now
-        town.move()
-        store: Any = memory._parts.store
-        row = store.catalog.fetch([old])[old]
-        block = bytearray(row.mutable)
-        block[0] &= ~int(Flag.SUPERSEDED)
-        store.segments[row.segment_id].write_mutable(row.slot, bytes(block))
-        for recall in FOUND.values():
-            assert ids(recall(memory)) == [town.now]
-
-
 @pytest.mark.parametrize("mode", ["rw", "r", ":memory:"])
 def test_a_fact_that_changes_all_the_time_is_found_by_every_recall(
     store_path: Path, mode: str

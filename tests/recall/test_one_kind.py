@@ -285,7 +285,7 @@ def first_of(text: str, cue: str, numbers: list[int]) -> list[int]:
     ],
 )
 def test_a_number_in_a_sentence_finds_its_memory(text: str, cue: str, first: int) -> None:
-    assert first_of(text, cue, list(range(first, first + 60))) == []
+    assert first_of(text, cue, list(range(first, first + 30))) == []
 
 
 @pytest.mark.sampled

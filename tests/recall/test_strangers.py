@@ -105,7 +105,7 @@ def test_strangers_change_no_score_and_no_order(seed: int, records: int) -> None
     with store(seed, config, 0) as alone, store(seed, config, 3) as among:
         rng = random.Random(seed)
         for how in HOW:
-            for _ in range(4):
+            for _ in range(2):
                 cue = filled(CUES, rng)
                 one, other = (
                     memory.recall(cue, user_id="bob", k=12, **how) for memory in (alone, among)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-import threading
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 import spector
-from spector import Category, Config, Flag, ManualClock, Memory, SleepConfig
+from spector import Config, Flag, ManualClock, Memory, SleepConfig
 from tests.facets.test_erasure import mention
 from tests.fakes import FakeEmbedder
 from tests.sleep.nights import BEGIN, asleep, is_dormant, pass_days, set_strength, themes_in
@@ -37,17 +36,6 @@ class Model:
     ) -> str:
         self.calls += 1
         return self.answer
-
-
-class Condensing:
-    """A summarizer that counts its calls."""
-
-    def __init__(self) -> None:
-        self.calls = 0
-
-    def summarize(self, texts: Any, *, max_tokens: int) -> str:
-        self.calls += 1
-        return f"what {len(texts)} memories say"
 
 
 def modelled(**models: Any) -> tuple[Memory, ManualClock]:
@@ -96,107 +84,6 @@ def test_a_model_is_called_within_its_budget_whatever_it_answers(answer: str) ->
         if not by_model:
             assert memory.stats()["cognition"]["llm"]["failures"] == 5
         assert memory.check().ok
-
-
-class Broken:
-    """A summarizer, and an extractor of facts, that is slow, fails or answers nonsense."""
-
-    model_id = "broken"
-
-    def __init__(self, how: str) -> None:
-        self.how = how
-        self.calls = 0
-        self.free = threading.Event()
-
-    def summarize(self, texts: Any, *, max_tokens: int) -> Any:
-        self.calls += 1
-        if self.how == "hangs":
-            self.free.wait(60)
-        if self.how == "raises":
-            raise RuntimeError("no model")
-        return {"half": "\ud800", "bytes": b"text", "none": None}.get(self.how, "late")
-
-    def extract(self, text: str) -> Any:
-        if self.how == "half":
-            self.calls += 1
-            return [spector.Fact("Zeynep", "likes", "\ud800", confidence=0.9)]
-        return [self.summarize([text], max_tokens=1)]
-
-
-@pytest.mark.parametrize("how", ["hangs", "raises", "half", "bytes", "none"])
-def test_a_night_goes_on_without_a_model_that_hangs_fails_or_answers_nonsense(how: str) -> None:
-    """Half of a character in an answer ended each night at the same unit."""
-    model = Broken(how)
-    config = Config(llm=spector.LLMConfig(timeout_s=0.02))
-    memory, clock = modelled(summarizer=model, fact_extractor=model, config=config)
-    with memory:
-        clusters(memory, 3)
-        memory.remember("Zeynep bought a lamp in Van.", importance=0.9)
-        pass_days(clock, 3)
-        for _ in range(2):
-            report = memory.reflect()
-            assert report.finished
-            assert report.llm_calls <= 5
-            pass_days(clock, 1)
-        assert 0 < model.calls <= 10
-        themes = themes_in(memory)
-        assert len(themes) == 3
-        assert memory.check().ok
-        model.free.set()
-
-
-@pytest.mark.parametrize(("calls", "clusters_made"), [(0, 4), (1, 4), (9, 4)])
-def test_the_budget_may_be_given_with_the_call(calls: int, clusters_made: int) -> None:
-    model = Condensing()
-    memory, clock = modelled(summarizer=model)
-    with memory:
-        clusters(memory, clusters_made)
-        pass_days(clock, 1)
-        report = memory.reflect("consolidate", max_llm_calls=calls)
-        assert model.calls == report.llm_calls == min(calls, clusters_made)
-        assert report.step("consolidate").fallback is (calls < clusters_made)  # type: ignore[union-attr]
-        assert memory.reflect(dry_run=True, max_llm_calls=9).llm_calls == 0
-
-
-def test_all_steps_of_a_night_share_the_budget_also_when_it_is_cut() -> None:
-    model = Model()
-    memory, clock = modelled(llm=model)
-    with memory:
-        clusters(memory, 4)
-        long = " ".join(f"Well, that is how it is with number {n}." for n in range(90))
-        memory.remember_many([{"text": f"{long} Text {n}.", "importance": 0.9} for n in range(4)])
-        memory.remember_many([f"I prefer tea number {n}" for n in range(12)], category="preference")
-        pass_days(clock, 3)
-        calls = 0
-        while True:
-            report = memory.reflect(max_seconds=1e-9)
-            calls += report.llm_calls
-            if report.finished:
-                break
-        assert calls == model.calls == 5
-        assert memory.check().ok
-
-
-@pytest.mark.parametrize(
-    ("count", "low", "high"),
-    [
-        (10, 0.33, 0.35),
-        (50, 0.49, 0.51),
-        (100, 0.69, 0.71),
-        (130, 0.69, 0.71),
-    ],
-)
-def test_the_threshold_of_the_medium_term_grows_with_what_is_due(
-    count: int, low: float, high: float
-) -> None:
-    with asleep() as (memory, clock):
-        below, above = (memory.remember(f"note {n}", importance=n) for n in (low, high))
-        memory.remember_many([f"filler {n}" for n in range(count - 2)], importance=0.1)
-        clock.advance(hours=49)
-        memory.reflect("compress")
-        assert Flag.CONSOLIDATED not in memory.get(below.id).flags
-        assert Flag.CONSOLIDATED in memory.get(above.id).flags
-        assert memory.get(above.id).summary == above.text
 
 
 def days_until(retention: float, stability: float) -> float:
@@ -356,24 +243,6 @@ def test_what_may_be_chance_becomes_no_concept(
             assert len(edges) == of
         else:
             assert report.step("extract").skipped["random"] >= 1  # type: ignore[union-attr]
-
-
-def test_what_becomes_semantic_leaves_a_tombstone_in_its_day(tmp_path: Any) -> None:
-    with asleep(tmp_path / "mind") as (memory, clock):
-        made = memory.remember("Ada sails")
-        for _ in range(3):
-            memory.reinforce(made)
-        for text in ("failed", "pinned"):
-            other = memory.remember(text, pinned=text == "pinned")
-            for _ in range(3):
-                memory.reinforce(other, text != "failed")
-        pass_days(clock, 1)
-        assert changed(memory.reflect("promote"), "promote") == 1
-        episodic = memory.stats()["tiers"]["episodic"]
-        assert episodic["tombstones"] == 1
-        assert memory.get(made.id).tier == "semantic"
-        assert memory.get(made.id).access_count == 3
-        assert memory.get(made.id).category is Category.OTHER
 
 
 @pytest.mark.slow

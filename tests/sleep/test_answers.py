@@ -97,7 +97,7 @@ def answers(memory: Memory, name: str) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("name", TALKS)
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_what_was_answered_before_a_week_of_nights_is_answered_after_it(
     name: str, seed: int
 ) -> None:

@@ -17,7 +17,7 @@ import pytest
 import spector
 from spector.errors import StoreError
 from spector.layout import PARTITION_HEADER_BYTES, stride_of
-from spector.store.files.bad_sectors import read_around
+from spector.store.files.bad_sectors import describe_ranges, join_ranges, read_around
 from tests.api.helpers import ids
 from tests.crash.workload import DIM, vector_of
 from tests.proof import Proof, seed
@@ -139,3 +139,23 @@ def test_a_bad_page_of_a_partition_costs_only_its_own_records(
         assert sorted(ids(memory)) == sorted(set(made) - set(made[first:behind]))
         assert memory.check().ok
     proof("repair", stores=1, kept=report.kept, wrong=0)
+
+
+def test_a_long_bad_stretch_does_not_cost_a_read_a_page() -> None:
+    """A disk may take seconds for each that fails."""
+    disk = _Disk(bytes(1024 * _PAGE), set(range(100, 900)))
+    _, holes = read_around(disk, 0, 1024 * _PAGE)
+    assert describe_ranges(holes) == f"bytes {100 * _PAGE} to {900 * _PAGE - 1}"
+    assert disk.reads < 60
+
+
+def test_a_disk_that_is_gone_does_not_cost_a_read_a_page() -> None:
+    disk = _Disk(bytes(4096 * _PAGE), set(range(4096)))
+    bad: list[tuple[int, int]] = []
+    for start in range(0, 4096, 256):
+        within = bool(bad)
+        found, holes = read_around(disk, start * _PAGE, 256 * _PAGE, within_bad=within)
+        assert found == bytes(256 * _PAGE)
+        bad = join_ranges(bad, holes)
+    assert bad == [(0, 4096 * _PAGE)]
+    assert disk.reads < 250

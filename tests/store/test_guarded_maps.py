@@ -25,6 +25,7 @@ from spector.errors import PartitionCorruptError
 from spector.store.files.disk import DiskFiles
 from spector.store.files.maps import populate
 from spector.store.files.protocol import Bytes
+from spector.store.partitions import readable
 from tests.crash.harness import in_fork
 from tests.crash.workload import DIM, vector_of
 from tests.proof import Proof
@@ -172,3 +173,22 @@ def test_an_index_that_cannot_be_read_is_built_anew(
     monkeypatch.setattr("spector.store.files.disk.populate", fail)
     with spector.open(mind, embedder=None, dim=DIM, mode="r", config=_CONFIG) as memory:
         assert len(memory.recall(vector=vector_of("50"), k=3)) == 3
+
+
+def test_a_system_that_cannot_be_asked_has_the_file_read_through_calls(
+    mind: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readable, "populate", lambda view: False)
+    spector.open(mind, embedder=None, dim=DIM, mode="r", config=_GUARDED).close()
+    real, victim = os.pread, os.stat(_part(mind)).st_ino
+
+    def pread(fd: int, length: int, offset: int) -> bytes:
+        if os.fstat(fd).st_ino == victim and length > PAGE:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return real(fd, length, offset)
+
+    monkeypatch.setattr(os, "pread", pread)
+    spector.open(mind, embedder=None, dim=DIM, mode="r", config=_CONFIG).close()
+    with pytest.raises(PartitionCorruptError, match="cannot read some of it") as caught:
+        spector.open(mind, embedder=None, dim=DIM, mode="r", config=_GUARDED)
+    assert caught.value.errno == errno.EIO

@@ -497,3 +497,39 @@ def test_an_erasure_removes_words_whose_file_is_damaged(tmp_path: Path, at: int)
         assert receipt.complete
         assert not receipt.unknown_files
         assert not files_in(path)
+
+
+def test_a_check_names_words_of_another_store_block_or_list(tmp_path: Path) -> None:
+    path, other = tmp_path / "mind", tmp_path / "other"
+    make(path, 60)
+    make(other, 60)
+    (block,) = (each for each in files_in(path) if each.name != "rows.lex")
+    mine = block.read_bytes()
+    block.write_bytes((other / FOLDER / block.name).read_bytes())
+    assert "another store" in noted(path)[f"{FOLDER}{block.name}"]
+    block.write_bytes(b"a letter that somebody put here\n" * 9)
+    assert "not a lexical block" in noted(path)[f"{FOLDER}{block.name}"]
+    with opened(path) as memory:  # a block of this store, but not the one that was written
+        memory.forget(next(iter(memory)).id)
+        agree(memory)
+    (renewed,) = (each for each in files_in(path) if each.name != "rows.lex")
+    renewed.write_bytes(mine)
+    assert "not the block that the list names" in noted(path)[f"{FOLDER}{renewed.name}"]
+    (path / FOLDER / "rows.lex").write_bytes((other / FOLDER / "rows.lex").read_bytes())
+    said = noted(path)
+    assert "another store" in said[f"{FOLDER}rows.lex"]
+    assert "no list names" in said[f"{FOLDER}{renewed.name}"]
+    with opened(path) as memory:
+        agree(memory)
+    assert noted(path) == {}
+
+
+def test_files_are_removed_by_an_opening_whose_list_says_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "mind"
+    make(path, 60)
+    (path / FOLDER / "rows.lex").write_bytes(bytes(128))
+    with opened(path) as memory:
+        assert not files_in(path)
+        agree(memory)
+    assert len(files_in(path)) == 2
+    assert noted(path) == {}

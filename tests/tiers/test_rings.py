@@ -102,3 +102,38 @@ def test_a_failed_write_turns_no_ring(clock: ManualClock, monkeypatch: pytest.Mo
         memory.remember("a3", tier="working", user_id="a")
         assert sorted(texts(memory)) == ["a2", "a3", "b1"]
         assert memory.check().ok
+
+
+def test_moves_between_users_never_take_the_slab_beyond_its_bound(clock: ManualClock) -> None:
+    """Rings that moves made too long, or too many, give way to the next write."""
+    with mind(":memory:", clock, each=4, users=2) as memory:
+        for user in ("a", "b"):
+            memory.remember_many([f"{user}{n}" for n in range(4)], tier="working", user_id=user)
+        for record in list(memory.records(user_id="a"))[:3]:
+            memory.update(record, move_to={"user_id": "b"})
+        for n in range(4, 7):
+            memory.remember(f"a{n}", tier="working", user_id="a")
+        assert at_hand(memory, "a") == ["a3", "a4", "a5", "a6"]
+        assert len(at_hand(memory, "b")) == 4
+        for n, record in enumerate(list(memory.records(user_id="b"))):
+            memory.update(record, move_to={"user_id": f"c{n}"})
+        memory.remember_many([f"new {n}" for n in range(8)], tier="working", user_id="z")
+        assert at_hand(memory, "z") == [f"new {n}" for n in range(4, 8)]
+        assert len(memory) <= 8
+        assert memory.check().ok
+
+
+def test_a_dead_memory_keeps_its_place_in_its_users_ring_only(clock: ManualClock) -> None:
+    with mind(":memory:", clock, each=3) as memory:
+        a = memory.remember_many(["a0", "a1", "a2"], tier="working", user_id="a")
+        memory.remember_many(["b0", "b1", "b2"], tier="working", user_id="b")
+        memory.forget([a[0], a[1]])
+        memory.remember("b3", tier="working", user_id="b")
+        assert at_hand(memory, "b") == ["b1", "b2", "b3"]
+        memory.remember_many(["a3", "a4"], tier="working", user_id="a")
+        assert at_hand(memory, "a") == ["a2", "a3", "a4"]
+        assert memory.stats()["tiers"]["working"] == {
+            "records": 6,
+            "tombstones": 0,
+            "partitions": 1,
+        }
