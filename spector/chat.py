@@ -17,17 +17,21 @@ from spector.errors import InvalidInputError, InvalidTextError
 from spector.messages import counted, shown
 
 __all__ = [
+    "HALF",
     "MESSAGE_KEYS",
     "ChatMessage",
     "ToolCalls",
     "as_message",
     "chat_message",
     "is_item",
+    "is_unicode",
     "role_of",
     "sent_at",
     "unwrapped",
 ]
 
+#: why files are read without a message that no encoding has
+HALF: Final = "left out: half of an emoji or letter in it cannot be stored"
 #: keys of chat models' messages that are no fields of a memory; some are read all the same
 MESSAGE_KEYS: Final = frozenset(
     """additional_kwargs annotations artifact audio cache_control call_id container content created
@@ -145,7 +149,7 @@ class ChatMessage:
     def attached_calls(self) -> ToolCalls:
         """Its calls, to be attached to what it says."""
         calls = [{"name": name, "arguments": arguments} for name, arguments in self.calls]
-        return ToolCalls(tool_calls=[each for each in calls if _is_unicode(*each.values())])
+        return ToolCalls(tool_calls=[each for each in calls if is_unicode(each)])
 
     # -- taking apart ------------------------------------------------------------------------------
 
@@ -408,11 +412,17 @@ def _text_or_nothing(value: Any) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def _is_unicode(*texts: str) -> bool:
-    try:
-        return all(text.encode() is not None for text in texts)
-    except UnicodeEncodeError:
-        return False
+def is_unicode(value: Any) -> bool:
+    """Whether every text in a value can be encoded: none has half of a surrogate pair."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return False
+        return True
+    if isinstance(value, Mapping):
+        return all(is_unicode(each) for pair in value.items() for each in pair)
+    return not isinstance(value, (list, tuple)) or all(map(is_unicode, value))
 
 
 def _is_mapping(value: Any) -> bool:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         parse_move,
         refuse_scopes,
         refuse_scopes_in,
+        without_owners,
     )
     from spector.arguments.sleeping import parse_cycle, parse_seconds, parse_steps
     from spector.arguments.speakers import as_user, parse_speaker
@@ -139,6 +140,7 @@ __all__ = [
     "refuse_scopes",
     "refuse_scopes_in",
     "several",
+    "without_owners",
     "without_tilde",
 ]
 

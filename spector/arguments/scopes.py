@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any, Final
 
 from spector.config import Config
@@ -10,10 +10,21 @@ from spector.errors import InvalidInputError, InvalidScopeError
 from spector.messages import shown
 from spector.records import UserSummary
 
-__all__ = ["SCOPES", "check_scope", "parse_move", "refuse_scopes", "refuse_scopes_in"]
+__all__ = [
+    "SCOPES",
+    "check_scope",
+    "parse_move",
+    "refuse_scopes",
+    "refuse_scopes_in",
+    "without_owners",
+]
 
 #: the labels that say whose a memory is
 SCOPES: Final = ("user_id", "agent_id", "session_id")
+#: a note on a file
+_LEFT_OUT: Final = (
+    "users and agents that its messages name were left out; scopes_from_message=True takes them"
+)
 
 
 def check_scope(value: Any, name: str, config: Config) -> str | None:
@@ -76,6 +87,20 @@ def refuse_scopes_in(
         for each in messages:
             if isinstance(each, Mapping):
                 refuse_scopes(each, call, may_fill=may_fill or is_own(each))
+
+
+def without_owners(
+    message: dict[str, Any], notes: list[str], *, kept: Container[str] = ()
+) -> dict[str, Any]:
+    """A message of a file without the user and agent that it names; ``notes`` then say so.
+
+    Args:
+        kept: those of the two that it keeps.
+    """
+    named = [name for name in SCOPES[:2] if name not in kept and message.get(name) is not None]
+    if named and _LEFT_OUT not in notes:
+        notes.append(_LEFT_OUT)
+    return {name: value for name, value in message.items() if name not in named}
 
 
 def parse_move(move_to: Any, config: Config) -> dict[str, str | None]:

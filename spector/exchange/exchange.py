@@ -37,6 +37,8 @@ __all__ = ["Exchange"]
 Progress = Callable[[int, int | None], None]
 
 _BATCH = 512
+#: warnings of one file at most
+_MOST_NOTES = 100
 #: memories that are looked up at once
 _CHUNK = 256
 
@@ -159,6 +161,7 @@ class Exchange:
         if_forgotten: Any = "skip",
         *,
         accepts: Callable[[frozenset[str]], bool] | None = None,
+        scopes_from_message: Any = False,
     ) -> list[MemoryRecord]:
         """Store every line of ``source``, with the strength, use and flags in it; see `Memory`.
 
@@ -172,14 +175,33 @@ class Exchange:
         """
         brings_back = parse_choice(if_forgotten, "if_forgotten", "skip", "store") == "store"
         parse_callback(progress, "progress")
+        takes_owners = parse_switch(scopes_from_message, "scopes_from_message")
+        notes: list[str] = []
         path, limit = self.check_lines(
-            source, change=change, limit=limit, accepts=accepts, timezone=timezone
+            source,
+            change=change,
+            limit=limit,
+            accepts=accepts,
+            timezone=timezone,
+            takes_owners=takes_owners,
+            notes=notes,
         )
+        for note in notes[:_MOST_NOTES]:
+            warnings.warn(f"{path}: {note}", RuntimeWarning, stacklevel=5)
         zone = None if timezone is None else zone_named(timezone)
         out: list[MemoryRecord] = []
         arrivals = Arrivals()
         most = min(_BATCH, self._config.batch_records)
-        for batch in batches(path, self._vectors, most, limit, change, accepts):
+        for batch in batches(
+            path,
+            self._vectors,
+            most,
+            limit,
+            change,
+            accepts,
+            takes_owners=takes_owners,
+            notes=notes,
+        ):
             first, last = batch.numbers
             try:
                 out += self._store(path, batch, arrivals, zone, brings_back=brings_back)
@@ -198,8 +220,13 @@ class Exchange:
         limit: Any = None,
         accepts: Callable[[frozenset[str]], bool] | None = None,
         timezone: Any = None,
+        takes_owners: bool = False,
+        notes: list[str] | None = None,
     ) -> tuple[str, int | None]:
         """Read every line as `import_` does, and store none; the path and limit that are meant.
+
+        Args:
+            notes: gets what is left out of the file, and why.
 
         Raises:
             InvalidInputError: an argument, or a line, is wrong.
@@ -214,7 +241,16 @@ class Exchange:
             )
         zone = None if timezone is None else zone_named(timezone)
         most = min(_BATCH, self._config.batch_records)
-        for batch in batches(path, self._vectors, most, limit, change, accepts):
+        for batch in batches(
+            path,
+            self._vectors,
+            most,
+            limit,
+            change,
+            accepts,
+            takes_owners=takes_owners,
+            notes=[] if notes is None else notes,
+        ):
             for line in batch.memories:
                 try:
                     draft_of(line, path, self._arrivals.draft, lambda given: given, zone)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from spector.arguments import without_owners
+from spector.chat import HALF, is_unicode
 from spector.errors import ImportFormatError, InvalidInputError
 from spector.exchange.checks import CHECKS, LINKS
 from spector.exchange.vectors import Vectors
@@ -150,12 +152,17 @@ def batches(
     limit: int | None,
     change: Change | None,
     accepts: Callable[[frozenset[str]], bool] | None = None,
+    *,
+    takes_owners: bool,
+    notes: list[str],
 ) -> Iterator[Batch]:
     """Lines in batches of at most ``most``; no memory of a batch refers to one of its own.
 
     Args:
         limit: memories to read at most; lines of other kinds behind the last are not read.
         accepts: memories whose payloads are of other sorts are passed over.
+        takes_owners: lines that no export wrote keep the user and agent that they name.
+        notes: gets what was left out, and why.
     """
     batch = Batch()
     seen: set[int] = set()
@@ -174,7 +181,12 @@ def batches(
                     batch = Batch()
                 batch.items.append((number, _checked(parse_item, entry, f"{path} line {number}")))
                 continue
+            if not takes_owners and "recorded_at" not in entry:  # our own exports are copies
+                entry = without_owners(entry, notes)
             line = _line(path, number, entry, vectors, change, seen, len(text))
+            if line is not None and not is_unicode(line.given):
+                notes.append(f"line {number}: {HALF}")
+                continue
             if line is None or (accepts is not None and not accepts(line.sorts)):
                 continue
             left -= 1

@@ -28,10 +28,6 @@ __all__ = [
 #: keyword arguments of ``Memory.remember``, with the text under "text"
 Message = dict[str, Any]
 
-#: a note on a file
-_STRIPPED: Final = (
-    "users and agents that its messages name were left out; scopes_from_message=True takes them"
-)
 #: bytes of a label that stores take by default
 _LABEL_BYTES: Final = 256
 
@@ -156,8 +152,8 @@ def owned(
                 f"its {name} is {shown(own)}, and that of the import {shown(given[name])}",
                 hint="import messages of several users without one, or those of each user apart",
             )
-        if own is not None and name not in given and not takes_others:
-            message = {key: value for key, value in message.items() if key != name}
-            if _STRIPPED not in notes:
-                notes.append(_STRIPPED)
+    if not takes_others:
+        from spector.arguments import without_owners  # a command loads it when it runs
+
+        message = without_owners(message, notes, kept=given)
     return {**message, **given}

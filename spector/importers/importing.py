@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from spector.chat import HALF, is_unicode
 from spector.clock import zone_named
 from spector.errors import ImportFormatError, InvalidInputError, InvalidScopeError, SpectorError
 from spector.importers.detect import format_named
@@ -21,15 +22,13 @@ from spector.importers.places import Place, place_of
 from spector.importers.reading import dated, iter_entries, sources_of
 from spector.importers.report import FileReport, ImportReport
 from spector.importers.sources import SourceFile
-from spector.importers.texts import cut_text, is_blank, is_unicode
+from spector.importers.texts import cut_text, is_blank
 
 if TYPE_CHECKING:
     from spector.memory import Memory
 
 __all__ = ["NOT_KEPT", "ImportOptions", "Importing", "import_files"]
 
-#: why a message is left out that no encoding has; the rest of its file is sound
-_HALF: Final = "left out: half of an emoji or letter in it cannot be stored"
 #: tiers that end with the process
 NOT_KEPT: Final = frozenset({"working"})
 
@@ -230,6 +229,7 @@ class Importing:
                     change=lineage,
                     limit=self.options.limit,
                     timezone=self._zone,
+                    takes_owners=self.options.scopes_from_message,
                 )
                 if self.report.dry_run and not observes:
                     unit.report.known = lineage.known
@@ -282,8 +282,8 @@ class Importing:
                     raise
                 tally.bad.append(error.message)
                 continue
-            if unit.kind != "spector" and not is_unicode(message):
-                tally.bad.append(f"{unit.source.label}, {entry.place}: {_HALF}")
+            if not is_unicode(message):
+                tally.bad.append(f"{unit.source.label}, {entry.place}: {HALF}")
             elif unit.kind != "spector" and is_blank(message["text"]):
                 tally.left_out["no text"] += 1
             elif message.get("tier") in NOT_KEPT:
@@ -348,6 +348,7 @@ class Importing:
                         limit=self.options.limit,
                         timezone=self._zone,
                         progress=_shifted(progress, done, total),
+                        scopes_from_message=self.options.scopes_from_message,
                     )
                 unit.report.stored = max(0, memory.count(sorts=SORTS) - before)
                 unit.report.known = unit.messages - unit.report.stored
@@ -369,7 +370,7 @@ class Importing:
 
     def _for_line(self, line: dict[str, Any]) -> dict[str, Any] | None:
         changed = self._changed(line, "spector", [])
-        return None if changed.get("tier") in NOT_KEPT else changed
+        return None if changed.get("tier") in NOT_KEPT or not is_unicode(changed) else changed
 
 
 def _pieces(message: Message, tally: FileReport, most: int) -> Iterator[Message]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from spector.process import keeps
@@ -12,7 +12,6 @@ __all__ = [
     "cut_text",
     "instructs",
     "is_blank",
-    "is_unicode",
     "role_of_person",
     "text_of_parts",
 ]
@@ -38,19 +37,6 @@ def text_of_parts(content: object) -> str:
         if isinstance(text, str) and text.strip():
             found.append(text.strip())
     return "\n\n".join(found)
-
-
-def is_unicode(value: object) -> bool:
-    """Whether every text in a value can be encoded: none has half of a surrogate pair."""
-    if isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            return False
-        return True
-    if isinstance(value, Mapping):
-        return all(is_unicode(each) for pair in value.items() for each in pair)
-    return not isinstance(value, (list, tuple)) or all(map(is_unicode, value))
 
 
 def is_blank(text: str) -> bool:

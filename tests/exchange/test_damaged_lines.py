@@ -117,7 +117,7 @@ def test_a_fault_is_named_with_its_line(memory: Memory, tmp_path: Path, fault: s
     line, word = FAULTS[fault]
     file = given(tmp_path, PLAIN, line)
     with pytest.raises(ImportFormatError) as caught:
-        memory.import_(file)
+        memory.import_(file, scopes_from_message=True)
     assert "line 2" in caught.value.message
     assert word in caught.value.message
     assert caught.value.hint
@@ -156,7 +156,7 @@ def test_a_line_of_an_own_hand_is_enough(memory: Memory, tmp_path: Path) -> None
             "user_id": "u",
         },
     )
-    plain, fact, procedure = memory.import_(file)
+    plain, fact, procedure = memory.import_(file, scopes_from_message=True)
     assert memory.facts.get(fact.id).sources == (plain.id,)
     assert fact.tier == "semantic"
     assert fact.stability_days == 2 * plain.stability_days
@@ -305,7 +305,10 @@ def test_a_file_of_many_lines_needs_little_memory(tmp_path: Path) -> None:
             out.write(json.dumps(line) + "\n")
     vectors = Vectors(dim=8, fingerprint="", can_embed=True)
     tracemalloc.start()
-    count = sum(len(batch.memories) for batch in batches(str(file), vectors, 512, None, None))
+    count = sum(
+        len(batch.memories)
+        for batch in batches(str(file), vectors, 512, None, None, takes_owners=True, notes=[])
+    )
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert count == 20_000
