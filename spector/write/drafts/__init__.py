@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         Settler,
         Work,
         path_of_draft,
-        refuse_future_parents,
     )
 
 __all__ = [
@@ -50,7 +49,6 @@ __all__ = [
     "may_name",
     "path_of_draft",
     "records_of",
-    "refuse_future_parents",
     "reseal",
     "strengths_of",
     "with_aliases",
