@@ -268,6 +268,15 @@ def test_a_word_that_is_too_long_is_cut_within() -> None:
     assert parts("x" * 25, 11) == ["x" * 10, "x" * 10, "x" * 5]
 
 
+@pytest.mark.parametrize(
+    "text", ["a" + "\u0301" * 25, "\u200b" * 25 + " a", "ab\u0301\u0302\u0303 c"]
+)
+def test_no_part_is_without_a_character_to_be_seen(text: str) -> None:
+    found = parts(text, 3)
+    assert "".join("".join(found).split()) == "".join(text.split())
+    assert all(any(char.isalpha() for char in each) for each in found)
+
+
 def test_a_full_stop_of_a_number_ends_no_part() -> None:
     assert parts("It costs 3.5 lira. Ada pays.", 20) == ["It costs 3.5 lira.", "Ada pays."]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from spector.language.statements import is_invisible
+
 __all__ = ["cut"]
 
 _PARAGRAPH: Final = re.compile(r"\n[ \t\r]*\n\s*")
@@ -16,19 +18,26 @@ def cut(text: str, most: int) -> tuple[tuple[int, int], ...]:
     """(start, end) of the parts of a text, each with fewer than ``most`` characters.
 
     Nothing but white space between the parts is left out. A part ends with a paragraph where one
-    ends, else with a sentence, else with a word; only a longer word is cut within.
+    ends, else with a sentence, else with a word; only a longer word is cut within. What has no
+    character to be seen is no part: it belongs to the one beside it, however long that becomes.
     """
     if most < 2:
         raise ValueError(f"parts of fewer than {most} characters say nothing")
     limit = most - 1
     found: list[tuple[int, int]] = []
-    start, length = _skip(text, 0), len(text.rstrip())
+    begin = start = _skip(text, 0)
+    length = len(text.rstrip())
     while start < length:
         end = length if length - start <= limit else _end(text, start, start + limit)
         stop = start + len(text[start:end].rstrip())
-        found.append((start, stop))
+        if all(each.isspace() or is_invisible(each) for each in text[start:stop]):
+            if found:
+                found[-1] = (found[-1][0], stop)
+        else:
+            found.append((begin, stop))
         start = _skip(text, end)
-    return tuple(found)
+        begin = start if found else begin
+    return tuple(found) or (((begin, length),) if begin < length else ())
 
 
 def _skip(text: str, at: int) -> int:
