@@ -35,4 +35,4 @@ def parse_seconds(value: Any, usual: float) -> float:
 
 def parse_cycle(value: Any) -> int:
     """The number of a cycle, which its report gives."""
-    return parse_integer(value, "cycle", 1, None, "a report of reflect has it as .cycle")
+    return parse_integer(value, "cycle", 1, (1 << 63) - 1, "a report of reflect has it as .cycle")

@@ -10,7 +10,13 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from spector.arguments import parse_callback, parse_switch, refuse_scopes_in
+from spector.arguments import (
+    SCOPES,
+    check_scope,
+    parse_callback,
+    parse_switch,
+    refuse_scopes_in,
+)
 from spector.clock import Clock, zone_named
 from spector.config import Config
 from spector.errors import InvalidInputError, SpectorError
@@ -150,6 +156,8 @@ class Observing:
         return found
 
     def _session(self, scope: tuple[Any, Any, Any]) -> SessionMemory | None:
+        for name, value in zip(SCOPES, scope, strict=True):
+            check_scope(value, name, self._parts.config)
         user, agent, session = scope
         if session is None:
             return None

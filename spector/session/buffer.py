@@ -16,7 +16,7 @@ from datetime import datetime
 from spector.arguments import parse_integer, parse_number
 from spector.clock import Clock, from_ms
 from spector.errors import InvalidInputError
-from spector.messages import shown
+from spector.messages import shown, with_hints
 
 __all__ = ["BufferEntry", "SessionBuffer"]
 
@@ -51,6 +51,7 @@ class BufferEntry:
         return self.importance * decay * (1 + _PER_ACCESS * self.access_count)
 
 
+@with_hints
 class SessionBuffer:
     """At most ``capacity`` entries of one session. Thread-safe.
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from spector.clock import Clock, from_ms
 from spector.errors import InvalidInputError
-from spector.messages import shown
+from spector.messages import shown, with_hints
 from spector.providers import estimated_tokens
 
 __all__ = ["SensoryBuffer", "SensoryEntry"]
@@ -49,6 +49,7 @@ class SensoryEntry:
         }
 
 
+@with_hints
 class SensoryBuffer:
     """The newest raw inputs, at most ``capacity``. Thread-safe (UCMA, chapter 9).
 

@@ -15,7 +15,7 @@ from typing import Final, Literal, get_args
 from spector.arguments import parse_choice, parse_number
 from spector.clock import Clock, from_ms
 from spector.errors import InvalidInputError
-from spector.messages import shown
+from spector.messages import shown, with_hints
 from spector.providers import TokenCounter
 
 __all__ = ["Zone", "ZoneItem", "Zones"]
@@ -41,6 +41,7 @@ class ZoneItem:
         return f"ZoneItem({self.item_id!r}, {self.zone}, {self.tokens} tokens)"
 
 
+@with_hints
 class Zones:
     """Items of a prompt in three zones, each within its budget of tokens. Thread-safe.
 

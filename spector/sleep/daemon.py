@@ -15,7 +15,7 @@ from spector.errors import (
     StoreForkedError,
     StoreReadOnlyError,
 )
-from spector.messages import counted
+from spector.messages import counted, with_hints
 from spector.process import Sole
 from spector.records import ReflectReport
 from spector.sleep.sleeper import Sleeper
@@ -49,6 +49,7 @@ class WriteSignal:
                 self.wake.notify_all()
 
 
+@with_hints
 class ReflectDaemon(Sole):
     """Runs upkeep and cycles of sleep in the background.
 

@@ -264,6 +264,10 @@ def test_a_key_of_a_message_is_told_like_an_argument(mind: Memory) -> None:
         (lambda mind: mind.session("s").observe(), "Session.observe.*lacks message"),
         (lambda mind: mind.facts.add("Ida", "likes"), r"lacks object .*\(subject, predicate, obj"),
         (lambda mind: mind.checkpoint(1), "takes nothing .* got 1 value"),
+        (lambda mind: mind.session("s").buffer.add(), r"SessionBuffer.add.*lacks id and text"),
+        (lambda mind: mind.session("s").zones.add(), r"Zones.add.*lacks item_id and content"),
+        (lambda mind: mind.session("s").sensory.ingest(), r"SensoryBuffer.ingest.*lacks content"),
+        (lambda mind: mind.daemon.start(every=5), r"ReflectDaemon.start.*no argument 'every'"),
         (lambda mind: spector.ManualClock("2026-01-01T00:00:00Z").advance(months=1), "days, hours"),
     ],
 )
