@@ -27,6 +27,7 @@ __all__ = [
     "is_unicode",
     "role_of",
     "sent_at",
+    "source_in",
     "unwrapped",
 ]
 
@@ -55,8 +56,12 @@ _ROLES: Final = {
 _TEXTS: Final = frozenset(("text", "input_text", "output_text", "plain_text"))
 _CALLS: Final = frozenset(("tool_use", "server_tool_use", "mcp_tool_use", "tool_call"))
 _THOUGHTS: Final = frozenset(("thinking", "redacted_thinking", "reasoning", "thought"))
-#: words of a picture or sound that stand beside it
-_WORDS_BESIDE: Final = ("alt", "alt_text", "transcript", "transcription", "caption")
+#: words that stand beside a sound, which were said, and beside a picture, which are about it
+_WORDS_BESIDE: Final = ("transcript", "transcription", "alt", "alt_text", "caption")
+_WORDS_ABOUT: Final = ("alt", "alt_text", "caption")
+_BRACKETS: Final = str.maketrans("[]", "()")
+#: of a source
+_LABEL_BYTES: Final = 256
 #: a word in the kind of a part -> what has no words there
 _WORDLESS: Final = {
     "image": "picture",
@@ -230,7 +235,11 @@ class ChatMessage:
         for name in _WORDS_BESIDE:
             for place in (part, *filter(_is_mapping, part.values())):
                 if isinstance(place.get(name), str) and place[name].strip():
-                    self._say(place[name])
+                    words = place[name]
+                    if name in _WORDS_ABOUT:
+                        words = " ".join(words.translate(_BRACKETS).split())
+                        words = f"[shares a picture: {words}]"
+                    self._say(words)
                     return
         if isinstance(part.get("text"), str):  # of a kind that is not known yet
             self._say(part["text"])
@@ -410,6 +419,15 @@ def _answer_in(response: Any) -> Any:
 
 def _text_or_nothing(value: Any) -> str:
     return value.strip() if isinstance(value, str) else ""
+
+
+def source_in(metadata: Any) -> str | None:
+    """The source that metadata name, as a label; what has one is not the user's own."""
+    source = metadata.get("source") if isinstance(metadata, Mapping) else None
+    if not isinstance(source, str) or not is_unicode(source):
+        return None
+    label = "".join(filter(str.isprintable, source)).encode()[:_LABEL_BYTES]
+    return label.decode(errors="ignore").strip() or None
 
 
 def is_unicode(value: Any) -> bool:

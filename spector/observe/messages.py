@@ -12,7 +12,15 @@ from datetime import datetime, timezone, tzinfo
 from typing import Any, Final
 
 from spector.arguments import parse_choice, refuse_scopes
-from spector.chat import MESSAGE_KEYS, ChatMessage, as_message, chat_message, is_item, sent_at
+from spector.chat import (
+    MESSAGE_KEYS,
+    ChatMessage,
+    as_message,
+    chat_message,
+    is_item,
+    sent_at,
+    source_in,
+)
 from spector.clock import to_ms
 from spector.errors import InvalidInputError, InvalidTextError
 from spector.language.statements import speaker_in
@@ -120,6 +128,8 @@ def message_of(
     metadata = fields.get("metadata")
     if found.name and role != "tool" and isinstance(metadata, (Mapping, type(None))):
         fields["metadata"] = {"speaker": found.name, **(metadata or {})}
+    if fields.get("source") is None and (source := source_in(metadata)):
+        fields["source"] = source
     event_time = fields.get("event_time")
     if event_time is None and isinstance(item, Mapping):
         event_time = sent_at(item, zone)

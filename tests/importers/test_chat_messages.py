@@ -169,7 +169,7 @@ SPOKEN: dict[str, tuple[Any, str, str | None]] = {
     ),
     "alt text": (
         {"role": "user", "content": [{"type": "image", "alt": "A red boat."}]},
-        "A red boat.",
+        "[shares a picture: A red boat.]",
         "user",
     ),
 }

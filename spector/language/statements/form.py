@@ -18,7 +18,7 @@ from spector.language.words import plain
 __all__ = ["INSTRUCTS", "MARK_VERSION", "Forms", "forms_of", "mark_of", "may_be_instruction"]
 
 #: bump when a text may get another mark, because marks are stored in files
-MARK_VERSION: Final = 6
+MARK_VERSION: Final = 7
 
 _WORD: Final = re.compile(r"[^\W_]+")
 #: low bits: words of time (0 to 2), plus 3 for a preference; or an instruction, which is not

@@ -30,6 +30,20 @@ _SHORT: Final = 80
 #: answering, a permission that lifts a prohibition
 _NONE, _RULE, _ANSWERING, _LEAVE = range(4)
 
+#: words that end in a colon; in English and Turkish, those that head an order of the user
+_LED: Final = re.compile(
+    r"(?:^|(?<=[.!?\n]))[ \t>*#-]{0,16}([^:\uff1a.!?\n]{1,120})(?::(?=\s|$)|\uff1a)"
+)
+_PARAGRAPH: Final = re.compile(r"\n[ \t\r]*\n")
+_REST_OF_LINE: Final = re.compile(r"[^\S\n]*\S")
+_HEADING: Final = re.compile(
+    r"(?:(?:the|a|an|my|our|your|one|two|three|some|these|this|here are|here is|new|more|another"
+    r"|last|general|standing|important|also|and|ok|okay|hi|hey|hello|please|user|human|kullanici"
+    r"|bir|iki|yeni|genel|onemli|benim|lutfen)\b[\s,]*){0,5}"
+    r"(?:(?:rule|instruction|preference|request|reminder|note|order|wish|guideline|thing)s?"
+    r"|ps|remember|(?:kural|talimat|tercih|rica|not|emir|emr)(?:lar|ler)?(?:im|imiz)?)?"
+    r"(?: (?:for|about) (?:you|me|(?:your )?(?:answers|replies|answering)))?"
+)
 #: before an instruction: a label of the user, and politeness
 _LEAD: Final = (
     r"\s*(?:(?:user|human|kullanici)\s*:\s*)?"
@@ -288,7 +302,7 @@ def find_instruction(text: str, folded: str | None = None) -> Instruction | None
         or (len(head) <= _SHORT and any(each.match(head) for each in _SHORT_ONES))
     ):  # fmt: skip
         return None
-    if (own := own_words(text)) != text:
+    if (own := _before_lead(own_words(text))) != text:
         return find_instruction(own) if own.strip() else None
     best, found, rest = _NONE, "", 0
     for n, match in enumerate(_SENTENCE.finditer(folded)):
@@ -311,6 +325,35 @@ def find_instruction(text: str, folded: str | None = None) -> Instruction | None
     asked = _ASKED_TR.search(found)
     condition = _condition(found) if asked is None else _condition_tr(found[: asked.start()])
     return Instruction(whole, condition, False, found)
+
+
+def _before_lead(text: str) -> str:
+    """A text up to words that end in a colon and are no heading of an order of the user.
+
+    What stands behind them is someone else's, or of a matter that they name: of words that a line
+    goes on after to the end of the paragraph, which is left out, else all of the text.
+    """
+    out: list[str] = []
+    done = at = 0
+    while lead := _LED.search(text, at):
+        at = lead.end()
+        if _is_heading(plain(lead[1]).strip()):
+            continue
+        goes_on = _REST_OF_LINE.match(text, at)
+        end = _PARAGRAPH.search(text, at) if goes_on else None
+        stop = len(text) if end is None else end.start()
+        out += [text[done:at], " " * (stop - at)]
+        done = at = stop
+    return "".join((*out, text[done:]))
+
+
+def _is_heading(lead: str) -> bool:
+    """Whether words before a colon are an order's own: they order, or only say that one follows."""
+    return (
+        _HEADING.fullmatch(lead) is not None
+        or any(each.match(lead) for each in (_OPENS, _OPENS_TR, _CLAUSE, _ASKED, _SHORTLY))
+        or bool(_ASKED_TR.search(lead))
+    )
 
 
 def is_prohibition(sentence: str) -> bool:

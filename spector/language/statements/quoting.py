@@ -20,6 +20,14 @@ _Kind = Literal["code", "words"]
 _MOST_LINE: Final = 2_000
 _FENCED: Final = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
 _JSON: Final = re.compile(r"[{\[]\s{0,4}\"[^\"\n]{1,200}\"\s{0,4}[:,]")
+#: what stands in a text beside it: comments, the words and titles of pictures and links
+_ASIDE: Final = re.compile(
+    r"<!--.*?(?:-->|\Z)|/\*.*?(?:\*/|\Z)|%%.*?%%|^[ \t]*%%[^\n]*|\[shares [^\[\]]*\]"
+    r"|!\[(?:[^!]|!(?!\[)){0,4000}?\](?=[(\[])|!\[[^\]\n!]*\]",
+    re.DOTALL | re.MULTILINE,
+)
+_TAG: Final = re.compile(r"<[a-zA-Z][^<>=]{0,200}=[^<>]{0,4000}>")
+_LINK: Final = re.compile(r"\[([^\[\]\n]{1,400})\]\([^()\n]*\)")
 #: signs that prose does not have
 _CODED: Final = re.compile(r"[{}<>;$\\|]|==|:=|&&| --?\w|\w\(|::|->|//|^\W*#")
 _TABLE_LINE: Final = re.compile(r"\s*\|?[^|\n]*\|[^|\n]*\|.*|\s*\|?\s*:?-{3,}.*")
@@ -127,7 +135,11 @@ def quotations(text: str) -> tuple[Quotation, ...]:
 def _candidates(text: str) -> Iterator[tuple[int, int, _Kind]]:
     for fence in _FENCED.finditer(text):
         yield *fence.span(), "code"
+    for aside in _ASIDE.finditer(text):
+        yield *aside.span(), "words"
     yield from _blocks(text)
+    for tag in _TAG.finditer(text):
+        yield *tag.span(), "code"
     if mail := _MAIL.search(text):
         yield mail.start(), len(text), "words"
     for handed in _HANDED.finditer(text):
@@ -136,7 +148,7 @@ def _candidates(text: str) -> Iterator[tuple[int, int, _Kind]]:
     for said in _SAID.finditer(text):
         if not _MYSELF.search(said.group()):
             yield said.end(), _until(text, said.end()), "words"
-    for marked in _MARKED.finditer(text):
+    for marked in (*_MARKED.finditer(text), *_LINK.finditer(text)):
         if _is_speech(marked):
             yield *marked.span(), "words"
 

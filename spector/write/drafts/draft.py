@@ -27,7 +27,7 @@ from spector.arguments import (
     parse_vector,
     refuse_scopes,
 )
-from spector.chat import ToolCalls, as_message
+from spector.chat import ToolCalls, as_message, source_in
 from spector.clock import to_ms
 from spector.config import Config
 from spector.errors import InvalidInputError, InvalidTextError, InvalidTimeError
@@ -220,6 +220,8 @@ def make_draft(
                 parsed[key] = parse(value, name, config, dim)
     if "metadata" in parsed:
         metadata = parsed["metadata"][0]
+        if "source" not in parsed and (source := source_in(metadata)):
+            parsed["source"] = source
         if (
             may_name is not None
             and "aliases" in metadata
