@@ -100,6 +100,14 @@ def test_a_sure_judge_supersedes_what_no_rule_knows() -> None:
         assert memory.get(old.id).superseded_by
 
 
+def test_a_judge_reads_what_was_said_and_no_notes_of_dates() -> None:
+    with opened(judge := Sure()) as memory:
+        old = memory.observe("I keep bees in Ghent until 3 August.", user_id="u").records[0]
+        memory.observe("I sold the bees in Ghent.", user_id="u")
+        assert old.notes
+        assert judge.asked[0][0].text == "I keep bees in Ghent until 3 August."
+
+
 def test_below_the_bar_of_hiding_a_verdict_sets_the_order() -> None:
     with opened(Sure(PairVerdict(changes=0.5, apart=0.5))) as memory:
         old = memory.observe(OLD, user_id="u").records[0]

@@ -7,7 +7,7 @@ from spector.observe.gate.bands import calibrated
 from spector.observe.gate.candidates import Candidate, Incoming, candidate_of, statements_in
 from spector.observe.gate.comparing import Comparer
 from spector.observe.gate.decision import decide, decide_contradiction
-from spector.observe.gate.judging import Judging, RuleJudge, statement_of
+from spector.observe.gate.judging import Judging, RuleJudge
 from spector.observe.gate.made import Made, cosines
 from spector.observe.gate.settling import Settler
 from spector.observe.gate.synthesis import merged_text
@@ -42,7 +42,6 @@ __all__ = [
     "name_of_speaker",
     "same_particulars",
     "speaker_of",
-    "statement_of",
     "statements_in",
     "veto",
 ]

@@ -28,7 +28,7 @@ from spector.records import (
     Statement,
 )
 
-__all__ = ["Judging", "RuleJudge", "statement_of"]
+__all__ = ["Judging", "RuleJudge"]
 
 T = TypeVar("T")
 
@@ -74,7 +74,7 @@ class Judging:
         if not near:
             return {}
         said = _statement(new)
-        found = self.pairs([(statement_of(each.record), said) for each in near])
+        found = self.pairs([(_stated(each.record, each.said), said) for each in near])
         return {each.id: verdict for each, verdict in zip(near, found, strict=True)}
 
     def pairs(self, pairs: Sequence[tuple[Statement, Statement]]) -> tuple[PairVerdict, ...]:
@@ -90,7 +90,7 @@ class Judging:
         old, new = sorted((one, other), key=lambda each: (each.event_ms, each.id))
 
         def asked() -> bool:
-            (verdict,) = self.pairs([(statement_of(old), statement_of(new))])
+            (verdict,) = self.pairs([(_stated(old, old.said), _stated(new, new.said))])
             return verdict.same >= self._config.hide_at
 
         return self.or_rules(asked, True)
@@ -202,9 +202,8 @@ def _statement(new: Incoming) -> Statement:
     )
 
 
-def statement_of(record: MemoryRecord) -> Statement:
-    """What a memory says, as a judge sees it."""
-    said = record.said or record.text
+def _stated(record: MemoryRecord, said: str) -> Statement:
+    """What a memory says, as a judge sees it: without the notes of dates and names."""
     return Statement(
         text=said,
         speaker=name_of_speaker(said, record.role, record.speaker),
