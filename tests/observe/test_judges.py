@@ -134,6 +134,22 @@ def test_vetoes_hold_after_a_judge(old: str, new: str) -> None:
         assert memory.judge(old, new).verdict not in ("changes", "ends")
 
 
+def test_what_a_veto_keeps_a_judge_may_yet_order() -> None:
+    old, new = "We gave the stables to Ruud.", "The mare was sold by Wilma."
+    with opened(Sure()) as memory:
+        first = memory.observe(old, user_id="u").records[0]
+        unit = memory.observe(new, user_id="u").units[0]
+        assert memory.judge(old, new).vetoes[0] == "another subject"
+        assert (unit.verdict, unit.superseded) == ("may change", ())
+        assert [each.target for each in unit.edges if each.kind == "may_change"] == [first.id]
+
+
+def test_the_same_of_another_subject_is_kept() -> None:
+    with opened(Sure(PairVerdict(same=1.0))) as memory:
+        memory.observe("My aunt has a cold.", user_id="u")
+        assert memory.observe("My uncle has a cold.", user_id="u").stored == 1
+
+
 def test_an_assistant_changes_nothing_that_a_user_said() -> None:
     with opened(Sure()) as memory:
         memory.observe(OLD, user_id="u")

@@ -20,6 +20,7 @@ from spector.observe.gate.changing import changes_perhaps
 from spector.observe.gate.contradiction import Contradiction, contradictions
 from spector.observe.gate.novelty import is_detail, says_nothing_new
 from spector.observe.gate.otherwise import said_otherwise
+from spector.observe.gate.vetoes import veto
 from spector.records import Decision, PairVerdict, Verdict
 
 __all__ = ["decide", "decide_contradiction"]
@@ -177,7 +178,9 @@ def _by_rest(
     for each, said in pairs:
         judged = verdicts.get(each.id)
         if judged is not None and not (
-            judged.same >= config.hide_at and same_particulars(said, words) and not words.asks
+            judged.same >= config.hide_at
+            and same_particulars(said, words)
+            and not (words.asks or veto(new, each))
         ):
             continue
         if judged is None and not says_nothing_new(new, each, words, said):

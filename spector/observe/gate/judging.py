@@ -15,7 +15,7 @@ from spector.language.statements import USERS
 from spector.observe.gate.candidates import Candidate, Incoming, candidate_of, statements_in
 from spector.observe.gate.decision import decide
 from spector.observe.gate.trust import data_source_of, name_of_speaker, speaker_of
-from spector.observe.gate.vetoes import veto, vetoes_of
+from spector.observe.gate.vetoes import distrust, vetoes_of
 from spector.providers import Patience
 from spector.records import (
     Decision,
@@ -32,9 +32,8 @@ __all__ = ["Judging", "RuleJudge"]
 
 T = TypeVar("T")
 
-#: older memories that are judged for one new one, and their least likeness
+#: older memories that are judged for one new one
 _MOST: Final = 4
-_NEAR: Final = 0.2
 #: how sure the rules are of what they do not doubt; the rest goes to "apart"
 _SURE: Final = 0.9
 #: content of what the filters keep, doubt and stop; substance of a text that is worth much
@@ -58,7 +57,7 @@ class Judging:
     def verdicts(
         self, new: Incoming, candidates: Sequence[Candidate], known: Collection[int] = ()
     ) -> dict[int, PairVerdict]:
-        """Verdicts on the nearest memories that no veto covers; memory -> verdict.
+        """Verdicts on the nearest memories of the same speaker; memory -> verdict.
 
         Args:
             known: memories that were judged before.
@@ -67,8 +66,8 @@ class Judging:
             each
             for each in candidates
             if not (each.is_knowledge or each.is_dormant or each.id in known)
-            and (each.likeness is None or each.likeness >= _NEAR)
-            and not veto(new, each)
+            and each.speaker == new.speaker
+            and not distrust(new, each)
         ]
         near = sorted(near, key=lambda each: (-(each.likeness or 0.0), each.id))[:_MOST]
         if not near:
