@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("torch", reason="trains: pip install spector[train]")
+pytest.importorskip("torch", reason="trains: pip install spector-memory[train]")
 
 
 def test_ten_steps_of_training_have_the_loss_that_they_had() -> None:
