@@ -106,8 +106,7 @@ class Memory(Verbs):
         Raises:
             InvalidInputError: naming the argument; here and below, nothing was stored.
             UnknownRecordError, ImmutableRecordError, SupersededRecordError: one of ``supersedes``
-                or ``parents`` does not exist for this ``user_id``, or one of ``supersedes`` must
-                not change, or has been superseded before.
+                does not exist for this ``user_id``, must not change, or has been superseded before.
             EmbeddingError, StoreError: no vector could be made, or the store cannot be written.
         """
         self._parts.access.ensure(write=True)
@@ -574,7 +573,6 @@ class Memory(Verbs):
         progress: Progress | None = None,
         timezone: Any = None,
         if_forgotten: Literal["skip", "store"] = "skip",
-        scopes_from_message: bool = False,
     ) -> list[MemoryRecord]:
         """Read memories that :meth:`export` wrote (or JSON lines with the same keys).
 
@@ -588,25 +586,13 @@ class Memory(Verbs):
             change: from a line's dictionary to the one to import, or to None; called twice a line.
             limit: read at most this many lines. timezone: of times in them that name no zone.
             if_forgotten: "store" brings back what was forgotten by its key and not purged.
-            scopes_from_message: lines that no export wrote, those without ``recorded_at``, keep
-                the ``user_id`` and ``agent_id`` that they name, which are else left out.
-
-        A warning names what is left out, and lines that end in half of an emoji.
 
         Raises:
             ImportFormatError: naming the line; nothing is stored.
             ModelMismatchError: vectors of another model, and no embedder to make new ones.
         """
         self._parts.access.ensure(write=True)
-        return self._parts.exchange.import_(
-            source,
-            change,
-            limit,
-            progress,
-            timezone,
-            if_forgotten,
-            scopes_from_message=scopes_from_message,
-        )
+        return self._parts.exchange.import_(source, change, limit, progress, timezone, if_forgotten)
 
     def close(self) -> None:
         """Checkpoint, close every file and release the lock. Idempotent.

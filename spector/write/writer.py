@@ -18,7 +18,6 @@ from spector.layout import CERTAIN
 from spector.messages import reading, refuse_unknown
 from spector.process import each_elsewhere
 from spector.records import MemoryList, MemoryRecord, Skipped
-from spector.store.catalog import Scope
 from spector.store.core import Store, Transaction
 from spector.store.payloads import make_tables, put_rows
 from spector.tiers import TierStore
@@ -37,6 +36,7 @@ from spector.write.drafts import (
     make_draft,
     may_name,
     records_of,
+    refuse_future_parents,
     strengths_of,
     wordless,
 )
@@ -86,9 +86,7 @@ class Writer:
     ) -> MemoryRecord:
         """Store one text or message, with the fields of a memory as keywords."""
         refuse_unknown(fields, FIELDS, "remember")
-        return self.store(
-            [self._with_parents(self.draft(item, fields, names_scopes=names_scopes))]
-        )[0]
+        return self.store([self.draft(item, fields, names_scopes=names_scopes)])[0]
 
     def remember_many(
         self,
@@ -161,22 +159,12 @@ class Writer:
     def _draft_with(self, item: Any, common: Mapping[str, Any], names_scopes: bool) -> Draft:
         """The draft of one of many; ``common`` fields apply where it has none of its own."""
         if type(item) is not dict and not isinstance(item, Mapping):
-            return self._with_parents(self.draft(item, common, names_scopes=names_scopes))
+            return self.draft(item, common, names_scopes=names_scopes)
         refuse_scopes(item, common, may_fill=names_scopes or is_own(item))
         if common:
             with reading("items"):
                 item = {**common, **item}
-        return self._with_parents(self.draft(item, {}))
-
-    def _with_parents(self, draft: Draft) -> Draft:
-        """The draft, whose parents its user has.
-
-        Raises:
-            UnknownRecordError: a parent is not there, or another user's; in the same words.
-        """
-        for each in draft.parents:
-            self._parts.finder.find(each, Scope(user_id=draft.user_id))
-        return draft
+        return self.draft(item, {})
 
     def draft(
         self,
@@ -340,6 +328,7 @@ class Writer:
             )
         out: dict[int, MemoryRecord | None] = {}
         with self._parts.exclusive():  # a refusal comes before the first store has anything
+            refuse_future_parents(drafts, self._next_id(self._parts.clock.now_ms()))
             for store, members in by_store.items():
                 own = [drafts[n] for n in members]
                 supersede.endings(store, own, self._parts.clock.now_ms(), self._parts.finder.find)
@@ -400,7 +389,7 @@ class Writer:
         batch = Batch(drafts)
         if self._keyed is not None and batch.has_entries:
             with store.exclusive():  # it may wait, so the clock is read afterwards
-                now_ms = self._parts.clock.now_ms()
+                refuse_future_parents(drafts, self._next_id(now_ms := self._parts.clock.now_ms()))
                 return self._keyed.store(
                     Work(
                         store,
@@ -416,6 +405,7 @@ class Writer:
                 )
         with store.exclusive(), store.transaction() as tx:
             ids = self.claim_ids(tx, len(drafts), now_ms := self._parts.clock.now_ms())
+            refuse_future_parents(drafts, ids[0])
             if batch.given("supersedes"):
                 find = self._parts.finder.find
                 supersede.apply(tx, supersede.endings(store, drafts, now_ms, find))

@@ -266,11 +266,13 @@ def test_another_users_memory_is_not_superseded(memory: Memory, tier: str) -> No
     assert state(memory) == before
 
 
-def test_a_parent_outside_of_a_scope_is_not_read_through(memory: Memory) -> None:
+def test_a_parent_is_a_number_that_nothing_is_read_through(memory: Memory) -> None:
     other = memory.remember("a secret recipe", user_id="u")
-    child = memory.remember("a remark", agent_id="g", parents=[other.id])
-    assert ids(memory.history(child, agent_id="g")) == [child.id]
-    assert memory.get(child, agent_id="g").parents == ()
+    child = memory.remember("a remark", user_id="mallory", parents=[other.id])
+    never = memory.remember("a remark again", user_id="mallory", parents=[other.id - 1])
+    assert ids(memory.history(child, user_id="mallory")) == [child.id]
+    assert memory.get(child, user_id="mallory").parents == ()
+    assert memory.get(never, user_id="mallory").parents == (other.id - 1,)
     receipt = memory.forget(user_id="u", purge=True).receipt
     assert receipt is not None
     assert (receipt.derived, receipt.derived_elsewhere) == ((), 1)

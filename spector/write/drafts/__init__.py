@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Settler,
         Work,
         path_of_draft,
+        refuse_future_parents,
     )
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "may_name",
     "path_of_draft",
     "records_of",
+    "refuse_future_parents",
     "reseal",
     "strengths_of",
     "with_aliases",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.errors import InvalidInputError
 from spector.store.core import Store, Transaction
 from spector.store.payloads import KeyPath
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from spector.tiers import TierStore
     from spector.write.drafts.draft import Draft
 
-__all__ = ["ClaimIds", "KeyStore", "Settler", "Work", "path_of_draft"]
+__all__ = ["ClaimIds", "KeyStore", "Settler", "Work", "path_of_draft", "refuse_future_parents"]
 
 #: gives out so many ids in a transaction, at a time in ms
 ClaimIds = Callable[[Transaction, int, int], list[int]]
@@ -78,3 +79,17 @@ def path_of_draft(draft: Draft) -> KeyPath:
     """Where the key of a draft is unique."""
     assert draft.key is not None
     return KeyPath(draft.namespace, draft.key, draft.user_id or "", draft.agent_id or "")
+
+
+def refuse_future_parents(drafts: Sequence[Draft], first_id: int) -> None:
+    """Refuse parents with ids that have not been given out: a parent precedes its child.
+
+    Raises:
+        InvalidInputError: naming the id.
+    """
+    for draft in drafts:
+        if draft.parents and max(draft.parents) >= first_id:
+            raise InvalidInputError(
+                f"parent {max(draft.parents)} does not exist",
+                hint="pass ids of memories that were remembered before",
+            )
