@@ -231,6 +231,15 @@ def _embedder_of(
     return found
 
 
+def _users_gone(store: Store) -> tuple[str, ...]:
+    """What processes that share a store have noted of users who went before it was opened."""
+    if store.shared_for_s is None:
+        return ()
+    from spector.store.erasure import users_gone
+
+    return users_gone(store)
+
+
 def _make_parts(
     opened: list[OpenedStore],
     router: TierRouter,
@@ -255,6 +264,7 @@ def _make_parts(
     finder = Finder(router, checked)
     kernel = ParallelKernel(single := store.kernel, threads)
     access, listing = Access(path, mode, opened), Listing(router, finder, config, checked)
+    gone = _users_gone(store)
     for each in opened:
         each.store.catalog.ends.derived = _derived
 
@@ -465,7 +475,7 @@ def _make_parts(
     def sessions() -> Sessions:
         from spector.session import Keeping, Sessions, SessionTools
 
-        keeping = Keeping(router, finder, writer(), changer(), forgetter(), config, store.dim)
+        keeping = Keeping(router, finder, writer(), changer(), forgetter(), config, store.dim, gone)
         made = Sessions(
             checked,
             config,

@@ -573,6 +573,7 @@ class Memory(Verbs):
         progress: Progress | None = None,
         timezone: Any = None,
         if_forgotten: Literal["skip", "store"] = "skip",
+        scopes_from_message: bool = False,
     ) -> list[MemoryRecord]:
         """Read memories that :meth:`export` wrote (or JSON lines with the same keys).
 
@@ -586,13 +587,23 @@ class Memory(Verbs):
             change: from a line's dictionary to the one to import, or to None; called twice a line.
             limit: read at most this many lines. timezone: of times in them that name no zone.
             if_forgotten: "store" brings back what was forgotten by its key and not purged.
+            scopes_from_message: lines without ``recorded_at``, which no export wrote, keep the
+                ``user_id`` and ``agent_id`` that they name. A warning names what is left out.
 
         Raises:
             ImportFormatError: naming the line; nothing is stored.
             ModelMismatchError: vectors of another model, and no embedder to make new ones.
         """
         self._parts.access.ensure(write=True)
-        return self._parts.exchange.import_(source, change, limit, progress, timezone, if_forgotten)
+        return self._parts.exchange.import_(
+            source,
+            change,
+            limit,
+            progress,
+            timezone,
+            if_forgotten,
+            scopes_from_message=scopes_from_message,
+        )
 
     def close(self) -> None:
         """Checkpoint, close every file and release the lock. Idempotent.

@@ -65,8 +65,8 @@ def test_the_manual_lists_every_command(repo: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "spector", "--help"], capture_output=True, text=True, check=True
     )
-    part = done.stdout[done.stdout.index("\ncommands:") : done.stdout.index("\nexit codes:")]
-    assert named == set(re.findall(r"^    ([a-z]+)(?: |$)", part, re.MULTILINE))
+    part = done.stdout[done.stdout.index("\nmemories:") : done.stdout.index("\nexit codes:")]
+    assert named == set(re.findall(r"^  ([a-z]+)(?: |$)", part, re.MULTILINE))
 
 
 def test_the_verbs_take_scopes(readme: str) -> None:

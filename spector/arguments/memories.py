@@ -276,11 +276,11 @@ def ids_in(target: Any, name: str) -> list[Any]:
 
 
 def parse_parents(parents: Any, config: Config) -> tuple[int, ...]:
-    """Ids of records, from several ids, hits or records, or from one hit or record."""
-    ids = None if isinstance(parents, (int, np.integer)) else _ids_of(parents)
+    """Ids of records, from one or several ids, hits or records."""
+    ids = _ids_of(parents)
     if ids is None or len(ids) > config.max_parents:
         raise InvalidInputError(
-            f"parents must be a list of at most {config.max_parents} record ids",
+            f"parents must be a record id, or at most {config.max_parents} of them",
             hint="write it like parents=[record.id]",
         )
     return ids

@@ -58,7 +58,7 @@ class Access:
 class Lifetime:
     """Closes what a memory has open.
 
-    A part that nobody has used has nothing to close.
+    A part that was never used has nothing to close.
     """
 
     def __init__(

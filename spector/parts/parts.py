@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Parts"]
 
-#: figures of parts that nobody has used yet
+#: figures of parts that were not used yet
 _NO_SESSIONS: Final = {
     "live": 0,
     "sensory": {"size": 0, "total_ingested": 0},

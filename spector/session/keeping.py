@@ -57,6 +57,7 @@ class Keeping:
         forgetter: Forgetter,
         config: Config,
         dim: int,
+        seen: tuple[str, ...],
     ) -> None:
         self._router = router
         self._finder = finder
@@ -66,7 +67,7 @@ class Keeping:
         self._config = config
         self._dim = dim
         #: the notes on users who are gone that were heeded last
-        self._seen = self._notes()
+        self._seen = seen
 
     def lasting(self, ids: Collection[int]) -> set[int]:
         """Those of some ids that are memories of a tier on disk."""

@@ -193,7 +193,7 @@ def test_a_model_names_relations_of_what_it_was_shown() -> None:
     with opened(Stub(formation={}, relations=relate)) as memory:
         first = memory.observe("The disk of the server was full.").records[0]
         second = memory.observe("The build of the server failed in Kars.")
-        assert second.fallbacks == ()
+        assert "relations" not in second.fallbacks
         edges = {(each.kind, each.source, each.target) for each in second.units[0].edges}
         assert ("causes", second.records[0].id, first.id) in edges
     with opened(
@@ -203,7 +203,7 @@ def test_a_model_names_relations_of_what_it_was_shown() -> None:
     ) as memory:
         memory.observe("The disk of the server was full.")
         second = memory.observe("The build of the server failed in Kars.")
-        assert second.fallbacks == ("relations",)
+        assert "relations" in second.fallbacks
         assert second.stored
 
 

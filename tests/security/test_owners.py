@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,51 @@ def test_a_file_does_not_say_whose_its_messages_are(tmp_path: Path) -> None:
         assert import_files(memory, file, scopes_from_message=True, agent_id="bot").stored == 2
         taken = [(each.user_id, each.agent_id, each.session_id) for each in memory][-2:]
         assert taken == [(None, "bot", None), ("dora", "bot", "one")]
+
+
+def written(path: Path, *lines: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(each) + "\n" for each in lines))
+    return path
+
+
+def test_both_imports_have_one_rule_of_owners(tmp_path: Path) -> None:
+    file = written(tmp_path / "chat.jsonl", says(user_id="dora"), says(agent_id="bot"))
+    for takes in (False, True):
+        expected = {("dora", None), (None, "bot")} if takes else {(None, None)}
+        with opened() as one, opened() as other:
+            with pytest.warns(RuntimeWarning, match="left out") if not takes else nullcontext():
+                one.import_(file, scopes_from_message=takes)
+            import_files(other, file, scopes_from_message=takes)
+            for memory in (one, other):
+                assert len(memory) == 2
+                assert {(each.user_id, each.agent_id) for each in memory} == expected
+
+
+def test_an_export_keeps_its_owners_and_a_line_beside_it_has_none(tmp_path: Path) -> None:
+    with opened() as memory:
+        memory.remember("I keep bees.", user_id="dora", agent_id="bot")
+        memory.export(tmp_path / "out.jsonl")
+    with open(tmp_path / "out.jsonl", "a") as file:
+        file.write(json.dumps({"text": "I keep goats.", "user_id": "dora"}) + "\n")
+    with opened() as one, opened() as other:
+        with pytest.warns(RuntimeWarning, match="left out"):
+            one.import_(tmp_path / "out.jsonl")
+        with pytest.warns(RuntimeWarning, match="left out"):
+            import_files(other, tmp_path / "out.jsonl")
+        for memory in (one, other):
+            owners = {each.text: each.user_id for each in memory}
+            assert owners == {"I keep bees.": "dora", "I keep goats.": None}
+
+
+def test_a_message_with_half_an_emoji_is_left_out_by_itself(tmp_path: Path) -> None:
+    broken = {"role": "user", "content": "I row \ud83d"}
+    file = written(tmp_path / "chat.jsonl", says(), broken, {"role": "user", "content": "I ski."})
+    with opened() as one, opened() as other:
+        with pytest.warns(RuntimeWarning, match="line 2: left out: half of an emoji"):
+            one.import_(file)
+        assert "line 2: left out: half" in import_files(other, file).files[0].bad[0]
+        for memory in (one, other):
+            assert {each.text for each in memory} == {"I live in Turku.", "I ski."}
 
 
 # -- Paraphrases of a question from one document do not push out its answer ------------------------

@@ -43,6 +43,7 @@ def opened(path: Path, **options: Any) -> Iterator[Memory]:
     with spector.open(
         path, embedder=None, dim=8, clock=ManualClock(NOW), config=CONFIG, **options
     ) as memory:
+        assert memory._parts.searcher, "it has an index of words of its own once it is used"
         yield memory
 
 
