@@ -329,7 +329,6 @@ OTHERS: dict[str, tuple[dict[str, Any], type[SpectorError]]] = {
     "pinned that is not a bool": ({"pinned": "yes"}, InvalidInputError),
     "immutable that is not a bool": ({"immutable": 1}, InvalidInputError),
     "unresolved that is not a bool": ({"unresolved": "no"}, InvalidInputError),
-    "a parent that is a number alone": ({"parents": 5}, InvalidInputError),
     "a parent that is a text": ({"parents": ["5"]}, InvalidInputError),
     "a parent nobody has had yet": ({"parents": [1 << 62]}, InvalidInputError),
     "a negative parent": ({"parents": [-1]}, InvalidInputError),

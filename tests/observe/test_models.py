@@ -63,6 +63,7 @@ class Stub:
 STARTS = {
     "formation": "You prepare",
     "relations": "You say how",
+    "judgement": "You say what",
     "synthesis": "You merge",
     "importance": "You rate",
     "facts": "You extract",
@@ -190,20 +191,27 @@ def test_a_model_names_relations_of_what_it_was_shown() -> None:
         shown = json.loads(user)["earlier"]
         return {"relations": [{"id": shown[0]["id"], "kind": "causes", "confidence": 0.8}]}
 
-    with opened(Stub(formation={}, relations=relate)) as memory:
+    def judge(user: str) -> Any:
+        return {
+            "verdicts": [{"id": each["id"], "apart": 1.0} for each in json.loads(user)["earlier"]]
+        }
+
+    with opened(Stub(formation={}, judgement=judge, relations=relate)) as memory:
         first = memory.observe("The disk of the server was full.").records[0]
         second = memory.observe("The build of the server failed in Kars.")
-        assert "relations" not in second.fallbacks
+        assert second.fallbacks == ()
         edges = {(each.kind, each.source, each.target) for each in second.units[0].edges}
         assert ("causes", second.records[0].id, first.id) in edges
     with opened(
         Stub(
-            formation={}, relations={"relations": [{"id": 7, "kind": "causes", "confidence": 0.8}]}
+            formation={},
+            judgement=judge,
+            relations={"relations": [{"id": 7, "kind": "causes", "confidence": 0.8}]},
         )
     ) as memory:
         memory.observe("The disk of the server was full.")
         second = memory.observe("The build of the server failed in Kars.")
-        assert "relations" in second.fallbacks
+        assert second.fallbacks == ("relations",)
         assert second.stored
 
 
