@@ -193,7 +193,7 @@ def verb(method: F) -> F:
         try:
             self._calls.begin(call)
             return method(self, *args, **kwargs)
-        except SystemError as error:  # how CPython may report that there is no memory
+        except (ImportError, OSError, SystemError) as error:  # a part is imported on first use
             if not is_short_of_memory(error):
                 raise
             raise MemoryError(f"too little memory: {error}") from error
