@@ -200,7 +200,7 @@ class Exchange:
             change,
             accepts,
             takes_owners=takes_owners,
-            notes=notes,
+            notes=[],  # said above
         ):
             first, last = batch.numbers
             try:

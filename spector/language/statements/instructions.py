@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from spector.language.statements.markers import is_of_time
-from spector.language.statements.quoting import own_words
+from spector.language.statements.quoting import end_of_words, own_words
 from spector.language.words import plain
 
 __all__ = ["Instruction", "find_instruction", "is_prohibition"]
@@ -34,8 +34,7 @@ _NONE, _RULE, _ANSWERING, _LEAVE = range(4)
 _LED: Final = re.compile(
     r"(?:^|(?<=[.!?\n]))[ \t>*#-]{0,16}([^:\uff1a.!?\n]{1,120})(?::(?=\s|$)|\uff1a)"
 )
-_PARAGRAPH: Final = re.compile(r"\n[ \t\r]*\n")
-_REST_OF_LINE: Final = re.compile(r"[^\S\n]*\S")
+_GAP: Final = re.compile(r"[^\S\n]*")
 _HEADING: Final = re.compile(
     r"(?:(?:the|a|an|my|our|your|one|two|three|some|these|this|here are|here is|new|more|another"
     r"|last|general|standing|important|also|and|ok|okay|hi|hey|hello|please|user|human|kullanici"
@@ -339,9 +338,8 @@ def _before_lead(text: str) -> str:
         at = lead.end()
         if _is_heading(plain(lead[1]).strip()):
             continue
-        goes_on = _REST_OF_LINE.match(text, at)
-        end = _PARAGRAPH.search(text, at) if goes_on else None
-        stop = len(text) if end is None else end.start()
+        gap = _GAP.match(text, at)
+        stop = end_of_words(text, gap.end() if gap else at)
         out += [text[done:at], " " * (stop - at)]
         done = at = stop
     return "".join((*out, text[done:]))

@@ -13,7 +13,7 @@ from spector.language.statements.speakers import says_i
 from spector.language.tables import table_of
 from spector.process import keeps
 
-__all__ = ["Quotation", "own_words", "quotations", "shorten_quotations"]
+__all__ = ["Quotation", "end_of_words", "own_words", "quotations", "shorten_quotations"]
 
 _Kind = Literal["code", "words"]
 #: of a line, what decides whether it is code
@@ -144,16 +144,16 @@ def _candidates(text: str) -> Iterator[tuple[int, int, _Kind]]:
         yield mail.start(), len(text), "words"
     for handed in _HANDED.finditer(text):
         if not _KEPT.search(handed.group()):
-            yield handed.end(), _until(text, handed.end()), "words"
+            yield handed.end(), end_of_words(text, handed.end()), "words"
     for said in _SAID.finditer(text):
         if not _MYSELF.search(said.group()):
-            yield said.end(), _until(text, said.end()), "words"
+            yield said.end(), end_of_words(text, said.end()), "words"
     for marked in (*_MARKED.finditer(text), *_LINK.finditer(text)):
         if _is_speech(marked):
             yield *marked.span(), "words"
 
 
-def _until(text: str, start: int) -> int:
+def end_of_words(text: str, start: int) -> int:
     """Where a text ends that is handed over: with its paragraph, or, on lines of its own, never."""
     if text[start : start + 1] == "\n" or text[start - 1 : start] == "\n":
         return len(text)

@@ -14,7 +14,9 @@ from spector.language.words import analyse, is_stop, plain
 
 __all__ = ["NUMBER_WORDS", "Wording", "same_particulars", "same_words"]
 
-_WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)?|[$€£₺¥%]")
+#: signs that say of what a value is
+_SIGN: Final = r"[$€£₺¥%#★☆+]"
+_WORD: Final = re.compile(rf"[^\W_]+(?:['’][^\W_]+)?|{_SIGN}")
 _NUMBER: Final = re.compile(r"\d[\d.,:/-]*")
 NUMBER_WORDS: Final = re.compile(
     r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen"
@@ -43,7 +45,7 @@ _TURN: Final = re.compile(
     r"\b(?:on|off|in|into|out|onto|up|down|to|from|over|under|above|below|before|after|for|against"
     r"|with|without|he|she|him|her|hers|his|they|them|their|you|your|yours|we|us|our"
     r"|benim|senin|onun|bizim|sizin|onlarin|bana|sana|ona|bize|size|onlara|once|sonra)\b"
-    r"|[$€£₺¥%#★☆+]"
+    rf"|{_SIGN}"
 )
 
 
@@ -64,7 +66,7 @@ class Wording:
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """Every word and number in order, without case, accents and punctuation."""
+        """Every word, number and sign in order, without case, accents and punctuation."""
         return tuple(_WORD.findall(self.folded))
 
     @cached_property
@@ -129,11 +131,7 @@ class Wording:
 
 def same_words(one: Wording, other: Wording) -> bool:
     """Whether two texts have the same words and signs in the same order and name the same dates."""
-    return (
-        bool(one.words)
-        and (one.words, one.turns) == (other.words, other.turns)
-        and one.dates == other.dates
-    )
+    return bool(one.words) and one.words == other.words and one.dates == other.dates
 
 
 def same_particulars(one: Wording, other: Wording) -> bool:
