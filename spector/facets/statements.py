@@ -194,6 +194,7 @@ class Statements(Facet):
                 self._living,
                 now_ms=now_ms,
                 step=self._parts.config.knowledge.fact_step,
+                hide_at=self._parts.config.observe.hide_at,
             )
             stated[:] = facts
             return changes

@@ -407,7 +407,7 @@ class Analyst:
                     and not any(plain(each) == plain(name) for each, _ in mentions)
                 ):
                     mentions[name, kind] = part.count(name)
-            unit.reading = Reading(mentions, unit.reading.facts)
+            unit.reading = replace(unit.reading, mentions=mentions)
             if found.category is not None and message.fields.get("category") is None:
                 unit.category = found.category
             made.append(unit)

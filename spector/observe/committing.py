@@ -261,8 +261,6 @@ class Committer:
     ) -> tuple[int, ...]:
         """Keep the facts that a memory states, and tie it to what it mentions.
 
-        Where the message only may change something, a fact ends with what states it alone.
-
         Args:
             heirs: number of a fact -> facts that end with the memories that the message supersedes.
         """
@@ -274,12 +272,11 @@ class Committer:
             series.living,
             now_ms=series.now_ms,
             step=_STEP,
+            hide_at=self._config.observe.hide_at,
         )
         made: dict[int, int] = {}
         for n in changes.store:
-            ended = {*changes.supersedes.pop(New(n), ())}
-            if decision.verdict == "may change":
-                ended &= {*decision.superseded}
+            ended = changes.supersedes.pop(New(n), ())
             gone = self._ending({*ended, *heirs.get(n, ())})
             job.facts[n].draft.derived = True
             fact = series.store(job.facts[n], record.importance, supersedes=gone, layer=None)

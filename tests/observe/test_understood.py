@@ -98,3 +98,25 @@ def test_a_no_to_a_question_about_something_else_corrects_nothing(
             found = chat.observe(answer)
         assert found.units[0].superseded == ()
         assert not any(each.superseded for each in memory.records(user_id="ana"))
+
+
+@pytest.mark.parametrize("way", ["learn", "night"])
+@pytest.mark.parametrize(
+    ("now", "homes"),
+    [
+        ("**Henk**: I live in Delft now.", {"Porto", "Delft"}),
+        ("Act one. I live in Delft now.", {"Porto", "Delft"}),
+        ("I live in Delft now.", {"Delft"}),
+    ],
+)
+def test_a_fact_ends_only_by_a_text_that_is_understood(way: str, now: str, homes: set[str]) -> None:
+    clock = spector.ManualClock("2026-03-02T09:00:00Z")
+    with spector.open(":memory:", embedder=FakeEmbedder(dim=64), clock=clock) as memory:
+        for text in ("I live in Porto.", now):
+            stored = memory.remember(text, user_id="ana", role="user")
+            clock.advance(days=2)
+            if way == "learn":
+                memory.facts.learn(stored.id, user_id="ana")
+            else:
+                memory.reflect()
+        assert {each.object for each in memory.facts.about("user", user_id="ana")} == homes

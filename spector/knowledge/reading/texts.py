@@ -7,6 +7,7 @@ against it, makes no fact.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +33,14 @@ from spector.language.entities import (
     load_head,
     person_mentions,
 )
-from spector.language.frames import Statement, canonical, compare, extract, is_of_before
+from spector.language.frames import (
+    Statement,
+    canonical,
+    compare,
+    extract,
+    is_of_before,
+    is_understood,
+)
 from spector.language.statements import may_instruct, person_of
 from spector.language.words import folded
 from spector.records import MemoryRecord, is_user_said
@@ -58,11 +66,16 @@ _AGENT_ROLES: Final = ("assistant", "agent", "ai")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a text says."""
+    """What a text says.
+
+    Attributes:
+        understood: each of its sentences states something; only then does a fact end others.
+    """
 
     #: (name, type) -> how often
     mentions: Mapping[tuple[str, str], int]
     facts: tuple[Stated, ...]
+    understood: bool = True
 
 
 def with_names(reader: KnowledgeReader, scope: str, reading: Reading) -> Reading:
@@ -116,7 +129,11 @@ def read_text(
             reference_time=reference_ms,
             single_valued=single_valued,
         )
-    return Reading(names_in([ToName(text, role, name)], vectors)[0], stated_of(statements))
+    return Reading(
+        names_in([ToName(text, role, name)], vectors)[0],
+        stated_of(statements),
+        is_understood(text, statements),
+    )
 
 
 def read_statements(
@@ -137,7 +154,7 @@ def read_statements(
             reference_time=reference_ms,
             single_valued=single_valued,
         )
-    return Reading({}, stated_of(statements))
+    return Reading({}, stated_of(statements), is_understood(text, statements))
 
 
 def stated_of(statements: Iterable[Statement]) -> tuple[Stated, ...]:
@@ -239,6 +256,7 @@ def plan_reading(
     *,
     now_ms: int,
     step: float,
+    hide_at: float,
     first: int = 0,
 ) -> tuple[Changes, list[int | New]]:
     """What reading a memory changes, and the facts that it states.
@@ -248,7 +266,9 @@ def plan_reading(
         first: Number of the prepared text that is the first fact of the reading.
         records: Looks up facts and their sources, for who said them and when.
         step: Confidence that a further source adds to a fact.
+        hide_at: How sure it must be that a fact replaces another, which ends then.
     """
+    hide_at = hide_at if reading.understood else math.inf
     changes = Changes()
     scope = memory.user_id or ""
     named = {**reading.mentions, **_named_by(reading)}
@@ -283,7 +303,7 @@ def plan_reading(
         changes.store.append(n)
         put_fact(changes, made, fact, now_ms=now_ms)
         facts.append(made)
-        _settle(reader, changes, memory, one.statement, made, records, now_ms, earlier)
+        _settle(reader, changes, memory, one.statement, made, records, now_ms, hide_at, earlier)
         earlier.append((one.statement, made))
     return changes, facts
 
@@ -316,6 +336,7 @@ def _settle(
     made: New,
     records: Lookup,
     now_ms: int,
+    hide_at: float,
     earlier: Sequence[tuple[Statement, New]],
 ) -> None:
     """Supersede, or tie by ``contradicts``, what a new statement contradicts."""
@@ -335,7 +356,8 @@ def _settle(
             and not (is_of_before(memory.text, memory.event_ms, own.event_ms))
         )
         free = free and all(row["id"] not in each for each in changes.supersedes.values())
-        if verdict.kind == "replaces" and free and newer and _may_change(memory, found):
+        is_sure = verdict.kind == "replaces" and verdict.confidence >= hide_at
+        if is_sure and free and newer and _may_change(memory, found):
             gone.append(row["id"])
         else:
             changes.put("edge", **contradiction(row["id"], made, verdict.confidence, now_ms))

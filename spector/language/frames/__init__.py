@@ -18,6 +18,7 @@ from spector.language.frames.statement import (
     Statement,
 )
 from spector.language.frames.subjects import are_of_same
+from spector.language.frames.understanding import is_understood, meets, sentence_spans
 from spector.language.frames.values import forms_differ, normal_value
 
 __all__ = [
@@ -36,9 +37,12 @@ __all__ = [
     "is_label",
     "is_of_before",
     "is_single_valued",
+    "is_understood",
+    "meets",
     "names_of_predicate",
     "normal_value",
     "predicates_like",
+    "sentence_spans",
     "value_asked",
     "values_and_rest",
     "verdicts",

@@ -7,13 +7,20 @@ more than what has changed is kept, and so is whatever a rule is not sure enough
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
-from spector.language.frames import Statement, Verdict, is_of_before, verdicts
-from spector.language.statements import own_words
+from spector.language.frames import (
+    Statement,
+    Verdict,
+    is_of_before,
+    is_understood,
+    meets,
+    sentence_spans,
+    verdicts,
+)
 from spector.language.words import analyse, plain
 from spector.observe.gate.candidates import Candidate, Incoming
 from spector.observe.gate.vetoes import distrust, may_concern, vetoes_of
@@ -29,17 +36,6 @@ _MOST_WORDS: Final = 4
 _CLAUSE: Final = re.compile(r"[,;:()]\s|\s(?:and|but|ve|ama)\s|\s[-–—]\s", re.IGNORECASE)
 #: reasons to keep what the new memory may yet have changed
 _UNSURE: Final = frozenset(("not sure enough", "not all understood", "says more"))
-#: words before a statement that leave it its speaker's, and so: of time, of change, of talking on
-_LEADS: Final = frozenset(
-    term
-    for words in (
-        "actually anyway correction fact finally fyi guess hey hi know last listen look month news"
-        " note ok okay please ps really reminder right since so sorry today tomorrow turn turns"
-        " update wait way week well year yes yesterday",
-        "aslında artık bugün dün düzeltme haber ay hafta güncelleme pardon tamam yıl sene",
-    )
-    for term in analyse(words).content()
-)
 #: content words from which on another sentence says something
 _FEW_WORDS: Final = 2
 
@@ -122,28 +118,22 @@ def contradictions(
         for each, found_by in judged
         if found_by.replaced >= precision and not vetoes_of(new, each)
     ]
+    understood = bool(new.corrects) or (bool(found) and is_understood(new.said, new.statements))
     for at, old in enumerate(living):
         if at not in found and _is_corrected(new, old):
-            verdict = Verdict("replaces", "said", _CORRECTED)
-            reason = _reason(new, old, old.statements, [verdict], precision)
+            reason = _reason(new, old, old.statements, True, understood)
             out.append(Contradiction(old, "said", _CORRECTED, reason))
     for at, each in sorted(found.items()):
         best = max((verdict for verdict, _ in each), key=lambda one: one.confidence)
-        sure = best.confidence
-        reason = _reason(
-            new, living[at], [old for _, old in each], [one for one, _ in each], precision
-        )
-        out.append(Contradiction(living[at], best.rule, sure, reason))
+        is_sure = any(one.kind == "replaces" and one.confidence >= precision for one, _ in each)
+        reason = _reason(new, living[at], [old for _, old in each], is_sure, understood)
+        out.append(Contradiction(living[at], best.rule, best.confidence, reason))
     return sorted(out, key=lambda each: each.candidate.id)
 
 
 def _is_corrected(new: Incoming, old: Candidate) -> bool:
     """Whether an old memory has the words that a new one corrects."""
     return bool(new.corrects) and not old.is_knowledge and old.said == new.corrects
-
-
-def _meets(one: tuple[int, int], other: tuple[int, int]) -> bool:
-    return one[0] < other[1] and other[0] < one[1]
 
 
 def _verdicts(
@@ -192,38 +182,21 @@ def _reason(
     new: Incoming,
     old: Candidate,
     contradicted: Sequence[Statement],
-    found: Iterable[Verdict],
-    precision: float,
+    is_sure: bool,
+    understood: bool,
 ) -> str:
     """Why a contradicted memory is kept; "" where it is superseded."""
-    sure = any(each.kind == "replaces" and each.confidence >= precision for each in found)
     if why := distrust(new, old):
         return why
     if old.record.pinned or old.record.immutable:
         return "pinned" if old.record.pinned else "immutable"
     if new.event_ms < old.record.event_ms:
         return "older in event time"
-    if not sure:
+    if not is_sure:
         return "not sure enough"
-    if not new.corrects and not _is_understood(new):
+    if not understood:
         return "not all understood"
     return "says more" if _says_more(old, contradicted, new) else ""
-
-
-def _is_understood(new: Incoming) -> bool:
-    """Whether each sentence with content states something, with nothing before that but leads.
-
-    What stands behind a label, in a play, a song or a joke has words that no frame knows.
-    """
-    own = own_words(new.said)
-    for start, end in _sentences(own):
-        stated = [each for each in new.statements if _meets((start, end), each.span)]
-        known = " ".join(f"{each.subject} {each.predicate}" for each in stated).replace("_", " ")
-        begins = min((each.span[0] for each in stated), default=end)
-        before = set(analyse(own[start:begins]).content())
-        if not before <= {*_LEADS, *analyse(known).content()}:
-            return False
-    return True
 
 
 def _says_more(old: Candidate, contradicted: Sequence[Statement], new: Incoming) -> bool:
@@ -238,9 +211,9 @@ def _says_more(old: Candidate, contradicted: Sequence[Statement], new: Incoming)
     known = set(analyse(new.said).content())
     for each in contradicted:
         known.update(analyse(f"{each.subject} {each.predicate} {each.object}").content())
-    for start, end in _sentences(old.said):
+    for start, end in sentence_spans(old.said):
         part = old.said[start:end]
-        is_about = any(_meets((start, end), each.span) for each in contradicted)
+        is_about = any(meets((start, end), each.span) for each in contradicted)
         if is_about and _has_own_clause(part, known):
             return True
         rest = {each for each in analyse(part).content() if each not in known}
@@ -258,13 +231,3 @@ def _has_own_clause(sentence: str, known: AbstractSet[str]) -> bool:
     return len(clauses) > 1 and any(
         len(set(each)) >= _FEW_WORDS and known.isdisjoint(each) for each in clauses
     )
-
-
-def _sentences(text: str) -> Iterator[tuple[int, int]]:
-    start = 0
-    for at, char in enumerate(text):
-        if char in ".!?\n;" and (at + 1 == len(text) or text[at + 1].isspace()):
-            yield start, at + 1
-            start = at + 1
-    if text[start:].strip():
-        yield start, len(text)

@@ -233,6 +233,7 @@ def _decide(
                 night.survey.records,
                 now_ms=now_ms,
                 step=night.config.knowledge.fact_step,
+                hide_at=night.config.observe.hide_at,
                 first=first[record.id],
             )
             for n in found.store:
