@@ -31,6 +31,12 @@ def observed(*texts: str) -> spector.ObserveResult:
         ("I live in Porto.", "On the moon I live in Delft now."),
         ("My cousin lives in Ghent.", "My cousin lives in Liège."),
         ("Our cat is 6.", "Our cat is 13."),
+        ("I live in Porto.", "As if! I live in Delft now."),
+        ("I live in Porto.", "You are the ferryman. I live in Delft now."),
+        ("I live in Porto.", "I live in hope now."),
+        ("I work at Brill.", "I work at dawn now."),
+        ("My name is Ilse.", "My name is Danish."),
+        ("I live with my aunts' parrot.", "I no longer live with my aunts."),
     ],
 )
 def test_what_is_not_all_understood_hides_nothing(before: str, now: str) -> None:
@@ -60,6 +66,7 @@ def test_a_sentence_that_opens_like_one_that_is_told_is_read(text: str) -> None:
     [
         ("The kiln is on.", "The kiln is off."),
         ("We paid $35", "We paid €35"),
+        ("The gauge reads -7", "The gauge reads 7"),
         ("I code in F.", "I code in F#."),
         ("I sail to Delft.", "I sail from Delft."),
         ("She owes me a kayak", "He owes me a kayak"),

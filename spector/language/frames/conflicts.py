@@ -126,10 +126,13 @@ def verdicts(
                 found.append(Verdict("replaces", "said", _CONFIDENCE["ended"], at))
         elif each.predicate == new.predicate and new.polarity and differ and new.single:
             known = new.predicate in SLOTS or is_single_valued(new.predicate)
-            sure = new.changed or (
-                (known or each.frame == new.frame)
-                and not _may_be_traits(each, new)
-                and (corrects or not _may_both_hold(each, new))
+            sure = not _are_of_two_kinds(each, new) and (
+                new.changed
+                or (
+                    (known or each.frame == new.frame)
+                    and not _may_be_traits(each, new)
+                    and (corrects or not _may_both_hold(each, new))
+                )
             )
             found.append(_verdict("value", sure, at))
         elif _ends(each, new):
@@ -158,6 +161,13 @@ def _is_unnamed(old: Statement, new: Statement) -> bool:
     """Whether an employer or a town is none: one works at a desk, and lives in a flat, in one."""
     is_value = old.predicate == new.predicate and old.polarity == new.polarity
     return is_value and new.predicate in NAMED and (old.common or new.common)
+
+
+def _are_of_two_kinds(old: Statement, new: Statement) -> bool:
+    """Whether only one of two values is written as a name where both are names: "fear", "Porto"."""
+    if new.predicate == "is_named":
+        return not (_is_name(old.object) and _is_name(new.object))
+    return new.predicate in NAMED and old.object.islower() != new.object.islower()
 
 
 def _has_name(one: Statement) -> bool:
@@ -206,7 +216,8 @@ def _ends(old: Statement, new: Statement) -> bool:
     like coffee" of one who liked it in the morning."""
     if old.tense != "present" or not old.polarity:
         return False
-    within = set(_value(new).split()) <= set(_value(old).split())
+    over, before = _value(new).split(), _value(old).split()
+    within = {*over} <= {*before} and over[-1:] == before[-1:]  # of one head: not "my mother's cat"
     if new.predicate == old.predicate:
         return within and not new.polarity and new.changed
     return (
@@ -308,6 +319,8 @@ def _said(
         return None
     each = old[of_slot[0]]
     if not each.polarity or not forms_differ(_value(each), value) or not _is_same_time(each, new):
+        return None
+    if _are_of_two_kinds(each, new):
         return None
     return Verdict("replaces", "said", _CONFIDENCE["said"], of_slot[0])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Final, TypedDict
@@ -45,6 +46,8 @@ _MOST: Final = 3
 _MOST_WORDS: Final = 8
 _STATES: Final[tuple[Modality, ...]] = ("asserted", "hedged")
 #: what a user says of his agent by the way, and orders it to be
+#: "parents' house": its value is what follows
+_OWNERS: Final = re.compile(r"s['\u2019]\s+[^\W_]")
 _NOT_OF_AGENT: Final = frozenset(
     """is_a has had got wants likes uses makes works_as found spent did said tries""".split()
 )
@@ -179,6 +182,8 @@ def _resolved(
     if not subject or not value or not draft.predicate or len(value.split()) > _MOST_WORDS:
         return None
     if plain(subject) == plain(value) or not text[slice(*draft.object_span)].strip():
+        return None
+    if _OWNERS.match(text, draft.object_span[1] - 1):
         return None
     hedged = draft.modality != "asserted"
     return Statement(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from spector.language.frames.statement import Statement
-from spector.language.statements import own_words
+from spector.language.frames.statement import AGENT, Statement
+from spector.language.statements import grammar, own_words
 from spector.language.words import analyse
 
 __all__ = ["is_understood", "meets", "sentence_spans"]
@@ -27,7 +27,8 @@ _LEADS: Final = frozenset(
 def is_understood(text: str, statements: Sequence[Statement]) -> bool:
     """Whether each sentence with content states something, with nothing before that but leads.
 
-    What stands behind a label, in a play, a song or a joke has words that no frame knows.
+    What stands behind a label, in a play, a song or a joke has words that no frame knows, denies or
+    supposes the rest ("NOT!"), or gives its reader a part ("You are the captain.").
     """
     own = own_words(text)
     for start, end in sentence_spans(own):
@@ -36,6 +37,11 @@ def is_understood(text: str, statements: Sequence[Statement]) -> bool:
         begins = min((each.span[0] for each in stated), default=end)
         before = set(analyse(own[start:begins]).content())
         if not before <= {*_LEADS, *analyse(known).content()}:
+            return False
+        if any(each.subject == AGENT for each in stated):
+            return False
+        rest = None if stated else grammar.Statement.of(own[start:end])
+        if rest and (rest.is_negated or not rest.is_of_now):
             return False
     return True
 

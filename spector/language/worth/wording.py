@@ -15,7 +15,7 @@ from spector.language.words import analyse, is_stop, plain
 __all__ = ["NUMBER_WORDS", "Wording", "same_particulars", "same_words"]
 
 #: signs that say of what a value is
-_SIGN: Final = r"[$€£₺¥%#★☆+]"
+_SIGN: Final = r"(?:[$€£₺¥%#★☆+]|(?<![^\s(])[-\u2212](?=[\d.$€£₺¥]))"
 _WORD: Final = re.compile(rf"[^\W_]+(?:['’][^\W_]+)?|{_SIGN}")
 _NUMBER: Final = re.compile(r"\d[\d.,:/-]*")
 NUMBER_WORDS: Final = re.compile(
