@@ -102,7 +102,6 @@ def test_a_head_decides_about_the_rest(
         ("how old is the moon", "question"),
         ("Fix the failing test please.", "request"),
         ("haha wow", "small_talk"),
-        ("That's so great, Rosa!", "thin"),
     ],
 )
 def test_what_nobody_could_ask_for_is_left_out(text: str, name: str | None) -> None:

@@ -17,7 +17,7 @@ __all__ = ["NUMBER_WORDS", "Wording", "same_particulars", "same_words"]
 #: signs that say of what a value is
 _SIGN: Final = r"(?:[$€£₺¥%#★☆+]|(?<![^\s(])[-\u2212](?=[\d.$€£₺¥]))"
 _WORD: Final = re.compile(rf"[^\W_]+(?:['’][^\W_]+)?|{_SIGN}")
-_NUMBER: Final = re.compile(r"\d[\d.,:/-]*")
+_NUMBER: Final = re.compile(r"((?:(?<![^\s(])[-\u2212])?)(\d[\d.,:/-]*)")
 NUMBER_WORDS: Final = re.compile(
     r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen"
     r"|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty"
@@ -93,9 +93,10 @@ class Wording:
     @cached_property
     def numbers(self) -> frozenset[str]:
         """Its numbers and amounts in digits."""
-        found = [each.rstrip(".,:/-") for each in _NUMBER.findall(self.folded)]
-        found += NUMBER_WORDS.findall(self.folded)
-        return frozenset(normal_value(each) for each in found)
+        found = _NUMBER.findall(self.folded) + [
+            ("", each) for each in NUMBER_WORDS.findall(self.folded)
+        ]
+        return frozenset(sign + normal_value(each.rstrip(".,:/-")) for sign, each in found)
 
     @cached_property
     def dates(self) -> tuple[tuple[int, int], ...]:
