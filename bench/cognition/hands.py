@@ -6,20 +6,18 @@ order. Rules were written with sight of the first eleven; `MEASURED` are only co
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from bench.cognition.gate import decided
 from bench.cognition.score import Score
+from bench.judge.hands import pairs_of
 from spector.language.tables import language_of
 from spector.providers import MiniLMEmbedder
 
 __all__ = ["DEVELOPED", "MEASURED", "hands"]
 
-_FOLDER: Final = Path(__file__).parents[1] / "judge/data"
 DEVELOPED: Final = "burak deniz dolores fatima hiro isla joaquin lena margaret noor tyrell".split()
 MEASURED: Final = "aylin bruno chidi deepa ewan greta ingrid kayleigh kiran mateo rustam".split()
 _TRUE: Final = ("changes", "ends")
@@ -28,12 +26,11 @@ _RELATIONS: Final = (*_TRUE, "apart", "adds", "same")
 
 def hands(names: list[str] = MEASURED) -> list[Score]:
     """Row 28: pairs that get an edge of order, or are superseded, by relation and language."""
-    embedder, out = MiniLMEmbedder(), []
+    embedder, out, found_of = MiniLMEmbedder(), [], pairs_of()
     ties: dict[str, dict[str, list[bool]]] = {"en": {}, "tr": {}}
     hidden = 0
     for name in names:
-        lines = (_FOLDER / f"{name}.pairs.jsonl").read_text(encoding="utf-8").splitlines()
-        rows: list[dict[str, Any]] = [json.loads(each) for each in lines]
+        rows = found_of[name]
         vectors = [embedder.embed([row[part] for row in rows]) for part in ("old", "new")]
         likeness = np.einsum("nd,nd->n", *vectors).tolist()
         language = language_of(" ".join(row["old"] for row in rows))

@@ -25,6 +25,7 @@ __all__ = [
     "overlap_auc",
     "pairs_of",
     "replaces",
+    "rows_of",
 ]
 
 _FOLDER: Final = Path(__file__).parent / "data"
@@ -45,14 +46,20 @@ _RIDGE: Final = 10.0
 
 def pairs_of() -> dict[str, list[dict[str, Any]]]:
     """Hand -> its pairs in the order of the file, each with ``id``; never those put aside."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for path in sorted(_FOLDER.glob("*.pairs.jsonl")):
-        hand = path.name.partition(".")[0]
-        lines = path.read_text(encoding="utf-8").splitlines()
-        found[hand] = [
-            {**json.loads(line), "hand": hand, "id": f"{hand}:{n}"} for n, line in enumerate(lines)
-        ]
+    found = rows_of("pairs")
+    for hand, rows in found.items():
+        for n, row in enumerate(rows):
+            row["id"] = f"{hand}:{n}"
     return found
+
+
+def rows_of(kind: str) -> dict[str, list[dict[str, Any]]]:
+    """Hand -> its ``pairs`` or ``messages``, in order; hands by name."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for line in (_FOLDER / f"{kind}.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        found.setdefault(row["hand"], []).append(row)
+    return dict(sorted(found.items()))
 
 
 def replaces(row: Mapping[str, Any]) -> bool:

@@ -14,12 +14,12 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.judge.hands import TURKISH, rows_of
 from spector.language.observing.head import (
     HEADS,
     HEADS_VERSION,
@@ -32,8 +32,6 @@ from spector.providers import MiniLMEmbedder
 F32 = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 
-DATA: Final = Path(__file__).parent / "data"
-TURKISH: Final = ("aylin", "burak", "deniz")
 FOLDS: Final = 5
 #: steps of Nesterov's method, and the penalty of squared weights
 STEPS, PENALTY = 200, 100.0
@@ -66,26 +64,21 @@ class Texts:
         return np.digitize([len(each.split()) for each in self.texts], LENGTHS)
 
 
-def files() -> list[Path]:
-    return sorted((*DATA.glob("*.messages.jsonl"), *DATA.glob("*.pairs.jsonl")))
-
-
 def digest() -> str:
     """SHA-256 of the data."""
-    return hashlib.sha256(b"".join(each.read_bytes() for each in files())).hexdigest()
+    data = [rows_of("messages"), rows_of("pairs")]
+    return hashlib.sha256(json.dumps(data, ensure_ascii=False).encode()).hexdigest()
 
 
 def read() -> Texts:
     rows: dict[str, tuple[str, bool, int]] = {}
-    for path in files():
-        hand = path.name.split(".")[0]
-        for line in path.read_text(encoding="utf-8").splitlines():
-            row = json.loads(line)
-            if "text" in row:
-                rows[row["text"]] = (hand, row["content"], row["importance"])
-            for text in (row.get("old"), row.get("new")):
-                if text and len(text.split()) <= LONGEST:
-                    rows.setdefault(text, (hand, True, -1))
+    messages = rows_of("messages")
+    for hand, pairs in rows_of("pairs").items():
+        for row in messages.get(hand, ()):
+            rows[row["text"]] = (hand, row["content"], row["importance"])
+        for text in (row[part] for row in pairs for part in ("old", "new")):
+            if text and len(text.split()) <= LONGEST:
+                rows.setdefault(text, (hand, True, -1))
     hands, content, importance = zip(*rows.values(), strict=True)
     return Texts(list(rows), np.array(hands), np.array(content), np.array(importance))
 
