@@ -37,6 +37,9 @@ def observed(*texts: str) -> spector.ObserveResult:
         ("I work at Brill.", "I work at dawn now."),
         ("My name is Ilse.", "My name is Danish."),
         ("I live with my aunts' parrot.", "I no longer live with my aunts."),
+        ("Our ferry is called Merel.", "Our ferry is called Zeearend now in my short story."),
+        ("I live in Porto.", "I live in Delft now, says the hero of my opera."),
+        ("Our rent is 700.", "Our rent is 900 now for the tax example."),
     ],
 )
 def test_what_is_not_all_understood_hides_nothing(before: str, now: str) -> None:
@@ -47,6 +50,9 @@ def test_what_is_not_all_understood_hides_nothing(before: str, now: str) -> None
     ("before", "now"),
     [
         ("I live in Porto.", "Anyway, since last week I live in Delft now."),
+        ("I work at Brill.", "I left Brill, I work at Elsevier now."),
+        ("My dentist is Ruud.", "My dentist is Ine now; Ruud has retired."),
+        ("My dentist is Ruud.", "Not Ruud anymore, my dentist is Ine now."),
         ("The deadline of the grant is 4 May.", "Correction: the deadline of the grant is 9 May."),
         ("Porto'da yaşıyorum.", "Bu yıl artık Delft'te yaşıyorum."),
     ],

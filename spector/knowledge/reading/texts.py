@@ -7,7 +7,6 @@ against it, makes no fact.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -39,7 +38,8 @@ from spector.language.frames import (
     compare,
     extract,
     is_of_before,
-    is_understood,
+    is_read,
+    unread_clauses,
 )
 from spector.language.statements import may_instruct, person_of
 from spector.language.words import folded
@@ -69,13 +69,13 @@ class Reading:
     """What a text says.
 
     Attributes:
-        understood: each of its sentences states something; only then does a fact end others.
+        unread: content of its clauses that states nothing; see `is_read`.
     """
 
     #: (name, type) -> how often
     mentions: Mapping[tuple[str, str], int]
     facts: tuple[Stated, ...]
-    understood: bool = True
+    unread: tuple[frozenset[str], ...] = ()
 
 
 def with_names(reader: KnowledgeReader, scope: str, reading: Reading) -> Reading:
@@ -132,7 +132,7 @@ def read_text(
     return Reading(
         names_in([ToName(text, role, name)], vectors)[0],
         stated_of(statements),
-        is_understood(text, statements),
+        unread_clauses(text, statements),
     )
 
 
@@ -154,7 +154,7 @@ def read_statements(
             reference_time=reference_ms,
             single_valued=single_valued,
         )
-    return Reading({}, stated_of(statements), is_understood(text, statements))
+    return Reading({}, stated_of(statements), unread_clauses(text, statements))
 
 
 def stated_of(statements: Iterable[Statement]) -> tuple[Stated, ...]:
@@ -268,7 +268,6 @@ def plan_reading(
         step: Confidence that a further source adds to a fact.
         hide_at: How sure it must be that a fact replaces another, which ends then.
     """
-    hide_at = hide_at if reading.understood else math.inf
     changes = Changes()
     scope = memory.user_id or ""
     named = {**reading.mentions, **_named_by(reading)}
@@ -303,7 +302,18 @@ def plan_reading(
         changes.store.append(n)
         put_fact(changes, made, fact, now_ms=now_ms)
         facts.append(made)
-        _settle(reader, changes, memory, one.statement, made, records, now_ms, hide_at, earlier)
+        _settle(
+            reader,
+            changes,
+            memory,
+            one.statement,
+            made,
+            records,
+            now_ms,
+            hide_at,
+            reading.unread,
+            earlier,
+        )
         earlier.append((one.statement, made))
     return changes, facts
 
@@ -337,6 +347,7 @@ def _settle(
     records: Lookup,
     now_ms: int,
     hide_at: float,
+    unread: Sequence[frozenset[str]],
     earlier: Sequence[tuple[Statement, New]],
 ) -> None:
     """Supersede, or tie by ``contradicts``, what a new statement contradicts."""
@@ -357,6 +368,8 @@ def _settle(
         )
         free = free and all(row["id"] not in each for each in changes.supersedes.values())
         is_sure = verdict.kind == "replaces" and verdict.confidence >= hide_at
+        texts = " ".join(each.text for each in found.values())
+        is_sure = is_sure and is_read(unread, texts, [statement_of_fact(row).object])
         if is_sure and free and newer and _may_change(memory, found):
             gone.append(row["id"])
         else:

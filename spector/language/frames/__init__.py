@@ -18,10 +18,17 @@ from spector.language.frames.statement import (
     Statement,
 )
 from spector.language.frames.subjects import are_of_same
-from spector.language.frames.understanding import is_understood, meets, sentence_spans
+from spector.language.frames.understanding import (
+    CLAUSE,
+    is_read,
+    meets,
+    sentence_spans,
+    unread_clauses,
+)
 from spector.language.frames.values import forms_differ, normal_value
 
 __all__ = [
+    "CLAUSE",
     "ONE_VALUED",
     "Given",
     "Statement",
@@ -36,13 +43,14 @@ __all__ = [
     "forms_differ",
     "is_label",
     "is_of_before",
+    "is_read",
     "is_single_valued",
-    "is_understood",
     "meets",
     "names_of_predicate",
     "normal_value",
     "predicates_like",
     "sentence_spans",
+    "unread_clauses",
     "value_asked",
     "values_and_rest",
     "verdicts",

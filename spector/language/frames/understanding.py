@@ -1,49 +1,81 @@
-"""Whether a text is understood whole: only such a text hides what an older one says."""
+"""What of a text is not understood: only what is understood whole hides what an older one says."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from datetime import date
 from typing import Final
 
+from spector.language.dates import dates_in
 from spector.language.frames.statement import AGENT, Statement
 from spector.language.statements import grammar, own_words
 from spector.language.words import analyse
 
-__all__ = ["is_understood", "meets", "sentence_spans"]
+__all__ = ["CLAUSE", "is_read", "meets", "sentence_spans", "unread_clauses"]
 
 #: words before a statement that leave it its speaker's, and so: of time, of change, of talking on
 _LEADS: Final = frozenset(
     term
     for words in (
-        "actually anyway correction fact finally fyi guess hey hi know last listen look month news"
-        " note ok okay please ps really reminder right since so sorry today tomorrow turn turns"
+        "actually anyway anymore correction fact finally fyi guess hey hi instead know last listen longer look month news"
+        " note now nowadays ok okay please ps really reminder right since so sorry today tomorrow turn turns"
         " update wait way week well year yes yesterday",
         "aslında artık bugün dün düzeltme haber ay hafta güncelleme pardon tamam yıl sene",
     )
     for term in analyse(words).content()
 )
 
+#: where a clause of a sentence begins
+CLAUSE: Final = re.compile(r"[,;:()]\s|\s(?:and|but|ve|ama)\s|\s[-–—]\s", re.IGNORECASE)
+#: days are looked for, not counted
+_DAY: Final = date(2000, 1, 1)
 
-def is_understood(text: str, statements: Sequence[Statement]) -> bool:
-    """Whether each sentence with content states something, with nothing before that but leads.
 
-    What stands behind a label, in a play, a song or a joke has words that no frame knows, denies or
-    supposes the rest ("NOT!"), or gives its reader a part ("You are the captain.").
+def unread_clauses(text: str, statements: Sequence[Statement]) -> tuple[frozenset[str], ...]:
+    """Content of each clause of a text that none of its statements has, beside leads and days.
+
+    What stands behind a label, in a play, a song or a joke has words that no frame knows. A
+    sentence that denies or supposes the rest ("NOT!"), or gives its reader a part ("You are the
+    captain."), is a word of its own beside them, which no other text has.
     """
-    own = own_words(text)
+    own, unread = own_words(text), list[frozenset[str]]()
     for start, end in sentence_spans(own):
         stated = [each for each in statements if meets((start, end), each.span)]
-        known = " ".join(f"{each.subject} {each.predicate}" for each in stated).replace("_", " ")
-        begins = min((each.span[0] for each in stated), default=end)
-        before = set(analyse(own[start:begins]).content())
-        if not before <= {*_LEADS, *analyse(known).content()}:
-            return False
+        words = " ".join(
+            f"{each.subject} {each.predicate} {each.replaced or ''} {each.window or ''}"
+            for each in stated
+        ).replace("_", " ")
+        known = _LEADS.union(analyse(words).content())
+        spans = [each.span for each in stated]
+        spans += [(start + each.start, start + each.end) for each in dates_in(own[start:end], _DAY)]
+        rest = CLAUSE.split(_outside(own, (start, end), spans))
+        clauses = [frozenset(analyse(each).content()) - known for each in rest]
+        said = None if stated else grammar.Statement.of(own[start:end])
+        if said is not None and (said.is_negated or not said.is_of_now):
+            clauses = [frozenset({own[start:end]}.union(*clauses))]
         if any(each.subject == AGENT for each in stated):
-            return False
-        rest = None if stated else grammar.Statement.of(own[start:end])
-        if rest and (rest.is_negated or not rest.is_of_now):
-            return False
-    return True
+            clauses.append(frozenset({own[start:end]}))
+        unread += filter(None, clauses)
+    return tuple(unread)
+
+
+def is_read(unread: Sequence[AbstractSet[str]], old_text: str, values: Sequence[str]) -> bool:
+    """Whether clauses that state nothing are about an old text: it has their words, or they its
+    value ("I left Initrode")."""
+    known, over = {*analyse(old_text).content()}, {*analyse(" ".join(values)).content()}
+    return all(each <= known or each & over for each in unread)
+
+
+def _outside(text: str, part: tuple[int, int], spans: Sequence[tuple[int, int]]) -> str:
+    """A part of a text without what lies in spans."""
+    start, end = part
+    kept = []
+    for first, last in sorted(spans):
+        kept.append(text[start:first])
+        start = max(start, last)
+    return " ".join((*kept, text[start:end]))
 
 
 def sentence_spans(text: str) -> Iterator[tuple[int, int]]:

@@ -6,19 +6,20 @@ more than what has changed is kept, and so is whatever a rule is not sure enough
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
 from spector.language.frames import (
+    CLAUSE,
     Statement,
     Verdict,
     is_of_before,
-    is_understood,
+    is_read,
     meets,
     sentence_spans,
+    unread_clauses,
     verdicts,
 )
 from spector.language.words import analyse, plain
@@ -32,8 +33,6 @@ __all__ = ["Contradiction", "contradictions"]
 _CORRECTED: Final = 0.99
 #: further content words of one sentence that a changed value may take along
 _MOST_WORDS: Final = 4
-#: where a clause of a sentence begins
-_CLAUSE: Final = re.compile(r"[,;:()]\s|\s(?:and|but|ve|ama)\s|\s[-–—]\s", re.IGNORECASE)
 #: reasons to keep what the new memory may yet have changed
 _UNSURE: Final = frozenset(("not sure enough", "not all understood", "says more"))
 #: content words from which on another sentence says something
@@ -118,15 +117,16 @@ def contradictions(
         for each, found_by in judged
         if found_by.replaced >= precision and not vetoes_of(new, each)
     ]
-    understood = bool(new.corrects) or (bool(found) and is_understood(new.said, new.statements))
+    reads = found and not new.corrects
+    unread = unread_clauses(new.said, new.statements) if reads else ()
     for at, old in enumerate(living):
         if at not in found and _is_corrected(new, old):
-            reason = _reason(new, old, old.statements, True, understood)
+            reason = _reason(new, old, old.statements, True, unread)
             out.append(Contradiction(old, "said", _CORRECTED, reason))
     for at, each in sorted(found.items()):
         best = max((verdict for verdict, _ in each), key=lambda one: one.confidence)
         is_sure = any(one.kind == "replaces" and one.confidence >= precision for one, _ in each)
-        reason = _reason(new, living[at], [old for _, old in each], is_sure, understood)
+        reason = _reason(new, living[at], [old for _, old in each], is_sure, unread)
         out.append(Contradiction(living[at], best.rule, best.confidence, reason))
     return sorted(out, key=lambda each: each.candidate.id)
 
@@ -183,7 +183,7 @@ def _reason(
     old: Candidate,
     contradicted: Sequence[Statement],
     is_sure: bool,
-    understood: bool,
+    unread: Sequence[AbstractSet[str]],
 ) -> str:
     """Why a contradicted memory is kept; "" where it is superseded."""
     if why := distrust(new, old):
@@ -194,7 +194,7 @@ def _reason(
         return "older in event time"
     if not is_sure:
         return "not sure enough"
-    if not understood:
+    if not is_read(unread, old.said, [each.object for each in contradicted]):
         return "not all understood"
     return "says more" if _says_more(old, contradicted, new) else ""
 
@@ -227,7 +227,7 @@ def _has_own_clause(sentence: str, known: AbstractSet[str]) -> bool:
 
     "I live in Kars, have two cats" says more than where.
     """
-    clauses = [analyse(each).content() for each in _CLAUSE.split(sentence)]
+    clauses = [analyse(each).content() for each in CLAUSE.split(sentence)]
     return len(clauses) > 1 and any(
         len(set(each)) >= _FEW_WORDS and known.isdisjoint(each) for each in clauses
     )
