@@ -19,8 +19,9 @@ __all__ = ["CLAUSE", "is_read", "meets", "sentence_spans", "unread_clauses"]
 _LEADS: Final = frozenset(
     term
     for words in (
-        "actually anyway anymore correction fact finally fyi guess hey hi instead know last listen longer look month news"
-        " note now nowadays ok okay please ps really reminder right since so sorry today tomorrow turn turns"
+        "actually anyway anymore correction fact finally fyi guess hey hi instead know last listen"
+        " longer look month news note now nowadays"
+        " ok okay please ps really reminder right since so sorry today tomorrow turn turns"
         " update wait way week well year yes yesterday",
         "aslında artık bugün dün düzeltme haber ay hafta güncelleme pardon tamam yıl sene",
     )
