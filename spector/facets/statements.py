@@ -193,8 +193,7 @@ class Statements(Facet):
                 reading,
                 self._living,
                 now_ms=now_ms,
-                step=self._parts.config.knowledge.fact_step,
-                hide_at=self._parts.config.observe.hide_at,
+                config=self._parts.config,
             )
             stated[:] = facts
             return changes

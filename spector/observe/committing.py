@@ -39,8 +39,6 @@ from spector.write import Change, Series
 
 __all__ = ["Committer", "UpdateNeeded", "observed_of", "put_details", "strengthened"]
 
-_STEP: Final = 0.05
-
 
 class UpdateNeeded(Exception):  # noqa: N818 - it hands on a decision, and is no error
     """A memory gets new words, which is a commit of its own."""
@@ -271,8 +269,7 @@ class Committer:
             job.unit.reading,
             series.living,
             now_ms=series.now_ms,
-            step=_STEP,
-            hide_at=self._config.observe.hide_at,
+            config=self._config,
         )
         made: dict[int, int] = {}
         for n in changes.store:

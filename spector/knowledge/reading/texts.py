@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from spector.config import Config
 from spector.knowledge.changes import Changes, New
 from spector.knowledge.entities import plan_mentions
 from spector.knowledge.facts import (
@@ -69,13 +70,13 @@ class Reading:
     """What a text says.
 
     Attributes:
-        unread: content of its clauses that states nothing; see `is_read`.
+        said: its words, which a fact that ends another is read in once more.
     """
 
     #: (name, type) -> how often
     mentions: Mapping[tuple[str, str], int]
     facts: tuple[Stated, ...]
-    unread: tuple[frozenset[str], ...] = ()
+    said: str = ""
 
 
 def with_names(reader: KnowledgeReader, scope: str, reading: Reading) -> Reading:
@@ -132,7 +133,7 @@ def read_text(
     return Reading(
         names_in([ToName(text, role, name)], vectors)[0],
         stated_of(statements),
-        unread_clauses(text, statements),
+        text,
     )
 
 
@@ -154,7 +155,7 @@ def read_statements(
             reference_time=reference_ms,
             single_valued=single_valued,
         )
-    return Reading({}, stated_of(statements), unread_clauses(text, statements))
+    return Reading({}, stated_of(statements), text)
 
 
 def stated_of(statements: Iterable[Statement]) -> tuple[Stated, ...]:
@@ -255,8 +256,7 @@ def plan_reading(
     records: Lookup,
     *,
     now_ms: int,
-    step: float,
-    hide_at: float,
+    config: Config,
     first: int = 0,
 ) -> tuple[Changes, list[int | New]]:
     """What reading a memory changes, and the facts that it states.
@@ -265,8 +265,7 @@ def plan_reading(
         memory: The memory that was read.
         first: Number of the prepared text that is the first fact of the reading.
         records: Looks up facts and their sources, for who said them and when.
-        step: Confidence that a further source adds to a fact.
-        hide_at: How sure it must be that a fact replaces another, which ends then.
+        config: How sure it must be that a fact replaces another, and what a further source adds.
     """
     changes = Changes()
     scope = memory.user_id or ""
@@ -290,7 +289,9 @@ def plan_reading(
             sources = reader.sources([row["id"]]).get(row["id"], ())
             if not _may_change(memory, records((row["id"], *sources))):
                 continue
-            confirm_fact(changes, row, sources, fact.sources, now_ms=now_ms, step=step)
+            confirm_fact(
+                changes, row, sources, fact.sources, now_ms=now_ms, step=config.knowledge.fact_step
+            )
             facts.append(row["id"])
             continue
         before = reader.sources([row["id"] for row in known])
@@ -303,16 +304,7 @@ def plan_reading(
         put_fact(changes, made, fact, now_ms=now_ms)
         facts.append(made)
         _settle(
-            reader,
-            changes,
-            memory,
-            one.statement,
-            made,
-            records,
-            now_ms,
-            hide_at,
-            reading.unread,
-            earlier,
+            reader, changes, memory, reading, one.statement, made, records, now_ms, config, earlier
         )
         earlier.append((one.statement, made))
     return changes, facts
@@ -342,12 +334,12 @@ def _settle(
     reader: KnowledgeReader,
     changes: Changes,
     memory: MemoryRecord,
+    reading: Reading,
     new: Statement,
     made: New,
     records: Lookup,
     now_ms: int,
-    hide_at: float,
-    unread: Sequence[frozenset[str]],
+    config: Config,
     earlier: Sequence[tuple[Statement, New]],
 ) -> None:
     """Supersede, or tie by ``contradicts``, what a new statement contradicts."""
@@ -367,10 +359,9 @@ def _settle(
             and not (is_of_before(memory.text, memory.event_ms, own.event_ms))
         )
         free = free and all(row["id"] not in each for each in changes.supersedes.values())
-        is_sure = verdict.kind == "replaces" and verdict.confidence >= hide_at
-        texts = " ".join(each.text for each in found.values())
-        is_sure = is_sure and is_read(unread, texts, [statement_of_fact(row).object])
-        if is_sure and free and newer and _may_change(memory, found):
+        is_sure = verdict.kind == "replaces" and verdict.confidence >= config.observe.hide_at
+        free = is_sure and free and newer and _may_change(memory, found)
+        if free and _is_read(reading, row, found):
             gone.append(row["id"])
         else:
             changes.put("edge", **contradiction(row["id"], made, verdict.confidence, now_ms))
@@ -380,6 +371,13 @@ def _settle(
             changes.put("edge", **contradiction(other, made, verdict.confidence, now_ms))
     if gone:
         changes.supersedes[made] = tuple(gone)
+
+
+def _is_read(reading: Reading, row: Mapping[str, Any], found: Mapping[int, MemoryRecord]) -> bool:
+    """Whether a text that ends a fact is understood whole, or else about that fact."""
+    unread = unread_clauses(reading.said, [each.statement for each in reading.facts])
+    old = " ".join(each.text for each in found.values())
+    return is_read(unread, old, [statement_of_fact(row).object])
 
 
 def _is_of_user(memory: MemoryRecord) -> bool:

@@ -232,8 +232,7 @@ def _decide(
                 each.reading,
                 night.survey.records,
                 now_ms=now_ms,
-                step=night.config.knowledge.fact_step,
-                hide_at=night.config.observe.hide_at,
+                config=night.config,
                 first=first[record.id],
             )
             for n in found.store:
