@@ -10,7 +10,8 @@ from typing import Final
 
 from spector.language.dates import dates_in
 from spector.language.frames.statement import AGENT, Statement
-from spector.language.statements import grammar, own_words
+from spector.language.statements import Statement as Words
+from spector.language.statements import own_words
 from spector.language.words import analyse
 
 __all__ = ["CLAUSE", "is_read", "meets", "sentence_spans", "unread_clauses"]
@@ -53,7 +54,7 @@ def unread_clauses(text: str, statements: Sequence[Statement]) -> tuple[frozense
         spans += [(start + each.start, start + each.end) for each in dates_in(own[start:end], _DAY)]
         rest = CLAUSE.split(_outside(own, (start, end), spans))
         clauses = [frozenset(analyse(each).content()) - known for each in rest]
-        said = None if stated else grammar.Statement.of(own[start:end])
+        said = None if stated else Words.of(own[start:end])
         if said is not None and (said.is_negated or not said.is_of_now):
             clauses = [frozenset({own[start:end]}.union(*clauses))]
         if any(each.subject == AGENT for each in stated):
