@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
-from spector.errors import EmbeddingError, InvalidInputError
+from spector.errors import EmbeddingError, InvalidInputError, LLMError, SpectorError
 from spector.messages import install_command, shown
 from spector.providers.protocols import Detectors, Embedder, FactExtractor
 
@@ -70,25 +70,25 @@ def resolve_llm(llm: LLM | str | None) -> LLM | None:
 
     Raises:
         InvalidInputError: an unknown name, or an object without the protocol.
+        LLMError: the client is not installed.
     """
     if llm is None:
         return None
     if isinstance(llm, str):
-        kind, colon, model = llm.partition(":")
-        if kind != "openai" or (colon and not model.strip()):
-            raise InvalidInputError(
-                f"llm {shown(llm)} is unknown",
-                hint='use "openai", "openai:MODEL" or an object with complete()',
-            )
-        from spector.providers.openai_llm import OpenAILLM
+        models = _models_of_openai(llm, LLMError)
+        if models is not None:
+            from spector.providers.openai_llm import OpenAILLM
 
-        return OpenAILLM(model) if model else OpenAILLM()
-    if isinstance(llm, type) or not callable(getattr(llm, "complete", None)):
-        raise InvalidInputError(
-            f"llm {shown(llm)} has no method complete(system, user)",
-            hint='use "openai", "openai:MODEL" or an object with complete()',
-        )
-    return llm
+            return OpenAILLM(*models)
+        fault = "is unknown"
+    elif _offers(llm, "complete"):
+        return llm
+    else:
+        fault = "has no method complete(system, user)"
+    raise InvalidInputError(
+        f"llm {shown(llm)} {fault}",
+        hint='use "openai", "openai:MODEL" or an object with complete()',
+    )
 
 
 def resolve_extractor(llm: LLM | None, extractor: FactExtractor | None) -> FactExtractor | None:
@@ -98,7 +98,7 @@ def resolve_extractor(llm: LLM | None, extractor: FactExtractor | None) -> FactE
         InvalidInputError: an object without the protocol.
     """
     if extractor is not None:
-        if isinstance(extractor, type) or not isinstance(extractor, FactExtractor):
+        if not _offers(extractor, "extract"):
             raise InvalidInputError(
                 f"fact_extractor {shown(extractor)} has no method extract(text)",
                 hint="pass an object with the FactExtractor protocol",
@@ -134,7 +134,7 @@ def resolve_detectors(detectors: Detectors | None) -> Detectors:
     for name, methods in _DETECTING.items():
         found = getattr(detectors, name)
         for method in methods.split() if found is not None else ():
-            if isinstance(found, type) or not callable(getattr(found, method, None)):
+            if not _offers(found, method):
                 raise InvalidInputError(
                     f"detectors.{name} {shown(found)} has no method {method}()",
                     hint="pass an object with the protocol of that name",
@@ -159,9 +159,7 @@ def resolve_summarizer(summarizer: Summarizer | None) -> Summarizer | None:
     Raises:
         InvalidInputError: an object without the protocol.
     """
-    if summarizer is None or (
-        not isinstance(summarizer, type) and callable(getattr(summarizer, "summarize", None))
-    ):
+    if summarizer is None or _offers(summarizer, "summarize"):
         return summarizer
     raise InvalidInputError(
         f"summarizer {shown(summarizer)} has no method summarize(texts, max_tokens=)",
@@ -169,21 +167,37 @@ def resolve_summarizer(summarizer: Summarizer | None) -> Summarizer | None:
     )
 
 
+def _offers(thing: object, method: str) -> bool:
+    """Whether it is an object, not a class, with this method."""
+    return not isinstance(thing, type) and callable(getattr(thing, method, None))
+
+
 def _embedder_by_name(name: str) -> Embedder:
     if name == "default":
         from spector.providers.minilm import MiniLMEmbedder
 
         return MiniLMEmbedder()
-    kind, colon, model = name.partition(":")
-    if kind == "openai" and (model.strip() or not colon):
-        if find_spec("openai") is None:
-            raise EmbeddingError(
-                "the openai client is not installed", hint=install_command("openai")
-            )
-        from spector.providers.openai import OpenAIEmbedder
+    models = _models_of_openai(name, EmbeddingError)
+    if models is None:
+        raise InvalidInputError(f"unknown embedder {shown(name)}", hint=_CHOICES)
+    from spector.providers.openai import OpenAIEmbedder
 
-        return OpenAIEmbedder(model.strip()) if colon else OpenAIEmbedder()
-    raise InvalidInputError(f"unknown embedder {shown(name)}", hint=_CHOICES)
+    return OpenAIEmbedder(*models)
+
+
+def _models_of_openai(name: str, error: type[SpectorError]) -> list[str] | None:
+    """The model that a name has after ``openai:``, if any; None for another name.
+
+    Raises:
+        error: the client is not installed.
+    """
+    kind, colon, model = name.partition(":")
+    models = [model.strip()] if colon else []
+    if kind != "openai" or not all(models):
+        return None
+    if find_spec("openai") is None:
+        raise error("the openai client is not installed", hint=install_command("openai"))
+    return models
 
 
 def _check_embedder(embedder: object) -> Embedder:
@@ -203,7 +217,7 @@ def _check_embedder(embedder: object) -> Embedder:
             )
     if embedder.dim < 1:  # type: ignore[attr-defined]  # checked above
         raise InvalidInputError(f"embedder {kind}.dim must be positive")
-    if not callable(getattr(embedder, "embed", None)):
+    if not _offers(embedder, "embed"):
         raise InvalidInputError(f"embedder {kind} has no method embed(texts)", hint=_CHOICES)
     assert isinstance(embedder, Embedder)
     return embedder

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spector import providers as embed
-from spector.errors import EmbeddingError, InvalidInputError
-from spector.providers import CachedEmbedder, MiniLMEmbedder, OpenAIEmbedder, resolve
+from spector.errors import EmbeddingError, InvalidInputError, LLMError
+from spector.providers import CachedEmbedder, MiniLMEmbedder, OpenAIEmbedder, resolve, resolve_llm
 from spector.providers.byte_pairs import count_tokens, split_windows
 from tests.fakes import FakeEmbedder
 
@@ -89,9 +89,10 @@ def test_openai_without_its_client_names_the_extra(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
-    with pytest.raises(EmbeddingError, match="not installed") as caught:
-        resolve(name)
-    assert caught.value.hint == 'pip install "spector-memory[openai]"'
+    for resolved, error in ((resolve, EmbeddingError), (resolve_llm, LLMError)):
+        with pytest.raises(error, match="not installed") as caught:
+            resolved(name)
+        assert caught.value.hint == 'pip install "spector-memory[openai]"'
 
 
 def test_importing_and_resolving_loads_no_model_library(repo: Path) -> None:
