@@ -340,3 +340,9 @@ def test_a_distribution_of_the_same_name_is_noticed(tmp_path: Path) -> None:
             assert said.count("spector 0.9.0: 2 files (spector/__init__.py, spector/api.py)") == 1
             assert "pip uninstall spector spector-memory" in told
             assert told.endswith("\n1")
+    # what removes only the stranger's takes along what both have
+    shutil.rmtree(site / "spector-0.9.0.dist-info")
+    (site / "spector" / "api.py").unlink()
+    told = python(doctor, tmp_path, PYTHONPATH=str(site))
+    assert "spector-memory 0.9.0 without: 1 files (spector/api.py)" in told
+    assert told.endswith("\n1")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Final
 
@@ -10,23 +9,17 @@ __all__ = ["has_namesake", "overlaid"]
 
 #: folder of the package, and the one that it is installed in
 _PACKAGE: Final = Path(__file__).resolve().parent.parent
-#: begins the metadata of distributions that are called like the package
-_NAMESAKE: Final = f"{_PACKAGE.name}-"
 
 
 def has_namesake() -> bool:
     """Whether a distribution called like the package is installed beside it; a quick look."""
-    try:
-        return any(
-            name.startswith(_NAMESAKE) and name.endswith(".dist-info")
-            for name in os.listdir(_PACKAGE.parent)
-        )
-    except OSError:
-        return False
+    return any(_PACKAGE.parent.glob(f"{_PACKAGE.name}-*.dist-info"))
 
 
 def overlaid(own: str) -> list[str]:
     """What lies over files of the package: "spector 0.3.1: 12 files (spector/__init__.py, ...)".
+
+    Files that are missing are listed alike, as "spector-memory 0.1.0 without: 12 files (...)".
 
     Args:
         own: name of the distribution that the package belongs to.
@@ -35,15 +28,19 @@ def overlaid(own: str) -> list[str]:
 
     found = []
     for each in distributions(path=[str(_PACKAGE.parent)]):
-        name = each.metadata["Name"] or ""
-        if name.lower().replace("_", "-") == own or each.read_text("RECORD") is None:
+        if each.read_text("RECORD") is None:
             continue
-        ours = sorted(
+        name = each.metadata["Name"] or ""
+        is_own = name.lower().replace("_", "-") == own
+        wrong = sorted(
             str(file)
             for file in each.files or ()
-            if file.parts[0] == _PACKAGE.name and file.suffix != ".pyc"
+            if file.parts[0] == _PACKAGE.name
+            and file.suffix != ".pyc"
+            and not (is_own and Path(file.locate()).exists())
         )
-        if ours:
-            few = ", ".join(ours[:3]) + (", ..." if len(ours) > 3 else "")
-            found.append(f"{name} {each.version}: {len(ours)} files ({few})")
+        if wrong:
+            few = ", ".join(wrong[:3]) + (", ..." if len(wrong) > 3 else "")
+            without = " without" if is_own else ""
+            found.append(f"{name} {each.version}{without}: {len(wrong)} files ({few})")
     return sorted(found)

@@ -27,14 +27,16 @@ def add_doctor(parser: argparse.ArgumentParser) -> None:
 
 
 _DOCTOR = """Show the version, the scan kernel, the offline model and the extras that are installed,
-and whether another distribution lies over files of this one. Exit code 1: something is wrong."""
+and whether files of this distribution are another's or are missing. Exit code 1: something is
+wrong."""
 
 
 def run_doctor(args: argparse.Namespace, console: Console) -> int:
     from spector.kernel import kernel_info
 
     problems = [
-        f"files of another distribution lie over this one: {each}; remove both and install again:"
+        f"another distribution lies over this one, or took files of it away: {each};"
+        " remove both and install again:"
         f" pip uninstall {each.split()[0]} {DISTRIBUTION}; {install_command()}"
         for each in overlaid(DISTRIBUTION)
     ]
