@@ -116,36 +116,56 @@ def run_tests(python: Path, files: list[str]) -> None:
     assert "skipped" not in done.stdout or "extra" not in done.stdout
 
 
-@pytest.mark.parametrize(
-    "others",
-    [
-        "crewai",
-        "llama-index llama-index-llms-openai",
-        "google-adk",
-        "cognee",
-        "langgraph",
-        "openai-agents",
-        "mem0ai",
-        "pydantic-ai",
-        "strands-agents[openai]",
-        "torch",
-    ],
-)
+#: what others are asked for, and the modules of those that are installed and imported
+OTHERS = {
+    "crewai": "crewai",
+    "llama-index llama-index-llms-openai": "llama_index.core llama_index.llms.openai",
+    "google-adk[extensions]": "",
+    "cognee": "",
+    "langgraph": "langgraph.graph",
+    "openai-agents": "agents",
+    "mem0ai": "",
+    "pydantic-ai": "pydantic_ai",
+    "strands-agents[all]": "",
+    "torch": "",
+}
+
+
+@pytest.fixture(scope="module")
+def resolver(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """uv: with pip the largest of these takes hours, alone too."""
+    return environment(tmp_path_factory.mktemp("resolver"), "uv").parent / "uv"
+
+
+@pytest.mark.parametrize("others", OTHERS)
 def test_the_resolver_gives_others_the_versions_that_they_have_alone(
-    others: str, wheel: Path, tmp_path: Path
+    others: str, wheel: Path, resolver: Path
 ) -> None:
-    alone, beside = resolved(*others.split()), resolved(str(wheel), *others.split())
+    alone = resolved(resolver, *others.split())
+    beside = resolved(resolver, f"spector-memory @ {wheel.as_uri()}", *others.split())
+    assert beside.pop("spector-memory")
     assert {name: beside[name] for name in alone} == alone
 
 
-def resolved(*what: str) -> dict[str, str]:
-    """Name -> version that pip would install into an empty environment."""
-    asked = "-m pip install --quiet --dry-run --ignore-installed --report -".split()
-    done = subprocess.run([sys.executable, *asked, *what], capture_output=True, text=True)
+@pytest.mark.parametrize("others", [each for each, modules in OTHERS.items() if modules])
+def test_a_framework_and_a_memory_work_in_one_process(
+    others: str, wheel: Path, tmp_path: Path
+) -> None:
+    python = environment(tmp_path, str(wheel), *others.split())
+    checked = run(str(python), "-m", "pip", "check", cwd=tmp_path)
+    assert checked.returncode == 0, checked.stdout
+    imported = ", ".join(OTHERS[others].split())
+    done = run(str(python), "-c", f"import {imported}; {_USE}", cwd=tmp_path, HOME=str(tmp_path))
+    assert done.stdout.endswith("native\n"), done.stderr
+
+
+def resolved(resolver: Path, *what: str) -> dict[str, str]:
+    """Name -> version that would be installed into an empty environment."""
+    asked = "pip compile --quiet --no-header --no-annotate - --python".split()
+    command = [str(resolver), *asked, sys.executable]
+    done = subprocess.run(command, input="\n".join(what), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
-    report = json.loads(done.stdout[done.stdout.index("{") :])
-    found = [each["metadata"] for each in report["install"]]
-    return {each["name"].lower().replace("_", "-"): each["version"] for each in found}
+    return dict(re.split(" ?(?:==|@) ?", each, maxsplit=1) for each in done.stdout.splitlines())
 
 
 def test_wheels_are_of_glibc_2_17_and_their_recipe_is_well_formed(
