@@ -27,11 +27,12 @@ SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-o
 AVX512, NEON, DOTPROD = 1 << 2, 1 << 4, 1 << 5
 
 
-def tool(name: str) -> str:
-    found = shutil.which(name)
-    if found is None:
-        pytest.skip(f"{name} is not installed")
-    return found
+def tool(*names: str) -> str:
+    """The first of these programs that is installed."""
+    found = [path for path in map(shutil.which, names) if path]
+    if not found:
+        pytest.skip(f"{' or '.join(names)} is not installed")
+    return found[0]
 
 
 def build(folder: Path, compiler: str, *flags: str) -> Path:
@@ -106,7 +107,7 @@ def test_valgrind_finds_nothing(tmp_path: Path, proof: Proof) -> None:
 
 @pytest.mark.slow
 def test_neon_equals_portable_c(tmp_path: Path, proof: Proof) -> None:
-    emulator = tool("qemu-aarch64")
+    emulator = tool("qemu-aarch64", "qemu-aarch64-static")
     program = str(build(tmp_path, "aarch64-linux-gnu-gcc", "-static"))
     newest = all_alike([emulator, "-cpu", "max", program, "quick"])
     oldest = all_alike([emulator, "-cpu", "cortex-a57", program, "quick"])
