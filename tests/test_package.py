@@ -122,6 +122,18 @@ def test_the_package_and_a_store_load_what_they_use_and_no_more(tmp_path: Path) 
     assert python(code, tmp_path, PYTHONPATH=str(REPO)) == "[] []"
 
 
+def test_training_without_its_extra_names_it_in_one_line() -> None:
+    code = (
+        "import runpy, sys; sys.modules['torch'] = None;"
+        "runpy.run_module('bench.judge.train', run_name='__main__')"
+    )
+    done = run(sys.executable, "-c", code, cwd=REPO)
+    assert (done.returncode, done.stderr) == (
+        1,
+        'training needs torch: pip install -e ".[train]"\n',
+    )
+
+
 def test_every_public_name_exists_and_is_listed_once() -> None:
     assert sorted(set(spector.__all__)) == sorted(spector.__all__)
     missing = [name for name in spector.__all__ if not hasattr(spector, name)]

@@ -21,10 +21,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
-from torch.nn import functional
+
+try:
+    import torch
+    from torch import Tensor, nn
+    from torch.nn import functional
+except ModuleNotFoundError as missing:
+    raise SystemExit(f'training needs {missing.name}: pip install -e ".[train]"') from None
 
 from bench.judge.hands import TURKISH, UNBALANCED, auc, fitted, pairs_of, replaces
 from spector.language.observing import is_hedged, tells_of_change, tells_of_more
