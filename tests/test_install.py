@@ -134,7 +134,7 @@ OTHERS = {
 
 @pytest.fixture(scope="module")
 def resolver(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """uv: with pip the largest of these takes hours, alone too."""
+    """uv: the pip of Python 3.11 takes hours over the largest of these, alone too."""
     return environment(tmp_path_factory.mktemp("resolver"), "uv").parent / "uv"
 
 
