@@ -148,7 +148,7 @@ def _bug(console: Console) -> int:
 
     with contextlib.suppress(OSError):
         traceback.print_exc()
-        console.note("this is a bug in spector; please report it with the lines above")
+        console.note("a bug in spector, unless spector doctor finds a problem; please report it")
     return EXIT_BUG
 
 
