@@ -1,7 +1,8 @@
 """Mechanism: the kernel compiled for aarch64, called by an aarch64 Python in an emulator.
 
 Damage: the wheel for ARM ranks differently, or its calls from Python were never made. Guard: the
-tests that compare the backends run there. The packages are Debian's and of the index.
+tests that compare the backends run there. It needs qemu-user-static, gcc-aarch64-linux-gnu and
+libc6-dev-arm64-cross of Debian 12, and fetches the rest.
 """
 
 from __future__ import annotations
