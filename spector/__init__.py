@@ -21,10 +21,11 @@ from spector.process import said_as_memory_error as _said_as_memory_error
 #: module -> public names that it has; checkers read them from ``__init__.pyi``
 _HOMES = {
     "spector.api": "check open reembed repair restore",
+    "spector.asynchronous": "AsyncMemory AsyncSession Settled open_async",
     "spector.clock": "Clock ManualClock SystemClock",
     "spector.config": "AssociationConfig Config KnowledgeConfig LLMConfig ObserveConfig SessionConfig"
     " SleepConfig",
-    "spector.errors": "CatalogCorruptError DimensionMismatchError EmbeddingError ForeignPartitionError"
+    "spector.errors": "BusyError CatalogCorruptError DimensionMismatchError EmbeddingError ForeignPartitionError"
     " FormatVersionError ImmutableRecordError ImportFormatError InvalidFilterError"
     " InvalidInputError InvalidMetadataError InvalidScopeError InvalidTagError"
     " InvalidTextError InvalidTimeError InvalidVectorError KernelUnavailableError LLMError"

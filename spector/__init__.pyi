@@ -16,6 +16,18 @@ from spector.api import (
 from spector.api import (
     restore as restore,
 )
+from spector.asynchronous import (
+    AsyncMemory as AsyncMemory,
+)
+from spector.asynchronous import (
+    AsyncSession as AsyncSession,
+)
+from spector.asynchronous import (
+    Settled as Settled,
+)
+from spector.asynchronous import (
+    open_async as open_async,
+)
 from spector.clock import (
     Clock as Clock,
 )
@@ -45,6 +57,9 @@ from spector.config import (
 )
 from spector.config import (
     SleepConfig as SleepConfig,
+)
+from spector.errors import (
+    BusyError as BusyError,
 )
 from spector.errors import (
     CatalogCorruptError as CatalogCorruptError,

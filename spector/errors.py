@@ -20,6 +20,7 @@ One class per cause. A class also derives from the builtin a caller would natura
     |   +-- ModelFileError                  the weights are missing or not the pinned ones
     +-- LLMError (RuntimeError)             a chat model gave no usable answer
     +-- KernelUnavailableError (ImportError)
+    +-- BusyError (RuntimeError)            too many calls of an AsyncMemory wait
     +-- StateTransitionError (RuntimeError) a partition may not change state that way
     +-- SessionClosedError (RuntimeError)   the session has ended; begin another one
     +-- StoreError (OSError)                the store as a whole cannot do this
@@ -41,6 +42,7 @@ from __future__ import annotations
 import copy
 
 __all__ = [
+    "BusyError",
     "CatalogCorruptError",
     "DimensionMismatchError",
     "EmbeddingError",
@@ -230,6 +232,10 @@ class StoreClosedError(StoreError):
 
 class StoreReadOnlyError(StoreError, PermissionError):
     """The store was opened ``mode="r"``, or its directory cannot be written."""
+
+
+class BusyError(SpectorError, RuntimeError):
+    """As many calls of an :class:`spector.AsyncMemory` wait as ``max_waiting`` allows."""
 
 
 class StoreForkedError(StoreError):

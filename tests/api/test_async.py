@@ -1,0 +1,302 @@
+"""``AsyncMemory`` has every verb, blocks no loop, and loses no write that is cancelled.
+
+Mechanism: a pool of threads, one of which writes in the order of the calls. Damage without it: a
+recall on the thread of a server stops all its clients, a cancelled task leaves a write that its
+caller never hears of, and two writes change places.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import inspect
+import os
+import random
+import threading
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spector
+from spector.asynchronous import _Pool
+from tests.fakes import FakeEmbedder
+
+FACETS = "facts entities graph layers learnings procedures concepts daemon".split()
+
+
+def opened(path: Any = ":memory:", **options: Any) -> Any:
+    return spector.open_async(path, **{"embedder": FakeEmbedder(dim=32), **options})
+
+
+class Slow(FakeEmbedder):
+    """An embedder that waits to be let on."""
+
+    def __init__(self) -> None:
+        super().__init__(dim=32)
+        self.begun, self.may_go = threading.Event(), threading.Event()
+
+    def embed(self, texts: Any) -> Any:
+        self.begun.set()
+        assert self.may_go.wait(20)
+        return super().embed(texts)
+
+
+async def until(event: threading.Event) -> None:
+    while not event.is_set():
+        await asyncio.sleep(0.001)
+
+
+def public(value: Any) -> set[str]:
+    return {name for name in dir(value) if not name.startswith("_")}
+
+
+def test_it_has_every_verb_with_its_help() -> None:
+    missing = public(spector.Memory) - public(spector.AsyncMemory) - {*FACETS}
+    assert missing == set()
+    assert spector.AsyncMemory.recall.__doc__ == spector.Memory.recall.__doc__
+
+    async def run() -> None:
+        async with opened() as memory:
+            assert inspect.signature(memory.remember) == inspect.signature(memory.sync.remember)
+
+    asyncio.run(run())
+
+
+class Anything:
+    """A memory whose verbs, and those of its facets, say in which thread they run."""
+
+    def __getattr__(self, name: str) -> Any:
+        return Anything() if name in FACETS else self.thread
+
+    def thread(self, *args: Any, **kwargs: Any) -> Any:
+        return [threading.current_thread()]
+
+
+def test_no_verb_runs_on_the_thread_of_the_loop() -> None:
+    verbs = sorted(public(spector.AsyncMemory) - {"close", "run", "settled", "records"})
+    sync: Any = Anything()
+    memory = spector.AsyncMemory(sync, _Pool(2, 10))
+    of_facets = {name: public(getattr(spector.open(":memory:"), name)) for name in FACETS}
+
+    async def run() -> None:
+        found = {}
+        for name in verbs:
+            session = await getattr(memory, name)()
+            found[name] = session[0] if isinstance(session, list) else session.sync[0]
+        (found["records"],) = [each async for each in memory.records(limit=1)]
+        for facet, names in of_facets.items():
+            for name in names:
+                found[f"{facet}.{name}"] = (await getattr(getattr(memory, facet), name)())[0]
+        found["sessions"] = found["sessions"].sync
+        here = threading.current_thread()
+        assert [name for name, thread in found.items() if thread is here] == []
+        writers = {name for name, each in found.items() if each.name.startswith("spector-write")}
+        assert {"remember", "forget", "observe", "facts.add", "reflect"} <= writers
+        assert not writers & {"recall", "context", "get", "records", "facts.about"}
+
+    asyncio.run(run())
+
+
+def test_it_answers_as_the_memory_beneath() -> None:
+    async def run() -> None:
+        async with opened() as memory:
+            first = await memory.remember("The kiln is in the barn.", user_id="ana")
+            async with await memory.session("s", user_id="ana") as session:
+                assert (await session.observe("My brother is called Piet.")).stored
+            assert (await memory.recall("Where is the kiln?", user_id="ana"))[0].id == first.id
+            assert [each.text for each in memory.sync.recall("kiln")] == [
+                each.text for each in await memory.recall("kiln")
+            ]
+            with pytest.raises(spector.UnknownArgumentError, match="did you mean k"):
+                await memory.recall("kiln", kk=3)
+            with pytest.raises(AttributeError, match="no attribute 'abuot'"):
+                await memory.facts.abuot("ana")
+            assert await memory.run(first.to_dict) == first.to_dict()
+            await memory.remember_many([f"Note {n}" for n in range(25)])
+            ids = [each.id for each in memory.sync.records()]
+            assert [each.id async for each in memory.records(page=4)] == ids
+            assert [each.id async for each in memory.records(page=4, limit=6)] == ids[:6]
+            assert [each.id async for each in memory.records(page=4, newest_first=True)] == ids[
+                ::-1
+            ]
+        with pytest.raises(spector.StoreClosedError):
+            await memory.count()
+        await memory.close()
+
+    asyncio.run(run())
+
+
+def test_writes_keep_the_order_of_their_calls() -> None:
+    async def run() -> None:
+        async with opened() as memory:
+            await asyncio.gather(*(memory.remember(f"note {n}") for n in range(60)))
+            texts = [each.text async for each in memory]
+            assert texts == [f"note {n}" for n in range(60)]
+
+    asyncio.run(run())
+
+
+def test_a_write_that_has_not_begun_never_begins_and_one_that_has_ends() -> None:
+    async def run() -> None:
+        embedder = Slow()
+        async with opened(embedder=embedder) as memory:
+            begun = asyncio.create_task(memory.remember("begun"))
+            await until(embedder.begun)
+            waiting = asyncio.create_task(memory.remember("waiting"))
+            await asyncio.sleep(0.01)
+            for task in (waiting, begun):
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+            embedder.may_go.set()
+            (found,) = await memory.settled()
+            assert (found.verb, found.result.text, found.error) == ("remember", "begun", None)
+            assert await memory.settled() == ()
+            assert [each.text async for each in memory] == ["begun"]
+
+    asyncio.run(run())
+
+
+def test_what_settled_tells_and_what_is_stored_agree() -> None:
+    rng = random.Random(20261129)
+
+    async def run() -> None:
+        async with opened() as memory:
+            kept: set[str] = set()
+            for start in range(0, 400, 20):
+                tasks = {f"{n}": asyncio.create_task(memory.remember(f"{n}"))
+                         for n in range(start, start + 20)}  # fmt: skip
+                await asyncio.sleep(rng.random() * 0.01)
+                for task in rng.sample([*tasks.values()], 10):
+                    task.cancel()
+                done = await asyncio.gather(*tasks.values(), return_exceptions=True)
+                kept |= {each.text for each in done if isinstance(each, spector.MemoryRecord)}
+                kept |= {each.result.text for each in await memory.settled()}
+            assert {each.text async for each in memory} == kept
+
+    asyncio.run(run())
+
+
+def test_more_calls_than_may_wait_are_refused_with_their_number() -> None:
+    async def run() -> None:
+        embedder = Slow()
+        async with opened(embedder=embedder, max_waiting=2) as memory:
+            tasks = [asyncio.create_task(memory.remember(f"{n}")) for n in range(2)]
+            await until(embedder.begun)
+            with pytest.raises(spector.BusyError, match="2 calls are waiting"):
+                await memory.count()
+            embedder.may_go.set()
+            await asyncio.gather(*tasks)
+            assert await memory.count() == 2
+
+    asyncio.run(run())
+
+
+def test_one_memory_serves_several_loops_and_closes_after_what_was_called(tmp_path: Path) -> None:
+    async def first() -> spector.AsyncMemory:
+        memory: spector.AsyncMemory = await opened(tmp_path / "m")
+        await memory.remember("one")
+        return memory
+
+    async def second(memory: spector.AsyncMemory) -> None:
+        last = asyncio.create_task(memory.remember("two"))
+        await asyncio.sleep(0)
+        await memory.close()
+        assert (await last).text == "two"
+
+    asyncio.run(second(asyncio.run(first())))
+    with spector.open(tmp_path / "m", embedder=FakeEmbedder(dim=32)) as memory:
+        assert len(memory) == 2
+
+
+def test_trio_awaits_it_too() -> None:
+    trio = pytest.importorskip("trio", reason="trio is not installed")
+
+    async def run() -> None:
+        async with opened() as memory:
+            with trio.move_on_after(0):
+                await memory.remember("cancelled")
+            await memory.remember("one")
+            left = {each.result.text for each in await memory.settled()}
+            assert {each.text async for each in memory} == left | {"one"}
+
+    trio.run(run)
+
+
+def test_an_error_of_a_callers_embedder_is_that_of_the_call() -> None:
+    class Broken(FakeEmbedder):
+        def embed(self, texts: Any) -> Any:
+            raise OSError("the model is down")
+
+    async def run() -> None:
+        async with opened(embedder=Broken(dim=32)) as memory:
+            with pytest.raises(OSError, match="the model is down"):
+                await memory.remember("one")
+            assert await memory.settled() == ()
+
+    asyncio.run(run())
+
+
+def test_an_opening_that_fails_or_is_cancelled_leaves_no_thread_and_no_lock(tmp_path: Path) -> None:
+    before = {*threading.enumerate()}
+
+    async def run() -> None:
+        with (
+            spector.open(tmp_path / "m", embedder=None, dim=4),
+            pytest.raises(spector.StoreLockedError),
+        ):
+            await opened(tmp_path / "m", embedder=None)
+        with spector.open(tmp_path / "m", embedder=None):
+            task = asyncio.ensure_future(opened(tmp_path / "m", embedder=None, wait=20))
+            await asyncio.sleep(0.05)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    asyncio.run(run())
+    for each in {*threading.enumerate()} - before:
+        each.join(10)
+    with spector.open(tmp_path / "m", embedder=None, dim=4):
+        pass
+
+
+def test_a_forked_process_hears_what_the_memory_beneath_says(tmp_path: Path) -> None:
+    async def run() -> int:
+        async with opened(tmp_path / "m") as memory:
+            await memory.remember("one")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)
+                child = os.fork()
+            if child == 0:
+                try:
+                    await memory.count()
+                except spector.StoreForkedError:
+                    os._exit(7)
+                os._exit(1)
+            return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    assert asyncio.run(run()) == 7
+
+
+def test_a_loop_that_ends_with_calls_open_and_a_memory_left_open_warn_once() -> None:
+    async def run() -> None:
+        memory = await opened()
+        asyncio.get_running_loop().create_task(memory.remember("one"))
+        await asyncio.sleep(0)
+
+    gc.collect()  # what other tests left
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        asyncio.run(run())
+        gc.collect()
+    assert [each.category for each in found] == [ResourceWarning]
+
+
+@pytest.mark.parametrize(
+    "options", [{"workers": 0}, {"workers": 1.5}, {"max_waiting": 0}, {"max_waiting": "many"}]
+)
+def test_bad_numbers_are_refused_at_once(options: dict[str, Any]) -> None:
+    with pytest.raises(spector.InvalidInputError, match=next(iter(options))):
+        opened(**options)
