@@ -19,6 +19,7 @@ from spector.arguments import (
     parse_clock,
     parse_config,
     parse_dim,
+    parse_label,
     parse_ops_log,
     parse_place,
     parse_switch,
@@ -106,6 +107,7 @@ def open_memory_at(
     ops_log_text: bool = False,
     wait: float | None = None,
     shared: bool = False,
+    telemetry: str | None = None,
 ) -> Memory:
     """Open the memory in the directory ``path``, creating it if there is none.
 
@@ -136,6 +138,8 @@ def open_memory_at(
             ``Config.timezone`` if None, which is UTC.
         ops_log: True or a path: a JSON line for each operation, with ids and counts; True is for
             ``ops-log.jsonl`` in the store's directory. ops_log_text: snippets of texts as well.
+        telemetry: a label under which calls are counted and traced by OpenTelemetry, with numbers
+            only (needs ``spector-memory[otel]`` and a provider of yours); None for none.
 
     Raises:
         StoreLockedError: another process is writing, or this one. StoreNotFoundError,
@@ -153,7 +157,7 @@ def open_memory_at(
     detectors = resolve_detectors(detectors)
     extractor, summarizer = resolve_extractor(model, fact_extractor), resolve_summarizer(summarizer)
     log_path, log_texts = parse_ops_log(ops_log, where), parse_switch(ops_log_text, "ops_log_text")
-    stamp = _stamp_of(found, dim)
+    stamp, trace = _stamp_of(found, dim), _trace_of(telemetry)
     load_ahead(found if access.holds_up_others else None)
     opened = open_stores(where, router, config, stamp, access)
     try:
@@ -175,11 +179,21 @@ def open_memory_at(
                 summarizer=summarizer,
                 detectors=detectors,
                 operations=_operations(log_path, opened[0].store, clock, texts=log_texts),
+                trace=trace,
             )
         )
     except BaseException:
         abandon(opened)
         raise
+
+
+def _trace_of(telemetry: Any) -> Callable[..., Any] | None:
+    """What traces calls under a label; None for none."""
+    if telemetry is None:
+        return None
+    from spector.telemetry import tracer_of
+
+    return tracer_of(parse_label(telemetry, "telemetry"))
 
 
 @cache
@@ -258,9 +272,11 @@ def _make_parts(
     fact_extractor: FactExtractor | None,
     operations: Operations,
     chat: ChatModel | None,
+    trace: Callable[..., Any] | None,
 ) -> Parts:
     """Every part of a memory, each with the parts that it uses."""
     store, calls, checked = opened[0].store, Calls(path), CheckedClock(clock)
+    calls.trace = trace
     finder = Finder(router, checked)
     kernel = ParallelKernel(single := store.kernel, threads)
     access, listing = Access(path, mode, opened), Listing(router, finder, config, checked)

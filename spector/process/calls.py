@@ -31,6 +31,8 @@ class Calls:
 
     def __init__(self, where: str) -> None:
         self._where = where
+        #: calls a method within a span; None where no telemetry is wanted
+        self.trace: Callable[..., Any] | None = None
         self._running: set[Call] = set()
         #: how many have begun
         self.begun = 0
@@ -192,6 +194,8 @@ def verb(method: F) -> F:
         call = Call()
         try:
             self._calls.begin(call)
+            if self._calls.trace is not None:
+                return self._calls.trace(method, self, args, kwargs)
             return method(self, *args, **kwargs)
         except (ImportError, OSError, SystemError) as error:  # a part is imported on first use
             if not is_short_of_memory(error):
