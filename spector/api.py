@@ -59,7 +59,7 @@ def check(
     files = DiskFiles(where)
     if not files.exists(CATALOG_NAME):
         raise no_store(files)
-    router = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")])
+    router = _router(extra_tiers)
     tiers = {tier.code: tier.files for tier in router}
     try:
         catalog = reading_catalog(files)
@@ -100,7 +100,7 @@ def reembed(
     found = resolve(embedder)
     if found is None:
         raise InvalidInputError("reembed needs an embedder", hint='pass "default" or an object')
-    router = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")])
+    router = _router(extra_tiers)
     config = Config()
     where = parse_directory(path, "path")
     files = DiskFiles(where)
@@ -145,7 +145,7 @@ def restore(
     source, place = parse_directory(backup, "backup"), parse_directory(dest, "dest")
     if DiskFiles(source).is_empty():
         raise StoreNotFoundError(f"there is no backup at {source}", hint="check the path")
-    router = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")])
+    router = _router(extra_tiers)
     with open_disk(
         source,
         Stamp(None, None, None),
@@ -249,7 +249,7 @@ def _transplant(
     """Make the new store; returns how many partitions it has."""
     from spector.store.repair import transplant
 
-    router, config = TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")]), Config()
+    router, config = _router(extra_tiers), Config()
     opened = open_disk(
         root,
         Stamp(identity.dim, identity.model_id or None, identity.fingerprint or None),
@@ -275,3 +275,7 @@ def _transplant(
         return len(opened.store.segments)
     finally:
         completed(opened.store.close)
+
+
+def _router(extra_tiers: Iterable[TierStore]) -> TierRouter:
+    return TierRouter([*default_tiers(), *items_of(extra_tiers, "extra_tiers")])

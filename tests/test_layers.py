@@ -42,6 +42,7 @@ MAY_TOUCH_FILES = {
     "spector/process/turns.py": "a turn is a lock of a directory",
     "spector/process/installation.py": "reads what is installed beside the package",
     "spector/process/safe_open.py": "opens what a user has named, if it is a file",
+    "spector/adapters/mcp/transports.py": "reads the token's file, and ends its process",
     "spector/importers/": "reads the files that a user names",
     "spector/cli/": "reads and writes the files a user names: imports, exports, the demo's folder",
     "spector/providers/": "reads its own data files and the model",

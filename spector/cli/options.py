@@ -79,7 +79,7 @@ def add_zone(parser: argparse.ArgumentParser) -> None:
         "--tz",
         metavar="ZONE",
         dest="timezone",
-        help="zone of days, and of times that are shown: Europe/Istanbul, +03:00 (default: UTC)",
+        help='zone of "yesterday", of days and of shown times: Europe/Istanbul, +03:00 (default: UTC)',
     )
 
 

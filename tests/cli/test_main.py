@@ -113,7 +113,7 @@ def test_help_names_every_command_and_exit_code(capsys: pytest.CaptureFixture[st
     assert cli.main(["--help"]) == 0
     text = capsys.readouterr().out
     assert all(f"\n  {verb} " in text for verb in VERBS)
-    assert sorted((*VERBS, "doctor", "judge")) == sorted(COMMANDS)  # these open no store
+    assert sorted((*VERBS, "doctor", "hook", "judge", "mcp")) == sorted(COMMANDS)  # take no PATH
     assert "exit codes:" in text
 
 

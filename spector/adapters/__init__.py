@@ -1,0 +1,1 @@
+"""What carries a memory into other programs; each folder is for one protocol or framework."""

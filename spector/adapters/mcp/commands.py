@@ -1,0 +1,192 @@
+"""The commands ``spector mcp`` and ``spector hook``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import sys
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from spector.adapters.mcp.clients import CLIENTS, config_for
+from spector.adapters.mcp.hooks import EVENTS, answer, prompt_in
+from spector.adapters.mcp.opening import Opening, store_path
+from spector.adapters.mcp.transports import LOOPBACK, serve_http, serve_stdio, token_of
+from spector.cli.main import main as run_command
+from spector.cli.options import (
+    add_embedder,
+    add_zone,
+    chosen_embedder,
+    expand_home,
+    positive_int,
+    wait_of,
+)
+from spector.cli.output import Console
+from spector.cli.streams import input_text
+from spector.errors import InvalidInputError, SpectorError
+from spector.messages import install_command
+
+if TYPE_CHECKING:
+    from spector.memory import Memory
+
+__all__ = ["add_hook", "add_mcp", "main"]
+
+_MCP = """Serve a store to agents by the Model Context Protocol, on stdin and stdout or by HTTP. The
+store is STORE, else $SPECTOR_STORE, else in the folder of the user's data; it is created when
+something is remembered first. Several servers may use one store."""
+
+
+def main() -> int:
+    """``python -m spector.mcp``; returns the exit code."""
+    return run_command(["mcp", *sys.argv[1:]])
+
+
+def add_mcp(parser: argparse.ArgumentParser) -> None:
+    parser.description = _MCP
+    _add_store(parser)
+    parser.add_argument(
+        "--http", metavar="[HOST:]PORT", type=_address, help="serve HTTP (HOST: 127.0.0.1)"
+    )
+    parser.add_argument(
+        "--token-file",
+        metavar="FILE",
+        type=expand_home,
+        help="a file with the token that clients of --http must send",
+    )
+    parser.add_argument("--read-only", action="store_true", help="only tools that change nothing")
+    parser.add_argument("--learn", action="store_true", help="what is recalled counts as used")
+    parser.add_argument(
+        "--observe", action="store_true", help="remember decides itself what is worth keeping"
+    )
+    parser.add_argument(
+        "--print-config", choices=tuple(CLIENTS), help="print what this client reads, and end"
+    )
+    add_zone(parser)
+    add_embedder(parser)
+    parser.set_defaults(run=run_mcp, as_json=False)
+
+
+def _add_store(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("store", metavar="STORE", nargs="?", type=expand_home, help="its directory")
+    parser.add_argument("--user", metavar="ID", dest="user_id", help="only this user's memories")
+    parser.add_argument("--agent", metavar="ID", dest="agent_id", help="only this agent's memories")
+
+
+def _scope(args: argparse.Namespace) -> dict[str, str]:
+    given = {"user_id": args.user_id, "agent_id": args.agent_id}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def run_mcp(args: argparse.Namespace, console: Console) -> int:
+    path = console.path = store_path(args.store)
+    host, port = args.http or ("", 0)
+    if args.token_file is not None and not port:
+        raise InvalidInputError("--token-file was given without --http", hint="pass both")
+    if port and host not in LOOPBACK and args.token_file is None:
+        raise InvalidInputError(
+            f"{host} can be reached by others", hint="pass --token-file, or leave HOST out"
+        )
+    if args.print_config is not None:
+        return _print_config(args, console, path)
+    if find_spec("mcp") is None:
+        raise InvalidInputError("the package mcp is not installed", hint=install_command("mcp"))
+    token = None if args.token_file is None else token_of(args.token_file)
+    from spector.adapters.mcp.serving import server
+
+    opening = Opening(path, lambda: _open(args, path, read_only=args.read_only))
+    made = server(
+        opening,
+        **_scope(args),
+        read_only=args.read_only,
+        learn=args.learn and not args.read_only,
+        observe=args.observe,
+    )
+    if port:
+        console.note(f"serving {path} at http://{host}:{port}/mcp")
+        serve_http(made, opening, host, port, token)
+        return 0
+    if sys.stdin.isatty():
+        console.note("a client starts this command: see --print-config; end with Ctrl-C")
+    serve_stdio(made, opening)
+    return 0
+
+
+def _open(args: argparse.Namespace, path: str, *, read_only: bool) -> Memory:
+    import spector
+
+    options: dict[str, Any] = {"embedder": chosen_embedder(args), "timezone": args.timezone}
+    if read_only:
+        return spector.open(path, mode="r", **options)
+    return spector.open(path, shared=True, wait=wait_of(args), **options)
+
+
+def _print_config(args: argparse.Namespace, console: Console, path: str) -> int:
+    command = [sys.executable, "-m", "spector.mcp", path]
+    for option, value in (
+        ("--user", args.user_id),
+        ("--agent", args.agent_id),
+        ("--tz", args.timezone),
+        ("--embedder", args.embedder),
+    ):
+        command += [] if value is None else [option, value]
+    for option in ("read_only", "learn", "observe"):
+        command += [f"--{option.replace('_', '-')}"] if getattr(args, option) else []
+    url = f"http://{args.http[0]}:{args.http[1]}/mcp" if args.http else None
+    document = config_for(args.print_config, command, url)
+    console.data(json.dumps(document, indent=2))
+    console.note(f"this belongs into {CLIENTS[args.print_config]}")
+    if args.print_config == "claude" and url is None:
+        added = shlex.join(["claude", "mcp", "add", "spector", "--scope", "user", "--", *command])
+        console.note(f"or for all projects: {added}")
+    return 0
+
+
+def _address(text: str) -> tuple[str, int]:
+    """HOST and PORT."""
+    host, _, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]") or LOOPBACK[0]
+    if not (port.isdecimal() and 0 < int(port) < 65536):
+        raise argparse.ArgumentTypeError(f"{text!r} is not PORT or HOST:PORT, as 127.0.0.1:8931")
+    return host, int(port)
+
+
+_HOOK = """Print a context from memory for a hook of an agent: JSON that Claude Code reads. The
+prompt is read from the JSON on stdin. Without a store, or with nothing to say, nothing is printed.
+The store is that of spector mcp. Exit code 1: the store cannot be read, and stderr says why."""
+
+
+def add_hook(parser: argparse.ArgumentParser) -> None:
+    parser.description = _HOOK
+    parser.add_argument("hook", choices=tuple(EVENTS))
+    _add_store(parser)
+    parser.add_argument(
+        "-n",
+        "--max-tokens",
+        type=positive_int,
+        metavar="N",
+        help=f"most tokens (default: {', '.join(f'{n} for {hook}' for hook, (_, n) in EVENTS.items())})",
+    )
+    add_zone(parser)
+    add_embedder(parser)
+    parser.set_defaults(run=run_hook, as_json=False)
+
+
+def run_hook(args: argparse.Namespace, console: Console) -> int:
+    path = console.path = store_path(args.store)
+    if not os.path.exists(os.path.join(path, "catalog.db")):
+        return 0
+    try:
+        cue = prompt_in(input_text()) if args.hook == "prompt" else None
+        if cue is None:
+            args.embedder = "none"  # nothing is embedded without a cue
+        with _open(args, path, read_only=True) as memory:
+            most = args.max_tokens or EVENTS[args.hook][1]
+            found = answer(memory, args.hook, cue, most, _scope(args))
+    except SpectorError as error:
+        console.failure(error, 1)
+        return 1  # 2 would keep the prompt from the agent
+    if found:
+        console.data(found)
+    return 0

@@ -1,0 +1,116 @@
+"""A memory that is opened in the background, and again when it could not be opened."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from spector.clock import SystemClock, iso_of_ms
+from spector.errors import SpectorError, StoreClosedError, StoreFailedError
+from spector.messages import counted
+
+if TYPE_CHECKING:
+    from spector.memory import Memory
+
+__all__ = ["Opening", "store_path"]
+
+#: memories of a store that is checked as it is opened: some 100 ms
+_CHECKED: Final = 20_000
+
+
+def store_path(given: str | None = None) -> str:
+    """The directory of the store: ``given``, else ``SPECTOR_STORE``, else in the user's data.
+
+    That is ``$XDG_DATA_HOME/spector/mind``, by default in ``~/.local/share``, and on macOS in
+    ``~/Library/Application Support``.
+    """
+    named = given or os.environ.get("SPECTOR_STORE")
+    if named:
+        return named if named == ":memory:" else os.path.abspath(os.path.expanduser(named))
+    data = os.environ.get("XDG_DATA_HOME", "")
+    if not os.path.isabs(data):  # the standard says to ignore it then
+        home = "~/Library/Application Support" if sys.platform == "darwin" else "~/.local/share"
+        data = os.path.expanduser(home)
+    return os.path.join(data, "spector", "mind")
+
+
+class Opening:
+    """A memory that may have to be opened first.
+
+    Args:
+        path: where its store is, for status reports.
+        opener: opens it. It is called again by a later call when it has raised, and after a write
+            that failed, because reopening recovers.
+    """
+
+    def __init__(self, path: str, opener: Callable[[], Memory]) -> None:
+        self.path = path
+        #: when the store was checked, and what is wrong with it; "" for nothing
+        self.checked, self.warning = "", ""
+        self._opener = opener
+        self._lock = threading.Lock()
+        self._memory: Memory | None = None
+        self._is_begun = self._is_closed = self._is_lent = False
+
+    @classmethod
+    def of(cls, memory: Memory) -> Opening:
+        """A memory that is open, and stays open when the server ends."""
+        made = cls(memory.path, lambda: memory)
+        made._is_begun = made._is_lent = True
+        return made
+
+    def begin(self) -> None:
+        """Open it in the background, unless that was begun."""
+        if not self._is_begun:
+            self._is_begun = True
+            threading.Thread(target=self._warm, name="spector-open", daemon=True).start()
+
+    def memory(self) -> Memory:
+        """The memory; waits while it is being opened.
+
+        Raises:
+            SpectorError: it cannot be opened now.
+        """
+        with self._lock:
+            if self._is_closed:
+                raise StoreClosedError("the server is ending", hint="start it again")
+            if self._memory is None:
+                self._memory = self._opener()
+            return self._memory
+
+    def note_failure(self, error: SpectorError) -> None:
+        """Open the memory again at the next call, if nothing else helps."""
+        if isinstance(error, StoreFailedError) and not self._is_lent:
+            with self._lock, contextlib.suppress(SpectorError):
+                failed, self._memory = self._memory, None
+                if failed is not None:
+                    failed.close()
+
+    def check(self) -> None:
+        """Prove that a small store is whole; `warning` says what is not."""
+        memory = self.memory()
+        if len(memory) <= _CHECKED:
+            found = memory.check(limit=1)
+            self.checked = iso_of_ms(SystemClock().now_ms())
+            self.warning = ""
+            if not found.ok:
+                problems = counted(found.count, "problem")
+                self.warning = f"the store has {problems}; run: spector check {self.path}"
+
+    def close(self) -> None:
+        """Close what was opened here; running calls end first."""
+        with self._lock:
+            self._is_closed = True
+            memory, self._memory = self._memory, None
+        if memory is not None and not self._is_lent:
+            memory.close()
+
+    def _warm(self) -> None:
+        """Load what the first call would wait for. A failure is that call's to report."""
+        with contextlib.suppress(SpectorError):
+            self.check()
+            self.memory().recall("hello", k=1)
