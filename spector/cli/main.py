@@ -78,8 +78,9 @@ def _main(argv: Sequence[str] | None) -> int:
             silence_stdout()
             return EXIT_OUTPUT
         return stop.code if isinstance(stop.code, int) else EXIT_USAGE
-    store = getattr(args, "path", getattr(args, "backup", None))
-    console = Console(as_json=args.as_json, path=store)
+    console = Console(
+        as_json=args.as_json, path=getattr(args, "path", getattr(args, "backup", None))
+    )
     try:
         if (zone := getattr(args, "timezone", None)) is not None:
             from spector.clock import zone_named
