@@ -18,6 +18,10 @@ SANITIZERS ?= address,undefined
 # tests that preload their own library or are instrumented differently
 NOT_SANITIZED := --ignore=tests/crash --ignore=tests/fuzz/test_guided.py --deselect=tests/store/test_check_sectors.py
 RIVALS_STAMP := $(RIVALS_VENV)/.installed
+# clients and suites of others for the adapters, in a folder of their own
+ADAPTERS ?= build/adapters
+ADAPTERS_NPM := node@22 @modelcontextprotocol/conformance@0.2.0-alpha.12 @modelcontextprotocol/inspector@2.12.0
+ADAPTERS_PIP := claude-agent-sdk==0.2.189
 ARGS ?=
 # test processes: four for two cores, since two are usually waiting for a disk or a process
 WORKERS ?= 4
@@ -33,12 +37,13 @@ unexport PYTHONDONTWRITEBYTECODE
 SOURCES := pyproject.toml $(wildcard setup.py native/*.py native/*.c native/*.h)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test ready test-slow test-sanitize bench bench-recall bench-cognition bench-rivals train-judge lint clean
+.PHONY: help install demo test ready test-slow test-adapters test-sanitize bench bench-recall bench-cognition bench-rivals train-judge lint clean
 
 help:
 	@echo "make demo       install, then watch a six-week conversation being remembered and forgotten"
 	@echo "make test       install, lint, and run the tests (what CI runs)"
 	@echo "make test-slow  all tests, slow ones and random exploration included; counts in build/test-slow.xml"
+	@echo "make test-adapters  others' suites and clients against the adapters (npm, pip; what they lack is skipped)"
 	@echo "make test-sanitize  make test over a kernel with ASan and UBSan (gcc; several times as long)"
 	@echo "make bench      measure on this machine (ARGS=--full: a million records)"
 	@echo "make bench-recall   measure recall on public conversations (needs SPECTOR_DATA; ARGS of the protocol)"
@@ -59,6 +64,18 @@ test: ready
 
 test-slow: ready
 	HYPOTHESIS_PROFILE=explore $(PYTEST) --junit-xml=build/test-slow.xml
+
+# What an index does not give is skipped by its test, which says so at the end.
+test-adapters: $(STAMP)
+	@mkdir -p $(ADAPTERS)
+	@echo "installing clients and suites of others into $(ADAPTERS) (a minute the first time)"
+	@test -e $(ADAPTERS)/.npm || { timeout 300 npm install --prefix $(ADAPTERS) --silent --no-audit --no-fund \
+		--fetch-retries=1 --fetch-timeout=60000 $(ADAPTERS_NPM) && touch $(ADAPTERS)/.npm; } || echo "npm: not installed"
+	@test -e $(ADAPTERS)/.pip || { "$(PYTHON)" -m venv $(ADAPTERS)/venv && timeout 600 $(ADAPTERS)/venv/bin/python -m pip \
+		install --quiet --disable-pip-version-check $(ADAPTERS_PIP) --editable ".[mcp]" && touch $(ADAPTERS)/.pip; } || \
+		{ rm -rf $(ADAPTERS)/venv; echo "pip: not installed"; }
+	SPECTOR_ADAPTERS=$(ADAPTERS) $(if $(SCRATCH),TMPDIR=$(SCRATCH) )$(PY) -m pytest -rs tests/adapters/test_outside.py \
+		"tests/adapters/test_servers.py::test_four_servers_of_fifty_writes_store_all" $(ARGS)
 
 # The sanitizers' libraries must be loaded before the extension. Python allocates by malloc, so that they see it. What
 # Python leaves at exit is not a leak of ours, and signals are left to the tests.
