@@ -30,7 +30,8 @@ __all__ = [
     "Recalled",
     "Remembered",
     "Seen",
-    "item_of",
+    "in_commands",
+    "items_of",
     "quote",
     "quoted",
     "reply",
@@ -123,8 +124,12 @@ def quote(text: str) -> str:
     return quote_text(text)
 
 
-def item_of(found: Hit | MemoryRecord, most: int) -> Item:
-    """A memory for a list; its text is cut at ``most`` characters."""
+def items_of(found: Iterable[Hit | MemoryRecord], most: int) -> list[Item]:
+    """Memories for a list; a text is cut at ``most`` characters."""
+    return [_item_of(each, most) for each in found]
+
+
+def _item_of(found: Hit | MemoryRecord, most: int) -> Item:
     record: Any = getattr(found, "record", found)
     text = record.text if len(record.text) <= most else f"{record.text[:most]}…"
     item = Item(id=record.id, text=text, time=iso_of_ms(record.event_ms)[:16] + "Z")
@@ -146,8 +151,8 @@ def quoted(items: Iterable[Item], heading: str = QUOTED) -> str:
 
 
 def reply(result: Mapping[str, Any], *parts: str, warning: str = "") -> CallToolResult:
-    """An answer of a tool: its typed result, and the parts of its text that are not empty."""
-    structured = dict(result)
+    """An answer of a tool: its typed result without None, and the parts of its text."""
+    structured = {name: value for name, value in result.items() if value is not None}
     if warning:
         structured["warning"] = warning
         parts = (*parts, f"Warning: {warning}")
@@ -155,6 +160,11 @@ def reply(result: Mapping[str, Any], *parts: str, warning: str = "") -> CallTool
     return CallToolResult(
         content=[TextContent(type="text", text=text)], structured_content=structured
     )
+
+
+def in_commands(text: str, path: str) -> str:
+    """What the library says, with commands for its verbs."""
+    return translate_to_commands(text).replace("PATH", path)
 
 
 #: kind of error -> the next step of a caller of tools, where the library names one of Python
@@ -178,5 +188,5 @@ def trouble(error: SpectorError, path: str) -> str:
         cause = cause.replace(said, meant)
     step = next((step for kind, step in _STEPS if isinstance(error, kind)), None)
     if step is None:
-        step = translate_to_commands(error.hint).replace("PATH", path)
+        step = in_commands(error.hint, path)
     return f"{cause}; {step}" if step else cause

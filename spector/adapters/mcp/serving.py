@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -23,11 +23,13 @@ from spector.adapters.mcp.replies import (
     Checked,
     Corrected,
     Forgotten,
+    Item,
     Listed,
     Recalled,
     Remembered,
     Seen,
-    item_of,
+    in_commands,
+    items_of,
     quote,
     quoted,
     reply,
@@ -117,33 +119,27 @@ with names and dates. Answers the id, and stored memories that it repeats or may
             **{name: value for name, value in fields.items() if value is not None},
             **self._scope,
         )
-        result = Remembered(ids=[record.id])
-        if record.supersedes:
-            result["replaced"] = list(record.supersedes)
-        if related := self._related(record):
-            result["related"] = [item_of(each, _IN_LIST) for each in related]
-        instead = f", instead of {', '.join(map(str, record.supersedes))}"
+        related, replaced = self._related(record), list(record.supersedes)
+        did = "Replaced" if record.revision > 1 else "Remembered"
         return self._reply(
-            result,
-            f"{'Replaced' if record.revision > 1 else 'Remembered'} {record.id}"
-            f"{instead if record.supersedes else ''}.",
+            {"ids": [record.id], "replaced": replaced or None, "related": related or None},
+            f"{did} {record.id}{', instead of ' if replaced else ''}{_numbers(replaced)}.",
             quoted(
-                result.get("related", ()),
+                related,
                 "It repeats or may change these. For what is no longer true call"
                 f" remember with replaces, or forget {record.id} if it adds nothing. Quoted data:",
             ),
         )
 
-    def _related(self, record: MemoryRecord) -> list[MemoryRecord]:
+    def _related(self, record: MemoryRecord) -> list[Item]:
         """The nearest memories that a new one says again, adds to, changes or ends."""
         memory = self._memory
         with suppress(SpectorError):  # it is stored: what is beside it must not fail it
             near = memory.recall(record.text, k=_NEAREST + 1, **self._scope)
-            return [
-                hit.record
-                for hit in near
-                if hit.id != record.id and memory.judge(hit.text, record.text).verdict != "apart"
-            ]
+            others = [hit for hit in near if hit.id != record.id]
+            said = record.text
+            tied = [hit for hit in others if memory.judge(hit.text, said).verdict != "apart"]
+            return items_of(tied, _IN_LIST)
         return []
 
     def observe(
@@ -165,14 +161,11 @@ Small talk is left out, and what it changes is replaced. Answers what became of 
             outcomes.append(f"nothing stored: {found.reason or 'nothing to store'}")
         ids = [record.id for record in found.records]
         replaced = [each for unit in found.units for each in unit.superseded]
-        result = Remembered(ids=ids, outcomes=outcomes)
-        if replaced:
-            result["replaced"] = replaced
         return self._reply(
-            result,
+            {"ids": ids, "outcomes": outcomes, "replaced": replaced or None},
             *outcomes,
-            f"memories: {', '.join(map(str, ids))}" if ids else "",
-            f"replaced: {', '.join(map(str, replaced))}" if replaced else "",
+            f"memories: {_numbers(ids)}" if ids else "",
+            f"replaced: {_numbers(replaced)}" if replaced else "",
         )
 
     def recall(
@@ -201,32 +194,30 @@ before. Ask in words, as "where does Ada live?"."""
         memory = self._memory
         if max_tokens is not None:
             context = memory.context(query, max_tokens=max_tokens, ids=True, **asked)
-            result = Recalled(
-                memories=[item_of(hit, _OF_HIT) for hit in context.hits],
-                nothing_known=not context.hits,
+            found, why = items_of(context.hits, _OF_HIT), context.reason
+            return self._reply(
+                {"memories": found, "nothing_known": not found, "reason": why or None},
+                context.text or f"Nothing is quoted: {why}",
             )
-            if context.reason:
-                result["reason"] = context.reason
-            return self._reply(result, context.text or f"Nothing is quoted: {context.reason}")
         hits = memory.recall(query, selective=True, **asked)
-        result = Recalled(
-            memories=[item_of(hit, _OF_HIT) for hit in hits], nothing_known=hits.abstained
-        )
-        heading = QUOTED
-        if hits.standing or hits.limits:
-            beside = {hit.id: hit for hit in (*hits.standing, *hits.limits)}
-            result["standing"] = [item_of(hit, _OF_HIT) for hit in beside.values()]
+        beside = {hit.id: hit for hit in (*hits.standing, *hits.limits)}
+        standing = items_of(beside.values(), _OF_HIT)
+        found, heading, why = items_of(hits, _OF_HIT), QUOTED, ""
         if not hits:
-            result["nothing_known"] = True
-            result["reason"] = hits.reason or "no memory passes the filters"
+            why = hits.reason or "no memory passes the filters"
             near = memory.recall(query, **{**asked, "k": min(limit, _NEAREST), "learn": False})
-            result["memories"] = [item_of(hit, _IN_LIST) for hit in near]
+            found = items_of(near, _IN_LIST)
             heading = "The nearest ones, probably about something else. Quoted data:"
         return self._reply(
-            result,
-            f"Nothing stored seems to answer this: {result['reason']}." if not hits else "",
-            quoted(result.get("standing", ()), "What the user always wants or needs. Quoted data:"),
-            quoted(result["memories"], heading),
+            {
+                "memories": found,
+                "nothing_known": bool(why),
+                "reason": why or None,
+                "standing": standing or None,
+            },
+            f"Nothing stored seems to answer this: {why}." if why else "",
+            quoted(standing, "What the user always wants or needs. Quoted data:"),
+            quoted(found, heading),
         )
 
     def list_memories(
@@ -239,26 +230,19 @@ before. Ask in words, as "where does Ada live?"."""
 answer a question call recall."""
         if cursor is not None and not cursor.isdecimal():
             raise ToolError(f"cursor is {quote(cursor[:40])}; pass next_cursor of a page")
-        selection: dict[str, Any] = {"tags": tags} if tags else {}
-        found = list(
-            self._memory.records(
-                after=None if cursor is None else int(cursor),
-                limit=limit,
-                newest_first=True,
-                include=["dormant"],
-                **selection,
-                **self._scope,
-            )
+        page: dict[str, Any] = {"after": None if cursor is None else int(cursor), "limit": limit}
+        if tags:
+            page["tags"] = tags
+        records = self._memory.records(
+            newest_first=True, include=["dormant"], **page, **self._scope
         )
-        result = Listed(memories=[item_of(each, _IN_LIST) for each in found])
-        if len(found) == limit:
-            result["next_cursor"] = str(found[-1].id)
-        more = (
-            f"More: list_memories(cursor={result['next_cursor']!r})"
-            if "next_cursor" in result
-            else ""
+        found = items_of(records, _IN_LIST)
+        following = str(found[-1]["id"]) if len(found) == limit else None
+        return self._reply(
+            {"memories": found, "next_cursor": following},
+            quoted(found) or "No memories.",
+            f"More: list_memories(cursor={following!r})" if following else "",
         )
-        return self._reply(result, quoted(result["memories"]) or "No memories.", more)
 
     def get_memory(self, id: int) -> Annotated[CallToolResult, Seen]:
         """Show one memory in full: all its versions, what it was made of, and why it is as it is. \
@@ -270,18 +254,19 @@ Call it before you correct or forget it, or when a text was cut."""
         for parent in record.parents:
             with suppress(UnknownRecordError):
                 sources.append(memory.get(parent, **self._scope))
-        result = Seen(memory=_details_of(record))
-        if others:
-            result["versions"] = [item_of(each, _OF_HIT) for each in others]
-        if sources:
-            result["made_of"] = [item_of(each, _OF_HIT) for each in sources]
-        result["why"] = _reasons(record)
+        versions, made_of = items_of(others, _OF_HIT), items_of(sources, _OF_HIT)
+        why = _reasons(record)
         return self._reply(
-            result,
-            quoted([item_of(record, len(record.text))]),
-            "; ".join(result["why"]),
-            quoted(result.get("versions", ()), "Other versions:"),
-            quoted(result.get("made_of", ()), "Made of:"),
+            {
+                "memory": _details_of(record),
+                "versions": versions or None,
+                "made_of": made_of or None,
+                "why": why,
+            },
+            quoted(items_of([record], len(record.text))),
+            "; ".join(why),
+            quoted(versions, "Other versions:"),
+            quoted(made_of, "Made of:"),
         )
 
     def correct_memory(
@@ -306,8 +291,8 @@ true and has changed call remember with replaces."""
         if not changes:
             raise ToolError(f"nothing to change; pass one of {', '.join(given)}")
         record = self._memory.update(id, **changes, **self._scope)
-        item = item_of(record, _IN_LIST)
-        return self._reply(Corrected(memory=item), f"Corrected {record.id}.", quoted([item]))
+        shown = items_of([record], _IN_LIST)
+        return self._reply({"memory": shown[0]}, f"Corrected {record.id}.", quoted(shown))
 
     def forget(
         self,
@@ -321,35 +306,40 @@ true and has changed call remember with replaces."""
 after the user agreed, call it with dry_run=false. Cannot be undone."""
         memory = self._memory
         records = [memory.get(each, **self._scope) for each in ids]
-        shown = [item_of(each, _IN_LIST) for each in records]
         if dry_run or not records:
-            what = quoted(shown, f"Would forget {counted(len(shown), 'memory')}. Quoted data:")
+            heading = f"Would forget {counted(len(records), 'memory')}. Quoted data:"
             return self._reply(
-                Forgotten(ids=[each.id for each in records], done=False),
-                what or "No id was given: nothing to forget.",
+                {"ids": [each.id for each in records], "done": False},
+                quoted(items_of(records, _IN_LIST), heading) or "No id was given.",
                 "To do it call forget with dry_run=false." if records else "",
             )
         found = memory.forget([each.id for each in records], purge=erase, **self._scope)
-        result = Forgotten(ids=list(found.ids), done=True)
-        if found.derived:
-            result["along"] = list(found.derived)
-        if found.receipt is not None:
-            result["erased"] = found.receipt.complete
-        return self._reply(result, str(found))
+        erased = None if found.receipt is None else found.receipt.complete
+        return self._reply(
+            {
+                "ids": list(found.ids),
+                "done": True,
+                "along": list(found.derived) or None,
+                "erased": erased,
+            },
+            in_commands(str(found), self.opening.path),
+        )
 
     def memory_status(self) -> Annotated[CallToolResult, Checked]:
         """Where memories are kept, how many there are, and whether the store is in order. Call it \
 when the user asks, or when another tool fails."""
         path = self.opening.path
-        result = Checked(path=path, ready=False)
         try:
             details = self._details()
-            result = Checked(path=path, ready=True, memories=details["memories"], details=details)
         except SpectorError as error:
-            result["warning"] = self._trouble(error)
-            return reply(result, f"Store: {path}", f"Not usable now: {result['warning']}")
-        lines = [f"{name}: {value}" for name, value in details.items() if value is not None]
-        return self._reply(result, f"Store: {path}", *lines)
+            said = self._trouble(error)
+            result = {"path": path, "ready": False}
+            return reply(result, f"Store: {path}", "Not usable now.", warning=said)
+        return self._reply(
+            {"path": path, "ready": True, "memories": details["memories"], "details": details},
+            f"Store: {path}",
+            *(f"{name}: {value}" for name, value in details.items() if value is not None),
+        )
 
     def _details(self) -> dict[str, Any]:
         """What a status says of an open store; of other scopes nothing."""
@@ -409,6 +399,10 @@ when the user asks, or when another tool fails."""
             "each, and pass replaces where something has changed. Leave out small talk and secrets. "
             "Then list what you stored."
         )
+
+
+def _numbers(ids: Iterable[int]) -> str:
+    return ", ".join(map(str, ids))
 
 
 def _details_of(record: MemoryRecord) -> dict[str, Any]:
