@@ -17,7 +17,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +171,52 @@ def test_fifty_servers_that_are_ended_in_a_write_lose_nothing(
 ) -> None:
     count = _killed(tmp_path / "mind", 50, 7, number)
     proof("sharing", servers_ended=50, acknowledged=count, lost=0)
+
+
+@pytest.mark.slow
+def test_a_server_hooks_commands_and_nights_at_once_never_fail(tmp_path: Path) -> None:
+    """Each for a minute on one store, as on the machine of someone who uses all of them."""
+    store, until = tmp_path / "mind", time.monotonic() + 60
+    server = Wire(store)
+    server.begin()
+    assert not server.call("remember", text="the first ship is the Aurora")["isError"]
+    failed: list[object] = []
+    done: dict[str, int] = {}
+
+    def again(what: str, work: Callable[[int], object]) -> None:
+        while time.monotonic() < until:
+            wrong = work(done.setdefault(what, 0))
+            done[what] += 1
+            if wrong:
+                failed.append((what, wrong))
+
+    def command(*argv: str, stdin: str = "") -> str:
+        made = [sys.executable, "-m", "spector", argv[0], *argv[1:]]
+        ended = subprocess.run(made, input=stdin, capture_output=True, text=True, timeout=120)
+        return ended.stderr if ended.returncode else ""
+
+    def serve(n: int) -> object:
+        made = server.call("remember", text=f"the server has seen ship {n}")
+        found = server.call("recall", query=f"which ship was number {n}?")
+        return [each for each in (made, found) if each.get("isError", True)]
+
+    prompt = json.dumps({"prompt": "which ship came first?"})
+    works: dict[str, Callable[[int], object]] = {
+        "server": serve,
+        "hook": lambda n: command("hook", "prompt", str(store), stdin=prompt),
+        "command": lambda n: command("remember", str(store), f"the command has seen ship {n}"),
+        "night": lambda n: command("reflect", str(store)),
+    }
+    threads = [threading.Thread(target=again, args=each) for each in works.items()]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(300)
+    assert failed == []
+    assert min(done.values()) > 1, done
+    assert server.close() == 0
+    assert len(texts(store)) >= 1 + done["server"] + done["command"]
+    whole(store)
 
 
 def test_sigterm_ends_an_idle_server_soon_and_cleanly(tmp_path: Path) -> None:
