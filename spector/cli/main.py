@@ -50,6 +50,7 @@ exit codes:
 environment:
   SPECTOR_EMBEDDER  embedder to use without --embedder
   SPECTOR_KERNEL    native, numba or reference, instead of the fastest that loads
+  SPECTOR_STORE     store of mcp and hook without STORE
   OPENAI_API_KEY    key of the openai embedder
   NO_COLOR          print no colours
 """

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 __all__ = ["add_hook", "add_mcp", "main"]
 
 _MCP = """Serve a store to agents by the Model Context Protocol, on stdin and stdout or by HTTP. The
-store is STORE, else $SPECTOR_STORE, else in the folder of the user's data; it is created when
-something is remembered first. Several servers may use one store."""
+store is STORE, else $SPECTOR_STORE, else in the folder of the user's data; it is created when a
+client first connects. Several servers may use one store."""
 
 
 def main() -> int:
