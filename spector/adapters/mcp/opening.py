@@ -113,4 +113,6 @@ class Opening:
         """Load what the first call would wait for. A failure is that call's to report."""
         with contextlib.suppress(SpectorError):
             self.check()
-            self.memory().recall("hello", k=1)
+            memory = self.memory()
+            memory.recall("hello", k=1)
+            memory.judge("hello", "hello again")
