@@ -465,23 +465,19 @@ def test_a_damaged_memory_is_a_warning_in_every_answer(mind: Path) -> None:
     opening.close()
 
 
-def test_a_write_that_failed_is_recovered_by_the_next_call(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "mind"
-    opening = shared(path)
+def test_a_write_that_failed_is_recovered_by_the_next_call(tmp_path: Path) -> None:
+    opening = shared(tmp_path / "mind")
     desk = Desk(server(opening))
     stored(desk, "before")
     failed = opening.memory()
-
-    def fails(*given: Any, **more: Any) -> None:
-        raise spector.StoreFailedError("sync failed", hint="open the store again")
-
-    monkeypatch.setattr(type(failed), "remember", fails)
-    assert "sync failed" in desk.refused("remember", text="x")
-    monkeypatch.undo()
-    assert opening.memory() is not failed
+    failed._parts.store.fail(OSError("the sync failed"))
+    assert "failed" in desk.refused("remember", text="x")
+    opened = opening.memory()
+    assert opened is not failed
+    opening.note_failure(spector.StoreFailedError("a late one of the store that is closed"))
+    assert opening.memory() is opened
     stored(desk, "after")
+    assert len(opened) == 2
     opening.close()
 
 

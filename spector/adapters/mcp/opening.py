@@ -84,11 +84,15 @@ class Opening:
 
     def note_failure(self, error: SpectorError) -> None:
         """Open the memory again at the next call, if nothing else helps."""
-        if isinstance(error, StoreFailedError) and not self._is_lent:
-            with self._lock, contextlib.suppress(SpectorError):
+        if not isinstance(error, StoreFailedError) or self._is_lent:
+            return
+        with self._lock:
+            try:
+                len(self._memory or ())  # another call may have opened it again by now
+            except StoreFailedError:
                 failed, self._memory = self._memory, None
-                if failed is not None:
-                    failed.close()
+                with contextlib.suppress(SpectorError):
+                    failed.close()  # type: ignore[union-attr]
 
     def check(self) -> None:
         """Prove that a small store is whole; `warning` says what is not."""

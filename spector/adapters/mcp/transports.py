@@ -86,7 +86,7 @@ def _with_token(app: _App, token: str) -> _App:
     expected = f"Bearer {token}".encode()
 
     async def checked(scope: _Message, receive: Any, send: Any) -> None:
-        if scope["type"] == "http":
+        if scope["type"] != "lifespan":
             given = dict(scope["headers"]).get(b"authorization", b"")
             if not hmac.compare_digest(given, expected):
                 header = (b"www-authenticate", b"Bearer")
