@@ -23,6 +23,7 @@ GROUPS: Final = {
     "lists": "Keys, pages and counts",
     "write": "Writing",
     "import": "Importing files",
+    "reach": "Awaiting, MCP and namespaces",
     "start": "Start: processor time of a process beyond that of Python alone",
     "open": "Import and open",
     "size": "Size",

@@ -1,0 +1,189 @@
+"""What the ways in cost: awaiting, MCP, and a namespace as a gate, each beside the bare call."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+import spector
+from bench.conftest import FULL
+from bench.data import Corpus
+from bench.machine import REPO
+from bench.measure import Row, at_least, at_most
+from bench.stores import NAMESPACE, Stores, open_store
+
+SIZE: Final = 100_000 if FULL else 10_000
+#: recalls at once, and recalls together
+_AT_ONCE, _RECALLS = 60, 600
+_CALLS: Final = 200
+#: memories of the store that a server serves
+_SPOKEN: Final = 1_000
+
+
+@pytest.fixture(scope="module")
+def path(stores: Stores) -> Path:
+    return stores.get(SIZE, named=True).path
+
+
+@pytest.fixture(scope="module")
+def spoken(scratch: Path, corpus: Corpus) -> Path:
+    """A store with the vectors of the offline model, as a server opens it."""
+    where = scratch / "spoken"
+    with spector.open(where) as memory:
+        memory.remember_many(list(corpus.texts[:_SPOKEN]))
+    return where
+
+
+def _info(corpus: Corpus, name: str, title: str, **more: Any) -> dict[str, Any]:
+    about = {"records": SIZE, "dim": corpus.dim, "threads": 1}
+    return {"id": f"reach.{name}", "group": "reach", "title": title, "params": about, **more}
+
+
+def test_await(row: Row, corpus: Corpus, path: Path) -> None:
+    late: list[float] = []
+    cues = [corpus.cues[n % len(corpus.cues)] for n in range(_RECALLS)]
+    plain: dict[str, Any] = {"embedder": None, "mode": "r"}
+
+    async def run() -> float:
+        async with spector.open_async(path, workers=2, **plain) as memory:
+            room = asyncio.Semaphore(_AT_ONCE)
+
+            async def one(cue: Any) -> None:
+                async with room:
+                    await memory.recall(vector=cue)
+
+            async def tick() -> None:
+                while True:
+                    begun = time.perf_counter()
+                    await asyncio.sleep(0.005)
+                    late.append(1000 * (time.perf_counter() - begun - 0.005))
+
+            ticking = asyncio.create_task(tick())
+            begun = time.perf_counter()
+            await asyncio.gather(*map(one, cues))
+            ticking.cancel()
+            return len(cues) / (time.perf_counter() - begun)
+
+    def pool() -> float:
+        with spector.open(path, **plain) as memory, ThreadPoolExecutor(2) as threads:
+            begun = time.perf_counter()
+            list(threads.map(lambda cue: memory.recall(vector=cue), cues))
+            return len(cues) / (time.perf_counter() - begun)
+
+    rates = [(asyncio.run(run()), pool()) for _ in range(3)]
+    row.values(
+        late,
+        unit="ms",
+        **_info(corpus, "await", "a loop is late, with 60 recalls at once"),
+        target=at_least(0.95, "of_threads"),
+        extra={"of_threads": statistics.median(a / b for a, b in rates)},
+    )
+
+
+class Client:
+    """A client of a server on its pipes."""
+
+    def __init__(self, path: Path) -> None:
+        self._server = subprocess.Popen(
+            [sys.executable, "-m", "spector.mcp", str(path), "--read-only"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=REPO,
+        )
+        about = {"clientInfo": {"name": "bench", "version": "1"}, "capabilities": {}}
+        self.ask("initialize", {"protocolVersion": "2025-11-25", **about})
+
+    def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        pipes = self._server.stdin, self._server.stdout
+        assert pipes[0] is not None
+        assert pipes[1] is not None
+        line = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        pipes[0].write(json.dumps(line).encode() + b"\n")
+        pipes[0].flush()
+        while True:
+            answer: dict[str, Any] = json.loads(pipes[1].readline())
+            if answer.get("id") == 1:
+                return answer
+
+    def recall(self, cue: str) -> None:
+        arguments = {"query": cue, "limit": 10}
+        answer = self.ask("tools/call", {"name": "recall", "arguments": arguments})
+        assert not answer["result"].get("isError"), answer
+
+    def close(self) -> None:
+        assert self._server.stdin is not None
+        self._server.stdin.close()
+        self._server.wait(60)
+
+
+def test_mcp(row: Row, corpus: Corpus, spoken: Path) -> None:
+    pytest.importorskip("mcp", reason='pip install "spector-memory[mcp]"')
+    client, cues = Client(spoken), corpus.cue_texts
+    try:
+        client.recall(cues[0])
+        with spector.open(spoken, mode="r") as memory:
+            memory.recall(cues[0])
+            pairs = [(_ms(client.recall, cue), _ms(memory.recall, cue)) for cue in cues[:_CALLS]]
+    finally:
+        client.close()
+    row.values(
+        [one for one, _ in pairs],
+        unit="ms",
+        **_info(corpus, "mcp", f"recall by MCP over stdio, {_SPOKEN:,} memories"),
+        extra={"library_ms": statistics.median(other for _, other in pairs)},
+    )
+
+
+def _ms(call: Callable[[str], object], cue: str) -> float:
+    begun = time.perf_counter()
+    call(cue)
+    return 1000 * (time.perf_counter() - begun)
+
+
+@pytest.fixture(scope="module")
+def memory(path: Path, corpus: Corpus) -> Iterator[Any]:
+    with open_store(path, corpus.dim) as found:
+        yield found
+
+
+def test_namespace(row: Row, corpus: Corpus, memory: Any, pinned: int) -> None:
+    """Every memory is in it, so that the scans are equal."""
+    vectors = [corpus.cues[n % len(corpus.cues)] for n in range(_CALLS)]
+
+    def gated(vector: Any) -> object:
+        return memory.recall(vector=vector, namespace=NAMESPACE[:1], below=True)
+
+    def bare(vector: Any) -> object:
+        return memory.recall(vector=vector)
+
+    pairs = [(_ms(gated, each), _ms(bare, each)) for each in vectors]
+    row.values(
+        [one for one, _ in pairs],
+        unit="ms",
+        **_info(corpus, "namespace", "recall by vector below a namespace of all"),
+        target=at_most(1.03, "times_bare"),
+        extra={"times_bare": statistics.median(a / b for a, b in pairs)},
+    )
+
+
+def test_namespaces(row: Row, corpus: Corpus, memory: Any, pinned: int) -> None:
+    row.calls(
+        memory.namespaces,
+        [()],
+        at_most=50,
+        budget_s=2,
+        unit="ms",
+        **_info(corpus, "namespaces", "list the namespaces"),
+        target=at_most(20),
+    )
