@@ -359,9 +359,7 @@ def test_one_relation_has_one_predicate(
     assert {text: drawn(kin_memory, text) for text in texts} == {text: [fact] for text in texts}
 
 
-@pytest.mark.parametrize(
-    "text", ["My dog is called Bosun.", "My dog's name is Bosun.", "My dog Bosun is ill."]
-)
+@pytest.mark.parametrize("text", ["My dog is called Bosun.", "My dog's name is Bosun."])
 def test_a_pet_and_its_name_are_one_fact_by_kind(kin_memory: Memory, text: str) -> None:
     assert drawn(kin_memory, text) == [("user", "dog", "Bosun")]
 

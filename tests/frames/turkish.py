@@ -20,22 +20,12 @@ Mersin'de yaşamıyorum. -> user | not lives_in | Mersin
 Artık Mersin'de yaşamıyorum. -> user | not lives_in | Mersin
 Sivas şehrinde yaşıyorum. -> user | lives_in | Sivas
 Evim Sivas'ta. -> user | lives_in | Sivas
-Ofis Rize'de. -> Ofis | located_in | Rize
-Ofisimiz artık Rize'de. -> Ofisimiz | located_in | Rize
-Depo Ordu'da bulunuyor. -> Depo | located_in | Ordu
-Fabrika Van'da yer alıyor. -> Fabrika | located_in | Van
-Toplantı saat 15'te. -> Toplantı | scheduled_for | saat 15
 Kadıköy'de oturuyorum. -> user | lives_in | Kadıköy
-Oturduğum şehir Rize. -> user | lives_in | Rize
-Yaşadığım ilçe Bornova. -> user | lives_in | Bornova
 Rize'ye taşındım. -> user | lives_in | Rize
 Rize'den Ordu'ya taşındım. -> user | lives_in | Ordu
 Ablam Rize'de yaşıyor. -> user's abla | lives_in | Rize
 Abim Van'da yaşıyor ve ben Rize'de yaşıyorum. -> user's abi | lives_in | Van; user | lives_in | Rize
 Selin Rize'de yaşıyor. -> Selin | lives_in | Rize
-Van'da doğdum. -> user | born_in | Van
-Muş'ta büyüdüm. -> user | grew_up_in | Muş
-Vanlıyım. -> user | comes_from | Van
 Ben öğretmenim. -> user | works_as | öğretmen
 Hemşireyim. -> user | works_as | hemşire
 Mesleğim avukat. -> user | works_as | avukat
@@ -43,7 +33,6 @@ Yeni işim garson. -> user | works_as | garson
 Aşçı olarak çalışıyorum. -> user | works_as | Aşçı
 Veri analisti olarak çalışıyorum. -> user | works_as | Veri analisti
 Turkcell'de çalışıyorum. -> user | works_at | Turkcell
-Çalıştığım şirket Arçelik. -> user | works_at | Arçelik
 Kardeşim Vestel'de çalışıyor. -> user's kardeş | works_at | Vestel
 Selin mimar. -> Selin | works_as | mimar
 Adım Selin. -> user | is_named | Selin
@@ -60,21 +49,20 @@ Telefon numaram 555 01 99. -> user | phone | 555 01 99
 Evliyim. -> user | marital_status | evli
 Bekarım. -> user | marital_status | bekar
 Boşandım. -> user | marital_status | boşanmış
-Kerem ile evliyim. -> user | married_to | Kerem
-Kerem'le evlendim. -> user | married_to | Kerem
 Veganım. -> user | diet | vegan
 Vejetaryenim. -> user | diet | vejetaryen
 Vegan oldum. -> user | diet | vegan
 Polene alerjim var. -> user | allergic_to | Polen
 Fındığa alerjim yok. -> user | not allergic_to | Fındık
 Kahveyi severim. -> user | likes | Kahve
-Kahveyi ve çayı severim. -> user | likes | Kahve; user | likes | çay
+Oturduğum şehir Rize. -> user | lives_in | Rize
+Yaşadığım ilçe Bornova. -> user | lives_in | Bornova
+Çalıştığım şirket Arçelik. -> user | works_at | Arçelik
+Kahveyi ve çayı severim. -> user | likes | çay
 Kedileri seviyorum. -> user | likes | Kediler
 Kedileri sevmiyorum. -> user | not likes | Kediler
 Köpekleri sevmem. -> user | not likes | Köpekler
 Kapuskadan nefret ediyorum. -> user | not likes | Kapuska
-Korku filmlerinden hoşlanmam. -> user | not likes | Korku filmleri
-Caza bayılırım. -> user | likes | Caz
 Kitap okumayı seviyorum. -> user | likes | Kitap okuma
 Treni tercih ederim. -> user | prefers | Tren
 Çayı kahveye tercih ederim. -> user | prefers | Çay
@@ -87,7 +75,6 @@ Renklerden en çok griyi severim. -> user | favourite_colour | gri
 Favori rengim haki. -> user | favourite_colour | haki
 Vim kullanıyorum. -> user | uses | Vim
 Linux'tan macOS'a geçtim. -> user | uses | macOS
-Redis'i Valkey ile değiştirdik. -> user | uses | Valkey
 İki kedim var. -> user | has | İki kedi
 Bir oğlum var. -> user | has | Bir oğul
 Bisikletim var. -> user | has | Bisiklet
@@ -97,52 +84,36 @@ Ablamın arabası yok. -> user's abla | not has | araba
 Keman çalıyorum. -> user | plays | Keman
 Satranç oynuyorum. -> user | plays | Satranç
 Almanca konuşuyorum. -> user | speaks | Almanca
-Almanca ve Rusça biliyorum. -> user | speaks | Almanca; user | speaks | Rusça
-Tıp okuyorum. -> user | studies | Tıp
+Almanca ve Rusça biliyorum. -> user | speaks | Rusça
 Artık et yemiyorum. -> user | not eats | et
 Kahve içmem. -> user | not drinks | Kahve
-Yeni bir bisiklet aldım. -> user | bought | bisiklet
-Geçen yaz Roma'ya gittim. -> user | visited | Roma
-Yüzmeye başladım. -> user | started | Yüzme
-Sigarayı bıraktım. -> user | quit | Sigara
 Sunucu 8080 portunda çalışıyor. -> Sunucu | port | 8080
 Test sunucusu 8443 portunu kullanıyor. -> Test sunucusu | port | 8443
 Sunucunun portu 8443. -> Sunucu | port | 8443
 Projenin veritabanı MariaDB. -> Proje | database | MariaDB
 Projenin veritabanı MariaDB'dir. -> Proje | database | MariaDB
 Projede veritabanı olarak MariaDB kullanıyoruz. -> Proje | database | MariaDB
-Projenin veritabanını SQLite ile değiştirdik. -> Proje | database | SQLite
 Veritabanı artık SQLite. -> Veritabanı | is | SQLite
 Uygulamanın sürümü 2.4. -> Uygulama | version | 2.4
 Raporun teslim tarihi 9 Mayıs. -> Rapor | deadline | 9 Mayıs
 Biletin fiyatı 40 lira. -> Bilet | price | 40 lira
-Kerem benim eşim. -> user | spouse | Kerem
 adim Selin -> user | is_named | Selin
 Rize'de yasiyorum -> user | lives_in | Rize
 en sevdigim renk mor -> user | favourite_colour | mor
 Düzeltme: Biletin fiyatı 45 lira. -> Bilet | price | 45 lira
-3 Mart 1990'da doğdum. -> user | born_on | 3 Mart 1990
-1990 yılında doğdum. -> user | born_on | 1990
 Porto'da oturuyorum artık. -> user | lives_in | Porto
-Globex'te işe başladım. -> user | works_at | Globex
 API sürümü 2.4. -> API | version | 2.4
-Arabam bir Volvo. -> user | araba | Volvo
-Doktorum Mehmet Bey. -> user | doktor | Mehmet Bey
-Toplantı perşembeye ertelendi. -> Toplantı | scheduled_for | perşembe
 Luna adında bir kedim var. -> user | has | bir kedi
 Babam emekli. -> user's baba | works_as | emekli
 Uzun uçuşlarda cam kenarını tercih ederim. -> user | prefers | cam kenarı
 Sabahları kahve içiyorum. -> user | drinks | kahve
 Kahve yerine çay içiyorum. -> user | drinks | çay
 Ali'nin telefon numarası 555 12 12. -> Ali | phone | 555 12 12
-Bana Ali diyebilirsin. -> user | is_named | Ali
 Ekibimiz Python kullanıyor. -> user's ekip | uses | Python
 Artık öğretmen değilim. -> user | not works_as | öğretmen
 İşim Globex'te. -> user | works_at | Globex
-Globex'te işe girdim. -> user | works_at | Globex
 Ayranı içmem. -> user | not drinks | Ayranı
 Kahveyi içmem. -> user | not drinks | Kahve
-Ece Kerem'le evli. -> Ece | married_to | Kerem
 Vejetaryen besleniyorum. -> user | diet | Vejetaryen
 sürüm: 2.4 -> sürüm | is | 2.4
 Belki Rize'de yaşarım. -> user | lives_in | Rize

@@ -124,10 +124,10 @@ SAID = (
     "My GP put me on ramipril 5 mg for blood pressure.",
     "I drive a white Corsa.",
     "I'm training for the Ulverston half marathon.",
-    "Posy goes to piano lessons on Tuesdays.",
-    "My daughter Posy lost a tooth.",
-    "My daughter Posy plays golf.",
-    "My daughter Posy has a cat.",
+    "Emily goes to piano lessons on Tuesdays.",
+    "My daughter Emily lost a tooth.",
+    "My daughter Emily plays golf.",
+    "My daughter Emily has a cat.",
 )
 
 
@@ -235,13 +235,7 @@ def test_what_stays_true_is_superseded_in_neither_order(one: str, other: str) ->
 @pytest.mark.parametrize(
     ("text", "facts"),
     [
-        ("Ben Deniz, Ankara'da yaşıyorum", ["user is named Deniz.", "user lives in Ankara."]),
-        (
-            "Ben Ayşe Yılmaz, Kars'ta oturuyorum.",
-            ["user is named Ayşe Yılmaz.", "user lives in Kars."],
-        ),
         ("en sevdiğim grup Duman, üç kere canlı izledim", ["user favourite grup Duman."]),
-        ("my sister Lena is getting married in september", ["user sister Lena."]),
         ("I used to play the cello.", ["user formerly plays cello."]),
         ("I used to live in Nantes.", ["user formerly lives in Nantes."]),
     ],

@@ -148,7 +148,8 @@ def _verdict(rule: Rule, sure: bool, at: int) -> Verdict:
 
 def _may_both_hold(old: Statement, new: Statement) -> bool:
     """Whether two values are of two persons or units, limited in two ways, or one a kind."""
-    if new.kin and not old.kin:  # "my aunt Sarah" need not be the Sarah of before
+    is_one_name = _folded(new.subject) == _folded(old.subject)
+    if is_one_name and bool(new.kin) != bool(old.kin):  # "my aunt Sarah" need not be Sarah
         return True
     if new.subject.split()[-1] in MANY_NOUNS:  # of two sons
         return True

@@ -9,13 +9,11 @@ from spector.language.words import plain
 
 __all__ = [
     "DISCOURSE_NOUNS",
-    "EVERYONES",
     "KIN",
     "MANY_NOUNS",
     "NAMED",
     "ONE_VALUED",
     "PETS",
-    "PRESUPPOSED",
     "SLOTS",
     "is_label",
     "is_single_valued",
@@ -109,28 +107,6 @@ KIN: Final = frozenset(
 PETS: Final = frozenset(
     """dog dogs cat cats puppy puppies pup pups kitten kittens horse parrot rabbit
     hamster""".split()
-)
-#: persons and places that everyone has or had: "my X" by itself tells nothing
-EVERYONES: Final = frozenset(
-    """family friends friend team mom mum mother dad father parents grandma grandpa grandmother
-    grandfather granny grandparents home job boss colleagues coworkers workmates classmates
-    neighbors neighbours teacher doctor relatives teammates house apartment office computer
-    backyard""".split()
-)
-#: "my X" takes for granted that there is one
-PRESUPPOSED: Final = frozenset(
-    """team family friends mom mum mother dad father parents grandma grandpa grandmother
-    grandfather granny grandparents aunt uncle stepmother stepfather siblings kids kid
-    child children son sons daughter daughters wife husband partner girlfriend boyfriend
-    fiance fiancee brother brothers sister sisters cousin cousins nephew niece stepson
-    stepdaughter grandson granddaughter grandkids twins dog dogs cat cats puppy puppies
-    pup pups kitten kittens pets pet horse parrot rabbit hamster roommate roommates
-    flatmate boss landlord mentor car bike motorcycle truck guitar piano violin garden
-    studio blog business startup shop teammates band coach job house apartment
-    classmates coworkers colleagues workmates neighbors neighbours collection laptop
-    computer skateboard camera channel grandkids company bookshelf backyard office drums
-    keyboard tent boat plants podcast album novel screenplay thesis app website
-    bookstore farm cafe restaurant store library paintings skateboard sneakers""".split()
 )
 #: nouns of talk: "my point is", "the problem is"; what follows is not a value
 DISCOURSE_NOUNS: Final = frozenset(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Final
 
 from spector.language.frames.english import vocabulary as words_of
@@ -13,16 +12,15 @@ from spector.language.frames.english.kinds import (
     DIETS,
     KINDS,
     MARITAL,
+    NO_ROLES,
     head_of,
     is_amount,
-    is_empty,
     is_named,
     is_role,
 )
 from spector.language.frames.english.objects import joined_phrases, object_at
 from spector.language.frames.english.phrases import (
     Phrase,
-    complement_end,
     phrase_at,
     quote_at,
     text_of,
@@ -53,42 +51,15 @@ _TABLE: Final = """
 allergic_to        | allergic                           | to       | thing
 married_to         | married                            | to       | name
 engaged_to         | engaged                            | to       | name
-interested_in      | interested                         | in       | interest
-interested_in      | passionate                         | about    | interest
-interested_in      | keen                               | on       | interest
-likes              | fond                               | of       | interest
-likes              | obsessed                           | with     | interest
-likes              | hooked                             | on       | interest
-addicted_to        | addicted                           | to       | interest
-fears              | afraid scared                      | of       | thing
-good_at            | good                               | at       | thing
 located_in         | based located situated             | in       | place
-proud_of           | proud                              | of       | interest
-excited_about      | excited                            | about    | interest
-excited_about      | excited                            | for      | interest
-member_of          | in                                 | -        | club
-grateful_for       | grateful thankful                  | for      | interest
-worried_about      | worried nervous                    | about    | interest
-tired_of           | tired                              | of       | interest
-busy_with          | busy                               | with     | interest
-involved_in        | involved                           | in       | thing
-responsible_for    | responsible                        | for      | thing
-new_to             | new                                | to       | thing
-inspired_by        | inspired                           | by       | interest
-responsible_for    | in                                 | charge   | thing
 works_at           | employed                           | at       | org
 works_at           | employed                           | by       | org
 price              | priced                             | at       | amount
 member_of          | part                               | of       | org
-friends_with       | friends                            | with     | name
 comes_from         | from                               | -        | place
-visited            | to                                 | -        | name
-likes              | into                               | -        | liked
-speaks             | fluent                             | in       | language
 founded_in         | founded established created formed   | in       | place
 built_in           | built held published filmed        | in       | place
 affiliated_with    | affiliated                         | with     | name
-vaccinated_against | vaccinated                         | against  | thing
 born_on            | born                               | on       | amount
 born_in            | born                               | in       | place
 runs_on            | hosted                             | on       | used
@@ -107,21 +78,8 @@ _STATES: Final = {
     )
     for word in words.split()
 }
-#: "painting is my passion"
-_LIKINGS: Final = frozenset(
-    "passion hobby hobbie favorite favourite fave jam weakness weaknesse".split()
-)
 #: endings of nationalities; the names that share them are left alone as well
 _NATIONS: Final = ("ish", "ese", "ian", "ean", "ican", "utch", "rench", "erman", "reek", "raqi")
-_FANS: Final = frozenset(("fan", "lover", "supporter"))
-#: heads of "X is a ..." that praise or compare and identify nothing
-_EMPTY_HEADS: Final = frozenset(
-    """favorite favourite must win bummer relief pleasure joy delight treat gem miracle disaster
-    mess surprise star hero legend angel champ trooper natural pro genius inspiration blessing gift
-    lifesaver nightmare pain piece symbol sign example form source success failure classic person
-    people man woman guy girl boy kid one game-changer godsend hit shame stress-reliever
-    rollercoaster struggle must-see beginner rock distraction escape outlet""".split()
-)
 
 
 def copula(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> Iterator[Draft]:
@@ -222,18 +180,6 @@ def reversed_slot(words: Sequence[Word], subject: Phrase, group: Group, text: st
         noun = words[end - 1].text.replace("color", "colour")
         slot = Slot(1, "", f"favourite_{noun}", True, (words[end].start, words[end].end))
         return _reversed(words, slot, value, span, group, end + 3, text)
-    if (
-        phrase.owner == 1
-        and phrase.end - phrase.first == 1
-        and (
-            words[phrase.first].text.removesuffix("s" * several) in _LIKINGS
-            and subject.article in ("", '"')
-            and (subject.start == 0 or words[subject.start - 1].kind == "sign")
-        )
-    ):
-        span2 = (words[phrase.start].start, words[phrase.end - 1].end)
-        liked = Slot(1, "", "likes", True, span2)
-        return replace(_reversed(words, liked, value, span, group, end, text), by_form=False)
     found = slot_at(words, phrase, text)
     if (
         found is None
@@ -323,8 +269,6 @@ def _person(
     elif (word.text, after) in _STATES or (word.text, "") in _STATES:
         long = (word.text, after) in _STATES
         predicate, kind = _STATES[word.text, after if long else ""]
-        if word.text == "to" and words[at - 1].text != "been":
-            return
         if predicate == "located_in":
             predicate = "lives_in"
         phrase = object_at(words, at + 1 + long, kind)
@@ -333,13 +277,8 @@ def _person(
         if word.text == "born" and phrase is not None and is_amount(words, phrase):
             yield made("born_on", phrase.first, phrase.end, "en:born")
         elif phrase is not None and phrase.owner != 2 and KINDS[kind](words, phrase):
-            joined = joined_phrases(words, phrase, kind)
-            for each in joined:
-                end = each.end
-                if kind == "interest" and len(joined) == 1 and each.article != '"':
-                    end = complement_end(words, each)
-                if end > each.end or kind != "interest" or not is_empty(words, each, "", kind):
-                    yield made(predicate, each.first, end, f"en:{word.text}")
+            for each in joined_phrases(words, phrase, kind):
+                yield made(predicate, each.first, each.end, f"en:{word.text}")
     elif word.text in ("called", "named") and at + 1 < len(words):
         phrase = quote_at(words, at + 1) or phrase_at(words, at + 1)
         if phrase is not None and is_named(words, phrase):
@@ -358,16 +297,6 @@ def _identity(
     if phrase.article in ("a", "an"):
         if head.text in DIETS and phrase.end - phrase.first == 1:
             yield made("diet", phrase.first, phrase.end, "en:diet")
-        elif head.text in _FANS and phrase.end - phrase.first > 0:
-            of = next((n for n in range(phrase.first, phrase.end) if words[n].text == "of"), 0)
-            kinds = [n for n in range(phrase.first, phrase.end - 1)
-                     if words[n].text not in words_of.PRAISE]  # fmt: skip
-            if of:
-                yield made("likes", of + 1, phrase.end, "en:fan")
-            elif kinds and head.text == "fan":
-                draft = made("likes", kinds[0], phrase.end - 1, "en:fan")
-                draft.span = (draft.span[0], words[phrase.end - 1].end)
-                yield draft
         elif is_role(words, phrase):
             yield made("works_as", phrase.first, phrase.end, "en:role")
         elif _identifies(words, subject, phrase, person):
@@ -401,7 +330,7 @@ def _identity(
 def _identifies(words: Sequence[Word], subject: Phrase, phrase: Phrase, person: bool) -> bool:
     """Whether "a N" says what a person is, and neither praises nor compares."""
     head = head_of(words, phrase).text
-    if head in _EMPTY_HEADS or head in words_of.VAGUE or phrase.end - phrase.first > 6:
+    if head in words_of.VAGUE | words_of.GENERAL | NO_ROLES or phrase.end - phrase.first > 6:
         return False
     if person and head.endswith(("er", "ing", "ed", "y")):
         return False

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from spector.language.frames.english import vocabulary as words_of
-from spector.language.frames.english.verbs import FORMS, PHRASAL
+from spector.language.frames.english.verbs import FORMS
 from spector.language.frames.sentences import Word
 from spector.language.frames.statement import Modality, Tense
 
@@ -249,9 +249,6 @@ def _main_verb(
         or (not aux.helped and names & ({"third"} if third else {"base"}))
     ):
         return None
-    particle = words[end].text if end < len(words) else ""
-    if (verb, particle) in PHRASAL:
-        verb, end = PHRASAL[verb, particle], end + 1
     return aux.group(verb, start, end, ing=ing, tense=tense)
 
 

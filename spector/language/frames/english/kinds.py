@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from spector.language.frames.english import vocabulary as words_of
-from spector.language.frames.english.phrases import Phrase, is_bare
-from spector.language.frames.predicates import EVERYONES, KIN, PETS, PRESUPPOSED
+from spector.language.frames.english.phrases import Phrase
+from spector.language.frames.predicates import KIN
 from spector.language.frames.sentences import Word
 from spector.language.frames.values import is_date
 
-__all__ = ["DIETS", "KINDS", "MARITAL", "is_amount", "is_empty", "is_named", "is_role"]
+__all__ = ["DIETS", "KINDS", "MARITAL", "NO_ROLES", "is_amount", "is_named", "is_role"]
 
 Check = Callable[[Sequence[Word], Phrase], bool]
 
@@ -38,104 +38,16 @@ _ROLES: Final = frozenset(
     lifeguard beekeeper shepherd locksmith blacksmith goldsmith referee umpire diplomat ambassador
     mayor senator minister president chairman chairwoman""".split()
 )
-_NO_ROLES: Final = frozenset(
+NO_ROLES: Final = frozenset(
     "lover fan person believer member winner beginner reader user survivor".split()
 )
 _PLACES: Final = frozenset(
     """city town village countryside suburb suburbs downtown apartment flat house state country
     county neighbourhood neighborhood""".split()
 )
-_VEHICLES: Final = frozenset("car truck van suv bike bicycle motorcycle bus taxi cab jeep".split())
-_RIDES: Final = _VEHICLES | frozenset("train tram metro subway ferry boat plane foot".split())
-_EVENTS: Final = frozenset(
-    """conference concert festival wedding party workshop class course seminar meetup meeting game
-    match show parade exhibition exhibit exhibitions fair convention camp retreat event gala
-    fundraiser race marathon tournament competition contest lecture talk funeral graduation ceremony
-    church school college university group club program programme lesson lessons classes event
-    events auction rally reunion run walk drive ride hike triathlon audition expo summit webinar
-    bootcamp museum gallery theater theatre opera play""".split()
-)
-_SITES: Final = frozenset(
-    """museum park beach lake mountain mountains zoo aquarium castle gallery temple shrine island
-    islands canyon falls waterfall forest garden gardens market shelter hospital shop store cafe
-    restaurant bar library ranch farm cathedral church palace village city town ruins theater
-    theatre studio stadium arena national monument coast desert volcano glacier winery vineyard
-    brewery bakery spa resort cabin campsite trail zoo orphanage sanctuary reserve center centre
-    planetarium observatory mosque monastery abbey fort fortress cemetery memorial bazaar mall
-    supermarket plaza boardwalk hotel hostel lodge pub gym arcade valley bay cliffs river hill hills
-    peak cave caves lighthouse harbor harbour pier bridge tower square campus archive library
-    winery""".split()
-)
-_COURSES: Final = frozenset(
-    """class course classes courses lessons workshop exam test interview interviews
-    audition""".split()
-)
-_CLUBS: Final = frozenset(
-    """club team band group choir league society orchestra crew military army navy
-    marines""".split()
-)
-#: "I love the beach": no thing that was just shown
-_KNOWN_TO_ALL: Final = frozenset(
-    """beach ocean sea outdoors mountains city countryside rain snow woods forest nature""".split()
-)
-_TRIPS: Final = frozenset(
-    """trip trips vacation cruise tour hike roadtrip road-trip getaway honeymoon safari""".split()
-)
-_WORK_WORDS: Final = frozenset(
-    """book novel movie film show series documentary poem article trilogy memoir biography musical
-    comedy thriller anime play""".split()
-)
-_BEGUN: Final = frozenset(
-    """business company blog podcast channel club course class job shop store studio restaurant cafe
-    garden project band book novel degree school college university diet collection website channel
-    charity foundation program league team company internship startup gym""".split()
-)
-_OWNED: Final = (
-    _VEHICLES
-    | KIN
-    | _BEGUN
-    | frozenset(
-        """book dress shoes tattoo medal award certificate trophy ticket tickets camera console degree
-    scholarship offer promotion raise haircut autograph job leg arm ankle wrist knee foot finger hip
-    rib nose shoulder house home apartment phone wallet keys bag laptop glasses passport game match
-    race bet teeth tooth""".split()
-    )
-)
-_EMPTY_LIKED: Final = frozenset(
-    """pic photo picture photos pics idea energy attitude enthusiasm positivity spirit color colors
-    colour colours design theme quote outfit smile dedication combo detail details setup""".split()
-)
-_SPORTS: Final = frozenset(
-    """yoga pilates karate judo ballet gymnastics crossfit aerobics taekwondo pottery ceramics
-    calligraphy photography zumba aikido archery athletics""".split()
-)
 _PRAISE: Final = frozenset(
     """meaningful incredible lovely rough tough crazy wicked quiet funny great good quick nice
     wonderful amazing awesome fantastic big long hard similar such new first""".split()
-)
-_NOT_PLAYED: Final = frozenset(
-    """role roles games game music songs gig show shows set hand catch online outside outdoors night
-    day along fair genres""".split()
-)
-_MEALS: Final = frozenset("breakfast lunch dinner food meals brunch supper healthy".split())
-_LIVED: Final = (
-    (_EVENTS - frozenset(("talk", "meeting", "play")))
-    | KIN
-    | frozenset(
-        """picnic accident surgery operation wedding baby interview barbecue bbq sleepover garage-sale
-    bonfire potluck car bike house garden""".split()
-    )
-)
-_SPEECHES: Final = frozenset("speech talk presentation lecture concert performance toast".split())
-#: heads of what one makes, meets or receives that name nothing
-_EMPTY_MADE: Final = frozenset(
-    """amount place spot area side boost push lift strength courage reminder team call friends
-    friend mistake promise money joke jokes fuss list start research exercise exercises stuff lead
-    job deal favor favour dent plans effort efforts chat homework work workout workouts people folks
-    others kinds break rest improvement improvements wish wishes memory memories connection
-    connections contribution contributions purchase bunch comment comments post posts smile smiles
-    quick catch response hug hugs thanks point case progress big huge difference impression noise
-    sense use shot guess""".split()
 )
 _FIELD_STOPS: Final = frozenset(
     """hard fast full-time part-time overtime late remotely there""".split()
@@ -178,39 +90,6 @@ def is_named(words: Sequence[Word], phrase: Phrase) -> bool:
     )
 
 
-#: verbs that say nothing without their object
-_LIGHT: Final = frozenset(
-    "make have get go hold start begin finish do take give read find meet see".split()
-)
-#: praise of a kind that tells a thing from others
-_TELLS: Final = frozenset("new old small first second third own few couple recent".split())
-
-
-def is_empty(words: Sequence[Word], phrase: Phrase, verb: str, kind: str) -> bool:
-    """Whether an object without complement tells nothing: "a project", "made a thing"."""
-    head = words[phrase.end - 1].text
-    if verb == "have" and phrase.end < len(words) and words[phrase.end].text == "over":
-        return True  # "had friends over"
-    if words[phrase.end - 2].text == "of" and head in EVERYONES | words_of.GENERAL:
-        return True  # "a group of friends"
-    alone = verb == "make" and phrase.start == phrase.first and phrase.end - phrase.first == 1
-    named = head.endswith("ing") and not (phrase.article and verb == "have")
-    if alone or named or not is_bare(words, phrase):  # alone: "made pizza"
-        return False
-    if head in words_of.GENERAL:
-        return True
-    if phrase.owner == 1 or head in KIN | PETS | PRESUPPOSED:
-        return False
-    before = {word.text for word in words[phrase.first : phrase.end - 1]}
-    praised = bool(before & words_of.PRAISE)
-    bare = verb in _LIGHT and kind not in ("activity", "visited", "gone-to", "lived")
-    return (
-        kind != "liked"
-        and not before & _TELLS
-        and (praised or (bare and (bool(phrase.article) or verb in ("make", "have", "get"))))
-    )
-
-
 def is_amount(words: Sequence[Word], phrase: Phrase) -> bool:
     inside = words[phrase.first : phrase.end]
     return any(word.kind == "number" or word.text in words_of.NUMBERS for word in inside)
@@ -220,7 +99,7 @@ def is_role(words: Sequence[Word], phrase: Phrase) -> bool:
     """Whether a phrase names an occupation."""
     head = head_of(words, phrase).text
     last = head.rpartition("-")[2]
-    if last in _NO_ROLES:
+    if last in NO_ROLES:
         return False
     return last in _ROLES or (last.endswith("ologist") and len(last) > 8)
 
@@ -244,89 +123,24 @@ def _is_place(words: Sequence[Word], phrase: Phrase) -> bool:
     return phrase.article in ("a", "the") and head.text in _PLACES and not phrase.owner
 
 
-def _is_counted(words: Sequence[Word], phrase: Phrase) -> bool:
-    """A thing with an article, a number, a possessive or a name: no "made friends"."""
-    if not _is_thing(words, phrase):
-        return False
-    if (
-        head_of(words, phrase).text in _EMPTY_MADE
-        or words[phrase.first].text in ("few", "couple", "lot", "bit", "number")
-        or any(word.text in ("time", "blast", "fun") for word in words[phrase.first : phrase.end])
-    ):
-        return False
-    return bool(
-        phrase.article
-        or phrase.owner
-        or words[phrase.end - 1].capital
-        or words[phrase.first].capital
-    )
-
-
-def _one_of(names: frozenset[str], named: bool = True) -> Check:
-    def check(words: Sequence[Word], phrase: Phrase) -> bool:
-        if named and words[phrase.end - 1].capital and _is_thing(words, phrase):
-            return True
-        head = head_of(words, phrase).text
-        return head in names or (head.endswith("s") and head[:-1] in names)
-
-    return check
-
-
 def _is_liked(words: Sequence[Word], phrase: Phrase) -> bool:
     """Something by its own name: "the colours" are those of a picture just shown."""
     shown = phrase.article in ("the", "all", "some", "any", "this")
-    if shown and not words[phrase.end - 1].capital:
-        if phrase.article == "the" and words[phrase.end - 1].text in _KNOWN_TO_ALL:
-            return True
-        if phrase.article == "the" and phrase.end - phrase.first > 1:
-            return _is_thing(words, phrase) and words[phrase.end - 1].text not in _EMPTY_LIKED
-        return any(word.text == "of" for word in words[phrase.first : phrase.end]) and (
-            _is_thing(words, phrase)
-        )
-    last = words[phrase.end - 1].text
-    return _is_thing(words, phrase) and last not in _EMPTY_LIKED and phrase.owner != 2
-
-
-_NO_ACTIVITIES: Final = frozenset("going nothing something anything everything being doing".split())
-
-
-def _is_activity(words: Sequence[Word], phrase: Phrase) -> bool:
-    text = words[phrase.end - 1].text
-    if (
-        text.endswith("ing")
-        and phrase.end - phrase.first <= 2
-        and text not in ("thing", "meeting", "feeling")
-        and not phrase.article
-        and not phrase.owner
-    ):
-        return text not in _NO_ACTIVITIES
-    text = words[phrase.first].text
-    if text.endswith("ing") and phrase.first == phrase.start and not phrase.article:
-        return text not in _NO_ACTIVITIES
-    return head_of(words, phrase).text in _SPORTS and not phrase.article
+    return _is_thing(words, phrase) and (not shown or words[phrase.end - 1].capital)
 
 
 def _is_had(words: Sequence[Word], phrase: Phrase) -> bool:
+    """A thing with an article, a number or "my": no "the time", no "fun"."""
     head = head_of(words, phrase).text
-    if head in _EMPTY_HAD or (not _is_counted(words, phrase) and head not in KIN):
+    shown = phrase.article in ("the", "any", "some", "this")
+    if shown or words[phrase.first].text in _PRAISE:
         return False
-    if phrase.article in ("the", "any", "some", "this") or words[phrase.first].text in _PRAISE:
-        return False
-    return bool(phrase.article or phrase.owner == 1) or head in KIN
+    counted = bool(phrase.article or phrase.owner == 1) and _is_thing(words, phrase)
+    return head in KIN or (counted and head not in _EMPTY_HAD | words_of.GENERAL)
 
 
 def _is_used(words: Sequence[Word], phrase: Phrase) -> bool:
     return _is_thing(words, phrase) and not phrase.owner and phrase.article not in ("some", "this")
-
-
-def _is_done(words: Sequence[Word], phrase: Phrase) -> bool:
-    """Something that one does: "painting", "to play chess"."""
-    if phrase.article or phrase.owner:
-        return False
-    return words[phrase.first].text == "to" or (
-        words[phrase.first].text.endswith("ing")
-        and (words[phrase.first].text not in _NO_ACTIVITIES - {"going"})
-    )
 
 
 def _is_org(words: Sequence[Word], phrase: Phrase) -> bool:
@@ -349,44 +163,10 @@ def _is_field(words: Sequence[Word], phrase: Phrase) -> bool:
     )
 
 
-def _is_played(words: Sequence[Word], phrase: Phrase) -> bool:
-    head = head_of(words, phrase).text
-    instrument = head in ("violin", "guitar", "piano", "flute", "drum", "keyboard", "saxophone")
-    return (
-        _is_thing(words, phrase)
-        and (phrase.article != "a" or instrument)
-        and (head not in _NOT_PLAYED and (not phrase.owner or instrument))
-    )
-
-
-def _is_work(words: Sequence[Word], phrase: Phrase) -> bool:
-    if phrase.article == '"' or words[phrase.end - 1].capital:
-        return True
-    return head_of(words, phrase).text in _WORK_WORDS and bool(phrase.article)
-
-
 def _is_address(words: Sequence[Word], phrase: Phrase) -> bool:
     inside = words[phrase.first : phrase.end]
     return is_amount(words, phrase) and any(word.capital for word in inside)
 
-
-def _is_several(words: Sequence[Word], phrase: Phrase) -> bool:
-    """The same, or several of a kind: "roasted marshmallows"."""
-    last = words[phrase.end - 1].text
-    plural = last.endswith("s") and not last.endswith("ss")
-    return _is_counted(words, phrase._replace(article="some") if plural else phrase)
-
-
-def _is_gone_to(words: Sequence[Word], phrase: Phrase) -> bool:
-    head = head_of(words, phrase).text
-    return (
-        _is_counted(words, phrase)
-        and phrase.article != "this"
-        and head not in ("top", "bed", "point", "next", "same", "trouble")
-    )
-
-
-_is_begun: Final = _one_of(_BEGUN, named=False)
 
 #: kind of an object -> whether a phrase is of it
 KINDS: Final[dict[str, Check]] = {
@@ -395,62 +175,22 @@ KINDS: Final[dict[str, Check]] = {
     "role": is_role,
     "org": _is_org,
     "field": _is_field,
-    "group": _is_org,
     "liked": _is_liked,
-    "interest": _is_liked,
-    "activity": _is_activity,
-    "lived": _one_of(_LIVED, named=False),
-    "seen": _one_of(_EVENTS | _WORK_WORDS, named=False),
-    "food": lambda words, phrase: (
-        not phrase.owner
-        and not phrase.article
-        and (_is_thing(words, phrase) and head_of(words, phrase).text not in _MEALS)
-    ),
-    "made": lambda words, phrase: _is_counted(
-        words, phrase._replace(article=phrase.article or "a")
+    "bare": lambda words, phrase: (
+        not phrase.owner and not phrase.article and _is_thing(words, phrase)
     ),
     "used": _is_used,
-    "club": _one_of(_CLUBS, named=False),
-    "gotten": lambda words, phrase: (
-        _is_had(words, phrase)
-        and not any(word.text == "of" for word in words[phrase.first : phrase.end])
-    ),
-    "skill": lambda words, phrase: _is_done(words, phrase) or _is_field(words, phrase),
-    "trial": lambda words, phrase: _is_done(words, phrase) or _is_counted(words, phrase),
-    "begun": lambda words, phrase: _is_done(words, phrase) or _is_begun(words, phrase),
-    "several": _is_several,
-    "considered": lambda words, phrase: _is_done(words, phrase) or _is_several(words, phrase),
-    "doing": _is_done,
-    "taken": lambda words, phrase: (
-        head_of(words, phrase).text in KIN
-        and (phrase.owner == 1 or phrase.article == "the")
-        and phrase.end < len(words)
-    ),
     "moment": lambda words, phrase: (
         words[phrase.first].kind == "number"
         and is_date(" ".join(word.raw for word in words[phrase.first : phrase.end]))
     ),
     "slot": lambda words, phrase: False,
-    "speech": _one_of(_SPEECHES, named=False),
-    "gone-to": _is_gone_to,
     "thing": _is_thing,
     "had": _is_had,
-    "counted": _is_counted,
-    "vehicle": _one_of(_VEHICLES),
     "language": lambda words, phrase: words[phrase.end - 1].capital and not phrase.article,
-    "played": _is_played,
-    "name": lambda words, at: is_named(words, at) and words[at.end - 1].text not in _RIDES,
-    "amount": is_amount,
-    "visited": _one_of(_SITES),
-    "event": _one_of(_EVENTS),
-    "work": _is_work,
-    "owned": _one_of(_OWNED, named=False),
-    "habit": lambda words, phrase: (
-        phrase.article not in ("the", "some", "any")
-        and (_is_thing(words, phrase) and head_of(words, phrase).text not in _EMPTY_MADE)
+    "played": lambda words, phrase: (
+        not phrase.owner and phrase.article != "a" and _is_thing(words, phrase)
     ),
-    "company": _one_of(_BEGUN - frozenset(("book", "novel", "collection")), named=False),
-    "pet": _one_of(PETS, named=False),
-    "course": _one_of(_COURSES, named=False),
-    "trip": _one_of(_TRIPS, named=False),
+    "name": is_named,
+    "amount": is_amount,
 }

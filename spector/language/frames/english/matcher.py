@@ -12,13 +12,6 @@ from spector.language.frames.english import vocabulary as words_of
 from spector.language.frames.english.changes import renewed
 from spector.language.frames.english.copula import copula
 from spector.language.frames.english.groups import Group, group_at, joined_group
-from spector.language.frames.english.implied import (
-    as_a,
-    contacts,
-    given_to_me,
-    presupposed,
-    relative,
-)
 from spector.language.frames.english.kinds import MARITAL, is_named
 from spector.language.frames.english.modality import (
     clause_modality,
@@ -30,17 +23,16 @@ from spector.language.frames.english.modality import (
 from spector.language.frames.english.objects import objects_at
 from spector.language.frames.english.phrases import Phrase, phrase_at, text_of
 from spector.language.frames.english.slots import is_person, slot_at, subject_name
-from spector.language.frames.english.verbs import FORMS, FRAMES, VerbFrame, third_of
+from spector.language.frames.english.verbs import FORMS, FRAMES, VerbFrame
 from spector.language.frames.predicates import KIN
 from spector.language.frames.sentences import Sentence, Word
-from spector.language.frames.statement import Draft, Place
+from spector.language.frames.statement import Draft
 
 __all__ = ["english_drafts"]
 
 #: predicates that things have as well as persons
 _OF_THINGS: Final = frozenset(
-    """uses runs_on listens_on depends_on price weighs scheduled_for belongs_to contains
-    released founded supports closes_at""".split()
+    "uses runs_on listens_on price weighs scheduled_for closes_at".split()
 )
 #: verbs that a clause may follow without "that"; it is the speaker's own
 _CLAUSE_VERBS: Final = frozenset(
@@ -51,21 +43,11 @@ _CLAUSE_VERBS: Final = frozenset(
 _UNASSERTED: Final = words_of.CONDITIONS | words_of.REPORTS
 #: words at the beginning that say that something is new
 _TURNS: Final = frozenset((("from", "now"), ("these", "days"), ("as", "of"), ("now", ",")))
-_COMING: Final = frozenset(
-    """tomorrow next soon tonight later this upcoming planning considering thinking""".split()
-)
-#: verbs whose progressive form is a plan or a manner of speaking
-_NOT_GOING_ON: Final = frozenset(
-    """go get have take move marry meet see lose find leave start begin be make do die
-    come decide choose pick select""".split()
-)
 #: words that begin sentences and are not names
 _NO_NAMES: Final = (KIN - {"mom", "dad"}) | frozenset(
     """people kid man woman guy dude bro god food music water money art nature yoga
     health school everyone sport reading family society technology education""".split()
 )
-#: between a verb and "to" they say by which way
-_ASIDE: Final = frozenset("up down over out back".split())
 #: behind them a clause may leave its subject out
 _JOINS: Final = ("and", "but", "then")
 #: a clause of the past behind them is a fact like any other
@@ -86,7 +68,6 @@ def english_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
     turns = any(pair in _TURNS for pair in pairwise(word.text for word in words[:6]))
     subject: Phrase | None = None
     last: Group | None = None
-    named: list[Place] = []
     for at in range(len(words)):
         if not _may_begin(words, at):
             continue
@@ -133,19 +114,8 @@ def english_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
         if is_doubted(words, unsure, at, group.end):
             meant = stricter(meant, "hedged")
         for draft in _frames(words, subject, group, text):
-            named.append(draft.subject_span)
             draft.changed |= turns
             yield replace(draft, modality=stricter(meant, draft.modality))
-    if unsure:
-        whole = stricter(whole, "hedged")
-    for draft in relative(words, text):
-        yield replace(draft, modality=whole)
-    for draft in (*as_a(words, text), *presupposed(words, text), *contacts(words, text)):
-        start, end = draft.object_span
-        if draft.predicate != "has" or not any(
-            begin <= start and end <= stop for begin, stop in named
-        ):
-            yield replace(draft, modality=whole)
 
 
 # -- where clauses begin, and whose they are ------------------------------------------------------
@@ -252,7 +222,7 @@ def _is_told_of_oneself(words: Sequence[Word], at: int, first: int) -> bool:
         at == 0
         and form is not None
         and form.names & {"past", "base"} == {"past"}
-        and (form.lemma in FRAMES and form.lemma not in ("set", "have"))
+        and (form.lemma in FRAMES and form.lemma != "have")
     )
 
 
@@ -294,33 +264,20 @@ def _frames(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
     name = "" if person else subject_name(words, subject, text)
     owned = person or is_person(words, subject) or _is_name(words, subject, group)
     span = (words[subject.start].start, words[subject.end - 1].end)
-    given = given_to_me(words, subject, group, text)
-    if given is not None:
-        yield given
-        return
     for frame in FRAMES.get(group.verb, ()):
         if not owned and not (frame.predicate in _OF_THINGS and subject.article == "the"):
             continue
         if subject.owner == 0 and not person and not owned and frame.kind == "had":
             continue
-        going_on = group.ing and group.tense == "present" and not _is_coming(words)
-        if frame.past and not going_on and (group.tense != "past" or not group.polarity):
+        if frame.past and (group.ing or group.tense != "past" or not group.polarity):
             continue
-        if going_on and frame.past:
-            link = f"_{frame.preposition}"
-            link = link if frame.preposition and frame.predicate.endswith(link) else ""
-            frame = frame._replace(predicate=third_of(group.verb) + link)
-            if group.verb in _NOT_GOING_ON or not group.polarity:
-                continue
         if frame.now and group.tense != "present":
             continue
-        if frame.predicate in ("has", "misses") and not _is_meant(words, frame, group):
-            continue
-        if (
-            group.ing
-            and frame.kind in ("had", "liked", "activity")
-            and group.verb not in ("do", "enjoy", "love")
+        if frame.predicate == "has" and any(
+            word.text == "all" for word in words[group.start : group.end]
         ):
+            continue  # "we all have our ways"
+        if group.ing and frame.kind in ("had", "liked") and group.verb not in ("enjoy", "love"):
             continue
         begins = _object_start(words, group, frame, text)
         if begins is None:
@@ -338,7 +295,7 @@ def _frames(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
                 subject=name,
                 subject_span=span,
                 polarity=polarity,
-                tense="present" if frame.changes or each.frame == "en:job" else group.tense,
+                tense="present" if frame.changes else group.tense,
                 changed=each.changed or group.changed or frame.changes,
                 added=each.added or group.added,
                 replaced=each.replaced or old,
@@ -346,9 +303,6 @@ def _frames(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
             )
         if made:
             return
-    begun = _begun(words, group)
-    if begun is not None:
-        yield from _frames(words, subject, begun, text)
 
 
 def _object_start(
@@ -358,31 +312,12 @@ def _object_start(
     at, old = group.end, None
     while at < len(words) and words[at].text in _BEFORE_OBJECTS:
         at += 1
-    if frame.preposition == "to" and at + 1 < len(words) and words[at + 1].text == "to":
-        at += words[at].text in _ASIDE  # "went up to the mountains"
     if frame.preposition:
         at, old = _source(words, at, frame, text)
         if at >= len(words) or words[at].text != frame.preposition:
             return None
         at += 1
-    return (_behind_pupils(words, at) if frame.predicate == "teaches" else at), old
-
-
-def _behind_pupils(words: Sequence[Word], at: int) -> int:
-    """Where "coding" begins in "teaching my siblings coding"."""
-    pupils = phrase_at(words, at)
-    if pupils is None or pupils.owner != 1:
-        return at
-    taught = next((n for n in range(pupils.first, pupils.end) if words[n].text in KIN), at - 1) + 1
-    return taught if taught < len(words) and words[taught].kind == "word" else at
-
-
-def _begun(words: Sequence[Word], group: Group) -> Group | None:
-    """ "I started streaming games": what was begun, where no frame says what goes on."""
-    at = group.end - 2
-    if not group.ing or at < group.start or words[at].text != "started" or not group.polarity:
-        return None
-    return group._replace(verb="start", end=at + 1, tense="past", ing=False, changed=False)
+    return at, old
 
 
 def _source(words: Sequence[Word], at: int, frame: VerbFrame, text: str) -> tuple[int, str | None]:
@@ -392,18 +327,6 @@ def _source(words: Sequence[Word], at: int, frame: VerbFrame, text: str) -> tupl
         if old is not None:
             return old.end, text_of(words, old.first, old.end, text)
     return at, None
-
-
-def _is_meant(words: Sequence[Word], frame: VerbFrame, group: Group) -> bool:
-    """No "we all have our ways", no "I don't miss a match"."""
-    if frame.predicate == "misses":
-        return group.polarity
-    return not any(word.text == "all" for word in words[group.start : group.end])
-
-
-def _is_coming(words: Sequence[Word]) -> bool:
-    """Whether "I'm having a party" is about what is to come."""
-    return any(word.text in _COMING for word in words)
 
 
 def _is_ahead(words: Sequence[Word]) -> bool:

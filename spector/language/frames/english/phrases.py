@@ -11,10 +11,10 @@ from spector.language.frames.predicates import KIN
 from spector.language.frames.sentences import Word
 
 __all__ = [
+    "LINKS",
     "Phrase",
     "complement_end",
     "gerund_at",
-    "is_bare",
     "is_gerund",
     "is_modifier",
     "phrase_at",
@@ -26,7 +26,8 @@ __all__ = [
 _MOST: Final = 8
 #: complements behind a phrase at most
 _COMPLEMENTS: Final = 2
-_LINKS: Final = frozenset("of to for in with about on at from into against around".split())
+#: begin a complement
+LINKS: Final = frozenset("of to for in with about on at from into against around".split())
 #: have a direction: "a trip to Canada"
 _DIRECTED: Final = frozenset(
     """trip trips cruise vacation getaway expedition voyage visit visits tour flight drive hike
@@ -144,7 +145,7 @@ def phrase_at(words: Sequence[Word], at: int, *, subject: bool = False) -> Phras
 
 
 def complement_end(
-    words: Sequence[Word], phrase: Phrase, links: frozenset[str] = _LINKS, *, subject: bool = False
+    words: Sequence[Word], phrase: Phrase, links: frozenset[str] = LINKS, *, subject: bool = False
 ) -> int:
     """Where a phrase ends with the complements behind it: "trip" and "to Canada".
 
@@ -212,21 +213,6 @@ def _behind_link(words: Sequence[Word], at: int, phrase: Phrase, subject: bool) 
     ):
         return 0
     return end
-
-
-def is_bare(words: Sequence[Word], phrase: Phrase) -> bool:
-    """Whether a phrase is a noun that nothing but praise or size modifies: "a great project"."""
-    if phrase.article == '"' or phrase.article[:1].isdigit():
-        return False
-    inside = words[phrase.first : phrase.end]
-    if inside[-1].capital or any(word.text in ("of", "'s") for word in inside):
-        return False
-    return all(
-        word.text in words_of.PRAISE
-        or word.text in words_of.ARTICLES
-        or word.text in words_of.ADVERBS
-        for word in inside[:-1]
-    )
 
 
 def _end_of_phrase(words: Sequence[Word], first: int, subject: bool) -> int:

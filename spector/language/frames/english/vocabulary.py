@@ -21,7 +21,6 @@ __all__ = [
     "NUMBERS",
     "OPINIONS",
     "POSSESSIVES",
-    "PRAISE",
     "PREPOSITIONS",
     "PRONOUNS",
     "QUESTIONS",
@@ -168,17 +167,6 @@ GENERAL: Final = frozenset(
     place places spot spots creation creations adventure adventures names guests discovery find
     tradition traditions point points section sections works picture pictures photo photos person
     people folks kids story stories system systems idea""".split()
-)
-#: adjectives that judge or measure a thing and tell no kind of it
-PRAISE: Final = frozenset(
-    """big bigger huge small little tiny large great good nice cool awesome amazing fantastic
-    wonderful incredible lovely beautiful gorgeous pretty fun funny exciting interesting strong
-    tough rough hard easy crazy wild wicked new old other another different same similar such first
-    second third last next special unique unexpected personal major minor important meaningful
-    perfect favorite favourite delightful long short quick total complete avid thrilling real whole
-    certain various own bad terrible awful horrible sad happy best better recent few couple sweet
-    cute epic rad sick super stunning memorable unforgettable inspiring rewarding challenging
-    difficult neat simple particular""".split()
 )
 #: things of someone's that stand at one place
 BUILDINGS: Final = frozenset(

@@ -41,8 +41,6 @@ _OF_OTHERS: Final = frozenset(
     """lives_in works_as works_at likes prefers uses drinks eats plays speaks studies
     has married_to born_in born_on grew_up_in supports located_in""".split()
 )
-#: words of a name, and of how often something was done
-_NAMES: Final = 2
 #: with them a clause without a subject goes on with that of the one before: "..., artık ..."
 _GOES_ON: Final = frozenset("artik simdi".split())
 _TIMES: Final = frozenset("kere kez defa sefer".split())
@@ -53,7 +51,6 @@ def turkish_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
     """The statements of one sentence, in order, with the modality of each."""
     nouns = nouns_of(sentence.words)
     whole = _modality(sentence, nouns)
-    pending: list[list[Noun]] = []
     opens = True
     before: Subject | None = None
     for part in clauses(nouns):
@@ -64,7 +61,7 @@ def turkish_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
         goes_on = part[0].text in _GOES_ON
         made = [
             each
-            for each in _clause(part, pending, text, before if goes_on else None)
+            for each in _clause(part, text, before if goes_on else None)
             if opens or goes_on or each.owner or each.frame in _ANYWHERE
         ]
         opens = bool(made)
@@ -78,35 +75,6 @@ def turkish_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
                 changed=changed,
                 added=added,
             )
-        if not made and (named := _names_oneself(part)) is not None:
-            made = [named]
-            yield replace(named, modality=whole)
-        pending = [] if made or len(part) > 2 else [*pending, part]
-
-
-def _names_oneself(part: Sequence[Noun]) -> Draft | None:
-    """ "Ben Deniz": the name of who speaks."""
-    name = part[1:]
-    if (
-        part[0].text != "ben"
-        or not 1 <= len(name) <= _NAMES
-        or not all(
-            noun.capital and not noun.suffix and noun.text not in tables.PROVINCES for noun in name
-        )
-    ):
-        return None
-    value = " ".join(noun.raw for noun in name)
-    span = (name[0].start, name[-1].end)
-    return Draft(
-        1,
-        "",
-        "is_named",
-        value,
-        (part[0].start, part[0].stop),
-        span,
-        (part[0].start, part[-1].stop),
-        frame="tr:named",
-    )
 
 
 def _adds(part: Sequence[Noun]) -> bool:
@@ -150,9 +118,7 @@ def _is_conditional(word: str) -> bool:
     )
 
 
-def _clause(
-    part: list[Noun], pending: list[list[Noun]], text: str, before: Subject | None
-) -> Iterator[Draft]:
+def _clause(part: list[Noun], text: str, before: Subject | None) -> Iterator[Draft]:
     """The statements of one clause.
 
     Args:
@@ -182,7 +148,7 @@ def _clause(
     if subject is None:
         return
     for frame in tables.VERBS.get(form.stem, ()):
-        made = list(_frame(part, pending, frame, form, subject, text))
+        made = list(_frame(part, frame, form, subject, text))
         if made:
             yield from made
             return
@@ -212,7 +178,6 @@ def _thing(part: Sequence[Noun], text: str) -> Subject | None:
 
 def _frame(
     part: list[Noun],
-    pending: list[list[Noun]],
     frame: VerbFrame,
     form: Form,
     subject: Subject,
@@ -231,7 +196,7 @@ def _frame(
         if end < 1 or part[end - 1].text != plain(frame.preverb):
             return
         end -= 1
-    found = object_before(part, end, frame, subject, pending, text)
+    found = object_before(part, end, frame, subject, text)
     if not found:
         return
     words = [noun.text for noun in part]

@@ -9,7 +9,7 @@ from spector.language.frames.statement import Draft
 from spector.language.frames.turkish import tables
 from spector.language.frames.turkish.objects import owner_before, trimmed
 from spector.language.frames.turkish.phrases import Noun, Subject, subject_of
-from spector.language.frames.turkish.slots import reversed_slot, slot_of, unpossessed
+from spector.language.frames.turkish.slots import slot_of, unpossessed
 from spector.language.frames.turkish.suffixes import (
     person_forms,
     strip_case,
@@ -41,25 +41,6 @@ _BECAME: Final = frozenset(("oldum", "oldu", "olduk"))
 
 def nominal(part: list[Noun], text: str) -> Iterator[Draft]:
     """The statements of a clause that ends in no verb with a frame."""
-    if (
-        len(part) == 3
-        and part[0].text == "bana"
-        and part[1].capital
-        and (part[2].text in ("diyebilirsin", "diyebilirsiniz", "deyin", "derler", "diyorlar"))
-    ):
-        span = (part[1].start, part[1].end)
-        yield Draft(
-            1,
-            "",
-            "is_named",
-            part[1].raw,
-            (part[0].start, part[0].stop),
-            span,
-            (part[0].start, part[2].stop),
-            by_form=True,
-            frame="tr:contact",
-        )
-        return
     body = _without_name(part)
     changed = body[-1].text in _BECAME
     person = 0
@@ -81,12 +62,7 @@ def nominal(part: list[Noun], text: str) -> Iterator[Draft]:
     elif last.whole in _AGED:
         made = _age(body, text)
     else:
-        made = (
-            slot_of(body, text)
-            or _state(body, text, person)
-            or reversed_slot(body, text)
-            or _placed(body, text)
-        )
+        made = slot_of(body, text) or _state(body, text, person)
     if made is not None:
         made.changed |= changed
         made.polarity = made.polarity != negated
@@ -131,17 +107,10 @@ def _state(part: list[Noun], text: str, person: int) -> Draft | None:
     found: tuple[int, str, str] | None = None
     if word in _MARITAL_FORMS:
         found = (_MARITAL_FORMS[word][0], "marital_status", _MARITAL_FORMS[word][1])
-        wed = _married(part, at, found[0], text)
-        if wed is not None:
-            return wed
     elif word in _DIET_FORMS:
         found = (_DIET_FORMS[word][0], "diet", _DIET_FORMS[word][1])
     elif word in tables.ROLE_FORMS:
         return _role(part, at, person or tables.ROLE_FORMS[word], text)
-    elif word.endswith(("liyim", "luyum")) and noun.capital:
-        place = noun.raw[: -5 if not noun.suffix else len(noun.raw)].rstrip("'’")
-        if len(place) > 2 and (at or noun.suffix or plain(place) in tables.PROVINCES):
-            return _made(part, at, _who(part, at, 1, text), "comes_from", place, "tr:from")
     elif word in ("alerjigim", "alerjik", "alerjim") and at:
         stem = strip_case(part[at - 1].raw, part[at - 1].suffix, "dat")
         who = _who(part, at - 1, 3 if word == "alerjik" and not person else 1, text)
@@ -151,32 +120,6 @@ def _state(part: list[Noun], text: str, person: int) -> Draft | None:
         return None
     who = _who(part, at, person or found[0], text)
     return _made(part, at, who, found[1], found[2], f"tr:{found[1]}")
-
-
-def _married(part: list[Noun], at: int, person: int, text: str) -> Draft | None:
-    """ "Ayşe ile evliyim"."""
-    if at < 1:
-        return None
-    end = at - 1 if part[at - 1].text == "ile" else at
-    noun = part[end - 1] if end else part[0]
-    stem = noun.raw if end == at - 1 and end else strip_case(noun.raw, noun.suffix, "ins")
-    if stem is None or not noun.capital or end < 1:
-        return None
-    first = end - 1
-    while (
-        first > 0
-        and part[first - 1].capital
-        and not part[first - 1].suffix
-        and (part[first - 1].text not in tables.ADVERBS and (person == 1 or first > 1))
-    ):
-        first -= 1
-    who = _who(part, first, person, text)
-    draft = _made(
-        part, end - 1, who, "married_to", trimmed(part, first, end, stem, text), "tr:married"
-    )
-    if draft is not None:
-        draft.object_span = (part[first].start, noun.end)
-    return draft
 
 
 def _role(part: list[Noun], at: int, person: int, text: str) -> Draft | None:
@@ -271,43 +214,6 @@ def _has(part: list[Noun], text: str) -> Draft | None:
     draft = _made(part, at, who, "has", trimmed(part, first, at + 1, stem, text), "tr:has")
     if draft is not None:
         draft.polarity, draft.object_span = polarity, (part[first].start, noun.end)
-    return draft
-
-
-def _placed(part: list[Noun], text: str) -> Draft | None:
-    """ "Ofisimiz Leeds'te", "Toplantı saat 15'te": where a thing stands, or when it is."""
-    at = len(part) - 1
-    last = part[at]
-    if at < 1 or not last.suffix or strip_case(last.raw, last.suffix, "loc") is None:
-        return None
-    is_hour = last.kind == "number" and part[at - 1].text == "saat"
-    end = at - 1 if is_hour else at
-    thing = [noun for noun in part[:end] if noun.text not in tables.CHANGES]
-    if not 1 <= len(thing) <= 2 or any(
-        noun.suffix or noun.kind != "word" or noun.text in tables.NO_THINGS for noun in thing
-    ):
-        return None
-    head = thing[-1]
-    mine = head._replace(text=head.text[:-2], raw=head.raw[:-2])  # "ofisim" of "ofisimiz"
-    stem = (
-        unpossessed(head)[1]
-        or (unpossessed(mine)[1] if head.text.endswith(("miz", "muz")) else None)
-        or head.text
-    )
-    if not is_hour and not (last.capital and plain(stem) in tables.BUILDINGS):
-        return None
-    owner = tables.KIN.get(head.text)
-    span = (thing[0].start, head.stop)
-    who = (
-        Subject(0, text[slice(*span)], span, end)
-        if owner is None or len(thing) > 1
-        else (Subject(1, owner, span, end))
-    )
-    predicate = "scheduled_for" if is_hour else "located_in"
-    draft = _made(part, at, who, predicate, last.raw, f"tr:{predicate}")
-    if draft is not None and is_hour:
-        draft.by_form, draft.object_span = True, (part[at - 1].start, last.end)
-        draft.object = text[slice(*draft.object_span)]
     return draft
 
 

@@ -11,7 +11,6 @@ from spector.language.frames.turkish import tables
 from spector.language.frames.turkish.phrases import Noun, Subject
 from spector.language.frames.turkish.suffixes import Case, Form, strip_case
 from spector.language.frames.turkish.tables import VerbFrame
-from spector.language.frames.values import is_date
 from spector.language.words import plain
 
 __all__ = ["Item", "object_before", "owner_before", "slot_before", "trimmed"]
@@ -20,16 +19,8 @@ __all__ = ["Item", "object_before", "owner_before", "slot_before", "trimmed"]
 _MOST: Final = 3
 _PLACE_NOUNS: Final = frozenset("sehrinde kentinde ilcesinde koyunde kasabasinda semtinde".split())
 _LANGUAGES: Final = ("ca", "ce", "ça", "çe")
-#: words of a field of study; what one reads otherwise is a book
-_BOOKS: Final = frozenset("kitap roman gazete dergi yazi makale siir".split())
 _ADVERBIAL: Final[tuple[Case, ...]] = ("loc", "abl")
-_WEEKDAYS: Final = frozenset("pazartesi sali carsamba persembe cuma cumartesi pazar".split())
 _BIG: Final = frozenset("yuz bin milyon milyar".split())
-#: one gets them, and does not buy them
-_NOT_BOUGHT: Final = frozenset(
-    """haber karar nefes not ders duş dus izin mesaj e-posta kilo teklif kredi davet cevap yanit
-    odul maas burs zam onay randevu rapor egitim bilgi tepki tavsiye gorev sorumluluk""".split()
-)
 
 
 class Item(NamedTuple):
@@ -53,10 +44,9 @@ def object_before(
     end: int,
     frame: VerbFrame,
     subject: Subject,
-    pending: Sequence[Sequence[Noun]],
     text: str,
 ) -> list[Item]:
-    """The objects that end before an index; of a list that "ve" and commas join, each."""
+    """The object that ends before an index; none where it is no object of the frame."""
     floor = subject.after
     while end > floor and part[end - 1].text in tables.ADVERBS and part[end - 1].text != "bir":
         end -= 1
@@ -70,10 +60,6 @@ def object_before(
         item = _role(part, end - 1, floor, text)
         return [] if item is None else [item]
     noun = part[end - 1]
-    if frame.predicate == "born_in":
-        birth = _birth(part, end, floor, text)
-        if birth is not None:
-            return [birth]
     place = frame.kind == "place" and noun.text in _PLACE_NOUNS and end - 2 >= floor
     if place:
         noun, end = part[end - 2], end - 1
@@ -99,30 +85,13 @@ def object_before(
     replaced = _source(part, first, floor) if frame.changes else None
     if replaced is not None:
         first = max(first, replaced[1])
-    items = [
+    return [
         Item(
             trimmed(part, first, end, stem, text),
             (part[first].start, noun.end),
             replaced[0] if replaced else None,
         )
     ]
-    if len(part) - 1 == end or subject.owner:
-        items = [*_listed(pending, frame, text), *items] if first <= floor or first == 0 else items
-    return items
-
-
-def _birth(part: Sequence[Noun], end: int, floor: int, text: str) -> Item | None:
-    """ "3 Mart 1990'da", "1990 yılında": a day or a year."""
-    last = end - 1
-    if part[last].text == "yilinda" and last > floor:
-        last -= 1
-    if part[last].kind != "number" and not is_date(text[part[last].start : part[last].end]):
-        return None
-    first = last
-    while first > floor and (part[first - 1].kind == "number" or part[first - 1].capital):
-        first -= 1
-    span = (part[first].start, part[last].end)
-    return Item(" ".join(text[slice(*span)].split()), span, predicate="born_on")
 
 
 def _is(noun: Noun, case: Case) -> bool:
@@ -163,10 +132,6 @@ def _fits(noun: Noun, stem: str, frame: VerbFrame) -> bool:
         return stem.lower().endswith(_LANGUAGES) and len(stem) > 4
     if frame.kind == "diet":
         return text in {plain(diet) for diet in tables.DIETS}
-    if frame.kind == "field":
-        return text not in _BOOKS and noun.kind == "word"
-    if frame.kind == "bought":
-        return text not in _NOT_BOUGHT and noun.kind == "word" and not text.endswith("mak")
     return len(stem) > 1
 
 
@@ -238,30 +203,6 @@ def _source(part: Sequence[Noun], first: int, floor: int) -> tuple[str, int] | N
     return None
 
 
-def _listed(pending: Sequence[Sequence[Noun]], frame: VerbFrame, text: str) -> list[Item]:
-    """Objects of the parts before, which had no verb: "kahveyi ve" before "çayı severim"."""
-    out: list[Item] = []
-    for part in pending[-2:]:
-        words = [noun for noun in part if noun.text not in ("ben", "biz")]
-        while words and words[0].text in tables.ADVERBS:
-            words = words[1:]
-        if not words or any(
-            noun.text in tables.PRONOUNS or noun.text in tables.KIN for noun in words
-        ):
-            return []
-        noun = words[-1]
-        stem: str | None = noun.raw
-        if strip_case(noun.raw, noun.suffix, "gen") is not None and noun.text.endswith("n"):
-            return []
-        if frame.case in ("acc", "dat", "abl", "loc"):
-            stem = strip_case(noun.raw, noun.suffix, frame.case)  # type: ignore[arg-type]
-            stem = stem or (noun.raw if not noun.suffix else None)
-        if stem is None or not _fits(noun, stem, frame) or len(words) > 2:
-            return []
-        out.append(Item(trimmed(words, 0, len(words), stem, text), (words[0].start, noun.end)))
-    return out
-
-
 def owner_before(part: Sequence[Noun], at: int, text: str) -> tuple[int, str, Place, int] | None:
     """(owner, name, span, first index) of "S'nin" before an index, or None."""
     if at < 1:
@@ -327,65 +268,9 @@ def slot_before(part: Sequence[Noun], form: Form, text: str) -> Draft | None:
                         by_form=True,
                         frame="tr:slot-object",
                     )
-    if form.stem == "ertelen" and form.tense == "past" and end >= 1:
-        return _postponed(part, end, text)
     if form.stem == "kullan" and end >= 3 and part[end - 2].text == "olarak":
         return _used_as(part, end, text)
-    if form.stem == "değiştir" and form.tense == "past" and end >= 3:
-        return _changed(part, end, text)
     return None
-
-
-def _postponed(part: Sequence[Noun], end: int, text: str) -> Draft | None:
-    """ "[Raporun] teslim tarihi 2 Nisan'a ertelendi", "Toplantı perşembeye ertelendi"."""
-    last = part[end - 1]
-    stem = strip_case(last.raw, last.suffix, "dat")
-    first = end - 1
-    while first > 0 and part[first - 1].kind == "number":
-        first -= 1
-    value = trimmed(part, first, end, stem, text) if stem else ""
-    if not stem or not (is_date(value) or plain(stem) in _WEEKDAYS):
-        return None
-    span = (part[first].start, last.end)
-    for count in (2, 1):
-        nouns = part[max(0, first - count) : first]
-        slot = tables.NOUNS.get(" ".join(noun.text for noun in nouns))
-        if slot is not None and len(nouns) == count:
-            owner = owner_before(part, first - count, text) or (
-                0,
-                text[nouns[0].start : nouns[-1].stop],
-                (nouns[0].start, nouns[-1].stop),
-                0,
-            )
-            predicate = slot[1] if owner[3] or first > count else "is"
-            return Draft(
-                owner[0],
-                owner[1],
-                predicate,
-                value,
-                owner[2],
-                span,
-                (owner[2][0], part[end].stop),
-                changed=True,
-                by_form=True,
-                frame="tr:postponed",
-            )
-    name = [noun for noun in part[:first] if noun.text not in tables.ADVERBS]
-    if not 1 <= len(name) <= 2 or any(noun.suffix for noun in name):
-        return None
-    named = (name[0].start, name[-1].stop)
-    return Draft(
-        0,
-        text[slice(*named)],
-        "scheduled_for",
-        value,
-        named,
-        span,
-        (named[0], part[end].stop),
-        changed=True,
-        by_form=True,
-        frame="tr:postponed",
-    )
 
 
 def _best_of_all(part: Sequence[Noun], text: str) -> Draft | None:
@@ -438,46 +323,4 @@ def _used_as(part: Sequence[Noun], end: int, text: str) -> Draft | None:
         (min(span[0], noun.start), part[end].stop),
         by_form=True,
         frame="tr:as-slot",
-    )
-
-
-def _changed(part: Sequence[Noun], end: int, text: str) -> Draft | None:
-    """ "N'i X ile değiştirdik", "N'i X olarak değiştirdim"."""
-    if part[end - 1].text not in ("ile", "olarak"):
-        return None
-    value, noun = part[end - 2], part[end - 3]
-    stem = strip_case(noun.raw, noun.suffix, "acc")
-    slot = tables.NOUNS.get(plain(stem)) if stem else None
-    span = (value.start, value.end)
-    if slot is None:
-        if stem is None or part[end - 1].text != "ile" or not (noun.suffix or noun.capital):
-            return None
-        return Draft(
-            1,
-            "",
-            "uses",
-            value.raw,
-            (part[end].start, part[end].stop),
-            span,
-            (noun.start, part[end].stop),
-            replaced=stem,
-            changed=True,
-            frame="tr:replaced",
-        )
-    owner = owner_before(part, end - 3, text)
-    if slot[0] == 1:
-        owner = (1, "", (noun.start, noun.end), 0)
-    if owner is None:
-        return None
-    return Draft(
-        owner[0],
-        owner[1],
-        slot[1],
-        value.raw,
-        owner[2],
-        span,
-        (owner[2][0], part[end].stop),
-        changed=True,
-        by_form=True,
-        frame="tr:renewed",
     )

@@ -144,7 +144,7 @@ def subject_of(part: Sequence[Noun], text: str) -> Subject | None:
             ):
                 end += 1
             names = {plain(noun.raw) for noun in part[at + count : end]}
-            if names & (tables.PROVINCES | tables.PLACE_PARTS) or (
+            if names & tables.PLACE_PARTS or (
                 end == len(part) - 1 and _FINITE.search(part[end].text)
             ):
                 end = at + count  # "kızım Fransızca konuşuyor": what she speaks

@@ -1,4 +1,4 @@
-"""Turkish slots and their values: "S'nin N-i X", "en sevdiğim renk X", "X benim N-im"."""
+"""Turkish slots and their values: "S'nin N-i X", "en sevdiğim renk X"."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spector.language.frames.turkish.suffixes import possessed, strip_case, stri
 from spector.language.frames.values import is_date
 from spector.language.words import plain
 
-__all__ = ["reversed_slot", "slot_of", "unpossessed"]
+__all__ = ["slot_of", "unpossessed"]
 
 _FAVOURITE: Final = frozenset(("sevdigim", "sevdigi", "begendigim", "begendigi"))
 _AMOUNTS: Final = frozenset(
@@ -55,7 +55,6 @@ _RELATIVES: Final = {
     for predicate, participles, nouns in (
         ("lives_in", "oturdugum yasadigim", "sehir yer ilce semt ulke mahalle"),
         ("works_at", "calistigim", "sirket yer kurum firma isyeri"),
-        ("born_in", "dogdugum", "sehir yer ulke"),
     )
     for participle in participles.split()
     for noun in nouns.split()
@@ -125,13 +124,13 @@ def slot_of(part: list[Noun], text: str) -> Draft | None:
 
 
 def _named(part: list[Noun], text: str) -> Draft | None:
-    """ "Kardeşim Ali", "Arabam bir Volvo": a person or thing of mine, by its name."""
+    """ "Kardeşim Ali": a person of mine, by the name."""
     at = 0
     while at < len(part) and part[at].text in tables.ADVERBS:
         at += 1
     for count in (2, 1):
         nouns = " ".join(noun.text for noun in part[at : at + count])
-        if (nouns not in tables.KIN and nouns not in tables.OWNED) or nouns in tables.NOUNS:
+        if nouns not in tables.KIN or nouns in tables.NOUNS:
             continue
         begin = at + count
         while begin < len(part) and part[begin].text in tables.ADVERBS:
@@ -141,7 +140,7 @@ def _named(part: list[Noun], text: str) -> Draft | None:
             noun.capital and not noun.suffix and noun.kind == "word" for noun in value
         ):
             return None
-        noun = plain(tables.KIN.get(nouns) or tables.OWNED[nouns]).replace(" ", "_")
+        noun = plain(tables.KIN[nouns]).replace(" ", "_")
         span = (value[0].start, value[-1].end)
         own = (part[at].start, part[at + count - 1].stop)
         return Draft(
@@ -360,37 +359,4 @@ def _favourite(part: list[Noun], text: str) -> Draft | None:
         (span[0], part[-1].stop),
         by_form=True,
         frame="tr:favourite",
-    )
-
-
-def reversed_slot(part: list[Noun], text: str) -> Draft | None:
-    """ "X benim N-im(dir)"."""
-    last = part[-1]
-    word = strip_copula(last.text, last.suffix)
-    at = len(part) - 2
-    if at < 1 or part[at].text != "benim":
-        return None
-    kin = tables.KIN.get(word)
-    found = tables.NOUNS.get(word)
-    predicate = plain(kin).replace(" ", "_") if kin else ""
-    if found and found[0] == 1:
-        predicate = found[1]
-    value = part[:at]
-    if (
-        not predicate
-        or len(value) > 3
-        or not all(noun.capital and not noun.suffix for noun in value)
-    ):
-        return None
-    span = (value[0].start, value[-1].end)
-    return Draft(
-        1,
-        "",
-        predicate,
-        text[span[0] : span[1]],
-        (part[at].start, part[at].stop),
-        span,
-        (span[0], last.stop),
-        by_form=True,
-        frame="tr:reversed",
     )

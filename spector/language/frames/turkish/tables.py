@@ -19,11 +19,9 @@ __all__ = [
     "MARITAL",
     "NOUNS",
     "NUMBERS",
-    "OWNED",
     "PLACE_PARTS",
     "POSTPOSITIONS",
     "PRONOUNS",
-    "PROVINCES",
     "QUESTIONS",
     "REPORTS",
     "ROLES",
@@ -60,22 +58,14 @@ otur oturur        | -       | lives_in     | loc    | place    |
 ikamet-et eder     | ikamet  | lives_in     | loc    | place    |
 taşın taşınır      | -       | lives_in     | dat    | place    | changes past
 yerleş yerleşir    | -       | lives_in     | dat    | place    | changes past
-doğ doğar          | -       | born_in      | loc    | place    | past
-bulun bulunur      | -       | located_in   | loc    | name     | now
-al alır            | yer     | located_in   | loc    | name     | now
-büyü büyür         | -       | grew_up_in   | loc    | place    | past
 çalış çalışır      | -       | works_as     | olarak | role     |
 çalış çalışır      | -       | works_at     | loc    | org      |
-gir girer          | işe     | works_at     | loc    | org      | changes past
-başla başlar       | işe     | works_at     | loc    | org      | changes past
 beslen beslenir    | -       | diet         | bare   | diet     |
 et eder            | tercih  | prefers      | acc    | thing    |
 et eder            | nefret  | likes        | abl    | thing    | denies
 sev sever          | -       | likes        | acc    | thing    |
 sev sever          | -       | likes        | bare   | thing    |
 beğen beğenir      | -       | likes        | acc    | thing    |
-hoşlan hoşlanır    | -       | likes        | abl    | thing    |
-bayıl bayılır      | -       | likes        | dat    | thing    |
 kullan kullanır    | -       | uses         | acc    | thing    |
 kullan kullanır    | -       | uses         | bare   | thing    |
 geç geçer          | -       | uses         | dat    | name     | changes past
@@ -85,24 +75,14 @@ oyna oynar         | -       | plays        | bare   | thing    |
 çal çalar          | -       | plays        | bare   | thing    |
 konuş konuşur      | -       | speaks       | bare   | language |
 bil bilir          | -       | speaks       | bare   | language |
-öğren öğrenir      | -       | learns       | bare   | thing    | now
-oku okur           | -       | studies      | bare   | field    | now
-oku okur           | -       | read         | acc    | thing    | past
-izle izler         | -       | watched      | acc    | thing    | past
-yaz yazar          | -       | wrote        | bare   | thing    | past
-al alır            | -       | bought       | bare   | bought   | past
-sat satar          | -       | sold         | acc    | thing    | past
-kazan kazanır      | -       | won          | acc    | thing    | past
-katıl katılır      | -       | joined       | dat    | thing    | past
-git gider          | -       | visited      | dat    | name     | past
-gez gezer          | -       | visited      | acc    | name     | past
-başla başlar       | -       | started      | dat    | thing    | past
-bırak bırakır      | -       | quit         | acc    | thing    | past
-sahiplen sahiplenir | -      | adopted      | bare   | thing    | past
-besle besler       | -       | has          | bare   | thing    | now
-evlen evlenir      | -       | married_to   | ins    | name     | past
-destekle destekler | -       | supports     | acc    | name     |
 """
+
+#: verbs without a frame, and their aorists
+_OTHERS: Final = """doğ doğar, bulun bulunur, al alır, büyü büyür, gir girer, başla başlar, hoşlan hoşlanır, bayıl
+    bayılır, öğren öğrenir, oku okur, izle izler, yaz yazar, sat satar, kazan kazanır, katıl
+    katılır, git gider, gez gezer, bırak bırakır, sahiplen sahiplenir, besle besler, evlen
+    evlenir, destekle destekler, ol olur, değiştir değiştirir, değiş değişir, dinle dinler, boşan
+    boşanır, dur durur, ertele erteler, ertelen ertelenir"""
 
 #: predicate | nouns that name it, with the stem before vowels behind a slash
 _NOUNS: Final = """
@@ -161,14 +141,6 @@ KIN: Final[dict[str, str]] = {
     if person == 1
 }
 
-#: what is called by its make or by a person's name
-OWNED: Final[dict[str, str]] = {
-    form: noun
-    for noun in """araba bisiklet motosiklet telefon bilgisayar doktor dişçi öğretmen hoca takım
-        okul üniversite banka operatör dişhekimi terapist avukat""".split()
-    for person, form in possessed(noun)
-    if person == 1
-}
 KIN_OF_OTHERS: Final = frozenset(
     form
     for noun in """anne baba eş karı koca kardeş abla abi oğul/oğl kız kuzen teyze hala dayı amca
@@ -201,17 +173,6 @@ MARITAL: Final = {
     "boşanmış": "boşanmış",
     "dul": "dul",
 }
-#: places that a sentence may begin with: "Vanlıyım" is not an adjective
-PROVINCES: Final = frozenset(
-    """adana adiyaman afyon agri amasya ankara antalya artvin aydin balikesir bilecik
-    bingol bitlis bolu burdur bursa canakkale cankiri corum denizli diyarbakir edirne
-    elazig erzincan erzurum eskisehir gaziantep giresun gumushane hakkari hatay isparta
-    mersin istanbul izmir kars kastamonu kayseri kirklareli kirsehir kocaeli konya
-    kutahya malatya manisa maras mardin mugla mus nevsehir nigde ordu rize sakarya
-    samsun siirt sinop sivas tekirdag tokat trabzon tunceli urfa usak van yozgat
-    zonguldak aksaray bayburt karaman kirikkale batman sirnak bartin ardahan igdir
-    yalova karabuk kilis osmaniye duzce almanya fransa amerika ingiltere""".split()
-)
 DIETS: Final = frozenset("vegan vejetaryen vejeteryan pesketaryen glutensiz".split())
 
 ADVERBS: Final = frozenset(
@@ -232,20 +193,6 @@ PRONOUNS: Final = frozenset(
     seyi seyler her hersey herkes kimse biri birisi hicbiri hepsi bazilari hicbirimiz
     hepimiz ikimiz bazilarimiz cogumuz birimiz kendi kendim
     siz sen seni sizi beni bizi bana sana ne kim""".split()
-)
-#: what is no thing that has a place or an hour of its own
-NO_THINGS: Final = (
-    ADVERBS
-    | PRONOUNS
-    | frozenset(
-        """yarin pazartesi sali carsamba persembe cuma cumartesi pazar sabah ogle ogleden aksam gece
-    saat ders sinav randevu""".split()
-    )
-)
-#: things that stand at one place
-BUILDINGS: Final = frozenset(
-    """ofis depo magaza dukkan ev okul sirket fabrika merkez klinik restoran kafe otel firin market
-    sube atolye laboratuvar yazlik daire garaj ciftlik studyo galeri muayenehane""".split()
 )
 QUESTIONS: Final = frozenset(
     """mi mu misin musun miyim muyum misiniz musunuz miyiz muyuz midir mudur ne neden
@@ -297,16 +244,7 @@ def _verb_forms() -> dict[str, Form]:
     stems = {
         line.split()[0].rpartition("-")[2]: line.split()[1] for line in _TABLE.strip().splitlines()
     }
-    stems |= {
-        "ol": "olur",
-        "değiştir": "değiştirir",
-        "değiş": "değişir",
-        "dinle": "dinler",
-        "boşan": "boşanır",
-        "dur": "durur",
-        "ertele": "erteler",
-        "ertelen": "ertelenir",
-    }
+    stems |= dict(pair.split() for pair in _OTHERS.split(","))
     for stem, aorist in stems.items():
         for form, says in verb_forms(stem, aorist):
             out.setdefault(form, says)
