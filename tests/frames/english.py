@@ -10,9 +10,9 @@ STATES = """
 my name is Dana btw -> user | is_named | Dana
 my port is 8080 thx -> user | port | 8080
 my cat is called Minnoş :) -> user's cat | is_named | Minnoş
-I bought a flat in Porto at Christmas. -> user | bought | flat in Porto
+I bought a flat in Porto at Christmas. -> user | bought | flat
 I use Postgres for the database. -> user | database | Postgres
-I have a buyer for the house. -> user | has | buyer for the house
+I have a buyer for the house. -> user | has | buyer
 I got a dog for my birthday. -> user | got | dog
 James lives in Oslo. -> James | lives_in | Oslo
 Barış likes künefe. -> Barış | likes | künefe
@@ -74,7 +74,6 @@ I hate cilantro. -> user | not likes | cilantro
 I never liked opera. -> user | not likes | opera
 I like tea, rum and milk. -> user | likes | tea; user | likes | rum; user | likes | milk
 I love reading detective novels. -> user | likes | reading detective novels
-I love to paint landscapes. -> user | likes | to paint landscapes
 I loved "The Left Hand of Darkness". -> user | likes | The Left Hand of Darkness
 I prefer window seats. -> user | prefers | window seats
 I prefer tea over coffee. -> user | prefers | tea
@@ -86,7 +85,6 @@ My sister's favourite colour is red. -> user's sister | favourite_colour | red
 My favourite band is Radiohead. -> user | favourite_band | Radiohead
 I use Vim. -> user | uses | Vim
 I switched from Vim to Helix. -> user | uses | Helix
-We replaced Redis with Valkey. -> user | uses | Valkey
 I've got a parrot. -> user | has | parrot
 I have two cats. -> user | has | two cats
 I have no siblings. -> user | not has | siblings
@@ -140,8 +138,6 @@ In 2019 I lived in Paris. -> user | lives_in | Paris
 I think my port is 8080. -> user | port | 8080
 I'm a data analyst by profession. -> user | works_as | data analyst
 My number is 555-0134 now. -> user | phone | 555-0134
-The API was upgraded to version 2.4. -> API | version | 2.4
-The meeting has been moved to Thursday. -> meeting | scheduled_for | Thursday
 My meeting is at 3 pm. -> user's meeting | scheduled_for | 3 pm
 My rent is 900 euros a month. -> user | rent | 900 euros
 The rent is 900 euros. -> rent | is | 900 euros
@@ -160,7 +156,6 @@ My house is in Gent. -> user | lives_in | Gent
 I'm based in Gent. -> user | lives_in | Gent
 The price of the ticket rose to 45 euros. -> ticket | price | 45 euros
 Maybe I live in Oz. -> user | lives_in | Oz
-I love books about polar voyages. -> user | likes | books about polar voyages
 Two weeks ago I bought myself a telescope. -> user | bought | telescope
 """
 

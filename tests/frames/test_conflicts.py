@@ -31,7 +31,6 @@ def verdict(old: str, new: str, **more: object) -> Verdict:
         ("I have a car.", "I don't have a car anymore.", "polarity"),
         ("I use Vim.", "I switched from Vim to Helix.", "said"),
         ("I use Vim.", "I use Helix instead of Vim.", "said"),
-        ("We use Redis.", "We replaced Redis with Valkey.", "said"),
         ("I prefer tea.", "From now on I prefer coffee.", "said"),
         ("The project's database is MySQL.", "The database is SQLite now.", "said"),
         ("I live in Lille.", "I moved from Lille to Nantes.", "said"),

@@ -75,12 +75,6 @@ Renklerden en çok griyi severim. -> user | favourite_colour | gri
 Favori rengim haki. -> user | favourite_colour | haki
 Vim kullanıyorum. -> user | uses | Vim
 Linux'tan macOS'a geçtim. -> user | uses | macOS
-İki kedim var. -> user | has | İki kedi
-Bir oğlum var. -> user | has | Bir oğul
-Bisikletim var. -> user | has | Bisiklet
-Arabam yok. -> user | not has | Araba
-Selin'in köpeği var. -> Selin | has | köpek
-Ablamın arabası yok. -> user's abla | not has | araba
 Keman çalıyorum. -> user | plays | Keman
 Satranç oynuyorum. -> user | plays | Satranç
 Almanca konuşuyorum. -> user | speaks | Almanca
@@ -103,7 +97,6 @@ en sevdigim renk mor -> user | favourite_colour | mor
 Düzeltme: Biletin fiyatı 45 lira. -> Bilet | price | 45 lira
 Porto'da oturuyorum artık. -> user | lives_in | Porto
 API sürümü 2.4. -> API | version | 2.4
-Luna adında bir kedim var. -> user | has | bir kedi
 Babam emekli. -> user's baba | works_as | emekli
 Uzun uçuşlarda cam kenarını tercih ederim. -> user | prefers | cam kenarı
 Sabahları kahve içiyorum. -> user | drinks | kahve
@@ -118,7 +111,6 @@ Vejetaryen besleniyorum. -> user | diet | Vejetaryen
 sürüm: 2.4 -> sürüm | is | 2.4
 Belki Rize'de yaşarım. -> user | lives_in | Rize
 Sanırım sunucunun portu 8443. -> sunucu | port | 8443
-İki kuzenim var. -> user | has | İki kuzen
 """
 
 STATES_NOTHING = """

@@ -248,7 +248,7 @@ def test_ten_users_share_no_word_of_what_a_night_makes() -> None:
         for user, word in enumerate(words):
             for n in range(12):
                 made = memory.remember(
-                    f"I like the {word} number {n}.",
+                    f"I like {word} number {n}.",
                     category="preference",
                     importance=0.6,
                     user_id=word,

@@ -7,12 +7,9 @@ from typing import Final
 
 from spector.language.frames.english.groups import Group
 from spector.language.frames.english.phrases import Phrase, phrase_at, quote_at, text_of
-from spector.language.frames.english.slots import Slot, Value, number_at, slot_at, value_at
-from spector.language.frames.english.vocabulary import WEEKDAYS
-from spector.language.frames.predicates import SLOTS
+from spector.language.frames.english.slots import slot_at, value_at
 from spector.language.frames.sentences import Word
 from spector.language.frames.statement import Draft
-from spector.language.frames.values import is_date
 
 __all__ = ["renewed", "trailing", "window_of"]
 
@@ -78,8 +75,6 @@ def renewed(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
     if passive and verb in _SHIFT_WORDS:
         group = group._replace(end=group.end + 1)
     if subject.article in ("i", "we"):
-        if verb == "replaced" and not passive:
-            yield from _replacement(words, group, text)
         if verb not in _SHIFT_WORDS or passive:
             return
         phrase = phrase_at(words, group.end)
@@ -90,7 +85,6 @@ def renewed(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
         if verb not in _SHIFT_WORDS:
             return
     if slot is None or not slot.known:
-        yield from _moved(words, subject, at, text)
         return
     replaced = None
     if at < len(words) and words[at].text == "from":
@@ -103,75 +97,9 @@ def renewed(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
     value = value_at(words, at + 1, slot, text)
     if value is None:
         return
-    yield _of_slot(words, slot, value, text, replaced)
-
-
-def _moved(words: Sequence[Word], subject: Phrase, at: int, text: str) -> Iterator[Draft]:
-    """ "The API was upgraded to version 3", "The meeting was moved to Thursday"."""
-    if subject.article != "the" or at + 1 >= len(words) or words[at].text != "to":
-        return
-    first = at + 1
-    predicate = "scheduled_for"
-    if words[first].text in SLOTS and first + 1 < len(words) and words[first + 1].kind == "number":
-        predicate, first = words[first].text, first + 1
-    value = number_at(words, first)
-    if value is None:
-        return
-    span = (words[value.first].start, words[value.end - 1].end)
-    day = words[first].text in WEEKDAYS or is_date(text[slice(*span)])
-    if predicate == "scheduled_for" and not day:
-        return
-    name = (words[subject.first].start, words[subject.end - 1].end)
-    yield Draft(
-        0,
-        text[slice(*name)],
-        predicate,
-        text[slice(*span)],
-        name,
-        span,
-        (name[0], span[1]),
-        changed=True,
-        by_form=True,
-        frame="en:moved",
-    )
-
-
-def _replacement(words: Sequence[Word], group: Group, text: str) -> Iterator[Draft]:
-    """ "We replaced X with Y": the slot that X names has another value, or Y is used for X."""
-    old = phrase_at(words, group.end)
-    if old is None or old.end >= len(words) or words[old.end].text not in ("with", "by"):
-        return
-    slot = slot_at(words, old, text)
-    if slot is not None and slot.known:
-        value = value_at(words, old.end + 1, slot, text)
-        if value is not None:
-            yield _of_slot(words, slot, value, text, None)
-        return
-    new = phrase_at(words, old.end + 1)
-    if new is None or new.owner or old.owner:
-        return
-    span = (words[new.first].start, words[new.end - 1].end)
-    subject = (words[group.start - 1].start, words[group.start - 1].end)
-    yield Draft(
-        1,
-        "",
-        "uses",
-        text_of(words, new.first, new.end, text),
-        subject,
-        span,
-        (subject[0], span[1]),
-        replaced=text_of(words, old.first, old.end, text),
-        changed=True,
-        frame="en:replaced",
-    )
-
-
-def _of_slot(
-    words: Sequence[Word], slot: Slot, value: Value, text: str, replaced: str | None
-) -> Draft:
     first, end = value.first, value.end
     span = (words[first].start, words[end - 1].end)
-    return Draft(
+    yield Draft(
         slot.owner,
         slot.subject,
         slot.predicate,

@@ -18,7 +18,7 @@ from spector.language.frames.english.kinds import (
     is_named,
     is_role,
 )
-from spector.language.frames.english.objects import joined_phrases, object_at
+from spector.language.frames.english.objects import joined_phrases
 from spector.language.frames.english.phrases import (
     Phrase,
     phrase_at,
@@ -271,7 +271,7 @@ def _person(
         predicate, kind = _STATES[word.text, after if long else ""]
         if predicate == "located_in":
             predicate = "lives_in"
-        phrase = object_at(words, at + 1 + long, kind)
+        phrase = quote_at(words, at + 1 + long) or phrase_at(words, at + 1 + long)
         if (word.text == "born" and phrase is None) or predicate == "born_on":
             phrase = number_at(words, at + 1 + long)
         if word.text == "born" and phrase is not None and is_amount(words, phrase):

@@ -91,10 +91,6 @@ def group_at(words: Sequence[Word], at: int, third: bool = False) -> Group | Non
     """
     start, aux = at, _Auxiliaries()
     while at < len(words):
-        done = _managed(words, at, aux)
-        if done:
-            at += done
-            continue
         if _is_had(words, at):
             got = _next_word(words, at) == "got"
             tense: Tense = "past" if words[at].text == "had" and not got else "present"
@@ -125,29 +121,6 @@ def joined_group(words: Sequence[Word], at: int, last: Group | None, third: bool
     if last is None or (last.tense, last.modality, last.polarity) != ("present", "asserted", True):
         return None
     return None if any(word.text == "to" for word in words[last.end : at]) else group
-
-
-def _managed(words: Sequence[Word], at: int, aux: _Auxiliaries) -> int:
-    """How many words of "managed to", "was able to", "got the chance to" begin here."""
-    texts = [word.text for word in words[at : at + 4]]
-    count = 0
-    if aux.polarity and (
-        texts[:2] in (["got", "to"], ["managed", "to"])
-        or (aux.been and aux.tense == "past" and texts[:2] == ["able", "to"])
-    ):
-        count = 2
-    elif (
-        aux.polarity
-        and texts[:1] in (["got"], ["had"])
-        and texts[1:2] in (["the"], ["a"])
-        and (texts[2:] in (["chance", "to"], ["opportunity", "to"]))
-    ):
-        count = 4
-    form = FORMS.get(words[at + count].text) if count and at + count < len(words) else None
-    if form is None or "base" not in form.names:
-        return 0
-    aux.tense, aux.helped, aux.been, aux.have = "past", True, False, False
-    return count
 
 
 def _is_had(words: Sequence[Word], at: int) -> bool:

@@ -10,11 +10,7 @@ from spector.language.frames.english.changes import trailing, window_of
 from spector.language.frames.english.groups import Group
 from spector.language.frames.english.kinds import DIETS, KINDS
 from spector.language.frames.english.phrases import (
-    LINKS,
     Phrase,
-    complement_end,
-    gerund_at,
-    is_gerund,
     is_modifier,
     phrase_at,
     quote_at,
@@ -26,16 +22,10 @@ from spector.language.frames.predicates import KIN, SLOTS, predicate_of
 from spector.language.frames.sentences import Word
 from spector.language.frames.statement import Draft
 
-__all__ = ["joined_phrases", "object_at", "objects_at"]
+__all__ = ["joined_phrases", "objects_at"]
 
 #: objects of one verb at most
 _MOST: Final = 3
-#: kinds of objects whose meaning a complement carries, and the links of those that may have it
-_COMPLETED: Final = {
-    "thing": LINKS,
-    "had": LINKS,
-    "liked": frozenset(("of", "about", "from")),
-}
 #: what one takes "for the database" is the database; what one gets "for the house" is not
 _CHOICES: Final = frozenset(("uses", "prefers"))
 #: may stand behind the last phrase of a list
@@ -49,7 +39,7 @@ def objects_at(
 ) -> Iterator[Draft]:
     """The objects that begin at a word, at most three that "and" and commas join."""
     negated = at < len(words) and words[at].text == "no"
-    phrase = object_at(words, at + negated, frame.kind)
+    phrase = quote_at(words, at + negated) or phrase_at(words, at + negated)
     if phrase is None or phrase.owner == 2 or not _is_closed(words, phrase.end):
         return
     if (
@@ -76,8 +66,6 @@ def objects_at(
         return
     changed, added, replaced = trailing(words, after, text)
     window = window_of(words, text)
-    if len(phrases) == 1 and phrase.article != '"' and frame.kind in _COMPLETED:
-        phrases = [phrase._replace(end=complement_end(words, phrase, _COMPLETED[frame.kind]))]
     for each in phrases[:_MOST]:
         yield Draft(
             owner=0,
@@ -110,7 +98,9 @@ def _is_narrowed(words: Sequence[Word], phrase: Phrase) -> bool:
         and not phrase.article
         and phrase.end < len(words)
         and (
-            words[phrase.end].text in words_of.RELATIVES - {"when", "where", "while", "how", "why"}
+            words[phrase.end].text in ("of", "about", "from")
+            or words[phrase.end].text
+            in words_of.RELATIVES - {"when", "where", "while", "how", "why"}
         )
     )
 
@@ -127,16 +117,6 @@ def _fits(words: Sequence[Word], phrase: Phrase, frame: VerbFrame, negated: bool
     if phrase.article == '"':
         return frame.kind in ("liked", "name", "played")
     return KINDS[frame.kind](words, phrase._replace(article="a") if negated else phrase)
-
-
-def object_at(words: Sequence[Word], at: int, kind: str) -> Phrase | None:
-    """The object that begins at a word: a title, something that is done, a noun phrase."""
-    quote = quote_at(words, at)
-    if quote is not None:
-        return quote
-    if kind == "liked" and at < len(words) and (words[at].text == "to" or is_gerund(words, at)):
-        return gerund_at(words, at)
-    return phrase_at(words, at)
 
 
 def _is_closed(words: Sequence[Word], at: int) -> bool:
@@ -168,12 +148,7 @@ def joined_phrases(words: Sequence[Word], phrase: Phrase, kind: str) -> list[Phr
         and alone
         and not phrase.article
         and not words[phrase.first].capital
-        and (
-            more[0].end - more[0].first > 1
-            and not more[0].article
-            and not more[0].owner
-            and not is_gerund(words, phrase.first)
-        )
+        and (more[0].end - more[0].first > 1 and not more[0].article and not more[0].owner)
     ):
         return more  # "rock and pop music" begins with no rock
     return [phrase, *more]
@@ -188,13 +163,10 @@ def _joined(words: Sequence[Word], phrase: Phrase, kind: str) -> Iterator[Phrase
         at += 1
         if not last and at < len(words) and words[at].text in ("and", "&"):
             last, at = True, at + 1
-        next_one = object_at(words, at, kind)
-        if next_one is None or next_one.article == '"' or not KINDS[kind](words, next_one):
+        next_one = phrase_at(words, at)
+        if next_one is None or not KINDS[kind](words, next_one):
             break
-        if is_gerund(words, phrase.first) != is_gerund(words, at) or (
-            next_one.end - next_one.first > 3
-            or (words[next_one.first].text in FORMS and not is_gerund(words, next_one.first))
-        ):
+        if next_one.end - next_one.first > 3 or words[next_one.first].text in FORMS:
             break
         if next_one.end < len(words) and _goes_on(words[next_one.end]):
             break

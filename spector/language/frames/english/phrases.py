@@ -11,11 +11,7 @@ from spector.language.frames.predicates import KIN
 from spector.language.frames.sentences import Word
 
 __all__ = [
-    "LINKS",
     "Phrase",
-    "complement_end",
-    "gerund_at",
-    "is_gerund",
     "is_modifier",
     "phrase_at",
     "quote_at",
@@ -24,23 +20,6 @@ __all__ = [
 
 #: words of a phrase at most
 _MOST: Final = 8
-#: complements behind a phrase at most
-_COMPLEMENTS: Final = 2
-#: begin a complement
-LINKS: Final = frozenset("of to for in with about on at from into against around".split())
-#: have a direction: "a trip to Canada"
-_DIRECTED: Final = frozenset(
-    """trip trips cruise vacation getaway expedition voyage visit visits tour flight drive hike
-    journey ride move return letter key invitation access subscription ticket tickets gateway
-    pass""".split()
-)
-#: say when something was, and nothing of what it was
-_WHEN: Final = (
-    words_of.UNITS
-    | words_of.TIMES
-    | frozenset("christmas easter thanksgiving halloween ramadan eid bayram".split())
-)
-_APOSTROPHES: Final = frozenset("'’")
 _QUOTES: Final = frozenset('"“”«»')
 _LY: Final = frozenset(
     """family daily weekly friendly lovely early elderly lonely only italy july fly reply supply
@@ -57,22 +36,6 @@ _NOUN_ING: Final = frozenset(
     processing computing testing planning mentoring teaching learning gathering outing riding
     sailing kayaking rafting diving sightseeing lifting jumping gliding snowboarding
     windsurfing""".split()
-)
-_PARTICLES: Final = frozenset("up out off away along around back down over".split())
-_WITH_DOINGS: Final = frozenset(
-    """in at on with to for by near from about through into of across""".split()
-)
-_NO_DOINGS: Final = frozenset(
-    """getting get thinking making make see seeing watching having being keep keeping
-    letting""".split()
-)
-#: say what is done only with an object
-_EMPTY_DOINGS: Final = frozenset(
-    """experimenting exploring creating improving growing changing continuing moving doing making
-    being having getting seeing knowing going making taking giving using finding hearing feeling
-    thinking looking trying becoming keeping bringing putting letting watching sharing spending do
-    be have get see know go make take give use find hear feel think look try become keep say hear
-    chat catch learn playing talking""".split()
 )
 
 
@@ -142,77 +105,6 @@ def phrase_at(words: Sequence[Word], at: int, *, subject: bool = False) -> Phras
     if end <= first or end - first > _MOST:
         return None
     return Phrase(start, first, end, owner, article)
-
-
-def complement_end(
-    words: Sequence[Word], phrase: Phrase, links: frozenset[str] = LINKS, *, subject: bool = False
-) -> int:
-    """Where a phrase ends with the complements behind it: "trip" and "to Canada".
-
-    A complement is a preposition with a noun phrase. One of time ("on Friday"), of a pronoun, or
-    of what is mine ("in my class") says nothing about the phrase, and is left out; so is "to",
-    which says where or what for, except behind a trip, or a noun that says nothing without it.
-    """
-    end = phrase.end
-    for _ in range(_COMPLEMENTS):
-        linked = end < len(words) and words[end].text in links
-        after = _behind_link(words, end, phrase, subject) if linked else 0
-        if not after or after - phrase.first > _MOST:
-            break
-        end = after
-    return end
-
-
-def _behind_link(words: Sequence[Word], at: int, phrase: Phrase, subject: bool) -> int:
-    """Where the complement ends that a preposition begins; 0 for none."""
-    link = words[at].text
-    inner = phrase_at(words, at + 1, subject=subject)
-    if inner is None or inner.owner == 2 or inner.article in ("this", "any", "some", "another"):
-        return 0
-    end, head = inner.end, words[at - 1].text
-    plain = inner.start == inner.first
-    aim = (
-        link == "to"
-        and plain
-        and head in words_of.GENERAL
-        and (phrase.article != "the" and not words[inner.first].capital)
-    )
-    if link == "on" and inner.article == "the":
-        return 0  # where it was, or when: "on the road trip"
-    directed = head in _DIRECTED and (inner.article or words[inner.first].capital)
-    if (inner.owner == 1 and link != "of") or (link == "to" and not (aim or directed)):
-        return 0
-    done = plain and end == inner.first + 1 and (aim or words[inner.first].text.endswith("ing"))
-    if done and end < len(words):  # "to raise the roof", "to hand out bread": a verb, its object
-        end += end + 1 < len(words) and words[end].text in ("out", "up", "off", "away", "down")
-        if end > inner.end and phrase_at(words, end) is None:
-            return 0
-        if words[end].text in words_of.PRONOUNS or words_of.POSSESSIVES.get(words[end].text) == 3:
-            return 0
-        value = phrase_at(words, end) if words[end].kind == "word" else None
-        if value is not None and value.owner:
-            return 0
-        if value is not None and (value.article or end > inner.end or aim):
-            inner, end = value, value.end
-        elif words[end].kind == "word" and words[end].text not in (
-            words_of.PREPOSITIONS | words_of.CONJUNCTIONS | words_of.TIMES
-        ):
-            return 0  # "to stay motivated"
-    inside = words[inner.first : end]
-    if (
-        any(word.text in _WHEN or (word.text == "may" and word.capital) for word in inside)
-        or (words[end - 1].text in words_of.VAGUE)
-        or (inside[0].kind == "number" and len(inside) == 1)
-    ):
-        return 0
-    if end < len(words) and (
-        words[end].kind == "suffix"
-        or words[end].text in words_of.BE
-        or (words[end].text in words_of.MODALS)
-        or words[end].raw in _APOSTROPHES
-    ):
-        return 0
-    return end
 
 
 def _end_of_phrase(words: Sequence[Word], first: int, subject: bool) -> int:
@@ -310,85 +202,6 @@ def _is_copula(words: Sequence[Word], at: int) -> bool:
     verbs = (*words_of.BE, *words_of.HAVE, *words_of.MODALS)
     rest = [word.text for word in words[at + 1 : at + 6]]
     return not any(each in verbs or FORMS.get(each) for each in rest)
-
-
-def is_gerund(words: Sequence[Word], at: int) -> bool:
-    text = words[at].text if at < len(words) else ""
-    return (
-        len(text) > 4
-        and text.endswith("ing")
-        and text
-        not in ("king", "string", "spring", "thing", "something", "morning", "evening", "wedding")
-    )
-
-
-def gerund_at(words: Sequence[Word], at: int) -> Phrase | None:
-    """What one likes to do: "reading novels", "to paint"."""
-    verb = at + (words[at].text == "to")
-    if verb >= len(words) or words[verb].text in words_of.STOPS - {"being"}:
-        return None
-    after = words[verb + 1] if verb + 1 < len(words) else words[verb]
-    if words[verb].text in _NO_DOINGS and not (
-        (words[verb].text == "being" and after.text == "a")
-        or (words[verb].text == "watching" and after.capital and after.text != "i")
-    ):
-        return None
-    end = verb + 1
-    if end < len(words) and words[end].text in ("more", "less"):
-        return None
-    moved = end < len(words) and words[end].text in _PARTICLES
-    end += moved
-    inner = quote_at(words, end) or phrase_at(words, end)
-    if inner is not None and words[inner.end - 1].text in (*words_of.UNITS, "times"):
-        inner = None  # "surfing five years ago", "a few times"
-    elif inner is not None and words[end].text not in words_of.TIMES:
-        if (
-            inner.owner
-            or words[inner.end - 1].text in words_of.VAGUE
-            or _is_listed(words, inner.end)
-        ):
-            return None
-        end = inner.end + (inner.article == '"')
-        if inner.article in ("a", "an") and is_modifier(words, end):
-            return None
-    elif end < len(words) and (
-        words[end].text in words_of.PRONOUNS or words_of.POSSESSIVES.get(words[end].text) == 3
-    ):
-        return None
-    placed = end < len(words) and words[end].text in _WITH_DOINGS
-    if placed:
-        inner = phrase_at(words, end + 1)
-        aim = (
-            words[end].text == "to"
-            and inner is not None
-            and "base"
-            in (FORMS[words[inner.first].text].names if words[inner.first].text in FORMS else ())
-        )
-        if (
-            inner is not None
-            and not inner.owner
-            and not aim
-            and inner.end - verb <= 7
-            and (words[inner.end - 1].text not in words_of.VAGUE)
-        ):
-            end = inner.end
-        elif not aim and (end == verb + 1 or moved):
-            return None
-    if (end == verb + 1 and words[verb].text in _EMPTY_DOINGS) or (
-        end == verb + 2 and moved and (words[verb].text in _EMPTY_DOINGS)
-    ):
-        return None
-    return Phrase(at, at, end, 0, "")
-
-
-def _is_listed(words: Sequence[Word], at: int) -> bool:
-    """Whether a list of names goes on, of which a phrase would be the first alone."""
-    return (
-        at + 1 < len(words)
-        and words[at].text == ","
-        and words[at + 1].capital
-        and (words[at + 1].text != "i")
-    )
 
 
 def is_modifier(words: Sequence[Word], at: int) -> bool:

@@ -7,9 +7,9 @@ from typing import Final
 
 from spector.language.frames.statement import Draft
 from spector.language.frames.turkish import tables
-from spector.language.frames.turkish.objects import owner_before, trimmed
+from spector.language.frames.turkish.objects import trimmed
 from spector.language.frames.turkish.phrases import Noun, Subject, subject_of
-from spector.language.frames.turkish.slots import slot_of, unpossessed
+from spector.language.frames.turkish.slots import slot_of
 from spector.language.frames.turkish.suffixes import (
     person_forms,
     strip_case,
@@ -41,7 +41,7 @@ _BECAME: Final = frozenset(("oldum", "oldu", "olduk"))
 
 def nominal(part: list[Noun], text: str) -> Iterator[Draft]:
     """The statements of a clause that ends in no verb with a frame."""
-    body = _without_name(part)
+    body = list(part)
     changed = body[-1].text in _BECAME
     person = 0
     if changed:
@@ -67,13 +67,6 @@ def nominal(part: list[Noun], text: str) -> Iterator[Draft]:
         made.changed |= changed
         made.polarity = made.polarity != negated
         yield made
-
-
-def _without_name(part: list[Noun]) -> list[Noun]:
-    """A clause without "Luna adında" at its beginning."""
-    named = (n for n, noun in enumerate(part[:4]) if noun.text in ("adinda", "isminde", "adli"))
-    at = next(named, 0)
-    return list(part[at + 1 :] or part) if at else list(part)
 
 
 def _who(part: Sequence[Noun], end: int, person: int, text: str) -> Subject | None:
@@ -184,40 +177,15 @@ def _age(part: list[Noun], text: str) -> Draft | None:
 
 
 def _has(part: list[Noun], text: str) -> Draft | None:
-    """ "iki kedim var", "Ayşe'nin arabası yok", "fıstığa alerjim var"."""
+    """ "fıstığa alerjim var", "Selin'in süte alerjisi yok"."""
     at = len(part) - 2
-    if at < 0:
+    if at < 1 or part[at].text not in ("alerjim", "alerjisi"):
         return None
-    noun = part[at]
-    polarity = part[-1].text.startswith("var")
-    if noun.text in ("alerjim", "alerjisi") and at:
-        stem = strip_case(part[at - 1].raw, part[at - 1].suffix, "dat")
-        owner_of = _who(part, at - 1, 1 if noun.text == "alerjim" else 3, text)
-        if stem is None or owner_of is None:
-            return None
-        who: Subject | None = owner_of
-        draft = _made(part, at - 1, who, "allergic_to", stem, "tr:allergic")
-        if draft is not None:
-            draft.polarity = polarity
-        return draft
-    person, stem = unpossessed(noun)
-    if stem is None or noun.text in tables.EMPTY or noun.text in _EMPTY_HAD:
+    stem = strip_case(part[at - 1].raw, part[at - 1].suffix, "dat")
+    who = _who(part, at - 1, 1 if part[at].text == "alerjim" else 3, text)
+    if stem is None:
         return None
-    first = at
-    if first and (part[first - 1].text in tables.NUMBERS or part[first - 1].kind == "number"):
-        first -= 1
-    if person == 1:
-        who = _who(part, first, 1, text)
-    else:
-        owner = owner_before(part, first, text)
-        who = None if owner is None or owner[1] == "" else Subject(owner[0], owner[1], owner[2], 0)
-    draft = _made(part, at, who, "has", trimmed(part, first, at + 1, stem, text), "tr:has")
+    draft = _made(part, at - 1, who, "allergic_to", stem, "tr:allergic")
     if draft is not None:
-        draft.polarity, draft.object_span = polarity, (part[first].start, noun.end)
+        draft.polarity = part[-1].text.startswith("var")
     return draft
-
-
-_EMPTY_HAD: Final = frozenset(
-    """sorum sorunum fikrim haberim isim zamanim vaktim planim derdim sikayetim itirazim
-    onerim sozum ihtiyacim umudum istegim niyetim hakkim param gucum""".split()
-)

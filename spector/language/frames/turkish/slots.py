@@ -107,9 +107,6 @@ def slot_of(part: list[Noun], text: str) -> Draft | None:
     favourite = _favourite(part, text) or _relative(part, text)
     if favourite is not None:
         return favourite
-    named = _named(part, text)
-    if named is not None:
-        return named
     for at in range(min(len(part) - 1, 6)):
         for count in (2, 1):
             if at + count >= len(part):
@@ -120,41 +117,6 @@ def slot_of(part: list[Noun], text: str) -> Draft | None:
             found = tables.NOUNS.get(" ".join(noun.text for noun in nouns))
             if found is not None:
                 return _valued(part, at, at + count, found, text)
-    return None
-
-
-def _named(part: list[Noun], text: str) -> Draft | None:
-    """ "Kardeşim Ali": a person of mine, by the name."""
-    at = 0
-    while at < len(part) and part[at].text in tables.ADVERBS:
-        at += 1
-    for count in (2, 1):
-        nouns = " ".join(noun.text for noun in part[at : at + count])
-        if nouns not in tables.KIN or nouns in tables.NOUNS:
-            continue
-        begin = at + count
-        while begin < len(part) and part[begin].text in tables.ADVERBS:
-            begin += 1
-        value = part[begin:]
-        if not 1 <= len(value) <= 3 or not all(
-            noun.capital and not noun.suffix and noun.kind == "word" for noun in value
-        ):
-            return None
-        noun = plain(tables.KIN[nouns]).replace(" ", "_")
-        span = (value[0].start, value[-1].end)
-        own = (part[at].start, part[at + count - 1].stop)
-        return Draft(
-            1,
-            "",
-            noun,
-            text[slice(*span)],
-            own,
-            span,
-            (own[0], span[1]),
-            changed=any(each.text == "artik" for each in part),
-            by_form=True,
-            frame="tr:named",
-        )
     return None
 
 
