@@ -65,6 +65,9 @@ I was born in Izmir. -> user | born_in | Izmir
 I was born in 1987. -> user | born_on | 1987
 I'm from Ecuador. -> user | comes_from | Ecuador
 My birthday is on 3 May. -> user | birthday | 3 May
+My daughter Alma starts school. -> user | daughter | Alma
+I met my older sister Lena Wu. -> user | sister | Lena Wu
+Is your aunt May here? I live in Oslo. -> user | lives_in | Oslo
 I like dark chocolate. -> user | likes | dark chocolate
 I love dogs. -> user | likes | dogs
 I really enjoy long train rides. -> user | likes | long train rides

@@ -53,6 +53,7 @@ _JOINS: Final = ("and", "but", "then")
 #: a clause of the past behind them is a fact like any other
 _PAST_LINKS: Final = frozenset("when after".split())
 _FRONTS: Final = frozenset("in at on for of from during last this next every over".split())
+_SIZES: Final = frozenset("little big older younger young oldest youngest".split())
 _DASHES: Final = frozenset("-–—")
 #: between a verb and its object they change nothing: "bought myself a bike"
 _BEFORE_OBJECTS: Final = (words_of.ADVERBS | {"myself", "ourselves"}) - {"very", "all", "both"}
@@ -116,6 +117,35 @@ def english_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
         for draft in _frames(words, subject, group, text):
             draft.changed |= turns
             yield replace(draft, modality=stricter(meant, draft.modality))
+    if unsure:
+        whole = stricter(whole, "hedged")
+    for draft in _named_kin(words, text):
+        yield replace(draft, modality=whole)
+
+
+def _named_kin(words: Sequence[Word], text: str) -> Iterator[Draft]:
+    """What "my daughter Alma" takes for granted: her name."""
+    for at in range(len(words) - 2):
+        first = at + 1 + (words[at + 1].text in _SIZES)
+        if words[at].text not in ("my", "your") or first + 1 >= len(words):
+            continue
+        kin, begin = words[first].text, first + 1
+        end = begin
+        while end < len(words) and words[end].capital and words[end].text not in words_of.STOPS:
+            end += words[end].kind == "word" or len(words)
+        if not begin < end <= len(words) or kin not in KIN or kin.endswith("s"):
+            continue
+        span = (words[begin].start, words[end - 1].end)
+        yield Draft(
+            words_of.POSSESSIVES[words[at].text],
+            "",
+            kin,
+            text_of(words, begin, end, text),
+            (words[at].start, words[at].end),
+            span,
+            (words[at].start, span[1]),
+            frame="en:named-kin",
+        )
 
 
 # -- where clauses begin, and whose they are ------------------------------------------------------
