@@ -341,7 +341,7 @@ class Analyst:
                 speaker=message.speaker,
             )
             own = statements if len(spans) == 1 else None
-            made.append(self._unit(out, formed, single_valued, own))
+            made += [self._unit(out, each, single_valued, own) for each in formed]
             known = known.after(part, speaker=message.speaker)
         return made or [self._unit(out, _whole(message.text), single_valued, ())]
 
@@ -384,7 +384,7 @@ class Analyst:
         made: list[Unit] = []
         for start, end in found.spans or ((0, len(message.text)),):
             part = message.text[start:end]
-            whole = form(
+            rules = form(
                 part,
                 referents=known,
                 now_ms=out.event_ms,
@@ -393,6 +393,7 @@ class Analyst:
                 reference_precision=config.reference_precision,
                 speaker=message.speaker,
             )
+            whole = rules[0] if len(rules) == 1 else _whole(part)
             if found.notes and not found.spans and config.annotate:
                 whole = replace(whole, text=found.text, notes=found.notes)
             whole = replace(whole, plan=found.plan or whole.plan)
@@ -426,7 +427,7 @@ class Analyst:
             else [each for each in statements if formed.start <= each.span[0] < formed.end]
         )
         reading, read = self._read(
-            out, formed.said, formed.references, single_valued, own, formed.start
+            out, formed.said, formed.references, single_valued, own, formed.start, formed.subject
         )
         text, raw = formed.text, None
         if self._config.rewrite and not out.quarantined:
@@ -461,7 +462,7 @@ class Analyst:
         """The words in the third person and the words before, or the words as they were said."""
         message = out.message
         role = "Assistant" if message.data_source == "assistant_message" else "User"
-        plain_text = resolved(formed.said, formed.references, formed.start)[0]
+        plain_text = resolved(formed.said, formed.references, formed.start, formed.subject)[0]
         made = rewritten(plain_text, message.speaker or role)
         made = shortened(made, self._config.max_rewritten_chars)
         return (made, formed.said) if made != formed.said else (formed.text, None)
@@ -474,6 +475,7 @@ class Analyst:
         single_valued: Collection[str],
         statements: Sequence[Statement] | None,
         start: int = 0,
+        subject: str = "",
     ) -> tuple[Reading, str]:
         """Names and statements of a text without its questions, and the text as it was read.
 
@@ -481,7 +483,7 @@ class Analyst:
         later (`name`), about all at once: most messages are stopped without it.
         """
         asked = without_questions(own_words(said))
-        text, back = resolved(asked, references, start)
+        text, back = resolved(asked, references, start, subject)
         reading = out.known.get(text) if statements is None else None
         if reading is None:
             about = to_name(text, out.message)

@@ -1,4 +1,4 @@
-"""A message with notes in brackets on who and when is meant."""
+"""A message in its statements, with notes in brackets on who and when is meant."""
 
 from __future__ import annotations
 

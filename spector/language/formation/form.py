@@ -1,22 +1,24 @@
-"""Formation: a message with notes on who and when is meant."""
+"""Formation: a message in its statements, each with notes on who and when is meant."""
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, tzinfo
 from typing import Final
 
 from spector.clock import from_ms, local_of_ms
-from spector.language.dates import DateExpression, dates_in, moments_in, reads_turkish
+from spector.language.dates import DateExpression, Moment, dates_in, moments_in, reads_turkish
 from spector.language.formation.notes import Insertion, annotated
 from spector.language.formation.references import Referents
+from spector.language.formation.splitting import Unit, units_of
 from spector.language.statements import own_words, quotations
 from spector.language.words import plain
 from spector.records import Note, Reference
 
-__all__ = ["Formed", "form", "local_day"]
+__all__ = ["Formed", "assembled", "form", "local_day"]
 
 #: "I was born on May 8" is about no May of late, and a birthday is on each of them
 _EVERY_YEAR: Final = re.compile(
@@ -24,10 +26,13 @@ _EVERY_YEAR: Final = re.compile(
     r"|dogdu\w*|dogum\w*|yil ?donum\w*|her yil|her sene)\b"
 )
 
+#: signs that close a sentence: a note at its end stands before them
+_CLOSING: Final = ".!?\u2026\"'\u201d\u2019)"
+
 
 @dataclass(frozen=True, slots=True)
 class Formed:
-    """A message, or a part of a long one.
+    """One statement of a message.
 
     Attributes:
         text: what was said with notes in square brackets.
@@ -36,6 +41,7 @@ class Formed:
         references: words that stand for a name, by their place in the message.
         plan: it names a day that lies ahead.
         dates: the dates that it names, by their place in the message.
+        subject: who it is about, where the span has no subject of its own.
     """
 
     text: str
@@ -46,6 +52,7 @@ class Formed:
     end: int
     plan: bool
     dates: tuple[DateExpression, ...] = ()
+    subject: str = ""
 
 
 def form(
@@ -57,8 +64,8 @@ def form(
     annotate: bool = True,
     reference_precision: float = 0.75,
     speaker: str | None = None,
-) -> Formed:
-    """A message with its notes.
+) -> tuple[Formed, ...]:
+    """The statements of a message, in its order.
 
     Args:
         text: the message; words of it are never changed, and what it quotes is not read.
@@ -69,24 +76,23 @@ def form(
         reference_precision: a reference is annotated from this score of its best candidate on.
         speaker: who speaks: never meant by "he" or "she" of the own message.
     """
+    if not text.strip():
+        return ()
     today = local_day(now_ms, timezone)
     own = own_words(text)
     turkish = reads_turkish(own)
     dates = tuple(dates_in(own, today, turkish=turkish))
-    moments = moments_in(own, local_of_ms(now_ms, timezone), turkish=turkish)
-    references = tuple(
-        referents.references(own, turkish=turkish, least=reference_precision, speaker=speaker)
+    moments = tuple(moments_in(own, local_of_ms(now_ms, timezone), turkish=turkish))
+    references = referents.references(
+        own, turkish=turkish, least=reference_precision, speaker=speaker
     )
-    is_quoting = own != text  # all of it: a quotation belongs to the sentences around it
-    start = 0 if is_quoting else len(text) - len(text.lstrip())
-    said = own if is_quoting else text.strip()
-    shown = _insertions(own, start, start + len(said), dates, references) if annotate else []
-    if annotate:
-        shown += [Insertion(each.end - start, each.iso, "date") for each in moments]
-    whole, notes = annotated(said, shown)
-    plan = any(each.starts > today for each in dates)
-    made = Formed(whole, said, notes, references, start, start + len(said), plan, dates)
-    return _quoting(made, text) if is_quoting else made
+    is_quoting = own != text  # a quotation belongs to the sentences around it: all are one
+    units = (Unit(0, len(text)),) if is_quoting else units_of(own, dates, turkish=turkish)
+    made = assembled(
+        own, units, dates=dates, moments=moments, references=references, now_ms=now_ms,
+        timezone=timezone, annotate=annotate,
+    )  # fmt: skip
+    return tuple(_quoting(each, text) for each in made) if is_quoting else made
 
 
 def _quoting(whole: Formed, text: str) -> Formed:
@@ -101,6 +107,42 @@ def _quoting(whole: Formed, text: str) -> Formed:
     return replace(whole, text=shown, said=text)
 
 
+def assembled(
+    text: str,
+    units: Sequence[Unit],
+    *,
+    dates: Sequence[DateExpression],
+    moments: Sequence[Moment],
+    references: Sequence[Reference],
+    now_ms: int,
+    timezone: tzinfo,
+    annotate: bool,
+) -> tuple[Formed, ...]:
+    """Units of a message with the notes that belong to them."""
+    today = local_day(now_ms, timezone)
+    opening = _opening(text, dates, units)
+    made = []
+    for unit in units:
+        inside = tuple(each for each in dates if unit.start <= each.start < unit.end)
+        meant = tuple(each for each in references if unit.start <= each.start < unit.end)
+        carried = opening.get(unit)
+        shown = _insertions(text, unit, inside, meant, carried) if annotate else []
+        if annotate:
+            shown += [
+                Insertion(each.end - unit.start, each.iso, "date")
+                for each in moments
+                if unit.start <= each.start and each.end <= unit.end
+            ]
+        said = text[unit.start : unit.end]
+        whole, notes = annotated(said, shown)
+        named = (*inside, *([carried] if carried is not None else ()))
+        plan = any(each.starts > today for each in named)
+        made.append(
+            Formed(whole, said, notes, meant, unit.start, unit.end, plan, named, unit.subject)
+        )
+    return tuple(made)
+
+
 def local_day(now_ms: int, timezone: tzinfo) -> date:
     """The day of a moment in a zone."""
     moment = from_ms(now_ms)
@@ -110,30 +152,76 @@ def local_day(now_ms: int, timezone: tzinfo) -> date:
         return moment.date()
 
 
+def _opening(
+    text: str, dates: Sequence[DateExpression], units: Sequence[Unit]
+) -> dict[Unit, DateExpression]:
+    """Units to which the time that opens their sentence belongs, though it does not stand there."""
+    found: dict[Unit, DateExpression] = {}
+    for before, unit in itertools.pairwise(units):
+        seam = text[before.end : unit.start]
+        opener = found.get(before) or _opener(text, before, dates)
+        if opener is None or any(mark in seam for mark in ".!?\n"):
+            continue
+        if any(unit.start <= each.start < unit.end for each in dates):
+            continue
+        found[unit] = opener
+    return found
+
+
+def _opener(text: str, unit: Unit, dates: Sequence[DateExpression]) -> DateExpression | None:
+    """The time that opens the last sentence of a unit."""
+    start = unit.start
+    for at in range(unit.end - 1, unit.start, -1):
+        if text[at - 1] in ".!?\n" and text[at].isspace():
+            start = at
+            break
+    while start < unit.end and not text[start].isalnum():
+        start += 1
+    for each in dates:
+        lead = text[start : each.start] if start <= each.start < unit.end else None
+        if lead is not None and lead.strip().lower() in ("", "on", "in", "the"):
+            return each
+    return None
+
+
 def _insertions(
     text: str,
-    start: int,
-    end: int,
-    dates: Iterable[DateExpression],
-    references: Iterable[Reference],
+    unit: Unit,
+    dates: tuple[DateExpression, ...],
+    references: tuple[Reference, ...],
+    carried: DateExpression | None,
 ) -> list[Insertion]:
-    """The notes of a text between two places, counted from the first one."""
     found = []
-    done = ("", start)
+    if unit.subject:
+        found.append(Insertion(0, unit.subject, "subject", leads=True))
+    done = ("", unit.start)
     for reference in references:
         if reference.chosen is None:
             continue
         between = text[done[1] : reference.start]
         if reference.chosen != done[0] or any(mark in between for mark in ".!?\n"):
-            at = reference.start + len(reference.word) - start
+            at = reference.start + len(reference.word) - unit.start
             found.append(Insertion(at, reference.chosen, "reference"))
         done = (reference.chosen, reference.start)
     found += [
-        Insertion(min(each.end, end) - start, each.iso, "date")
+        Insertion(min(each.end, unit.end) - unit.start, each.iso, "date")
         for each in dates
         if _is_noted(text, each)
     ]
+    if carried is not None and carried.relative and not carried.vague:
+        end = _first_end(text, unit)
+        while end > unit.start and text[end - 1] in _CLOSING:
+            end -= 1
+        found.append(Insertion(end - unit.start, carried.iso, "date"))
     return found
+
+
+def _first_end(text: str, unit: Unit) -> int:
+    """Where the first sentence of a unit ends."""
+    for at in range(unit.start + 1, unit.end):
+        if text[at].isspace() and text[at - 1] in ".!?\u2026":
+            return at
+    return unit.end
 
 
 def _is_noted(text: str, each: DateExpression) -> bool:

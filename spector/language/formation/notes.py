@@ -13,12 +13,13 @@ __all__ = ["Insertion", "annotated"]
 class Insertion(NamedTuple):
     """A note to write: where in the text, what it says, and of which kind it is.
 
-    A note stands behind its word with a space before it.
+    A note stands behind its word with a space before it; ``leads`` writes it in front of a text.
     """
 
     at: int
     value: str
     kind: str
+    leads: bool = False
 
 
 def annotated(said: str, insertions: Iterable[Insertion]) -> tuple[str, tuple[Note, ...]]:
@@ -26,11 +27,11 @@ def annotated(said: str, insertions: Iterable[Insertion]) -> tuple[str, tuple[No
     pieces: list[str] = []
     notes: list[Note] = []
     done = length = 0
-    for each in sorted(insertions, key=lambda one: one.at):
+    for each in sorted(insertions, key=lambda one: (one.at, not one.leads)):
         at = min(max(each.at, done), len(said))
         pieces.append(said[done:at])
         length += at - done
-        piece = f" [{each.value}]"
+        piece = f"[{each.value}] " if each.leads else f" [{each.value}]"
         notes.append(Note(length, length + len(piece), each.kind, each.value))
         pieces.append(piece)
         length += len(piece)

@@ -1,11 +1,11 @@
-"""English verbs by their forms."""
+"""English verbs by their forms, and Turkish ones by their endings, as far as splitting needs it."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-__all__ = ["is_english_verb"]
+__all__ = ["is_english_verb", "is_turkish_verb", "turkish_person"]
 
 _AUXILIARIES: Final = frozenset(
     """am is are was were be 'm 's 're has have had 've do does did will would shall should can
@@ -44,6 +44,22 @@ _ED: Final = re.compile(r"[a-z]{2,}ed")
 _NOT_ED: Final = frozenset(
     "bed red need seed speed feed indeed hundred shed weed breed wed".split()
 )
+#: past, present, future, reported and aorist of any person, folded
+_TURKISH: Final = re.compile(
+    r"[a-z]{1,}(?:"
+    r"[dt][iu](?P<past>m|n|k|niz|nuz|lar|ler|)"
+    r"|(?:[iu]|)yor(?P<now>um|sun|uz|sunuz|lar|)(?:d[iu](?:m|n|k|lar)?)?"
+    r"|(?:[ae]ca|ece)(?:k|g)(?P<later>im|sin|iz|siniz|lar|ler|)(?:ti(?:m|n|k|ler)?)?"
+    r"|m[iu]s(?P<told>im|um|sin|sun|iz|uz|siniz|lar|ler|)(?:t[iu](?:m|n|k)?)?"
+    r"|[aeiu]r(?P<always>im|um|sin|sun|iz|uz|lar|ler|)"
+    r"|m[ae]z(?P<never>sin|siniz|lar|ler|)|m[ae]m"
+    r")"
+)
+_TURKISH_NAMES: Final = frozenset(
+    """simdi haydi hadi kedi yedi kendi pazartesi cumartesi sali var yok vardi hatirli doktor
+    bilgisayar mudur memur kadar her kar bir diger biraz omer ender caner kenar duvar zarar karar
+    haber eger peynir sehir demir nehir huzur yagmur tur cadir kultur onur ugur""".split()
+)
 
 
 def _forms() -> frozenset[str]:
@@ -74,3 +90,21 @@ def is_english_verb(word: str, *, subject: bool) -> bool:
     if word in _FORMS:
         return subject or word.endswith(("s", "ed"))
     return False
+
+
+def is_turkish_verb(word: str) -> bool:
+    """Whether a folded word is a finite verb by its ending."""
+    if word in ("var", "yok", "vardi", "yoktu", "degil", "degildi"):
+        return True
+    return len(word) > 3 and word not in _TURKISH_NAMES and bool(_TURKISH.fullmatch(word))
+
+
+def turkish_person(word: str) -> int:
+    """The person that the ending of a Turkish verb names: 1, 2 or 3."""
+    found = _TURKISH.fullmatch(word)
+    if found is None:
+        return 3
+    ending = next((each for each in found.groups() if each), "")
+    if word.endswith(("mam", "mem")) or ending in ("m", "k", "um", "uz", "im", "iz"):
+        return 1
+    return 2 if ending[:1] in "sn" and ending else 3
