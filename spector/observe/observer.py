@@ -46,6 +46,8 @@ __all__ = ["Observer", "Options"]
 #: importance that a model is asked about again
 _LOW, _HIGH = 0.35, 0.65
 #: attempts before other writers have to wait
+#: filters of messages that ask or order, and so are what "No, ..." corrects
+_ASKED: Final = frozenset(("question", "request"))
 _ATTEMPTS: Final = 3
 #: facts fade half as fast as texts (UCMA)
 _FACT_GROWTH: Final = 2.0
@@ -154,7 +156,8 @@ class Observer:
         single = self._comparer.registered()
         known: dict[Any, Any] = {}
         silent: dict[int, str | None] = {}
-        last: dict[Any, Work] = {}
+        #: what each said last; None where that was left out, so that nothing corrects what is older
+        last: dict[Any, Work | None] = {}
         worths = [None] * len(messages) if options.force else self._analyst.worths(messages)
         out = []
         for message, session, worth in zip(messages, sessions, worths, strict=True):
@@ -166,7 +169,9 @@ class Observer:
             else:
                 before = session.referents or Referents()
             who = (talk, speaker_key(message))
-            earlier, words = self._said_before(last.get(who), session, who[1])
+            earlier, words = None, ("", "")
+            if who not in last or last[who] is not None:
+                earlier, words = self._said_before(last.get(who), session, who[1])
             told = heard(
                 message,
                 session,
@@ -201,6 +206,8 @@ class Observer:
                 out[-1].corrected = earlier
             if analysis.units:
                 last[who] = out[-1]
+            elif analysis.filter in _ASKED:
+                last[who] = None
         self._analyst.name([each.analysis for each in out])
         return out
 
@@ -512,6 +519,8 @@ class Observer:
         if ids:
             session.previous = tuple(ids)
             session.said[speaker_key(analysis.message)] = ids[-1]
+        elif analysis.filter in _ASKED:  # a correction after it is not of what was said before
+            session.said.pop(speaker_key(analysis.message), None)
 
 
 def _message_of(analysis: Analysis) -> Statement:

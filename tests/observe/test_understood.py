@@ -37,6 +37,13 @@ def observed(*texts: str) -> spector.ObserveResult:
         ("I work at Brill.", "I work at dawn now."),
         ("My name is Ilse.", "My name is Danish."),
         ("I live with my aunts' parrot.", "I no longer live with my aunts."),
+        ("I work at Brill.", "Next spring I work at Elsevier."),
+        ("I work at Brill.", "I work at Elsevier this month."),
+        ("I work at Brill.", "I work at Elsevier for a year."),
+        ("I work at Brill.", "In 2011: I work at Elsevier."),
+        ("I use darcs.", "I used to use bazaar instead of darcs."),
+        ("I work at Brill.", "I work at Elsevier now, not really."),
+        ("Porto'da yaşıyorum.", "Gelecek yıl Delft'te yaşıyorum."),
         ("Our ferry is called Merel.", "Our ferry is called Zeearend now in my short story."),
         ("I live in Porto.", "I live in Delft now, says the hero of my opera."),
         ("Our rent is 700.", "Our rent is 900 now for the tax example."),
@@ -54,7 +61,7 @@ def test_what_is_not_all_understood_hides_nothing(before: str, now: str) -> None
         ("My dentist is Ruud.", "My dentist is Ine now; Ruud has retired."),
         ("My dentist is Ruud.", "Not Ruud anymore, my dentist is Ine now."),
         ("The deadline of the grant is 4 May.", "Correction: the deadline of the grant is 9 May."),
-        ("Porto'da yaşıyorum.", "Bu yıl artık Delft'te yaşıyorum."),
+        ("Porto'da yaşıyorum.", "Artık Delft'te yaşıyorum."),
     ],
 )
 def test_leads_leave_a_change_what_it_is(before: str, now: str) -> None:
@@ -133,3 +140,18 @@ def test_a_fact_ends_only_by_a_text_that_is_understood(way: str, now: str, homes
             else:
                 memory.reflect()
         assert {each.object for each in memory.facts.about("user", user_id="ana")} == homes
+
+
+@pytest.mark.parametrize("between", ["What is nine times six?", "Shall I water the ferns?"])
+def test_a_no_after_a_question_corrects_nothing_that_was_said_before(between: str) -> None:
+    with (
+        spector.open(":memory:", embedder=FakeEmbedder(dim=64)) as memory,
+        memory.session("s", user_id="ana") as session,
+    ):
+        session.observe("I am 31.")
+        session.observe(between)
+        assert session.observe("No, 54.").units[0].superseded == ()
+
+
+def test_where_one_moved_from_is_news() -> None:
+    assert observed("I live in Delft.", "I moved from Porto to Delft.").stored

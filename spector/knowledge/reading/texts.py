@@ -361,7 +361,7 @@ def _settle(
         free = free and all(row["id"] not in each for each in changes.supersedes.values())
         is_sure = verdict.kind == "replaces" and verdict.confidence >= config.observe.hide_at
         free = is_sure and free and newer and _may_change(memory, found)
-        if free and _is_read(reading, row, found):
+        if free and _is_read(reading, memory.event_ms, row, found):
             gone.append(row["id"])
         else:
             changes.put("edge", **contradiction(row["id"], made, verdict.confidence, now_ms))
@@ -373,9 +373,12 @@ def _settle(
         changes.supersedes[made] = tuple(gone)
 
 
-def _is_read(reading: Reading, row: Mapping[str, Any], found: Mapping[int, MemoryRecord]) -> bool:
+def _is_read(
+    reading: Reading, event_ms: int, row: Mapping[str, Any], found: Mapping[int, MemoryRecord]
+) -> bool:
     """Whether a text that ends a fact is understood whole, or else about that fact."""
-    unread = unread_clauses(reading.said, [each.statement for each in reading.facts])
+    stated = [each.statement for each in reading.facts]
+    unread = unread_clauses(reading.said, stated, event_ms)
     old = " ".join(each.text for each in found.values())
     return is_read(unread, old, [statement_of_fact(row).object])
 

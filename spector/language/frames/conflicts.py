@@ -303,7 +303,7 @@ def _said(
     if not new.polarity:
         return None
     value = _value(new)
-    if new.replaced:
+    if new.replaced and not _PAST_WORDS.search(plain(new_text)):
         before = normal_value(new.replaced)
         named = [
             at
@@ -312,6 +312,7 @@ def _said(
             and not forms_differ(_value(old[at]), before)
             and forms_differ(_value(old[at]), value)
             and _may_be_replaced(old[at], new)
+            and _is_same_time(old[at], new)
         ]
         if len(named) == 1:
             return Verdict("replaces", "said", _CONFIDENCE["said"], named[0])

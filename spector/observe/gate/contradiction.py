@@ -118,7 +118,7 @@ def contradictions(
         if found_by.replaced >= precision and not vetoes_of(new, each)
     ]
     reads = found and not new.corrects
-    unread = unread_clauses(new.said, new.statements) if reads else ()
+    unread = unread_clauses(new.said, new.statements, new.event_ms) if reads else ()
     for at, old in enumerate(living):
         if at not in found and _is_corrected(new, old):
             reason = _reason(new, old, old.statements, True, unread)

@@ -28,6 +28,10 @@ def says_nothing_new(new: Incoming, old: Candidate, words: Wording, known: Wordi
         return False
     if not words.numbers <= known.numbers or not words.content:
         return False
+    if any(each.replaced for each in new.statements) and not _is_within(
+        words.content, known.content
+    ):
+        return False
     if new.statements:
         if not all(_has(old.statements, each) for each in new.statements):
             return False
