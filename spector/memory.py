@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from spector.arguments import id_of, parse_switch, parse_truth
 from spector.errors import InvalidInputError, UnknownRecordError
-from spector.layout import Flag
 from spector.messages import made_by, no_attribute, with_hints, with_keywords
 from spector.process import at_exit, verb
 from spector.records import (
@@ -71,6 +70,7 @@ class Memory(Verbs):
         self,
         text_or_message: str | Mapping[str, Any] | None = None,
         *,
+        text: str | None = None,
         scopes_from_message: bool = False,
         **fields: Unpack[MemoryFields],
     ) -> MemoryRecord:
@@ -78,6 +78,7 @@ class Memory(Verbs):
 
         Args:
             text_or_message: a text, or a message as chat models write it (``role``, ``content``).
+            text: the same text under the name that items of :meth:`remember_many` have for it.
             tier: "episodic" (default), "semantic", "procedural", "working", or one of yours.
             importance, arousal, confidence: 0..1. valence: -1..1.
             event_time: when it happened, an aware datetime or ISO 8601 string; now by default.
@@ -111,7 +112,7 @@ class Memory(Verbs):
         """
         self._parts.access.ensure(write=True)
         may_fill = parse_switch(scopes_from_message, "scopes_from_message")
-        return self._parts.writer.remember(text_or_message, fields, may_fill)
+        return self._parts.writer.remember(text_or_message, fields, may_fill, text)
 
     @verb
     def update(
@@ -150,51 +151,6 @@ class Memory(Verbs):
         reads = "text" in changes and self.facts._is_read(named)
         found = self._parts.updater.update(named, changes, move_to, scope)
         return self.facts._read_anew(found) if reads else found
-
-    @verb
-    def reinforce(
-        self,
-        target: Named,
-        success: bool = True,
-        *,
-        user_id: Id = None,
-        agent_id: Id = None,
-        session_id: Id = None,
-    ) -> MemoryRecord:
-        """Record that a memory helped (or, with ``success=False``, misled).
-
-        Success strengthens it by the spacing effect and raises its utility; failure weakens both.
-        """
-        self._parts.access.ensure(write=True)
-        scope = self._parts.listing.scope(user_id, agent_id, session_id)
-        return self._parts.changer.reinforce(target, parse_truth(success, "success"), scope)
-
-    @verb
-    def pin(
-        self, target: Named, *, user_id: Id = None, agent_id: Id = None, session_id: Id = None
-    ) -> MemoryRecord:
-        """Exempt a memory from ``min_importance`` and from forgetting by filter."""
-        self._parts.access.ensure(write=True)
-        scope = self._parts.listing.scope(user_id, agent_id, session_id)
-        return self._parts.changer.set_flag(target, Flag.PINNED, True, scope)
-
-    @verb
-    def unpin(
-        self, target: Named, *, user_id: Id = None, agent_id: Id = None, session_id: Id = None
-    ) -> MemoryRecord:
-        """Undo :meth:`pin`."""
-        self._parts.access.ensure(write=True)
-        scope = self._parts.listing.scope(user_id, agent_id, session_id)
-        return self._parts.changer.set_flag(target, Flag.PINNED, False, scope)
-
-    @verb
-    def resolve(
-        self, target: Named, *, user_id: Id = None, agent_id: Id = None, session_id: Id = None
-    ) -> MemoryRecord:
-        """Close an open matter: clear the mark that ``remember(unresolved=True)`` set."""
-        self._parts.access.ensure(write=True)
-        scope = self._parts.listing.scope(user_id, agent_id, session_id)
-        return self._parts.changer.set_flag(target, Flag.UNRESOLVED, False, scope)
 
     @verb
     def forget(

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from spector.arguments import check_scope, parse_as_of, parse_integer, parse_switch
+from spector.arguments import check_scope, parse_as_of, parse_integer, parse_switch, parse_truth
 from spector.facets import Faceted
 from spector.kernel.contract import ScoringProfile, get_profile
+from spector.layout import Flag
 from spector.process import Calls, Operation, Steps, verb
 from spector.search import TRUSTED_S, parse_page
 from spector.search.view import EVERYTHING_SAID, until
@@ -74,6 +75,51 @@ class Verbs(Faceted):
             if_forgotten,
             parse_switch(scopes_from_message, "scopes_from_message"),
         )
+
+    @verb
+    def reinforce(
+        self,
+        target: Named,
+        success: bool = True,
+        *,
+        user_id: Id = None,
+        agent_id: Id = None,
+        session_id: Id = None,
+    ) -> MemoryRecord:
+        """Record that a memory helped (or, with ``success=False``, misled).
+
+        Success strengthens it by the spacing effect and raises its utility; failure weakens both.
+        """
+        self._parts.access.ensure(write=True)
+        scope = self._parts.listing.scope(user_id, agent_id, session_id)
+        return self._parts.changer.reinforce(target, parse_truth(success, "success"), scope)
+
+    @verb
+    def pin(
+        self, target: Named, *, user_id: Id = None, agent_id: Id = None, session_id: Id = None
+    ) -> MemoryRecord:
+        """Exempt a memory from ``min_importance`` and from forgetting by filter."""
+        self._parts.access.ensure(write=True)
+        scope = self._parts.listing.scope(user_id, agent_id, session_id)
+        return self._parts.changer.set_flag(target, Flag.PINNED, True, scope)
+
+    @verb
+    def unpin(
+        self, target: Named, *, user_id: Id = None, agent_id: Id = None, session_id: Id = None
+    ) -> MemoryRecord:
+        """Undo :meth:`pin`."""
+        self._parts.access.ensure(write=True)
+        scope = self._parts.listing.scope(user_id, agent_id, session_id)
+        return self._parts.changer.set_flag(target, Flag.PINNED, False, scope)
+
+    @verb
+    def resolve(
+        self, target: Named, *, user_id: Id = None, agent_id: Id = None, session_id: Id = None
+    ) -> MemoryRecord:
+        """Close an open matter: clear the mark that ``remember(unresolved=True)`` set."""
+        self._parts.access.ensure(write=True)
+        scope = self._parts.listing.scope(user_id, agent_id, session_id)
+        return self._parts.changer.set_flag(target, Flag.UNRESOLVED, False, scope)
 
     @verb
     def retire(

@@ -199,7 +199,7 @@ _FIRST: Final = {
     "export": ("target", "vectors", "overwrite", "skip_damaged", "progress"),
     "forget": ("target", "purge", "verify", "include_protected", "skip_protected"),
     "records": ("as_of",),
-    "remember": ("text_or_message",),
+    "remember": ("text_or_message", "text"),
     "remember_many": ("items", "progress"),
     "update": ("target",),
 }

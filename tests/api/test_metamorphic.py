@@ -417,6 +417,18 @@ def words_in_common_raise_the_score(path: Path) -> None:
         assert texts(memory.recall("river stone")) == ["river stone", "violin music"]
 
 
+@case(REMEMBER, "text")
+def a_text_is_stored_as_the_first_argument_is(path: Path) -> None:
+    with mind() as memory:
+        memory.remember(text="river stone")
+        assert texts(memory.recall("river")) == ["river stone"]
+        with pytest.raises(InvalidInputError, match="twice"):
+            memory.remember("river stone", text="river stone")
+        with pytest.raises(InvalidInputError, match="text is 5"):
+            memory.remember(text=5)  # type: ignore[arg-type]
+        assert len(memory) == 1
+
+
 @case(REMEMBER, "tier")
 def the_tier_decides_who_finds_it_and_its_factor(path: Path) -> None:
     assert _score({"cue": "river", "tiers": "semantic"}, tier="semantic") > 0
