@@ -53,7 +53,8 @@ class Forgetting:
         if path is not None:
             target = self._keyed(path, scope, manner, was_kept=was_kept)
         elif namespace is not None:
-            if not (parse_namespace(namespace) or "key_prefix" in selection):
+            means_keys = "key_prefix" in selection or selection.get("below")
+            if not (parse_namespace(namespace) or means_keys):
                 raise InvalidFilterError(
                     "forget was given the outermost namespace without a key",
                     hint='pass key=, or key_prefix="" to forget every memory with a key in it',

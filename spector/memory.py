@@ -188,7 +188,7 @@ class Memory(Verbs):
             cascade: facts and derived memories go with their last source; False keeps them.
             user_id, agent_id, session_id: with ids a guard, else part of the selection. The receipt
                 names memories of this scope only, and none that was forgotten before.
-            **selection: tiers, tags, any_tags, time_range, where.
+            **selection: tiers, tags, any_tags, time_range, where, key_prefix, below.
 
         A named id is forgotten even when pinned. ``report.protected`` and the receipt, which is
         then incomplete, say what is kept: with a filter, the pinned and immutable ones.
@@ -225,6 +225,8 @@ class Memory(Verbs):
         any_tags: Iterable[str] | None = None,
         time_range: Range | None = None,
         where: Mapping[str, Any] | None = None,
+        namespace: str | Iterable[str] | None = None,
+        below: bool = False,
         user_id: Id = None,
         agent_id: Id = None,
         session_id: Id = None,
@@ -246,6 +248,7 @@ class Memory(Verbs):
             tags, any_tags: exact tags; a hit has all of the first, and one of the second.
             time_range: half-open (start, end) of event times; None is open.
             where: metadata filter, applied before ranking; the manual lists its operators.
+            namespace, below: of a hit's key; ``below`` also takes what lies within it.
             user_id, agent_id, session_id: scopes that a hit must be of.
             as_of: answer as of that moment: nothing that happened later, validity windows and ages
                 as of then, and what has been superseded since. Events that were recorded later are
@@ -287,6 +290,8 @@ class Memory(Verbs):
                 any_tags=any_tags,
                 time_range=time_range,
                 where=where,
+                namespace=namespace,
+                below=None if below is False else below,
                 user_id=user_id,
                 agent_id=agent_id,
                 session_id=session_id,

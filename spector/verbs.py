@@ -205,7 +205,8 @@ class Verbs(Faceted):
             after: the memory, or its id, that the first one follows: the last of the page before.
             limit: so many at most.
             newest_first: by descending id.
-            key_prefix, namespace: only memories whose keys begin so, in this namespace.
+            key_prefix, namespace: only memories whose keys begin so, in this namespace; with
+                ``below`` also in those within it.
             sorts: as in :class:`RecallOptions`; None for what was said and stored. What is drawn
                 from it ("fact", "concept", "statistic", "theme") comes when it is named.
             as_of: only what was valid at that moment, as in :meth:`recall`; otherwise superseded

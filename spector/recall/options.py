@@ -65,6 +65,8 @@ COMMON: Final = (
     "any_tags",
     "time_range",
     "where",
+    "namespace",
+    "below",
     "user_id",
     "agent_id",
     "session_id",
@@ -275,6 +277,8 @@ class RecallArguments(RareArguments, total=False):
     any_tags: Iterable[str] | None
     time_range: tuple[datetime | str | None, datetime | str | None] | None
     where: Any
+    namespace: str | Iterable[str] | None
+    below: bool
     user_id: str | None
     agent_id: str | None
     session_id: str | None

@@ -77,7 +77,16 @@ if TYPE_CHECKING:
 __all__ = ["Recaller"]
 
 #: the arguments of a recall that say which memories are meant
-_SELECTING: Final = ("tiers", "tags", "any_tags", "time_range", "where", *SCOPES)
+_SELECTING: Final = (
+    "tiers",
+    "tags",
+    "any_tags",
+    "time_range",
+    "where",
+    "namespace",
+    "below",
+    *SCOPES,
+)
 #: tokens that a quoted memory takes at least
 _MIN_LINE_TOKENS: Final = 4
 #: instructions without a condition that a context has room for at most

@@ -603,6 +603,16 @@ def the_cue_decides_what_comes_first(path: Path) -> None:
             assert texts(memory.recall(vector=vector(seed), k=1)) == [text]
 
 
+@case(RECALL, "namespace", "below")
+def a_namespace_lets_its_own_pass(path: Path) -> None:
+    with mind() as memory:
+        memory.remember("river")
+        memory.remember("river bank", key="k", namespace="a")
+        memory.remember("river mouth", key="k", namespace=("a", "b"))
+        assert texts(memory.recall("river", namespace="a")) == ["river bank"]
+        assert len(memory.recall("river", namespace="a", below=True)) == 2
+
+
 @case(RECALL, "k")
 def k_lengthens_the_answer_and_never_reorders_it(path: Path) -> None:
     with mind() as memory:

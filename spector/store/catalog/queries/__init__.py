@@ -32,7 +32,7 @@ from spector.store.catalog.queries.scopes import (
     Scope,
     members,
 )
-from spector.store.catalog.queries.sorts import SAID, of_sorts
+from spector.store.catalog.queries.sorts import SAID, of_keys, of_sorts
 from spector.store.catalog.queries.supersession import (
     LINKED_SQL,
     LINKS_SQL,
@@ -76,6 +76,7 @@ __all__ = [
     "link_tags",
     "members",
     "newer_than",
+    "of_keys",
     "of_sorts",
     "outermost_users",
     "parents_after",
