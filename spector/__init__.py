@@ -64,7 +64,7 @@ _HOMES = {
     "spector.records.memory": "MemoryRecord",
     "spector.records.observation": "Emotion Importance Note ObserveResult ObservedUnit Reference",
     "spector.records.reports": "BackupReport CheckReport CompactionReport ForgetReport Loss MemoryList Problem"
-    " ReflectReport RepairReport SessionReport Skipped UserSummary",
+    " NamespaceSummary ReflectReport RepairReport SessionReport Skipped UserSummary",
     "spector.records.sleep": "Proposal StepReport",
     "spector.session.session": "Session",
     "spector.sleep.daemon": "ReflectDaemon",

@@ -381,6 +381,9 @@ from spector.records import (
     MessageVerdict as MessageVerdict,
 )
 from spector.records import (
+    NamespaceSummary as NamespaceSummary,
+)
+from spector.records import (
     Note as Note,
 )
 from spector.records import (

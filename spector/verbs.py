@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Judgement,
         MemoryList,
         MemoryRecord,
+        NamespaceSummary,
         ObserveResult,
         ReflectReport,
         Statement,
@@ -245,6 +246,31 @@ class Verbs(Faceted):
         """Every user with memories, by id: how many, and the times of the first and last event."""
         self._parts.access.ensure()
         return self._parts.keeper.users(TRUSTED_S)
+
+    @verb
+    def namespaces(
+        self,
+        prefix: str | Iterable[str] = (),
+        *,
+        depth: int | None = None,
+        after: str | Iterable[str] | None = None,
+        limit: int | None = None,
+        user_id: Id = None,
+        agent_id: Id = None,
+        session_id: Id = None,
+    ) -> list[NamespaceSummary]:
+        """The namespaces that memories have keys of, in the order of their labels, with counts.
+
+        Args:
+            prefix: only this one and those within it.
+            depth: cut to so many labels; what is cut alike is counted together.
+            after: the namespace that the first one follows: the last of the page before.
+            limit: so many at most.
+            user_id, agent_id, session_id: only memories of this scope.
+        """
+        self._parts.access.ensure()
+        scope = self._parts.listing.scope(user_id, agent_id, session_id)
+        return self._parts.keeper.namespaces(scope, prefix, depth, after, limit)
 
     @verb
     def observe(

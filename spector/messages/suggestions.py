@@ -68,6 +68,7 @@ _METHODS: Final = _table(
         "len(memory)": "size length total num_memories ntotal",
         "count(...)": "count_memories number_of",
         "users()": "list_users get_users user_ids all_users",
+        "namespaces()": "list_namespaces get_namespaces",
         "stats()": "info status describe metrics get_stats health summary",
         "check()": "verify validate fsck integrity_check health_check",
         "compact()": "vacuum optimize optimise gc defrag cleanup prune",

@@ -25,6 +25,7 @@ __all__ = [
     "Note",
     "details_of",
     "is_user_said",
+    "labels_of",
     "note_of",
     "notes_of",
     "source_of_role",
@@ -198,6 +199,11 @@ def details_of(
     return None if made == _NONE else made
 
 
+def labels_of(namespace: str) -> tuple[str, ...]:
+    """The labels of a namespace as it is stored."""
+    return tuple(namespace.split(NAMESPACE_END)[:-1])
+
+
 def with_entry(
     details: Details | None,
     entry: Mapping[str, Any] | None,
@@ -207,11 +213,11 @@ def with_entry(
     kept = _NONE if details is None else details
     if entry is None:
         return kept
-    key, labels = entry["record_key"], tuple(entry["namespace"].split(NAMESPACE_END)[:-1])
+    key = entry["record_key"]
     return replace(
         kept,
         key=key,
-        namespace=labels,
+        namespace=labels_of(entry["namespace"]),
         revision=0 if key is None else entry["revision"],
         expires_ms=entry["expires_ms"],
         refresh_ms=entry["refresh_ms"],

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spector.messages import counted
 from spector.records.memory import MemoryRecord
@@ -22,6 +22,7 @@ __all__ = [
     "ForgetReport",
     "Loss",
     "MemoryList",
+    "NamespaceSummary",
     "Problem",
     "ReflectReport",
     "RepairReport",
@@ -128,6 +129,13 @@ class UserSummary:
     count: int
     first: datetime
     last: datetime
+
+
+class NamespaceSummary(NamedTuple):
+    """One namespace: its labels, and the number of memories whose keys are of it."""
+
+    namespace: tuple[str, ...]
+    count: int  # type: ignore[assignment]  # a field in place of the method of tuples
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

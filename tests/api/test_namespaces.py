@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -121,6 +122,49 @@ def test_recall_in_a_namespace_is_the_filtered_recall_of_many(tmp_path: Path) ->
         assert not memory.recall("river stone", k=20, namespace="x")
 
 
+def _listed(spaces: list[Labels], prefix: Labels, depth: int | None) -> list[tuple[Labels, int]]:
+    """The plain reference of a list of namespaces."""
+    inside = [each[:depth] for each in spaces if _is_in(each, prefix, True)]
+    return sorted(Counter(inside).items())
+
+
+def test_namespaces_are_listed_in_order_with_counts(tmp_path: Path) -> None:
+    rng, clock = random.Random(7), ManualClock("2026-11-01T09:00:00Z")
+    with spector.open(tmp_path / "mind", embedder=FakeEmbedder(dim=32), clock=clock) as memory:
+        assert memory.namespaces() == []
+        spaces = {each: own for each, own in _fill(memory, rng, 300).items() if own is not None}
+        users = {each.id: each.user_id for each in memory.records()}
+        memory.remember("soon over", key="e", namespace=("a", "over"), expires_in=60, user_id="bo")
+        memory.remember("soon over", key="e", namespace=("a",), expires_in=60)
+        assert (("a", "over"), 1) in memory.namespaces()
+        clock.advance(seconds=61)
+        for each in rng.sample(sorted(spaces), 60):
+            memory.forget(each)
+            del spaces[each]
+        for prefix in ((), ("a",), ("ab",), ("a", "b"), ("nowhere",)):
+            for depth in (None, 1, 2):
+                wanted = _listed(list(spaces.values()), prefix, depth)
+                assert memory.namespaces(prefix, depth=depth) == wanted
+                ada = [own for each, own in spaces.items() if users[each] == "ada"]
+                found = memory.namespaces(prefix, depth=depth, user_id="ada")
+                assert found == _listed(ada, prefix, depth)
+                paged: list[Any] = []
+                while page := memory.namespaces(
+                    prefix, depth=depth, after=paged[-1][0] if paged else None, limit=4
+                ):
+                    paged += page
+                assert paged == wanted
+        for each in memory.namespaces():
+            assert each.count == memory.count(namespace=each.namespace)
+        assert memory.namespaces(session_id="s") == []
+        memory.remember("here", key="s", namespace="s", session_id="s", agent_id="x")
+        assert memory.namespaces(session_id="s") == [(("s",), 1)]
+        assert memory.namespaces(agent_id="x") == [(("s",), 1)]
+        for wrong in ({"depth": 0}, {"limit": 0}, {"after": 5}, {"user_id": 5}, {"prefix": 5}):
+            with pytest.raises(InvalidInputError):
+                memory.namespaces(**wrong)  # type: ignore[arg-type]
+
+
 def test_an_empty_namespace_is_a_reason(memory: Memory) -> None:
     memory.remember("the oars are here", key="k", namespace=("a",))
     found = memory.recall("oars", namespace=("b",), below=True)
@@ -163,3 +207,12 @@ def test_the_command_line_takes_a_namespace(
             assert main([*command, *inside, *more]) == 0
             said = capsys.readouterr().out
             assert {each for each in ("docs", "acme", "pics") if f"of {each}." in said} == wanted
+    capsys.readouterr()
+    assert main(["namespaces", path, "--json", *inside]) == 0
+    assert json.loads(capsys.readouterr().out)["namespaces"] == [
+        {"namespace": ["docs"], "count": 1},
+        {"namespace": ["docs", "acme"], "count": 1},
+    ]
+    assert main(["namespaces", path, "--depth", "1"]) == 0
+    assert "pics" in capsys.readouterr().out
+    assert main(["namespaces", path, "--in-namespace", "no"]) == 1

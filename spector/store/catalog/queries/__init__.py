@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from spector.store.catalog.queries.counts import (
+    count_by_namespace,
     count_by_tier,
     count_by_user,
     count_by_ways,
@@ -63,6 +64,7 @@ __all__ = [
     "Scope",
     "SqlFilter",
     "compile_where",
+    "count_by_namespace",
     "count_by_tier",
     "count_by_user",
     "count_by_ways",
