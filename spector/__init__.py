@@ -26,7 +26,7 @@ _HOMES = {
     "spector.config": "AssociationConfig Config KnowledgeConfig LLMConfig ObserveConfig SessionConfig"
     " SleepConfig",
     "spector.errors": "BusyError CatalogCorruptError DimensionMismatchError EmbeddingError ForeignPartitionError"
-    " FormatVersionError ImmutableRecordError ImportFormatError InvalidFilterError"
+    " ConflictError FormatVersionError ImmutableRecordError ImportFormatError InvalidFilterError"
     " InvalidInputError InvalidMetadataError InvalidScopeError InvalidTagError"
     " InvalidTextError InvalidTimeError InvalidVectorError KernelUnavailableError LLMError"
     " ModelFileError ModelMismatchError NotCopyableError PartitionCorruptError"

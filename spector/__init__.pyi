@@ -65,6 +65,9 @@ from spector.errors import (
     CatalogCorruptError as CatalogCorruptError,
 )
 from spector.errors import (
+    ConflictError as ConflictError,
+)
+from spector.errors import (
     DimensionMismatchError as DimensionMismatchError,
 )
 from spector.errors import (

@@ -97,6 +97,7 @@ class Memory(Verbs):
                 the labels of ``namespace``; :meth:`get`, :meth:`update`, :meth:`forget` take it. A
                 memory that has it already is replaced in one commit: its id, time of recording and
                 versions stay, all else is as given or its default. 1 to 512 bytes, as they are.
+            if_revision: the ``revision`` that the memory with the key must have, 0 for none.
             expires_in, expires_at, refresh: seconds, or a time, after which no read returns it;
                 with ``refresh`` each recall begins ``expires_in`` anew.
             attachment: bytes or a JSON value, up to ``Config.max_attachment_bytes``; neither
@@ -108,6 +109,7 @@ class Memory(Verbs):
             InvalidInputError: naming the argument; here and below, nothing was stored.
             UnknownRecordError, ImmutableRecordError, SupersededRecordError: one of ``supersedes``
                 does not exist for this ``user_id``, must not change, or has been superseded before.
+            ConflictError: the key has another revision; ``.current`` is the memory that has it.
             EmbeddingError, StoreError: no vector could be made, or the store cannot be written.
         """
         self._parts.access.ensure(write=True)
@@ -121,6 +123,7 @@ class Memory(Verbs):
         *,
         key: str | None = None,
         namespace: str | Iterable[str] = (),
+        if_revision: int | None = None,
         user_id: Id = None,
         agent_id: Id = None,
         session_id: Id = None,
@@ -137,19 +140,20 @@ class Memory(Verbs):
 
         Args:
             key, namespace: of the memory, in place of ``target``; a key moves along.
+            if_revision: of a memory with a key: its ``revision``, or the call is refused.
             user_id, agent_id, session_id: a guard; they change nothing.
             move_to: the memory's new scopes, ``{"user_id": "b"}``; None removes one. Under a guard
                 a memory keeps its user.
 
         Raises:
-            UnknownRecordError, ImmutableRecordError, InvalidInputError, SupersededRecordError: of
-                one that has been superseded, ``valid_until`` was given.
+            UnknownRecordError, ImmutableRecordError, InvalidInputError, ConflictError: nothing was
+                changed. SupersededRecordError: of one that has been superseded, ``valid_until`` was given.
         """
         self._parts.access.ensure(write=True)
         scope = self._parts.listing.scope(user_id, agent_id, session_id)
         named = self._parts.finder.named(target, key, namespace, scope)
         reads = "text" in changes and self.facts._is_read(named)
-        found = self._parts.updater.update(named, changes, move_to, scope)
+        found = self._parts.updater.update(named, changes, move_to, scope, if_revision)
         return self.facts._read_anew(found) if reads else found
 
     @verb
@@ -159,6 +163,7 @@ class Memory(Verbs):
         *,
         key: str | None = None,
         namespace: str | Iterable[str] | None = None,
+        if_revision: int | None = None,
         purge: bool = False,
         verify: bool = False,
         include_protected: bool = False,
@@ -179,6 +184,7 @@ class Memory(Verbs):
                 metadata filter (like ``where``).
             key, namespace: the key of one memory, in place of ``target``. A salted hash of the key
                 is kept, so that an import does not bring it back; ``purge`` erases that, too.
+            if_revision: the one memory must have this ``revision``.
             purge: erase them, and all that was forgotten before, from every file before returning;
                 ``report.receipt`` says what was done and what cannot be.
             verify: with ``purge``: search every byte of every file for their texts, metadata, tags,
@@ -206,6 +212,7 @@ class Memory(Verbs):
             (user_id, agent_id, session_id),
             key=key,
             namespace=namespace,
+            if_revision=if_revision,
             purge=purge,
             verify=verify,
             include_protected=include_protected,

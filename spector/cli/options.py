@@ -282,6 +282,12 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
         const=True,
         help="with --expires-in: each use (recall --learn) begins it anew",
     )
+    parser.add_argument(
+        "--if-revision",
+        type=int,
+        metavar="N",
+        help="only if the memory with the key has this revision; 0: if there is none",
+    )
     parser.add_argument("--metadata", type=json_object, metavar="JSON", help="a JSON object")
     parser.add_argument("--role", help="role of the speaker: user, assistant, ...")
     parser.add_argument("--source", help="document, tool or page it comes from")
@@ -311,6 +317,7 @@ def given_fields(args: argparse.Namespace) -> dict[str, Any]:
         "expires_in",
         "expires_at",
         "refresh",
+        "if_revision",
     )
     fields = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     several = {"tags": args.tag, "aliases": args.alias}

@@ -183,6 +183,7 @@ _KEYWORDS: Final = _table(
         " filename",
         "dest": "destination target to out output path",
         "source": "file filename path src",
+        "if_revision": "expected_revision revision version expected_version if_match",
         "overwrite": "force replace exist_ok",
         "force": "overwrite replace exist_ok",
         "purge": "hard permanent permanently erase hard_delete",

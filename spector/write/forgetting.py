@@ -32,7 +32,7 @@ from spector.store.payloads import (
 )
 from spector.tiers import unknown
 from spector.write import supersede
-from spector.write.context import WriteContext
+from spector.write.context import WriteContext, refuse_conflict
 from spector.write.knowledge import Changes, apply_changes, changes_of_names
 from spector.write.quoting import requoted, stage_quotes
 from spector.write.row_state import with_flag
@@ -93,9 +93,12 @@ class Forgetter:
         self._note_writes = note_writes
 
     def forget_ids(
-        self, ids: list[int], manner: Manner, scope: Scope
+        self, ids: list[int], manner: Manner, scope: Scope, if_revision: int | None = None
     ) -> tuple[ForgetReport, Needles | None]:
         """Forget named records of a scope; all or nothing.
+
+        Args:
+            if_revision: that each must have; None for any.
 
         Returns:
             The report, and with ``verify`` what to search the files for afterwards.
@@ -108,6 +111,8 @@ class Forgetter:
             with self._parts.exclusive():  # what is searched for is what is forgotten
                 for each in ids:
                     finder.locate(each, scope)
+                    if if_revision is not None:
+                        refuse_conflict(finder.get_within(each, scope), if_revision)
                 return self._forget(ids, manner, named=True)
         finally:
             self._parts.callbacks.deliver()

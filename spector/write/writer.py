@@ -339,8 +339,9 @@ class Writer:
             for store, members in by_store.items():
                 own = [drafts[n] for n in members]
                 supersede.endings(store, own, self._parts.clock.now_ms(), self._parts.finder.find)
-            # the disk first, which may have no room
-            for store, members in sorted(by_store.items(), key=lambda e: not e[0].files.durable):
+            # first the disk, which may have no room, and keys, which may have changed
+            first = self._parts.router.durable_store()
+            for store, members in sorted(by_store.items(), key=lambda e: e[0] is not first):
                 records = self._store_batch(
                     store,
                     [drafts[n] for n in members],

@@ -530,6 +530,15 @@ def kinds_are_found_and_weighed(path: Path) -> None:
     assert _score({"modalities": "code"}, modality="code") > _score({"modalities": "code"})
 
 
+@case(REMEMBER, "if_revision")
+def a_revision_that_is_not_expected_is_refused(path: Path) -> None:
+    with mind() as memory:
+        memory.remember("tea", key="drink", if_revision=0)
+        with pytest.raises(spector.ConflictError):
+            memory.remember("milk", key="drink", if_revision=0)
+        assert memory.remember("coffee", key="drink", if_revision=1).revision == 2
+
+
 @case(REMEMBER, "role", "source", "parents")
 def provenance_is_kept(path: Path) -> None:
     with mind() as memory:
