@@ -227,6 +227,7 @@ class Memory(Verbs):
         *,
         vector: ArrayLike | None = None,
         k: int | None = None,
+        offset: int = 0,
         tiers: str | Iterable[str] | None = None,
         tags: Iterable[str] | None = None,
         any_tags: Iterable[str] | None = None,
@@ -252,6 +253,7 @@ class Memory(Verbs):
                 cue about the conversation ("what did I say about ...") the topic is looked up.
             vector: (dim,) floats to use instead of embedding the cue.
             k: None for 10, or 20 for an order of events or a summary.
+            offset: so many hits of the same order come before the first one: a page.
             tags, any_tags: exact tags; a hit has all of the first, and one of the second.
             time_range: half-open (start, end) of event times; None is open.
             where: metadata filter, applied before ranking; the manual lists its operators.
@@ -292,6 +294,7 @@ class Memory(Verbs):
                 learn,
                 options,
                 rare,
+                offset=offset,
                 tiers=tiers,
                 tags=tags,
                 any_tags=any_tags,

@@ -159,7 +159,7 @@ _KEYWORDS: Final = _table(
         "tier": "tiers type memory_type layer collection kind",
         "category": "categories type",
         "modality": "modalities",
-        "selective": "threshold score_threshold similarity_threshold min_score min_similarity cutoff"
+        "selective": "threshold score_threshold similarity_threshold min_similarity cutoff"
         " score distance_threshold relevance_threshold",
         "mmr": "diversity rerank lambda_mult",
         "max_tokens": "token_limit max_token budget tokens max_length token_budget limit",
@@ -184,6 +184,7 @@ _KEYWORDS: Final = _table(
         "dest": "destination target to out output path",
         "source": "file filename path src",
         "if_revision": "expected_revision revision version expected_version if_match",
+        "offset": "skip start page from",
         "overwrite": "force replace exist_ok",
         "force": "overwrite replace exist_ok",
         "purge": "hard permanent permanently erase hard_delete",

@@ -612,6 +612,26 @@ def the_cue_decides_what_comes_first(path: Path) -> None:
             assert texts(memory.recall(vector=vector(seed), k=1)) == [text]
 
 
+@case(RECALL, "offset")
+def an_offset_goes_on_in_the_same_order(path: Path) -> None:
+    with mind() as memory:
+        memory.remember_many([f"river {n}" for n in range(9)])
+        every = ids(memory.recall("river 4", k=9))
+        assert ids(memory.recall("river 4", k=3, offset=4)) == every[4:7]
+
+
+@case(RECALL, "min_score")
+def a_least_score_keeps_what_has_it(path: Path) -> None:
+    with mind() as memory:
+        memory.remember_many(["river stone", "river", "violin music"])
+        hits = memory.recall("river stone")
+        least = hits[1].score
+        assert ids(memory.recall("river stone", min_score=least)) == [
+            hit.id for hit in hits if hit.score >= least
+        ]
+        assert not memory.recall("river stone", min_score=1000.0)
+
+
 @case(RECALL, "namespace", "below")
 def a_namespace_lets_its_own_pass(path: Path) -> None:
     with mind() as memory:

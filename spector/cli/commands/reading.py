@@ -49,6 +49,12 @@ def add_recall(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="most hits (default: 10, or 20 for an order of events or a summary)",
     )
+    parser.add_argument(
+        "--offset", type=int, default=0, metavar="N", help="so many better hits are left out"
+    )
+    parser.add_argument(
+        "--min-score", type=float, metavar="SCORE", help="leave out hits of a lower score"
+    )
     _add_question(parser)
     parser.add_argument(
         "--selective",
@@ -139,6 +145,7 @@ def run_recall(args: argparse.Namespace, console: Console) -> int:
     question = _question(args)
     cue = question.pop("cue")
     with open_store(args, "rw" if args.learn else "r") as memory:
+        question |= {"offset": args.offset, "min_score": args.min_score}
         hits = memory.recall(cue, k=args.k, selective=args.selective, **question)
     console.document(
         {
