@@ -232,7 +232,7 @@ class Memory(Verbs):
         tags: Iterable[str] | None = None,
         any_tags: Iterable[str] | None = None,
         time_range: Range | None = None,
-        where: Mapping[str, Any] | None = None,
+        where: Mapping[Any, Any] | None = None,
         namespace: str | Iterable[str] | None = None,
         below: bool = False,
         user_id: Id = None,

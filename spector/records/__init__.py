@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         note_of,
         notes_of,
         source_of_role,
+        stored_namespace,
         with_entry,
         without_notes,
     )
@@ -191,6 +192,7 @@ __all__ = [
     "note_of",
     "notes_of",
     "source_of_role",
+    "stored_namespace",
     "sub_tier_of",
     "turn_before_in",
     "with_entry",

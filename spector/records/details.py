@@ -29,14 +29,19 @@ __all__ = [
     "note_of",
     "notes_of",
     "source_of_role",
+    "stored_namespace",
     "with_entry",
     "without_notes",
 ]
 
 #: stands behind each label of a stored namespace, and in none
 NAMESPACE_END: Final = "\x1f"
-#: most bytes of a key, and of the labels of a namespace together
+#: how a label is stored that has what ends one, or the first character of this
+_ESCAPED: Final = {"\x1e": "\x1e0", NAMESPACE_END: "\x1e1"}
+#: most bytes of a key, and of a label of a namespace
 KEY_BYTES: Final = 512
+
+_TO_STORED: Final = str.maketrans(_ESCAPED)
 
 #: sorts of payloads that say what a memory is, the first that it has
 _SORTS: Final = ("fact", "procedure", "learning", "concept", "statistic")
@@ -201,7 +206,16 @@ def details_of(
 
 def labels_of(namespace: str) -> tuple[str, ...]:
     """The labels of a namespace as it is stored."""
-    return tuple(namespace.split(NAMESPACE_END)[:-1])
+    labels = namespace.split(NAMESPACE_END)[:-1]
+    if "\x1e" in namespace:
+        for plain, escaped in reversed(_ESCAPED.items()):
+            labels = [each.replace(escaped, plain) for each in labels]
+    return tuple(labels)
+
+
+def stored_namespace(labels: Iterable[str]) -> str:
+    """A namespace as it is stored, of its labels."""
+    return "".join(f"{each.translate(_TO_STORED)}{NAMESPACE_END}" for each in labels)
 
 
 def with_entry(

@@ -148,6 +148,8 @@ class CompactionReport:
     partitions_removed: int = 0
     #: partitions that are due and wait, and the erasure with them: the time was over
     partitions_left: int = 0
+    #: memories that had expired and were forgotten first; their ids are among the receipt's
+    expired: int = 0
     records_kept: int = 0
     records_reclaimed: int = 0
     bytes_before: int = 0
@@ -196,6 +198,11 @@ class ReflectReport:
     dormant: tuple[int, int] = (0, 0)
     #: of an undone cycle: memories that were changed or erased since, and stay as they are
     kept: tuple[int, ...] = ()
+
+    @property
+    def expired(self) -> int:
+        """Memories that had expired, and were forgotten by upkeep."""
+        return self.compaction.expired
 
     def step(self, name: str) -> StepReport | None:
         """The report of a step; None when it was not reached."""

@@ -54,7 +54,7 @@ class Keeper:
 
     Args:
         caches: called whenever something was erased from the files.
-        expire: forgets what has expired, before anything is erased.
+        expire: forgets what has expired, before anything is erased; returns how many.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Keeper:
         config: Config,
         clock: Clock,
         caches: Sequence[Empty],
-        expire: Callable[[], object],
+        expire: Callable[[], int],
     ) -> None:
         self._router = router
         self._config = config
@@ -91,9 +91,9 @@ class Keeper:
                 "verify searches for what a compaction has erased, and a dry run erases nothing",
                 hint="leave one of the two out",
             )
-        if not dry_run:
-            self._expire()
+        expired = sum(self._expired().values()) if dry_run else self._expire()
         report = self._erase(share, dry_run=dry_run, progress=progress, needles=needles)
+        report = replace(report, expired=expired)
         if report.receipt is None:
             return report
         receipt = receipt_within(report.receipt, scope, (), self._router.stores())

@@ -346,6 +346,11 @@ class Forgetter:
                 return None
             return self.forget(gone, named=False, at_once=True, include_protected=True)
 
+    def expire(self) -> int:
+        """Forget what has expired; returns how many, without what was made of them alone."""
+        report = self.forget_expired()
+        return 0 if report is None else len(report.ids) - len(report.derived)
+
     def forget_ended(self) -> None:
         """Forget what has expired, if knowledge hangs on it."""
         if self._parts.router.durable_store().catalog.ends.along():

@@ -24,7 +24,7 @@ from tests.fakes import FakeEmbedder
 Labels = tuple[str, ...]
 
 #: one begins with another, or sorts beside what ends a label
-_LABELS = ("a", "ab", "a b", "a!", "b", "ä", "a~")
+_LABELS = ("a", "ab", "a b", "a!", "b", "ä", "a\U0010ffff", "a\x1f", "a\x1e1", "\x1e", " ", "a\n/")
 _WORDS = "boiler kettle ladder window river violin stone garden".split()
 
 
@@ -163,6 +163,21 @@ def test_namespaces_are_listed_in_order_with_counts(tmp_path: Path) -> None:
         for wrong in ({"depth": 0}, {"limit": 0}, {"after": 5}, {"user_id": 5}, {"prefix": 5}):
             with pytest.raises(InvalidInputError):
                 memory.namespaces(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_label_is_any_text_and_travels(tmp_path: Path) -> None:
+    labels = ("\x1f", "\x1e", "\x1e1", "\x1e0\x1f", "a\tb\n", " ", "é" * 256, "\x01", "a.b/c")
+    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
+        made = memory.remember("x", key="k", namespace=labels)
+        assert made.namespace == labels
+        assert memory.get(key="k", namespace=labels).namespace == labels
+        assert memory.namespaces() == [(labels, 1)]
+        memory.export(tmp_path / "out.jsonl")
+        assert memory.check().ok
+    with spector.open(tmp_path / "other", embedder=FakeEmbedder()) as memory:
+        memory.import_(tmp_path / "out.jsonl")
+        assert memory.namespaces(labels[:1]) == [(labels, 1)]
+    assert spector.check(tmp_path / "mind").ok
 
 
 def test_an_empty_namespace_is_a_reason(memory: Memory) -> None:
