@@ -52,6 +52,8 @@ _APART: Final[dict[str, dict[str, str]]] = {
     "recall": {
         "tags": "exact tags that a hit must all have",
         "any_tags": "exact tags of which a hit must have one",
+        "namespace": "the namespace of its key; () is the outermost one",
+        "below": "also a namespace within that one",
         "user_id": "the user that a hit must be of",
         "agent_id": "the agent that a hit must be of",
         "session_id": "the session that a hit must be of",

@@ -26,7 +26,7 @@ _HOMES = {
     "spector.config": "AssociationConfig Config KnowledgeConfig LLMConfig ObserveConfig SessionConfig"
     " SleepConfig",
     "spector.errors": "BusyError CatalogCorruptError DimensionMismatchError EmbeddingError ForeignPartitionError"
-    " FormatVersionError ImmutableRecordError ImportFormatError InvalidFilterError"
+    " ConflictError FormatVersionError ImmutableRecordError ImportFormatError InvalidFilterError"
     " InvalidInputError InvalidMetadataError InvalidScopeError InvalidTagError"
     " InvalidTextError InvalidTimeError InvalidVectorError KernelUnavailableError LLMError"
     " ModelFileError ModelMismatchError NotCopyableError PartitionCorruptError"
@@ -64,7 +64,7 @@ _HOMES = {
     "spector.records.memory": "MemoryRecord",
     "spector.records.observation": "Emotion Importance Note ObserveResult ObservedUnit Reference",
     "spector.records.reports": "BackupReport CheckReport CompactionReport ForgetReport Loss MemoryList Problem"
-    " ReflectReport RepairReport SessionReport Skipped UserSummary",
+    " NamespaceSummary ReflectReport RepairReport SessionReport Skipped UserSummary",
     "spector.records.sleep": "Proposal StepReport",
     "spector.session.session": "Session",
     "spector.sleep.daemon": "ReflectDaemon",

@@ -65,6 +65,9 @@ from spector.errors import (
     CatalogCorruptError as CatalogCorruptError,
 )
 from spector.errors import (
+    ConflictError as ConflictError,
+)
+from spector.errors import (
     DimensionMismatchError as DimensionMismatchError,
 )
 from spector.errors import (
@@ -379,6 +382,9 @@ from spector.records import (
 )
 from spector.records import (
     MessageVerdict as MessageVerdict,
+)
+from spector.records import (
+    NamespaceSummary as NamespaceSummary,
 )
 from spector.records import (
     Note as Note,

@@ -392,7 +392,7 @@ def _make_parts(
                 partial(_empty_embedding_cache, embedder),
                 operations.scrub,
             ],
-            expire=lambda: forgetter().forget_expired(),
+            expire=lambda: forgetter().expire(),
         )
 
     @Later
@@ -478,7 +478,7 @@ def _make_parts(
             ),
             turn=cycle_turn(router.durable_store()),
             operations=operations,
-            expire=forgetter().forget_expired,
+            expire=forgetter().expire,
         )
 
     @Later

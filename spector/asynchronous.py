@@ -13,7 +13,7 @@ import inspect
 import os
 import sys
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from spector.api import open as open_memory
 from spector.arguments import parse_integer
 from spector.errors import BusyError, StoreClosedError
 from spector.memory import Memory
-from spector.records import MemoryRecord
+from spector.records import MemoryRecord, NamespaceSummary
 from spector.session import Session
 
 __all__ = ["AsyncMemory", "AsyncSession", "Settled", "open_async"]
@@ -33,7 +33,7 @@ R = TypeVar("R")
 #: verbs that change nothing, or nothing that an order of calls could matter to
 _READS: Final = frozenset(
     """about activate alike all backup central check context count edges explain export find
-    for_situation gate get history hot importance judge kinds neighbours of pagerank path profile
+    for_situation gate get history hot importance judge kinds namespaces neighbours of pagerank path profile
     query recall records relevant sessions similar statistics stats traverse users walk""".split()
 )
 #: readers of a memory that is not given a number of its own
@@ -345,19 +345,43 @@ class AsyncMemory:
         Args:
             page: memories that are read at once.
         """
-        left, page = (
-            selection.pop("limit", None),
-            parse_integer(page, "page", 1, None, f"{_PAGE} is the default"),
-        )
+        verb = self.sync.records
+        async for each in self._paged("records", verb, lambda last: last, page, selection):
+            yield each
+
+    async def namespaces(
+        self, prefix: str | Iterable[str] = (), *, page: int = _PAGE, **given: Any
+    ) -> AsyncIterator[NamespaceSummary]:
+        """The namespaces that :meth:`spector.Memory.namespaces` gives, read by pages.
+
+        Args:
+            page: namespaces that are read at once.
+        """
+        verb = functools.partial(self.sync.namespaces, prefix)
+        name = "namespaces"
+        async for each in self._paged(name, verb, lambda last: last.namespace, page, given):
+            yield each
+
+    async def _paged(
+        self,
+        name: str,
+        verb: Callable[..., Iterable[R]],
+        after: Callable[[R], Any],
+        page: int,
+        given: dict[str, Any],
+    ) -> AsyncIterator[R]:
+        """What a verb lists, read by pages; ``after`` says what the next one follows."""
+        left = given.pop("limit", None)
+        page = parse_integer(page, "page", 1, None, f"{_PAGE} is the default")
         while left is None or left > 0:
             size = page if left is None else min(page, left)
-            call = functools.partial(self.sync.records, limit=size, **selection)
-            found = await self._pool.run("records", lambda call=call: list(call()))  # type: ignore[misc]
+            call = functools.partial(verb, limit=size, **given)
+            found = await self._pool.run(name, lambda call=call: list(call()))  # type: ignore[misc]
             for each in found:
                 yield each
             if len(found) < size:
                 return
-            left, selection["after"] = left and left - size, found[-1]
+            left, given["after"] = left and left - size, after(found[-1])
 
     async def run(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """What a function of yours returns that a thread of this memory calls, after the writes

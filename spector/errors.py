@@ -15,6 +15,7 @@ One class per cause. A class also derives from the builtin a caller would natura
     |   +-- SupersededRecordError           another memory took its place already
     +-- UnknownRecordError (KeyError)       no live record has this id
     +-- ImmutableRecordError (PermissionError)
+    +-- ConflictError                       another call changed the memory first
     +-- NotCopyableError (TypeError)        an open memory cannot be copied or pickled
     +-- EmbeddingError (RuntimeError)       no vector could be made; nothing was stored
     |   +-- ModelFileError                  the weights are missing or not the pinned ones
@@ -40,10 +41,12 @@ One class per cause. A class also derives from the builtin a caller would natura
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 __all__ = [
     "BusyError",
     "CatalogCorruptError",
+    "ConflictError",
     "DimensionMismatchError",
     "EmbeddingError",
     "ForeignPartitionError",
@@ -176,6 +179,18 @@ class UnknownRecordError(SpectorError, KeyError):
 
 class ImmutableRecordError(SpectorError, PermissionError):
     """The record is flagged immutable."""
+
+
+class ConflictError(SpectorError):
+    """A memory has another revision than ``if_revision`` says. Nothing was changed.
+
+    Attributes:
+        current: the memory as it is; None where there is none.
+    """
+
+    def __init__(self, message: str = "", *, hint: str = "", current: Any = None) -> None:
+        super().__init__(message, hint=hint)
+        self.current = current
 
 
 class NotCopyableError(SpectorError, TypeError):

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from spector.arguments import SCOPES, ids_in, parse_namespace, parse_switch, parse_truth
+from spector.arguments import (
+    SCOPES,
+    ids_in,
+    parse_integer,
+    parse_namespace,
+    parse_switch,
+    parse_truth,
+)
 from spector.errors import InvalidFilterError, InvalidInputError, UnknownRecordError
 from spector.records import ForgetReport
 from spector.search import Listing
@@ -37,6 +44,7 @@ class Forgetting:
         *,
         key: Any = None,
         namespace: Any = None,
+        if_revision: Any = None,
         **how: Any,
     ) -> ForgetReport:
         """Forget ids, a key or a selection; see ``Memory.forget``.
@@ -46,6 +54,7 @@ class Forgetting:
             how: the fields of `Manner`.
         """
         scope, manner = self._listing.scope(*labels), _manner(**how)
+        expected = None if if_revision is None else parse_integer(if_revision, "if_revision", 0)
         path = None if key is None else key_path(target, key, namespace, scope)
         was_kept = manner.purge and path is not None and self._finder.is_kept(path)
         if manner.purge:  # no selection finds what has expired, and the files have it still
@@ -53,7 +62,8 @@ class Forgetting:
         if path is not None:
             target = self._keyed(path, scope, manner, was_kept=was_kept)
         elif namespace is not None:
-            if not (parse_namespace(namespace) or "key_prefix" in selection):
+            means_keys = "key_prefix" in selection or selection.get("below")
+            if not (parse_namespace(namespace) or means_keys):
                 raise InvalidFilterError(
                     "forget was given the outermost namespace without a key",
                     hint='pass key=, or key_prefix="" to forget every memory with a key in it',
@@ -63,10 +73,15 @@ class Forgetting:
             if "where" in selection:
                 raise InvalidFilterError("a filter was given twice", hint="combine them with and")
             selection["where"], target = target, None
-        if target is not None:
+        ids = None if target is None else ids_in(target, "target")
+        if expected is not None and (ids is None or len(ids) != 1):
+            raise InvalidInputError(
+                "if_revision is the revision of one memory", hint="name that one by its id or key"
+            )
+        if ids is not None:
             if selection:
                 raise InvalidFilterError("give either ids or a filter, not both")
-            report, needles = self._forgetter.forget_ids(ids_in(target, "target"), manner, scope)
+            report, needles = self._forgetter.forget_ids(ids, manner, scope, expected)
         else:
             given = dict(zip(SCOPES, labels, strict=True))
             chosen = self._listing.select({**selection, **given}, "forget")

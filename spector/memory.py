@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from spector.arguments import id_of, parse_switch, parse_truth
 from spector.errors import InvalidInputError, UnknownRecordError
-from spector.layout import Flag
 from spector.messages import made_by, no_attribute, with_hints, with_keywords
 from spector.process import at_exit, verb
 from spector.records import (
@@ -71,6 +70,7 @@ class Memory(Verbs):
         self,
         text_or_message: str | Mapping[str, Any] | None = None,
         *,
+        text: str | None = None,
         scopes_from_message: bool = False,
         **fields: Unpack[MemoryFields],
     ) -> MemoryRecord:
@@ -78,6 +78,7 @@ class Memory(Verbs):
 
         Args:
             text_or_message: a text, or a message as chat models write it (``role``, ``content``).
+            text: the same text under the name that items of :meth:`remember_many` have for it.
             tier: "episodic" (default), "semantic", "procedural", "working", or one of yours.
             importance, arousal, confidence: 0..1. valence: -1..1.
             event_time: when it happened, an aware datetime or ISO 8601 string; now by default.
@@ -96,6 +97,7 @@ class Memory(Verbs):
                 the labels of ``namespace``; :meth:`get`, :meth:`update`, :meth:`forget` take it. A
                 memory that has it already is replaced in one commit: its id, time of recording and
                 versions stay, all else is as given or its default. 1 to 512 bytes, as they are.
+            if_revision: the ``revision`` that the memory with the key must have, 0 for none.
             expires_in, expires_at, refresh: seconds, or a time, after which no read returns it;
                 with ``refresh`` each recall begins ``expires_in`` anew.
             attachment: bytes or a JSON value, up to ``Config.max_attachment_bytes``; neither
@@ -107,11 +109,12 @@ class Memory(Verbs):
             InvalidInputError: naming the argument; here and below, nothing was stored.
             UnknownRecordError, ImmutableRecordError, SupersededRecordError: one of ``supersedes``
                 does not exist for this ``user_id``, must not change, or has been superseded before.
+            ConflictError: the key has another revision; ``.current`` is the memory that has it.
             EmbeddingError, StoreError: no vector could be made, or the store cannot be written.
         """
         self._parts.access.ensure(write=True)
         may_fill = parse_switch(scopes_from_message, "scopes_from_message")
-        return self._parts.writer.remember(text_or_message, fields, may_fill)
+        return self._parts.writer.remember(text_or_message, fields, may_fill, text)
 
     @verb
     def update(
@@ -120,6 +123,7 @@ class Memory(Verbs):
         *,
         key: str | None = None,
         namespace: str | Iterable[str] = (),
+        if_revision: int | None = None,
         user_id: Id = None,
         agent_id: Id = None,
         session_id: Id = None,
@@ -136,65 +140,21 @@ class Memory(Verbs):
 
         Args:
             key, namespace: of the memory, in place of ``target``; a key moves along.
+            if_revision: of a memory with a key: its ``revision``, or the call is refused.
             user_id, agent_id, session_id: a guard; they change nothing.
             move_to: the memory's new scopes, ``{"user_id": "b"}``; None removes one. Under a guard
                 a memory keeps its user.
 
         Raises:
-            UnknownRecordError, ImmutableRecordError, InvalidInputError, SupersededRecordError: of
-                one that has been superseded, ``valid_until`` was given.
+            UnknownRecordError, ImmutableRecordError, InvalidInputError, ConflictError: nothing was
+                changed. SupersededRecordError: of one that has been superseded, ``valid_until`` was given.
         """
         self._parts.access.ensure(write=True)
         scope = self._parts.listing.scope(user_id, agent_id, session_id)
         named = self._parts.finder.named(target, key, namespace, scope)
         reads = "text" in changes and self.facts._is_read(named)
-        found = self._parts.updater.update(named, changes, move_to, scope)
+        found = self._parts.updater.update(named, changes, move_to, scope, if_revision)
         return self.facts._read_anew(found) if reads else found
-
-    @verb
-    def reinforce(
-        self,
-        target: Named,
-        success: bool = True,
-        *,
-        user_id: Id = None,
-        agent_id: Id = None,
-        session_id: Id = None,
-    ) -> MemoryRecord:
-        """Record that a memory helped (or, with ``success=False``, misled).
-
-        Success strengthens it by the spacing effect and raises its utility; failure weakens both.
-        """
-        self._parts.access.ensure(write=True)
-        scope = self._parts.listing.scope(user_id, agent_id, session_id)
-        return self._parts.changer.reinforce(target, parse_truth(success, "success"), scope)
-
-    @verb
-    def pin(
-        self, target: Named, *, user_id: Id = None, agent_id: Id = None, session_id: Id = None
-    ) -> MemoryRecord:
-        """Exempt a memory from ``min_importance`` and from forgetting by filter."""
-        self._parts.access.ensure(write=True)
-        scope = self._parts.listing.scope(user_id, agent_id, session_id)
-        return self._parts.changer.set_flag(target, Flag.PINNED, True, scope)
-
-    @verb
-    def unpin(
-        self, target: Named, *, user_id: Id = None, agent_id: Id = None, session_id: Id = None
-    ) -> MemoryRecord:
-        """Undo :meth:`pin`."""
-        self._parts.access.ensure(write=True)
-        scope = self._parts.listing.scope(user_id, agent_id, session_id)
-        return self._parts.changer.set_flag(target, Flag.PINNED, False, scope)
-
-    @verb
-    def resolve(
-        self, target: Named, *, user_id: Id = None, agent_id: Id = None, session_id: Id = None
-    ) -> MemoryRecord:
-        """Close an open matter: clear the mark that ``remember(unresolved=True)`` set."""
-        self._parts.access.ensure(write=True)
-        scope = self._parts.listing.scope(user_id, agent_id, session_id)
-        return self._parts.changer.set_flag(target, Flag.UNRESOLVED, False, scope)
 
     @verb
     def forget(
@@ -203,6 +163,7 @@ class Memory(Verbs):
         *,
         key: str | None = None,
         namespace: str | Iterable[str] | None = None,
+        if_revision: int | None = None,
         purge: bool = False,
         verify: bool = False,
         include_protected: bool = False,
@@ -223,6 +184,7 @@ class Memory(Verbs):
                 metadata filter (like ``where``).
             key, namespace: the key of one memory, in place of ``target``. A salted hash of the key
                 is kept, so that an import does not bring it back; ``purge`` erases that, too.
+            if_revision: the one memory must have this ``revision``.
             purge: erase them, and all that was forgotten before, from every file before returning;
                 ``report.receipt`` says what was done and what cannot be.
             verify: with ``purge``: search every byte of every file for their texts, metadata, tags,
@@ -232,7 +194,7 @@ class Memory(Verbs):
             cascade: facts and derived memories go with their last source; False keeps them.
             user_id, agent_id, session_id: with ids a guard, else part of the selection. The receipt
                 names memories of this scope only, and none that was forgotten before.
-            **selection: tiers, tags, any_tags, time_range, where.
+            **selection: tiers, tags, any_tags, time_range, where, key_prefix, below.
 
         A named id is forgotten even when pinned. ``report.protected`` and the receipt, which is
         then incomplete, say what is kept: with a filter, the pinned and immutable ones.
@@ -250,6 +212,7 @@ class Memory(Verbs):
             (user_id, agent_id, session_id),
             key=key,
             namespace=namespace,
+            if_revision=if_revision,
             purge=purge,
             verify=verify,
             include_protected=include_protected,
@@ -264,11 +227,14 @@ class Memory(Verbs):
         *,
         vector: ArrayLike | None = None,
         k: int | None = None,
+        offset: int = 0,
         tiers: str | Iterable[str] | None = None,
         tags: Iterable[str] | None = None,
         any_tags: Iterable[str] | None = None,
         time_range: Range | None = None,
-        where: Mapping[str, Any] | None = None,
+        where: Mapping[Any, Any] | None = None,
+        namespace: str | Iterable[str] | None = None,
+        below: bool = False,
         user_id: Id = None,
         agent_id: Id = None,
         session_id: Id = None,
@@ -287,9 +253,11 @@ class Memory(Verbs):
                 cue about the conversation ("what did I say about ...") the topic is looked up.
             vector: (dim,) floats to use instead of embedding the cue.
             k: None for 10, or 20 for an order of events or a summary.
+            offset: so many hits of the same order come before the first one: a page.
             tags, any_tags: exact tags; a hit has all of the first, and one of the second.
             time_range: half-open (start, end) of event times; None is open.
             where: metadata filter, applied before ranking; the manual lists its operators.
+            namespace, below: of a hit's key; ``below`` also takes what lies within it.
             user_id, agent_id, session_id: scopes that a hit must be of.
             as_of: answer as of that moment: nothing that happened later, validity windows and ages
                 as of then, and what has been superseded since. Events that were recorded later are
@@ -326,11 +294,14 @@ class Memory(Verbs):
                 learn,
                 options,
                 rare,
+                offset=offset,
                 tiers=tiers,
                 tags=tags,
                 any_tags=any_tags,
                 time_range=time_range,
                 where=where,
+                namespace=namespace,
+                below=None if below is False else below,
                 user_id=user_id,
                 agent_id=agent_id,
                 session_id=session_id,

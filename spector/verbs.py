@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from spector.arguments import check_scope, parse_as_of, parse_integer, parse_switch
+from spector.arguments import check_scope, parse_as_of, parse_integer, parse_switch, parse_truth
 from spector.facets import Faceted
 from spector.kernel.contract import ScoringProfile, get_profile
+from spector.layout import Flag
 from spector.process import Calls, Operation, Steps, verb
 from spector.search import TRUSTED_S, parse_page
 from spector.search.view import EVERYTHING_SAID, until
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         Judgement,
         MemoryList,
         MemoryRecord,
+        NamespaceSummary,
         ObserveResult,
         ReflectReport,
         Statement,
@@ -74,6 +76,51 @@ class Verbs(Faceted):
             if_forgotten,
             parse_switch(scopes_from_message, "scopes_from_message"),
         )
+
+    @verb
+    def reinforce(
+        self,
+        target: Named,
+        success: bool = True,
+        *,
+        user_id: Id = None,
+        agent_id: Id = None,
+        session_id: Id = None,
+    ) -> MemoryRecord:
+        """Record that a memory helped (or, with ``success=False``, misled).
+
+        Success strengthens it by the spacing effect and raises its utility; failure weakens both.
+        """
+        self._parts.access.ensure(write=True)
+        scope = self._parts.listing.scope(user_id, agent_id, session_id)
+        return self._parts.changer.reinforce(target, parse_truth(success, "success"), scope)
+
+    @verb
+    def pin(
+        self, target: Named, *, user_id: Id = None, agent_id: Id = None, session_id: Id = None
+    ) -> MemoryRecord:
+        """Exempt a memory from ``min_importance`` and from forgetting by filter."""
+        self._parts.access.ensure(write=True)
+        scope = self._parts.listing.scope(user_id, agent_id, session_id)
+        return self._parts.changer.set_flag(target, Flag.PINNED, True, scope)
+
+    @verb
+    def unpin(
+        self, target: Named, *, user_id: Id = None, agent_id: Id = None, session_id: Id = None
+    ) -> MemoryRecord:
+        """Undo :meth:`pin`."""
+        self._parts.access.ensure(write=True)
+        scope = self._parts.listing.scope(user_id, agent_id, session_id)
+        return self._parts.changer.set_flag(target, Flag.PINNED, False, scope)
+
+    @verb
+    def resolve(
+        self, target: Named, *, user_id: Id = None, agent_id: Id = None, session_id: Id = None
+    ) -> MemoryRecord:
+        """Close an open matter: clear the mark that ``remember(unresolved=True)`` set."""
+        self._parts.access.ensure(write=True)
+        scope = self._parts.listing.scope(user_id, agent_id, session_id)
+        return self._parts.changer.set_flag(target, Flag.UNRESOLVED, False, scope)
 
     @verb
     def retire(
@@ -159,7 +206,8 @@ class Verbs(Faceted):
             after: the memory, or its id, that the first one follows: the last of the page before.
             limit: so many at most.
             newest_first: by descending id.
-            key_prefix, namespace: only memories whose keys begin so, in this namespace.
+            key_prefix, namespace: only memories whose keys begin so, in this namespace; with
+                ``below`` also in those within it.
             sorts: as in :class:`RecallOptions`; None for what was said and stored. What is drawn
                 from it ("fact", "concept", "statistic", "theme") comes when it is named.
             as_of: only what was valid at that moment, as in :meth:`recall`; otherwise superseded
@@ -198,6 +246,31 @@ class Verbs(Faceted):
         """Every user with memories, by id: how many, and the times of the first and last event."""
         self._parts.access.ensure()
         return self._parts.keeper.users(TRUSTED_S)
+
+    @verb
+    def namespaces(
+        self,
+        prefix: str | Iterable[str] = (),
+        *,
+        depth: int | None = None,
+        after: str | Iterable[str] | None = None,
+        limit: int | None = None,
+        user_id: Id = None,
+        agent_id: Id = None,
+        session_id: Id = None,
+    ) -> list[NamespaceSummary]:
+        """The namespaces that memories have keys of, in the order of their labels, with counts.
+
+        Args:
+            prefix: only this one and those within it.
+            depth: cut to so many labels; what is cut alike is counted together.
+            after: the namespace that the first one follows: the last of the page before.
+            limit: so many at most.
+            user_id, agent_id, session_id: only memories of this scope.
+        """
+        self._parts.access.ensure()
+        scope = self._parts.listing.scope(user_id, agent_id, session_id)
+        return self._parts.keeper.namespaces(scope, prefix, depth, after, limit)
 
     @verb
     def observe(

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from spector.errors import InvalidInputError
 from spector.messages import shown
-from spector.records import KEY_BYTES, NAMESPACE_END
+from spector.records import KEY_BYTES, stored_namespace
 
 __all__ = ["parse_key", "parse_namespace", "parse_prefix"]
 
@@ -39,30 +39,22 @@ def parse_namespace(namespace: Any) -> str:
             f"namespace is {shown(namespace)}",
             hint=f'pass at most {_MOST_LABELS} labels: namespace=("users", "ada")',
         )
-    parts = [_label(each) for each in labels]
-    stored = "".join(f"{each}{NAMESPACE_END}" for each in parts)
-    if len(stored.encode()) > KEY_BYTES + len(parts):
-        raise InvalidInputError(
-            f"the labels of namespace have more than {KEY_BYTES} bytes", hint="use shorter ones"
-        )
-    return stored
+    return stored_namespace([_label(each) for each in labels])
 
 
 def _label(label: Any) -> str:
-    if not isinstance(label, str):
+    text = _text(label, "a label of namespace")
+    if not text or "\0" in text:
         raise InvalidInputError(
-            f"a label of namespace is {shown(label)}", hint="convert it: str(label)"
+            f"a label of namespace is {shown(label)}",
+            hint="pass a text that is not empty, without NUL",
         )
-    if not label.strip() or not label.isprintable():
-        raise InvalidInputError(
-            f"a label of namespace is {shown(label)}", hint="pass a non-empty, printable text"
-        )
-    return label if type(label) is str else str.__str__(label)
+    return text
 
 
 def _text(value: Any, name: str) -> str:
     if not isinstance(value, str):
-        raise InvalidInputError(f"{name} is {shown(value)}", hint=f"pass a text: {name}=str(...)")
+        raise InvalidInputError(f"{name} is {shown(value)}", hint="pass a text: str(...)")
     text = value if type(value) is str else str.__str__(value)
     try:
         size = len(text.encode())

@@ -37,6 +37,7 @@ __all__ = [
     "parse_mask",
     "parse_mode",
     "parse_mood",
+    "parse_page_of_hits",
     "parse_per_session",
     "parse_range",
     "parse_sorts",
@@ -95,6 +96,16 @@ def parse_k(k: Any, config: Config, usual: int) -> int:
     if k is None:
         return min(usual, config.max_k)
     return parse_integer(k, "k", 1, config.max_k, "records() iterates over all memories")
+
+
+def parse_page_of_hits(k: Any, offset: Any, config: Config, usual: int) -> tuple[int, int]:
+    """The number of hits to find, and how many of the first ones are of earlier pages."""
+    wanted = parse_k(k, config, usual)
+    if type(offset) is int and not offset:
+        return wanted, 0
+    advice = "records() iterates over all memories"
+    skipped = parse_integer(offset, "offset", 0, config.max_k - wanted, advice)
+    return skipped + wanted, skipped
 
 
 def parse_kind(value: Any) -> str:

@@ -23,6 +23,7 @@ __all__ = [
     "add_fields",
     "add_ids",
     "add_json",
+    "add_namespace",
     "add_path",
     "add_scopes",
     "add_selection",
@@ -33,6 +34,7 @@ __all__ = [
     "expand_home",
     "given_fields",
     "json_object",
+    "namespace_of",
     "open_store",
     "positive_int",
     "record_id",
@@ -208,13 +210,7 @@ def add_selection(parser: argparse.ArgumentParser, *, recorded: bool = True) -> 
         metavar="TEXT",
         help='has a key that begins so ("": any), in --in-namespace, or else in no namespace',
     )
-    group.add_argument(
-        "--in-namespace",
-        metavar="LABEL",
-        action="append",
-        default=[],
-        help="has a key of the namespace with these labels (repeatable, outermost first)",
-    )
+    add_namespace(group)
     group.add_argument("--since", type=time, metavar="TIME", help="event at or after this time")
     group.add_argument("--before", type=time, metavar="TIME", help="event before this time")
     if recorded:
@@ -223,6 +219,26 @@ def add_selection(parser: argparse.ArgumentParser, *, recorded: bool = True) -> 
         )
     add_zone(parser)
     add_scopes(parser)
+
+
+def add_namespace(parser: argparse._ActionsContainer) -> None:
+    """Add the arguments of :func:`namespace_of`."""
+    parser.add_argument(
+        "--in-namespace",
+        metavar="LABEL",
+        action="append",
+        default=[],
+        help="has a key of the namespace with these labels (repeatable, outermost first)",
+    )
+    parser.add_argument(
+        "--below", action="store_true", help="or of a namespace within that one; alone: any key"
+    )
+
+
+def namespace_of(args: argparse.Namespace) -> dict[str, Any]:
+    """The arguments of ``add_namespace`` as keywords of verbs that select."""
+    given: dict[str, Any] = {"namespace": tuple(args.in_namespace), "below": args.below}
+    return given if any(given.values()) else {}
 
 
 def selection(args: argparse.Namespace) -> dict[str, Any]:
@@ -238,9 +254,9 @@ def selection(args: argparse.Namespace) -> dict[str, Any]:
         "sorts": args.sort,
         "time_range": (args.since, args.before) if args.since or args.before else None,
     }
-    given["namespace"] = tuple(args.in_namespace)
     keys = {} if args.key_prefix is None else {"key_prefix": args.key_prefix}
-    return {**{name: value for name, value in given.items() if value}, **keys, **scopes(args)}
+    given = {name: value for name, value in given.items() if value}
+    return {**given, **keys, **namespace_of(args), **scopes(args)}
 
 
 def add_fields(parser: argparse.ArgumentParser) -> None:
@@ -265,6 +281,12 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
         action="store_const",
         const=True,
         help="with --expires-in: each use (recall --learn) begins it anew",
+    )
+    parser.add_argument(
+        "--if-revision",
+        type=int,
+        metavar="N",
+        help="only if the memory with the key has this revision; 0: if there is none",
     )
     parser.add_argument("--metadata", type=json_object, metavar="JSON", help="a JSON object")
     parser.add_argument("--role", help="role of the speaker: user, assistant, ...")
@@ -295,6 +317,7 @@ def given_fields(args: argparse.Namespace) -> dict[str, Any]:
         "expires_in",
         "expires_at",
         "refresh",
+        "if_revision",
     )
     fields = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     several = {"tags": args.tag, "aliases": args.alias}

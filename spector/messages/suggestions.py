@@ -68,6 +68,7 @@ _METHODS: Final = _table(
         "len(memory)": "size length total num_memories ntotal",
         "count(...)": "count_memories number_of",
         "users()": "list_users get_users user_ids all_users",
+        "namespaces()": "list_namespaces get_namespaces",
         "stats()": "info status describe metrics get_stats health summary",
         "check()": "verify validate fsck integrity_check health_check",
         "compact()": "vacuum optimize optimise gc defrag cleanup prune",
@@ -158,7 +159,7 @@ _KEYWORDS: Final = _table(
         "tier": "tiers type memory_type layer collection kind",
         "category": "categories type",
         "modality": "modalities",
-        "selective": "threshold score_threshold similarity_threshold min_score min_similarity cutoff"
+        "selective": "threshold score_threshold similarity_threshold min_similarity cutoff"
         " score distance_threshold relevance_threshold",
         "mmr": "diversity rerank lambda_mult",
         "max_tokens": "token_limit max_token budget tokens max_length token_budget limit",
@@ -182,6 +183,8 @@ _KEYWORDS: Final = _table(
         " filename",
         "dest": "destination target to out output path",
         "source": "file filename path src",
+        "if_revision": "expected_revision revision version expected_version if_match",
+        "offset": "skip start page from",
         "overwrite": "force replace exist_ok",
         "force": "overwrite replace exist_ok",
         "purge": "hard permanent permanently erase hard_delete",
@@ -199,7 +202,7 @@ _FIRST: Final = {
     "export": ("target", "vectors", "overwrite", "skip_damaged", "progress"),
     "forget": ("target", "purge", "verify", "include_protected", "skip_protected"),
     "records": ("as_of",),
-    "remember": ("text_or_message",),
+    "remember": ("text_or_message", "text"),
     "remember_many": ("items", "progress"),
     "update": ("target",),
 }

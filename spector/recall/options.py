@@ -52,6 +52,8 @@ __all__ = [
 Several = str | Iterable[str]
 
 
+#: what scores may lie between: they are f32
+_SCORES: Final = (-3.4e38, 3.4e38)
 #: weights of relevance where diversity counts as well; the second has not been measured
 _COVERAGE: Final = 0.8
 _SURVEY: Final = 0.5
@@ -65,6 +67,8 @@ COMMON: Final = (
     "any_tags",
     "time_range",
     "where",
+    "namespace",
+    "below",
     "user_id",
     "agent_id",
     "session_id",
@@ -97,6 +101,7 @@ class ParsedOptions(NamedTuple):
     coverage: bool
     per_session: int | None
     cut: float
+    min_score: float | None
     associate: bool | None
     expand: bool | None
     sorts: frozenset[str] | None
@@ -143,6 +148,8 @@ class RecallOptions:
         cut: 0..1, share of the best score that a hit of the semantic tier must have, where the cue
             has words and a vector; what the cue names stays. 0 returns all k. In a context and with
             ``selective`` 0.6 is usual, and applies to every tier.
+        min_score: hits of a lower ``hit.score`` are left out. The scale is the profile's and the
+            model's: compare scores of one profile and one model only.
         associate: entities that the cue names, and memories often used together, raise the scores
             of what they are tied to. None: in the profile "cognitive" only.
         expand: also what edges and entities tie to the best three hits, at 0.7 of their score; at
@@ -181,6 +188,7 @@ class RecallOptions:
     coverage: bool = False
     per_session: int | None = None
     cut: float = SEMANTIC_CUT
+    min_score: float | None = None
     associate: bool | None = None
     expand: bool | None = None
     sorts: Several | None = None
@@ -203,7 +211,7 @@ class RecallOptions:
     @cached_property
     def parsed(self) -> ParsedOptions:
         """The fields as a search uses them, checked when the options are made."""
-        least, mmr = self.min_importance, self.mmr
+        least, mmr, score = self.min_importance, self.mmr, self.min_score
         drop, sorts = parse_include(self.include), parse_sorts(self.sorts)
         if sorts is not None and sorts != {"memory"}:
             drop &= ~int(Flag.AUXILIARY)
@@ -225,6 +233,7 @@ class RecallOptions:
             coverage=parse_switch(self.coverage, "coverage"),
             per_session=parse_per_session(self.per_session),
             cut=_parse_cut(self.cut),
+            min_score=None if score is None else parse_number(score, "min_score", *_SCORES),
             associate=None if self.associate is None else parse_switch(self.associate, "associate"),
             expand=None if self.expand is None else parse_switch(self.expand, "expand"),
             sorts=sorts,
@@ -256,6 +265,7 @@ class RareArguments(TypedDict, total=False):
     coverage: bool
     per_session: int | None
     cut: float
+    min_score: float | None
     associate: bool | None
     expand: bool | None
     sorts: Several | None
@@ -275,6 +285,8 @@ class RecallArguments(RareArguments, total=False):
     any_tags: Iterable[str] | None
     time_range: tuple[datetime | str | None, datetime | str | None] | None
     where: Any
+    namespace: str | Iterable[str] | None
+    below: bool
     user_id: str | None
     agent_id: str | None
     session_id: str | None

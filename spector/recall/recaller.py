@@ -19,6 +19,7 @@ from spector.arguments import (
     parse_k,
     parse_kind,
     parse_layout,
+    parse_page_of_hits,
     parse_switch,
     parse_vector,
 )
@@ -77,7 +78,16 @@ if TYPE_CHECKING:
 __all__ = ["Recaller"]
 
 #: the arguments of a recall that say which memories are meant
-_SELECTING: Final = ("tiers", "tags", "any_tags", "time_range", "where", *SCOPES)
+_SELECTING: Final = (
+    "tiers",
+    "tags",
+    "any_tags",
+    "time_range",
+    "where",
+    "namespace",
+    "below",
+    *SCOPES,
+)
 #: tokens that a quoted memory takes at least
 _MIN_LINE_TOKENS: Final = 4
 #: instructions without a condition that a context has room for at most
@@ -157,6 +167,7 @@ class Recaller:
         rare: RareArguments,
         *,
         in_order: bool = True,
+        offset: Any = 0,
         **selecting: Any,
     ) -> HitList:
         """The memories that should come to mind, those of an intent ``in_order`` of it."""
@@ -170,7 +181,8 @@ class Recaller:
         # memories of several users do not answer what is known about one
         mixes = is_survey and not self._is_of_one_user(selection)
         intent = intent_in(text, parsed.intent, self._router, self._operations)
-        wanted = parse_k(k, self._config, limit_of(intent, default_k(topic, 10)))
+        usual_k = limit_of(intent, default_k(topic, 10))
+        wanted, skipped = parse_page_of_hits(k, offset, self._config, usual_k)
         fetched = max(wanted, sorted_first := sorted_hits(intent) if in_order else 0)
         if parse_switch(selective, "selective"):
             if text is not None and not (decision := need_gate(text)).needed:
@@ -240,6 +252,7 @@ class Recaller:
             if selective:
                 hits = select_hits(hits, fetched, self._config, cut_of(options, rare))
             hits = in_order_of(intent if in_order else None, hits, first, wanted)
+            hits = _page(hits, skipped, parsed.min_score)
         self._confine((*hits, *hits.standing, *hits.limits, *hits.themes), request.selection)
         self._note((*hits, *hits.standing), request, learn=learn)
         return hits
@@ -465,6 +478,18 @@ class Recaller:
             return given
         made = embedded(self._embedder, more if given is not None else [text, *more])
         return centroid(made, given) if more else made[0]
+
+
+def _page(hits: HitList, skipped: int, min_score: float | None) -> HitList:
+    """The hits behind the first ones, and of these the ones that score enough.
+
+    What edges and entities tie to the best hits comes with the first page.
+    """
+    if skipped:
+        hits = hits._holding([hit for hit in hits if not hit.graph_distance][skipped:])
+    if min_score is None:
+        return hits
+    return hits._holding([hit for hit in hits if hit.score >= min_score])
 
 
 def _associates(given: bool | None, profile: ScoringProfile) -> bool:

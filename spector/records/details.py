@@ -25,17 +25,23 @@ __all__ = [
     "Note",
     "details_of",
     "is_user_said",
+    "labels_of",
     "note_of",
     "notes_of",
     "source_of_role",
+    "stored_namespace",
     "with_entry",
     "without_notes",
 ]
 
 #: stands behind each label of a stored namespace, and in none
 NAMESPACE_END: Final = "\x1f"
-#: most bytes of a key, and of the labels of a namespace together
+#: how a label is stored that has what ends one, or the first character of this
+_ESCAPED: Final = {"\x1e": "\x1e0", NAMESPACE_END: "\x1e1"}
+#: most bytes of a key, and of a label of a namespace
 KEY_BYTES: Final = 512
+
+_TO_STORED: Final = str.maketrans(_ESCAPED)
 
 #: sorts of payloads that say what a memory is, the first that it has
 _SORTS: Final = ("fact", "procedure", "learning", "concept", "statistic")
@@ -198,6 +204,20 @@ def details_of(
     return None if made == _NONE else made
 
 
+def labels_of(namespace: str) -> tuple[str, ...]:
+    """The labels of a namespace as it is stored."""
+    labels = namespace.split(NAMESPACE_END)[:-1]
+    if "\x1e" in namespace:
+        for plain, escaped in reversed(_ESCAPED.items()):
+            labels = [each.replace(escaped, plain) for each in labels]
+    return tuple(labels)
+
+
+def stored_namespace(labels: Iterable[str]) -> str:
+    """A namespace as it is stored, of its labels."""
+    return "".join(f"{each.translate(_TO_STORED)}{NAMESPACE_END}" for each in labels)
+
+
 def with_entry(
     details: Details | None,
     entry: Mapping[str, Any] | None,
@@ -207,11 +227,11 @@ def with_entry(
     kept = _NONE if details is None else details
     if entry is None:
         return kept
-    key, labels = entry["record_key"], tuple(entry["namespace"].split(NAMESPACE_END)[:-1])
+    key = entry["record_key"]
     return replace(
         kept,
         key=key,
-        namespace=labels,
+        namespace=labels_of(entry["namespace"]),
         revision=0 if key is None else entry["revision"],
         expires_ms=entry["expires_ms"],
         refresh_ms=entry["refresh_ms"],

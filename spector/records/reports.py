@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spector.messages import counted
 from spector.records.memory import MemoryRecord
@@ -22,6 +22,7 @@ __all__ = [
     "ForgetReport",
     "Loss",
     "MemoryList",
+    "NamespaceSummary",
     "Problem",
     "ReflectReport",
     "RepairReport",
@@ -130,6 +131,13 @@ class UserSummary:
     last: datetime
 
 
+class NamespaceSummary(NamedTuple):
+    """One namespace: its labels, and the number of memories whose keys are of it."""
+
+    namespace: tuple[str, ...]
+    count: int  # type: ignore[assignment]  # a field in place of the method of tuples
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionReport:
     """What a compaction reclaimed, or would reclaim with ``dry_run``."""
@@ -140,6 +148,8 @@ class CompactionReport:
     partitions_removed: int = 0
     #: partitions that are due and wait, and the erasure with them: the time was over
     partitions_left: int = 0
+    #: memories that had expired and were forgotten first; their ids are among the receipt's
+    expired: int = 0
     records_kept: int = 0
     records_reclaimed: int = 0
     bytes_before: int = 0
@@ -188,6 +198,11 @@ class ReflectReport:
     dormant: tuple[int, int] = (0, 0)
     #: of an undone cycle: memories that were changed or erased since, and stay as they are
     kept: tuple[int, ...] = ()
+
+    @property
+    def expired(self) -> int:
+        """Memories that had expired, and were forgotten by upkeep."""
+        return self.compaction.expired
 
     def step(self, name: str) -> StepReport | None:
         """The report of a step; None when it was not reached."""

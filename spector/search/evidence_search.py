@@ -36,6 +36,7 @@ from spector.search.view import (
     Modifier,
     Plan,
     Ranked,
+    allowed_by_keys,
     allowed_records,
     is_unfiltered,
 )
@@ -130,7 +131,8 @@ class EvidenceSearch:
 
     def _of_large(self, plan: Plan, cue: LexicalQuery) -> _Found:
         """The first hits of as many candidates as it takes."""
-        first, by_words, allow = max(plan.k, BY_SCORE), max(plan.k, BY_WORDS), None
+        first, by_words = max(plan.k, BY_SCORE), max(plan.k, BY_WORDS)
+        allow = allowed_by_keys(plan)
         want = first
         while True:
             result = plan.scan(want, allow.allow if allow else None)

@@ -24,15 +24,16 @@ from spector.arguments import (
 )
 from spector.clock import Clock
 from spector.config import Config
+from spector.errors import InvalidFilterError
 from spector.layout import Flag
 from spector.messages import refuse_unknown
 from spector.records import MemoryRecord, complete
 from spector.search.view import EVERYTHING, Selection, make_selection
-from spector.store.catalog import ANYBODY, SAID, Scope, SqlFilter, of_sorts
+from spector.store.catalog import ANYBODY, SAID, Scope, SqlFilter, of_keys, of_sorts
 from spector.store.core import Store
 from spector.store.files import Bytes
 from spector.store.integrity import walk
-from spector.store.payloads import has_tables, prefix_condition
+from spector.store.payloads import KeyRange
 from spector.tiers import Finder, TierRouter
 
 __all__ = ["TRUSTED_S", "Listing", "parse_page"]
@@ -53,6 +54,7 @@ _SELECTING: Final = (
     "where",
     "key_prefix",
     "namespace",
+    "below",
     "sorts",
 )
 _SELECTABLE: Final = frozenset(_SELECTING)
@@ -109,7 +111,7 @@ class Listing:
             session_id=check_scope(get("session_id"), "session_id", config),
             time_range=get("time_range"),
             where=get("where"),
-            keys=_keys(get("key_prefix"), get("namespace")),
+            keys=_keys(get("key_prefix"), get("namespace"), get("below")),
             sorts=parse_sorts(get("sorts")),
             zone=zone or config.zone,
         )
@@ -223,12 +225,13 @@ class Listing:
     def why_empty(self, chosen: Selection) -> str:
         """That nothing is stored in the scope of a selection, not even what rests; "" else."""
         labels = {name: label for name in SCOPES if (label := getattr(chosen, name)) is not None}
-        scope = Selection(**labels)
+        scope = replace(Selection(**labels), keys=chosen.keys)
         for store, found in self.conditions(scope, self.condition(scope)[0]):
             if store.catalog.select(found.sql, found.params, limit=1):
                 return ""
         named = " and ".join(f"{name} {label!r}" for name, label in labels.items())
-        return f"nothing is stored with {named}" if named else "nothing is stored"
+        said = f"nothing is stored with {named}" if named else "nothing is stored"
+        return said if chosen.keys is None else f"{said} in this namespace"
 
     def condition(
         self, chosen: Selection, moment_ms: int | None = None, *, beside_ways: bool = False
@@ -243,29 +246,25 @@ class Listing:
         if led:
             rest = chosen.beside_ways()
         exact = rest.exact(now_ms=moment_ms, replaced=moment_ms is not None, whole_store=not led)
-        found = rest.with_times(exact, codes)
-        if chosen.keys is not None:
-            found = self._with_keys(found, *chosen.keys)
-        return found, None if chosen.is_indexed else 0.0
+        return rest.with_times(exact, codes), None if chosen.is_indexed else 0.0
 
     def conditions(self, chosen: Selection, condition: SqlFilter) -> list[tuple[Store, SqlFilter]]:
         """The stores that may have memories of a selection, each with what its rows must satisfy.
 
-        ``condition``: of `condition`, which knows nothing of sorts. Only what lasts has a key.
+        ``condition``: of `condition`, which knows nothing of keys and sorts.
         """
-        router = self._router
-        stores = router.stores() if chosen.keys is None else [router.durable_store()]
         return [
-            (store, of_sorts(store.catalog, condition, chosen.sorts) or condition)
-            for store in stores
+            (
+                store,
+                of_sorts(
+                    store.catalog,
+                    of_keys(store.catalog, condition, chosen.keys, gathers=True),
+                    chosen.sorts,
+                )
+                or condition,
+            )
+            for store in self._router.stores()
         ]
-
-    def _with_keys(self, condition: SqlFilter, namespace: str, prefix: str) -> SqlFilter:
-        with self._router.durable_store().catalog.reading() as db:
-            if not has_tables(db, "entry"):
-                return SqlFilter("0", ())
-            sql, params = prefix_condition(db, namespace, prefix)
-        return SqlFilter(f"({condition.sql}) AND {sql}", (*condition.params, *params))
 
 
 def parse_page(after: Any, limit: Any, newest_first: Any) -> Page:
@@ -289,10 +288,16 @@ def parse_page(after: Any, limit: Any, newest_first: Any) -> Page:
     return Page(last, most, parse_switch(newest_first, "newest_first"))
 
 
-def _keys(prefix: Any, namespace: Any) -> tuple[str, str] | None:
+def _keys(prefix: Any, namespace: Any, below: Any) -> KeyRange | None:
+    below = below is not None and parse_switch(below, "below")
     if prefix is None and namespace is None:
+        if below:
+            raise InvalidFilterError(
+                "below was given without a namespace", hint="pass namespace=() for all of them"
+            )
         return None
-    return parse_namespace(namespace), "" if prefix is None else parse_prefix(prefix)
+    first = "" if prefix is None else parse_prefix(prefix)
+    return KeyRange(parse_namespace(namespace), first, below)
 
 
 def _is_dropped(record: MemoryRecord, drop: int, now_ms: int) -> bool:

@@ -7,13 +7,13 @@ from typing import Final
 
 import numpy as np
 
-from spector.kernel.contract import AllowList
 from spector.records import Hit
 from spector.search.view import (
     Answer,
     Candidate,
     Confirmer,
     Plan,
+    allowed_by_keys,
     allowed_records,
     scanned_hits,
 )
@@ -56,7 +56,8 @@ class ScoreSearch:
         k, query, filtered = plan.k, plan.query, plan.is_filtered
         gate = (k, query.tags_all, *query.any_masks.tolist())
         want = self._first_count(plan, gate) if filtered else k
-        allow: AllowList | None = None
+        few = allowed_by_keys(plan)
+        allow = None if few is None else few.allow
         while True:
             result = plan.scan(want, allow)
             ordered = scanned_hits(plan.snap, result.hits)
@@ -82,7 +83,8 @@ class ScoreSearch:
     def _first_count(self, plan: Plan, gate: tuple[int, ...]) -> int:
         """How many to ask of the first scan through a filter: a few too many cost it more time than
         all that the gate does, and too few a second scan."""
-        if plan.request.selection.where is not None or (len(gate) == 2 and not gate[1]):
+        chosen = plan.request.selection
+        if chosen.where or chosen.keys or (len(gate) == 2 and not gate[1]):
             return max(plan.k, _CANDIDATES)
         return max(plan.k, self._enough.get(gate, plan.k + _STRANGERS))
 

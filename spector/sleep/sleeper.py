@@ -63,7 +63,7 @@ class Sleeper:
     Args:
         ensure: raises when the stores cannot be written.
         empty_caches: called with what a cycle has erased from the files.
-        expire: forgets what has expired, before upkeep.
+        expire: forgets what has expired, before upkeep; returns how many.
         turn: held while a cycle runs: one at a time.
     """
 
@@ -81,7 +81,7 @@ class Sleeper:
         tools: Tools,
         turn: CycleTurn,
         operations: Operations,
-        expire: Callable[[], object],
+        expire: Callable[[], int],
     ) -> None:
         self._calls = calls
         self._router = router
@@ -208,7 +208,7 @@ class Sleeper:
         return self._maintain(_is_over_after(seconds))
 
     def _maintain(self, must_stop: Callable[[], bool]) -> ReflectReport:
-        self._expire()
+        expired = self._expire()
         report = reflect_once(
             self._router,
             now_ms=self._clock.now_ms(),
@@ -216,7 +216,8 @@ class Sleeper:
             between=self._pace.breathe,
             must_stop=must_stop,
         )
-        return replace(report, compaction=self._empty_caches(report.compaction))
+        compaction = replace(report.compaction, expired=expired)
+        return replace(report, compaction=self._empty_caches(compaction))
 
     @verb
     def reflect_undo(self, cycle: int) -> ReflectReport:

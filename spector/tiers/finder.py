@@ -15,7 +15,14 @@ from spector.errors import InvalidInputError, PartitionCorruptError, UnknownReco
 from spector.messages import said, shown
 from spector.records import MemoryRecord
 from spector.store.catalog import ANYBODY, Row, Scope, members, newer_than, verify_row
-from spector.store.core import Store, complete_records, current_image, header_of, to_record
+from spector.store.core import (
+    Store,
+    complete_records,
+    current_image,
+    header_of,
+    is_of_one_moment,
+    to_record,
+)
 from spector.store.erasure import awaits_erasure
 from spector.store.payloads import KeyPath, attachment_of, entry_at
 from spector.tiers.base import TierStore
@@ -43,16 +50,19 @@ class Finder:
         """
         for store in self._router.stores():
             store.view()  # a reader follows the writer here
-        store, row = self.find(record_id, scope)
-        found = current_image(store, row)
-        # the row may have been replaced since it was found, and be of another scope by now
-        if found is None or not scope.holds(found[0]):
-            raise unknown(record_id)
-        row, image = found
-        header = header_of(image)
-        tier = self.tier_name(int(header["tier"]))
-        record = to_record(row, header, tier, newer_than(store.catalog, row))
-        return self.complete(store, [record])[0]
+        while True:
+            store, row = self.find(record_id, scope)
+            found = current_image(store, row)
+            # the row may have been replaced since it was found, and be of another scope by now
+            if found is None or not scope.holds(found[0]):
+                raise unknown(record_id)
+            row, image = found
+            header = header_of(image)
+            tier = self.tier_name(int(header["tier"]))
+            record = to_record(row, header, tier, newer_than(store.catalog, row))
+            self.complete(store, [record])
+            if is_of_one_moment(store.catalog, record, row):
+                return record
 
     def complete(self, store: Store, records: list[MemoryRecord]) -> list[MemoryRecord]:
         """Fill in what records that were just made of rows of a store lack: details, the time."""

@@ -12,11 +12,12 @@ import numpy as np
 from spector.clock import from_ms
 from spector.errors import CatalogCorruptError
 from spector.layout import MUTABLE_OFFSET, Flag, TierCode
-from spector.records import ErasureReceipt, UserSummary
+from spector.records import ErasureReceipt, NamespaceSummary, UserSummary, labels_of
 from spector.store.catalog import (
     Scope,
     SqlFilter,
     Way,
+    count_by_namespace,
     count_by_tier,
     count_by_user,
     count_by_ways,
@@ -26,12 +27,14 @@ from spector.store.catalog import (
 )
 from spector.store.core import Store
 from spector.store.integrity import refuse_disagreement
+from spector.store.payloads import KeyRange
 
 __all__ = [
     "FlagCounts",
     "count_flags",
     "count_of",
     "has_one_user",
+    "namespaces_of",
     "receipt_within",
     "tiers_of",
     "users_of",
@@ -106,6 +109,24 @@ def users_of(stores: Iterable[Store], *, trusted_s: float | None) -> list[UserSu
         UserSummary(id=user, count=count, first=from_ms(first), last=from_ms(last))
         for user, (count, first, last) in sorted(found.items())
     ]
+
+
+def namespaces_of(
+    store: Store,
+    keys: KeyRange,
+    scope: Scope,
+    *,
+    depth: int | None,
+    after: tuple[str, ...] | None,
+    limit: int | None,
+) -> list[NamespaceSummary]:
+    """The namespaces of a range, cut to ``depth`` labels, in their order; with their counts."""
+    _prove(store, None)
+    found: Counter[tuple[str, ...]] = Counter()
+    for namespace, count in count_by_namespace(store.catalog, keys, scope):
+        found[labels_of(namespace)[:depth]] += count
+    ordered = [each for each in sorted(found) if after is None or each > after]
+    return [NamespaceSummary(each, found[each]) for each in ordered[:limit]]
 
 
 def has_one_user(stores: Iterable[Store]) -> bool:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 from spector.arguments import (
     parse_callback,
     parse_directory,
+    parse_integer,
     parse_limit,
+    parse_namespace,
     parse_number,
     parse_truth,
 )
@@ -23,14 +25,16 @@ from spector.records import (
     CheckReport,
     CompactionReport,
     ForgetReport,
+    NamespaceSummary,
     Purged,
     UserSummary,
+    labels_of,
 )
 from spector.store.catalog import DERIVED_SQL, Scope, SqlFilter, Way
 from spector.store.core import Store
-from spector.store.payloads import expired_by_tier
+from spector.store.payloads import KeyRange, expired_by_tier
 from spector.tiers import TierRouter
-from spector.upkeep.counting import count_of, receipt_within, tiers_of, users_of
+from spector.upkeep.counting import count_of, namespaces_of, receipt_within, tiers_of, users_of
 
 if TYPE_CHECKING:
     from spector.store.erasure import Needles
@@ -50,7 +54,7 @@ class Keeper:
 
     Args:
         caches: called whenever something was erased from the files.
-        expire: forgets what has expired, before anything is erased.
+        expire: forgets what has expired, before anything is erased; returns how many.
     """
 
     def __init__(
@@ -59,7 +63,7 @@ class Keeper:
         config: Config,
         clock: Clock,
         caches: Sequence[Empty],
-        expire: Callable[[], object],
+        expire: Callable[[], int],
     ) -> None:
         self._router = router
         self._config = config
@@ -87,9 +91,9 @@ class Keeper:
                 "verify searches for what a compaction has erased, and a dry run erases nothing",
                 hint="leave one of the two out",
             )
-        if not dry_run:
-            self._expire()
+        expired = sum(self._expired().values()) if dry_run else self._expire()
         report = self._erase(share, dry_run=dry_run, progress=progress, needles=needles)
+        report = replace(report, expired=expired)
         if report.receipt is None:
             return report
         receipt = receipt_within(report.receipt, scope, (), self._router.stores())
@@ -221,6 +225,19 @@ class Keeper:
     def users(self, trusted_s: float) -> list[UserSummary]:
         """Every user that a memory is of, by id."""
         return users_of(self._router.stores(), trusted_s=trusted_s)
+
+    def namespaces(
+        self, scope: Scope, prefix: Any, depth: Any, after: Any, limit: Any
+    ) -> list[NamespaceSummary]:
+        """Every namespace that memories have keys of; see ``Memory.namespaces``."""
+        return namespaces_of(
+            self._router.durable_store(),
+            KeyRange(parse_namespace(prefix), below=True),
+            scope,
+            depth=None if depth is None else parse_integer(depth, "depth", 1),
+            after=None if after is None else labels_of(parse_namespace(after)),
+            limit=None if limit is None else parse_integer(limit, "limit", 1),
+        )
 
     def stats(self, about: Mapping[str, Any], counters: Mapping[str, Any]) -> dict[str, Any]:
         """What all stores hold and what is due for erasure; ``about`` and ``counters`` as given."""

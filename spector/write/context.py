@@ -7,14 +7,43 @@ from dataclasses import dataclass, field
 
 from spector.clock import Clock
 from spector.config import Config
+from spector.errors import ConflictError, InvalidInputError
 from spector.process import LayerCallbacks, Watchers
 from spector.providers import Embedder, ImportanceScorer
+from spector.records import MemoryRecord
 from spector.store.catalog import Row
 from spector.store.core import Store
 from spector.tiers import Finder, TierRouter
 from spector.write.speakers import Speakers
 
-__all__ = ["WriteContext"]
+__all__ = ["WriteContext", "conflict", "refuse_conflict"]
+
+
+def conflict(what: str, expected: int, current: MemoryRecord | None) -> ConflictError:
+    """The error of a memory whose revision is not the one that a caller expects."""
+    is_now = "is not there" if current is None else f"has revision {current.revision}"
+    return ConflictError(
+        f"{what} {is_now}, and if_revision is {expected}",
+        hint="read it again, and decide anew",
+        current=current,
+    )
+
+
+def refuse_conflict(current: MemoryRecord, expected: int | None) -> None:
+    """Refuse to change a memory that has not the revision that a caller expects; None: any.
+
+    Raises:
+        ConflictError
+        InvalidInputError: it has no key, and so no revision.
+    """
+    if expected is None or expected == current.revision > 0:
+        return
+    if current.key is None:
+        raise InvalidInputError(
+            f"memory {current.id} has no key, and so no revision",
+            hint="leave if_revision out, or remember it with a key",
+        )
+    raise conflict(f"memory {current.id}", expected, current)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -32,7 +32,7 @@ from spector.store.payloads import (
 )
 from spector.tiers import unknown
 from spector.write import supersede
-from spector.write.context import WriteContext
+from spector.write.context import WriteContext, refuse_conflict
 from spector.write.knowledge import Changes, apply_changes, changes_of_names
 from spector.write.quoting import requoted, stage_quotes
 from spector.write.row_state import with_flag
@@ -93,9 +93,12 @@ class Forgetter:
         self._note_writes = note_writes
 
     def forget_ids(
-        self, ids: list[int], manner: Manner, scope: Scope
+        self, ids: list[int], manner: Manner, scope: Scope, if_revision: int | None = None
     ) -> tuple[ForgetReport, Needles | None]:
         """Forget named records of a scope; all or nothing.
+
+        Args:
+            if_revision: that each must have; None for any.
 
         Returns:
             The report, and with ``verify`` what to search the files for afterwards.
@@ -108,6 +111,8 @@ class Forgetter:
             with self._parts.exclusive():  # what is searched for is what is forgotten
                 for each in ids:
                     finder.locate(each, scope)
+                    if if_revision is not None:
+                        refuse_conflict(finder.get_within(each, scope), if_revision)
                 return self._forget(ids, manner, named=True)
         finally:
             self._parts.callbacks.deliver()
@@ -340,6 +345,11 @@ class Forgetter:
             if not gone:
                 return None
             return self.forget(gone, named=False, at_once=True, include_protected=True)
+
+    def expire(self) -> int:
+        """Forget what has expired; returns how many, without what was made of them alone."""
+        report = self.forget_expired()
+        return 0 if report is None else len(report.ids) - len(report.derived)
 
     def forget_ended(self) -> None:
         """Forget what has expired, if knowledge hangs on it."""

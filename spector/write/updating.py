@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.arguments import SCOPES, id_of, parse_move, parse_vector
+from spector.arguments import SCOPES, id_of, parse_integer, parse_move, parse_vector
 from spector.clock import from_ms
 from spector.errors import ImmutableRecordError, InvalidInputError, UnknownRecordError
 from spector.knowledge import Changes
@@ -25,7 +25,7 @@ from spector.store.erasure import note_erasure
 from spector.store.payloads import entries_of, follow_user
 from spector.tiers import TierStore
 from spector.write import supersede
-from spector.write.context import WriteContext
+from spector.write.context import WriteContext, refuse_conflict
 from spector.write.drafts import (
     ENDING,
     FIELDS,
@@ -60,7 +60,9 @@ from spector.write.writer import Writer
 __all__ = ["Updater"]
 
 #: fields that `update` cannot change; scopes change by ``move_to``
-_FIXED: Final = frozenset({"tier", "parents", "supersedes", "key", "namespace", *SCOPES})
+_FIXED: Final = frozenset(
+    {"tier", "parents", "supersedes", "key", "namespace", "if_revision", *SCOPES}
+)
 _CHANGEABLE: Final = (
     *(name for name in FIELDS if name not in _FIXED),
     "text",
@@ -70,7 +72,9 @@ _CHANGEABLE: Final = (
 #: changes after which the speaker may be another
 _SPEAKING: Final = frozenset({"text", "metadata", "role", "confidence"})
 #: fields that a record keeps elsewhere, or not at all
-_ELSEWHERE: Final = frozenset({"vector", "aliases", "key", "namespace", "attachment", *ENDING})
+_ELSEWHERE: Final = frozenset(
+    {"vector", "aliases", "key", "namespace", "if_revision", "attachment", *ENDING}
+)
 _CHANGE: Final = 'write it like update(id, text="..."), or update(id, move_to={"user_id": "b"})'
 #: how a memory gets another scope, for callers who took the guard for a change
 _MOVE: Final = (
@@ -100,9 +104,11 @@ class Updater:
         changes: dict[str, Any],
         move_to: Mapping[str, str | None] | None,
         scope: Scope,
+        if_revision: Any = None,
     ) -> MemoryRecord:
         """Change fields of a memory of the scope; see ``Memory.update``."""
         record_id = id_of(target)
+        expected = None if if_revision is None else parse_integer(if_revision, "if_revision", 0)
         refuse_unknown(changes, _CHANGEABLE, "update")
         ends = ends_in(changes, self._parts.clock.now_ms(), self._parts.config.zone)
         changes.update(parse_move(move_to, self._parts.config))
@@ -112,7 +118,7 @@ class Updater:
                 hint=_CHANGE if scope.is_open else _MOVE,
             )
         with _how_to_move(scope):
-            record = self._update(record_id, changes, scope, ends=ends)
+            record = self._update(record_id, changes, scope, ends=ends, expected=expected)
         self._note_writes(1)
         return self._parts.finder.within(record, scope)
 
@@ -123,6 +129,7 @@ class Updater:
         scope: Scope,
         more: Beside | None = None,
         ends: Mapping[str, int | None] | None = None,
+        expected: int | None = None,
     ) -> MemoryRecord:
         finder, exclusive = self._parts.finder, self._parts.exclusive
         before = finder.get(record_id, scope)
@@ -143,6 +150,7 @@ class Updater:
         with exclusive():
             known = before
             before = finder.get(record_id, scope)
+            refuse_conflict(finder.within(before, scope), expected)
             if not scope.is_open and changes.get("user_id", before.user_id) != before.user_id:
                 raise InvalidInputError(
                     "move_to names another user than the guard lets pass",

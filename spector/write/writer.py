@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.arguments import parse_callback, parse_choice, refuse_scopes, refuse_scopes_in
-from spector.errors import InvalidInputError, SpectorError
+from spector.errors import InvalidInputError, InvalidTextError, SpectorError
 from spector.language.statements import Opening, may_be_instruction, speaker_in
 from spector.layout import CERTAIN
-from spector.messages import reading, refuse_unknown
+from spector.messages import reading, refuse_unknown, shown
 from spector.process import each_elsewhere
 from spector.records import MemoryList, MemoryRecord, Skipped
 from spector.store.core import Store, Transaction
@@ -82,10 +82,17 @@ class Writer:
         self._note_writes = note_writes
 
     def remember(
-        self, item: Any, fields: Mapping[str, Any], names_scopes: bool = False
+        self, item: Any, fields: Mapping[str, Any], names_scopes: bool = False, text: Any = None
     ) -> MemoryRecord:
         """Store one text or message, with the fields of a memory as keywords."""
         refuse_unknown(fields, FIELDS, "remember")
+        if text is not None:
+            if item is not None or not isinstance(text, str):
+                raise InvalidTextError(
+                    f"text is {shown(text)}" if item is None else "the text was given twice",
+                    hint="pass one str, as the first argument or as text",
+                )
+            item = text
         return self.store([self.draft(item, fields, names_scopes=names_scopes)])[0]
 
     def remember_many(
@@ -332,8 +339,9 @@ class Writer:
             for store, members in by_store.items():
                 own = [drafts[n] for n in members]
                 supersede.endings(store, own, self._parts.clock.now_ms(), self._parts.finder.find)
-            # the disk first, which may have no room
-            for store, members in sorted(by_store.items(), key=lambda e: not e[0].files.durable):
+            # first the disk, which may have no room, and keys, which may have changed
+            first = self._parts.router.durable_store()
+            for store, members in sorted(by_store.items(), key=lambda e: e[0] is not first):
                 records = self._store_batch(
                     store,
                     [drafts[n] for n in members],

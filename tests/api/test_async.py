@@ -75,7 +75,9 @@ class Anything:
 
 
 def test_no_verb_runs_on_the_thread_of_the_loop() -> None:
-    verbs = sorted(public(spector.AsyncMemory) - {"close", "run", "settled", "records"})
+    verbs = sorted(
+        public(spector.AsyncMemory) - {"close", "run", "settled", "records", "namespaces"}
+    )
     sync: Any = Anything()
     memory = spector.AsyncMemory(sync, _Pool(2, 10))
     of_facets = {name: public(getattr(spector.open(":memory:"), name)) for name in FACETS}
@@ -86,6 +88,7 @@ def test_no_verb_runs_on_the_thread_of_the_loop() -> None:
             session = await getattr(memory, name)()
             found[name] = session[0] if isinstance(session, list) else session.sync[0]
         (found["records"],) = [each async for each in memory.records(limit=1)]
+        (found["namespaces"],) = [each async for each in memory.namespaces(limit=2)]
         for facet, names in of_facets.items():
             for name in names:
                 found[f"{facet}.{name}"] = (await getattr(getattr(memory, facet), name)())[0]
@@ -94,7 +97,7 @@ def test_no_verb_runs_on_the_thread_of_the_loop() -> None:
         assert [name for name, thread in found.items() if thread is here] == []
         writers = {name for name, each in found.items() if each.name.startswith("spector-write")}
         assert {"remember", "forget", "observe", "facts.add", "reflect"} <= writers
-        assert not writers & {"recall", "context", "get", "records", "facts.about"}
+        assert not writers & {"recall", "context", "get", "records", "namespaces", "facts.about"}
 
     asyncio.run(run())
 
@@ -121,6 +124,11 @@ def test_it_answers_as_the_memory_beneath() -> None:
             assert [each.id async for each in memory.records(page=4, newest_first=True)] == ids[
                 ::-1
             ]
+            for n in range(9):
+                await memory.remember(f"Note {n}", key="k", namespace=("n", f"{n}"))
+            spaces = memory.sync.namespaces("n")
+            assert [each async for each in memory.namespaces("n", page=2)] == spaces
+            assert [each async for each in memory.namespaces(page=2, limit=5)] == spaces[:5]
         with pytest.raises(spector.StoreClosedError):
             await memory.count()
         await memory.close()

@@ -417,6 +417,18 @@ def words_in_common_raise_the_score(path: Path) -> None:
         assert texts(memory.recall("river stone")) == ["river stone", "violin music"]
 
 
+@case(REMEMBER, "text")
+def a_text_is_stored_as_the_first_argument_is(path: Path) -> None:
+    with mind() as memory:
+        memory.remember(text="river stone")
+        assert texts(memory.recall("river")) == ["river stone"]
+        with pytest.raises(InvalidInputError, match="twice"):
+            memory.remember("river stone", text="river stone")
+        with pytest.raises(InvalidInputError, match="text is 5"):
+            memory.remember(text=5)  # type: ignore[arg-type]
+        assert len(memory) == 1
+
+
 @case(REMEMBER, "tier")
 def the_tier_decides_who_finds_it_and_its_factor(path: Path) -> None:
     assert _score({"cue": "river", "tiers": "semantic"}, tier="semantic") > 0
@@ -518,6 +530,15 @@ def kinds_are_found_and_weighed(path: Path) -> None:
     assert _score({"modalities": "code"}, modality="code") > _score({"modalities": "code"})
 
 
+@case(REMEMBER, "if_revision")
+def a_revision_that_is_not_expected_is_refused(path: Path) -> None:
+    with mind() as memory:
+        memory.remember("tea", key="drink", if_revision=0)
+        with pytest.raises(spector.ConflictError):
+            memory.remember("milk", key="drink", if_revision=0)
+        assert memory.remember("coffee", key="drink", if_revision=1).revision == 2
+
+
 @case(REMEMBER, "role", "source", "parents")
 def provenance_is_kept(path: Path) -> None:
     with mind() as memory:
@@ -589,6 +610,36 @@ def the_cue_decides_what_comes_first(path: Path) -> None:
             assert texts(memory.recall(cue, k=1)) == [cue]
         for seed, text in ((1, "river"), (2, "violin")):
             assert texts(memory.recall(vector=vector(seed), k=1)) == [text]
+
+
+@case(RECALL, "offset")
+def an_offset_goes_on_in_the_same_order(path: Path) -> None:
+    with mind() as memory:
+        memory.remember_many([f"river {n}" for n in range(9)])
+        every = ids(memory.recall("river 4", k=9))
+        assert ids(memory.recall("river 4", k=3, offset=4)) == every[4:7]
+
+
+@case(RECALL, "min_score")
+def a_least_score_keeps_what_has_it(path: Path) -> None:
+    with mind() as memory:
+        memory.remember_many(["river stone", "river", "violin music"])
+        hits = memory.recall("river stone")
+        least = hits[1].score
+        assert ids(memory.recall("river stone", min_score=least)) == [
+            hit.id for hit in hits if hit.score >= least
+        ]
+        assert not memory.recall("river stone", min_score=1000.0)
+
+
+@case(RECALL, "namespace", "below")
+def a_namespace_lets_its_own_pass(path: Path) -> None:
+    with mind() as memory:
+        memory.remember("river")
+        memory.remember("river bank", key="k", namespace="a")
+        memory.remember("river mouth", key="k", namespace=("a", "b"))
+        assert texts(memory.recall("river", namespace="a")) == ["river bank"]
+        assert len(memory.recall("river", namespace="a", below=True)) == 2
 
 
 @case(RECALL, "k")

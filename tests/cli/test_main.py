@@ -45,6 +45,7 @@ VERBS = (
     "list",
     "get",
     "count",
+    "namespaces",
     "users",
     "update",
     "pin",

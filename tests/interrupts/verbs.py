@@ -298,6 +298,7 @@ READING: dict[str, Callable[[Scene], object]] = {
     "stats of a user": lambda scene: _memory(scene).stats(user_id="ada"),
     "count": lambda scene: (_memory(scene).count(user_id="ada"), len(_memory(scene))),
     "users": lambda scene: _memory(scene).users(),
+    "namespaces": lambda scene: _memory(scene).namespaces(),
     "in": lambda scene: scene.pinned in _memory(scene),
     "backup": lambda scene: _memory(scene).backup(scene.folder / "copy"),
     "backup again": _backup_again,

@@ -52,6 +52,7 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "near_session": ("s", 1),
     "sorts": ("memory", "facts"),
     "mode": ("semantic", "fast"),
+    "min_score": (0.1, float("nan")),
     "seed": (1838348697600000, -1),
     "timezone": ("+03:00", "Mars/Olympus"),
 }

@@ -45,6 +45,19 @@ def test_processes_store_all_and_see_all(tmp_path: Path, proof: Any) -> None:
     proof("sharing", shared_writes=9, unseen=0)
 
 
+def test_processes_that_compare_and_swap_lose_no_update(tmp_path: Path, proof: Any) -> None:
+    mind, log, count = tmp_path / "mind", tmp_path / "log", 25
+    running = [begun(workers.count_up, mind, log, count) for _ in range(4)]
+    for each in running:
+        each.join(300)
+    assert [each.exitcode for each in running] == [0] * 4
+    with spector.open(mind, mode="r", embedder=None) as memory:
+        found = memory.get(key="n")
+    assert (found.text, found.revision) == (str(4 * count), 4 * count)
+    assert sum(map(int, lines_of(log, "lost"))) > 0, "no two of them ever met"
+    proof("sharing", compare_and_swap=4 * count, lost_updates=0)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_four_processes_of_fifty_writes_store_all_and_see_all(tmp_path: Path, proof: Any) -> None:

@@ -15,13 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import spector
-from spector import Config, Memory
+from spector import Config, ConflictError, Memory, MemoryRecord
 from tests.fakes import FakeEmbedder
 
 __all__ = [
     "CONFIG",
     "begun",
+    "count_up",
     "hold",
+    "increment",
     "lines_of",
     "opened",
     "operate",
@@ -92,6 +94,31 @@ def write_for_ever(path: Path, log_path: Path, seed: int) -> None:
         made = memory.remember(text)
         mine.append(made.id)
         _noted(log, f"ack {made.id} {text}")
+
+
+def count_up(path: Path, log_path: Path, count: int) -> None:
+    """Add one to a number by compare and swap, so often; each loss of a race is noted."""
+    log = _log(log_path)
+    with opened(path) as memory:
+        for _ in range(count):
+            _noted(log, f"lost {increment(memory)}")
+
+
+def increment(memory: Memory) -> int:
+    """Add one to the number that a key has; how often another was faster."""
+    held: MemoryRecord | None = memory.get(key="n") if memory.count(key_prefix="n") else None
+    for lost in range(1_000):
+        number, revision = (0, 0) if held is None else (int(held.text), held.revision)
+        try:
+            if held is None or lost % 2:
+                memory.remember(str(number + 1), key="n", if_revision=revision)
+            else:
+                memory.update(key="n", text=str(number + 1), if_revision=revision)
+        except ConflictError as error:
+            held = error.current
+        else:
+            return lost
+    raise AssertionError("another was faster a thousand times")
 
 
 def hold(path: Path, log_path: Path) -> None:

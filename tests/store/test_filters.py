@@ -305,3 +305,25 @@ def _limits() -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
 @pytest.mark.parametrize(("where", "document"), list(_limits()))
 def test_the_largest_allowed_filters_run(where: dict[str, Any], document: Any) -> None:
     assert matches(where, document)
+
+
+_HARD_KEYS = ("a.b", "a", "and", "$or", "user_id", "\\", "a\\.b", ".", "$", "é\"'", " ")
+
+
+@pytest.mark.parametrize("first", _HARD_KEYS)
+@pytest.mark.parametrize("second", [None, *_HARD_KEYS])
+def test_a_tuple_is_the_path_itself(first: str, second: str | None) -> None:
+    path = (first,) if second is None else (first, second)
+    document: dict[str, Any] = {first: 1 if second is None else {second: 1}}
+    where: Any = {path: 1}
+    assert matches(where, document)
+    assert matches({"not": {path: {"gt": 1}}}, document)  # type: ignore[dict-item]
+    other = {first: {second: 2}} if second else {f"{first}x": 1, "x": {first: 1}}
+    assert not matches(where, other)
+    assert compile_where(where, scopes="record").sql == compile_where(where).sql
+
+
+@pytest.mark.parametrize("path", [(), ("",), ("a", ""), ("a", 1), (None,), ("a\0",), ("a",) * 99])
+def test_what_is_no_path_is_refused(path: Any) -> None:
+    with pytest.raises(InvalidFilterError):
+        compile_where({path: 1})

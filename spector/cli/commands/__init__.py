@@ -40,6 +40,7 @@ GROUPS: Final = {
         Command("get", "show one memory by id", ".listing:add_get"),
         Command("count", "count memories", ".listing:add_count"),
         Command("users", "list users and their memory counts", ".listing:add_users"),
+        Command("namespaces", "list namespaces and their memory counts", ".listing:add_namespaces"),
         Command("dormant", "show memories at rest", ".listing:add_dormant"),
         Command("hot", "show what a context may quote whatever the cue", ".listing:add_hot"),
         Command("history", "show a memory's earlier and later versions", ".history:add_history"),

@@ -32,7 +32,15 @@ from spector.messages import counted
 if TYPE_CHECKING:
     from spector.records import MemoryRecord
 
-__all__ = ["add_count", "add_dormant", "add_get", "add_hot", "add_list", "add_users"]
+__all__ = [
+    "add_count",
+    "add_dormant",
+    "add_get",
+    "add_hot",
+    "add_list",
+    "add_namespaces",
+    "add_users",
+]
 
 
 def add_list(parser: argparse.ArgumentParser) -> None:
@@ -329,4 +337,42 @@ def run_users(args: argparse.Namespace, console: Console) -> int:
     )
     console.say()
     console.say(counted(len(users), "user"))
+    return 0
+
+
+def add_namespaces(parser: argparse.ArgumentParser) -> None:
+    parser.description = _NAMESPACES
+    add_path(parser)
+    parser.add_argument(
+        "--in-namespace",
+        metavar="LABEL",
+        action="append",
+        default=[],
+        help="only the one with these labels, and those within it (repeatable, outermost first)",
+    )
+    parser.add_argument(
+        "--depth", type=positive_int, metavar="N", help="cut to so many labels, counted together"
+    )
+    add_scopes(parser)
+    add_json(parser)
+    parser.set_defaults(run=run_namespaces)
+
+
+_NAMESPACES = """List the namespaces that memories have keys of, with their counts. The first line,
+without labels, is that of keys in no namespace. Exit code 1: no memory has a key."""
+
+
+def run_namespaces(args: argparse.Namespace, console: Console) -> int:
+    with open_store(args, "r") as memory:
+        given: dict[str, Any] = {"depth": args.depth, **scopes(args)}
+        found = memory.namespaces(tuple(args.in_namespace), **given)
+    console.document({"namespaces": [each._asdict() for each in found]})
+    if not found:
+        console.note("no memory has a key there")
+        return 1
+    columns = [Column("memories", right=True), Column("namespace", flexible=True)]
+    rows = [(each.count, " / ".join(each.namespace)) for each in found]
+    console.table(columns, rows)
+    console.say()
+    console.say(counted(len(found), "namespace"))
     return 0

@@ -13,6 +13,7 @@ from spector.cli.memory_table import day, show_memories
 from spector.cli.options import (
     add_embedder,
     add_json,
+    add_namespace,
     add_path,
     add_scopes,
     add_selection,
@@ -21,6 +22,7 @@ from spector.cli.options import (
     end_of,
     expand_home,
     json_object,
+    namespace_of,
     open_store,
     positive_int,
     scopes,
@@ -46,6 +48,12 @@ def add_recall(parser: argparse.ArgumentParser) -> None:
         type=positive_int,
         metavar="N",
         help="most hits (default: 10, or 20 for an order of events or a summary)",
+    )
+    parser.add_argument(
+        "--offset", type=int, default=0, metavar="N", help="so many better hits are left out"
+    )
+    parser.add_argument(
+        "--min-score", type=float, metavar="SCORE", help="leave out hits of a lower score"
     )
     _add_question(parser)
     parser.add_argument(
@@ -97,6 +105,7 @@ def _add_question(parser: argparse.ArgumentParser) -> None:
         help="only memories with a valence in this range",
     )
     parser.add_argument("--where", type=json_object, metavar="JSON", help="filter on the metadata")
+    add_namespace(parser)
     parser.add_argument("--profile", help="scoring profile to rank by (default: balanced)")
     parser.add_argument("--exact", action="store_true", help="compare every vector, use no index")
     parser.add_argument(
@@ -126,7 +135,7 @@ def _question(args: argparse.Namespace) -> dict[str, Any]:
         "profile": args.profile,
     }
     given: dict[str, Any] = {name: value for name, value in filters.items() if value is not None}
-    given.update(scopes(args))
+    given.update(namespace_of(args), **scopes(args))
     given.update(exact=args.exact, lexical=not args.no_lexical, learn=args.learn)
     given["cue"] = input_text().strip() if args.cue == "-" else args.cue
     return given
@@ -136,6 +145,7 @@ def run_recall(args: argparse.Namespace, console: Console) -> int:
     question = _question(args)
     cue = question.pop("cue")
     with open_store(args, "rw" if args.learn else "r") as memory:
+        question |= {"offset": args.offset, "min_score": args.min_score}
         hits = memory.recall(cue, k=args.k, selective=args.selective, **question)
     console.document(
         {

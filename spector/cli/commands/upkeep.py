@@ -234,7 +234,7 @@ def _show_compaction(report: CompactionReport, console: Console) -> None:
         f"{bytes_text(report.bytes_reclaimed)}: "
         f"{report.partitions_compacted} of {counted(report.partitions_seen, 'partition')} rebuilt, "
         f"{report.partitions_removed} removed, {counted(report.records_kept, 'record')} kept, "
-        f"{report.elapsed_ms:.1f} ms"
+        f"{report.expired} expired, {report.elapsed_ms:.1f} ms"
     )
 
 

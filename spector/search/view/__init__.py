@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from spector.search.view.plan import (
         AllowedRecords,
         Plan,
+        allowed_by_keys,
         allowed_records,
         is_unfiltered,
         make_plan,
@@ -97,6 +98,7 @@ __all__ = [
     "Selection",
     "Snapshot",
     "all_features",
+    "allowed_by_keys",
     "allowed_records",
     "candidate_of",
     "choose_by_mmr",

@@ -24,13 +24,24 @@ from spector.records import ScanStats
 from spector.search.view.features import code_of
 from spector.search.view.request import RecallRequest
 from spector.search.view.snapshot import Snapshot
-from spector.store.catalog import SqlFilter, of_sorts
+from spector.store.catalog import SqlFilter, of_keys, of_sorts
+from spector.store.payloads import has_at_most
 from spector.tiers import TierRouter
 
-__all__ = ["AllowedRecords", "Plan", "allowed_records", "is_unfiltered", "make_plan", "query_of"]
+__all__ = [
+    "AllowedRecords",
+    "Plan",
+    "allowed_by_keys",
+    "allowed_records",
+    "is_unfiltered",
+    "make_plan",
+    "query_of",
+]
 
 #: as a number: an operation with a flag is one of Python's
 _SUPERSEDED: Final = int(Flag.SUPERSEDED)
+#: keys of a range whose memories are looked up before a scan, rather than after it
+_FEW_KEYS: Final = 2000
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -242,8 +253,16 @@ def _conditions(
             for n, each in enumerate(found)
         ]
     )
-    return tuple(
+    found = tuple(
         [of_sorts(snap.stores[n].catalog, each, request.sorts) for n, each in enumerate(found)]
+    )
+    if (keys := request.selection.keys) is None:
+        return found
+    return tuple(
+        [
+            of_keys(snap.stores[n].catalog, each, keys, gathers=whole_store)
+            for n, each in enumerate(found)
+        ]
     )
 
 
@@ -277,3 +296,15 @@ def allowed_records(plan: Plan) -> AllowedRecords:
             slots.append(slot)
     codes = code_of(np.array(parts, np.uint32), np.array(slots, np.uint32))
     return AllowedRecords(np.sort(codes), AllowList.from_records(snap.table, parts, slots))
+
+
+def allowed_by_keys(plan: Plan) -> AllowedRecords | None:
+    """The same where few memories have keys of the range that is asked for; None else."""
+    keys = plan.request.selection.keys
+    if keys is None:
+        return None
+    for store in plan.snap.stores:
+        with store.catalog.reading() as db:
+            if not has_at_most(db, keys, _FEW_KEYS):
+                return None
+    return allowed_records(plan)

@@ -35,6 +35,7 @@ from spector.store.catalog import (
     compile_where,
     told_between,
 )
+from spector.store.payloads import KeyRange
 
 if TYPE_CHECKING:
     from spector.language.cues import Intent
@@ -68,8 +69,7 @@ class Selection:
     min_ms: int | None = None
     max_ms: int | None = None
     where: SqlFilter | None = None
-    #: of a namespace as it is stored, the keys that begin so
-    keys: tuple[str, str] | None = None
+    keys: KeyRange | None = None
     #: as recalls take them; None for all, `SAID` for what was said and stored
     sorts: frozenset[str] | None = None
 
@@ -354,7 +354,7 @@ def make_selection(
     session_id: str | None,
     time_range: tuple[datetime | str | None, datetime | str | None] | None,
     where: Mapping[str, Any] | None,
-    keys: tuple[str, str] | None = None,
+    keys: KeyRange | None = None,
     sorts: frozenset[str] | None = None,
     zone: tzinfo = UTC,
 ) -> Selection:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spector.store.core.details import complete_records, details_in
+from spector.store.core.details import complete_records, details_in, is_of_one_moment
 from spector.store.core.records import (
     current_image,
     damaged_record,
@@ -33,6 +33,7 @@ __all__ = [
     "details_in",
     "header_columns",
     "header_of",
+    "is_of_one_moment",
     "read_strengths",
     "tags_and_links",
     "to_record",

@@ -8,10 +8,10 @@ from typing import Any
 
 from spector.errors import CatalogCorruptError
 from spector.records import Details, MemoryRecord, complete, details_of
-from spector.store.catalog import Catalog
+from spector.store.catalog import Catalog, Row
 from spector.store.payloads import described, detail_tables, entries_of
 
-__all__ = ["complete_records", "details_in"]
+__all__ = ["complete_records", "details_in", "is_of_one_moment"]
 
 
 def details_in(catalog: Catalog, ids: Sequence[int]) -> dict[int, Details]:
@@ -50,6 +50,14 @@ def _tables_of(catalog: Catalog, db: sqlite3.Connection) -> Collection[str]:
     if stamp is not None and catalog.changes() == stamp:
         catalog.tables_then = stamp, found
     return found
+
+
+def is_of_one_moment(catalog: Catalog, record: MemoryRecord, row: Row) -> bool:
+    """Whether a record that is complete has the revision of its row, and not of a later one.
+
+    The two are read one after the other; who compares and swaps relies on both.
+    """
+    return record.key is None or catalog.fetch([row.id]) == {row.id: row}
 
 
 def complete_records(

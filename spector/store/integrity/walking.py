@@ -28,6 +28,7 @@ from spector.store.core import (
     complete_records,
     current_image,
     header_of,
+    is_of_one_moment,
     to_record,
     to_records,
 )
@@ -91,6 +92,11 @@ def walk(
         rows = _decoded(stored, damaged)
         images, sound = _gather(store, rows)
         records = _records_of(store, rows, images, sound, tier_name, leniently=damaged is not None)
+        # a commit between the two reads would give the words of before the revision of after
+        is_torn = False
+        if any(each.key is not None for each in records):
+            with store.catalog.reading() as db:
+                is_torn = store.catalog.head(db).change_seq != seen
         for n, row in enumerate(rows):
             store.ensure_usable()
             if row.id in shown:  # a damaged key is another memory's, to which the search then led
@@ -99,7 +105,7 @@ def walk(
                 raise store.catalog.order_error(row.id)
             found: tuple[MemoryRecord, Bytes] | None = records[n], images[n]
             # a reader looks at the catalog here
-            if not sound[n] or store.view().change_seq != seen:
+            if not sound[n] or is_torn or store.view().change_seq != seen:
                 found = _look_up(store, row, tier_name, damaged, scope)
             if found is None:
                 continue
@@ -145,20 +151,26 @@ def _look_up(
     scope: Scope,
 ) -> tuple[MemoryRecord, Bytes] | None:
     """One memory as it is now; None when it is forgotten, out of scope or damaged."""
-    try:
-        found = current_image(store, row)
-    except (PartitionCorruptError, CatalogCorruptError):
-        if damaged is None:
-            raise
-        damaged.append(row.id)
-        return None
-    if found is None or not scope.holds(found[0]):
-        return None
-    header = header_of(found[1])
-    newer = newer_than(store.catalog, found[0])
-    record = to_record(found[0], header, tier_name(int(header["tier"])), newer)
-    complete_records(store.catalog, [record], leniently=damaged is not None)
-    return record, found[1]
+    while True:
+        try:
+            found = current_image(store, row)
+        except (PartitionCorruptError, CatalogCorruptError):
+            if damaged is None:
+                raise
+            damaged.append(row.id)
+            return None
+        if found is None or not scope.holds(found[0]):
+            return None
+        row, header = found[0], header_of(found[1])
+        newer = newer_than(store.catalog, row)
+        record = to_record(row, header, tier_name(int(header["tier"])), newer)
+        complete_records(store.catalog, [record], leniently=damaged is not None)
+        if is_of_one_moment(store.catalog, record, row):
+            return record, found[1]
+        fresh = store.catalog.fetch([row.id])
+        if row.id not in fresh:
+            return None
+        row = fresh[row.id]
 
 
 def _decoded(stored: Sequence[tuple[Any, ...]], damaged: list[int] | None) -> list[Row]:

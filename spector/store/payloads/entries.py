@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
+from spector.records import NAMESPACE_END
 from spector.store.payloads.rows import (
     count_of,
     delete_rows,
@@ -23,15 +24,17 @@ from spector.store.payloads.schema import KEYS, table_named
 
 __all__ = [
     "KeyPath",
+    "KeyRange",
     "entries_of",
     "entry_at",
     "follow_user",
     "forget_marks",
+    "has_at_most",
     "is_marked",
+    "key_condition",
     "mark",
     "mark_forgotten",
     "path_of",
-    "prefix_condition",
     "put_entries",
     "unmark",
 ]
@@ -51,6 +54,25 @@ class KeyPath(NamedTuple):
     record_key: str
     user_id: str = ""
     agent_id: str = ""
+
+
+class KeyRange(NamedTuple):
+    """The keys of a namespace, as it is stored, that begin so; with ``below`` of those in it too."""
+
+    namespace: str
+    prefix: str = ""
+    below: bool = False
+
+    def condition(self) -> tuple[str, tuple[str, ...]]:
+        """SQL over entries, which an index leads, and its values."""
+        spaces, params = "namespace = ?", [self.namespace]
+        if self.below:
+            spaces = "namespace >= ?"
+            if self.namespace:
+                spaces += " AND namespace < ?"
+                params.append(self.namespace[:-1] + chr(ord(NAMESPACE_END) + 1))
+        keys = (self.prefix, self.prefix + _BEYOND)
+        return f"{spaces} AND record_key >= ? AND record_key < ?", (*params, *keys)
 
 
 def path_of(row: Mapping[str, Any]) -> KeyPath | None:
@@ -86,22 +108,31 @@ def put_entries(db: sqlite3.Connection, rows: Iterable[Mapping[str, Any]]) -> No
     put_rows(db, _ENTRY, rows)
 
 
-def prefix_condition(
-    db: sqlite3.Connection, namespace: str, prefix: str
+def key_condition(
+    db: sqlite3.Connection, keys: KeyRange, *, gathers: bool = True
 ) -> tuple[str, tuple[str, ...]]:
-    """SQL over ``record``, and its values: the memories of a namespace whose keys begin so.
+    """SQL over ``record``, and its values: the memories whose keys are in a range.
 
-    Few of them are gathered. Where there are many, each memory's own key is looked at, so that a
-    page begins with the first ones.
+    Few of them are gathered. Where there are many, or only some memories are asked about, each
+    memory's own key is looked at, so that a page begins with the first ones.
     """
-    params = (namespace, prefix, prefix + _BEYOND)
-    begins = "namespace = ? AND record_key >= ? AND record_key < ?"
-    count = f"SELECT count(*) FROM (SELECT 1 FROM entry WHERE {begins} LIMIT ?)"
-    if db.execute(count, (*params, _GATHERED + 1)).fetchone()[0] <= _GATHERED:
-        return f"record.id IN (SELECT id FROM entry WHERE {begins})", params
+    if not has_tables(db, _ENTRY.name):
+        return "0", ()
+    inside, params = keys.condition()
+    if gathers and has_at_most(db, keys, _GATHERED):
+        return f"record.id IN (SELECT id FROM entry WHERE {inside})", params
     # a plus keeps SQLite from following the index of keys
-    own = "+namespace = ? AND +record_key >= ? AND +record_key < ?"
+    own = inside.replace("namespace", "+namespace").replace("record_key", "+record_key")
     return f"EXISTS (SELECT 1 FROM entry WHERE entry.id = record.id AND {own})", params
+
+
+def has_at_most(db: sqlite3.Connection, keys: KeyRange, most: int) -> bool:
+    """Whether a catalog has so many keys of a range, or fewer."""
+    if not has_tables(db, _ENTRY.name):
+        return True
+    inside, params = keys.condition()
+    beyond = f"SELECT 1 FROM entry WHERE {inside} LIMIT 1 OFFSET ?"
+    return db.execute(beyond, (*params, most)).fetchone() is None
 
 
 # -- what was forgotten ----------------------------------------------------------------------------

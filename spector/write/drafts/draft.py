@@ -17,6 +17,7 @@ from spector.arguments import (
     parse_attachment,
     parse_duration_ms,
     parse_enum,
+    parse_integer,
     parse_key,
     parse_namespace,
     parse_number,
@@ -91,6 +92,8 @@ class Draft:
     key: str | None = None
     #: that its key is of, as it is stored
     namespace: str = ""
+    #: the revision that the memory with its key must have, 0 for none; None for any
+    if_revision: int | None = None
     #: how often its key was given before, which an import restores
     revision: int | None = None
     #: when it expires: at a time, or so long after it is stored
@@ -232,7 +235,7 @@ def make_draft(
     _check_window(parsed.get("valid_from_ms"), parsed.get("valid_until_ms"))
     if not parsed.keys().isdisjoint(ENDS):
         check_end(parsed)
-    if "key" in parsed or parsed.get("namespace"):
+    if "key" in parsed or parsed.get("namespace") or "if_revision" in parsed:
         check_key(parsed)
     if isinstance(fields.get("attachment"), ToolCalls):
         parsed["is_of_calls"] = True
@@ -348,6 +351,7 @@ _PARSERS: dict[str, tuple[str, _Parse]] = {
     **_each("attachment", _attachment),
     **_each("key", lambda v, n, c, d: parse_key(v)),
     **_each("namespace", lambda v, n, c, d: parse_namespace(v)),
+    **_each("if_revision", lambda v, n, c, d: parse_integer(v, n, 0)),
     "event_time": ("event_ms", _instant),
     "valid_from": ("valid_from_ms", _instant),
     "valid_until": ("valid_until_ms", _end),

@@ -43,10 +43,11 @@ def check_end(parsed: Mapping[str, Any]) -> None:
 
 
 def check_key(parsed: Mapping[str, Any]) -> None:
-    """Refuse a namespace without a key, and a key beside what it says itself."""
+    """Refuse what needs a key without one, and a key beside what it says itself."""
     if "key" not in parsed:
+        what = "a namespace" if parsed.get("namespace") else "if_revision"
         raise InvalidInputError(
-            "a namespace was given without a key", hint="pass key= as well, or leave it out"
+            f"{what} was given without a key", hint="pass key= as well, or leave it out"
         )
     if "settles" in parsed:
         raise InvalidInputError(

@@ -48,6 +48,7 @@ class MemoryFields(TypedDict, total=False):
     aliases: str | Iterable[str] | None
     key: str | None
     namespace: str | Iterable[str] | None
+    if_revision: int | None
     expires_in: float | timedelta | None
     expires_at: datetime | str | None
     refresh: bool | None

@@ -41,7 +41,7 @@ from spector.store.payloads import (
 )
 from spector.store.sqlite import TransactionReads
 from spector.write import supersede
-from spector.write.context import WriteContext
+from spector.write.context import WriteContext, conflict
 from spector.write.drafts import (
     Batch,
     Draft,
@@ -89,6 +89,7 @@ class KeyWriter:
 
         Raises:
             ImmutableRecordError, InvalidInputError: one cannot be replaced so; nothing was stored.
+            ConflictError: the key of one has another revision than it expects.
         """
         store, changed = work.store, list[tuple[Row, Row]]()
         # one moment for all: a memory must not expire after it was chosen to be replaced or kept
@@ -132,9 +133,16 @@ class KeyWriter:
                     continue
                 path = path_of_draft(draft)
                 if last[path] != n:
+                    both = (draft, work.drafts[last[path]])
+                    if any(each.if_revision is not None for each in both):
+                        raise InvalidInputError(
+                            f"the key {shown(draft.key)} was given twice, and if_revision with it",
+                            hint="pass one of the two in a call of its own",
+                        )
                     out.later[n], draft.outcome = last[path], "repeated"
                     continue
                 entry = entry_at(db, path, work.store.catalog.path)
+                self._refuse_conflict(draft, entry)
                 if entry is None and draft.forgotten == "skip" and is_marked(db, path):
                     draft.outcome = "forgotten"
                 elif entry is None:
@@ -144,6 +152,19 @@ class KeyWriter:
                 else:
                     out.replaced[n], draft.outcome = entry, "replaced"
         return out
+
+    def _refuse_conflict(self, draft: Draft, entry: Mapping[str, Any] | None) -> None:
+        """Refuse a draft whose key has not the revision that it expects.
+
+        Raises:
+            ConflictError
+        """
+        revision = 0 if entry is None else entry["revision"]
+        if draft.if_revision is not None and draft.if_revision != revision:
+            current = None if entry is None else self._parts.finder.get(entry["id"])
+            raise conflict(
+                f"the memory with the key {shown(draft.key)}", draft.if_revision, current
+            )
 
     def _append(self, tx: Transaction, work: Work, split: _Split) -> dict[int, MemoryRecord]:
         """Stage the new memories, and the changes of earlier ones that come with the batch."""

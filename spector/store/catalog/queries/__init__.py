@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from spector.store.catalog.queries.counts import (
+    count_by_namespace,
     count_by_tier,
     count_by_user,
     count_by_ways,
@@ -32,7 +33,7 @@ from spector.store.catalog.queries.scopes import (
     Scope,
     members,
 )
-from spector.store.catalog.queries.sorts import SAID, of_sorts
+from spector.store.catalog.queries.sorts import SAID, of_keys, of_sorts
 from spector.store.catalog.queries.supersession import (
     LINKED_SQL,
     LINKS_SQL,
@@ -63,6 +64,7 @@ __all__ = [
     "Scope",
     "SqlFilter",
     "compile_where",
+    "count_by_namespace",
     "count_by_tier",
     "count_by_user",
     "count_by_ways",
@@ -76,6 +78,7 @@ __all__ = [
     "link_tags",
     "members",
     "newer_than",
+    "of_keys",
     "of_sorts",
     "outermost_users",
     "parents_after",

@@ -1,4 +1,4 @@
-"""How many memories there are, of which tiers and users."""
+"""How many memories there are, of which tiers, users and namespaces."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from typing import Any
 
 from spector.store.catalog.catalog import Catalog
 from spector.store.catalog.queries.filters import SqlFilter
+from spector.store.catalog.queries.scopes import Scope
 from spector.store.catalog.schema import DERIVED_SQL
 from spector.store.catalog.ways import Way, count_led
+from spector.store.payloads import KeyRange, has_tables
 
 __all__ = [
+    "count_by_namespace",
     "count_by_tier",
     "count_by_user",
     "count_by_ways",
@@ -67,6 +70,34 @@ def count_by_user(catalog: Catalog) -> list[tuple[Any, int, Any, Any]]:
             f"SELECT user_id, sum(NOT {DERIVED_SQL}), min(event_ms), max(event_ms) FROM record"
             f" WHERE user_id IS NOT NULL{alive} GROUP BY user_id",
             now,
+        ).fetchall()
+
+
+def count_by_namespace(catalog: Catalog, keys: KeyRange, scope: Scope) -> list[tuple[str, int]]:
+    """(namespace as stored, memories of a scope) of each that keys of a range are of.
+
+    An index of keys has all that is asked for, but the session.
+    """
+    sql, params = keys.condition()
+    for column, value in zip(("user_id", "agent_id"), (scope.user_id, scope.agent_id), strict=True):
+        if value is not None:
+            sql, params = f"{sql} AND {column} = ?", (*params, value)
+    if scope.session_id is not None:
+        sql += " AND id IN (SELECT id FROM record WHERE session_id = ?)"
+        params = (*params, scope.session_id)
+    counts = f"SELECT namespace, count(*) AS n FROM entry WHERE {sql} GROUP BY namespace"
+    values: tuple[Any, ...] = params
+    if (ended := catalog.ends.ended()) is not None:
+        fewer = counts.replace("count(*)", "-count(*)").replace(
+            " GROUP", f" AND id IN ({ended[0]}) GROUP"
+        )
+        counts, values = f"{counts} UNION ALL {fewer}", (*params, *params, *ended[1])
+    with catalog.reading() as db:
+        if not has_tables(db, "entry"):
+            return []
+        return db.execute(
+            f"SELECT namespace, sum(n) AS left FROM ({counts}) GROUP BY namespace HAVING left > 0",
+            values,
         ).fetchall()
 
 

@@ -9,7 +9,8 @@ Grammar::
     operator  := eq ne in gt gte lt lte contains exists not      ("$gt" is the same as "gt")
 
 A field is a path: ``"a.b"`` is key ``b`` of the object under ``a``. A backslash takes the next
-character literally, so ``r"a\\.b"`` is the key ``a.b`` and ``r"\\and"`` a field called ``and``.
+character literally, so ``r"a\\.b"`` is the key ``a.b`` and ``r"\\and"`` a field called ``and``. A tuple is
+the path itself: ``("a.b",)`` and ``("and",)`` are the same two.
 Paths enter objects only, never lists. ``user_id``, ``agent_id`` and ``session_id`` are the scopes
 of a memory, not metadata; ``r"\\user_id"`` is the key of that name.
 
@@ -126,6 +127,12 @@ def compile_where(
     return SqlFilter(sql, tuple(compiler.params))
 
 
+def _written(path: Sequence[str]) -> str:
+    """A path as a field that names it, and nothing else."""
+    field = ".".join(re.sub(r"[.\\]", r"\\\g<0>", each) for each in path)
+    return field if field[:1] in ("", ".", "\\") else f"\\{field}"
+
+
 class _Compiler:
     """One pass over the filter. Parameters are appended in the order their marks appear."""
 
@@ -144,9 +151,11 @@ class _Compiler:
             )
         parts = []
         for key, value in where.items():
+            if isinstance(key, tuple) and all(isinstance(each, str) for each in key):
+                key = _written(key)
             if not isinstance(key, str):
                 raise InvalidFilterError(
-                    f"{at}: a key must be a string, got {kind_of(key)}",
+                    f"{at}: a key must be a string or a tuple of them, got {kind_of(key)}",
                     hint="keys name metadata fields or one of: " + ", ".join(COMBINATORS),
                 )
             parts.append(self._entry(key, value, at, depth))

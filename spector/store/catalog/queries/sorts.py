@@ -1,4 +1,4 @@
-"""Which memories are of some sorts: by their payloads, and by whether they repeat others."""
+"""Which memories are of some sorts, and which have keys of a range: SQL over ``record``."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Final
 from spector.store.catalog.catalog import Catalog
 from spector.store.catalog.queries.filters import SqlFilter
 from spector.store.catalog.schema import DERIVED_SQL
-from spector.store.payloads import PAYLOAD_FACETS, has_tables
+from spector.store.payloads import PAYLOAD_FACETS, KeyRange, has_tables, key_condition
 
-__all__ = ["SAID", "of_sorts"]
+__all__ = ["SAID", "of_keys", "of_sorts"]
 
 #: in place of sorts: what was said and stored, and nothing that repeats it
 SAID: Final[frozenset[str]] = frozenset()
@@ -30,6 +30,23 @@ def of_sorts(
     if condition is None:
         return SqlFilter(sql, ())
     return SqlFilter(f"({condition.sql}) AND {sql}", condition.params)
+
+
+def of_keys(
+    catalog: Catalog, condition: SqlFilter | None, keys: KeyRange | None, *, gathers: bool
+) -> SqlFilter | None:
+    """A condition on ``record``, and that a memory has a key of a range; None for any memory.
+
+    Args:
+        gathers: all of them are looked for, and not which of some memories are.
+    """
+    if keys is None:
+        return condition
+    with catalog.reading() as db:
+        sql, params = key_condition(db, keys, gathers=gathers)
+    if condition is None:
+        return SqlFilter(sql, params)
+    return SqlFilter(f"({condition.sql}) AND {sql}", (*condition.params, *params))
 
 
 def _sorts_sql(catalog: Catalog, sorts: Collection[str] | None) -> str | None:
