@@ -241,7 +241,7 @@ class _Facet:
 
     def __getattr__(self, name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
         if name.startswith("_"):
-            raise AttributeError(f"{self._facet!r} has no attribute {name!r}", name=name)
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}", name=name)
         return functools.partial(self._call, name)
 
     async def _call(self, verb: str, /, *args: Any, **kwargs: Any) -> Any:
@@ -373,15 +373,19 @@ class AsyncMemory:
         """What a verb lists, read by pages; ``after`` says what the next one follows."""
         left = given.pop("limit", None)
         page = parse_integer(page, "page", 1, None, f"{_PAGE} is the default")
-        while left is None or left > 0:
-            size = page if left is None else min(page, left)
+        size: Any = page if left is None else left
+        while size:
+            if isinstance(size, int):  # the verb refuses anything else
+                size = min(page, size)
             call = functools.partial(verb, limit=size, **given)
             found = await self._pool.run(name, lambda call=call: list(call()))  # type: ignore[misc]
             for each in found:
                 yield each
             if len(found) < size:
                 return
-            left, given["after"] = left and left - size, after(found[-1])
+            if left is not None:
+                left -= size
+            size, given["after"] = page if left is None else left, after(found[-1])
 
     async def run(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """What a function of yours returns that a thread of this memory calls, after the writes
@@ -394,6 +398,10 @@ class AsyncMemory:
         Lists each once.
         """
         return await self._pool.settled()
+
+    def __copy__(self) -> Self:
+        """The memory itself, as of the one beneath."""
+        return self
 
     async def close(self) -> None:
         """Close the memory once all that was called before has come to its end. Idempotent."""

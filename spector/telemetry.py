@@ -5,8 +5,10 @@ Counts, kernels and times leave the process, never a text, a name, or an id of a
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from dataclasses import fields
 from typing import Any, Final
 
@@ -49,35 +51,55 @@ def tracer_of(label: str) -> Tracer:
     abstained = meter.create_counter("spector.abstentions", "{call}", "recalls that gave nothing")
     duration = meter.create_histogram("spector.duration", "s", "duration of verbs")
 
+    inside = threading.local()
+
     def call(
         method: Callable[..., Any], memory: Any, args: tuple[Any, ...], named: dict[str, Any]
     ) -> Any:
         verb = method.__name__
-        if verb not in _TRACED:
+        if verb not in _TRACED or getattr(inside, "busy", False):
             return method(memory, *args, **named)
-        about = {"spector.store": label, "spector.verb": verb}
-        began = time.perf_counter()
-        with tracer.start_as_current_span(
-            f"spector.{verb}",
-            attributes=about,
-            record_exception=False,  # its message may have words of a memory
-            set_status_on_exception=False,
-        ) as span:
+        about, found, began = (
+            {"spector.store": label, "spector.verb": verb},
+            None,
+            time.perf_counter(),
+        )
+        with ExitStack() as scope:
+            span = None
+            with suppress(Exception):  # a provider that fails changes nothing of what a verb does
+                span = scope.enter_context(
+                    tracer.start_as_current_span(
+                        f"spector.{verb}",
+                        attributes=about,
+                        record_exception=False,  # its message may have words of a memory
+                        set_status_on_exception=False,
+                        end_on_exit=False,
+                    )
+                )
+            inside.busy = True
             try:
                 found = method(memory, *args, **named)
-                span.set_attributes(_counts_of(found))
+                return found
             except BaseException as error:
                 about["error.type"] = type(error).__name__
-                span.set_attribute("error.type", type(error).__name__)
-                span.set_status(trace.StatusCode.ERROR, type(error).__name__)
                 raise
             finally:
-                calls.add(1, about)
-                duration.record(time.perf_counter() - began, about)
+                inside.busy = False
+                with suppress(Exception):
+                    end(span, about, found, time.perf_counter() - began)
+
+    def end(span: trace.Span | None, about: dict[str, str], found: Any, seconds: float) -> None:
+        calls.add(1, about)
+        duration.record(seconds, about)
         if isinstance(found, HitList):
             hits.add(len(found), about)
             abstained.add(int(found.abstained), about)
-        return found
+        if span is not None:
+            span.set_attributes(_counts_of(found))
+            if kind := about.get("error.type"):
+                span.set_attribute("error.type", kind)
+                span.set_status(trace.StatusCode.ERROR, kind)
+            span.end()
 
     return call
 

@@ -8,6 +8,7 @@ caller never hears of, and two writes change places.
 from __future__ import annotations
 
 import asyncio
+import copy
 import gc
 import inspect
 import os
@@ -114,6 +115,9 @@ def test_it_answers_as_the_memory_beneath() -> None:
             ]
             with pytest.raises(spector.UnknownArgumentError, match="did you mean k"):
                 await memory.recall("kiln", kk=3)
+            with pytest.raises(spector.InvalidInputError, match="limit"):
+                [each async for each in memory.records(limit="3")]
+            assert copy.copy(memory) is memory
             with pytest.raises(AttributeError, match="no attribute 'abuot'"):
                 await memory.facts.abuot("ana")
             assert await memory.run(first.to_dict) == first.to_dict()

@@ -79,3 +79,29 @@ def test_a_missing_package_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_label_is_a_short_text(label: Any) -> None:
     with pytest.raises(spector.InvalidInputError, match="telemetry"):
         spector.open(":memory:", embedder=None, dim=4, telemetry=label)
+
+
+def test_a_provider_that_fails_changes_nothing_of_a_verb(
+    providers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from opentelemetry.sdk.trace import Span, Tracer
+
+    def fail(*args: Any, **named: Any) -> Any:
+        raise RuntimeError("the collector is down")
+
+    for owner, name in ((Tracer, "start_span"), (Span, "set_attributes"), (Span, "end")):
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, name, fail)
+            with spector.open(":memory:", embedder=None, dim=4, telemetry="shop") as memory:
+                memory.remember("one", vector=[1, 0, 0, 0])
+                assert len(memory) == 1
+                with pytest.raises(spector.InvalidInputError):
+                    memory.recall(vector=[1, 0, 0, 0], k="many")  # type: ignore[arg-type]
+
+
+def test_a_night_is_one_span(providers: Any) -> None:
+    spans, _ = providers
+    spans.clear()
+    with spector.open(":memory:", embedder=None, dim=4, telemetry="shop") as memory:
+        memory.reflect()
+    assert [each.name for each in spans.get_finished_spans()] == ["spector.reflect"]
