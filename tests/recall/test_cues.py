@@ -225,7 +225,8 @@ def test_a_recall_looks_for_what_an_answer_would_be_like() -> None:
 
 
 def test_hyde_without_an_embedder_or_a_topic_changes_nothing() -> None:
-    with spector.open(":memory:", embedder=None, dim=2) as memory:
+    clock = spector.ManualClock("2026-03-02T09:00:00Z")
+    with spector.open(":memory:", embedder=None, dim=2, clock=clock) as memory:
         memory.remember("x", vector=[1, 0])
         scores = [memory.recall("why x", vector=[1, 0], hyde=on)[0].score for on in (False, True)]
     assert scores[0] == scores[1]
