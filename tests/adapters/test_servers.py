@@ -237,6 +237,14 @@ def test_a_client_that_leaves_in_a_write_loses_at_most_that_write(tmp_path: Path
     whole(tmp_path / "mind")
 
 
+def test_a_client_that_leaves_while_the_model_is_loaded_ends_it_cleanly(tmp_path: Path) -> None:
+    for n in range(5):
+        wire = Wire(tmp_path / "mind")
+        wire.begin()
+        time.sleep(0.65 + 0.05 * n)
+        assert wire.close() == 0
+
+
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[tuple[str, str]]:
     """Address and token of a server over HTTP."""

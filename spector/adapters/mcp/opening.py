@@ -67,7 +67,8 @@ class Opening:
         """Open it in the background, unless that was begun."""
         if not self._is_begun:
             self._is_begun = True
-            threading.Thread(target=self._warm, name="spector-open", daemon=True).start()
+            # no daemon: the interpreter would end in the middle of its native code, and abort
+            threading.Thread(target=self._warm, name="spector-open").start()
 
     def memory(self) -> Memory:
         """The memory; waits while it is being opened.
