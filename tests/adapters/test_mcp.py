@@ -120,6 +120,8 @@ def test_a_new_memory_is_shown_beside_what_it_may_change(desk: Desk) -> None:
     text, found = desk.call("remember", text="The staging server uses port 8443 now.")
     assert [each["id"] for each in found["related"]] == [old]
     assert "remember with replaces" in text
+    twin = desk.call("remember", text="Ada prefers tea over coffee.")[1]["related"]
+    assert [each["text"] for each in twin] == ["Ada prefers tea over coffee."]
 
 
 def test_lists_are_pages_newest_first(desk: Desk) -> None:

@@ -136,10 +136,12 @@ with names and dates. Answers the id, and stored memories that it repeats or may
         memory = self._memory
         with suppress(SpectorError):  # it is stored: what is beside it must not fail it
             near = memory.recall(record.text, k=_NEAREST + 1, **self._scope)
-            others = [hit for hit in near if hit.id != record.id]
+            others = [hit.record for hit in near if hit.id != record.id]
             said = record.text
-            tied = [hit for hit in others if memory.judge(hit.text, said).verdict != "apart"]
-            return items_of(tied, _IN_LIST)
+            tied = [each for each in others if memory.judge(each.text, said).verdict != "apart"]
+            twins = [each for hit in near for each in hit.also if each != record.id]
+            same = [memory.get(each, **self._scope) for each in twins[:_NEAREST]]
+            return items_of([*(each for each in same if each.text == said), *tied], _IN_LIST)
         return []
 
     def observe(
