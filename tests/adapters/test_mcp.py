@@ -114,6 +114,16 @@ def test_erase_leaves_no_byte(tmp_path: Path) -> None:
     )
 
 
+def test_an_erasure_tells_a_scope_nothing_of_the_whole_store(tmp_path: Path) -> None:
+    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
+        memory.forget([memory.remember(f"of bob {n}", user_id="bob").id for n in range(6)])
+        desk = Desk(server(memory, user_id="maya"))
+        text, _ = desk.call("forget", ids=[stored(desk, "mine")], erase=True, dry_run=False)
+        assert "erasure complete" in text
+        assert "records" not in text
+        assert "vectors" not in text
+
+
 def test_a_new_memory_is_shown_beside_what_it_may_change(desk: Desk) -> None:
     old = stored(desk, "The staging server uses port 8080.")
     stored(desk, "Ada prefers tea over coffee.")

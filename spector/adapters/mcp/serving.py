@@ -6,6 +6,7 @@ import functools
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from mcp.server import MCPServer
@@ -316,7 +317,13 @@ after the user agreed, call it with dry_run=false. Cannot be undone."""
                 "To do it call forget with dry_run=false." if records else "",
             )
         found = memory.forget([each.id for each in records], purge=erase, **self._scope)
-        erased = None if found.receipt is None else found.receipt.complete
+        receipt = found.receipt
+        erased = None if receipt is None else receipt.complete
+        if receipt is not None and self._scope:
+            # the files and counts of the whole store would tell of other scopes
+            pending = ("the files still have something; run compact()",) if receipt.pending else ()
+            bare: dict[str, Any] = {"purged": (), "unknown_files": (), "derived_elsewhere": 0}
+            found = replace(found, receipt=replace(receipt, pending=pending, **bare))
         return self._reply(
             {
                 "ids": list(found.ids),
