@@ -493,6 +493,27 @@ def test_a_write_that_failed_is_recovered_by_the_next_call(tmp_path: Path) -> No
     opening.close()
 
 
+def test_a_store_that_is_replaced_or_deleted_is_opened_again(tmp_path: Path) -> None:
+    for name in ("mind", "other"):
+        with spector.open(tmp_path / name, embedder=FakeEmbedder()) as memory:
+            memory.remember(f"of {name}")
+    opening = shared(tmp_path / "mind")
+    desk = Desk(server(opening))
+    for tool, texts in (("recall", ["of other"]), ("list_memories", [])):
+        given = {"query": "of"} if tool == "recall" else {}
+        assert "warning" not in desk.call(tool, **given)[1]
+        (tmp_path / "mind").rename(tmp_path / tool)
+        if texts:
+            (tmp_path / "other").rename(tmp_path / "mind")
+        _, found = desk.call(tool, **given)
+        assert [each["text"] for each in found["memories"]] == texts
+        assert "was replaced or deleted" in found["warning"]
+    assert len(desk.call("remember", text="new")[1]["ids"]) == 1
+    opening.close()
+    for name in ("mind", "recall", "list_memories"):
+        assert spector.check(tmp_path / name).ok
+
+
 def test_a_full_disk_is_named_and_reading_goes_on(
     memory: spector.Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

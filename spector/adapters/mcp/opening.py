@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from spector.clock import SystemClock, iso_of_ms
 from spector.errors import SpectorError, StoreClosedError, StoreFailedError
 from spector.messages import counted
+from spector.store.files import identity
 
 if TYPE_CHECKING:
     from spector.memory import Memory
@@ -44,7 +45,7 @@ class Opening:
     Args:
         path: where its store is, for status reports.
         opener: opens it. It is called again by a later call when it has raised, and after a write
-            that failed, because reopening recovers.
+            that failed, because reopening recovers, and once the store is replaced or deleted.
     """
 
     def __init__(self, path: str, opener: Callable[[], Memory]) -> None:
@@ -55,6 +56,11 @@ class Opening:
         self._lock = threading.Lock()
         self._memory: Memory | None = None
         self._is_begun = self._is_closed = self._is_lent = False
+        self._catalog = os.path.join(path, "catalog.db")
+        #: of the catalog that is open; None where there is no file
+        self._identity: tuple[int, int] | None = None
+        #: that another store was opened; for the next answer
+        self._news = ""
 
     @classmethod
     def of(cls, memory: Memory) -> Opening:
@@ -79,9 +85,19 @@ class Opening:
         with self._lock:
             if self._is_closed:
                 raise StoreClosedError("the server is ending", hint="start it again")
+            if self._identity is not None and identity(self._catalog) != self._identity:
+                self._let_go()
+                self._identity, self.checked, self.warning = None, "", ""
+                self._news = f"the store at {self.path} was replaced or deleted; it is opened again"
             if self._memory is None:
                 self._memory = self._opener()
+                self._identity = None if self._is_lent else identity(self._catalog)
             return self._memory
+
+    def take_warning(self) -> str:
+        """What is wrong with the store; once, that it is another one; "" for nothing."""
+        news, self._news = self._news, ""
+        return "; ".join(each for each in (news, self.warning) if each)
 
     def note_failure(self, error: SpectorError) -> None:
         """Open the memory again at the next call, if nothing else helps."""
@@ -91,9 +107,13 @@ class Opening:
             try:
                 len(self._memory or ())  # another call may have opened it again by now
             except StoreFailedError:
-                failed, self._memory = self._memory, None
-                with contextlib.suppress(SpectorError):
-                    failed.close()  # type: ignore[union-attr]
+                self._let_go()
+
+    def _let_go(self) -> None:
+        left, self._memory = self._memory, None
+        with contextlib.suppress(SpectorError):
+            if left is not None:
+                left.close()
 
     def check(self) -> None:
         """Prove that a small store is whole; `warning` says what is not."""

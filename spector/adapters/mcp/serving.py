@@ -88,11 +88,11 @@ class _Tools:
 
     def _trouble(self, error: SpectorError) -> str:
         self.opening.note_failure(error)
-        said, warning = trouble(error, self.opening.path), self.opening.warning
+        said, warning = trouble(error, self.opening.path), self.opening.take_warning()
         return f"{said}. Warning: {warning}" if warning else said
 
     def _reply(self, result: Mapping[str, Any], *parts: str) -> CallToolResult:
-        return reply(result, *parts, warning=self.opening.warning)
+        return reply(result, *parts, warning=self.opening.take_warning())
 
     def remember(
         self,
