@@ -95,7 +95,7 @@ def test_a_memory_is_stored_found_changed_and_forgotten(desk: Desk, memory: spec
     assert corrected["memory"]["states"] == ["pinned"]
     assert memory.get(new).text == "It uses port 9000."
     assert '"It uses port 9000."' in text
-    _, planned = desk.call("forget", ids=[new])
+    _, planned = desk.call("forget", ids=[new, new])
     assert planned == {"ids": [new], "done": False}
     assert new in memory
     _, done = desk.call("forget", ids=[new], dry_run=False)
@@ -281,7 +281,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("recall", {"query": ["x"]}, "query: input should be a valid string"),
     ("recall", {}, "query: field required"),
     ("remember", {"text": ""}, "empty"),
-    ("remember", {"text": "x" * 2_000_000}, "2000000 bytes, the limit is 1048576; split it"),
+    ("remember", {"text": "x" * 100_001}, "100,001 characters, the limit is 100,000; split it"),
     ("remember", {"text": "x", "tags": [str(n) for n in range(10_000)]}, "more than 64 tags"),
     ("remember", {"text": "x", "importance": 3}, "importance: input should be less"),
     ("remember", {"text": "x", "event_time": "2026"}, "write it like 2026-05-04"),
@@ -295,6 +295,9 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("correct_memory", {"id": 7}, "nothing to change; pass one of text, tags"),
     ("forget", {"ids": [7]}, "there is no memory with id 7"),
     ("forget", {"ids": "all"}, "ids: input should be a valid list"),
+    ("forget", {"ids": [7] * 1001}, "1,001 ids, the limit is 1,000"),
+    ("list_memories", {"cursor": "9" * 19}, "pass next_cursor of a page"),
+    ("list_memories", {"cursor": "9" * 5000}, "pass next_cursor of a page"),
     ("list_memories", {"cursor": "; drop"}, "pass next_cursor of a page"),
     ("list_memories", {"limit": 10_000}, "limit: input should be less"),
 ]

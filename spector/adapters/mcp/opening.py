@@ -88,7 +88,7 @@ class Opening:
             if self._identity is not None and identity(self._catalog) != self._identity:
                 self._let_go()
                 self._identity, self.checked, self.warning = None, "", ""
-                self._news = f"the store at {self.path} was replaced or deleted; it is opened again"
+                self._news = f"the store at {self.path} was replaced or deleted since it was opened"
             if self._memory is None:
                 self._memory = self._opener()
                 self._identity = None if self._is_lent else identity(self._catalog)
