@@ -160,6 +160,10 @@ def test_filters_of_a_recall(desk: Desk) -> None:
     assert len(ids(limit=1)) == 1
     said, _ = desk.call("recall", query="when did I meet Ines?", max_tokens=60)
     assert said.startswith("<memories>")
+    stored(desk, f"The staging server is by {'Ada and ' * 99}Ines.", tags=["long"])
+    said, found = desk.call("recall", query="whose server?", tags=["long"], max_tokens=50)
+    assert not found["nothing_known"], "it is known, and does not fit"
+    assert "larger max_tokens" in said
 
 
 def test_nothing_known_is_said_and_the_nearest_are_shown(tmp_path: Path) -> None:

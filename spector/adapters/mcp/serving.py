@@ -210,8 +210,10 @@ before. Ask in words, as "where does Ada live?"."""
         if max_tokens is not None:
             context = memory.context(query, max_tokens=max_tokens, ids=True, **asked)
             found, why = items_of(context.hits, _OF_HIT), context.reason
+            if context.skipped and why:
+                why += "; pass a larger max_tokens"
             return self._reply(
-                {"memories": found, "nothing_known": not found, "reason": why or None},
+                {"memories": found, "nothing_known": not context.quotes, "reason": why or None},
                 context.text or f"Nothing is quoted: {why}",
             )
         hits = memory.recall(query, selective=True, **asked)
