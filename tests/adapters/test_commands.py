@@ -55,6 +55,8 @@ def test_the_store_is_the_named_one_else_that_of_the_environment_else_in_the_dat
         (["mcp", "--token-file", "x"], "without --http"),
         (["mcp", "--http", "8931", "--token-file", "/nonexistent"], "cannot be read"),
         (["mcp", "--http", "8931", "--token-file", "/dev/null"], "openssl rand"),
+        (["mcp", "--user", ""], "--user must be a non-empty printable str"),
+        (["mcp", "--agent", " ", "--print-config", "claude"], "must be a non-empty printable str"),
         (["mcp", "--print-config", "emacs"], "invalid choice"),
         (["mcp", "--user_id", "x"], "did you mean --user?"),
     ],
@@ -105,9 +107,23 @@ def test_a_configuration_starts_this_server(client: str, tmp_path: Path, capsys:
 
 
 def test_a_configuration_of_a_server_over_http(capsys: Capture) -> None:
-    assert cli.main(["mcp", "--http", "8931", "--print-config", "claude"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["mcpServers"]["spector"] == {"type": "http", "url": "http://127.0.0.1:8931/mcp"}
+    for address, host in (("8931", "127.0.0.1"), ("[::1]:8931", "[::1]")):
+        assert cli.main(["mcp", "--http", address, "--print-config", "claude"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["mcpServers"]["spector"] == {"type": "http", "url": f"http://{host}:8931/mcp"}
+    argv = ["mcp", "--http", "0.0.0.0:8931", "--token-file", "/a/file"]
+    assert cli.main([*argv, "--print-config", "cursor"]) == 0
+    assert json.loads(capsys.readouterr().out)["mcpServers"]["spector"] == {
+        "url": "http://127.0.0.1:8931/mcp",
+        "headers": {"Authorization": "Bearer <the token in /a/file>"},
+    }
+
+
+def test_a_long_token_is_refused(tmp_path: Path, capsys: Capture) -> None:
+    pytest.importorskip("mcp", reason="needs the extra mcp")
+    (tmp_path / "token").write_text("x" * 5000)
+    assert cli.main(["mcp", "--http", "8931", "--token-file", str(tmp_path / "token")]) == 2
+    assert "16 to 4096 printable ASCII" in capsys.readouterr().err
 
 
 def hook(monkeypatch: pytest.MonkeyPatch, capsys: Capture, *argv: str, stdin: Any = "") -> str:

@@ -550,3 +550,10 @@ def test_the_server_of_a_program_leaves_its_memory_open(memory: spector.Memory) 
     Desk(server(opening)).call("memory_status")
     opening.close()
     assert memory.remember("still open").id in memory
+
+
+def test_what_is_no_memory_or_no_scope_is_refused_at_once(memory: spector.Memory) -> None:
+    with pytest.raises(spector.InvalidInputError, match="must be a Memory, got str"):
+        server("mind")  # type: ignore[arg-type]
+    with pytest.raises(spector.InvalidScopeError, match="user_id"):
+        server(memory, user_id="")

@@ -285,6 +285,8 @@ def test_http_needs_the_token_and_a_host_of_its_own(served: tuple[str, str]) -> 
     url, token = served
     assert _posted(url) == 401
     assert _posted(url, Authorization="Bearer 0123456789abcdef") == 401
+    assert _posted(url, Authorization=f"Basic {token}") == 401
+    assert _posted(url, Authorization=f"bearer {token}") not in (401, 403)
     assert _posted(url, Authorization=f"Bearer {token}", Host="evil.example") == 421
     assert _posted(url, Authorization=f"Bearer {token}", Origin="http://evil.example") == 403
 

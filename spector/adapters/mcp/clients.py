@@ -16,16 +16,21 @@ CLIENTS: Final = {
 }
 
 
-def config_for(client: str, command: Sequence[str], url: str | None = None) -> dict[str, Any]:
+def config_for(
+    client: str, command: Sequence[str], url: str | None = None, token_file: str | None = None
+) -> dict[str, Any]:
     """The document of a client that names this server.
 
     Args:
         command: starts the server on stdio.
         url: where it is served, in place of the command.
+        token_file: a file whose token the client must send; it is named, and not read.
     """
     server: dict[str, Any] = {"command": command[0], "args": list(command[1:])}
     if url is not None:
         server = {"url": url}
+    if token_file is not None:
+        server["headers"] = {"Authorization": f"Bearer <the token in {token_file}>"}
     if client in ("claude", "vscode"):
         server = {"type": "stdio" if url is None else "http", **server}
     return {"servers" if client == "vscode" else "mcpServers": {"spector": server}}

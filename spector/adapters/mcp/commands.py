@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from spector.adapters.mcp.clients import CLIENTS, config_for
 from spector.adapters.mcp.hooks import EVENTS, answer, prompt_in
-from spector.adapters.mcp.opening import Opening, store_path
+from spector.adapters.mcp.opening import Opening, scope_of, store_path
 from spector.adapters.mcp.transports import LOOPBACK, serve_http, serve_stdio, token_of
 from spector.cli.main import main as run_command
 from spector.cli.options import (
@@ -74,13 +74,9 @@ def _add_store(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--agent", metavar="ID", dest="agent_id", help="only this agent's memories")
 
 
-def _scope(args: argparse.Namespace) -> dict[str, str]:
-    given = {"user_id": args.user_id, "agent_id": args.agent_id}
-    return {name: value for name, value in given.items() if value is not None}
-
-
 def run_mcp(args: argparse.Namespace, console: Console) -> int:
     path = console.path = store_path(args.store)
+    scope = scope_of(args.user_id, args.agent_id)
     host, port = args.http or ("", 0)
     if args.token_file is not None and not port:
         raise InvalidInputError("--token-file was given without --http", hint="pass both")
@@ -98,13 +94,13 @@ def run_mcp(args: argparse.Namespace, console: Console) -> int:
     opening = Opening(path, lambda: _open(args, path, read_only=args.read_only))
     made = server(
         opening,
-        **_scope(args),
+        **scope,
         read_only=args.read_only,
         learn=args.learn and not args.read_only,
         observe=args.observe,
     )
     if port:
-        console.note(f"serving {path} at http://{host}:{port}/mcp")
+        console.note(f"serving {path} at {_url(host, port)}")
         serve_http(made, opening, host, port, token)
         return 0
     if sys.stdin.isatty():
@@ -133,14 +129,21 @@ def _print_config(args: argparse.Namespace, console: Console, path: str) -> int:
         command += [] if value is None else [option, value]
     for option in ("read_only", "learn", "observe"):
         command += [f"--{option.replace('_', '-')}"] if getattr(args, option) else []
-    url = f"http://{args.http[0]}:{args.http[1]}/mcp" if args.http else None
-    document = config_for(args.print_config, command, url)
+    url = None
+    if args.http:
+        host, port = args.http
+        url = _url({"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port)
+    document = config_for(args.print_config, command, url, args.token_file)
     console.data(json.dumps(document, indent=2))
     console.note(f"this belongs into {CLIENTS[args.print_config]}")
     if args.print_config == "claude" and url is None:
         added = shlex.join(["claude", "mcp", "add", "spector", "--scope", "user", "--", *command])
         console.note(f"or for all projects: {added}")
     return 0
+
+
+def _url(host: str, port: int) -> str:
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/mcp"
 
 
 def _address(text: str) -> tuple[str, int]:
@@ -181,9 +184,10 @@ def run_hook(args: argparse.Namespace, console: Console) -> int:
         cue = prompt_in(input_text()) if args.hook == "prompt" else None
         if cue is None:
             args.embedder = "none"  # nothing is embedded without a cue
+        scope = scope_of(args.user_id, args.agent_id)
         with _open(args, path, read_only=True) as memory:
             most = args.max_tokens or EVENTS[args.hook][1]
-            found = answer(memory, args.hook, cue, most, _scope(args))
+            found = answer(memory, args.hook, cue, most, scope)
     except SpectorError as error:
         console.failure(error, 1)
         return 1  # 2 would keep the prompt from the agent

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Final
 from spector.clock import SystemClock, iso_of_ms
 from spector.errors import SpectorError, StoreClosedError, StoreFailedError
 from spector.messages import counted
-from spector.store.files import identity
 
 if TYPE_CHECKING:
     from spector.memory import Memory
 
-__all__ = ["Opening", "store_path"]
+__all__ = ["Opening", "scope_of", "store_path"]
 
 #: memories of a store that is checked as it is opened: some 100 ms
 _CHECKED: Final = 20_000
@@ -37,6 +36,20 @@ def store_path(given: str | None = None) -> str:
         home = "~/Library/Application Support" if sys.platform == "darwin" else "~/.local/share"
         data = os.path.expanduser(home)
     return os.path.join(data, "spector", "mind")
+
+
+def scope_of(user_id: str | None, agent_id: str | None) -> dict[str, str]:
+    """What every call is restricted to, without what was not given.
+
+    Raises:
+        InvalidScopeError: one is empty, or not a printable str.
+    """
+    from spector.arguments.scopes import check_scope  # these load the engine; --help does not
+    from spector.config import Config
+
+    given = {"user_id": user_id, "agent_id": agent_id}
+    checked = {name: check_scope(value, name, Config()) for name, value in given.items()}
+    return {name: value for name, value in checked.items() if value is not None}
 
 
 class Opening:
@@ -82,6 +95,8 @@ class Opening:
         Raises:
             SpectorError: it cannot be opened now.
         """
+        from spector.store.files import identity
+
         with self._lock:
             if self._is_closed:
                 raise StoreClosedError("the server is ending", hint="start it again")

@@ -18,7 +18,7 @@ from mcp.types import INTERNAL_ERROR, CallToolResult, InputRequiredResult, ToolA
 from pydantic import Field, ValidationError
 
 from spector._version import __version__
-from spector.adapters.mcp.opening import Opening
+from spector.adapters.mcp.opening import Opening, scope_of
 from spector.adapters.mcp.replies import (
     QUOTED,
     Checked,
@@ -37,7 +37,7 @@ from spector.adapters.mcp.replies import (
     trouble,
 )
 from spector.cli.options import end_of
-from spector.errors import SpectorError, StoreError, UnknownRecordError
+from spector.errors import InvalidInputError, SpectorError, StoreError, UnknownRecordError
 from spector.messages import counted
 
 if TYPE_CHECKING:
@@ -556,11 +556,16 @@ def server(
         read_only: leave out the tools that change something.
         learn: what recall answers counts as used.
         observe: remember takes messages as :meth:`Memory.observe` does.
+
+    Raises:
+        InvalidInputError: it is no memory, or a scope is empty or not a printable str.
     """
+    if not isinstance(memory, Opening) and not hasattr(memory, "remember"):
+        raise InvalidInputError(
+            f"memory must be a Memory, got {type(memory).__name__}", hint="pass spector.open(PATH)"
+        )
     opening = memory if isinstance(memory, Opening) else Opening.of(memory)
-    given = {"user_id": user_id, "agent_id": agent_id}
-    scope = {name: value for name, value in given.items() if value is not None}
-    own = _Tools(opening, scope, learn=learn)
+    own = _Tools(opening, scope_of(user_id, agent_id), learn=learn)
     tools = [
         _tool(own, own.recall, "recall", reads=not learn),
         _tool(own, own.list_memories, "list_memories", reads=True),

@@ -22,8 +22,8 @@ __all__ = ["LOOPBACK", "serve_http", "serve_stdio", "token_of"]
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 #: seconds that answers have to leave after the last write
 _ANSWERS_S: Final = 1.0
-#: characters of a token
-_TOKEN: Final = 16
+#: fewest characters of a token, and most of its file
+_LEAST, _MOST = 16, 4096
 
 _Message = MutableMapping[str, Any]
 _App = Callable[
@@ -68,14 +68,15 @@ def token_of(path: str) -> str:
     """The token in a file."""
     try:
         with open(path, encoding="utf-8") as file:
-            token = file.read(4096).strip()
+            text = file.read(_MOST + 1)
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInputError(
             f"the token file {path} cannot be read: {error}", hint="name a text file"
         ) from None
-    if len(token) < _TOKEN or not token.isascii() or not token.isprintable():
+    token = text.strip() if len(text) <= _MOST else ""
+    if len(token) < _LEAST or not token.isascii() or not token.isprintable():
         raise InvalidInputError(
-            f"the token in {path} is not {_TOKEN} or more printable ASCII characters",
+            f"the token in {path} is not {_LEAST} to {_MOST} printable ASCII characters",
             hint=f"make one: openssl rand -hex 32 > {path}",
         )
     return token
@@ -83,12 +84,13 @@ def token_of(path: str) -> str:
 
 def _with_token(app: _App, token: str) -> _App:
     """The application behind a check of the token."""
-    expected = f"Bearer {token}".encode()
+    expected = token.encode()
 
     async def checked(scope: _Message, receive: Any, send: Any) -> None:
         if scope["type"] != "lifespan":
             given = dict(scope["headers"]).get(b"authorization", b"")
-            if not hmac.compare_digest(given, expected):
+            scheme, _, found = given.partition(b" ")
+            if scheme.lower() != b"bearer" or not hmac.compare_digest(found.strip(), expected):
                 header = (b"www-authenticate", b"Bearer")
                 await send({"type": "http.response.start", "status": 401, "headers": [header]})
                 await send({"type": "http.response.body", "body": b"a token is needed"})
