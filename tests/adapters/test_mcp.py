@@ -280,7 +280,7 @@ def test_a_scope_by_agent(memory: spector.Memory) -> None:
 BAD: list[tuple[str, dict[str, Any], str]] = [
     ("recall", {"query": " "}, "the query is empty; say what you look for"),
     ("recall", {"query": "x", "limit": 0}, "limit: input should be greater than or equal to 1"),
-    ("recall", {"query": "x", "since": "yesterdayish"}, "write it like 2026-05-04"),
+    ("recall", {"query": "x", "since": "soon"}, "recall: since 'soon' is not an ISO"),
     ("recall", {"query": "x", "since": "2026-05-04", "until": "2026-01-01"}, "swap the two"),
     ("recall", {"query": ["x"]}, "query: input should be a valid string"),
     ("recall", {}, "query: field required"),
@@ -290,6 +290,11 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("remember", {"text": "x", "importance": 3}, "importance: input should be less"),
     ("remember", {"text": "x", "event_time": "2026"}, "write it like 2026-05-04"),
     ("remember", {"text": "x", "replaces": [7]}, "no memory with id 7; recall and list_memories"),
+    (
+        "remember",
+        {"text": "x", "replaces": [-1]},
+        "at most 64 of them; write it like replaces=[id]",
+    ),
     ("remember", {"text": "x", "user_id": "bob"}, "there is no argument user_id"),
     ("remember", {"text": "x", "key": ""}, "key is empty"),
     ("get_memory", {"id": 7}, "there is no memory with id 7"),

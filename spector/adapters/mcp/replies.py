@@ -173,9 +173,14 @@ _STEPS: Final = (
     (UnknownRecordError, "recall and list_memories show ids"),
     (ImmutableRecordError, "it stays as it is; store what is new with remember"),
 )
-#: argument of the library -> of the tools
+#: what the library or the command says -> the tools, in this order
 _RENAMED: Final = {
+    ', or "auto"': "",
+    '--supersedes ID, or --supersedes "auto"': "replaces=[id]",
+    "--supersedes": "replaces",
     "the cue": "the query",
+    "time_range start ": "since ",
+    "time_range end ": "until ",
     "time_range": "the time from since to until",
     "supersedes": "replaces",
 }
@@ -184,9 +189,10 @@ _RENAMED: Final = {
 def trouble(error: SpectorError, path: str) -> str:
     """An error in words: its cause, and what to do about it."""
     cause = error.message or type(error).__name__
-    for said, meant in _RENAMED.items():
-        cause = cause.replace(said, meant)
     step = next((step for kind, step in _STEPS if isinstance(error, kind)), None)
     if step is None:
         step = in_commands(error.hint, path)
-    return f"{cause}; {step}" if step else cause
+    told = f"{cause}; {step}" if step else cause
+    for said, meant in _RENAMED.items():
+        told = told.replace(said, meant)
+    return told

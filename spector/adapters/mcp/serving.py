@@ -167,6 +167,8 @@ with names and dates. Answers the id, and stored memories that it repeats or may
     ) -> Annotated[CallToolResult, Remembered]:
         """Pass on what the user said, in their words, as soon as it may matter in later talks. \
 Small talk is left out, and what it changes is replaced. Answers what became of each statement."""
+        if not text.strip():
+            raise ToolError("the text is empty; pass what the user said")
         message = {"role": "user", "content": text, "tags": tags or [], "pinned": pinned}
         if importance is not None:
             message["importance"] = importance
