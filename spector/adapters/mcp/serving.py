@@ -85,7 +85,7 @@ class _Tools:
             text = given.get("text") or ""
             if len(text) > _LONGEST:
                 said = f"text has {len(text):,} characters, the limit is {_LONGEST:,}"
-                raise ToolError(f"{said}; split it and call {tool.__name__} for each part")
+                raise ToolError(f"{said}; split it and call remember for each part")
             try:
                 return tool(**given)
             except SpectorError as error:
