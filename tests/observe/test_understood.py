@@ -7,6 +7,9 @@ reader to another town, and "the alarm is off" is taken for "the alarm is on".
 
 from __future__ import annotations
 
+import cProfile
+import pstats
+
 import pytest
 
 import spector
@@ -155,3 +158,15 @@ def test_a_no_after_a_question_corrects_nothing_that_was_said_before(between: st
 
 def test_where_one_moved_from_is_news() -> None:
     assert observed("I live in Delft.", "I moved from Porto to Delft.").stored
+
+
+def test_two_texts_of_many_statements_are_compared_in_linear_time() -> None:
+    def calls(times: int) -> int:
+        old, new = ("I live in Porto. My kiln is on. " * times for _ in range(2))
+        with spector.open(":memory:", embedder=FakeEmbedder(dim=64)) as memory:
+            profile = cProfile.Profile()
+            profile.runcall(memory.judge, old, new.replace("Porto", "Delft"))
+        return int(pstats.Stats(profile).total_calls)  # type: ignore[attr-defined]
+
+    calls(40)  # loads what is loaded once
+    assert calls(1_600) <= 5 * calls(400)

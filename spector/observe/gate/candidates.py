@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import Final, overload
 
 from spector.language.frames import Statement, extract
 from spector.observe.gate.trust import data_source_of, name_of_speaker, speaker_of
 from spector.process import keeps
 from spector.records import MemoryRecord
 
-__all__ = ["Candidate", "Incoming", "candidate_of", "statements_in"]
+__all__ = ["MOST_STATEMENTS", "Candidate", "Incoming", "candidate_of", "statements_in"]
+
+#: statements of one text that are compared with those of another; a text of more hides nothing
+MOST_STATEMENTS: Final = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ from spector.language.frames import (
     verdicts,
 )
 from spector.language.words import analyse, plain
-from spector.observe.gate.candidates import Candidate, Incoming
+from spector.observe.gate.candidates import MOST_STATEMENTS, Candidate, Incoming
 from spector.observe.gate.vetoes import distrust, may_concern, vetoes_of
 from spector.records import PairVerdict
 
@@ -100,10 +100,10 @@ def contradictions(
     slots = [
         (at, one)
         for at, each in enumerate(living if new.statements else ())
-        for one in each.statements
+        for one in each.statements[:MOST_STATEMENTS]
     ]
     found: dict[int, list[tuple[Verdict, Statement]]] = {}
-    for one in new.statements:
+    for one in new.statements[:MOST_STATEMENTS]:
         for verdict, numbers in _verdicts(new, one, living, slots):
             for n in numbers:
                 found.setdefault(slots[n][0], []).append((verdict, slots[n][1]))
@@ -118,7 +118,9 @@ def contradictions(
         if found_by.replaced >= precision and not vetoes_of(new, each)
     ]
     reads = found and not new.corrects
-    unread = unread_clauses(new.said, new.statements, new.event_ms) if reads else ()
+    unread = (
+        unread_clauses(new.said, new.statements[:MOST_STATEMENTS], new.event_ms) if reads else ()
+    )
     for at, old in enumerate(living):
         if at not in found and _is_corrected(new, old):
             reason = _reason(new, old, old.statements, True, unread)

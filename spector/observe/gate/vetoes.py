@@ -13,7 +13,7 @@ from spector.language.observing import is_hedged
 from spector.language.statements import USERS, own_words
 from spector.language.words import analyse, plain
 from spector.language.worth import Wording
-from spector.observe.gate.candidates import Candidate, Incoming
+from spector.observe.gate.candidates import MOST_STATEMENTS, Candidate, Incoming
 from spector.observe.gate.trust import may_supersede
 
 __all__ = ["distrust", "fills_slot", "may_concern", "veto", "vetoes_of"]
@@ -82,8 +82,8 @@ def _of_one_slot(new: Incoming, old: Candidate) -> list[tuple[Statement, Stateme
     """Statements of both with one subject and one predicate."""
     return [
         (one, each)
-        for one in new.statements
-        for each in old.statements
+        for one in new.statements[:MOST_STATEMENTS]
+        for each in old.statements[:MOST_STATEMENTS]
         if one.predicate == each.predicate and plain(one.subject) == plain(each.subject)
     ]
 
