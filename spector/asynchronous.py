@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Gener
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Concatenate, Final, Generic, ParamSpec, Self, TypeVar, overload
 
 from spector.api import open as open_memory
@@ -32,10 +33,12 @@ P = ParamSpec("P")
 R = TypeVar("R")
 #: verbs that change nothing, or nothing that an order of calls could matter to
 _READS: Final = frozenset(
-    """about activate alike all backup central check context count edges explain export find
+    """about activate alike all backup central check context count edges export find
     for_situation gate get history hot importance judge kinds namespaces neighbours of pagerank path profile
     query recall records relevant sessions similar statistics stats traverse users walk""".split()
 )
+#: reads that write a file: a caller hears of those that end after they were cancelled
+_FILES: Final = frozenset(("backup", "export"))
 #: readers of a memory that is not given a number of its own
 _MOST_READERS: Final = 4
 _MOST_WORKERS: Final = 64
@@ -69,24 +72,28 @@ class _Pool:
         self._max_waiting, self._pid = max_waiting, os.getpid()
         self._lock = threading.Lock()
         self._open = 0
+        self._refuses = False
         self._closing: Future[None] | None = None
         #: writes that went on, by the name of their verb
         self._left: list[tuple[str, Future[Any]]] = []
 
-    async def run(self, name: str, call: Callable[[], R]) -> R:
+    async def run(self, name: str, call: Callable[[], R], *, reads: bool = False) -> R:
         """The result of a call that a thread of this pool makes.
+
+        Args:
+            reads: its order among others does not matter.
 
         Raises:
             BusyError: as many calls wait already as may. StoreClosedError: the memory is closed.
         """
         if os.getpid() != self._pid:  # threads do not survive a fork: the verb says what is wrong
             return call()
-        reads = name.rpartition(".")[2] in _READS
-        future = self._submit(name, call, reads=reads)
+        future = self._submit(call, reads=reads)
         try:
             return await _result(future)
         except BaseException as error:
-            if not future.cancel() and not reads and _is_stopped(error, future):
+            leaves = not reads or name in _FILES
+            if not future.cancel() and leaves and _is_stopped(error, future):
                 with self._lock:
                     self._left.append((name, future))
             raise
@@ -94,43 +101,48 @@ class _Pool:
     async def settled(self) -> tuple[Settled, ...]:
         """Wait for the writes that went on after their call was cancelled; lists each once."""
         out: list[Settled] = []
-        while True:
+        while os.getpid() == self._pid:
             with self._lock:
                 if not self._left:
-                    return tuple(out)
-                name, future = self._left[0]
+                    break
+                name, future = one = self._left[0]
             with suppress(Exception):
                 await _result(future)
             with self._lock:
-                self._left = [each for each in self._left if each[1] is not future]
+                if one not in self._left:
+                    continue
+                self._left.remove(one)
             error = future.exception()
             out.append(Settled(name, None if error else future.result(), error))
+        return tuple(out)
 
     async def close(self, close: Callable[[], None]) -> None:
         """Let what was called before come to its end, then close; a second call waits as well."""
         if os.getpid() != self._pid:
             return close()
         with self._lock:
-            if self._closing is None:
-                self._closing = self._writer.submit(self._end, close)
-                self._writer.shutdown(wait=False)
-        await _result(self._closing)
+            self._refuses = True
+            closing = self._closing
+            if closing is None or (closing.done() and closing.exception() is not None):
+                self._closing = closing = self._writer.submit(self._end, close)
+        await _result(closing)
 
     def abandon(self, undo: Callable[[Any], None]) -> None:
         """End the threads; what the call that still runs returns is handed to ``undo``."""
         for _, future in self._left:
-            future.add_done_callback(functools.partial(_undo, undo))
+            self._writer.submit(_undo, undo, future)
         self._readers.shutdown(wait=False)
         self._writer.shutdown(wait=False)
 
     def _end(self, close: Callable[[], None]) -> None:
         self._readers.shutdown()
         close()
+        self._writer.shutdown(wait=False)
 
-    def _submit(self, name: str, call: Callable[[], R], *, reads: bool) -> Future[R]:
+    def _submit(self, call: Callable[[], R], *, reads: bool) -> Future[R]:
         context = contextvars.copy_context()
         with self._lock:
-            if self._closing is not None:
+            if self._refuses:
                 raise StoreClosedError("this memory is closed", hint="open it again")
             if self._open >= self._max_waiting:
                 raise BusyError(
@@ -217,7 +229,8 @@ class _Verb(Generic[P, R]):
         bound: Callable[P, R] = getattr(memory.sync, name)
 
         async def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            return await run(name, functools.partial(bound, *args, **kwargs))
+            reads = name in _READS and not kwargs.get("learn")
+            return await run(name, functools.partial(bound, *args, **kwargs), reads=reads)
 
         call.__name__, call.__doc__ = name, self.__doc__
         call.__dict__["__signature__"] = self._signature(bound)
@@ -233,22 +246,29 @@ class _Facet:
     """The verbs of a facet, awaited: ``await memory.facts.about("Ada")``.
 
     Args:
+        kind: the name of its class.
         of: gives the facet; called in a thread, since its parts are made on first use.
     """
 
-    def __init__(self, pool: _Pool, name: str, of: Callable[[], Any]) -> None:
-        self._pool, self._facet, self._of = pool, name, of
+    def __init__(self, pool: _Pool, name: str, kind: str, of: Callable[[], Any]) -> None:
+        self._pool, self._facet, self._kind, self._of = pool, name, kind, of
 
     def __getattr__(self, name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
         if name.startswith("_"):
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}", name=name)
+        if not callable(getattr(getattr(import_module("spector"), self._kind), name, None)):
+            raise AttributeError(
+                f"{self._kind!r} has no verb {name!r}; values are those of .sync", name=name
+            )
         return functools.partial(self._call, name)
 
     async def _call(self, verb: str, /, *args: Any, **kwargs: Any) -> Any:
         def call() -> Any:
             return getattr(self._of(), verb)(*args, **kwargs)
 
-        found = await self._pool.run(f"{self._facet}.{verb}", call)
+        # what a session recalls changes it
+        reads = verb in _READS and self._facet != "session" and not kwargs.get("learn")
+        found = await self._pool.run(f"{self._facet}.{verb}", call, reads=reads)
         return AsyncSession(self._pool, found) if isinstance(found, Session) else found
 
 
@@ -260,7 +280,7 @@ class AsyncSession(_Facet):
     """
 
     def __init__(self, pool: _Pool, session: Session) -> None:
-        super().__init__(pool, "session", lambda: session)
+        super().__init__(pool, "session", "Session", lambda: session)
         self.sync = session
 
     async def __aenter__(self) -> Self:
@@ -284,7 +304,8 @@ class AsyncMemory:
     def __init__(self, sync: Memory, pool: _Pool) -> None:
         self.sync, self._pool = sync, pool
         for name in "facts entities graph layers learnings procedures concepts daemon".split():
-            setattr(self, name, _Facet(pool, name, functools.partial(getattr, sync, name)))
+            kind = "ReflectDaemon" if name == "daemon" else name.capitalize()
+            setattr(self, name, _Facet(pool, name, kind, functools.partial(getattr, sync, name)))
 
     facts: _Facet
     entities: _Facet
@@ -334,7 +355,7 @@ class AsyncMemory:
 
     async def sessions(self) -> list[AsyncSession]:
         """The sessions that are open, the oldest first."""
-        found = await self._pool.run("sessions", self.sync.sessions)
+        found = await self._pool.run("sessions", self.sync.sessions, reads=True)
         return [AsyncSession(self._pool, each) for each in found]
 
     async def records(self, *, page: int = _PAGE, **selection: Any) -> AsyncIterator[MemoryRecord]:
@@ -373,19 +394,19 @@ class AsyncMemory:
         """What a verb lists, read by pages; ``after`` says what the next one follows."""
         left = given.pop("limit", None)
         page = parse_integer(page, "page", 1, None, f"{_PAGE} is the default")
-        size: Any = page if left is None else left
-        while size:
-            if isinstance(size, int):  # the verb refuses anything else
-                size = min(page, size)
+        while True:  # the verb refuses a limit of another type
+            size = page if left is None else min(page, left) if isinstance(left, int) else left
             call = functools.partial(verb, limit=size, **given)
-            found = await self._pool.run(name, lambda call=call: list(call()))  # type: ignore[misc]
+            found = await self._pool.run(name, lambda call=call: list(call()), reads=True)  # type: ignore[misc]
             for each in found:
                 yield each
             if len(found) < size:
                 return
+            given["after"] = after(found[-1])
             if left is not None:
                 left -= size
-            size, given["after"] = page if left is None else left, after(found[-1])
+                if not left:
+                    return
 
     async def run(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """What a function of yours returns that a thread of this memory calls, after the writes

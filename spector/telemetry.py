@@ -24,6 +24,8 @@ _TRACED: Final = frozenset(
 _COUNTS: Final = tuple(
     each.name for each in fields(ScanStats) if each.name not in ("backend", "dormant")
 )
+#: classes whose verbs these are: a facet's "forget" is another
+_OWNERS: Final = frozenset(("Memory", "Session"))
 #: calls a verb with its memory, positional and named arguments
 Tracer = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
 
@@ -57,7 +59,11 @@ def tracer_of(label: str) -> Tracer:
         method: Callable[..., Any], memory: Any, args: tuple[Any, ...], named: dict[str, Any]
     ) -> Any:
         verb = method.__name__
-        if verb not in _TRACED or getattr(inside, "busy", False):
+        if (
+            verb not in _TRACED
+            or type(memory).__name__ not in _OWNERS
+            or getattr(inside, "busy", False)
+        ):
             return method(memory, *args, **named)
         about, found, began = (
             {"spector.store": label, "spector.verb": verb},

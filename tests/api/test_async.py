@@ -81,7 +81,12 @@ def test_no_verb_runs_on_the_thread_of_the_loop() -> None:
     )
     sync: Any = Anything()
     memory = spector.AsyncMemory(sync, _Pool(2, 10))
-    of_facets = {name: public(getattr(spector.open(":memory:"), name)) for name in FACETS}
+    with spector.open(":memory:", embedder=None, dim=4) as whole:
+        kinds = {name: type(getattr(whole, name)) for name in FACETS}
+    of_facets = {
+        facet: {name for name in public(kind) if callable(getattr(kind, name))}
+        for facet, kind in kinds.items()
+    }
 
     async def run() -> None:
         found = {}
@@ -117,8 +122,12 @@ def test_it_answers_as_the_memory_beneath() -> None:
                 await memory.recall("kiln", kk=3)
             with pytest.raises(spector.InvalidInputError, match="limit"):
                 [each async for each in memory.records(limit="3")]
+            with pytest.raises(spector.InvalidInputError, match="limit"):
+                [each async for each in memory.records(limit=0)]
+            with pytest.raises(AttributeError, match="sync"):
+                memory.daemon.running  # noqa: B018 - a value, which would look true
             assert copy.copy(memory) is memory
-            with pytest.raises(AttributeError, match="no attribute 'abuot'"):
+            with pytest.raises(AttributeError, match="no verb 'abuot'"):
                 await memory.facts.abuot("ana")
             assert await memory.run(first.to_dict) == first.to_dict()
             await memory.remember_many([f"Note {n}" for n in range(25)])
@@ -270,6 +279,7 @@ def test_an_opening_that_fails_or_is_cancelled_leaves_no_thread_and_no_lock(tmp_
     asyncio.run(run())
     for each in {*threading.enumerate()} - before:
         each.join(10)
+        assert not each.is_alive()
     with spector.open(tmp_path / "m", embedder=None, dim=4):
         pass
 
@@ -312,3 +322,54 @@ def test_a_loop_that_ends_with_calls_open_and_a_memory_left_open_warn_once() -> 
 def test_bad_numbers_are_refused_at_once(options: dict[str, Any]) -> None:
     with pytest.raises(spector.InvalidInputError, match=next(iter(options))):
         opened(**options)
+
+
+def test_what_a_session_recalls_keeps_its_place_before_its_end() -> None:
+    async def run() -> None:
+        async with opened() as memory:
+            await memory.remember("The kiln is in the barn.")
+            for _ in range(20):
+                session = await memory.session("s")
+                recalled = asyncio.create_task(session.context("Where is the kiln?"))
+                await asyncio.sleep(0)
+                await session.end()
+                await recalled  # SessionClosedError where the end came first
+
+    asyncio.run(run())
+
+
+def test_a_close_that_fails_can_be_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        memory = await opened()
+        tries = iter([OSError("no space left"), None])
+
+        def close(close: Any = memory.sync.close) -> None:
+            if error := next(tries):
+                raise error
+            close()
+
+        monkeypatch.setattr(type(memory.sync), "close", lambda self: close())
+        with pytest.raises(OSError, match="no space"):
+            await memory.close()
+        await memory.close()
+        await memory.close()
+
+    asyncio.run(run())
+
+
+def test_two_who_settle_at_once_hear_of_a_write_once() -> None:
+    async def run() -> None:
+        embedder = Slow()
+        async with opened(embedder=embedder) as memory:
+            task = asyncio.create_task(memory.remember("one"))
+            await until(embedder.begun)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            both = asyncio.gather(memory.settled(), memory.settled())
+            await asyncio.sleep(0.01)
+            embedder.may_go.set()
+            first, second = await both
+            assert len(first) + len(second) == 1
+
+    asyncio.run(run())

@@ -44,7 +44,7 @@ def scope_of(user_id: str | None, agent_id: str | None) -> dict[str, str]:
     Raises:
         InvalidScopeError: one is empty, or not a printable str.
     """
-    from spector.arguments.scopes import check_scope  # these load the engine; --help does not
+    from spector.arguments import check_scope  # these load the engine; --help does not
     from spector.config import Config
 
     given = {"user_id": user_id, "agent_id": agent_id}

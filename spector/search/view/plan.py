@@ -41,7 +41,7 @@ __all__ = [
 #: as a number: an operation with a flag is one of Python's
 _SUPERSEDED: Final = int(Flag.SUPERSEDED)
 #: keys of a range whose memories are looked up before a scan, rather than after it
-_FEW_KEYS: Final = 2000
+_FEW_KEYS: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
