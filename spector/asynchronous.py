@@ -23,6 +23,7 @@ from typing import Any, Concatenate, Final, Generic, ParamSpec, Self, TypeVar, o
 from spector.api import open as open_memory
 from spector.arguments import parse_integer
 from spector.errors import BusyError, StoreClosedError
+from spector.kernel import usable_cores
 from spector.memory import Memory
 from spector.records import MemoryRecord, NamespaceSummary
 from spector.session import Session
@@ -471,8 +472,7 @@ def open_async(
         max_waiting: calls that may wait or run at once; the next raises :class:`spector.BusyError`.
         options: of :func:`spector.open`, whose errors it raises.
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    count = min(_MOST_READERS, cores or 1)
+    count = min(_MOST_READERS, usable_cores())
     if workers is not None:
         count = parse_integer(
             workers, "workers", 1, _MOST_WORKERS, "None takes one for each core, at most 4"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import tzinfo
 from functools import partial
 from itertools import islice
@@ -64,7 +65,7 @@ class Exchange:
         self._router = router
         self._vectors = vectors
         self._root = root
-        self._config = config
+        self._most = min(_BATCH, config.batch_records)
 
     def export(
         self,
@@ -191,23 +192,19 @@ class Exchange:
         zone = None if timezone is None else zone_named(timezone)
         out: list[MemoryRecord] = []
         arrivals = Arrivals()
-        most = min(_BATCH, self._config.batch_records)
-        for batch in batches(
+        read = batches(
             path,
             self._vectors,
-            most,
+            self._most,
             limit,
             change,
             accepts,
             takes_owners=takes_owners,
             notes=[],  # said above
-        ):
-            first, last = batch.numbers
-            try:
+        )
+        for batch in read:
+            with _placed(path, batch):
                 out += self._store(path, batch, arrivals, zone, brings_back=brings_back)
-            except SpectorError as error:
-                error.add_note(f"{path}: in lines {first} to {last}")
-                raise
             if progress is not None and batch.memories:
                 progress(len(out), None)
         return out
@@ -240,24 +237,20 @@ class Exchange:
                 hint="pass a function from a line's dictionary to the one to import",
             )
         zone = None if timezone is None else zone_named(timezone)
-        most = min(_BATCH, self._config.batch_records)
-        for batch in batches(
+        read = batches(
             path,
             self._vectors,
-            most,
+            self._most,
             limit,
             change,
             accepts,
             takes_owners=takes_owners,
             notes=[] if notes is None else notes,
-        ):
-            for line in batch.memories:
-                try:
+        )
+        for batch in read:
+            with _placed(path, batch):
+                for line in batch.memories:
                     draft_of(line, path, self._arrivals.draft, lambda given: given, zone)
-                except SpectorError as error:
-                    first, last = batch.numbers
-                    error.add_note(f"{path}: in lines {first} to {last}")
-                    raise
         return path, limit
 
     def _store(
@@ -287,6 +280,17 @@ class Exchange:
             ],
             brings_back=brings_back,
         )
+
+
+@contextmanager
+def _placed(path: str, batch: Batch) -> Iterator[None]:
+    """Say of an error in which lines of a file it is."""
+    try:
+        yield
+    except SpectorError as error:
+        first, last = batch.numbers
+        error.add_note(f"{path}: in lines {first} to {last}")
+        raise
 
 
 def _parted(
