@@ -149,7 +149,7 @@ with names and dates. Answers the id, and stored memories that it repeats or may
             tied = [
                 each
                 for each in others
-                if max(len(each.text), len(said)) <= _OF_HIT  # the time of judging is square
+                if max(len(each.text), len(said)) <= _OF_HIT  # longer ones take a while to judge
                 and memory.judge(each.text, said).verdict != "apart"
             ]
             twins = [each for hit in near for each in hit.also if each != record.id]
