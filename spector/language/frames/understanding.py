@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Final
 
+from spector.clock import from_ms
 from spector.language.dates import DateExpression, Period, dates_in
 from spector.language.frames.statement import AGENT, Statement
 from spector.language.statements import Statement as Words
@@ -42,7 +43,7 @@ def unread_clauses(
     its own beside them, which no other text has.
     """
     own, unread = own_words(text), list[frozenset[str]]()
-    today = datetime.fromtimestamp(now_ms / 1000, tz=UTC).date()
+    today = from_ms(now_ms).date()
     for start, end in sentence_spans(own):
         stated = [each for each in statements if meets((start, end), each.span)]
         words = " ".join(
