@@ -46,7 +46,7 @@ def fastest_stream(words: NDArray[np.uint64]) -> tuple[str, Reader]:
 def readers() -> dict[str, Reader]:
     found: dict[str, Reader] = {"numpy sum": numpy_sum, "numpy max": numpy_max}
     try:
-        from spector.kernel.native.scan import stream
+        from spector.kernel.native import stream
 
         stream(np.ones(64, np.uint8))
         found["native sum"] = lambda words: stream(words.view(np.uint8))

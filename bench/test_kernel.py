@@ -16,10 +16,9 @@ from bench.measure import Row, at_least
 from bench.stream import fastest_stream
 from spector.clock import MS_PER_DAY, to_ms
 from spector.errors import KernelUnavailableError
-from spector.kernel.contract.quantization import normalize, quantize
+from spector.kernel.contract.quantization import normalize, quantize, tags_mask
 from spector.kernel.contract.query import Query, make_query
 from spector.kernel.contract.scanner import Kernel, Part, PartTable
-from spector.kernel.contract.tags import tags_mask
 from spector.kernel.dispatch import load_kernel
 from spector.layout import HEADER_BYTES, RECORD_DTYPE, TierCode, stride_of
 

@@ -3,7 +3,7 @@
  * A block has at most 65,536 rows, so its scores are an array that stays in the cache; every match
  * is scored, nothing is pruned. Terms are added in the order of their hashes, in a tail as in a
  * block, so a row has the same bits wherever it lies. The contract is in
- * spector/kernel/contract/postings.py and lexical.py.
+ * spector/kernel/contract/lexical.py.
  */
 #include "spector.h"
 

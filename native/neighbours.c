@@ -2,7 +2,7 @@
  *
  * A row's terms spread to the few rows around it, so the work is that of the counts above 0, and
  * one pass over the ranked rows a term. The contract is in
- * spector/kernel/contract/neighbours.py, with the order of the additions, on which the bits depend.
+ * spector/kernel/contract/scanner.py, with the order of the additions, on which the bits depend.
  */
 #include "spector.h"
 

@@ -15,7 +15,6 @@ import importlib
 from typing import Any
 
 from spector._version import __version__
-from spector.process import exit as _exit  # noqa: F401
 from spector.process import said_as_memory_error as _said_as_memory_error
 
 #: module -> public names that it has; checkers read them from ``__init__.pyi``
@@ -23,18 +22,17 @@ _HOMES = {
     "spector.api": "check open reembed repair restore",
     "spector.asynchronous": "AsyncMemory AsyncSession Settled open_async",
     "spector.clock": "Clock ManualClock SystemClock",
-    "spector.config": "AssociationConfig Config KnowledgeConfig LLMConfig ObserveConfig SessionConfig"
-    " SleepConfig",
-    "spector.errors": "BusyError CatalogCorruptError DimensionMismatchError EmbeddingError ForeignPartitionError"
-    " ConflictError FormatVersionError ImmutableRecordError ImportFormatError InvalidFilterError"
-    " InvalidInputError InvalidMetadataError InvalidScopeError InvalidTagError"
-    " InvalidTextError InvalidTimeError InvalidVectorError KernelUnavailableError LLMError"
-    " ModelFileError ModelMismatchError NotCopyableError PartitionCorruptError"
-    " SessionClosedError SpectorError StateTransitionError StoreClosedError StoreError"
-    " StoreExistsError StoreFailedError"
-    " StoreForkedError StoreFullError StoreLockedError StoreNotFoundError StoreReadOnlyError"
-    " SupersededRecordError UnknownArgumentError UnknownRecordError UnknownRelationError"
-    " UnknownTierError",
+    "spector.config": "AssociationConfig Config KnowledgeConfig LLMConfig ObserveConfig SessionConfig SleepConfig",
+    "spector.errors": "BusyError CatalogCorruptError ConflictError DimensionMismatchError"
+    " EmbeddingError ForeignPartitionError FormatVersionError ImmutableRecordError"
+    " ImportFormatError InvalidFilterError InvalidInputError InvalidMetadataError"
+    " InvalidScopeError InvalidTagError InvalidTextError InvalidTimeError"
+    " InvalidVectorError KernelUnavailableError LLMError ModelFileError"
+    " ModelMismatchError NotCopyableError PartitionCorruptError SessionClosedError"
+    " SpectorError StateTransitionError StoreClosedError StoreError StoreExistsError"
+    " StoreFailedError StoreForkedError StoreFullError StoreLockedError"
+    " StoreNotFoundError StoreReadOnlyError SupersededRecordError"
+    " UnknownArgumentError UnknownRecordError UnknownRelationError UnknownTierError",
     "spector.facets.concepts": "Concepts",
     "spector.facets.entities": "Entities",
     "spector.facets.facts": "Facts",
@@ -42,30 +40,28 @@ _HOMES = {
     "spector.facets.layers": "Layers MemoryLayer",
     "spector.facets.learnings": "Learnings",
     "spector.facets.procedures": "Procedures",
-    "spector.kernel.contract.evidence": "Ranking",
-    "spector.kernel.contract.profile": "Curve PROFILES ScoringProfile",
+    "spector.kernel.contract.profile": "Curve PROFILES Ranking ScoringProfile",
     "spector.knowledge.statistics": "assess",
     "spector.language.words.keys": "normalize_tokens",
     "spector.layout": "Category Flag Modality PartitionState TierCode",
     "spector.memory": "Memory",
-    "spector.providers": "CachedEmbedder CoreferenceResolver Detectors Embedder EmotionDetector EntityExtractor"
-    " Fact FactExtractor ImportanceScorer IntentClassifier LLM LLMFactExtractor MiniLMEmbedder"
-    " OpenAIEmbedder OpenAILLM PromotionSource RelationDetector Summarizer",
+    "spector.providers": "CachedEmbedder CoreferenceResolver Detectors Embedder EmotionDetector"
+    " EntityExtractor Fact FactExtractor ImportanceScorer IntentClassifier LLM"
+    " LLMFactExtractor MiniLMEmbedder OpenAIEmbedder OpenAILLM PromotionSource"
+    " RelationDetector Summarizer",
     "spector.recall.context": "Context Quote",
     "spector.recall.options": "RecallOptions",
-    "spector.records.decision": "Decision",
-    "spector.records.erasure": "ErasureReceipt Purged Residue Verification",
-    "spector.records.fading": "DualStrength",
-    "spector.records.graph": "Activation Assessment Edge Reached RelationKind",
-    "spector.records.judgement": "Judge Judgement MessageVerdict PairVerdict Statement",
+    "spector.records.details": "DualStrength",
     "spector.records.hits": "Explanation Hit HitList ScanStats Signals",
-    "spector.records.knowledge": "Concept Entity Episode FactEdge FactRecord Learning LearningType Percept"
-    " PredictedOutcome Procedure PromotionCandidate ReadReport Statistic Step",
-    "spector.records.memory": "MemoryRecord",
-    "spector.records.observation": "Emotion Importance Note ObserveResult ObservedUnit Reference",
-    "spector.records.reports": "BackupReport CheckReport CompactionReport ForgetReport Loss MemoryList Problem"
-    " NamespaceSummary ReflectReport RepairReport SessionReport Skipped UserSummary",
-    "spector.records.sleep": "Proposal StepReport",
+    "spector.records.knowledge": "Activation Assessment Concept Edge Entity Episode FactEdge FactRecord Learning"
+    " LearningType Percept PredictedOutcome Procedure PromotionCandidate Reached ReadReport"
+    " RelationKind Statistic Step",
+    "spector.records.memory": "Decision MemoryRecord",
+    "spector.records.observation": "Emotion Importance Judge Judgement MessageVerdict Note ObserveResult ObservedUnit"
+    " PairVerdict Reference Statement",
+    "spector.records.reports": "BackupReport CheckReport CompactionReport ErasureReceipt ForgetReport Loss MemoryList"
+    " NamespaceSummary Problem Proposal Purged ReflectReport RepairReport Residue SessionReport"
+    " Skipped StepReport UserSummary Verification",
     "spector.session.session": "Session",
     "spector.sleep.daemon": "ReflectDaemon",
     "spector.tiers.base": "PartitionedTier Placement TierStore",

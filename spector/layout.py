@@ -39,7 +39,7 @@ __all__ = [
     "vector_bytes",
 ]
 
-#: steps from one format to the next: ``spector.store.rewriting.migrations``
+#: steps from one format to the next: ``spector.store.rewriting``
 FORMAT_VERSION: Final = 1
 RECORD_VERSION: Final = 1
 PARTITION_HEADER_BYTES: Final = 64

@@ -20,14 +20,14 @@ import spector
 from spector import layout
 from spector.kernel.checksum import crc32c
 from spector.kernel.contract.index import BLOCK_DTYPE, INDEX_DTYPE, image_layout
-from spector.kernel.contract.postings import (
+from spector.kernel.contract.lexical import (
     POSTINGS_DTYPE,
     QUERY_TERMS_DTYPE,
     TAIL_DTYPE,
     WORD_HIT_DTYPE,
 )
+from spector.kernel.contract.profile import TABLE_SIZE
 from spector.kernel.contract.query import QUERY_DTYPE
-from spector.kernel.contract.retention import TABLE_SIZE
 from spector.kernel.contract.scanner import DROP_PHASES, HIT_DTYPE, PART_DTYPE
 from spector.layout import PARTITION_DTYPE, RECORD_DTYPE, RECORD_PROOF, Flag
 from spector.lexical.block import LEXICAL_DTYPE

@@ -31,7 +31,14 @@ TOP = set(
 )
 
 #: packages whose modules others may import: what they hold is looked up by name
-OPEN = ("spector", "spector.cli", "spector.cli.commands", "spector.importers")
+OPEN = (
+    "spector",
+    "spector.store",
+    "spector.kernel",
+    "spector.cli",
+    "spector.cli.commands",
+    "spector.importers",
+)
 
 
 def dotted(module: str) -> str:

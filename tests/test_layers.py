@@ -27,19 +27,14 @@ MODULES = sorted(path.relative_to(REPO).as_posix() for path in PACKAGE.rglob("*.
 #: folder or module -> why it may touch files beside spector/store/files/disk.py
 MAY_TOUCH_FILES = {
     "spector/store/files/disk.py": "it is the seam",
-    "spector/store/files/os_errors.py": "asks whether a file is missing",
-    "spector/store/files/descriptors.py": "opens for disk.py and lock.py what no interrupt may lose",
+    "spector/store/files/protocol.py": "asks whether a file is missing",
     "spector/store/files/syncing.py": "syncs what disk.py has opened",
-    "spector/store/sqlite/journals.py": "looks at what lies beside a catalog before SQLite opens it",
+    "spector/store/sqlite/wal_frames.py": "looks at what lies beside a catalog before SQLite opens it",
     "spector/store/files/text_files.py": "writes the files that a user names: exports",
-    "spector/store/files/guards.py": "looks at what disk.py opens, and takes rights from others",
-    "spector/store/files/maps.py": "maps what disk.py opens",
-    "spector/store/backup/directories.py": "whole directories get and change their names here",
-    "spector/store/opening/non_stores.py": "looks at what is at a path that is no store",
-    "spector/store/backup/destination.py": "looks at what is in the way of a copy before anything changes",
+    "spector/store/backup/destination.py": "looks at what is in the way of a copy, and gives directories their names",
+    "spector/store/opening/opening.py": "looks at what is at a path that is no store",
     "spector/store/files/lock.py": "a lock lives in a descriptor, not in bytes",
-    "spector/process/cycles.py": "a cycle of sleep is a lock of a byte of a file",
-    "spector/process/turns.py": "a turn is a lock of a directory",
+    "spector/process/locks.py": "a turn is a lock of a directory, and a cycle of sleep one of a byte of a file",
     "spector/process/installation.py": "reads what is installed beside the package",
     "spector/process/safe_open.py": "opens what a user has named, if it is a file",
     "spector/adapters/mcp/transports.py": "reads the token's file, and ends its process",
@@ -74,11 +69,10 @@ STATEMENTS = frozenset({"execute", "executemany", "executescript"})
 #: module -> why it may run statements on a connection that nobody lent it
 MAY_CONNECT = {
     "spector/store/sqlite/database.py": "lends the connections, and translates its own statements",
-    "spector/store/sqlite/checkpoints.py": "translates its own statements",
     "spector/store/sqlite/reads.py": "lends the connections",
     "spector/store/catalog/catalog.py": "translates its own statements",
     "spector/store/repair/remnants.py": "goes on behind every error of a damaged catalog",
-    "spector/store/sqlite/fulltext.py": "asks whether an error is one of memory or of damage",
+    "spector/store/sqlite/connections.py": "asks whether an error is one of memory or of damage",
 }
 
 #: rooms that know the catalog's tables
@@ -99,7 +93,7 @@ SPEAKS_SQL = {
     "spector/search/evidence": 1,
     "spector/search/view": 11,
     "spector/store/backup": 2,
-    "spector/store/rewriting": 2,
+    "spector/store": 2,
     "spector/store/words": 9,
 }
 _TABLES = "content|erasure|fulltext|head|journal|meta|record|record_tag|segment|session"

@@ -17,7 +17,7 @@ import pytest
 import spector
 from spector.messages.counting import counted
 from spector.records import CompactionReport
-from spector.records.erasure import ErasureReceipt, Purged, Verification
+from spector.records.reports import ErasureReceipt, Purged, Verification
 from tests.test_layers import REPO
 
 _ONE = re.compile(

@@ -7,14 +7,6 @@ from typing import TYPE_CHECKING
 from spector.faces import on_first_use
 
 if TYPE_CHECKING:
-    from spector.lexical.aliases import (
-        Span,
-        fold_alias,
-        is_typo,
-        name_words,
-        spans,
-        typo_terms,
-    )
     from spector.lexical.block import (
         LEXICAL_DTYPE,
         LEXICAL_HEADER_BYTES,
@@ -28,16 +20,26 @@ if TYPE_CHECKING:
         MOST_BLOCKS,
         NAMED_DTYPE,
         ROWS_DTYPE,
+        IndexImage,
         SavedRows,
         blocks_named,
+        image_from_files,
         list_size_by_header,
         pack_rows,
         read_rows,
+        stored_block,
     )
-    from spector.lexical.image import IndexImage, image_from_files, stored_block
-    from spector.lexical.index import WordIndex
-    from spector.lexical.source import Extent, SlotEntry
-    from spector.lexical.view import Lookup, WordView
+    from spector.lexical.index import Extent, SlotEntry, WordIndex
+    from spector.lexical.view import (
+        Lookup,
+        Span,
+        WordView,
+        fold_alias,
+        is_typo,
+        name_words,
+        spans,
+        typo_terms,
+    )
 
 __all__ = [
     "EXTENT_DTYPE",

@@ -108,7 +108,7 @@ class StoredBlock:
     """The contents of a block's file; they never change.
 
     hash: (terms,) uint64, ascending and distinct.
-    dir: (2^dir_bits + 1,) uint32, see `spector.kernel.contract.postings.directory_of`.
+    dir: (2^dir_bits + 1,) uint32, see `spector.kernel.contract.lexical.directory_of`.
     start: (terms + 1,) uint32, first posting of each term.
     row: (postings,) uint16, ascending within a term.
     count: (postings,) uint8, at least 1.

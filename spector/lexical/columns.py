@@ -1,8 +1,4 @@
-"""The columns of an index's rows, which grow at their end.
-
-A view keeps the arrays that it began with. It never reads rows behind its last one, so appending
-writes into the same arrays; changing a row that a view may read copies the column first.
-"""
+"""The columns of an index's rows, their ids, and the chains of their sessions."""
 
 from __future__ import annotations
 
@@ -13,8 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.language.words import field_terms, term_hash
-
-__all__ = ["Columns", "FieldTable"]
 
 _DTYPES: Final[dict[str, Any]] = {
     "id": np.int64,
@@ -177,3 +171,190 @@ class FieldTable:
             found = [(code, turkish) for code, _, turkish in self.places]
             columns = self._columns = np.array(found, np.int64).reshape(-1, 2)
         return columns
+
+
+# A map from ids to rows: a sorted column of ids, and a column of their rows.
+
+
+class IdMap:
+    """Rows by id. Ids mostly come in ascending order, so they are mostly appended.
+
+    Arrays that `arrays` has returned never change; appended entries go behind them.
+    """
+
+    def __init__(self) -> None:
+        self._ids = np.zeros(0, np.int64)
+        self._rows = np.zeros(0, np.int32)
+        self._used = 0
+
+    @classmethod
+    def of(cls, ids: NDArray[np.int64], rows: NDArray[np.int64]) -> IdMap:
+        """A map of rows with distinct ids, in any order."""
+        order = np.argsort(ids, kind="stable")
+        out = cls()
+        out._ids, out._rows = ids[order], rows[order].astype(np.int32)
+        out._used = len(order)
+        return out
+
+    def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """(n,) ids, ascending, and the row of each."""
+        return self._ids[: self._used], self._rows[: self._used]
+
+    def rows_of(self, ids: NDArray[np.int64], alive: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """(n,) rows of ids; -1 where no row is alive (rows,)."""
+        known, rows = self.arrays()
+        if not len(known):
+            return np.full(len(ids), -1, np.int64)
+        at = np.minimum(np.searchsorted(known, ids), len(known) - 1)
+        found = rows[at].astype(np.int64)
+        return np.where((known[at] == ids) & alive[found], found, -1)
+
+    def assign(self, ids: NDArray[np.int64], first: int) -> None:
+        """Map ids (n,), ascending, to rows from ``first`` on; known ids get the new row."""
+        used, count = self._used, len(ids)
+        rows = np.arange(first, first + count, dtype=np.int32)
+        if not count or not used or ids[0] > self._ids[used - 1]:
+            self._grow(used + count)
+            self._ids[used : used + count], self._rows[used : used + count] = ids, rows
+            self._used = used + count
+            return
+        known, old = self.arrays()
+        at = np.minimum(np.searchsorted(known, ids), used - 1)
+        if (known[at] == ids).all():
+            old = old.copy()
+            old[at] = rows
+            self._ids, self._rows = known, old
+            return
+        every, where = np.concatenate((ids, known)), np.concatenate((rows, old))
+        self._ids, newest = np.unique(every, return_index=True)  # of equals the first: the new one
+        self._rows = where[newest]
+        self._used = len(self._ids)
+
+    def _grow(self, need: int) -> None:
+        if need <= len(self._ids):
+            return
+        room = max(need, self._used + self._used // 2, 64)
+        ids, rows = np.zeros(room, np.int64), np.zeros(room, np.int32)
+        ids[: self._used], rows[: self._used] = self.arrays()
+        self._ids, self._rows = ids, rows
+
+
+# The rows before and after each row in its session: doubly linked chains in two columns.
+#
+# A chain has the rows of one session, in the order of event time and id. Dead rows stay in it; a walk
+# passes over them.
+
+#: above so many new rows of known sessions, whole chains are linked anew
+_ONE_BY_ONE = 64
+#: sessions in the dictionary before they move to the sorted arrays
+_RECENT = 4096
+
+
+def label_hashes(names: Sequence[str | None], key: bytes) -> NDArray[np.uint64]:
+    """(n,) keyed hashes of sessions or users; 0 where a memory has none."""
+    known = {n: term_hash(n, key) or 1 if n else 0 for n in set(names)}
+    return np.array([known[name] for name in names], np.uint64)
+
+
+class Chains:
+    """Links the rows of ``columns`` as they are appended."""
+
+    def __init__(self) -> None:
+        self._keys = np.zeros(0, np.uint64)  # sessions, ascending, and the last row of each
+        self._last = np.zeros(0, np.int32)
+        self._recent: dict[int, int] = {}
+
+    def link(self, columns: Columns, first: int, chained: NDArray[np.bool_]) -> None:
+        """Link rows ``first`` and later, of which those that are ``chained`` belong to a chain.
+
+        Their ``before`` and ``after`` must be -1.
+        """
+        rows = first + np.flatnonzero(chained)
+        sessions = columns["session"][rows]
+        known = (
+            np.array([self._last_of(int(s)) >= 0 for s in sessions], bool)
+            if (len(rows) <= _ONE_BY_ONE)
+            else self._known(sessions)
+        )
+        if not known.any():
+            self._link_all(columns, rows)
+        elif len(rows) <= _ONE_BY_ONE:
+            for row in rows.tolist():
+                self._insert(columns, row)
+        else:
+            touched = np.unique(sessions)
+            every = np.concatenate((self._members(columns, first, touched), rows))
+            columns.writable("before")[every] = -1
+            columns.writable("after")[every] = -1
+            self._link_all(columns, every)
+
+    def _link_all(self, columns: Columns, rows: NDArray[np.int64]) -> None:
+        """Link rows that make up whole chains."""
+        session = columns["session"][rows]
+        order = np.lexsort((columns["id"][rows], columns["event_ms"][rows], session))
+        rows, session = rows[order], session[order]
+        same = session[1:] == session[:-1]
+        columns["before"][rows[1:][same]] = rows[:-1][same]
+        columns["after"][rows[:-1][same]] = rows[1:][same]
+        last = np.concatenate((~same, [True])) if len(rows) else np.zeros(0, bool)
+        self._recent.update(zip(session[last].tolist(), rows[last].tolist(), strict=True))
+        self._settle()
+
+    def _insert(self, columns: Columns, row: int) -> None:
+        session = int(columns["session"][row])
+        event, ids = columns["event_ms"], columns["id"]
+        key = (int(event[row]), int(ids[row]))
+        last = at = self._last_of(session)
+        before, after = columns["before"], columns["after"]
+        while at >= 0 and (int(event[at]), int(ids[at])) > key:
+            at = int(before[at])
+        if at == last:  # the end of a chain: a view ignores links to rows behind its last
+            before[row] = last
+            if last >= 0:
+                after[last] = row
+            self._recent[session] = row
+            self._settle()
+            return
+        before, after = columns.writable("before"), columns.writable("after")
+        following = int(after[at]) if at >= 0 else self._first_of(before, last)
+        before[row], after[row] = at, following
+        before[following] = row
+        if at >= 0:
+            after[at] = row
+
+    @staticmethod
+    def _first_of(before: NDArray[np.int32], row: int) -> int:
+        while before[row] >= 0:
+            row = int(before[row])
+        return row
+
+    @staticmethod
+    def _members(columns: Columns, first: int, sessions: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Rows before ``first`` in chains of some sessions: linked, or alone in their chain."""
+        mine = columns["session"][:first]
+        at = np.minimum(np.searchsorted(sessions, mine), len(sessions) - 1)
+        return np.flatnonzero((sessions[at] == mine) & columns["chained"][:first])
+
+    def _last_of(self, session: int) -> int:
+        """The last row of a session's chain; -1 when it has none."""
+        found = self._recent.get(session)
+        if found is not None or not len(self._keys):
+            return -1 if found is None else found
+        at = int(np.searchsorted(self._keys, np.uint64(session)))
+        there = at < len(self._keys) and int(self._keys[at]) == session
+        return int(self._last[at]) if there else -1
+
+    def _known(self, sessions: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        known = np.isin(sessions, self._keys)
+        if self._recent:
+            known |= np.isin(sessions, np.array(list(self._recent), np.uint64))
+        return known
+
+    def _settle(self) -> None:
+        if len(self._recent) < _RECENT:
+            return
+        keys = np.concatenate((np.array(list(self._recent), np.uint64), self._keys))
+        last = np.concatenate((np.array(list(self._recent.values()), np.int32), self._last))
+        self._keys, first = np.unique(keys, return_index=True)  # of equals the first
+        self._last = last[first]
+        self._recent = {}

@@ -1,35 +1,12 @@
-"""An index of words in memory that follows a store, commit by commit.
-
-    index = WordIndex(kernel, key=store.uuid)
-    view = index.follow(partitions, source)      # whenever something may have changed; cheap if not
-    terms = cue_terms("Which guitar did Ann buy?")
-    lookup = view.look_up(terms)                 # or pass the terms to each method
-    rows, bm25 = view.best(lookup, k=128)
-    near = view.neighbours(rows)                 # (n, 8), -1 where none
-    tf = view.counts(rows, lookup)               # (t, n)
-    view.ids(rows)
-
-The queries are in :mod:`spector.lexical.view`; :mod:`spector.language.words.analysis` makes terms.
-
-**Following.** The index reads what it needs from the catalog, by partition and slot: texts in new
-slots and, when a partition has fewer living memories than the index, the list of those left. A
-memory that moves without a change (compaction) is recognised by its seal and not analysed again. So
-the work is proportional to the change, and scores depend on the store's state, not on its history.
-
-**Views** are immutable and remain valid while the index changes; ``follow`` serves one caller at a
-time. For a moment older than the last one the index steps back.
-
-**Memory**: about 80 bytes a memory, 3 bytes a posting (a text of 26 words has 20 different ones
-and 4 terms of its field) and 12 for each different term of 65,536 memories: see ``nbytes``.
-"""
+"""An index of words in memory that follows a store, commit by commit."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,17 +15,66 @@ from spector.errors import StoreError
 from spector.kernel.contract import Kernel, length_codes
 from spector.language.statements import MemoryText
 from spector.language.words import analyse
-from spector.lexical.aliases import alias_hashes
-from spector.lexical.columns import Columns, FieldTable
-from spector.lexical.encoding import encode_texts
-from spector.lexical.ids import IdMap
-from spector.lexical.image import ExtentImage, IndexImage
-from spector.lexical.postings import Stack
-from spector.lexical.sessions import Chains, label_hashes
-from spector.lexical.source import Extent, SlotEntry, TextSource, slot_ranges
-from spector.lexical.view import WordView
+from spector.lexical.columns import Chains, Columns, FieldTable, IdMap, label_hashes
+from spector.lexical.files import ExtentImage, IndexImage
+from spector.lexical.postings import Stack, encode_texts
+from spector.lexical.view import WordView, alias_hashes
 
-__all__ = ["WordIndex"]
+# The part of a store that an index of words reads: partitions, and the texts in their slots.
+
+#: two ranges of slots are one when the gap is at most this: reading it costs less than a query
+_GAP: Final = 8
+
+
+class Extent(Protocol):
+    """The state of a partition that an index compares."""
+
+    @property
+    def segment_id(self) -> int: ...
+    @property
+    def generation(self) -> int: ...
+    @property
+    def slots(self) -> int: ...
+    @property
+    def live(self) -> int: ...
+    @property
+    def overwrites(self) -> int: ...
+
+
+class SlotEntry(NamedTuple):
+    """A memory in a slot, without its text."""
+
+    id: int
+    slot: int
+    seal: int | None = None
+
+
+class TextSource(Protocol):
+    """A catalog at the moment of the partitions that are followed."""
+
+    def everything(self) -> Iterable[MemoryText]:
+        """All memories by ascending id."""
+
+    def texts(self, segment_id: int, first: int, stop: int) -> Iterable[MemoryText]:
+        """Memories in slots ``first`` to ``stop - 1`` of a partition."""
+
+    def known(self, segment_id: int) -> Iterable[SlotEntry]:
+        """All memories of a partition that are indexed."""
+
+
+def slot_ranges(slots: list[int]) -> Iterator[tuple[int, int]]:
+    """(first, stop) of the ranges that cover ascending slots, small gaps included."""
+    first = last = None
+    for slot in slots:
+        if first is None or last is None:
+            first = slot
+        elif slot > last + _GAP:
+            yield first, last + 1
+            first = slot
+        last = slot
+    if first is not None and last is not None:
+        yield first, last + 1
+
 
 #: texts analysed at once
 _BATCH: Final = 8192

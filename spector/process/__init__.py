@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
-from spector.process import exit
-from spector.process.caches import KEEPERS, drop_all_caches, keeps
-from spector.process.callbacks import Callback, LayerCallbacks, Watchers
-from spector.process.calls import Calls, Pace, Steps, verb
-from spector.process.cycles import CycleTurn
-from spector.process.exit import at_exit
+from spector.process.calls import (
+    SNIPPET,
+    Callback,
+    Calls,
+    ForeignLayers,
+    LayerCallbacks,
+    Operation,
+    Operations,
+    Pace,
+    Steps,
+    Watchers,
+    verb,
+)
 from spector.process.installation import has_namesake, overlaid
-from spector.process.later import Later
-from spector.process.layers import ForeignLayers
-from spector.process.operations import SNIPPET, Operation, Operations
+from spector.process.locks import CycleTurn, Turn
 from spector.process.resources import (
+    KEEPERS,
     Call,
+    Later,
     Resource,
+    Sole,
     WeakList,
+    at_exit,
     calls_here,
     completed,
     drop,
+    drop_all_caches,
     each_elsewhere,
     elsewhere,
     entry,
     held_by_calling,
+    is_short_of_memory,
+    keeps,
     managed,
     postpone,
+    said_as_memory_error,
     take,
 )
 from spector.process.safe_open import kind_of, open_given
-from spector.process.shortage import is_short_of_memory, said_as_memory_error
-from spector.process.sole import Sole
-from spector.process.turns import Turn
 
 __all__ = [
     "KEEPERS",
@@ -59,7 +69,6 @@ __all__ = [
     "each_elsewhere",
     "elsewhere",
     "entry",
-    "exit",
     "has_namesake",
     "held_by_calling",
     "is_short_of_memory",

@@ -1,18 +1,320 @@
-"""Public calls of one memory: each gives back its resources, and closing waits for them."""
+"""Public calls of one memory, what is noted of them, and what they call of the program's."""
 
 from __future__ import annotations
 
 import functools
+import math
 import threading
 import time
-from collections.abc import Callable, Iterator
-from typing import Any, Self, TypeVar, cast
+import weakref
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, Self, TypeVar, cast
 
 from spector.errors import StoreClosedError
-from spector.process.resources import Call, begin, completed, end
-from spector.process.shortage import is_short_of_memory
+from spector.process.resources import (
+    Call,
+    begin,
+    completed,
+    elsewhere,
+    end,
+    is_short_of_memory,
+    managed,
+)
 
-__all__ = ["Calls", "Pace", "Steps", "verb"]
+# Callbacks of layers: called after the commit, in the order of commits, outside of locks.
+
+#: called with the name of a layer, and the record that it got or the id that it lost
+Callback = Callable[[str, Any], None]
+
+
+class Watchers:
+    """Parts that hear of memories that are gone, so that they forget them, too.
+
+    They are known weakly: writers, which tell them, are parts of what they use.
+    """
+
+    def __init__(self) -> None:
+        self._watching: list[
+            weakref.WeakMethod[Callable[[Collection[int], Collection[str]], object]]
+        ] = []
+        self._watching_wholes: list[weakref.WeakMethod[Callable[[Mapping[str, str]], object]]] = []
+
+    def add(self, watcher: Callable[[Collection[int], Collection[str]], object]) -> None:
+        """Have a method called with the ids and the former words of what is gone."""
+        self._watching.append(weakref.WeakMethod(watcher))
+
+    def note_gone(self, ids: Collection[int], texts: Collection[str]) -> None:
+        """Tell all that memories are gone, or that their words or their user are others now."""
+        for each in self._watching:
+            watcher = each()
+            if watcher is not None:
+                watcher(ids, texts)
+
+    def add_whole(self, watcher: Callable[[Mapping[str, str]], object]) -> None:
+        """Have a method called with the labels of a user, agent or session that is gone."""
+        self._watching_wholes.append(weakref.WeakMethod(watcher))
+
+    def note_whole_gone(self, labels: Mapping[str, str]) -> None:
+        """Tell all that every memory with some labels is gone."""
+        for each in self._watching_wholes:
+            watcher = each()
+            if watcher is not None:
+                watcher(labels)
+
+
+class LayerCallbacks:
+    """The callbacks of layers, called when one gets or loses a memory."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._delivering = threading.Lock()
+        self._captures: list[tuple[str, Callback]] = []
+        self._deletions: list[tuple[str, Callback]] = []
+        self._waiting: deque[tuple[list[tuple[str, Callback]], str, Any]] = deque()
+
+    @property
+    def watches_deletions(self) -> bool:
+        """Whether a callback waits for deletions, which then have to name their layer."""
+        return bool(self._deletions)
+
+    def register(self, layer: str, callback: Callback, *, deletions: bool) -> Callable[[], None]:
+        """Register a callback of a layer; returns what ends it."""
+        chosen, entry = (self._deletions if deletions else self._captures), (layer, callback)
+        with self._lock:
+            chosen.append(entry)
+
+        def cancel() -> None:
+            with self._lock:
+                chosen[:] = [each for each in chosen if each is not entry]
+
+        return cancel
+
+    def note_stored(self, layer: str, records: Iterable[Any]) -> None:
+        """Call the callbacks for each record that a layer got."""
+        if self._captures:
+            with self._lock:
+                self._waiting.extend((self._captures, layer, each) for each in records)
+            self.deliver()
+
+    def note_deleted(self, layers: Mapping[int, str]) -> None:
+        """Have the callbacks called for each id that a layer lost, by the next `deliver`."""
+        with self._lock:
+            self._waiting.extend((self._deletions, layer, each) for each, layer in layers.items())
+
+    def deliver(self) -> None:
+        """Call what waits; another thread that does so already, or a callback, goes on with it."""
+        while self._waiting and self._delivering.acquire(blocking=False):
+            try:
+                while True:
+                    with self._lock:
+                        if not self._waiting:
+                            break
+                        chosen, layer, what = self._waiting.popleft()
+                        callbacks = [call for name, call in chosen if name == layer]
+                    for call in callbacks:
+                        try:
+                            call(layer, what)
+                        except Exception:
+                            _note_failure(layer)
+            finally:
+                self._delivering.release()
+
+
+def _note_failure(layer: str) -> None:
+    """Log the error that is being handled."""
+    import logging  # slow to load, and hardly ever needed
+
+    logging.getLogger("spector.layers").exception("a callback of layer %s failed", layer)
+
+
+# Layers of a caller's: asked beside the memories, whatever they do; a failing one is left out.
+
+
+class ForeignLayers:
+    """Layers by name, in the order in which they were registered."""
+
+    def __init__(self) -> None:
+        self._layers: dict[str, Any] = {}
+
+    def add(self, name: str, layer: Any) -> None:
+        self._layers[name] = layer
+
+    def get(self, name: str) -> Any:
+        """The layer of a name, or None."""
+        return self._layers.get(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._layers))
+
+    def recalled(
+        self, cue: str, limit: int, filters: Mapping[str, Any]
+    ) -> dict[str, tuple[Any, ...]]:
+        """What each layer recalls for a cue, at most ``limit``."""
+        found = self._asked(
+            lambda layer: tuple(layer.recall(limit=limit, cue=cue, **filters))[:limit]
+        )
+        return {name: each for name, each in found if each}
+
+    def associated(
+        self, seeds: Sequence[int], threshold: float
+    ) -> dict[str, list[tuple[int, float]]]:
+        """What seeds bring to mind in each layer, the strongest first."""
+        found = self._asked(lambda layer: _activations(layer.recall_associated(seeds), threshold))
+        return {name: each for name, each in found if each}
+
+    def _asked(self, ask: Callable[[Any], Any]) -> Iterable[tuple[str, Any]]:
+        """The answer of each layer; one that raises is logged, and the others are asked."""
+        for name, layer in list(self._layers.items()):
+            try:
+                yield name, elsewhere(ask, layer)
+            except Exception:
+                import logging  # slow to load, and hardly ever needed
+
+                logging.getLogger("spector.layers").exception("layer %s failed", name)
+
+
+def _activations(found: Iterable[Any], threshold: float) -> list[tuple[int, float]]:
+    """Pairs of id and activation that are finite and at least the threshold."""
+    pairs = [(int(each), float(value)) for each, value in found]
+    fit = [pair for pair in pairs if math.isfinite(pair[1]) and pair[1] >= threshold]
+    return sorted(fit, key=lambda pair: (-pair[1], pair[0]))
+
+
+# Notes what the engine did and how long it took, for a log that the user asked for.
+
+#: characters of a text in a log that may have texts
+SNIPPET = 200
+
+
+class Operation:
+    """One thing that the engine did; what it was given and what came of it, without texts.
+
+    Attributes:
+        op: observe, gate, recall, context, reflect, and so on.
+        input, output: ids and counts.
+        texts: what the log may quote, if it was opened with ``ops_log_text=True``: by "input" and
+            "output".
+        details: further keys of the line, such as ``intent``.
+    """
+
+    __slots__ = (
+        "at_ms",
+        "details",
+        "fallback",
+        "input",
+        "latency_ms",
+        "model",
+        "op",
+        "output",
+        "success",
+        "texts",
+    )
+
+    # no dataclass: that would load ``inspect`` with the package
+    def __init__(
+        self,
+        op: str,
+        *,
+        input: dict[str, Any] | None = None,
+        output: dict[str, Any] | None = None,
+        model: str | None = None,
+        success: bool = True,
+        fallback: bool = False,
+        latency_ms: float = 0.0,
+        texts: dict[str, str] | None = None,
+    ) -> None:
+        self.op, self.model, self.success, self.fallback = op, model, success, fallback
+        self.input = {} if input is None else input
+        self.output = {} if output is None else output
+        self.texts = {} if texts is None else texts
+        self.details: dict[str, Any] = {}
+        self.latency_ms = latency_ms
+        #: when it was noted, by the clock of the memory
+        self.at_ms = 0
+
+    def given(self, text: str | None, **scopes: Any) -> None:
+        """Note the input: how long a text is, and in which scopes it was given."""
+        self.input.update({name: each for name, each in scopes.items() if each is not None})
+        if text is not None:
+            self.input["chars"] = len(text)
+            self.texts["input"] = text[:SNIPPET]
+
+    def found(self, ids: Sequence[int], text: str | None = None, **counts: Any) -> None:
+        """Note the output: ids of memories, the words of the first, counts."""
+        self.output.update({"ids": list(ids), **counts})
+        if text is not None:
+            self.texts["output"] = text[:SNIPPET]
+
+
+class Sink(Protocol):
+    """Where operations are noted."""
+
+    def note(self, operation: Operation) -> None: ...
+
+    def note_gone(self, ids: Collection[int], texts: Collection[str]) -> None: ...
+
+    def note_whole_gone(self, labels: Mapping[str, str]) -> None: ...
+
+    def scrub(self) -> None: ...
+
+    def stats(self) -> Mapping[str, Any]: ...
+
+    def close(self) -> None: ...
+
+
+class Operations:
+    """Notes operations in a log, if there is one."""
+
+    def __init__(self) -> None:
+        self.sink: Sink | None = None
+
+    @managed
+    def noting(self, op: str) -> Iterator[Operation]:
+        """An operation that is noted when the block ends; ``success`` is False when it raised."""
+        operation, started = Operation(op), time.perf_counter()
+        if self.sink is None:
+            yield operation
+            return
+        try:
+            yield operation
+        except Exception as error:
+            operation.success = False
+            operation.output = {"error": type(error).__name__}
+            raise
+        finally:
+            operation.latency_ms = (time.perf_counter() - started) * 1000
+            self.sink.note(operation)
+
+    def note(self, operation: Operation) -> None:
+        """Note an operation that has ended."""
+        if self.sink is not None:
+            self.sink.note(operation)
+
+    def note_gone(self, ids: Collection[int], texts: Collection[str]) -> None:
+        """Leave out lines about memories that are gone."""
+        if self.sink is not None:
+            self.sink.note_gone(ids, texts)
+
+    def note_whole_gone(self, labels: Mapping[str, str]) -> None:
+        """Leave out lines with the labels of a user, agent or session that is gone."""
+        if self.sink is not None:
+            self.sink.note_whole_gone(labels)
+
+    def scrub(self) -> None:
+        """Rewrite the log without lines about memories that are gone."""
+        if self.sink is not None:
+            self.sink.scrub()
+
+    def close(self) -> None:
+        """Write what waits."""
+        if self.sink is not None:
+            self.sink.close()
+
+    def stats(self) -> Mapping[str, Any] | None:
+        """Figures of the log; None without one."""
+        return None if self.sink is None else self.sink.stats()
+
 
 T = TypeVar("T")
 

@@ -1,49 +1,165 @@
-"""Resources that a thread gives back whatever interrupts it: locks, connections, transactions.
-
-Python raises out of a signal handler as a call into C returns and as a function of Python begins.
-So ``with`` may never come to ``__exit__`` although ``__enter__`` has done its work, and an
-``__exit__`` that is written in Python may end before its first line. The traceback then keeps the
-generator of a context manager alive, and with it the lock that it holds, for as long as the error
-is kept.
-
-Therefore every resource is on a stack of its thread while it is held. A public call notes how high
-the stack was when it began (`begin`); what lies above that when the call is over is given back
-(`end`). If an interrupt keeps a call from doing that, the next call of the thread does it first.
-
-Whether a call is over is an attribute that the call sets in a ``finally`` of its own, where nothing
-can come between because no function is called.
-"""
+"""Resources that a thread gives back whatever interrupts it: locks, connections, transactions."""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import errno
 import functools
 import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from types import GeneratorType
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Generic,
+    NoReturn,
+    ParamSpec,
+    Protocol,
+    SupportsIndex,
+    TypeVar,
+)
+from weakref import WeakSet
 
-__all__ = [
-    "Call",
-    "Resource",
-    "WeakList",
-    "begin",
-    "calls_here",
-    "completed",
-    "drop",
-    "each_elsewhere",
-    "elsewhere",
-    "end",
-    "entry",
-    "held_by_calling",
-    "managed",
-    "postpone",
-    "take",
-]
+from spector.errors import NotCopyableError
+
+if TYPE_CHECKING:
+    from functools import _lru_cache_wrapper
+
+
+# Objects that cannot be copied, because they own a file, a lock or a thread.
+#
+# A copy would share it, and the first of the two to be closed would take it away from the other.
+
+
+class Sole:
+    """Base class of objects that can neither be copied nor pickled."""
+
+    __slots__ = ()
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """Refuse ``copy.copy``, ``copy.deepcopy`` and ``pickle``.
+
+        Raises:
+            NotCopyableError
+        """
+        raise NotCopyableError(
+            f"a {type(self).__name__} cannot be copied or pickled: the copy would share its files"
+            " and its lock",
+            hint="pass the object itself, which threads may share; another process opens the path"
+            " again with spector.open; memory.backup(dest) copies the store",
+        )
+
+
+# Parts that are made when they are first used.
 
 T = TypeVar("T")
+
+
+class Later(Generic[T]):
+    """Calling it returns the part, made by the first call; every thread gets the same one.
+
+    A call of a signal handler may come into the making: the part that is made first stays.
+    """
+
+    __slots__ = ("_lock", "_make", "made")
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._lock = threading.RLock()
+        #: the part, or None before the first call
+        self.made: T | None = None
+
+    def __call__(self) -> T:
+        if self.made is None:
+            with self._lock:
+                if self.made is None:
+                    part = self._make()
+                    if self.made is None:
+                        self.made = part
+        return self.made
+
+
+# Caches of answers about texts, which are dropped when text is erased.
+
+_Answer = TypeVar("_Answer")
+
+
+class Keeper(Protocol):
+    """An object that keeps words of texts."""
+
+    def drop_caches(self) -> None:
+        """Drop them all."""
+
+
+_CACHES: Final[list[_lru_cache_wrapper[object]]] = []
+#: the living keepers
+KEEPERS: Final[WeakSet[Keeper]] = WeakSet()
+
+
+def keeps(most: int) -> Callable[[Callable[..., _Answer]], _lru_cache_wrapper[_Answer]]:
+    """`lru_cache` for answers about the texts of memories and cues."""
+
+    def kept(function: Callable[..., _Answer]) -> _lru_cache_wrapper[_Answer]:
+        cached = lru_cache(maxsize=most)(function)
+        _CACHES.append(cached)
+        return cached
+
+    return kept
+
+
+def drop_all_caches() -> None:
+    """Drop all cached words, because some were erased."""
+    for cache in _CACHES:
+        cache.cache_clear()
+    for keeper in list(KEEPERS):
+        keeper.drop_caches()
+
+
+# Recognize a shortage of memory in the errors of libraries.
+#
+# A library that cannot be mapped raises an ImportError, a thread without a stack a RuntimeError, a
+# map of a file an OSError. Taken for a missing package or a damaged file, they would send the user to
+# repair something that is whole.
+
+_WORDS = (
+    "failed to map segment",
+    "cannot allocate memory",
+    "bad alloc",
+    "bad_alloc",
+    "out of memory",
+    "cannot create shared object descriptor",
+    "can't start new thread",
+    # how CPython 3.11 reports an import for which there is no memory
+    "error return without exception set",
+)
+
+
+def is_short_of_memory(error: BaseException) -> bool:
+    """True for an error that means that the process gets no more memory."""
+    if isinstance(error, MemoryError):
+        return True
+    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+        return True
+    said = str(error).lower()
+    return any(words in said for words in _WORDS)
+
+
+@contextlib.contextmanager
+def said_as_memory_error() -> Iterator[None]:
+    """Raise a MemoryError where loading a library fails for lack of memory."""
+    try:
+        yield
+    except (ImportError, OSError, SystemError) as error:
+        if not is_short_of_memory(error):
+            raise
+        raise MemoryError(f"too little memory: {error}") from error
+
+
 P = ParamSpec("P")
 
 
@@ -310,3 +426,37 @@ def held_by_calling(kept: list[T], function: Callable[..., T], *args: Any) -> T:
     """
     kept.extend(map(function, *((each,) for each in args)))
     return kept[0]
+
+
+# Close objects at interpreter exit, while threads can still be joined.
+#
+# Later, when modules are torn down, a thread may have been ended in a call with a lock held for ever.
+# Closing a store would then wait for that lock, or close files under a call. This module is imported
+# with the package, so callbacks that a program registers with ``atexit`` run before, with its
+# memories still open.
+
+Thing = TypeVar("Thing")
+
+#: weak references without callbacks, which would run Python code where an interrupt is lost
+_things: list[tuple[weakref.ref[Any], Callable[[Any], None]]] = []
+
+
+def at_exit(thing: Thing, end: Callable[[Thing], None]) -> None:
+    """Call ``end(thing)`` at interpreter exit, if the thing is still alive.
+
+    Args:
+        end: must not refer to the thing, which is only kept weakly.
+    """
+    _things[:] = [each for each in _things if each[0]() is not None]
+    _things.append((weakref.ref(thing), end))
+
+
+def _end_all() -> None:
+    with contextlib.ExitStack() as ending:  # a failure must not keep the others from closing
+        for reference, end in _things:
+            thing = reference()
+            if thing is not None:
+                ending.callback(end, thing)
+
+
+atexit.register(_end_all)

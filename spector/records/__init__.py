@@ -8,13 +8,16 @@ from spector.config import MAX_PROBLEMS
 from spector.faces import on_first_use
 
 if TYPE_CHECKING:
-    from spector.records.decision import Decision, Verdict
     from spector.records.details import (
+        FSRS6_DECAY,
+        FSRS6_FACTOR,
         KEY_BYTES,
         NAMESPACE_END,
+        SUB_TIERS,
         Attached,
         AttachmentReader,
         Details,
+        DualStrength,
         Note,
         details_of,
         is_user_said,
@@ -23,40 +26,17 @@ if TYPE_CHECKING:
         notes_of,
         source_of_role,
         stored_namespace,
+        sub_tier_of,
         with_entry,
         without_notes,
     )
-    from spector.records.erasure import (
-        ErasureReceipt,
-        Purged,
-        Residue,
-        Verification,
-    )
-    from spector.records.fading import (
-        FSRS6_DECAY,
-        FSRS6_FACTOR,
-        DualStrength,
-    )
-    from spector.records.graph import (
+    from spector.records.hits import Explanation, Hit, HitList, RecordSource, ScanStats, Signals
+    from spector.records.knowledge import (
         BUILTIN_KINDS,
         Activation,
         Assessment,
-        Edge,
-        Reached,
-        RelationKind,
-    )
-    from spector.records.hits import Explanation, Hit, HitList, RecordSource, ScanStats, Signals
-    from spector.records.judgement import (
-        RELATIONS,
-        Judge,
-        Judgement,
-        MessageVerdict,
-        PairRelation,
-        PairVerdict,
-        Statement,
-    )
-    from spector.records.knowledge import (
         Concept,
+        Edge,
         Entity,
         Episode,
         FactEdge,
@@ -67,7 +47,9 @@ if TYPE_CHECKING:
         PredictedOutcome,
         Procedure,
         PromotionCandidate,
+        Reached,
         ReadReport,
+        RelationKind,
         Statistic,
         Step,
     )
@@ -76,36 +58,49 @@ if TYPE_CHECKING:
         MOST_ALIASES,
         NOT_GIVEN,
         TURNS_BEFORE,
+        Decision,
         MemoryRecord,
+        Verdict,
         aliases_in,
         complete,
         make_records,
         turn_before_in,
     )
     from spector.records.observation import (
+        RELATIONS,
         Emotion,
         Importance,
+        Judge,
+        Judgement,
+        MessageVerdict,
         ObservedUnit,
         ObserveResult,
+        PairRelation,
+        PairVerdict,
         Reference,
+        Statement,
     )
     from spector.records.reports import (
         BackupReport,
         CheckReport,
         CompactionReport,
+        ErasureReceipt,
         ForgetReport,
         Loss,
         MemoryList,
         NamespaceSummary,
         Problem,
+        Proposal,
+        Purged,
         ReflectReport,
         RepairReport,
+        Residue,
         SessionReport,
         Skipped,
+        StepReport,
         UserSummary,
+        Verification,
     )
-    from spector.records.sleep import Proposal, StepReport
-    from spector.records.subtiers import SUB_TIERS, sub_tier_of
 
 __all__ = [
     "ALIAS_CHARS",

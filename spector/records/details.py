@@ -3,36 +3,125 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self
 
 from spector.clock import from_ms, to_ms
 from spector.errors import InvalidInputError, StoreClosedError
 from spector.layout import Category, Flag
-from spector.records.fading import DualStrength, dual_strength, retention_at
-from spector.records.subtiers import sub_tier_of
+from spector.messages import shown
 
-__all__ = [
-    "KEY_BYTES",
-    "NAMESPACE_END",
-    "Attached",
-    "AttachmentReader",
-    "Described",
-    "Details",
-    "Note",
-    "details_of",
-    "is_user_said",
-    "labels_of",
-    "note_of",
-    "notes_of",
-    "source_of_role",
-    "stored_namespace",
-    "with_entry",
-    "without_notes",
-]
+# Kinds of memories within a tier, by origin, category and words (Cognitive Memory v9).
+
+#: sub-tier -> factor of the score of a memory
+SUB_TIERS: Final[Mapping[str, float]] = MappingProxyType(
+    {
+        "personal": 1.1,
+        "observed": 1.0,
+        "vicarious": 0.9,
+        "schematic": 1.1,
+        "procedural": 1.05,
+        "factual": 1.0,
+    }
+)
+#: words of what holds always; suffixes of Turkish words may follow
+_SCHEMATIC: Final = re.compile(
+    r"\b(?:always|never|rules?|asla|her zaman|daima|kural\w*)\b", re.IGNORECASE
+)
+_PROCEDURAL: Final = re.compile(r"\b(?:how to|how do (?:i|we|you)|nas[ıi]l)\b", re.IGNORECASE)
+
+
+def sub_tier_of(tier: str, category: Category, data_source: str, text: str) -> str:
+    """The sub-tier of a memory; "" in tiers that have none."""
+    judge = _JUDGES.get(tier)
+    return "" if judge is None else judge(category, data_source, text)
+
+
+def _by_source(category: Category, data_source: str, text: str) -> str:
+    sources = {"user_message": "personal", "federation": "vicarious"}
+    return sources.get(data_source, "observed")
+
+
+def _by_words(category: Category, data_source: str, text: str) -> str:
+    if category is Category.PATTERN or _SCHEMATIC.search(text):
+        return "schematic"
+    if category is Category.PROCEDURE or _PROCEDURAL.search(text):
+        return "procedural"
+    return "factual"
+
+
+#: tier -> what tells its kinds apart; other tiers have none
+_JUDGES: Final[Mapping[str, Callable[[Category, str, str], str]]] = MappingProxyType(
+    {"episodic": _by_source, "semantic": _by_words}
+)
+
+
+# How well a memory is retained: curves for one memory, and its two strengths.
+#
+# The kernel has the same curves for many memories; tests compare the two.
+
+#: FSRS-6: the default decay, and the factor that makes retention 0.9 after one stability
+FSRS6_DECAY: Final = 0.1542
+FSRS6_FACTOR: Final = 0.9 ** (-1.0 / FSRS6_DECAY) - 1.0
+_LEAST_STABILITY_DAYS: Final = 1e-6
+#: from which storage and below which retrieval something is on the tip of the tongue
+_STORED: Final = 5.0
+_HARD_TO_RETRIEVE: Final = 0.3
+
+
+def retention_at(elapsed_days: float, stability_days: float, curve: Any = "fsrs") -> float:
+    """The share of a memory that is retained, 0..1, some days after its last use.
+
+    Args:
+        curve: "fsrs" ``(1 + t / 9S)^-2``, "fsrs6" ``(1 + f t / S)^-0.1542``, "ebbinghaus"
+            ``exp(-t / S)`` or "half_life" ``2^(-t / S)``.
+
+    Raises:
+        InvalidInputError: there is no such curve.
+    """
+    x = max(0.0, elapsed_days) / max(stability_days, _LEAST_STABILITY_DAYS)
+    if curve == "fsrs":
+        return float((1.0 + x / 9.0) ** -2.0)
+    if curve == "fsrs6":
+        return float((1.0 + FSRS6_FACTOR * x) ** -FSRS6_DECAY)
+    if curve == "ebbinghaus":
+        return math.exp(-x)
+    if curve == "half_life":
+        return float(2.0**-x)
+    raise InvalidInputError(
+        f"curve is {shown(curve)}", hint='pass "fsrs", "fsrs6", "ebbinghaus" or "half_life"'
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class DualStrength:
+    """How well a memory is stored, which never decays, and how well it is retrieved.
+
+    Source: Bjork's new theory of disuse, as in Cognitive Memory v9.
+    """
+
+    #: 1..10, by the number of accesses
+    storage: float
+    #: 0..1, by the time since the last use
+    retrieval: float
+
+    @property
+    def tip_of_tongue(self) -> bool:
+        """Well stored, and hard to retrieve."""
+        return self.storage >= _STORED and self.retrieval < _HARD_TO_RETRIEVE
+
+
+def dual_strength(accesses: int, elapsed_days: float, stability_days: float) -> DualStrength:
+    """Storage ``min(10, 1 + 9 ln(1 + n) / ln 101)``, and retention by FSRS."""
+    storage = min(10.0, 1.0 + 9.0 * math.log1p(max(0, accesses)) / math.log(101.0))
+    return DualStrength(storage, retention_at(elapsed_days, stability_days))
+
 
 #: stands behind each label of a stored namespace, and in none
 NAMESPACE_END: Final = "\x1f"

@@ -8,8 +8,7 @@ from spector.tiers.base import (
     PlacesByUser,
     TierStore,
 )
-from spector.tiers.finder import Finder, key_path, unknown, unknown_key
-from spector.tiers.router import TierRouter, default_tiers
+from spector.tiers.router import Finder, TierRouter, default_tiers, key_path, unknown, unknown_key
 
 __all__ = [
     "Finder",

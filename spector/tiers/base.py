@@ -1,9 +1,4 @@
-"""The protocol of a tier: where records go, what scans skip, when partitions are finished.
-
-A tier decides and the store keeps the bytes. So a tier of your own gets commit, recovery, checks
-and compaction without any code: implement :class:`TierStore`, or derive from
-:class:`PartitionedTier`, and pass it to ``spector.open(extra_tiers=[...])``.
-"""
+"""The protocol of a tier, and the three that are on disk."""
 
 from __future__ import annotations
 
@@ -15,14 +10,13 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from spector.clock import MS_PER_DAY, day_of_ms, iso_of_day
 from spector.config import Config
-from spector.layout import PartitionState, tier_magic
+from spector.layout import PartitionState, TierCode, tier_magic
 from spector.store.catalog import Row, SegmentRow
 from spector.store.core import Store, TierFiles, Transaction
 from spector.store.files import Bytes
 from spector.store.partitions import Partition
-
-__all__ = ["PartitionedTier", "Placement", "PlacesByUser", "TierStore"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,3 +180,55 @@ class PartitionedTier:
 
 def _suffix(generation: int) -> str:
     return f".g{generation}" if generation else ""
+
+
+# Episodic tier: events, in partitions by the UTC day of the event (not of the write).
+
+
+class EpisodicTier(PartitionedTier):
+    """Unbounded; a late event goes to its own day, into a new partition if that is sealed."""
+
+    name = "episodic"
+    code = int(TierCode.EPISODIC)
+
+    def default_capacity(self, config: Config) -> int:
+        return config.episodic_capacity
+
+    def group_of(self, event_ms: int) -> int:
+        return day_of_ms(event_ms)
+
+    def path(self, day: int, sequence: int, generation: int) -> str:
+        return f"{self.name}/{iso_of_day(day)}-{sequence:03d}{_suffix(generation)}.mem"
+
+    def finished(self, row: SegmentRow, now_ms: int) -> bool:
+        return row.slots >= row.capacity or row.day < day_of_ms(now_ms)
+
+    def may_hold(self, partition: Partition, min_ms: int, max_ms: int) -> bool:
+        start = partition.day * MS_PER_DAY
+        return start < max_ms and start + MS_PER_DAY > min_ms
+
+
+# Procedural tier: rules and learned procedures; append-only, small partitions.
+
+
+class ProceduralTier(PartitionedTier):
+    """Unbounded; forgotten records are compacted as in other tiers."""
+
+    name = "procedural"
+    code = int(TierCode.PROCEDURAL)
+
+    def default_capacity(self, config: Config) -> int:
+        return config.procedural_capacity
+
+
+# Semantic tier: knowledge without a day, in partitions that roll when full.
+
+
+class SemanticTier(PartitionedTier):
+    """Unbounded, in ``semantic-NNN.mem`` files of a fixed capacity."""
+
+    name = "semantic"
+    code = int(TierCode.SEMANTIC)
+
+    def default_capacity(self, config: Config) -> int:
+        return config.semantic_capacity

@@ -48,9 +48,8 @@ if TYPE_CHECKING:
         unpacked,
         unpacked_rows,
     )
-    from spector.write.reembed import reembed_store
+    from spector.write.reembed import reembed_store, source_model
     from spector.write.replacing import Beside, EndMover, KeyWriter
-    from spector.write.source_models import source_model
     from spector.write.speakers import Speakers
     from spector.write.updating import Updater
     from spector.write.writer import Writer

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from spector.clock import Clock
 from spector.config import Config
-from spector.errors import ConflictError, InvalidInputError
-from spector.process import LayerCallbacks, Watchers
-from spector.providers import Embedder, ImportanceScorer
+from spector.errors import ConflictError, InvalidInputError, InvalidVectorError
+from spector.process import LayerCallbacks, Watchers, elsewhere
+from spector.providers import Embedder, ImportanceScorer, embedded
 from spector.records import MemoryRecord
 from spector.store.catalog import Row
 from spector.store.core import Store
-from spector.tiers import Finder, TierRouter
+from spector.tiers import Finder, TierRouter, TierStore
+from spector.write.drafts import Draft
 from spector.write.speakers import Speakers
-
-__all__ = ["WriteContext", "conflict", "refuse_conflict"]
 
 
 def conflict(what: str, expected: int, current: MemoryRecord | None) -> ConflictError:
@@ -85,3 +88,51 @@ class WriteContext:
         """When the bytes of what is forgotten or replaced now are to be gone from the files."""
         after_ms = min(1000 * self.config.erase_after_s, 1e18)
         return self.clock.now_ms() + round(after_ms)
+
+
+# What the models of a store say of drafts: their vectors and, unless given, their importance.
+
+
+def vectors_of(
+    parts: WriteContext, drafts: Sequence[Draft], tiers: Sequence[TierStore], words: Sequence[str]
+) -> NDArray[np.float32] | None:
+    """(n, dim) f32: given vectors as they are, the others made of ``words`` in one call.
+
+    Without a text there is none. Without an embedder, volatile memories may do without a vector:
+    zeros, or None for all.
+    """
+    missing = [
+        n for n, draft in enumerate(drafts) if draft.vector is None and not draft.is_wordless
+    ]
+    if missing and parts.embedder is None:
+        lasting = [tiers[n].name for n in missing if not tiers[n].volatile]
+        if lasting:
+            raise InvalidVectorError(
+                f"no vector for a memory of tier {lasting[0]}, and the store has no embedder",
+                hint="pass vector=, or open the store with an embedder",
+            )
+        if len(missing) == len(drafts):
+            return None
+    if not missing and not any(draft.is_wordless for draft in drafts):
+        return np.array([draft.vector for draft in drafts])
+    out = np.zeros((len(drafts), parts.dim), dtype=np.float32)
+    for n, draft in enumerate(drafts):
+        if draft.vector is not None:
+            out[n] = draft.vector
+    if parts.embedder is not None and missing:
+        out[missing] = embedded(parts.embedder, [words[n] for n in missing])
+    return out
+
+
+def importance_of(parts: WriteContext, draft: Draft) -> float:
+    if draft.importance is not None:
+        return draft.importance
+    if parts.importance is None or draft.is_wordless:
+        return parts.config.default_importance
+    judge = parts.importance.score
+    score = float(elsewhere(judge, draft.text, role=draft.role, metadata=draft.metadata))
+    if not 0.0 <= score <= 1.0:
+        raise InvalidInputError(
+            f"the importance scorer returned {score}", hint="it must return 0..1"
+        )
+    return score

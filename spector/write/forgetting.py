@@ -10,7 +10,7 @@ import numpy as np
 
 from spector.clock import from_ms
 from spector.errors import ImmutableRecordError, PartitionCorruptError
-from spector.knowledge import KnowledgeReader, derived_of, layer_of
+from spector.knowledge import Changes, KnowledgeReader, derived_of, layer_of
 from spector.layout import MUTABLE_DTYPE, Flag
 from spector.records import ForgetReport
 from spector.store.catalog import Row, Scope
@@ -32,10 +32,10 @@ from spector.store.payloads import (
 )
 from spector.tiers import unknown
 from spector.write import supersede
+from spector.write.changing import with_flag
 from spector.write.context import WriteContext, refuse_conflict
-from spector.write.knowledge import Changes, apply_changes, changes_of_names
-from spector.write.quoting import requoted, stage_quotes
-from spector.write.row_state import with_flag
+from spector.write.knowledge import apply_changes, changes_of_names
+from spector.write.supersede import requoted, stage_quotes
 
 __all__ = ["Doomed", "Forgetter", "Manner", "stage_deletion"]
 

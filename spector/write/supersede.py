@@ -1,16 +1,13 @@
-"""Ends the validity of a memory when a newer one supersedes it.
-
-The older memory's ``valid_until`` becomes the start of the newer one. The flag SUPERSEDED keeps it
-out of every recall that does not ask for it or for an earlier moment. Nothing is deleted: its own
-end is kept in a reserved tag. When the newer memory's start is updated, the end follows.
-"""
+"""Ends the validity of a memory when a newer one supersedes it."""
 
 from __future__ import annotations
 
 import contextlib
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
@@ -18,10 +15,14 @@ from spector.errors import (
     CatalogCorruptError,
     ImmutableRecordError,
     InvalidInputError,
+    InvalidMetadataError,
+    PartitionCorruptError,
     SupersededRecordError,
+    UnknownRecordError,
 )
 from spector.knowledge import KnowledgeReader, facts_of_alone
 from spector.layout import MUTABLE_DTYPE, Flag
+from spector.records import turn_before_in
 from spector.store.catalog import (
     ANYBODY,
     Row,
@@ -37,25 +38,12 @@ from spector.store.catalog import (
 )
 from spector.store.catalog import rows as catalog_rows
 from spector.store.core import Store, Transaction
+from spector.store.erasure import note_erasure
 from spector.store.payloads import has_tables, note_holding
+from spector.tiers import Finder, TierRouter
+from spector.write.context import WriteContext
 from spector.write.drafts import Draft
-
-__all__ = [
-    "Ending",
-    "apply",
-    "ended",
-    "endings",
-    "flagged",
-    "inherited",
-    "moved",
-    "refuse_new_end",
-    "reinstated",
-    "starts_at",
-    "starts_ms",
-    "was_ended",
-    "with_end",
-    "with_end_of",
-]
+from spector.write.speakers import Naming, renoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,3 +429,87 @@ def flagged(row: Row, on: bool) -> bytes:
     else:
         block["flags"] &= 0xFFFF & ~int(Flag.SUPERSEDED)
     return block.tobytes()
+
+
+# Memories that hold words of others: of the question that they answer, of what they correct.
+
+_DAMAGED: Final = (CatalogCorruptError, PartitionCorruptError)
+
+#: characters of words by whose end a quotation is known
+_KNOWN_BY: Final = 100
+
+
+def quoted(router: TierRouter, finder: Finder, ids: Collection[int]) -> dict[int, str]:
+    """Memories that answer or correct some others -> the words of these that they hold.
+
+    The caller has the lock.
+    """
+    store, out = router.durable_store(), dict[int, str]()
+    waiting = dict.fromkeys(ids, "")
+    while waiting:
+        with store.catalog.latest() as db:
+            reader = KnowledgeReader(db, store.catalog.path)
+            later = {
+                (each.target, each.source)
+                for each in reader.edges(waiting, direction="in", kinds=("may_change",))
+            } | {
+                (each.source, each.target)
+                for each in reader.edges(waiting, direction="out", kinds=("followed_by",))
+            }
+        rows = store.catalog.fetch(sorted(waiting))
+        later |= {(row.id, new) for row in rows.values() for new in newer_than(store.catalog, row)}
+        known, waiting = waiting, {}
+        for old, new in sorted(later):
+            with suppress(UnknownRecordError, *_DAMAGED):
+                words = finder.get(new).turn_before[1]
+                said = known[old] or _words_of(finder, old)
+                if said is None:
+                    said = words
+                if new not in out and words and (said[-_KNOWN_BY:] in words or words in said):
+                    out[new] = waiting[new] = said
+    return out
+
+
+def requoted(
+    parts: WriteContext, store: Store, gone: Sequence[Row], text: str, along: Sequence[Ending]
+) -> list[Naming]:
+    """The changes of memories that hold words of others which go, or become a text.
+
+    The caller has the lock.
+
+    Args:
+        along: changes that are staged before, in the same commit.
+    """
+    if store is not parts.router.durable_store():
+        return []
+    ids = {row.id for row in gone}
+    quotes = quoted(parts.router, parts.finder, ids)
+    rows, out = store.catalog.fetch(sorted(quotes.keys() - ids)), list[Naming]()
+    rows |= {each.after.id: each.after for each in along if each.after.id in rows}
+    for row in rows.values():
+        said = quotes[row.id]
+        name, words = turn_before_in(row.metadata)
+        rest = {key: value for key, value in row.metadata.items() if key != name}
+        if text and said in words:
+            rest[name] = words.replace(said, text)
+        with suppress(*_DAMAGED, InvalidMetadataError):
+            found = renoted(store, parts.router, row, rest, parts.config)
+            out += [] if found is None else [found]
+    return out
+
+
+def stage_quotes(tx: Transaction, changes: Sequence[Naming], due_ms: int) -> None:
+    """Stage such changes; the words that they replace are gone from the files by a time."""
+    for each in changes:
+        each.stage(tx)
+    if changes:
+        note_erasure(tx.connection, [each.before.id for each in changes], due_ms)
+
+
+def _words_of(finder: Finder, record_id: int) -> str | None:
+    """What others quote of a memory; None where damage hides it."""
+    try:
+        found = finder.get(record_id)
+    except _DAMAGED:
+        return None
+    return found.said or found.text

@@ -25,7 +25,8 @@ from spector.store.erasure import note_erasure
 from spector.store.payloads import entries_of, follow_user
 from spector.tiers import TierStore
 from spector.write import supersede
-from spector.write.context import WriteContext, refuse_conflict
+from spector.write.changing import current_bytes, indexed_of, row_of, with_flag, words_of_row
+from spector.write.context import WriteContext, refuse_conflict, vectors_of
 from spector.write.drafts import (
     ENDING,
     FIELDS,
@@ -42,19 +43,18 @@ from spector.write.drafts import (
     with_aliases,
     without_end,
 )
-from spector.write.embedding import vectors_of
 from spector.write.forgetting import flags_of
-from spector.write.quoting import requoted, stage_quotes
 from spector.write.replacing import Beside, Ties, attach, free_moved, ties_of
-from spector.write.row_state import current_bytes, indexed_of, row_of, with_flag, words_of_row
-from spector.write.speaker_updates import is_vector_of, namings
 from spector.write.speakers import (
     Reading,
     draft_words,
+    is_vector_of,
     name_speakers,
+    namings,
     with_room,
     without_speaker,
 )
+from spector.write.supersede import requoted, stage_quotes
 from spector.write.writer import Writer
 
 __all__ = ["Updater"]

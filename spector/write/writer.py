@@ -22,7 +22,7 @@ from spector.store.core import Store, Transaction
 from spector.store.payloads import make_tables, put_rows
 from spector.tiers import TierStore
 from spector.write import supersede
-from spector.write.context import WriteContext
+from spector.write.context import WriteContext, importance_of, vectors_of
 from spector.write.drafts import (
     FIELDS,
     Batch,
@@ -40,9 +40,14 @@ from spector.write.drafts import (
     strengths_of,
     wordless,
 )
-from spector.write.embedding import importance_of, vectors_of
-from spector.write.speaker_updates import Naming, namings
-from spector.write.speakers import draft_words, name_speakers, with_room, words_with
+from spector.write.speakers import (
+    Naming,
+    draft_words,
+    name_speakers,
+    namings,
+    with_room,
+    words_with,
+)
 
 __all__ = ["Writer"]
 

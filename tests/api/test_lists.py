@@ -18,7 +18,7 @@ import pytest
 import spector
 from spector import InvalidInputError, ManualClock, Memory, UnknownArgumentError
 from spector.arguments import SORTS
-from spector.store.catalog import ways
+from spector.store.catalog import catalog as ways
 from tests.fakes import FakeEmbedder
 
 

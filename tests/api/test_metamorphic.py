@@ -134,7 +134,7 @@ def a_guarded_store_asks_for_every_page_before_it_looks(path: Path) -> None:
     with mind(path / "mind") as memory:
         memory.remember("x", tier="semantic")
     asked: list[int] = []
-    place = "spector.store.partitions.readable.populate"
+    place = "spector.store.partitions.segment.populate"
     with mock.patch(place, lambda view: asked.append(view.nbytes) or 1):
         for guarded in (False, True):
             with mind(path / "mind", guard_reads=guarded) as memory:

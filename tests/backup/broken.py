@@ -9,9 +9,10 @@ from typing import Any
 
 import spector
 from spector.store.backup import copy as backup
+from spector.store.backup import copy as earlier
 from spector.store.backup import destination as places
-from spector.store.backup import directories as trees
-from spector.store.backup import earlier, staging
+from spector.store.backup import destination as staging
+from spector.store.backup import destination as trees
 from tests.crash import faults
 from tests.crash.harness import in_fork, scratch
 from tests.crash.workload import Model, open_tiny, texts_of, vector_of, warm_up, wrong_in

@@ -13,7 +13,7 @@ import pytest
 
 import spector
 from spector.clock import ManualClock
-from spector.store.backup import directories as trees
+from spector.store.backup import destination as trees
 from spector.store.files.lock import WriterLock
 from tests.crash.workload import START, TINY, open_tiny, texts_of, vector_of
 

@@ -20,8 +20,8 @@ import pytest
 
 import spector
 from spector.cli.main import main
-from spector.store.backup import directories as trees
-from spector.store.backup import staging
+from spector.store.backup import destination as staging
+from spector.store.backup import destination as trees
 from spector.store.files.lock import WriterLock
 from tests.crash.workload import open_tiny, texts_of, vector_of
 

@@ -39,10 +39,10 @@ VERB = HELP | {"cli.commands", "messages"}
 #: of every command that reads
 READING = VERB | set(
     """
-    numpy sqlite3 arguments config kernel kernel.contract kernel.contract.index kernel.reference
-    language.cues language.words parts providers records search search.view store.catalog
-    store.catalog.queries store.core store.erasure store.files store.integrity store.opening
-    store.ops_log store.partitions store.payloads store.sqlite tiers write.drafts
+    numpy sqlite3 arguments config kernel kernel.contract kernel.reference
+    language.cues language.words parts providers records search search.view store store.catalog
+    store.core store.erasure store.files store.integrity store.opening
+    store.partitions store.payloads store.sqlite tiers write.drafts
     """.split()
 )
 SHOWING = READING | {"language.statements", "search.selection"}

@@ -19,7 +19,7 @@ from typing import Any
 
 import spector
 from spector.errors import SpectorError, StoreClosedError, StoreFailedError
-from spector.store.catalog import wal as log
+from spector.store.catalog import journal as log
 from tests.crash import lives
 from tests.crash.harness import in_fork
 from tests.crash.lives import LIVES

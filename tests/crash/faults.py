@@ -16,7 +16,7 @@ from typing import Any
 
 from spector.store.catalog import catalog
 from spector.store.files.disk import DiskFile, DiskFiles
-from spector.store.files.os_errors import translate_os_errors
+from spector.store.files.protocol import translate_os_errors
 from spector.store.opening import opening as recover
 from tests.crash.harness import die
 

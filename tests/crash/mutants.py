@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable
 
 from spector.errors import StoreNotFoundError
-from spector.store.backup import directories as trees
+from spector.store.backup import destination as trees
 from spector.store.catalog.catalog import Catalog
 from spector.store.core.store import Store
 from spector.store.core.transaction import Transaction

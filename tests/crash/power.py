@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 import spector
 from spector.clock import ManualClock
-from spector.store.catalog import wal as log
+from spector.store.catalog import journal as log
 from spector.store.core.store import Store
 from tests.crash.shim import Shim
 from tests.crash.trace import MARK, Call

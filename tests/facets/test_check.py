@@ -18,7 +18,7 @@ import pytest
 import spector
 from spector import ManualClock, Memory
 from spector.arguments import SORTS
-from spector.store.integrity import check_disk
+from spector.store.integrity import check_catalog as check_disk
 from spector.store.payloads import KEYS, PAYLOAD_TABLES, table_named
 from tests.conftest import NOW
 from tests.facets.test_erasure import mention

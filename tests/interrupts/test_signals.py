@@ -15,7 +15,7 @@ from types import FrameType
 import pytest
 
 import spector
-from spector.store.files.os_errors import typed_os_error
+from spector.store.files.protocol import typed_os_error
 from tests.crash.harness import in_fresh_process
 from tests.fakes import FakeEmbedder
 from tests.proof import Proof, seed

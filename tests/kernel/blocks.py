@@ -43,7 +43,7 @@ def kernels() -> list[Kernel]:
 
 def instruction_sets() -> list[int]:
     """Masks for `set_caps`: portable C, every set that this CPU has alone, and all together."""
-    from spector.kernel.native.scan import CAPS, set_caps
+    from spector.kernel.native import CAPS, set_caps
 
     here = set_caps()
     return [0, *(bit for bit in CAPS.values() if bit & here), here]

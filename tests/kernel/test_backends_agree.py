@@ -59,7 +59,7 @@ def backends() -> Iterator[list[Kernel]]:
         pytest.skip("only the reference backend loads here")
     yield found
     if any(kernel.name == "native" for kernel in found):
-        from spector.kernel.native.scan import set_caps
+        from spector.kernel.native import set_caps
 
         set_caps()
 
@@ -73,7 +73,7 @@ def scan_everywhere(
         if kernel.name != "native":
             assert_same(want, kernel.scan(table, query, k, **options), context)
             continue
-        from spector.kernel.native.scan import set_caps
+        from spector.kernel.native import set_caps
 
         for caps in instruction_sets():
             set_caps(caps)
@@ -157,7 +157,7 @@ def gather_everywhere(
         masks = instruction_sets() if kernel.name == "native" else [0]
         for mask in masks:
             if kernel.name == "native":
-                from spector.kernel.native.scan import set_caps
+                from spector.kernel.native import set_caps
 
                 set_caps(mask)
             sims = np.full(len(parts), 9, np.float32)

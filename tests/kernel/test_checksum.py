@@ -39,7 +39,7 @@ def kernel(request: pytest.FixtureRequest) -> Iterator[Kernel]:
     name = request.param
     found = kernel_or_skip("native" if name == "portable" else name)
     if name == "portable":
-        from spector.kernel.native.scan import set_caps
+        from spector.kernel.native import set_caps
 
         set_caps(0)
         yield found

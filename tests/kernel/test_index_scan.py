@@ -56,7 +56,7 @@ def kernel(request: pytest.FixtureRequest) -> Iterator[Kernel]:
         found = load_kernel(name)
     except KernelUnavailableError as error:
         pytest.skip(str(error))
-    from spector.kernel.native.scan import set_caps
+    from spector.kernel.native import set_caps
 
     set_caps(int(caps, 16))
     yield found

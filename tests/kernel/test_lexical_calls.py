@@ -17,7 +17,7 @@ import pytest
 from numpy.typing import NDArray
 
 from spector.errors import InvalidInputError
-from spector.kernel.contract.postings import (
+from spector.kernel.contract.lexical import (
     LENGTHS,
     PostingsTable,
     QueryTerms,

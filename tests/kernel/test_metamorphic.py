@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spector.kernel.contract.evidence import Ranking
-from spector.kernel.contract.profile import ScoringProfile
+from spector.kernel.contract.profile import Ranking, ScoringProfile
 from spector.kernel.contract.quantization import normalize, quantize
 from spector.kernel.contract.query import Query, make_query
 from spector.kernel.contract.scanner import Kernel

@@ -15,8 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from spector.errors import InvalidInputError
-from spector.kernel.contract.neighbours import TermSpread
-from spector.kernel.contract.scanner import Kernel, Part, PartTable
+from spector.kernel.contract.scanner import Kernel, Part, PartTable, TermSpread
 from spector.kernel.dispatch import load_kernel
 from spector.layout import HEADER_BYTES, RECORD_DTYPE
 from tests.kernel.blocks import kernel_or_skip

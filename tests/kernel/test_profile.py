@@ -15,16 +15,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spector.errors import InvalidInputError, InvalidVectorError
-from spector.kernel.contract.profile import PROFILES, Curve, ScoringProfile, get_profile
-from spector.kernel.contract.quantization import MAX_CODE, dequantize, normalize, quantize
-from spector.kernel.contract.retention import (
+from spector.kernel.contract.profile import (
     ACTIVATION_SCALE,
+    PROFILES,
+    Curve,
+    ScoringProfile,
     activation,
     build_activation_table,
     build_table,
+    get_profile,
     lookup,
     retention,
 )
+from spector.kernel.contract.quantization import MAX_CODE, dequantize, normalize, quantize
 from spector.layout import Category
 
 NUMBERS = [

@@ -73,7 +73,7 @@ def backends() -> Iterator[list[Kernel]]:
     found = kernels()
     yield found
     if any(kernel.name == "native" for kernel in found):
-        from spector.kernel.native.scan import set_caps
+        from spector.kernel.native import set_caps
 
         set_caps()
 

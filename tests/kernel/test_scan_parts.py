@@ -29,10 +29,17 @@ from spector.errors import (
     InvalidVectorError,
 )
 from spector.kernel.contract.profile import PROFILES
-from spector.kernel.contract.quantization import normalize, quantize
+from spector.kernel.contract.quantization import (
+    BLOOM_BITS,
+    BLOOM_HASHES,
+    normalize,
+    quantize,
+    scope_tag,
+    tag_mask,
+    tags_mask,
+)
 from spector.kernel.contract.query import make_query
 from spector.kernel.contract.scanner import AllowList, Part, PartTable
-from spector.kernel.contract.tags import BLOOM_BITS, BLOOM_HASHES, scope_tag, tag_mask, tags_mask
 from spector.kernel.dispatch import get_kernel
 from tests.kernel.blocks import (
     NOW_MS,
@@ -335,7 +342,7 @@ def test_what_is_forced_into_a_file_ranks_behind_every_number_everywhere(proof: 
         for kernel in kernels():
             for caps in instruction_sets() if kernel.name == "native" else [None]:
                 if caps is not None:
-                    from spector.kernel.native.scan import set_caps
+                    from spector.kernel.native import set_caps
 
                     set_caps(caps)
                 result = kernel.scan([Part(rows, len(rows))], query, len(rows))

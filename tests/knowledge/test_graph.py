@@ -28,7 +28,7 @@ from spector.knowledge.graph import (
     reach,
     scaled,
 )
-from spector.records.graph import Edge, Reached, RelationKind
+from spector.records.knowledge import Edge, Reached, RelationKind
 
 
 class ListedEdges:

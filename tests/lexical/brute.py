@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from spector.language.statements.text import MemoryText
 from spector.language.words.analysis import Term, analyse, field_terms
-from spector.lexical.source import SlotEntry
+from spector.lexical.index import SlotEntry
 
 __all__ = ["Shelf", "Span", "bm25", "neighbours_of", "terms_of"]
 

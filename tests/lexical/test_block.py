@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from spector.kernel.checksum import crc32c
-from spector.kernel.contract.postings import (
+from spector.kernel.contract.lexical import (
     Postings,
     PostingsTable,
     QueryTerms,

@@ -11,8 +11,8 @@ import pytest
 from spector.kernel import get_kernel
 from spector.language.statements.text import MemoryText
 from spector.language.words.analysis import Term, cue_terms
+from spector.lexical import columns as chains
 from spector.lexical import index, postings
-from spector.lexical import sessions as chains
 from spector.lexical.index import WordIndex
 from spector.lexical.view import WordView
 from tests.lexical.brute import Shelf, bm25, neighbours_of, terms_of

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import spector
 from spector.language.words.analysis import SIGN, analyse, cue_terms, is_sign
-from spector.lexical.aliases import alias_terms, fold_alias, is_typo, name_words, spans, typo_terms
+from spector.lexical.view import alias_terms, fold_alias, is_typo, name_words, spans, typo_terms
 from tests.fakes import FakeEmbedder
 
 NAMES = st.text(string.ascii_lowercase[:4], min_size=1, max_size=9)

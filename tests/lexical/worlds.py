@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel.contract.postings import (
+from spector.kernel.contract.lexical import (
     WORD_BLOCK_ROWS,
     Postings,
     Tail,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spector.kernel.contract.profile import Curve, ScoringProfile
-from spector.kernel.contract.tags import scope_tag, tag_mask
+from spector.kernel.contract.quantization import scope_tag, tag_mask
 from spector.layout import TierCode
 from spector.records import MemoryRecord
 

@@ -86,7 +86,7 @@ def test_every_set_equals_portable_c(tmp_path: Path, proof: Proof) -> None:
     proof("T25", results_compared=found.compared, sets_forced=found.sets, mismatches=0)
     proof("T27", results_at_page_ends=found.compared, reports=0, how="unreadable page behind")
     if "native" in [kernel.name for kernel in kernels()]:
-        from spector.kernel.native.scan import set_caps
+        from spector.kernel.native import set_caps
 
         assert found.caps == set_caps()
 

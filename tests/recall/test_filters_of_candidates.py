@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import spector
 from spector import ManualClock, Memory, MemoryRecord
-from spector.kernel.contract.tags import scope_tag, tag_mask, tags_mask
+from spector.kernel.contract.quantization import scope_tag, tag_mask, tags_mask
 from tests.api.helpers import ids, own_vectors, texts, vector, vectors
 from tests.fakes import FakeEmbedder
 

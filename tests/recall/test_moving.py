@@ -28,7 +28,7 @@ from spector.language.cues.compound import split_cue
 from spector.store.catalog.catalog import Catalog
 from spector.store.core.transaction import Transaction
 from spector.store.erasure import catalog as erase
-from spector.store.rewriting.compaction import compact_partition
+from spector.store.rewriting import compact_partition
 from tests.api.helpers import ids, own_vectors, texts, vector
 from tests.crash.workload import open_tiny, texts_of, vector_of
 from tests.fakes import FakeEmbedder

@@ -26,13 +26,13 @@ import pytest
 import spector
 from spector import Config, InvalidInputError, ManualClock, Memory
 from spector.importers.texts import role_of_person
-from spector.records.erasure import NOT_COVERED, Purged
+from spector.records.reports import NOT_COVERED, Purged
 from spector.store.core.store import Store
 from spector.store.erasure import catalog as erase
 from spector.store.erasure.search import Needles
 from spector.store.erasure.search import verify as verify_files
-from spector.store.partitions.index_files import TEMPORARY, idx_of
-from spector.store.sqlite.checkpoints import vacuum
+from spector.store.partitions.scan_indexes import TEMPORARY, idx_of
+from spector.store.sqlite.database import vacuum
 from tests.api.helpers import files_with, ids, vectors
 from tests.fakes import FakeEmbedder
 from tests.images import codes_of

@@ -19,7 +19,7 @@ import pytest
 import spector
 from spector import CatalogCorruptError, ManualClock, SpectorError
 from spector.store.payloads import PAYLOAD_TABLES
-from spector.store.sqlite import hardening as planted
+from spector.store.sqlite import connections as planted
 from tests.fakes import FakeEmbedder
 from tests.knowing import Vectors, deeds
 

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import spector
-from spector.store.files.os_errors import typed_os_error
+from spector.store.files.protocol import typed_os_error
 from tests.test_layers import REPO
 from tests.trees import nodes_of, tree_of
 

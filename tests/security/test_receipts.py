@@ -9,7 +9,7 @@ import pytest
 
 import spector
 from spector import Memory
-from spector.records.erasure import ErasureReceipt
+from spector.records.reports import ErasureReceipt
 from tests.api.helpers import ids
 
 

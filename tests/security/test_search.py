@@ -19,12 +19,10 @@ import pytest
 
 import spector
 from spector import Config, ManualClock, Memory
-from spector.records.erasure import Residue, Verification
+from spector.records.reports import Residue, Verification
 from spector.store.erasure import search as residue
-from spector.store.erasure.patterns import cut
-from spector.store.erasure.search import Needles
+from spector.store.erasure.search import Needles, WordCheck, cut
 from spector.store.erasure.search import verify as verify_files
-from spector.store.erasure.words import WordCheck
 from spector.upkeep import erasure as erase
 from tests.api.helpers import ids
 from tests.fakes import FakeEmbedder

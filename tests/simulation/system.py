@@ -25,7 +25,7 @@ from spector.errors import (
     StoreLockedError,
 )
 from spector.store.backup import copy as backup
-from spector.store.backup import earlier
+from spector.store.backup import copy as earlier
 from spector.store.opening import opening as recover
 from tests.crash.workload import TINY
 from tests.model.life import Setup, copy_as_killed, difference

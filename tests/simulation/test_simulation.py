@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from spector.store.backup import earlier
+from spector.store.backup import copy as earlier
 from spector.store.core.store import Store
 from spector.store.opening import recovery as recover
 from spector.store.opening.reader import ReadStore

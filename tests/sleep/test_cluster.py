@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 import spector
 from spector import Config, ManualClock, Memory
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
+from spector.store import rewriting as store_compact
 from spector.store.partitions.segment import Segment
-from spector.store.rewriting import compaction as store_compact
 from spector.upkeep import ordering as sleep_cluster
 from tests.api.helpers import fingerprint, ids, own_vectors, texts, vector, vectors
 from tests.fakes import FakeEmbedder
@@ -231,7 +231,7 @@ def test_a_rewrite_that_fails_halfway_leaves_everything_readable_and_can_be_repe
         fill(memory)
         before = answers(memory)
         with monkeypatch.context() as patch:
-            patch.setattr("spector.store.rewriting.compaction.move_rows", lambda *_: 1 / 0)
+            patch.setattr("spector.store.rewriting.move_rows", lambda *_: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 memory.reflect()
         assert answers(memory) == before

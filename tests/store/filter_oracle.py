@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
-from spector.store.catalog.queries.filter_values import OPERATORS
+from spector.store.catalog.filters import OPERATORS
 
 
 def matches_where(where: Mapping[str, Any], metadata: Any) -> bool:

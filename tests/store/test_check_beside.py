@@ -16,7 +16,7 @@ from spector import Memory
 from spector.errors import StoreClosedError, UnknownRecordError
 from spector.layout import stride_of
 from spector.store.integrity import check as checking
-from spector.store.partitions import images
+from spector.store.partitions import segment as images
 from tests.api.helpers import ids
 from tests.crash.workload import START, open_tiny, vector_of
 

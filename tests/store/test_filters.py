@@ -18,8 +18,7 @@ from typing import Any
 import pytest
 
 from spector.errors import InvalidFilterError
-from spector.store.catalog.queries.filter_values import MAX_DEPTH
-from spector.store.catalog.queries.filters import MAX_LIST_ITEMS, MAX_NODES, compile_where
+from spector.store.catalog.filters import MAX_DEPTH, MAX_LIST_ITEMS, MAX_NODES, compile_where
 from tests.store.filter_oracle import a_document, a_filter, matches_where
 
 # --- running the compiled expression ------------------------------------------------------------

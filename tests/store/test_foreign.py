@@ -120,7 +120,7 @@ def _compare(dim: int) -> int:
     for kernel in kernels():
         for caps in instruction_sets() if kernel.name == "native" else [None]:
             if caps is not None:
-                from spector.kernel.native.scan import set_caps
+                from spector.kernel.native import set_caps
 
                 set_caps(caps)
             result = kernel.scan([Part(rows, len(rows))], query, 9)
@@ -145,7 +145,7 @@ def test_every_odd_dimension_has_the_cosines_of_its_own_components(
         compared = sum(map(_compare, dims))
     finally:
         if any(kernel.name == "native" for kernel in kernels()):
-            from spector.kernel.native.scan import set_caps
+            from spector.kernel.native import set_caps
 
             set_caps()
     proof("T17", dimensions=len(dims), scans=compared, wrong=0)
@@ -217,7 +217,7 @@ def everywhere() -> Any:
     for kernel in kernels():
         for caps in instruction_sets() if kernel.name == "native" else [None]:
             if caps is not None:
-                from spector.kernel.native.scan import set_caps
+                from spector.kernel.native import set_caps
 
                 set_caps(caps)
             yield kernel, f"{kernel.name} {caps}"

@@ -20,9 +20,8 @@ from spector.layout import FORMAT_VERSION, PARTITION_DTYPE
 from spector.store.catalog import schema
 from spector.store.core.store import Store
 from spector.store.opening import recovery
-from spector.store.partitions import header
-from spector.store.rewriting.migrations import STEPS, Step, next_step
-from spector.store.rewriting.rewriting import rewrite_all
+from spector.store.partitions import segment as header
+from spector.store.rewriting import STEPS, Step, next_step, rewrite_all
 from tests.crash.workload import open_tiny, texts_of, vector_of
 
 NEXT = FORMAT_VERSION + 1

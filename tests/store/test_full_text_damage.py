@@ -16,7 +16,7 @@ import pytest
 
 import spector
 from spector import CatalogCorruptError
-from spector.store.sqlite import fulltext
+from spector.store.sqlite import connections as fulltext
 from spector.store.sqlite.reads import typed_sql_errors
 from tests.proof import Proof
 
@@ -199,7 +199,7 @@ def test_schema_that_asks_for_too_much_is_damage_and_all_is_salvaged(
 
 _LIMITED = """
 import sqlite3, sys
-from spector.store.sqlite.fulltext import what_seems_damaged
+from spector.store.sqlite.connections import what_seems_damaged
 limiting = sqlite3.connect(":memory:")
 told = []
 for limit in range(400_000, 50_000, -20_000):  # it can be lowered only

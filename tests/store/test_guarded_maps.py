@@ -22,10 +22,9 @@ import pytest
 
 import spector
 from spector.errors import PartitionCorruptError
-from spector.store.files.disk import DiskFiles
-from spector.store.files.maps import populate
+from spector.store.files.disk import DiskFiles, populate
 from spector.store.files.protocol import Bytes
-from spector.store.partitions import readable
+from spector.store.partitions import segment as readable
 from tests.crash.harness import in_fork
 from tests.crash.workload import DIM, vector_of
 from tests.proof import Proof

@@ -18,7 +18,7 @@ import pytest
 
 import spector
 from spector.errors import CatalogCorruptError, StoreError, StoreFailedError
-from spector.store.catalog import wal as log
+from spector.store.catalog import journal as log
 from spector.store.catalog.catalog import Catalog
 from spector.store.core.records import verify_strength
 from spector.store.core.store import Store

@@ -24,7 +24,7 @@ from spector.store.catalog.schema import CATALOG_NAME
 from spector.store.files import lock
 from spector.store.files.disk import DiskFiles
 from spector.store.files.lock import WriterLock, without_writer
-from spector.store.integrity.check_disk import check_unopened
+from spector.store.integrity.check_catalog import check_unopened
 from spector.store.sqlite import shared_descriptors as raw
 from tests.crash.harness import in_fork
 from tests.crash.workload import open_tiny, texts_of, vector_of

@@ -163,7 +163,7 @@ def default(monkeypatch: pytest.MonkeyPatch) -> FakeEmbedder:
     def resolve(name: object, **_: object) -> object:
         return made if name == "default" else name
 
-    monkeypatch.setattr("spector.write.source_models.resolve", resolve)
+    monkeypatch.setattr("spector.write.reembed.resolve", resolve)
     return made
 
 

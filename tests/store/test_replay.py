@@ -24,7 +24,7 @@ from spector.layout import (
 )
 from spector.store.files.disk import DiskFile
 from spector.store.opening.recovery import _replay
-from spector.store.partitions.header import check_transition
+from spector.store.partitions.segment import check_transition
 from tests.crash.workload import DIM, open_tiny, texts_of, vector_of
 from tests.store.test_repair import ONE
 

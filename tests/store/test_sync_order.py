@@ -25,7 +25,7 @@ from spector.store.catalog.catalog import Catalog
 from spector.store.files import syncing as sync
 from spector.store.files.disk import DiskFiles
 from spector.store.files.lock import read_durable_mark
-from spector.store.rewriting.rewriting import rewrite_all
+from spector.store.rewriting import rewrite_all
 from tests.crash.workload import open_tiny, vector_of
 
 LOG = "catalog.db-wal"

@@ -26,7 +26,7 @@ from spector import (
     Memory,
     MemoryRecord,
 )
-from spector.kernel.contract.retention import retention as kernel_retention
+from spector.kernel.contract.profile import retention as kernel_retention
 from spector.knowledge import Changes
 from spector.records import DualStrength, Note
 from spector.store.payloads import encode

@@ -28,7 +28,8 @@ from spector.clock import ManualClock
 from spector.errors import UnknownRecordError
 from spector.knowledge import Changes, New
 from spector.layout import Flag
-from spector.store.core import partition_set, transaction
+from spector.store.core import snapshots as partition_set
+from spector.store.core import transaction
 from spector.store.files.disk import DiskFile
 from spector.write import ChangedError, Ready, Series
 from tests.conftest import NOW

@@ -139,8 +139,8 @@ class SpectorStore:
 
     def _query(self, cue: F32, share: Share | None, options: dict[str, Any]) -> Any:
         from spector.clock import to_ms
+        from spector.kernel.contract.quantization import tags_mask
         from spector.kernel.contract.query import make_query
-        from spector.kernel.contract.tags import tags_mask
 
         mask = tags_mask([share.column]) if share else 0
         return make_query(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from spector.kernel.contract.evidence import REACH, Ranking
 from spector.kernel.contract.index import (
     BLOCK_DTYPE,
     BLOCK_ROWS,
@@ -19,21 +18,24 @@ from spector.kernel.contract.index import (
     ScanIndex,
     Sections,
     centre_of,
+    cosine_table,
+    dots,
     image_layout,
+    lengths,
+    norm,
     problem_of,
     sections_of,
+    squared,
     write_header,
 )
-from spector.kernel.contract.lexical import LexicalKernel
-from spector.kernel.contract.neighbours import SPREAD_DTYPE, NeighbourKernel, TermSpread
-from spector.kernel.contract.partitions import PartTable
-from spector.kernel.contract.postings import (
+from spector.kernel.contract.lexical import (
     POSTINGS_DTYPE,
     PROBLEMS,
     QUERY_TERMS_DTYPE,
     TAIL_DTYPE,
     WORD_BLOCK_ROWS,
     WORD_HIT_DTYPE,
+    LexicalKernel,
     Postings,
     PostingsTable,
     QueryTerms,
@@ -42,21 +44,31 @@ from spector.kernel.contract.postings import (
     directory_of,
     length_codes,
 )
-from spector.kernel.contract.products import (
-    cosine_table,
-    dots,
-    lengths,
-    norm,
-    squared,
-)
 from spector.kernel.contract.profile import (
+    ACTIVATION_SCALE,
+    LAST_OFFSET,
+    LOW_BITS,
+    MIN_STABILITY_DAYS,
     MOST_WEIGHT,
     PROFILES,
+    REACH,
     Curve,
+    Ranking,
     ScoringProfile,
     get_profile,
+    lookup,
+    retained,
 )
-from spector.kernel.contract.quantization import normalize, quantize
+from spector.kernel.contract.quantization import (
+    ENDED,
+    LINK,
+    RESERVED,
+    normalize,
+    quantize,
+    scope_tag,
+    tag_mask,
+    tags_mask,
+)
 from spector.kernel.contract.query import (
     DEFAULT_DROP_FLAGS,
     MAX_ABS_MS,
@@ -64,35 +76,23 @@ from spector.kernel.contract.query import (
     Query,
     make_query,
 )
-from spector.kernel.contract.retention import (
-    ACTIVATION_SCALE,
-    LAST_OFFSET,
-    LOW_BITS,
-    MIN_STABILITY_DAYS,
-    lookup,
-    retained,
-)
 from spector.kernel.contract.scanner import (
     DROP_PHASES,
     HIT_DTYPE,
     PART_DTYPE,
+    SPREAD_DTYPE,
     AllowList,
     Edit,
     Kernel,
+    NeighbourKernel,
     Part,
     Partitions,
+    PartTable,
     Scanner,
     ScanResult,
     Select,
+    TermSpread,
     empty_result,
-)
-from spector.kernel.contract.tags import (
-    ENDED,
-    LINK,
-    RESERVED,
-    scope_tag,
-    tag_mask,
-    tags_mask,
 )
 
 __all__ = [

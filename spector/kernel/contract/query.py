@@ -14,9 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spector.errors import InvalidFilterError, InvalidVectorError
-from spector.kernel.contract.profile import ScoringProfile, get_profile
+from spector.kernel.contract.profile import (
+    ScoringProfile,
+    build_activation_table,
+    build_table,
+    get_profile,
+)
 from spector.kernel.contract.quantization import MAX_CODE, MIN_NORM, normalize
-from spector.kernel.contract.retention import build_activation_table, build_table
 from spector.layout import Flag, vector_bytes
 from spector.messages import shown
 

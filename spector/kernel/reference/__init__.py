@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from spector.kernel.reference.gather import NumpyGather
 from spector.kernel.reference.index import (
     A_LIMIT,
     A_SCALE,
@@ -10,10 +9,10 @@ from spector.kernel.reference.index import (
     LARGEST,
     NumpyIndex,
 )
-from spector.kernel.reference.lexical import NumpyLexical
-from spector.kernel.reference.neighbours import NumpyNeighbours
+from spector.kernel.reference.lexical import NumpyLexical, NumpyNeighbours
 from spector.kernel.reference.scan import (
     CRC_TABLE,
+    NumpyGather,
     ReferenceKernel,
     crc32c_bytes,
     score_terms,

@@ -1,9 +1,4 @@
-"""The six phases in plain NumPy: the definition that C and Numba are tested against.
-
-Order of evaluation is part of the contract. Every term is float32, the sum runs in the
-order of `TERMS`, the product of the modifiers in that of `MODIFIERS`, dot products are exact
-integers; so all backends give bit-identical scores.
-"""
+"""The six phases in plain NumPy: the definition that C and Numba are tested against."""
 
 from __future__ import annotations
 
@@ -28,13 +23,31 @@ from spector.kernel.contract import (
     empty_result,
     lookup,
 )
-from spector.kernel.reference.gather import NumpyGather
 from spector.kernel.reference.index import NumpyIndex
-from spector.kernel.reference.lexical import NumpyLexical
-from spector.kernel.reference.neighbours import NumpyNeighbours
+from spector.kernel.reference.lexical import NumpyLexical, NumpyNeighbours
 from spector.layout import CRC_SPAN, HEADER_BYTES, RECORD_DTYPE, Flag
 
-__all__ = ["MODIFIERS", "TERMS", "ReferenceKernel", "score_terms"]
+# Bytes of records at given places, copied together: the plain way.
+
+
+class NumpyGather:
+    """`spector.kernel.contract.scanner.Kernel.gather`."""
+
+    def _gather(
+        self,
+        table: PartTable,
+        parts: NDArray[np.uint32],
+        slots: NDArray[np.uint32],
+        offset: int,
+        out: NDArray[np.uint8],
+    ) -> None:
+        order = np.argsort(parts, kind="stable")
+        firsts = np.flatnonzero(np.diff(parts[order].astype(np.int64), prepend=-1)).tolist()
+        for first, stop in zip(firsts, [*firsts[1:], len(parts)], strict=False):
+            mine = order[first:stop]
+            data = table.parts[parts[mine[0]]].data
+            out[mine] = data[slots[mine], offset : offset + out.shape[1]]
+
 
 TERMS: Final = (
     "similarity",

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from spector.store.backup.copy import copy_store
-from spector.store.backup.destination import Destination, file_beside
-from spector.store.backup.staging import building, clear
+from spector.store.backup.destination import Destination, building, clear, file_beside
 
 __all__ = [
     "Destination",

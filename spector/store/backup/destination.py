@@ -1,34 +1,213 @@
-"""The destination of a copy, the names beside it that it uses, and what must not be touched.
-
-Whatever has one of those names is emptied or renamed. So everything that could have another owner
-is refused before anything changes: the store that is copied, links, files of another user, and
-directories with other files than a copy leaves behind.
-"""
+"""The destination of a copy: the names beside it, and how a finished copy gets its name at once."""
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import enum
+import errno
 import hashlib
 import os
 import re
+import shlex
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
 from spector.arguments import parse_path
-from spector.errors import InvalidInputError, StoreError, StoreExistsError
-from spector.store.backup.directories import (
-    EntryKind,
-    entry_kind,
-    mounted,
-    put_in_place,
-    remove_tree,
+from spector.errors import InvalidInputError, StoreError, StoreExistsError, StoreLockedError
+from spector.process import managed
+from spector.store.files import (
+    LOCK_NAME,
+    DiskFiles,
+    DurableMark,
+    WriterLock,
+    identity,
+    read_durable_mark,
+    sync_folder,
+    translate_os_errors,
 )
-from spector.store.files import identity, translate_os_errors
 
-__all__ = ["Destination", "file_beside", "stranger_in"]
+# Whole directories: what is at a path, and how a finished one gets its name at once.
+#
+# A copy of a store is built in a directory beside its destination and then renamed, so the
+# destination never shows half a copy. An older copy is exchanged in one step where the system can
+# (Linux, ``renameat2``), and in two steps elsewhere.
+
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+_MOUNTED = {errno.EBUSY, errno.EXDEV}
+_NO_EXCHANGE = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP}
+
+
+class EntryKind(enum.Enum):
+    """What is at a path."""
+
+    NOTHING = "nothing"
+    EMPTY = "an empty directory"
+    DIRECTORY = "a directory"
+    OTHER = "not a directory"
+
+
+def entry_kind(path: str) -> EntryKind:
+    with translate_os_errors("look at", path):
+        try:
+            status = os.stat(path)
+        except FileNotFoundError:
+            return EntryKind.OTHER if os.path.islink(path) else EntryKind.NOTHING
+        if not stat.S_ISDIR(status.st_mode):
+            return EntryKind.OTHER
+        return EntryKind.DIRECTORY if os.listdir(path) else EntryKind.EMPTY
+
+
+def is_sole(path: str) -> bool:
+    """True when a file has only this name and is reached through no link."""
+    with translate_os_errors("look at", path):
+        try:
+            status = os.lstat(path)
+        except FileNotFoundError:
+            return False
+        return (
+            stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and os.path.realpath(path) == path
+        )
+
+
+def share(source: str, target: str) -> None:
+    """Give a file a second name. Only for a source that is about to be removed.
+
+    A file that has other names already (``cp -al`` of a backup) or is reached through a link is
+    refused, because its other owner stays.
+    """
+    with translate_os_errors("link", target):
+        if os.stat(source).st_nlink != 1 or os.path.realpath(source) != source:
+            raise OSError(errno.EMLINK, "the file is shared already")
+        directory = os.path.dirname(target)
+        if not os.path.isdir(directory):
+            os.mkdir(directory, 0o700)
+        os.link(source, target)
+
+
+def put_in_place(staging: str, target: str) -> None:
+    """Rename a finished directory to a free name (or over an empty directory), durably."""
+    _sync_tree(staging)
+    with translate_os_errors("rename to", target):
+        try:
+            os.rename(staging, target)
+        except OSError as error:
+            if error.errno in _MOUNTED:
+                raise mounted(target) from error
+            raise
+    _sync(os.path.dirname(target))
+
+
+def mounted(target: str) -> StoreError:
+    """The error for a directory that cannot be replaced, because a disk is mounted there."""
+    return StoreError(
+        f"{target} is a mount point: nothing can be put in its place",
+        hint=f"name a directory inside it, {shlex.quote(os.path.join(target, 'copy'))}"
+        " for instance",
+    )
+
+
+def put_instead(staging: str, target: str, aside: str) -> None:
+    """Give the finished directory the name of the older one, which is removed.
+
+    Where two names cannot be exchanged, the older one is ``aside`` for a moment.
+    What cannot be removed is left to the next copy: the new one is complete.
+    """
+    _sync_tree(staging)
+    if _exchange(staging, target):
+        try:
+            _sync(os.path.dirname(target))
+        except StoreError:  # a power cut may give the older one its name back, so it stays
+            with contextlib.suppress(OSError):
+                os.rename(staging, aside)
+            raise
+        left = staging
+    else:
+        with translate_os_errors("rename to", target):
+            os.rename(target, aside)
+            try:
+                os.rename(staging, target)
+            except OSError:
+                os.rename(aside, target)
+                raise
+        _sync(os.path.dirname(target))
+        left = aside
+    with contextlib.suppress(StoreError):
+        remove_tree(left)
+
+
+def remove_tree(root: str) -> None:
+    """Remove a directory and everything in it; of a link only the link.
+
+    LOCK goes last: without it another copy could start building among the files being removed.
+    """
+    lock = os.path.join(root, LOCK_NAME)
+    with translate_os_errors("remove", root):
+        if os.path.islink(root) or not os.path.isdir(root):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(root)
+            return
+        for directory, folders, names in os.walk(root, topdown=False):
+            for name in names:
+                path = os.path.join(directory, name)
+                if path != lock:
+                    os.unlink(path)
+            for name in folders:
+                path = os.path.join(directory, name)
+                if os.path.islink(path):
+                    os.unlink(path)
+                else:
+                    os.rmdir(path)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(lock)
+        os.rmdir(root)
+
+
+def missing_above(path: str) -> list[str]:
+    """The missing parents of ``path``, lowest first."""
+    found = []
+    above = os.path.dirname(path)
+    while above != os.path.dirname(above) and not os.path.lexists(above):
+        found.append(above)
+        above = os.path.dirname(above)
+    return found
+
+
+def remove_folders(paths: Iterable[str]) -> None:
+    """Remove directories, lowest first, up to the first that is not empty."""
+    with contextlib.suppress(OSError):
+        for path in paths:
+            os.rmdir(path)
+
+
+def _exchange(one: str, other: str) -> bool:
+    """Swap two names in one step; False where the system cannot."""
+    renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if renameat2 is None:
+        return False
+    if not renameat2(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE):
+        return True
+    code = ctypes.get_errno()
+    if code in _NO_EXCHANGE:
+        return False
+    with translate_os_errors("rename to", other):
+        raise OSError(code, os.strerror(code))
+
+
+def _sync_tree(root: str) -> None:
+    """Make the names in a directory tree durable; its files have been synced one by one."""
+    for directory, _, _ in os.walk(root, topdown=False):
+        _sync(directory)
+
+
+def _sync(path: str) -> None:
+    with translate_os_errors("sync directory", path):
+        sync_folder(path)
+
 
 #: names of files in a copy, finished or not; the last three come and go by themselves
 _OURS: Final = re.compile(
@@ -285,3 +464,110 @@ def _unescaped(name: str) -> str:
 
 def _is_named(path: str, message: str) -> bool:
     return re.search(re.escape(path) + r"(?![^/\s:;,)'\"])", message) is not None
+
+
+# Build a directory beside its destination: one at a time, whole or not at all.
+#
+# A killed run leaves its directory behind, under a name that depends only on the destination. Its
+# lock died with the process, so the next run to the same destination takes the directory over and
+# empties it, unless it has been opened as a store and written to.
+
+
+@managed
+def building(place: Destination) -> Iterator[tuple[DiskFiles, WriterLock]]:
+    """An empty directory with its lock, which is moved to the destination at the end of the block.
+
+    When the block fails, the directory is removed and the destination is unchanged.
+
+    Raises:
+        StoreLockedError: another copy to the same destination is being made.
+        StoreExistsError: something is at the destination.
+    """
+    place.refuse_taken()
+    with staged(place) as (files, lock):
+        place.refuse_taken()  # the older copy may have got its name back
+        yield files, lock
+        put_in_place(place.staging, place.target)
+
+
+@managed
+def staged(place: Destination) -> Iterator[tuple[DiskFiles, WriterLock]]:
+    """An empty directory with its lock, which the block has to move to the destination.
+
+    When the block fails, the directory and the parents made for it are removed. Before it begins, a
+    crash between two renames is undone.
+
+    Raises:
+        StoreLockedError: another copy to the same destination is being made.
+        StoreExistsError: the directory in the way has been used as a store.
+        StoreError: what is in the way was not left by a copy.
+    """
+    made = missing_above(place.target)
+    try:
+        refuse_strange(place.staging)  # a foreign directory does not even get a lock file
+        _refuse_used(place, read_durable_mark(place.staging))
+        files = DiskFiles(place.staging)
+        if files.root != place.staging:
+            raise StoreError(f"{place.staging} is a symbolic link", hint="take it away")
+        files.make_root()
+        lock = _claim(files, place)
+        try:
+            refuse_strange(place.staging, mine=False)  # no other copy changes it from here on
+            _refuse_used(place, lock.mark)
+            with _removed_on_failure(place):
+                place.put_back()
+                clear(files)
+                yield files, lock
+        finally:
+            lock.release()
+    except BaseException:
+        remove_folders(made)
+        raise
+
+
+@managed
+def _removed_on_failure(place: Destination) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(StoreError):  # the first error matters
+            remove_tree(place.staging)
+        raise
+
+
+def _claim(files: DiskFiles, place: Destination) -> WriterLock:
+    """Take the lock of the directory; leftovers in it are of a dead process."""
+    try:
+        lock = WriterLock(files.root, speaks=False)
+    except StoreLockedError as error:
+        raise _busy(place) from error
+    if not files.exists(LOCK_NAME):  # another copy finished between our two steps
+        lock.release()
+        raise _busy(place)
+    return lock
+
+
+def _refuse_used(place: Destination, mark: DurableMark | None) -> None:
+    """Raise for a store that has been opened to write: its new memories may be nowhere else.
+
+    The remains of a killed copy may be complete, and only its name keeps it from being used.
+    """
+    if mark is not None:
+        raise StoreExistsError(
+            f"{place.staging} is a store that has been in use; a copy to {place.target} would be"
+            " built in its place",
+            hint="rename it or move it away, or choose another destination",
+        )
+
+
+def clear(files: DiskFiles) -> None:
+    """Remove everything but the lock."""
+    for name in files.listing():
+        if name != LOCK_NAME:
+            files.remove(name)
+
+
+def _busy(place: Destination) -> StoreLockedError:
+    return StoreLockedError(
+        f"another copy to {place.target} is being made", hint="wait until it is done"
+    )

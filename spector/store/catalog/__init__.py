@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from spector.store.catalog import rows, schema
-from spector.store.catalog.catalog import Catalog, pad_ids
+from spector.store.catalog.catalog import Catalog, Lineage, Way, lineage_of, note_opening, pad_ids
+from spector.store.catalog.filters import WITHOUT_USER, SqlFilter, compile_where, told_between
 from spector.store.catalog.journal import (
+    LOG_NAME,
     JournalEntry,
+    Log,
     clear_journal,
     delete_journal_of,
     is_journal_empty,
@@ -22,14 +25,6 @@ from spector.store.catalog.journal import (
     write_journal,
     write_segments,
 )
-from spector.store.catalog.lineage import Lineage, lineage_of, note_opening
-from spector.store.catalog.ownership import (
-    ROW,
-    WORDS,
-    bloom,
-    is_sealed_pair,
-    row_of_words,
-)
 from spector.store.catalog.queries import (
     ANYBODY,
     LINKED_SQL,
@@ -37,13 +32,9 @@ from spector.store.catalog.queries import (
     PINNED_SQL,
     RESTED_SQL,
     SAID,
-    SCOPES,
     SUPERSEDED_SQL,
-    WITHOUT_USER,
     RecordLinks,
     Scope,
-    SqlFilter,
-    compile_where,
     count_by_namespace,
     count_by_tier,
     count_by_user,
@@ -69,21 +60,25 @@ from spector.store.catalog.queries import (
     strengths_in,
     strengths_of,
     successors,
-    told_between,
     users_by_age,
 )
 from spector.store.catalog.row_codec import (
     MOST_SEGMENTS,
+    ROW,
     ROW_COLUMNS,
     SPENT,
+    WORDS,
     Head,
     Row,
     SegmentRow,
     StoredRow,
+    bloom,
     decode_row,
     is_sealed,
+    is_sealed_pair,
     is_typed,
     recovery_hint,
+    row_of_words,
     verify_all,
     verify_row,
 )
@@ -109,8 +104,6 @@ from spector.store.catalog.schema import (
     put_meta,
     read_meta,
 )
-from spector.store.catalog.wal import LOG_NAME, Log
-from spector.store.catalog.ways import Way
 
 __all__ = [
     "ANYBODY",
@@ -133,7 +126,6 @@ __all__ = [
     "ROW",
     "ROW_COLUMNS",
     "SAID",
-    "SCOPES",
     "SPENT",
     "SUPERSEDED_SQL",
     "UNSYNCED",

@@ -1,20 +1,23 @@
-"""Turns a catalog row and a record's bytes into the record that a user sees."""
+"""Turns rows of the catalog and bytes of records into the records that a user sees."""
 
 from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.errors import PartitionCorruptError
+from spector.errors import CatalogCorruptError, PartitionCorruptError
 from spector.kernel import crc32c_rows
 from spector.layout import (
     HEADER_BYTES,
+    MUTABLE_BYTES,
+    MUTABLE_DTYPE,
     MUTABLE_OFFSET,
     RECORD_DTYPE,
     Category,
@@ -22,33 +25,23 @@ from spector.layout import (
     Modality,
 )
 from spector.process import managed
-from spector.records import MemoryRecord, make_records
+from spector.records import Details, MemoryRecord, complete, details_of, make_records
 from spector.store.catalog import (
     Catalog,
     Row,
     StoredRow,
+    labels_after,
+    labels_of,
     recovery_hint,
     split_reserved_tags,
     strength_of,
     verify_row,
 )
+from spector.store.core.snapshots import View
 from spector.store.core.store import Store
-from spector.store.core.view import View
 from spector.store.files import Bytes
+from spector.store.payloads import described, detail_tables, entries_of
 from spector.store.sqlite import typed_sql_errors
-
-__all__ = [
-    "current_image",
-    "damaged_record",
-    "header_columns",
-    "header_of",
-    "tags_and_links",
-    "to_record",
-    "to_records",
-    "verified_image",
-    "verify_strength",
-]
-
 
 #: attempts to read a memory whose mutable half is stable in the catalog and differs in the file
 _ATTEMPTS = 20
@@ -363,3 +356,182 @@ def _record(
         superseded_by=superseded_by,
         own_until_ms=own_until_ms,
     )
+
+
+# Fills in what records lack that rows alone made: details from payloads, and when they were read.
+
+
+def details_in(catalog: Catalog, ids: Sequence[int]) -> dict[int, Details]:
+    """The details of those memories that have any.
+
+    Raises:
+        CatalogCorruptError: a row of them is not what was written.
+    """
+    with catalog.reading() as db:
+        names = _tables_of(catalog, db) if ids else ()
+        if not names:
+            return {}
+        entries = entries_of(db, ids, catalog.path) if "entry" in names else {}
+        for row in entries.values() if catalog.ends.noted else ():
+            row["expires_ms"] = catalog.ends.end_of(row)
+        payloads: dict[int, dict[str, dict[str, Any]]] = {}
+        if "payload" in names:
+            payloads = described(db, ids, catalog.path)
+    found = {
+        each: details_of(payloads.get(each, {}), entries.get(each), catalog.attachments)
+        for each in {*payloads, *entries}
+    }
+    return {each: some for each, some in found.items() if some is not None}
+
+
+def _tables_of(catalog: Catalog, db: sqlite3.Connection) -> Collection[str]:
+    """Which of the tables of details a catalog has.
+
+    Only the writer makes tables. Between two of its commits it knows them without asking; a
+    snapshot may be older than what it knows, and is asked.
+    """
+    stamp = None if db.in_transaction else catalog.changes()
+    if stamp is not None and catalog.tables_then[0] == stamp:
+        return catalog.tables_then[1]
+    found = detail_tables(db)
+    if stamp is not None and catalog.changes() == stamp:
+        catalog.tables_then = stamp, found
+    return found
+
+
+def is_of_one_moment(catalog: Catalog, record: MemoryRecord, row: Row) -> bool:
+    """Whether a record that is complete has the revision of its row, and not of a later one.
+
+    The two are read one after the other; who compares and swaps relies on both.
+    """
+    return record.key is None or catalog.fetch([row.id]) == {row.id: row}
+
+
+def complete_records(
+    catalog: Catalog,
+    records: Sequence[MemoryRecord],
+    read_ms: int | None = None,
+    *,
+    leniently: bool = False,
+) -> None:
+    """Fill in the details of records that were just made, and when they were read.
+
+    Args:
+        leniently: a memory whose details are damaged stays without them instead of raising.
+    """
+    ids = [record.id for record in records]
+    try:
+        found = details_in(catalog, ids)
+    except CatalogCorruptError:
+        if not leniently:
+            raise
+        found = {}
+        if len(records) > 1:
+            for record in records:
+                complete_records(catalog, [record], leniently=True)
+    for record in records:
+        complete(record, found.get(record.id), read_ms)
+
+
+# The strengths and labels of memories as columns, for what looks at very many of them.
+
+#: ``until_ms`` of a memory that does not end
+NO_END: Final = np.iinfo(np.int64).max
+
+#: one row a memory: what the catalog has of it, what its header has, and its mutable half
+STRENGTH_DTYPE: Final = np.dtype(
+    [
+        ("id", "<i8"),
+        ("segment_id", "<i8"),
+        ("slot", "<i8"),
+        ("event_ms", "<i8"),
+        ("recorded_ms", "<i8"),
+        ("until_ms", "<i8"),
+        ("user", "<i4"),
+        ("session", "<i4"),
+        ("tier", "u1"),
+        ("category", "u1"),
+        ("confidence", "u1"),
+        *[(name, MUTABLE_DTYPE[name].str) for name in MUTABLE_DTYPE.names or ()],
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Strengths:
+    """Memories by ascending id.
+
+    Attributes:
+        rows: (n,) of `STRENGTH_DTYPE`; ``user`` and ``session`` count in the lists below.
+        users: users by number; None for memories without one. sessions: the same of sessions.
+    """
+
+    rows: NDArray[np.void]
+    users: tuple[str | None, ...]
+    sessions: tuple[str | None, ...]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def blocks(self, chosen: NDArray[np.bool_]) -> list[bytes]:
+        """The mutable halves of the chosen rows, 24 bytes each."""
+        picked = self.rows[chosen]
+        halves = np.zeros(len(picked), MUTABLE_DTYPE)
+        for name in MUTABLE_DTYPE.names or ():
+            halves[name] = picked[name]
+        raw = halves.tobytes()
+        return [raw[at : at + MUTABLE_BYTES] for at in range(0, len(raw), MUTABLE_BYTES)]
+
+
+def read_strengths(
+    store: Store, *, ids: Sequence[int] | None = None, after: int = -1, limit: int = -1
+) -> Strengths:
+    """Memories of a store as columns, of one moment.
+
+    Args:
+        ids: these, of which unknown ones are left out; or else
+        after, limit: at most so many with a greater id.
+    """
+    with store.exclusive():
+        store.ensure_usable()
+        if ids is None:
+            found = labels_after(store.catalog, after, limit)
+        else:
+            found = labels_of(store.catalog, sorted(ids))
+        rows = np.zeros(len(found), STRENGTH_DTYPE)
+        if not found:
+            return Strengths(rows, (), ())
+        columns = list(zip(*found, strict=True))
+        for name, column in zip(
+            ("id", "segment_id", "slot", "event_ms", "recorded_ms"), columns, strict=False
+        ):
+            rows[name] = column
+        rows["until_ms"] = [NO_END if each is None else each for each in columns[5]]
+        rows["session"], sessions = _numbered(columns[6])
+        rows["user"], users = _numbered(columns[7])
+        halves = np.frombuffer(b"".join(columns[8]), MUTABLE_DTYPE)
+        for name in MUTABLE_DTYPE.names or ():
+            rows[name] = halves[name]
+        _add_headers(store, rows)
+    return Strengths(rows, users, sessions)
+
+
+def _numbered(values: Sequence[Any]) -> tuple[NDArray[np.int32], tuple[Any, ...]]:
+    """A number for each value, and the values by number."""
+    numbers = {each: n for n, each in enumerate(dict.fromkeys(values))}
+    return np.array([numbers[each] for each in values], np.int32), tuple(numbers)
+
+
+def _add_headers(store: Store, rows: NDArray[np.void]) -> None:
+    """Tier, category and confidence, which only the partitions have."""
+    for segment_id in np.unique(rows["segment_id"]).tolist():
+        here = np.flatnonzero(rows["segment_id"] == segment_id)
+        segment, slots = store.segments.get(segment_id), rows["slot"][here]
+        if segment is None or slots.min() < 0 or slots.max() >= segment.row.slots:
+            raise PartitionCorruptError(
+                f"the catalog names places of partition {segment_id} that do not exist",
+                hint="run: spector check PATH",
+            )
+        headers = segment.records()[:, :HEADER_BYTES][slots].copy().view(RECORD_DTYPE)[:, 0]
+        for name in ("tier", "category", "confidence"):
+            rows[name][here] = headers[name]

@@ -40,10 +40,8 @@ from spector.store.catalog import (
     raise_epoch,
     trim_journal,
 )
-from spector.store.core.snapshots import StoreViews
-from spector.store.core.status import is_unsafe
+from spector.store.core.snapshots import StoreViews, TierFiles, View, is_unsafe
 from spector.store.core.transaction import Stage, Transaction
-from spector.store.core.view import TierFiles, View
 from spector.store.files import Files, is_missing
 from spector.store.sqlite import SQL_ERRORS, copy_log
 

@@ -23,8 +23,7 @@ from spector.store.catalog import (
     write_journal,
     write_segments,
 )
-from spector.store.core.partition_set import PartitionSet
-from spector.store.core.retired import RetiredSlot
+from spector.store.core.snapshots import PartitionSet, RetiredSlot
 from spector.store.files import Bytes, as_bytes
 from spector.store.partitions import Segment, check_transition
 

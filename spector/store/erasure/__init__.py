@@ -14,10 +14,14 @@ if TYPE_CHECKING:
         due_of,
         ids_left_in,
         mark_erased,
+        may_be_gone,
+        memories_of,
         needs_purge,
         note_erasure,
+        note_user_gone,
         postpone,
         purge,
+        users_gone,
         wipe_dead,
     )
     from spector.store.erasure.search import (
@@ -25,7 +29,6 @@ if TYPE_CHECKING:
         foreign_files,
         verify,
     )
-    from spector.store.erasure.users import may_be_gone, memories_of, note_user_gone, users_gone
 
 __all__ = [
     "DueErasure",

@@ -17,9 +17,16 @@ from spector.store.files.bad_sectors import (
     unreadable_stretches,
     written_ranges,
 )
-from spector.store.files.descriptors import open_descriptor
-from spector.store.files.disk import DiskFile, DiskFiles
-from spector.store.files.guards import OPEN_FLAGS, identity, refuse_other_than_files
+from spector.store.files.disk import (
+    OPEN_FLAGS,
+    DiskFile,
+    DiskFiles,
+    Watched,
+    identity,
+    open_descriptor,
+    populate,
+    refuse_other_than_files,
+)
 from spector.store.files.lock import (
     LOCK_NAME,
     DurableMark,
@@ -27,18 +34,19 @@ from spector.store.files.lock import (
     read_durable_mark,
     without_writer,
 )
-from spector.store.files.maps import populate
-from spector.store.files.os_errors import is_missing, is_time_limit, translate_os_errors
 from spector.store.files.protocol import (
     Bytes,
     File,
     Files,
+    MemoryFile,
+    MemoryFiles,
     as_bytes,
+    is_missing,
+    is_time_limit,
+    translate_os_errors,
 )
-from spector.store.files.slabs import MemoryFile, MemoryFiles
 from spector.store.files.syncing import sync_folder
 from spector.store.files.text_files import read_lines, write_lines
-from spector.store.files.watched import Watched
 
 __all__ = [
     "LOCK_NAME",

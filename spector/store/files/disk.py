@@ -1,38 +1,314 @@
-"""Files in a directory: the only module that opens, writes and removes the files of a store.
-
-Rules kept here: files are written with ``pwrite`` and read through read-only maps, never stored to
-through a map; they grow by explicit allocation and never shrink; short writes are continued;
-directories are 0700 and files 0600.
-"""
+"""Files in a directory: the only module that opens, writes and removes the files of a store."""
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
+import mmap
 import os
 import re
 import stat
+import sys
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
 from io import FileIO
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spector.errors import StoreError, StoreNotFoundError
-from spector.process import Sole
+from spector.process import Sole, held_by_calling, kind_of, postpone
 from spector.store.files import syncing
 from spector.store.files.bad_sectors import join_ranges, read_around, written_ranges
-from spector.store.files.descriptors import open_descriptor
-from spector.store.files.guards import (
-    OPEN_FLAGS,
-    make_private_folder,
-    refuse_strange_folders,
-    require_regular,
-    tighten,
-)
-from spector.store.files.maps import Map, populate
-from spector.store.files.os_errors import translate_os_errors, typed_os_error
-from spector.store.files.protocol import Bytes
+from spector.store.files.protocol import Bytes, translate_os_errors, typed_os_error
 
-__all__ = ["DiskFile", "DiskFiles"]
+# File descriptors that an interrupt neither loses nor closes twice.
+
+
+def open_descriptor(path: str, flags: int, mode: int = 0o600) -> FileIO:
+    """Open a file; the returned object closes the descriptor when it is dropped.
+
+    It does so in C, where no signal is handled, unlike in a ``__del__``.
+
+    Raises:
+        OSError
+    """
+    numbers: list[int] = []
+    files: list[FileIO] = []
+    try:
+        held_by_calling(numbers, os.open, path, flags, mode)
+        return held_by_calling(files, FileIO, numbers[0])
+    except BaseException:
+        if files:
+            files[0].close()
+        elif numbers:
+            os.close(numbers[0])
+        raise
+
+
+# Only regular files, only below the root, only for their owner.
+#
+# A store's directory may come from an archive, or others may have written to it. So a link, a pipe or
+# a device in the place of a file is refused instead of followed or waited for, and the rights of
+# group and others are removed whenever the store is opened for writing.
+
+#: never through a link in the last place, and never waiting for the other end of a pipe
+OPEN_FLAGS: Final = os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_OTHERS: Final = 0o077
+_HINT: Final = (
+    "move it away without deleting it, and put the file itself in its place; or restore a backup"
+)
+
+
+def require_regular(held: FileIO, path: str, *, created: bool = False) -> os.stat_result:
+    """The status of a descriptor's file; a descriptor of anything else is closed.
+
+    A file that was ``created`` gets mode 0600, whatever the umask.
+
+    Raises:
+        StoreError: it is not a regular file.
+    """
+    try:
+        status = os.fstat(held.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise StoreError(f"{path} is {kind_of(status.st_mode)}, not a file", hint=_HINT)
+        if created and stat.S_IMODE(status.st_mode) != 0o600:
+            os.fchmod(held.fileno(), 0o600)
+    except BaseException:
+        held.close()
+        raise
+    return status
+
+
+def refuse_strange_folders(root: str, name: str) -> None:
+    """Raise when a parent of ``name`` below the root is a link, or not a directory."""
+    at = name.find("/")
+    while at >= 0:
+        path = f"{root}/{name[:at]}"
+        with contextlib.suppress(FileNotFoundError):
+            mode = os.lstat(path).st_mode
+            if not stat.S_ISDIR(mode):
+                raise StoreError(f"{path} is {kind_of(mode)}, not a directory", hint=_HINT)
+        at = name.find("/", at + 1)
+
+
+def refuse_other_than_files(*paths: str) -> None:
+    """Raise when one of the paths is a link, a pipe, a device or a directory.
+
+    For files that a library opens, which would follow a link or wait for a pipe.
+    """
+    for path in paths:
+        try:
+            mode = os.lstat(path).st_mode
+        except OSError:  # opening it will say why
+            continue
+        if not stat.S_ISREG(mode):
+            raise StoreError(f"{path} is {kind_of(mode)}, not a file", hint=_HINT)
+
+
+def identity(path: str) -> tuple[int, int] | None:
+    """(device, inode) of the file at a path; None when it is missing or cannot be seen."""
+    try:
+        return identity_if_any(path)
+    except OSError:
+        return None
+
+
+def identity_if_any(path: str) -> tuple[int, int] | None:
+    """(device, inode) of the file at a path; None when it certainly does not exist.
+
+    Raises:
+        OSError: that is unknown.
+    """
+    try:
+        status = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return status.st_dev, status.st_ino
+
+
+def make_private_folder(path: str) -> None:
+    """Make a directory with mode 0700, whatever the umask."""
+    os.mkdir(path, 0o700)
+    if stat.S_IMODE(os.lstat(path).st_mode) & 0o777 != 0o700:
+        os.chmod(path, 0o700)
+
+
+def tighten(root: str) -> None:
+    """Take all rights to a directory and the files in it from group and others.
+
+    Only files of this user change, and no rights are added.
+    """
+    open_to_all = False
+    for path, status in _everything(root):
+        if status.st_uid != os.geteuid() or not status.st_mode & _OTHERS:
+            continue
+        open_to_all |= bool(status.st_mode & stat.S_IWOTH)
+        with contextlib.suppress(OSError):
+            os.chmod(path, stat.S_IMODE(status.st_mode) & ~_OTHERS)
+    if open_to_all:
+        warnings.warn(
+            f"until now every user of this machine could change the store at {root}; "
+            "run: spector check PATH",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def _everything(root: str) -> Iterator[tuple[str, os.stat_result]]:
+    """The directory and every regular file and directory below it; links are not followed."""
+    with contextlib.suppress(OSError):
+        yield root, os.lstat(root)
+    waiting = [root]
+    while waiting:
+        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                folder = entry.is_dir(follow_symlinks=False)
+                if folder:
+                    waiting.append(entry.path)
+                if folder or entry.is_file(follow_symlinks=False):
+                    with contextlib.suppress(OSError):
+                        yield entry.path, entry.stat(follow_symlinks=False)
+
+
+# Files that must keep their names while a store is open: its catalog, its log, its lock.
+#
+# POSIX lets another process unlink or replace an open file. Later commits would go to the unlinked
+# inode and be lost, and an unlinked lock excludes no one. So every transaction first checks that the
+# paths still name our inodes.
+
+
+@dataclass(slots=True)
+class Watched:
+    """A file and its inode when it was opened."""
+
+    path: str
+    #: hints for a removed and for a replaced file
+    when_removed: str
+    when_replaced: str
+    #: (device, inode); None until ``note``
+    identity: tuple[int, int] | None = None
+
+    def note(self) -> None:
+        """Take the file at the path for the open one, unless the identity is known already."""
+        if self.identity is None:
+            self.identity = identity(self.path)
+
+    def refuse_changed(self) -> None:
+        """Raise when the path no longer names the opened file.
+
+        Raises:
+            StoreError
+        """
+        if self.identity is None:
+            return
+        try:
+            now = identity_if_any(self.path)
+        except OSError:  # invisible to a process that has dropped its rights: unknown
+            return
+        if now is None:
+            raise StoreError(f"{self.path} was removed while it was open", hint=self.when_removed)
+        if now != self.identity:
+            raise StoreError(
+                f"{self.path} is another file than the one that was opened",
+                hint=self.when_replaced,
+            )
+
+    def is_changed(self) -> bool:
+        try:
+            self.refuse_changed()
+        except StoreError:
+            return True
+        return False
+
+
+# Maps of files: they need no descriptor, and their pages can be read before they are touched.
+#
+# Touching a page that the disk cannot read, or that lies beyond the end of a truncated file, ends the
+# process with SIGBUS. Linux can read pages beforehand and report a failure (MADV_POPULATE_READ, since
+# 5.14). This covers pages that are bad at that moment: one that the system evicts is read again
+# later, and may fail then.
+
+_POPULATE_READ: Final = 22
+_EHWPOISON: Final = 133
+
+
+#: what mmap returns when it fails
+_FAILED: Final = ctypes.c_void_p(-1).value
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.mmap.restype = ctypes.c_void_p
+_libc.mmap.argtypes = (
+    ctypes.c_void_p,
+    ctypes.c_size_t,
+    ctypes.c_int,
+    ctypes.c_int,
+    ctypes.c_int,
+    ctypes.c_longlong,
+)
+_libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+_libc.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+
+
+class Map(Sole):
+    """A map without a descriptor: shared and read-only, or private and writable.
+
+    ``mmap.mmap`` duplicates the descriptor before Python 3.13, and a store of ten years has more
+    day partitions than a process may have descriptors. Arrays keep the map alive as their base.
+    """
+
+    def __init__(self, fd: int, length: int, *, private: bool = False) -> None:
+        self._length = length
+        protection = mmap.PROT_READ | (mmap.PROT_WRITE if private else 0)
+        kind = mmap.MAP_PRIVATE if private else mmap.MAP_SHARED
+        #: the address, or empty
+        self._held: list[int | None] = []
+        address = held_by_calling(self._held, _libc.mmap, None, length, protection, kind, fd, 0)
+        if address is None or address == _FAILED:
+            self._held.clear()
+            code = ctypes.get_errno()
+            raise OSError(code, os.strerror(code))
+        self.__array_interface__ = {
+            "version": 3,
+            "typestr": "|u1",
+            "shape": (length,),
+            "data": (address, not private),
+        }
+
+    def __del__(self, _munmap: Any = _libc.munmap) -> None:  # at the end there are no globals
+        held = getattr(self, "_held", None)  # an interrupt may have come first
+        try:
+            if held and held[0] not in (None, _FAILED):
+                address = held[0]
+                del held[0]
+                _munmap(address, self._length)
+        except BaseException as error:  # an interrupt, which Python would only print here
+            postpone(error)
+
+
+def populate(view: NDArray[np.uint8]) -> bool:
+    """Read every page under a C-contiguous array now; False where the system cannot.
+
+    Raises:
+        OSError: EIO, some page cannot be read.
+    """
+    if not view.nbytes:
+        return True
+    if not sys.platform.startswith("linux"):
+        return False
+    first = int(view.ctypes.data)
+    low = first - first % mmap.PAGESIZE
+    while _libc.madvise(low, first + view.nbytes - low, _POPULATE_READ):
+        code = ctypes.get_errno()
+        if code in (errno.EFAULT, _EHWPOISON):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        if code not in (errno.EINTR, errno.EAGAIN):
+            return False
+    return True
+
 
 _NO_BYTES: Bytes = np.zeros(0, dtype=np.uint8)
 #: what names a file inside the store: no empty part, no "." and no ".."

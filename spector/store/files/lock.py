@@ -37,10 +37,8 @@ from typing import Final
 
 from spector.errors import StoreError, StoreLockedError
 from spector.process import Sole, Turn, WeakList, completed, managed
-from spector.store.files.descriptors import open_descriptor
-from spector.store.files.guards import OPEN_FLAGS, require_regular
-from spector.store.files.os_errors import translate_os_errors
-from spector.store.files.watched import Watched
+from spector.store.files.disk import OPEN_FLAGS, Watched, open_descriptor, require_regular
+from spector.store.files.protocol import translate_os_errors
 
 try:
     import fcntl

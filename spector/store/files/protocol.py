@@ -1,17 +1,17 @@
-"""The protocol of files, so that faults can be injected at one seam.
-
-It has two implementations: ``DiskFiles`` (a directory) and ``MemoryFiles`` (slabs of memory, for
-volatile tiers and ``spector.open(":memory:")``).
-"""
+"""The protocol of files, the errors that they raise, and files in memory."""
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import os
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Bytes", "File", "Files", "as_bytes"]
+from spector.errors import StoreError, StoreFullError, StoreNotFoundError, StoreReadOnlyError
 
 Bytes = NDArray[np.uint8]
 
@@ -96,3 +96,167 @@ def as_bytes(array: NDArray[Any]) -> memoryview:
     """The raw bytes of a C-contiguous array, without a copy."""
     flat: Any = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     return memoryview(flat)
+
+
+# Errors of the operating system, as the typed errors that a user can act on.
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+@contextlib.contextmanager
+def translate_os_errors(action: str, path: str) -> Iterator[None]:
+    """Turn an ``OSError`` into the typed error a user can act on."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except OSError as error:
+        raise typed_os_error(error, action, path) from error
+
+
+def is_time_limit(error: OSError) -> bool:
+    """True for a time limit of the caller's, raised in a signal handler."""
+    return isinstance(error, TimeoutError) and error.errno is None
+
+
+def typed_os_error(error: OSError, action: str, path: str) -> StoreError:
+    """The spector error for an ``OSError`` met while doing ``action`` to ``path``.
+
+    Raises:
+        TimeoutError: ``error`` is one without a system error number: a signal handler raised it,
+            and its time limit is not a fault of the file.
+    """
+    if is_time_limit(error):
+        raise error
+    reason = error.strerror or str(error)
+    message = f"cannot {action} {path}: {reason}"
+    found: StoreError
+    if error.errno in _FULL:
+        found = StoreFullError(message, hint="free some space, then try again")
+    elif error.errno in _DENIED:
+        found = StoreReadOnlyError(
+            message, hint='check the permissions, or open with mode="r" to read only'
+        )
+    elif error.errno == errno.ENOENT:
+        found = StoreNotFoundError(message, hint="check the path")
+    elif error.errno == errno.ELOOP:
+        found = StoreError(
+            f"cannot {action} {path}: it is a symbolic link",
+            hint="move the link away without deleting what it leads to, and put the file itself in"
+            " its place; or restore a backup",
+        )
+    elif error.errno == errno.ENAMETOOLONG:
+        found = StoreError(message, hint="choose a shorter name")
+    elif error.errno in (errno.EMFILE, errno.ENFILE):
+        found = StoreError(message, hint="raise the limit of open files: ulimit -n")
+    elif error.errno == errno.ENOMEM:
+        found = StoreError(message, hint="memory is short: free some, then try again")
+    else:
+        found = StoreError(message, hint="run: spector check PATH")
+    found.errno = error.errno
+    return found
+
+
+def is_missing(path: str) -> bool:
+    """True when a path certainly does not exist; False also when that is unknown."""
+    try:
+        os.stat(path)
+    except OSError as error:
+        return isinstance(error, FileNotFoundError)
+    return False
+
+
+# Files that are slabs of memory, for volatile tiers and ``spector.open(":memory:")``.
+
+
+class MemoryFile:
+    """A slab of zeroed memory; pages cost nothing until they are written."""
+
+    def __init__(self, content: bytes = b"") -> None:
+        self._slab: Bytes = np.frombuffer(content, np.uint8).copy()
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        return self._slab[offset : offset + length].tobytes()
+
+    def write_at(self, offset: int, data: bytes | memoryview) -> None:
+        view = np.frombuffer(data, dtype=np.uint8)
+        self._slab[offset : offset + len(view)] = view
+
+    def size(self) -> int:
+        return len(self._slab)
+
+    def extent(self, offset: int) -> tuple[int, int] | None:
+        return (offset, len(self._slab)) if offset < len(self._slab) else None
+
+    def extend(self, size: int) -> None:
+        if size > len(self._slab):
+            grown = np.zeros(size, dtype=np.uint8)
+            grown[: len(self._slab)] = self._slab
+            self._slab = grown
+
+    def map(self, length: int) -> Bytes:
+        view = self._slab[:length]
+        view.flags.writeable = False
+        return view
+
+    def sync(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class MemoryFiles:
+    """Files that live as long as the process."""
+
+    durable = False
+    root = ":memory:"
+
+    def __init__(self) -> None:
+        self._files: dict[str, MemoryFile] = {}
+
+    def open(self, name: str, *, create: bool = False, writable: bool = True) -> MemoryFile:
+        if create:
+            self._files[name] = MemoryFile()
+        if name not in self._files:
+            raise StoreNotFoundError(f"no slab named {name}")
+        return self._files[name]
+
+    def glance(self, name: str, head: int, *, writable: bool, most: int) -> tuple[bytes, Bytes]:
+        file = self.open(name)
+        return file.read_at(0, head), file.map(min(file.size(), most))
+
+    def map_private(self, name: str, *, most: int) -> Bytes | None:
+        return None  # nothing that could be derived again is kept here
+
+    def exists(self, name: str) -> bool:
+        return name in self._files
+
+    def listing(self) -> list[str]:
+        return sorted(self._files)
+
+    def closed_folders(self) -> list[str]:
+        return []
+
+    def size_of(self, name: str) -> int:
+        return self._files[name].size()
+
+    def sizes(self) -> dict[str, int]:
+        return {name: file.size() for name, file in sorted(self._files.items())}
+
+    def replace(self, source: str, target: str) -> None:
+        self._files[target] = self._files.pop(source)
+
+    def remove(self, name: str) -> None:
+        if self._files.pop(name, None) is None:
+            raise StoreNotFoundError(f"no slab named {name}")
+
+    def is_free(self, name: str) -> bool:
+        return name not in self._files
+
+    def discard(self, name: str) -> None:
+        self._files.pop(name, None)
+
+    def sync_dir(self, name: str) -> None:
+        pass

@@ -17,9 +17,8 @@ from io import FileIO
 
 from spector.process import open_given
 from spector.store.files import syncing
-from spector.store.files.descriptors import open_descriptor
-from spector.store.files.guards import OPEN_FLAGS, require_regular
-from spector.store.files.os_errors import translate_os_errors
+from spector.store.files.disk import OPEN_FLAGS, open_descriptor, require_regular
+from spector.store.files.protocol import translate_os_errors
 
 try:
     import fcntl

@@ -7,19 +7,26 @@ from typing import TYPE_CHECKING
 from spector.faces import on_first_use
 
 if TYPE_CHECKING:
-    from spector.store.integrity.agreement import refuse_damage, refuse_disagreement
     from spector.store.integrity.check import check_files, check_settled
-    from spector.store.integrity.check_disk import check_unopened
-    from spector.store.integrity.lost_commits import refuse_lost, refuse_lost_schema, stem_of
-    from spector.store.integrity.reconciling import mutable_halves, reconcile
-    from spector.store.integrity.redo import (
+    from spector.store.integrity.check_catalog import (
+        check_unopened,
+        refuse_damage,
+        refuse_disagreement,
+    )
+    from spector.store.integrity.recovery import (
         Replay,
         is_entry,
+        is_replaced,
         lay_over,
+        mutable_halves,
+        read_stray,
+        reconcile,
+        refuse_lost,
+        refuse_lost_schema,
         require_entry,
         sound_runs,
+        stem_of,
     )
-    from spector.store.integrity.strays import is_replaced, read_stray
     from spector.store.integrity.walking import walk
 
 __all__ = [

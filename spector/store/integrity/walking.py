@@ -33,7 +33,7 @@ from spector.store.core import (
     to_records,
 )
 from spector.store.files import Bytes
-from spector.store.integrity.agreement import refuse_disagreement
+from spector.store.integrity.check_catalog import refuse_disagreement
 from spector.store.partitions import wrong_checksums
 
 __all__ = ["walk"]

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 from spector.faces import on_first_use
 
 if TYPE_CHECKING:
-    from spector.store.opening.non_stores import has_partitions, no_store_at
     from spector.store.opening.opening import (
         OpenedStore,
+        Stamp,
+        has_partitions,
         no_store,
+        no_store_at,
         open_disk,
         open_memory,
     )
-    from spector.store.opening.read_only import reading_catalog
+    from spector.store.opening.reader import reading_catalog
     from spector.store.opening.recovery import remove_leftovers
-    from spector.store.opening.stamp import Stamp
 
 __all__ = [
     "OpenedStore",

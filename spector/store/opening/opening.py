@@ -2,22 +2,279 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+import contextlib
+import os
+import uuid as uuid_module
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
+from typing import Final, TypeVar
 
 from spector.config import Config
-from spector.errors import StoreNotFoundError, StoreReadOnlyError
+from spector.errors import (
+    CatalogCorruptError,
+    ModelMismatchError,
+    StoreNotFoundError,
+    StoreReadOnlyError,
+)
 from spector.kernel.contract import Kernel
+from spector.layout import FORMAT_VERSION
 from spector.process import Resource, completed, drop, take
 from spector.store.catalog import CATALOG_NAME, Catalog
 from spector.store.core import Store, TierFiles
-from spector.store.files import DiskFiles, MemoryFiles, WriterLock
-from spector.store.opening.attempt import UNBORN, Attempt
-from spector.store.opening.non_stores import holds_only, no_store_at
-from spector.store.opening.stamp import Stamp
+from spector.store.files import LOCK_NAME, DiskFiles, MemoryFiles, WriterLock
 
-__all__ = ["OpenedStore", "no_store", "open_disk", "open_memory"]
+# What a store is made for: the model and the length of its vectors.
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What a store is made for; written once, compared at every open. None means "whatever"."""
+
+    dim: int | None
+    model_id: str | None
+    fingerprint: str | None
+
+    def new_meta(self) -> dict[str, str]:
+        """What the catalog of a new store says of it.
+
+        Raises:
+            ModelMismatchError: no dimension is given.
+        """
+        if self.dim is None:
+            raise ModelMismatchError(
+                "a new store needs to know how long its vectors are",
+                hint="pass dim=, or an embedder",
+            )
+        return {
+            "format_version": str(FORMAT_VERSION),
+            "uuid": uuid_module.uuid4().hex,
+            "dim": str(self.dim),
+            "model_id": self.model_id or "",
+            "fingerprint": self.fingerprint or "",
+        }
+
+    def refuse_other(self, meta: Mapping[str, str], root: str) -> None:
+        """Raise when the store at ``root`` was made for something else.
+
+        Raises:
+            ModelMismatchError, CatalogCorruptError
+        """
+        hint = f"open it with what it was made with, or convert it: spector reembed {root}"
+        try:
+            dim, _ = int(meta["dim"]), bytes.fromhex(meta["uuid"])
+        except (KeyError, ValueError):
+            raise CatalogCorruptError(
+                f"{root}: the catalog does not say what store it is",
+                hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
+            ) from None
+        if self.fingerprint and meta["fingerprint"] and self.fingerprint != meta["fingerprint"]:
+            raise ModelMismatchError(
+                f"{root} holds vectors of {meta['model_id']} ({meta['fingerprint']}), not of "
+                f"{self.model_id} ({self.fingerprint})",
+                hint=hint,
+            )
+        if self.fingerprint and not meta["fingerprint"]:
+            raise ModelMismatchError(
+                f"{root} holds vectors that were given by its users, not made by {self.model_id}",
+                hint=f"open it with embedder=None, or convert it: spector reembed {root}",
+            )
+        if self.dim is not None and self.dim != dim:
+            raise ModelMismatchError(
+                f"{root} holds vectors of {dim} dimensions, not {self.dim}", hint=hint
+            )
+
+
+# One attempt to open the store in a directory: what it is given, and what it has opened so far.
+
+_Kind = TypeVar("_Kind", bound=Store)
+
+#: all that a creation may leave which a kill or a power cut ended before the catalog was there
+UNBORN = {LOCK_NAME, *(f"{CATALOG_NAME}{end}" for end in ("-journal", "-wal", "-shm"))}
+
+
+@dataclass(slots=True, eq=False)
+class Attempt:
+    """What every way of opening a store needs."""
+
+    files: DiskFiles
+    stamp: Stamp
+    tiers: Mapping[int, TierFiles]
+    config: Config
+    kernel: Kernel
+    #: what has to be closed if the attempt fails, or is interrupted
+    made: list[Catalog | Store] = field(default_factory=list)
+
+    def make_store(
+        self, kind: type[_Kind], catalog: Catalog, meta: Mapping[str, str], *, writable: bool
+    ) -> _Kind:
+        """A store that has read nothing yet.
+
+        Raises:
+            ModelMismatchError, CatalogCorruptError: it was made for something else.
+        """
+        self.stamp.refuse_other(meta, self.files.root)
+        store = kind(
+            self.files,
+            catalog,
+            self.kernel,
+            meta=meta,
+            tiers=self.tiers,
+            config=self.config,
+            writable=writable,
+        )
+        self.made.append(store)
+        return store
+
+    def anew(self) -> Attempt:
+        """Another attempt to open the same store."""
+        return Attempt(DiskFiles(self.files.root), self.stamp, self.tiers, self.config, self.kernel)
+
+    def give_up(self) -> None:
+        """Close what has been opened so far."""
+        for each in self.made:
+            if isinstance(each, Store):
+                each.partitions.close_files()
+        for each in self.made:
+            if isinstance(each, Catalog):
+                each.close()
+
+
+def has_log(files: DiskFiles) -> bool:
+    """True when the catalog was not closed properly, or is open elsewhere."""
+    log = f"{CATALOG_NAME}-wal"
+    return files.exists(log) and files.size_of(log) > 0
+
+
+def emptied(catalog: Catalog) -> CatalogCorruptError:
+    return CatalogCorruptError(
+        f"{catalog.path} is empty, but there are partitions beside it",
+        hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
+    )
+
+
+# What is at a path that is not a store: the remains of one, or a folder of stores.
+#
+# Directories are read two levels deep and up to a fixed number of names: a home directory or a whole
+# disk is named by mistake, and walking it would take minutes.
+
+_CATALOG: Final = "catalog.db"
+#: names and directories that are read at most; some hundredths of a second
+_MOST_LOOKS: Final = 20_000
+#: stores that a message names
+_NAMED: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Below:
+    """Stores below a directory, relative to it; with ``more`` there may be others."""
+
+    names: tuple[str, ...]
+    more: bool
+
+    def __str__(self) -> str:
+        """The first five and how many more: "ann, ben and 7 more"."""
+        shown, left = ", ".join(self.names[:_NAMED]), len(self.names) - _NAMED
+        if left > 0:
+            return f"{shown} and {left}{' or' if self.more else ''} more"
+        return f"{shown} and perhaps more" if self.more else shown
+
+
+def no_store_at(root: str, hint: str = "check the path") -> StoreNotFoundError:
+    """The error for a directory without a catalog, with the next step for what is there."""
+    if has_partitions(root):
+        return StoreNotFoundError(
+            f"{_CATALOG} is missing at {root}, but there are partitions",
+            hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
+        )
+    below = stores_below(root)
+    if below.names:
+        first = os.path.join(root, below.names[0])
+        return StoreNotFoundError(
+            f"{root} is not a store; stores below it: {below}",
+            hint=f"name one of them, like {first}",
+        )
+    if next(_Look().entries(root), None) is not None:
+        return StoreNotFoundError(
+            f"there is no store at {root}, and the directory is not empty", hint=hint
+        )
+    return StoreNotFoundError(f"there is no store at {root}", hint=hint)
+
+
+def stores_below(root: str) -> Below:
+    """The stores one or two levels below a directory, including those without a catalog."""
+    look = _Look()
+    found: list[str] = []
+    deeper: list[str] = []
+    for name in look.folders(root, links=True):
+        (found if look.is_store(os.path.join(root, name)) else deeper).append(name)
+    for name in deeper:
+        found += [
+            f"{name}/{each}"
+            for each in look.folders(os.path.join(root, name))
+            if look.is_store(os.path.join(root, name, each))
+        ]
+    return Below(tuple(sorted(found)), look.left <= 0)
+
+
+def has_partitions(root: str) -> bool:
+    """True when partitions are in a directory, or one level below outside another store."""
+    return _Look().has_partitions(root)
+
+
+def holds_only(root: str, names: set[str]) -> bool:
+    """True when a directory has nothing but files of these names and empty folders."""
+    look = _Look()
+    for entry in look.entries(root):
+        if entry.name not in names and not (
+            entry.is_dir(follow_symlinks=False) and next(look.entries(entry.path), None) is None
+        ):
+            return False
+    return look.left > 0
+
+
+class _Look:
+    """A walk over directories that ends after a number of names."""
+
+    def __init__(self) -> None:
+        self.left = _MOST_LOOKS
+
+    def is_store(self, path: str) -> bool:
+        return os.path.exists(os.path.join(path, _CATALOG)) or self.has_partitions(path)
+
+    def has_partitions(self, root: str) -> bool:
+        folders = []
+        for entry in self.entries(root):
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(entry.path)
+            elif entry.name.endswith(".mem"):
+                return True
+        return any(
+            any(entry.name.endswith(".mem") for entry in self.entries(folder))
+            and not os.path.exists(os.path.join(folder, _CATALOG))
+            for folder in folders
+        )
+
+    def folders(self, path: str, *, links: bool = False) -> list[str]:
+        """Names of the folders in one, sorted."""
+        found = []
+        for entry in self.entries(path):
+            with contextlib.suppress(OSError):  # a link to itself
+                if entry.is_dir(follow_symlinks=links):
+                    found.append(entry.name)
+        return sorted(found)
+
+    def entries(self, path: str) -> Iterator[os.DirEntry[str]]:
+        """The entries of a directory; none where it cannot be read or the limit is reached."""
+        self.left -= 1
+        if self.left <= 0:
+            return
+        with contextlib.suppress(OSError), os.scandir(path) as entries:
+            for entry in entries:
+                self.left -= 1
+                if self.left <= 0:
+                    return
+                yield entry
 
 
 @dataclass(slots=True, eq=False)
@@ -102,7 +359,7 @@ def open_disk(
     files = DiskFiles(root)
     attempt = Attempt(files, stamp, {tier.code: tier for tier in tiers}, config, kernel)
     if mode == "r":
-        from spector.store.opening.read_only import open_reader
+        from spector.store.opening.reader import open_reader
 
         return OpenedStore(open_reader(attempt), None, created=False)
     present = files.exists(CATALOG_NAME)

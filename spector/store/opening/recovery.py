@@ -34,8 +34,7 @@ from spector.store.integrity import (
     require_entry,
     stem_of,
 )
-from spector.store.opening.attempt import Attempt, emptied, has_log
-from spector.store.opening.non_stores import has_partitions
+from spector.store.opening.opening import Attempt, emptied, has_log, has_partitions
 from spector.store.partitions import Segment, idx_of, is_idx
 from spector.store.rewriting import next_step
 from spector.store.sqlite import typed_sql_errors

@@ -32,9 +32,8 @@ from spector.store.catalog import (
 )
 from spector.store.core import Transaction, View
 from spector.store.files import WriterLock, read_durable_mark
-from spector.store.opening.attempt import Attempt
-from spector.store.opening.read_only import followed
-from spector.store.opening.reader import ReadStore
+from spector.store.opening.opening import Attempt
+from spector.store.opening.reader import ReadStore, followed
 from spector.store.opening.recovery import open_writer
 from spector.store.sqlite import need_no_lock
 

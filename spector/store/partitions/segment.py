@@ -3,27 +3,363 @@
 from __future__ import annotations
 
 import contextlib
+import struct
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from spector.errors import PartitionCorruptError, StoreError, StoreNotFoundError
+from spector._version import __version__
+from spector.errors import (
+    CatalogCorruptError,
+    ForeignPartitionError,
+    FormatVersionError,
+    PartitionCorruptError,
+    SpectorError,
+    StateTransitionError,
+    StoreError,
+    StoreNotFoundError,
+)
+from spector.kernel import crc32c, crc32c_rows
+from spector.kernel.contract import ScanIndex
 from spector.layout import (
     FORMAT_VERSION,
+    HEADER_BYTES,
+    LEGAL_TRANSITIONS,
     MUTABLE_BYTES,
     MUTABLE_OFFSET,
+    PARTITION_DTYPE,
     PARTITION_HEADER_BYTES,
+    PartitionState,
+    headers_of,
 )
 from spector.messages import counted
 from spector.process import managed
 from spector.store.catalog import SegmentRow
-from spector.store.files import Bytes, File, Files, is_of_disk
-from spector.store.partitions.header import ExpectedHeader
-from spector.store.partitions.index_state import IndexState
-from spector.store.partitions.partition import Partition
-from spector.store.partitions.readable import require_readable, unreadable
+from spector.store.files import Bytes, File, Files, is_of_disk, is_time_limit, populate
 
-__all__ = ["Segment"]
+# Many records at once: their bytes, ids and checksums.
+
+
+def image_rows(headers: NDArray[np.void], codes: NDArray[np.int8], stride: int) -> Bytes:
+    """Whole records from their headers and int8 codes; (n, stride) u8, checksum not yet set."""
+    images = np.zeros((len(headers), stride), dtype=np.uint8)
+    images[:, :HEADER_BYTES] = headers.view(np.uint8).reshape(len(headers), HEADER_BYTES)
+    images[:, HEADER_BYTES : HEADER_BYTES + codes.shape[1]] = codes.view(np.uint8)
+    return images
+
+
+def record_ids(images: Bytes) -> NDArray[np.uint64]:
+    found: NDArray[np.uint64] = images[:, 8:16].copy().view("<u8")[:, 0]
+    return found
+
+
+def wrong_checksums(images: Bytes, uuid: bytes) -> NDArray[np.intp]:
+    """Indices of records (n, stride) whose checksum does not match their bytes."""
+    expected = np.empty(len(images), dtype=np.uint32)
+    if len(images):
+        crc32c_rows(images, expected, uuid)
+    stored = images[:, 36:40].copy().view("<u4")[:, 0] if len(images) else expected
+    return np.flatnonzero(stored != expected)
+
+
+# What a scan sees of a partition: an immutable snapshot of fixed-stride records.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Partition:
+    """What a scan sees of a segment: an immutable snapshot that keeps its map alive.
+
+    ``data`` is (slots, stride) u8, read-only. Where ``index`` has no row yet, scans look at the
+    records themselves.
+    """
+
+    segment_id: int
+    tier: int
+    day: int
+    sequence: int
+    state: int
+    slots: int
+    live: int
+    data: Bytes
+    #: image of the partition's scan index, see ``spector.kernel.contract.index``
+    index: Bytes | None = None
+    #: +1 with each rewrite of the partition, which may give its memories other slots
+    generation: int = 0
+    #: +1 whenever slots that had memories get others; on disk that never happens
+    overwrites: int = 0
+
+    def headers(self) -> NDArray[np.void]:
+        """(slots,) view of the record headers."""
+        return headers_of(self.data[: self.slots])
+
+
+# Pages of a map that are read before they are used: an error now instead of a signal later.
+
+
+def require_readable(view: Bytes, where: str) -> bool:
+    """Read every page under an array from a map now; False where the system does not know how.
+
+    This costs nothing where all of it is going to be read anyway.
+
+    Raises:
+        PartitionCorruptError: the disk cannot read some of it, or the file was cut off.
+    """
+    try:
+        return populate(view)
+    except OSError as error:
+        if is_time_limit(error):
+            raise
+        raise unreadable(where, error.errno) from error
+
+
+def unreadable(where: str, code: int | None) -> PartitionCorruptError:
+    found = PartitionCorruptError(
+        f"{where}: the disk cannot read some of it, or it was cut off",
+        hint="run: spector check PATH; what can be read is salvaged by spector check PATH"
+        " --repair DEST",
+    )
+    found.errno = code
+    return found
+
+
+# The state of the scan index of one partition.
+
+
+@dataclass(slots=True, eq=False)
+class IndexState:
+    """The scan index of one partition, and what it lacks of its records."""
+
+    index: ScanIndex | None = None
+    #: there may be an index file that has not been read
+    unread: bool = False
+    #: records were overwritten: no index for this partition
+    refused: bool = False
+    #: any mutable half may have changed: no scan may use the index until it is refreshed
+    stale: bool = False
+    #: slots whose mutable half has changed since the last update of the index
+    changed: list[int] = field(default_factory=list)
+    #: mutable halves updated since the extremes were tight
+    loose: int = 0
+    #: rows that the centre was computed from
+    centred_rows: int = 0
+    #: rows and change counter of the file
+    saved_rows: int = 0
+    saved_seq: int = -1
+    #: slots of the partition when this process met it
+    adopted_rows: int = 0
+
+    @property
+    def rows(self) -> int:
+        return 0 if self.index is None else self.index.rows
+
+    def adopt(self, index: ScanIndex) -> None:
+        """Take an index that matches the records at this moment."""
+        self.index = index
+        self.stale, self.loose, self.centred_rows = False, 0, index.rows
+        self.changed.clear()
+
+    def refuse(self) -> None:
+        self.index, self.refused = None, True
+        self.changed.clear()
+
+
+# The 64 bytes that a partition file begins with: what they should be, and what they are.
+
+_FOREIGN = (
+    "move it away, over no other file, and put this store's own one back; without it, salvage what"
+    " there is: spector check PATH --repair DEST"
+)
+#: ``PARTITION_DTYPE`` without the checksum
+_HEADER = struct.Struct("<8IiI16sI")
+
+
+def check_transition(before: int, after: int, where: str) -> None:
+    """Refuse every state change that the life of a partition does not have."""
+    if (before, after) not in LEGAL_TRANSITIONS:
+        names = f"{PartitionState(before).name} -> {PartitionState(after).name}"
+        raise StateTransitionError(f"{where}: {names} is not a legal transition")
+
+
+def pack_header(
+    row: SegmentRow,
+    *,
+    magic: int,
+    stride: int,
+    dim: int,
+    uuid: bytes,
+    version: int = FORMAT_VERSION,
+) -> bytes:
+    """The 64 header bytes that a segment row implies.
+
+    Raises:
+        CatalogCorruptError: it counts more live slots than slots.
+    """
+    if row.dead < 0:
+        raise CatalogCorruptError(
+            f"the catalog's row of {row.path} is impossible: {row.live} of {row.slots} slots live",
+            hint="run: spector check PATH; restore a backup, or salvage what there is: spector"
+            " check PATH --repair DEST",
+        )
+    body = _HEADER.pack(
+        magic,
+        version,
+        row.live,
+        row.dead,
+        row.capacity,
+        row.state,
+        stride,
+        dim,
+        row.day,
+        row.sequence,
+        uuid,
+        row.generation,
+    )
+    return body + crc32c(body).to_bytes(4, "little")
+
+
+def unpack_header(raw: bytes, *, where: str, uuid: bytes | None) -> dict[str, Any]:
+    """Fields of a partition header after checking magic-independent invariants.
+
+    Raises:
+        PartitionCorruptError: too short, wrong checksum, impossible values.
+        FormatVersionError: newer than this code.
+        ForeignPartitionError: a partition of another store.
+    """
+    hint = "run: spector check PATH"
+    if len(raw) < PARTITION_HEADER_BYTES:
+        message = f"{where}: only {counted(len(raw), 'byte')}, no room for a header"
+        raise PartitionCorruptError(message, hint=hint)
+    header = np.frombuffer(raw[:PARTITION_HEADER_BYTES], dtype=PARTITION_DTYPE)[0]
+    if int(header["crc"]) != crc32c(raw[:60]):
+        raise PartitionCorruptError(f"{where}: the header's checksum does not match", hint=hint)
+    if int(header["version"]) > FORMAT_VERSION:
+        raise FormatVersionError(
+            f"{where} has format {int(header['version'])}; spector {__version__} reads up to "
+            f"{FORMAT_VERSION}",
+            hint="upgrade: pip install -U spector-memory",
+        )
+    if uuid is not None and header["store_uuid"].tobytes() != uuid:
+        raise ForeignPartitionError(f"{where} belongs to another store", hint=_FOREIGN)
+    names = PARTITION_DTYPE.names or ()
+    return {
+        name: header[name].tobytes() if name == "store_uuid" else int(header[name])
+        for name in names
+    }
+
+
+def is_ahead(header: dict[str, Any], row: SegmentRow) -> bool:
+    """True for the header of a later commit than the catalog's row of the same file.
+
+    Headers are written after the commit has become durable, and within a generation slots and
+    tombstones only grow. So the catalog has lost commits: an old copy, or damage to its log.
+    """
+    dead = int(header["tombstone_count"])
+    return header["generation"] == row.generation and (
+        header["count"] + dead > row.slots or dead > row.dead
+    )
+
+
+def later_than_catalog(where: str) -> PartitionCorruptError:
+    return PartitionCorruptError(
+        f"{where} is of a later commit than the catalog, which has lost some",
+        hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedHeader:
+    """What a store's rows and the headers of its partition files must agree in."""
+
+    magic: int
+    stride: int
+    dim: int
+    uuid: bytes
+    version: int = FORMAT_VERSION
+
+    def pack(self, row: SegmentRow) -> bytes:
+        return pack_header(
+            row,
+            magic=self.magic,
+            stride=self.stride,
+            dim=self.dim,
+            uuid=self.uuid,
+            version=self.version,
+        )
+
+    def unpack(self, raw: bytes, row: SegmentRow) -> dict[str, Any]:
+        return unpack_header(raw, where=row.path, uuid=self.uuid)
+
+    def check(self, raw: bytes, row: SegmentRow) -> None:
+        """Raise when a header is not the one that the catalog's row implies."""
+        if raw == self.pack(row):  # the checksum is in it, so equal bytes need no further look
+            return
+        found = self.unpack(raw, row)
+        expected = {
+            **self._lasting(row),
+            "count": row.live,
+            "tombstone_count": row.dead,
+            "state": row.state,
+            "capacity": row.capacity,
+        }
+        _compare(
+            found,
+            expected,
+            row.path,
+            "partition and catalog are from different moments; restore both together",
+        )
+
+    def refuse_other(self, raw: bytes, row: SegmentRow, *, later: bool) -> None:
+        """Raise when a header is whole, but of another file or (``later``) of a later commit."""
+        if raw == self.pack(row):
+            return
+        try:
+            found = self.unpack(raw, row)
+        except PartitionCorruptError as error:
+            if "checksum" in error.message:
+                return  # torn, and about to be written again
+            raise
+        if later and is_ahead(found, row):
+            raise later_than_catalog(row.path)
+        _compare(
+            found,
+            self._lasting(row),
+            row.path,
+            "this is another partition's file; move it away and put the right one back, or"
+            " salvage what there is: spector check PATH --repair DEST",
+        )
+
+    def is_later(self, raw: bytes, row: SegmentRow) -> bool:
+        """True when a header is of a later commit than the row."""
+        if raw == self.pack(row):
+            return False
+        try:
+            return is_ahead(self.unpack(raw, row), row)
+        except SpectorError:
+            return False
+
+    def _lasting(self, row: SegmentRow) -> dict[str, int]:
+        """What no commit of one generation changes."""
+        return {
+            "magic": self.magic,
+            "version": self.version,
+            "stride": self.stride,
+            "dim": self.dim,
+            "day": row.day,
+            "sequence": row.sequence,
+            "generation": row.generation,
+        }
+
+
+def _compare(found: dict[str, Any], expected: dict[str, int], where: str, hint: str) -> None:
+    for name, value in expected.items():
+        if found[name] != value:
+            raise PartitionCorruptError(
+                f"{where}: {name} is {found[name]}, but the catalog says {value}", hint=hint
+            )
+
 
 _NO_RECORDS: Bytes = np.zeros((0, 0), np.uint8)
 _READ_AHEAD_BYTES = 1 << 20

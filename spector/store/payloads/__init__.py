@@ -2,40 +2,43 @@
 
 from __future__ import annotations
 
-from spector.store.payloads.attachments import (
-    attached_texts,
-    attachment_of,
-    drop_attachments,
-    put_attachments,
-)
-from spector.store.payloads.described import described
-from spector.store.payloads.ends import Ends, Noted, expired_by_tier, expired_ids, holds_ends
 from spector.store.payloads.entries import (
+    Ends,
     KeyPath,
     KeyRange,
+    Noted,
     entries_of,
     entry_at,
+    expired_by_tier,
+    expired_ids,
     follow_user,
     forget_marks,
     has_at_most,
+    holds_ends,
     is_marked,
     key_condition,
     mark,
     mark_forgotten,
+    moment_of,
+    one_moment,
     path_of,
     put_entries,
     unmark,
 )
-from spector.store.payloads.moments import moment_of, one_moment
 from spector.store.payloads.rows import (
     DETAIL_TABLES,
+    TIER_OF_SORT,
     Connection,
+    attached_texts,
+    attachment_of,
     count_named,
     count_of,
     damaged_row,
     delete_owned,
     delete_rows,
+    described,
     detail_tables,
+    drop_attachments,
     edge_columns,
     edge_counts,
     greatest,
@@ -46,32 +49,34 @@ from spector.store.payloads.rows import (
     make_tables,
     mentioning_after,
     note_holding,
+    owned_rows,
     owners_of,
     payloads_of,
+    problems_of_row,
+    put_attachments,
     put_rows,
+    rows_naming,
     rows_of,
     scopes_of_names,
     tables_in,
+    words_of_row,
 )
-from spector.store.payloads.rules import TIER_OF_SORT, problems_of_row
-from spector.store.payloads.schema import (
+from spector.store.payloads.tables import (
+    DESCRIBING,
     KEYS,
     KNOWLEDGE,
-    PAYLOAD_TABLES,
-    table_named,
-)
-from spector.store.payloads.sorts import (
-    DESCRIBING,
     PAYLOAD_FACETS,
+    PAYLOAD_TABLES,
     SORTS,
+    Column,
+    PayloadTable,
     checked_json,
     compact_json,
     decode,
     encode,
+    table_named,
     words_in,
 )
-from spector.store.payloads.tables import Column, PayloadTable
-from spector.store.payloads.words import owned_rows, rows_naming, words_of_row
 
 __all__ = [
     "DESCRIBING",

@@ -1,47 +1,29 @@
-"""Rows of knowledge in a catalog: put, read, delete with what they depend on.
-
-All functions take the connection of the transaction or of the snapshot that they belong to. A
-catalog that never held knowledge has none of the tables; it reads as if they were empty.
-"""
+"""Rows of knowledge in a catalog: put, read, delete with what they depend on."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 from spector.errors import CatalogCorruptError, InvalidTextError
-from spector.store.payloads.schema import KNOWLEDGE, PAYLOAD_TABLES, table_named
-from spector.store.payloads.sorts import SORTS, decode
-from spector.store.payloads.tables import PayloadTable
-
-__all__ = [
-    "DETAIL_TABLES",
-    "Connection",
-    "count_named",
-    "count_of",
-    "damaged_row",
-    "delete_owned",
-    "delete_rows",
-    "detail_tables",
-    "edge_columns",
-    "edge_counts",
-    "greatest",
-    "has_tables",
-    "keys_below",
-    "last_id_of",
-    "living_among",
-    "make_tables",
-    "mentioning_after",
-    "note_holding",
-    "owners_of",
-    "payloads_of",
-    "put_rows",
-    "rows_of",
-    "scopes_of_names",
-    "tables_in",
-]
+from spector.language.words import fact_key, folded
+from spector.layout import TierCode
+from spector.messages import counted
+from spector.records import KEY_BYTES, NAMESPACE_END, Attached
+from spector.store.payloads.tables import (
+    KEYS,
+    KNOWLEDGE,
+    PAYLOAD_TABLES,
+    SORTS,
+    PayloadTable,
+    decode,
+    table_named,
+    words_in,
+)
 
 #: what the functions here work on
 Connection = sqlite3.Connection
@@ -350,3 +332,271 @@ def _conditions(
 def _chunks(ids: Sequence[Any]) -> Iterator[Sequence[Any]]:
     for start in range(0, len(ids), _CHUNK):
         yield ids[start : start + _CHUNK]
+
+
+# What is attached to memories: one row each, which nothing reads that does not ask for it.
+
+_ATTACHMENT: Final = table_named("attachment")
+
+
+def put_attachments(db: sqlite3.Connection, attached: Mapping[int, Attached]) -> None:
+    """Write what is attached to memories, in place of what was; their entries say how much."""
+    make_tables(db, KEYS)
+    put_rows(
+        db,
+        _ATTACHMENT,
+        (
+            {"id": record_id, "form": each.form, "data": each.data}
+            for record_id, each in attached.items()
+        ),
+    )
+
+
+def drop_attachments(db: sqlite3.Connection, ids: Iterable[int]) -> None:
+    """Delete what is attached to memories."""
+    if has_tables(db, _ATTACHMENT.name):
+        delete_rows(db, _ATTACHMENT, [(each,) for each in ids])
+
+
+def attachment_of(
+    db: sqlite3.Connection, record_id: int, where: str = "the catalog"
+) -> Attached | None:
+    """What is attached to a memory; None for nothing.
+
+    Raises:
+        CatalogCorruptError: It is not what was written.
+    """
+    for row in rows_of(db, _ATTACHMENT, {"id": record_id}, path=where):
+        return Attached(row["form"], row["data"])
+    return None
+
+
+def attached_texts(row: Mapping[str, Any]) -> Iterator[str]:
+    """The texts in the row of an attachment that is JSON, and the names of its fields."""
+    if row["form"] != "json":
+        return
+    try:
+        waiting = [json.loads(row["data"])]
+    except (ValueError, RecursionError):  # a search after an erasure has its bytes still
+        return
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            yield from value
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+
+
+# What the payload tables say of memories: one query for payloads and facts, each row proved.
+
+#: variables of one statement and half of it; older builds of SQLite allow 999
+_MOST: Final = 450
+
+
+def described(
+    db: sqlite3.Connection, ids: Sequence[int], path: str
+) -> dict[int, dict[str, dict[str, Any]]]:
+    """Memory -> sort -> the fields of its payload of that sort; a fact has the sort ``fact``.
+
+    The catalog has the tables.
+
+    Raises:
+        CatalogCorruptError: A row is not what was written.
+    """
+    tables = table_named("fact"), table_named("payload")
+    out: dict[int, dict[str, dict[str, Any]]] = {}
+    for start in range(0, len(ids), _MOST):
+        part = ids[start : start + _MOST]
+        for is_payload, *stored in db.execute(_sql(len(part)), [*part, *part]):
+            table = tables[is_payload]
+            row, problem = table.read(stored[: len(table.names) + 1])
+            if problem is not None:
+                raise damaged_row(table, row, problem, path)
+            if not is_payload:
+                out.setdefault(row["id"], {})["fact"] = {}
+            elif row["sort"] in SORTS:  # a newer version may know more
+                out.setdefault(row["id"], {})[row["sort"]] = decode(row["sort"], row["json"])[0]
+    return out
+
+
+@cache
+def _sql(count: int) -> str:
+    """The rows of both tables for some ids, padded to one width."""
+    marks = ", ".join("?" * count)
+    fact, payload = table_named("fact"), table_named("payload")
+    padding = ", NULL" * (len(fact.names) - len(payload.names))
+    return (
+        f"SELECT 1, payload.*{padding} FROM payload WHERE id IN ({marks})"
+        f" UNION ALL SELECT 0, fact.* FROM fact WHERE id IN ({marks})"
+    )
+
+
+# Words in rows of knowledge: what a search after an erasure looks for, and what may stay.
+
+#: fields of a fact and of an item whose texts name nothing that a person said
+_NO_WORDS: Final = frozenset({"type", "sort", "modality", "origin"})
+
+
+def owned_rows(
+    db: sqlite3.Connection, ids: Collection[int], path: str = "the catalog"
+) -> Iterator[tuple[PayloadTable, dict[str, Any]]]:
+    """Every row that goes with one of these memories or items; some come twice.
+
+    Raises:
+        CatalogCorruptError: A row is not what was written.
+    """
+    for table in tables_in(db) if ids else ():
+        for column in table.owners:
+            for row in rows_of(db, table, {column: list(ids)}, path=path):
+                yield table, row
+
+
+def rows_naming(
+    db: sqlite3.Connection, record_id: int
+) -> Iterator[tuple[str, dict[str, Any], str | None]]:
+    """Table, values and fault of every row that goes with a memory or item, each once."""
+    for table in (each for each in tables_in(db) if each.owners):
+        where = " OR ".join(f"{column} = ?" for column in table.owners)
+        ids = (record_id,) * len(table.owners)
+        for stored in db.execute(f"SELECT * FROM {table.name} WHERE {where}", ids):
+            row, problem = table.read(stored)
+            row = {
+                name: counted(len(value), "byte", commas=True) if type(value) is bytes else value
+                for name, value in row.items()
+            }
+            if problem is None:
+                row = {
+                    column.name: json.loads(row[column.name])
+                    if column.json and row[column.name] is not None
+                    else row[column.name]
+                    for column in table.columns
+                }
+            yield table.name, row, problem
+
+
+def words_of_row(table: PayloadTable, row: Mapping[str, Any]) -> Iterator[str]:
+    """Texts in a row that a person could read, and its JSON as it stands."""
+    if table.name == "attachment":
+        yield from attached_texts(row)
+    for column in table.columns:
+        value = row[column.name]
+        if not column.words or not value:
+            continue
+        yield value
+        if column.json and table.name == "payload":
+            yield from words_in(row["sort"], value) if row["sort"] in SORTS else ()
+        elif column.json:
+            yield from _texts(json.loads(value), named=table.name == "edge")
+
+
+def _texts(value: Any, *, named: bool) -> Iterator[str]:
+    """Texts in a JSON value.
+
+    Args:
+        named: its keys are a caller's words, too.
+    """
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each, named=named)
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            if named:
+                yield key
+            if named or key not in _NO_WORDS:
+                yield from _texts(each, named=named)
+
+
+# What a sound row of knowledge satisfies beyond its seal; the check reports what does not.
+
+#: tier of the memories that have a payload of a sort
+TIER_OF_SORT: Final[Mapping[str, int]] = {
+    "fact": TierCode.SEMANTIC,
+    "learning": TierCode.SEMANTIC,
+    "concept": TierCode.SEMANTIC,
+    "statistic": TierCode.SEMANTIC,
+    "procedure": TierCode.PROCEDURAL,
+}
+_ITEM_SORTS: Final = frozenset({"entity", "association", "relation_kind", "predicate"})
+
+
+def problems_of_row(
+    table: str, row: Mapping[str, Any], kinds: Collection[str]
+) -> Iterator[tuple[str, str]]:
+    """Code and message of everything that is wrong with the values of a row.
+
+    Args:
+        kinds: names of the relations that the store knows.
+    """
+    if table == "payload":
+        yield from _payload(row)
+    elif table == "fact":
+        yield from _fact(row)
+    elif table == "edge":
+        yield from _edge(row, kinds)
+    elif table == "item" and row["sort"] not in _ITEM_SORTS:
+        yield "I25", f"the sort {row['sort']!r} of an item is unknown"
+    elif table == "entry":
+        yield from _entry(row)
+    elif table == "attachment":
+        yield from _attachment(row)
+    elif table == "link" and row["n"] is not None and row["n"] < 0:
+        yield "I25", f"a {row['kind']} counts {row['n']}"
+
+
+def _payload(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if row["sort"] not in SORTS:
+        yield "I25", f"the sort {row['sort']!r} is unknown"
+        return
+    problem = decode(row["sort"], row["json"])[1]
+    if problem is not None:
+        yield "I25", f"the {row['sort']} is malformed: {problem}"
+
+
+def _entry(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    key, namespace = row["record_key"], row["namespace"]
+    if key is not None and not 0 < len(key.encode("utf-8", "surrogatepass")) <= KEY_BYTES:
+        yield "I30", f"its key has {len(key)} characters"
+    if row["revision"] < 1:
+        yield "I30", f"its revision is {row['revision']}"
+    if namespace and (namespace[-1] != NAMESPACE_END or "" in namespace.split(NAMESPACE_END)[:-1]):
+        yield "I30", "the namespace of its key has no labels"
+
+
+def _attachment(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if row["form"] not in ("json", "bytes"):
+        yield "I31", f"the form {row['form']!r} of its attachment is unknown"
+    elif row["form"] == "json":
+        try:
+            json.loads(row["data"])
+        except (ValueError, RecursionError):
+            yield "I31", "its attachment is no JSON"
+
+
+def _fact(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    said = json.loads(row["json"])
+    parts = [said.get(each) for each in ("subject", "predicate", "object")]
+    texts = [each for each in parts if isinstance(each, str)]
+    if (
+        len(texts) != 3
+        or fact_key(*texts) != row["fact_key"]
+        or [folded(each) for each in texts] != [row["subject"], row["predicate"], row["object"]]
+    ):
+        yield "I24", "the key of the fact does not fit its triple"
+    if not 0.0 <= row["confidence"] <= 1.0:
+        yield "I25", f"the confidence of the fact is {row['confidence']}"
+    if row["holds"] not in (0, 1):
+        yield "I25", f"the fact holds {row['holds']} times"
+
+
+def _edge(row: Mapping[str, Any], kinds: Collection[str]) -> Iterator[tuple[str, str]]:
+    if row["kind"] not in kinds:
+        yield "I23", f"the relation {row['kind']!r} of an edge is unknown"
+    if not 0.0 < row["weight"] <= 1.0:
+        yield "I23", f"an edge weighs {row['weight']}"
+    if not 0.0 <= row["confidence"] <= 1.0:
+        yield "I25", f"the confidence of an edge is {row['confidence']}"

@@ -1,20 +1,16 @@
-"""One class for every table of knowledge: its columns, its key, what its rows depend on, its seal.
-
-A table is a value. Creating it, reading and writing its rows, checking them, exporting, erasing and
-repairing are written once, over the declaration; so a new sort of knowledge is a line of data, and
-every proof about tables runs over the list of them.
-"""
+"""The tables of knowledge, of keys and of attachments, and the fields of each sort of payload."""
 
 from __future__ import annotations
 
 import itertools
 import json
+import math
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-__all__ = ["SEAL", "Column", "PayloadTable"]
+from spector.errors import InvalidInputError
 
 #: the last column of every table: a checksum of the others
 SEAL: Final = "seal"
@@ -178,3 +174,414 @@ def _is_object(text: str) -> bool:
         return isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
         return False
+
+
+# The fields of each sort of payload, as JSON keeps them.
+#
+# A sort is a list of fields with a type, a bound and a default. Encoding leaves defaults out, so a
+# payload is as long as what it says; decoding refuses what no encoder wrote, which the check reports.
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a payload: which values it takes, and the one that is left out."""
+
+    name: str
+    accepts: Callable[[Any], bool]
+    default: Any = None
+    #: text that a person could read
+    words: bool = False
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _count(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 1 << 53
+
+
+def _number(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)
+
+
+def _share(value: Any) -> bool:
+    return _number(value) and 0.0 <= value <= 1.0
+
+
+def _object(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(each, str) for each in value)
+
+
+def _objects(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_object, value))
+
+
+def _numbers(value: Any) -> bool:
+    return _object(value) and all(map(_number, value.values()))
+
+
+def _notes(value: Any) -> bool:
+    """Start, end, kind and text of each."""
+    return isinstance(value, list) and all(
+        isinstance(each, list)
+        and [type(part) for part in each] == [int, int, str, str]
+        and 0 <= each[0] <= each[1] < 1 << 53
+        for each in value
+    )
+
+
+def _one_of(*names: str) -> Callable[[Any], bool]:
+    return lambda value: value in names
+
+
+def _moment(value: Any) -> bool:
+    return type(value) is int and abs(value) < 1 << 53
+
+
+#: sort -> its fields
+SORTS: Final[Mapping[str, tuple[Field, ...]]] = {
+    "procedure": (
+        Field("name", _text, words=True),
+        Field("description", _text, "", words=True),
+        Field("steps", _objects, [], words=True),
+        Field("status", _one_of("draft", "active", "deprecated"), "draft"),
+        Field("success_rate", _share, 0.0),
+        Field("execution_count", _count, 0),
+        Field("last_used_ms", _moment),
+        Field("failed_steps", _numbers, {}, words=True),
+    ),
+    "learning": (
+        Field("type", _text),
+        Field("title", _text, words=True),
+        Field("confidence", _share, 0.5),
+        Field("impact", _share, 0.5),
+        Field("validated", _flag, False),
+        Field("application_count", _count, 0),
+        Field("last_applied_ms", _moment),
+    ),
+    "concept": (
+        Field("name", _text, words=True),
+        Field("category", _text, "object"),
+        Field("definition", _text, "", words=True),
+        Field("properties", _object, {}, words=True),
+        Field("provenance", _text, "episodic_consolidation"),
+        Field("reinforcement_count", _count, 0),
+        Field("confidence", _share, 0.5),
+    ),
+    "statistic": (
+        Field("concept_id", _count),
+        Field("name", _text, words=True),
+        Field("category", _one_of("summary", "pattern"), "summary"),
+        Field("domain", _one_of("concept_grounding", "operations"), "concept_grounding"),
+        Field("values", _numbers, {}),
+        Field("code", _text, ""),
+        Field("confidence", _share, 0.5),
+        Field("computed_ms", _moment),
+    ),
+    "episode": (
+        Field("objects", _texts, [], words=True),
+        Field("people", _texts, [], words=True),
+        Field("goal", _text, words=True),
+        Field("context", _object, words=True),
+        Field("decision", _text, words=True),
+        Field("decision_confidence", _share),
+        Field("tool", _text, words=True),
+        Field("success", _flag),
+        Field("salience", _share),
+        Field("novelty", _share),
+        Field("run_id", _text),
+        Field("summary", _text, words=True),
+        Field("abstracted", _flag, False),
+    ),
+    "observed": (
+        Field("write_source", _one_of("manual", "observer", "formation", "dream"), "manual"),
+        Field("data_source", _text),
+        Field("kind", _text),
+        Field("emotion", _text),
+        Field("class_confidence", _share),
+        Field("novelty", _share),
+        Field("arousal_channel", _share),
+        Field("reward", _share),
+        Field("attention", _share),
+        Field("boost", _number),
+        Field("decision", _text),
+        Field("likeness", _number),
+        Field("nearest_id", _count),
+        Field("notes", _notes, [], words=True),
+        Field("raw", _text, words=True),
+        Field("reply", _flag, False),
+    ),
+    "rest": (
+        Field("since_ms", _moment),
+        Field("rule", _text),
+    ),
+}
+
+
+#: sorts that say something of a memory, and make no item of it
+DESCRIBING: Final = frozenset({"observed", "episode", "rest"})
+#: sorts that make a memory an item of knowledge -> the facet that changes it
+PAYLOAD_FACETS: Final[Mapping[str, str]] = {
+    "fact": "facts",
+    "procedure": "procedures",
+    "learning": "learnings",
+    "concept": "concepts",
+    "statistic": "concepts",
+}
+
+
+def compact_json(value: Any) -> str:
+    """JSON as rows of knowledge keep it."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def checked_json(value: Any, what: str) -> str:
+    """The same of what a caller gave.
+
+    Raises:
+        InvalidInputError: It is no JSON, or a text in it is no UTF-8.
+    """
+    try:
+        text = compact_json(value)
+        text.encode()
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InvalidInputError(
+            f"{what} cannot be written as JSON: {_shown(str(error))}",
+            hint="use texts, finite numbers, booleans, lists and dictionaries with text keys",
+        ) from error
+    return text
+
+
+def encode(sort: str, values: Mapping[str, Any]) -> str:
+    """Compact JSON of a payload, without what is at its default.
+
+    Raises:
+        InvalidInputError: A field is unknown, or a value is none of its values.
+    """
+    fields = {each.name: each for each in SORTS[sort]}
+    kept: dict[str, Any] = {}
+    for name, value in values.items():
+        if name not in fields:
+            raise InvalidInputError(
+                f"a {sort} has no field {name!r}", hint=f"its fields: {', '.join(fields)}"
+            )
+        if value is None or value == fields[name].default:
+            continue
+        if not fields[name].accepts(value):
+            raise InvalidInputError(
+                f"{name} of a {sort} cannot be {_shown(value)}", hint="pass a value of its type"
+            )
+        kept[name] = value
+    return checked_json(kept, f"this {sort}")
+
+
+def decode(sort: str, text: str) -> tuple[dict[str, Any], str | None]:
+    """All fields of a payload, defaults filled in, and what is wrong with them (None: nothing)."""
+    given = json.loads(text)
+    out: dict[str, Any] = {}
+    for each in SORTS[sort]:
+        value = given.pop(each.name, None)
+        if value is not None and not each.accepts(value):
+            return out, f"{each.name} cannot be {_shown(value)}"
+        if value is None:
+            value = each.default.copy() if isinstance(each.default, (dict, list)) else each.default
+        out[each.name] = value
+    return out, f"unknown fields {sorted(given)}" if given else None
+
+
+def words_in(sort: str, text: str) -> list[str]:
+    """Every text in a payload that a person could read, for a search after an erasure."""
+    values, _ = decode(sort, text)
+    found: list[str] = []
+    waiting = [values.get(each.name) for each in SORTS[sort] if each.words]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            found.append(value)
+        elif isinstance(value, dict):
+            waiting += [*value, *value.values()]
+        elif isinstance(value, list):
+            waiting += value
+    return [each for each in found if each]
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."
+
+
+# The tables of knowledge, and those of keys and attachments.
+#
+# ============ ================================================================================
+# payload      what a memory is beside its words: its sort, and that sort's fields as JSON
+# fact         a triple, its key, and whether it holds
+# item         what is no memory but has an id: entities, associations, registered kinds of edges
+# name         the folded names by which memories and items are found
+# edge         typed, weighted links between memories
+# link         counted ties of two ids: mentions, sources, references, evidence, pairs
+# sleep_state  the one row of sleep: the cycle, its step and cursor, and when each part last ran
+# cycle_change what a cycle changed, with the values before: ids and numbers, never words
+# entry        the key of a memory, how often it was replaced, its end, the size of its attachment
+# attachment   what was attached to a memory, as bytes
+# key_mark     salted hashes of keys that were forgotten
+# ============ ================================================================================
+#
+# Memories and items take their ids from one sequence, so an id alone says what a row depends on.
+
+#: groups of tables: a catalog has all of a group or none
+KNOWLEDGE: Final = "knowledge"
+KEYS: Final = "keys"
+
+#: in the order in which they are made, exported and checked
+PAYLOAD_TABLES: Final = (
+    PayloadTable(
+        "payload",
+        (
+            Column("id", int, owner=True),
+            Column("sort", str),
+            Column("json", str, json=True, words=True),
+        ),
+        key=("id", "sort"),
+    ),
+    PayloadTable(
+        "fact",
+        (
+            Column("id", int, owner=True),
+            Column("fact_key", str, indexed=True),
+            Column("scope", str),
+            Column("subject", str, indexed=True, words=True),
+            Column("predicate", str, indexed=True, words=True),
+            Column("object", str, indexed=True, words=True),
+            Column("holds", int),
+            Column("confidence", float),
+            Column("verified_ms", int),
+            Column("json", str, json=True, words=True),
+        ),
+        key=("id",),
+        unique=((("scope", "fact_key"), "holds = 1"),),
+    ),
+    PayloadTable(
+        "item",
+        (
+            Column("item_id", int, owner=True),
+            Column("sort", str, indexed=True),
+            Column("scope", str),
+            Column("json", str, json=True, words=True),
+        ),
+        key=("item_id",),
+    ),
+    PayloadTable(
+        "name",
+        (
+            Column("scope", str),
+            Column("sort", str),
+            Column("folded", str, words=True),
+            Column("id", int, indexed=True, owner=True),
+        ),
+        key=("scope", "sort", "folded", "id"),
+    ),
+    PayloadTable(
+        "edge",
+        (
+            Column("source_id", int, owner=True),
+            Column("kind", str),
+            Column("target_id", int, indexed=True, owner=True),
+            Column("weight", float),
+            Column("confidence", float),
+            Column("origin", str),
+            Column("created_ms", int),
+            Column("note", str, optional=True, json=True, words=True),
+        ),
+        key=("source_id", "kind", "target_id"),
+    ),
+    PayloadTable(
+        "link",
+        (
+            Column("a", int, owner=True),
+            Column("kind", str),
+            Column("b", int, indexed=True, owner=True),
+            Column("n", int, optional=True),
+            Column("t_ms", int, optional=True),
+        ),
+        key=("a", "kind", "b"),
+    ),
+    PayloadTable(
+        "sleep_state",
+        (
+            Column("one", int),
+            Column("cycle", int),
+            Column("started_ms", int),
+            Column("step", str),
+            Column("cursor", int),
+            Column("decayed_ms", int),
+            Column("extracted_id", int),
+            Column("abstracted_id", int),
+            Column("compressed_ms", int),
+            Column("tested_ms", int),
+            Column("seed", int),
+            Column("recent", str, json=True),
+            Column("central", str, json=True),
+        ),
+        key=("one",),
+    ),
+    PayloadTable(
+        "cycle_change",
+        (
+            Column("cycle", int),
+            Column("ordinal", int),
+            Column("record_id", int, indexed=True, optional=True, owner=True),
+            Column("what", str),
+            Column("before", str, json=True),
+        ),
+        key=("cycle", "ordinal"),
+    ),
+    PayloadTable(
+        "entry",
+        (
+            Column("id", int, owner=True),
+            Column("user_id", str, words=True),
+            Column("agent_id", str, words=True),
+            Column("namespace", str, words=True),
+            Column("record_key", str, optional=True, words=True),
+            Column("revision", int),
+            Column("expires_ms", int, optional=True, indexed=True),
+            Column("refresh_ms", int, optional=True),
+            Column("attached_bytes", int, optional=True),
+        ),
+        key=("id",),
+        unique=((("namespace", "record_key", "user_id", "agent_id"), "record_key IS NOT NULL"),),
+        group=KEYS,
+    ),
+    PayloadTable(
+        "attachment",
+        (
+            Column("id", int, owner=True),
+            Column("form", str),
+            Column("data", bytes),
+        ),
+        key=("id",),
+        group=KEYS,
+    ),
+    PayloadTable(
+        "key_mark",
+        (Column("owner", str), Column("digest", str), Column("salt", str)),
+        key=("owner", "digest"),
+        group=KEYS,
+    ),
+)
+
+_BY_NAME: Final = {each.name: each for each in PAYLOAD_TABLES}
+
+
+def table_named(name: str) -> PayloadTable:
+    """The table of a name."""
+    return _BY_NAME[name]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from spector.store.repair.identity import identify, partitions_in, refuse_newer
 from spector.store.repair.inspect import RawStore
 from spector.store.repair.remnants import RecoveredCatalog, read_partition, recover_catalog
-from spector.store.repair.repair import salvage
-from spector.store.repair.salvage import Identity, Salvage
-from spector.store.repair.transplanting import transplant
+from spector.store.repair.repair import salvage, transplant
+from spector.store.repair.salvage import Identity, Salvage, identify, partitions_in, refuse_newer
 
 __all__ = [
     "Identity",

@@ -41,8 +41,7 @@ from spector.store.files import (
 )
 from spector.store.partitions import wrong_checksums
 from spector.store.payloads import PayloadTable, table_named, tables_in
-from spector.store.repair.sqlite_pages import Pages, rows_of
-from spector.store.repair.wal_merge import LOG_COPY, Merged, merge
+from spector.store.repair.pages import LOG_COPY, Merged, Pages, merge, rows_of
 from spector.store.sqlite import (
     MAX_ROWID,
     SQL_ERRORS,

@@ -2,51 +2,54 @@
 
 from __future__ import annotations
 
-from spector.store.sqlite import shared_descriptors
-from spector.store.sqlite.checkpoints import (
+from spector.store.sqlite.connections import (
+    LEAST_LOG_BYTES,
+    SQL_ERRORS,
+    allow_attach,
+    confine,
+    connect_into,
+    end_statements,
+    has_room,
+    leaves_statements,
+    open_connection,
+    problem_of_full_text,
+    problem_of_schema,
+    refuse_foreign_code,
+)
+from spector.store.sqlite.database import (
     UNKNOWN_MARKS,
+    Database,
     Marks,
     copy_log,
     limit_log,
+    need_no_lock,
     page_bytes,
     restart_log,
     truncate_log,
     vacuum,
 )
-from spector.store.sqlite.connections import (
-    LEAST_LOG_BYTES,
-    connect_into,
-    end_statements,
-    leaves_statements,
-    open_connection,
-)
-from spector.store.sqlite.damage import SQL_ERRORS
-from spector.store.sqlite.database import Database, need_no_lock
-from spector.store.sqlite.fulltext import has_room, problem_of_full_text, problem_of_schema
-from spector.store.sqlite.hardening import allow_attach, confine, refuse_foreign_code
-from spector.store.sqlite.journals import has_journal, refuse_harm
 from spector.store.sqlite.reads import (
+    MAX_ROWID,
+    UNREADABLE,
     ConnectionLease,
+    LostTable,
     MainConnection,
     SnapshotLease,
     TransactionReads,
+    read_table,
     read_transaction,
+    reason_of,
     roll_back_open,
     typed_sql_errors,
 )
 from spector.store.sqlite.shared_descriptors import keep_open, raw_file
-from spector.store.sqlite.tables import (
-    MAX_ROWID,
-    UNREADABLE,
-    LostTable,
-    read_table,
-    reason_of,
-)
 from spector.store.sqlite.wal_frames import (
     Broken,
     broken_at,
+    has_journal,
     read_frames,
     read_head,
+    refuse_harm,
     salts_of,
 )
 
@@ -91,7 +94,6 @@ __all__ = [
     "restart_log",
     "roll_back_open",
     "salts_of",
-    "shared_descriptors",
     "truncate_log",
     "typed_sql_errors",
     "vacuum",

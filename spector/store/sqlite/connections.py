@@ -1,28 +1,211 @@
-"""Connections to SQLite that no interrupt leaves open, and their settings."""
+"""Connections to SQLite that no interrupt leaves open, and that run no code of a file."""
 
 from __future__ import annotations
 
 import contextlib
 import gc
+import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final
+from urllib.parse import quote
 
-from spector.errors import SpectorError, StoreError
+from spector.errors import CatalogCorruptError, SpectorError, StoreError
 from spector.process import completed, held_by_calling, managed
-from spector.store.sqlite.damage import SQL_ERRORS
-from spector.store.sqlite.hardening import confine
 
-__all__ = [
-    "LEAST_LOG_BYTES",
-    "configure",
-    "connect_into",
-    "end_statements",
-    "has_opened",
-    "leaves_statements",
-    "open_connection",
-]
+# The errors that SQLite raises over a damaged catalog.
+
+#: a message about damage may quote damaged bytes, which Python's sqlite3 then cannot decode
+SQL_ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
+
+
+# Refuse code in a catalog that may come from elsewhere.
+#
+# SQLite's schema is data, and some of it is code: triggers, views, generated columns, virtual tables.
+# The catalog has one virtual table and none of the others, so any other one is foreign, and the
+# catalog is refused. Code that is added while a store is open meets limits: no trigger may nest even
+# once, no file may be attached, no value may exceed the largest one of ours.
+
+#: larger than any value of ours; the most that a damaged length can make us read
+MOST_BYTES: Final = 256 << 20
+_VIRTUAL: Final = "fulltext"
+_TABLES: Final = (
+    "meta",
+    "head",
+    "segment",
+    "record",
+    "content",
+    "record_tag",
+    "journal",
+    "session",
+    "erasure",
+    "payload",
+    "fact",
+    "item",
+    "name",
+    "edge",
+    "link",
+    "sleep_state",
+    "cycle_change",
+    "entry",
+    "attachment",
+    "key_mark",
+)
+_COMMENT: Final = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
+_HIDDEN_GENERATED: Final = (2, 3)
+#: names of the C interface; Python has them, and ``setconfig``, since 3.12
+_ON_OFF: Final = {
+    "SQLITE_DBCONFIG_DEFENSIVE": True,
+    "SQLITE_DBCONFIG_ENABLE_TRIGGER": False,
+    "SQLITE_DBCONFIG_ENABLE_VIEW": False,
+    "SQLITE_DBCONFIG_TRUSTED_SCHEMA": False,
+}
+
+
+def confine(connection: sqlite3.Connection) -> None:
+    """Limit what a connection to a foreign catalog can run, attach and read."""
+    connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 0)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
+    configure = getattr(connection, "setconfig", None)
+    for name, value in _ON_OFF.items():
+        number = getattr(sqlite3, name, None)
+        if configure is not None and number is not None:
+            configure(number, value)
+
+
+class allow_attach:  # noqa: N801 - used like a function
+    """Let SQLite attach one file, as a VACUUM does internally."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> None:
+        self._connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 1)
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+
+
+def refuse_foreign_code(db: sqlite3.Connection, path: str, fulltext_sql: str) -> None:
+    """Raise when the schema holds anything that would run.
+
+    Unknown plain tables and indexes do no harm: a later format may have some.
+
+    Args:
+        fulltext_sql: the statement that made the one virtual table.
+    """
+    for kind, name, sql in db.execute("SELECT type, name, sql FROM sqlite_master"):
+        if kind in ("trigger", "view"):
+            raise _foreign_code(path, f"a {kind}", name)
+        words = _COMMENT.sub(" ", sql or "").split()
+        virtual = [word.upper() for word in words[1:2]] == ["VIRTUAL"]
+        if virtual and (name != _VIRTUAL or words != fulltext_sql.split()):
+            raise _foreign_code(path, "a virtual table", name)
+    for table in _TABLES:
+        for _, column, *_, hidden in db.execute(f"PRAGMA table_xinfo({table})"):
+            if hidden in _HIDDEN_GENERATED:
+                raise _foreign_code(path, "a computed column", f"{table}.{column}")
+
+
+def _foreign_code(path: str, what: str, name: object) -> CatalogCorruptError:
+    return CatalogCorruptError(
+        f"{path} holds {what} named {str(name)[:60]!r}, which spector did not make",
+        hint="do not trust this store; restore a backup, or take over only its memories: spector"
+        " check PATH --repair DEST",
+    )
+
+
+# Damage of the schema and the full-text index that SQLite takes for a lack of memory.
+#
+# FTS5 trusts the sizes in its own blocks, and the schema's parser trusts the schema's rows. A damaged
+# size can ask for more memory than SQLite ever grants, and the error is then the same as when the
+# process is out of memory. The two are distinguished here: damage is permanent, memory pressure is
+# not.
+
+#: far more than a sound index needs for the queries here
+_ROOM_BYTES: Final = 64 << 20
+#: a larger catalog is copied into an (unlinked) temporary file instead of memory
+_PAGES_IN_MEMORY: Final = 65_536
+_ANY_WORD: Final = "SELECT rowid FROM fulltext WHERE fulltext MATCH '\"spector\"' LIMIT 1"
+_ENDLESS: Final = "it asks for more memory than an intact one needs"
+
+
+def what_seems_damaged(path: str) -> str | None:
+    """After a MemoryError of SQLite: which part of the catalog asks for too much, or None.
+
+    The request proves damage only if the process has memory left.
+    """
+    if path == ":memory:" or not has_room():
+        return None
+    try:
+        with open_connection(f"file:{quote(os.fsencode(path))}?mode=ro", uri=True) as db:
+            confine(db)
+            if problem_of_schema(db) is not None:
+                return "schema"
+            (pages,) = db.execute("PRAGMA page_count").fetchone()
+            found = _asks_too_much(db) or (
+                pages <= _PAGES_IN_MEMORY and problem_of_full_text(db) is not None
+            )
+    except (*SQL_ERRORS, MemoryError):
+        return None
+    return "full-text index" if found else None
+
+
+def problem_of_schema(db: sqlite3.Connection) -> str | None:
+    """Why no statement can run, if the schema asks for too much memory; None otherwise."""
+    try:
+        db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    except MemoryError:
+        return _ENDLESS if has_room() else None
+    except SQL_ERRORS:  # the statement that matters raises it again
+        pass
+    return None
+
+
+def _asks_too_much(db: sqlite3.Connection) -> bool:
+    try:
+        db.execute(_ANY_WORD).fetchone()
+    except MemoryError:
+        return has_room()
+    return False
+
+
+def problem_of_full_text(db: sqlite3.Connection) -> str | None:
+    """Why the index is not exactly the words of all texts; None when it is.
+
+    The command that proves it counts as a write, so it runs on a copy.
+
+    Raises:
+        MemoryError: the process has too little memory for the copy.
+    """
+    (pages,) = db.execute("PRAGMA page_count").fetchone()
+    try:
+        with open_connection(":memory:" if pages <= _PAGES_IN_MEMORY else "") as copy:
+            db.backup(copy)
+            try:
+                copy.execute("INSERT INTO fulltext(fulltext, rank) VALUES ('integrity-check', 1)")
+            except MemoryError:
+                if not has_room():
+                    raise
+                return _ENDLESS
+    except SQL_ERRORS as error:
+        return str(error)
+    return None
+
+
+def has_room() -> bool:
+    """Whether both the process and SQLite, which has a limit of its own, can get some memory."""
+    try:
+        with open_connection(":memory:") as db:
+            half = (_ROOM_BYTES // 2,)
+            (length,) = db.execute("SELECT length(hex(zeroblob(?)))", half).fetchone()
+        return bool(len(bytearray(_ROOM_BYTES)) == length)
+    except (*SQL_ERRORS, MemoryError):
+        return False
+
 
 #: a longer log is cut to this much when it starts over, unless ``limit_log`` says otherwise
 LEAST_LOG_BYTES: Final = 4 << 20

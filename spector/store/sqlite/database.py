@@ -1,11 +1,4 @@
-"""The connections to one SQLite file: one that writes or follows, and a pool that reads.
-
-The writing connection is guarded by the store's lock. Reads borrow from a small pool of further
-connections, so that they never wait for the writer; a database in memory has one connection only.
-
-A connection never goes to a file that SQLite would misread without an error: one that replaced the
-file that is open, one whose writer's lock is gone, one that was open when this process was forked.
-"""
+"""The connections to one SQLite file: one that writes or follows, and a pool that reads."""
 
 from __future__ import annotations
 
@@ -16,32 +9,147 @@ import sqlite3
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
-from spector.errors import StoreClosedError, StoreError, StoreForkedError
+from spector.errors import StoreClosedError, StoreError, StoreForkedError, StoreFullError
 from spector.process import Sole, WeakList, completed, managed
 from spector.store.files import File, Files, MemoryFile, Watched, identity, refuse_other_than_files
 from spector.store.sqlite import shared_descriptors
-from spector.store.sqlite.checkpoints import BUSY_TIMEOUT_MS, copy_log
 from spector.store.sqlite.connections import (
+    SQL_ERRORS,
+    allow_attach,
     configure,
     connect_into,
     end_statements,
     has_opened,
     leaves_statements,
 )
-from spector.store.sqlite.damage import SQL_ERRORS
-from spector.store.sqlite.journals import refuse_harm
 from spector.store.sqlite.reads import (
     ConnectionLease,
+    Connections,
     MainConnection,
     SnapshotLease,
     roll_back_open,
     typed_sql_errors,
 )
+from spector.store.sqlite.wal_frames import refuse_harm
 
-__all__ = ["Database", "need_no_lock"]
+# Checkpoints of a write-ahead log, and VACUUM: how pages get from one place to another.
+#
+# Each function takes the database whose writing connection does the work. SQLite runs none of this
+# by itself (``wal_autocheckpoint=0``), because it hides a sync that fails while it does.
+
+#: how long a statement waits for another process
+BUSY_TIMEOUT_MS: Final = 10_000
+#: a larger database is vacuumed through an (unlinked) temporary file instead of memory
+_VACUUM_PAGES_IN_MEMORY: Final = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """How far the log goes, and how far every snapshot sees it, in frames."""
+
+    frames: int
+    seen_by_all: int
+
+
+UNKNOWN_MARKS: Final = Marks(-1, -1)
+
+
+def copy_log(database: Connections) -> Marks | None:
+    """Copy as much of the log as every snapshot of every process sees; how much that is.
+
+    None for a database in memory, which has no snapshots. Without a log (some file systems support
+    none) no commit succeeds beside a snapshot, so every snapshot has seen everything. On a full
+    disk nothing may have been copied; then the marks are unknown.
+    """
+    if database.in_memory:
+        return None
+    try:
+        with typed_sql_errors(database.path):
+            found = database.main.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    except StoreFullError:
+        return UNKNOWN_MARKS
+    busy, frames, copied = found
+    if busy:  # another process is copying now
+        return UNKNOWN_MARKS
+    return Marks(frames, copied) if frames >= 0 else Marks(0, 0)
+
+
+def limit_log(database: Connections, bytes_kept: int) -> None:
+    """Cut a log that starts over to this many bytes."""
+    with typed_sql_errors(database.path):
+        database.main.execute(f"PRAGMA journal_size_limit={bytes_kept}")
+
+
+def restart_log(database: Connections, patience_ms: int) -> bool:
+    """Copy the whole log, so that the next commit starts it over; waits that long for readers.
+
+    False when a reader looks at an older moment for longer, or the disk is full.
+    """
+    try:
+        with database.only, typed_sql_errors(database.path), _waiting(database, patience_ms):
+            return not database.main.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()[0]
+    except StoreFullError:
+        return False
+
+
+def truncate_log(database: Connections) -> int | None:
+    """Copy the whole log and cut it to zero bytes; the bytes that were copied last.
+
+    None when a reader in the middle of a transaction holds on to it; it is not waited for.
+    """
+    with database.only, typed_sql_errors(database.path):
+        if database.in_memory:
+            return 0
+        size = _pragma(database, "page_size")
+        frames = database.main.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[1]
+        with _waiting(database, 0):
+            busy = database.main.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        return None if busy else max(0, frames) * size
+
+
+def vacuum(database: Connections) -> tuple[int, int, int]:
+    """Rewrite the file without free pages and without old bytes in the slack of other pages.
+
+    Returns its bytes before, the bytes of these in free pages, and its bytes after. Writers wait
+    meanwhile, and the log grows by as much as is left.
+    """
+    with database.only, typed_sql_errors(database.path):
+        database.ensure_writable()
+        pages, free = _pragma(database, "page_count"), _pragma(database, "freelist_count")
+        size = _pragma(database, "page_size")
+        spill = "FILE" if pages > _VACUUM_PAGES_IN_MEMORY else "MEMORY"
+        database.main.execute(f"PRAGMA temp_store={spill}")
+        with allow_attach(database.main):
+            database.main.execute("VACUUM")
+        database.main.execute("PRAGMA temp_store=MEMORY")
+        return pages * size, free * size, _pragma(database, "page_count") * size
+
+
+def page_bytes(database: Connections) -> int:
+    """Bytes of one page of the database."""
+    with typed_sql_errors(database.path):
+        return _pragma(database, "page_size")
+
+
+@managed
+def _waiting(database: Connections, patience_ms: int) -> Iterator[None]:
+    """Wait this long for readers, and no longer."""
+    database.is_impatient = True
+    try:
+        database.main.execute(f"PRAGMA busy_timeout={patience_ms}")
+        yield
+    finally:
+        database.main.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
+        database.is_impatient = False
+
+
+def _pragma(database: Connections, name: str) -> int:
+    return int(database.main.execute(f"PRAGMA {name}").fetchone()[0])
+
 
 _LOST_LOG: Final = (
     "close its readers, then this store, which saves what it has committed, and open it again"

@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING
 from spector.faces import on_first_use
 
 if TYPE_CHECKING:
-    from spector.store.words.checks import drop_unused_words, notes_on_words
-    from spector.store.words.files import FOLDER, is_words, remove_words
-    from spector.store.words.index import Words
-    from spector.store.words.speakers import (
+    from spector.store.words.files import (
+        FOLDER,
+        drop_unused_words,
+        is_words,
+        notes_on_words,
+        remove_words,
+    )
+    from spector.store.words.index import (
         Utterance,
+        Words,
         newest_utterances,
         spoken_words,
         stored_words,

@@ -1,12 +1,4 @@
-"""The word index of a store, kept up to date with its views from its catalog.
-
-    words = Words(store)
-    with store.snapshot() as view:
-        found = words.at(view)      # a spector.lexical.view.WordView
-
-The first call loads the word files and reads every other text, 50 to 80 microseconds each; a later
-call reads what has changed since.
-"""
+"""The word index of a store, kept up to date with its views from its catalog."""
 
 from __future__ import annotations
 
@@ -15,23 +7,28 @@ import hashlib
 import json
 import sqlite3
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from spector.errors import CatalogCorruptError, StoreError
-from spector.language.statements import MemoryText, speaker_in, without_dates, words_of
+from spector.language.statements import (
+    MemoryText,
+    searched_words,
+    speaker_in,
+    without_dates,
+    words_of,
+)
 from spector.language.words import fingerprint
 from spector.layout import Flag
 from spector.lexical import Extent, IndexImage, SlotEntry, WordIndex, WordView
 from spector.records import TURNS_BEFORE, aliases_in, turn_before_in
+from spector.store.catalog import Row
 from spector.store.core import Store, View
 from spector.store.partitions import Partition
 from spector.store.words.files import WordFiles
-
-__all__ = ["Words", "metadata_of", "speaker_of"]
 
 #: as bytes: one damaged text must not keep all others from being found
 _TEXTS: Final = (
@@ -291,3 +288,73 @@ def metadata_of(metadata_json: object) -> object:
 def speaker_of(role: object, metadata_json: object) -> str | None:
     """`speaker_in` of values as the catalog has them."""
     return speaker_in(role, metadata_of(metadata_json))
+
+
+# The newest memories of a user and of some sessions, with their speakers.
+
+#: memories of a user, or of a session, that are read
+_NEWEST: Final = 256
+#: memories of a store that are searched for those without a user
+_NEWEST_OF_ALL: Final = 4 * _NEWEST
+#: characters of a text that are read
+_CHARS: Final = 2000
+
+_LOOK: Final = (
+    "SELECT r.id, CAST(r.session_id AS BLOB), CAST(substr(text, 1, {chars}) AS BLOB),"
+    " CAST(role AS BLOB), CAST(metadata AS BLOB)"
+    " FROM (SELECT id, session_id, agent_id, user_id FROM record {where}"
+    " ORDER BY id DESC LIMIT {limit}) AS r JOIN content ON content.id = r.id"
+    " WHERE r.user_id IS ? AND r.agent_id IS ? ORDER BY r.id DESC LIMIT {most}"
+)
+
+
+class Utterance(NamedTuple):
+    """A memory and its speaker: the one in its metadata, else its role."""
+
+    id: int
+    session_id: str | None
+    text: str
+    speaker: str | None
+
+
+def newest_utterances(
+    store: Store, user_id: str | None, agent_id: str | None, sessions: Iterable[str] = ()
+) -> list[Utterance]:
+    """The newest memories of a user and agent, and of sessions of theirs, by ascending id.
+
+    The number of rows read is bounded. Damaged rows are skipped.
+    """
+    if user_id is None:
+        looks: list[tuple[str, int, tuple[Any, ...]]] = [("", _NEWEST_OF_ALL, ())]
+    else:
+        looks = [("WHERE user_id = ?", _NEWEST, (user_id,))]
+    looks += [("WHERE session_id = ?", _NEWEST, (session,)) for session in sessions]
+    found: dict[int, Utterance] = {}
+    with contextlib.suppress(CatalogCorruptError), store.catalog.reading() as connection:
+        for where, limit, params in looks:
+            sql = _LOOK.format(chars=_CHARS, where=where, limit=limit, most=_NEWEST)
+            rows = connection.execute(sql, (*params, user_id, agent_id)).fetchall()
+            found.update((said.id, said) for said in _read(rows))
+    return [found[each] for each in sorted(found)]
+
+
+def _read(rows: Iterable[tuple[Any, ...]]) -> Iterator[Utterance]:
+    for record_id, *written in rows:
+        session, text, role, metadata = map(_lenient, written)
+        if text:
+            yield Utterance(record_id, session, text, speaker_of(role, metadata))
+
+
+def _lenient(raw: object) -> str | None:
+    return raw.decode("utf-8", "replace") if isinstance(raw, bytes) else None
+
+
+def spoken_words(row: Row) -> str:
+    """The text that is embedded for a memory, see `searched_words`."""
+    return searched_words(row.text, row.role, row.metadata)
+
+
+def stored_words(content: Mapping[str, Any]) -> str:
+    """`spoken_words` of a catalog row, whose metadata is JSON."""
+    metadata = metadata_of(content.get("metadata"))
+    return searched_words(str(content["text"]), content.get("role"), metadata)

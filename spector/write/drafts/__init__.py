@@ -7,26 +7,34 @@ from typing import TYPE_CHECKING
 from spector.faces import on_first_use
 
 if TYPE_CHECKING:
-    from spector.write.drafts.append import append_batch, records_of
-    from spector.write.drafts.batch import Batch, strengths_of
-    from spector.write.drafts.draft import Draft, make_draft, may_name, with_aliases
-    from spector.write.drafts.encode import (
-        Encoded,
-        bloom_of,
-        encode_batch,
-        reseal,
-    )
-    from spector.write.drafts.ends import ENDING, ends_in, without_end
-    from spector.write.drafts.fields import FIELDS, Memories, MemoryFields, Named
-    from spector.write.drafts.texts import is_own, wordless
-    from spector.write.drafts.work import (
+    from spector.write.drafts.append import (
+        Batch,
         ClaimIds,
+        Encoded,
         KeyStore,
         Settler,
         Work,
+        append_batch,
+        bloom_of,
+        encode_batch,
         path_of_draft,
+        records_of,
         refuse_future_parents,
+        reseal,
+        strengths_of,
     )
+    from spector.write.drafts.draft import (
+        ENDING,
+        Draft,
+        ends_in,
+        is_own,
+        make_draft,
+        may_name,
+        with_aliases,
+        without_end,
+        wordless,
+    )
+    from spector.write.drafts.fields import FIELDS, Memories, MemoryFields, Named
 
 __all__ = [
     "ENDING",

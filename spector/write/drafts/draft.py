@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from datetime import tzinfo
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,19 +29,205 @@ from spector.arguments import (
     parse_vector,
     refuse_scopes,
 )
-from spector.chat import ToolCalls, as_message, source_in
+from spector.chat import (
+    MESSAGE_KEYS,
+    ToolCalls,
+    as_message,
+    chat_message,
+    is_item,
+    sent_at,
+    source_in,
+)
 from spector.clock import to_ms
 from spector.config import Config
 from spector.errors import InvalidInputError, InvalidTextError, InvalidTimeError
 from spector.language.statements import may_instruct
 from spector.layout import Category, Flag, Modality
-from spector.messages import reading
+from spector.messages import hint_for_argument, reading, shown
 from spector.records import NOT_GIVEN, Attached, Decision
 from spector.store.catalog import link_tags
-from spector.write.drafts.ends import ENDS, check_end, check_key, check_wordless, not_kept
-from spector.write.drafts.texts import is_own, text_of
+from spector.write.drafts.fields import FIELDS
 
-__all__ = ["Draft", "make_draft", "may_name", "with_aliases"]
+# What the key, the end and the attachment of a memory may be given with.
+
+#: arguments about an end
+ENDING: Final = ("expires_in", "expires_at", "refresh")
+
+#: fields of a draft about its end
+ENDS: Final = frozenset({"expires_ms", "expires_in_ms", "refresh"})
+
+
+def check_end(parsed: Mapping[str, Any]) -> None:
+    """Refuse ends that contradict one another, or that nothing may have."""
+    if {"expires_ms", "expires_in_ms"} <= parsed.keys():
+        raise InvalidInputError("expires_in and expires_at were given", hint="pass one of the two")
+    if parsed.get("refresh") and "expires_in_ms" not in parsed:
+        raise InvalidInputError(
+            "refresh was given without expires_in", hint="say how long each use keeps it"
+        )
+    if parsed.get("immutable") and not parsed.keys().isdisjoint(ENDS - {"refresh"}):
+        raise InvalidInputError(
+            "an immutable memory does not expire", hint="leave one of the two out"
+        )
+
+
+def check_key(parsed: Mapping[str, Any]) -> None:
+    """Refuse what needs a key without one, and a key beside what it says itself."""
+    if "key" not in parsed:
+        what = "a namespace" if parsed.get("namespace") else "if_revision"
+        raise InvalidInputError(
+            f"{what} was given without a key", hint="pass key= as well, or leave it out"
+        )
+    if "settles" in parsed:
+        raise InvalidInputError(
+            'supersedes="auto" was given with a key, which says itself what is replaced',
+            hint="leave one of the two out, or name what it supersedes",
+        )
+
+
+def check_wordless(parsed: Mapping[str, Any]) -> None:
+    """Refuse what only a memory with a text can have."""
+    if "vector" in parsed:
+        raise InvalidInputError(
+            "a vector was given without a text", hint="pass a text as well, or leave it out"
+        )
+    if "settles" in parsed:
+        raise InvalidInputError(
+            'supersedes="auto" was given without a text, which alone could tell',
+            hint="name the memory that it supersedes, or leave it out",
+        )
+
+
+def without_end(
+    ends: Mapping[str, int | None] | None, tier: str
+) -> Mapping[str, int | None] | None:
+    """Refuse an end for a memory of a tier that does not last; taking one off changes nothing."""
+    if ends is not None and ends["expires_ms"] is not None:
+        raise not_kept(tier, "no end")
+    return None
+
+
+def not_kept(tier: str, what: str) -> InvalidInputError:
+    """The error for what only memories have that last."""
+    return InvalidInputError(
+        f"a memory of the {tier} tier has {what}",
+        hint='leave that out, or choose a tier that lasts, like tier="episodic"',
+    )
+
+
+def ends_in(changes: dict[str, Any], now_ms: int, zone: tzinfo) -> dict[str, int | None] | None:
+    """The new end of a memory, taken out of the changes of it; None where they have none."""
+    given = {name: changes.pop(name) for name in ENDING if name in changes}
+    if not given:
+        return None
+    parsed: dict[str, Any] = {"immutable": changes.get("immutable")}
+    after, at = given.get("expires_in"), None
+    if after is not None:
+        parsed["expires_in_ms"] = after = parse_duration_ms(after, "expires_in")
+    if given.get("expires_at") is not None:
+        parsed["expires_ms"] = at = to_ms(
+            given["expires_at"], name="expires_at", zone=zone, is_end=True
+        )
+    refresh = given.get("refresh")
+    parsed["refresh"] = refresh is not None and parse_switch(refresh, "refresh")
+    check_end(parsed)
+    return {
+        "expires_ms": at if after is None else now_ms + after,
+        "refresh_ms": after if parsed["refresh"] else None,
+    }
+
+
+# The text and the fields in what a caller passes: a dictionary, or a message of a chat model.
+
+_KNOWN = frozenset(FIELDS) | {"text", "content"}
+_OWN = _KNOWN - {"content"}
+#: one of these shows that an item is a message of a chat model
+_CHAT_KEYS = frozenset(("role", "type", "parts", "tool_calls", "function_call", "content", "lc"))
+
+
+def is_own(item: Mapping[str, Any]) -> bool:
+    """Whether a dictionary has fields of ``remember`` alone: a caller made it, and no client."""
+    return item.keys() <= _OWN
+
+
+def text_of(
+    item: Mapping[str, Any], *, zone: tzinfo, is_attached: bool = False
+) -> tuple[str, dict[str, Any]]:
+    """The text of a dictionary, and its fields.
+
+    Args:
+        zone: of a message's time that names none.
+        is_attached: something is attached to it, so that it may have no text.
+    """
+    body = item.get("content", item.get("text"))
+    if isinstance(body, str) and item.keys() <= _KNOWN and ("text" in item) != ("content" in item):
+        fields = dict(item)
+        return fields.pop("content" if "content" in item else "text"), fields
+    return _chat_text(item, zone, is_attached or item.get("attachment") is not None)
+
+
+def _chat_text(
+    item: Mapping[str, Any], zone: tzinfo, is_attached: bool
+) -> tuple[str, dict[str, Any]]:
+    """The text and fields of a message as chat models write it.
+
+    Calls of tools beside the text are attached to it; the name of who speaks goes into the
+    metadata.
+    """
+    if item.get("text") is not None and item.get("content") is not None:
+        raise InvalidTextError(
+            "a message needs one of the keys text and content, not both",
+            hint='write it like {"role": "user", "content": "..."}',
+        )
+    unknown = [key for key in item if key not in _KNOWN and key not in MESSAGE_KEYS]
+    if unknown and not ({"lc", "data"} & item.keys() or is_item(item)):
+        raise InvalidInputError(
+            f"unknown key {shown(unknown[0])} in a message",
+            hint=f"{hint_for_argument(unknown[0], ('text', 'content', *FIELDS))}; keys of your own"
+            " go into metadata",
+        )
+    found = chat_message(item)
+    fields = {key: value for key, value in item.items() if key in FIELDS and value is not None}
+    if found.role is not None:
+        fields["role"] = found.role
+    if "event_time" not in fields and (sent := sent_at(item, zone)) is not None:
+        fields["event_time"] = sent
+    about: dict[str, Any] = {}
+    if found.name:
+        about["tool" if found.is_tool else "speaker"] = found.name
+    if found.calls:
+        fields.setdefault("attachment", found.attached_calls())
+    if about and isinstance(fields.get("metadata"), (Mapping, type(None))):
+        fields["metadata"] = {**about, **(fields.get("metadata") or {})}
+    if is_attached:
+        return found.text if found.text.strip() else "", fields
+    return found.require_text(), fields
+
+
+def wordless(item: Any) -> str:
+    """Why a message of a chat model has no text to remember; "" for one that has, or is none."""
+    if type(item) is str:
+        return ""
+    if type(item) is dict:  # the usual one, of which there may be many
+        body = item.get("content") or item.get("text")
+        if type(body) is str and not body.isspace():
+            return ""
+    elif isinstance(item, str):
+        return ""
+    with reading("the message"):
+        return _wordless(as_message(item))
+
+
+def _wordless(item: Any) -> str:
+    if not isinstance(item, Mapping) or item.get("attachment") is not None:
+        return ""
+    body = item.get("content", item.get("text"))
+    if isinstance(body, str) and body and not body.isspace():
+        return ""
+    if isinstance(item.get("text"), str) or not (item.keys() & _CHAT_KEYS):
+        return ""
+    found = chat_message(item)
+    return "" if found.text.strip() else found.reason
 
 
 @dataclass(kw_only=True)

@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-from spector.write.knowledge.arrivals import (
-    ArrivalWriter,
-    Incoming,
-)
 from spector.write.knowledge.commit import (
     Committed,
     KnowledgeWriter,
     Prepared,
     UnpreparedError,
-)
-from spector.write.knowledge.concepts import (
-    SAME_CONCEPT,
-    ConceptExtractor,
-    ConceptRun,
-    codes_of,
-    cosines,
-)
-from spector.write.knowledge.journal import (
-    item_mark,
-    plan_rows_back,
-    unpacked,
-    unpacked_rows,
-)
-from spector.write.knowledge.promotion import ConceptPromoter, Promoted, Promotion
-from spector.write.knowledge.rows import (
-    Changes,
+    UseRecorder,
     apply_changes,
     changes_of_names,
     words_in,
 )
+from spector.write.knowledge.promotion import (
+    SAME_CONCEPT,
+    ConceptExtractor,
+    ConceptPromoter,
+    ConceptRun,
+    Promoted,
+    Promotion,
+    codes_of,
+    cosines,
+)
 from spector.write.knowledge.series import (
+    ArrivalWriter,
     ChangedError,
+    Incoming,
     Ready,
     Series,
     SeriesWriter,
@@ -43,17 +35,17 @@ from spector.write.knowledge.units import (
     Unit,
     UnitWriter,
     differences,
+    item_mark,
+    plan_rows_back,
     text_mark,
-)
-from spector.write.knowledge.use import (
-    UseRecorder,
+    unpacked,
+    unpacked_rows,
 )
 
 __all__ = [
     "SAME_CONCEPT",
     "ArrivalWriter",
     "ChangedError",
-    "Changes",
     "Committed",
     "ConceptExtractor",
     "ConceptPromoter",

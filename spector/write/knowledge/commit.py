@@ -1,28 +1,64 @@
-"""The write path for knowledge: memories with their payloads and edges, in one commit or none.
-
-A facet says which texts may become memories, and decides, once no other writer can change what it
-read, what the commit holds. Embedding comes before, with no lock held.
-"""
+"""The write path for knowledge: memories with their payloads and edges, in one commit or none."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from spector.knowledge import Changes, KnowledgeReader, New, layer_of
+from spector.knowledge import Changes, KnowledgeReader, New, layer_of, plan_lost_mentions
+from spector.knowledge.association import GAIN, kin_of, plan_pairs
+from spector.layout import Flag
 from spector.process import LayerCallbacks, managed
 from spector.records import MemoryRecord
 from spector.store.catalog import ANYBODY, Scope
-from spector.store.core import Transaction
+from spector.store.core import Store, Transaction
+from spector.store.payloads import delete_owned, delete_rows, make_tables, put_rows
 from spector.write.changing import Change, Changer
-from spector.write.context import WriteContext
+from spector.write.context import WriteContext, importance_of, vectors_of
 from spector.write.drafts import Draft
-from spector.write.embedding import importance_of, vectors_of
-from spector.write.knowledge.rows import apply_changes
 from spector.write.writer import Writer
 
-__all__ = ["Committed", "KnowledgeWriter", "Prepared", "UnpreparedError"]
+# Rows of a change set, as part of the transaction that stores its memories.
+
+
+def apply_changes(
+    tx: Transaction, changes: Changes, ids: Mapping[int, int], items: Sequence[int]
+) -> None:
+    """Delete and put the rows of a change set; the tables are made when the first row needs them.
+
+    Args:
+        ids: number of a memory that this commit stores -> its id.
+        items: ids of the items that it makes.
+    """
+    db = tx.connection
+    delete_owned(db, changes.forget)
+    if changes.puts:
+        make_tables(db)
+    for table, key in changes.drops:
+        delete_rows(db, table, [key])
+    for table, row in changes.resolved(ids, items):
+        put_rows(db, table, [row])
+
+
+def changes_of_names(
+    reader: KnowledgeReader, gone: Collection[int], dead: Collection[int], store: Store
+) -> Changes:
+    """What entities that were merged lose with memories; see `plan_lost_mentions`."""
+    changes = Changes()
+    plan_lost_mentions(reader, changes, gone, dead, words_in(store))
+    return changes
+
+
+def words_in(store: Store) -> Callable[[Collection[int]], Mapping[int, str]]:
+    """What tells the words of memories of a store."""
+
+    def words(ids: Collection[int]) -> dict[int, str]:
+        rows = store.catalog.fetch(sorted(ids))
+        return {each: row.text for each, row in rows.items() if row.text}
+
+    return words
+
 
 #: decides in the moment of the commit: (what is known, the time in ms) -> what changes
 Decide = Callable[[KnowledgeReader, int], Changes]
@@ -184,3 +220,62 @@ class KnowledgeWriter:
         if prepared.growth != 1.0:
             draft.growth = prepared.growth
         return draft
+
+
+# What a use of memories changes: themselves, what is tied to them, and how often they go together.
+
+#: what does not live: it neither fades nor grows
+_AT_REST: Final = int(Flag.DORMANT | Flag.SUPERSEDED | Flag.QUARANTINED)
+
+
+class UseRecorder:
+    """Notes the uses of memories. Callers check that the store is open and writable."""
+
+    def __init__(self, parts: WriteContext, changer: Changer, knowledge: KnowledgeWriter) -> None:
+        self._parts = parts
+        self._changer = changer
+        self._knowledge = knowledge
+
+    def note_use(
+        self, ids: Sequence[int], scope: Scope = ANYBODY, *, associate: bool = False
+    ) -> None:
+        """Count that memories were recalled together, the best first.
+
+        Each gains an access, now, and 2 % of stability. Where the store holds knowledge, or
+        ``associate`` asks for it, each pair of the best ten counts once more, and at most twenty
+        living neighbours gain 2 % of stability, once. Nothing crosses users or leaves the scope.
+        """
+        with self._parts.exclusive():
+            self._changer.note_use(ids, scope)
+            store = self._parts.router.durable_store()
+            rows = store.catalog.fetch(ids)
+            users = {
+                each: rows[each].user_id for each in ids if each in rows and scope.holds(rows[each])
+            }
+            with store.catalog.latest() as db:
+                reader = KnowledgeReader(db, store.catalog.path)
+                if not users or not (associate or reader.holds_any):
+                    return
+                kin = kin_of(reader, list(users), self._parts.config.association)
+            living = store.catalog.fetch(kin)
+            owners = set(users.values())
+            near = [
+                each
+                for each in kin
+                if each in living and scope.holds(living[each]) and living[each].user_id in owners
+            ]
+
+            def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+                changes = Changes()
+                plan_pairs(reader, changes, users, now_ms)
+                return changes
+
+            self._knowledge.commit(decide, strengthen=[(each, self._grow) for each in near])
+
+    def _grow(self, header: Any, _: MemoryRecord) -> bool:
+        """The stability of a living neighbour, 2 % greater."""
+        if int(header["flags"]) & _AT_REST:
+            return False
+        grown = float(header["stability_days"]) * GAIN
+        header["stability_days"] = min(grown, self._parts.config.max_stability_days)
+        return True
