@@ -9,10 +9,7 @@ from typing import Any
 
 import spector
 from spector.store.backup import copy as backup
-from spector.store.backup import copy as earlier
 from spector.store.backup import destination as places
-from spector.store.backup import destination as staging
-from spector.store.backup import destination as trees
 from tests.crash import faults
 from tests.crash.harness import in_fork, scratch
 from tests.crash.workload import Model, open_tiny, texts_of, vector_of, warm_up, wrong_in
@@ -21,7 +18,7 @@ _COUNTED = ("link", "mkdir", "open", "rename", "rmdir", "unlink")
 
 
 class _Os:
-    """``os`` for ``trees``: everything that changes a name or opens a directory counts."""
+    """``os`` for ``places``: everything that changes a name or opens a directory counts."""
 
     def __init__(self, fault: faults.Fault) -> None:
         self._fault = fault
@@ -43,29 +40,29 @@ class _Os:
 
 def install(fault: faults.Fault, *, exchange: bool) -> Callable[[], None]:
     """Count and break what a copy does to the disk; returns the way back."""
-    undo, real_files, real_exchange = faults.install(fault), backup.DiskFiles, trees._exchange
+    undo, real_files, real_exchange = faults.install(fault), backup.DiskFiles, places._exchange
 
     def exchanged(one: str, other: str) -> bool:
         if not exchange:
             return False
         kind = fault.point("exchange")
         if kind:
-            with trees.translate_os_errors("rename to", other):
+            with places.translate_os_errors("rename to", other):
                 code = getattr(faults.errno, kind)
                 raise OSError(code, os.strerror(code))
         return real_exchange(one, other)
 
-    for module in (backup, earlier, staging):
+    for module in (backup, places):
         module.DiskFiles = lambda root: faults.FaultyFiles(root, fault)  # type: ignore[attr-defined]
-    trees.os = _Os(fault)  # type: ignore[attr-defined]
-    trees._exchange = exchanged
+    places.os = _Os(fault)  # type: ignore[attr-defined]
+    places._exchange = exchanged
 
     def restore() -> None:
         undo()
-        for module in (backup, earlier, staging):
+        for module in (backup, places):
             module.DiskFiles = real_files  # type: ignore[attr-defined]
-        trees.os = os  # type: ignore[attr-defined]
-        trees._exchange = real_exchange
+        places.os = os  # type: ignore[attr-defined]
+        places._exchange = real_exchange
 
     return restore
 

@@ -20,7 +20,6 @@ import pytest
 
 import spector
 from spector.cli.main import main
-from spector.store.backup import destination as staging
 from spector.store.backup import destination as trees
 from spector.store.files.lock import WriterLock
 from tests.crash.workload import open_tiny, texts_of, vector_of
@@ -197,7 +196,7 @@ def test_what_comes_to_the_name_of_a_leftover_before_it_is_locked_is_left_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The first look is without the lock, and somebody may be quicker."""
-    real, left = staging._claim, mind.parent / ".out.spector-incomplete"
+    real, left = trees._claim, mind.parent / ".out.spector-incomplete"
     came: list[dict[str, object]] = []
 
     def later(*args: Any) -> WriterLock:
@@ -205,7 +204,7 @@ def test_what_comes_to_the_name_of_a_leftover_before_it_is_locked_is_left_alone(
         came.append(everything(left))
         return real(*args)
 
-    monkeypatch.setattr(staging, "_claim", later)
+    monkeypatch.setattr(trees, "_claim", later)
     with pytest.raises(spector.StoreError, match=said):
         copy(mind, mind.parent / "out")
     assert len(came) == 1
@@ -312,7 +311,7 @@ def test_a_copy_that_fails_takes_the_directories_above_it_away_again(
         raise spector.StoreError("half-way")
 
     (mind.parent / "there").mkdir()
-    for module in ("staging", "copy"):
+    for module in ("destination", "copy"):
         monkeypatch.setattr(f"spector.store.backup.{module}.put_in_place", fail)
     with pytest.raises(spector.StoreError, match="half-way"):
         copy(mind, mind.parent / "there" / "new" / "deeper" / "out")
