@@ -75,7 +75,7 @@ __all__ = ["__version__", *_HOME_OF]
 def __getattr__(name: str) -> Any:
     home = _HOME_OF.get(name)
     if home is None:
-        suggestions = importlib.import_module("spector.messages.suggestions")
+        suggestions = importlib.import_module("spector.messages")
         raise suggestions.no_attribute("spector", name, __all__)
     with _said_as_memory_error():
         value = getattr(importlib.import_module(home), name)

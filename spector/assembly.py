@@ -62,8 +62,7 @@ if TYPE_CHECKING:
     from spector.observe import Judges, Observing
     from spector.providers import ChatModel
     from spector.recall import Recaller
-    from spector.search import Searcher
-    from spector.search.evidence import Probes
+    from spector.search import Probes, Searcher
     from spector.session import Sessions
     from spector.sleep import ConceptWorker, ReflectDaemon, Sleeper, WriteSignal
     from spector.upkeep import Keeper
@@ -79,8 +78,6 @@ if TYPE_CHECKING:
         WriteContext,
         Writer,
     )
-
-__all__ = ["open_memory_at"]
 
 
 @checks_arguments("spector.open")
@@ -292,7 +289,7 @@ def _make_parts(
 
     @Later
     def probes() -> Probes:
-        from spector.search.evidence import Probes
+        from spector.search import Probes
 
         return Probes(embedder)
 

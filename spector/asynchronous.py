@@ -28,8 +28,6 @@ from spector.memory import Memory
 from spector.records import MemoryRecord, NamespaceSummary
 from spector.session import Session
 
-__all__ = ["AsyncMemory", "AsyncSession", "Settled", "open_async"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 #: verbs that change nothing, or nothing that an order of calls could matter to

@@ -16,21 +16,6 @@ from spector.clock import MAX_MS, from_ms, ms_of_number, to_ms
 from spector.errors import InvalidInputError, InvalidTextError
 from spector.messages import counted, shown
 
-__all__ = [
-    "HALF",
-    "MESSAGE_KEYS",
-    "ChatMessage",
-    "ToolCalls",
-    "as_message",
-    "chat_message",
-    "is_item",
-    "is_unicode",
-    "role_of",
-    "sent_at",
-    "source_in",
-    "unwrapped",
-]
-
 #: why files are read without a message that no encoding has
 HALF: Final = "left out: half of an emoji or letter in it cannot be stored"
 #: keys of chat models' messages that are no fields of a memory; some are read all the same

@@ -11,23 +11,6 @@ from typing import Final, Protocol, runtime_checkable
 from spector.errors import InvalidInputError, InvalidTimeError
 from spector.messages import shown, with_hints
 
-__all__ = [
-    "MS_PER_DAY",
-    "CheckedClock",
-    "Clock",
-    "ManualClock",
-    "SystemClock",
-    "day_of_ms",
-    "from_ms",
-    "iso_of_day",
-    "iso_of_ms",
-    "local_of_ms",
-    "ms_of_number",
-    "to_ms",
-    "zone_name",
-    "zone_named",
-]
-
 MS_PER_DAY = 86_400_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MS = timedelta(milliseconds=1)

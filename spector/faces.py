@@ -9,8 +9,6 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
-__all__ = ["on_first_use"]
-
 #: an import below ``if TYPE_CHECKING``, as the formatter writes it
 _IMPORT: Final = re.compile(r"^    from (\S+) import (?:\(([^)]*)\)|(.+))$", re.MULTILINE)
 

@@ -22,8 +22,6 @@ from spector.tiers import Finder, key_path
 from spector.upkeep import Keeper
 from spector.write import Forgetter, Manner
 
-__all__ = ["Forgetting"]
-
 
 class Forgetting:
     """Chooses what to forget, and has it forgotten and erased."""

@@ -15,30 +15,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "CERTAIN",
-    "CERTAIN_BYTE",
-    "CRC_SPAN",
-    "FORMAT_VERSION",
-    "HEADER_BYTES",
-    "MUTABLE_BYTES",
-    "MUTABLE_DTYPE",
-    "MUTABLE_OFFSET",
-    "PARTITION_DTYPE",
-    "PARTITION_HEADER_BYTES",
-    "RECORD_DTYPE",
-    "RECORD_PROOF",
-    "RECORD_VERSION",
-    "Category",
-    "Flag",
-    "Modality",
-    "PartitionState",
-    "TierCode",
-    "stride_of",
-    "tier_magic",
-    "vector_bytes",
-]
-
 #: steps from one format to the next: ``spector.store.rewriting``
 FORMAT_VERSION: Final = 1
 RECORD_VERSION: Final = 1

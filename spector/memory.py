@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from spector.recall import Context, ContextArguments, RareArguments, RecallOptions
     from spector.sleep import ReflectDaemon
 
-__all__ = ["Memory"]
 
 #: called with (done, in total); the total may be unknown
 Progress = Callable[[int, int | None], None]

@@ -16,8 +16,6 @@ from spector._version import __version__
 from spector.errors import InvalidInputError
 from spector.records import HitList, MemoryList, ObserveResult, ReflectReport, ScanStats
 
-__all__ = ["tracer_of"]
-
 _TRACED: Final = frozenset(
     "recall context remember remember_many observe observe_many reflect forget update".split()
 )

@@ -11,8 +11,7 @@ from spector.facets import Faceted
 from spector.kernel.contract import ScoringProfile, get_profile
 from spector.layout import Flag
 from spector.process import Calls, Operation, Steps, verb
-from spector.search import TRUSTED_S, parse_page
-from spector.search.view import EVERYTHING_SAID, until
+from spector.search import EVERYTHING_SAID, TRUSTED_S, parse_page, until
 
 if TYPE_CHECKING:
     from spector.recall import ContextArguments
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from spector.session import Remembering, Session
     from spector.write import Memories, Named
 
-__all__ = ["Verbs"]
 
 Id = str | None
 

@@ -42,7 +42,7 @@ MAY_TOUCH_FILES = {
     "spector/cli/": "reads and writes the files a user names: imports, exports, the demo's folder",
     "spector/providers/": "reads its own data files and the model",
     "spector/language/tables/files.py": "reads the word tables of the languages",
-    "spector/config/languages.py": "lists the folders of languages",
+    "spector/config/settings.py": "lists the folders of languages",
     "spector/kernel/jit/compile.py": "reads the sources that compiled code was made from",
 }
 
@@ -90,8 +90,7 @@ MAY_KNOW_TABLES = tuple(
 #: any other room -> texts of SQL that it may have at most; a number may only shrink, and what
 #: leaves goes into a function of store/catalog
 SPEAKS_SQL = {
-    "spector/search/evidence": 1,
-    "spector/search/view": 11,
+    "spector/search": 12,
     "spector/store/backup": 2,
     "spector/store": 2,
     "spector/store/words": 9,

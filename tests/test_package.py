@@ -103,7 +103,6 @@ UNUSED = (
     "spector.observe.observer",
     "spector.sleep.cycle",
     "spector.sleep.night",
-    "spector.sleep.steps",
     "spector.store.backup",
     "spector.store.repair",
 )

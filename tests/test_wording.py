@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import spector
-from spector.messages.counting import counted
+from spector.messages import counted
 from spector.records import CompactionReport
 from spector.records.reports import ErasureReceipt, Purged, Verification
 from tests.test_layers import REPO

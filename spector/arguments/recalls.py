@@ -22,27 +22,6 @@ from spector.messages import reading, shown
 if TYPE_CHECKING:
     from spector.language.cues import Intent
 
-__all__ = [
-    "SORTS",
-    "parse_always",
-    "parse_as_of",
-    "parse_budget",
-    "parse_cue",
-    "parse_include",
-    "parse_intent",
-    "parse_k",
-    "parse_kind",
-    "parse_label",
-    "parse_layout",
-    "parse_mask",
-    "parse_mode",
-    "parse_mood",
-    "parse_page_of_hits",
-    "parse_per_session",
-    "parse_range",
-    "parse_sorts",
-    "parse_valence",
-]
 
 _INCLUDABLE: Final = {
     "dormant": Flag.DORMANT,

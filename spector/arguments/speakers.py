@@ -11,8 +11,6 @@ from spector.language.statements import USERS, person_of, speaker_in, speaker_op
 from spector.language.words import plain
 from spector.messages import shown
 
-__all__ = ["as_user", "parse_speaker"]
-
 #: keys under which a message names its speaker, beside its metadata
 _NAMES: Final = ("role", "name")
 

@@ -8,28 +8,10 @@ from typing import Any, Literal, TypeVar
 
 from spector.arguments.values import parse_integer, parse_number, parse_switch
 from spector.clock import Clock, zone_named
-from spector.config import Config
+from spector.config import STEPS, Config
 from spector.errors import InvalidInputError
 from spector.layout import MAX_DIM
-from spector.messages import shown
-
-__all__ = [
-    "OpenArguments",
-    "is_nameable",
-    "parse_access",
-    "parse_choice",
-    "parse_clock",
-    "parse_config",
-    "parse_dim",
-    "parse_directory",
-    "parse_limit",
-    "parse_ops_log",
-    "parse_path",
-    "parse_place",
-    "parse_threads",
-    "parse_wait",
-    "without_tilde",
-]
+from spector.messages import hint_for_argument, items_of, shown
 
 #: seconds that a shared writer waits for others by default
 SHARED_WAIT_S = 5.0
@@ -217,3 +199,32 @@ def without_tilde(path: str | os.PathLike[str], name: str) -> str:
             hint=f"write ./{given} for a directory of this name here",
         )
     return found
+
+
+# Arguments of sleep: which steps, how long, which cycle.
+
+
+def parse_steps(value: Any) -> tuple[str, ...]:
+    """Steps by name, in the order of a cycle, each once.
+
+    Raises:
+        InvalidInputError: There is no such step, or none is named.
+    """
+    names = [value] if isinstance(value, str) else list(items_of(value, "steps"))
+    for each in names:
+        if each not in STEPS:
+            hint = hint_for_argument(each, STEPS) if isinstance(each, str) else "name a step"
+            raise InvalidInputError(f"there is no step {shown(each)}", hint=hint)
+    if not names:
+        raise InvalidInputError("steps names no step", hint="leave steps out for a whole cycle")
+    return tuple(each for each in STEPS if each in names)
+
+
+def parse_seconds(value: Any, usual: float) -> float:
+    """Seconds of a cycle; 0 is no limit."""
+    return usual if value is None else parse_number(value, "max_seconds", 0.0, 1e9)
+
+
+def parse_cycle(value: Any) -> int:
+    """The number of a cycle, which its report gives."""
+    return parse_integer(value, "cycle", 1, (1 << 63) - 1, "a report of reflect has it as .cycle")

@@ -21,11 +21,8 @@ from typing import Final, NoReturn
 
 from spector._version import __version__
 from spector.cli.commands import COMMANDS, GROUPS
-from spector.cli.output import Console, clean
-from spector.cli.streams import fill_closed, silence_stdout
+from spector.cli.output import Console, clean, fill_closed, silence_stdout
 from spector.errors import EmbeddingError, KernelUnavailableError, SpectorError, StoreError
-
-__all__ = ["command", "exit_code_of", "main", "parse", "parser_of"]
 
 EXIT_OK, EXIT_NO, EXIT_USAGE, EXIT_STORE, EXIT_MODEL = 0, 1, 2, 3, 4
 EXIT_BUG, EXIT_OUTPUT, EXIT_INTERRUPTED, EXIT_PIPE = 70, 74, 130, 141

@@ -16,7 +16,6 @@ from spector.messages import counted
 if TYPE_CHECKING:
     from spector.records import Hit, MemoryRecord
 
-__all__ = ["day", "show_memories", "speaker_label", "state_of"]
 
 _SHORT_CHARS: Final = 240
 #: minimum width for a table
@@ -111,7 +110,7 @@ def speaker_label(record: MemoryRecord) -> str:
 
     A name that could pass for another role is quoted, as in a context for a prompt.
     """
-    from spector.search.selection import label, origin_of
+    from spector.search import label, origin_of
 
     source = "" if record.source is None else f"from {label(record.source)}"
     origin = origin_of(record)

@@ -10,8 +10,6 @@ import difflib
 from collections.abc import Collection, Mapping
 from typing import Final
 
-__all__ = ["suggest_option", "suggest_verb"]
-
 #: verbs of other stores and tools -> verb to suggest
 _VERBS: Final[Mapping[str, str]] = {
     name: verb

@@ -10,8 +10,6 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-__all__ = ["translate_to_commands"]
-
 #: argument -> option with a different name
 _FLAGS: Final = {
     "aliases": "--alias",

@@ -9,15 +9,17 @@ from datetime import tzinfo
 from typing import Any, Final, Literal, Self, get_args
 
 from spector.clock import zone_named
-from spector.config.knowing import AssociationConfig, KnowledgeConfig
-from spector.config.observing import LLMConfig, ObserveConfig, SessionConfig
-from spector.config.presets import PRESETS
-from spector.config.sections import Section
-from spector.config.sleeping import SleepConfig
+from spector.config.settings import (
+    AssociationConfig,
+    KnowledgeConfig,
+    LLMConfig,
+    ObserveConfig,
+    Section,
+    SessionConfig,
+    SleepConfig,
+)
 from spector.errors import InvalidInputError
 from spector.messages import refuse_unknown, shown
-
-__all__ = ["LAYOUTS", "MAX_PROBLEMS", "Config", "Layout"]
 
 #: how a context is laid out: "compact" for few tokens, "full" with id, time and origin in each line
 Layout = Literal["compact", "full"]
@@ -288,3 +290,67 @@ def _check_number(name: str, value: Any, *, whole: bool) -> None:
         raise InvalidInputError(
             f"Config.{name} is {shown(value)}", hint="pass an integer: it counts something"
         )
+
+
+# The values with which the designs that spector learned from would run.
+
+#: a memory is looked for among the eight nearest by likeness, and nothing limits what is retired
+_BANDS: Final[Mapping[str, Any]] = {"gate_by": "bands", "gate_neighbours": 8}
+
+#: name -> flat fields, and fields by section, that differ from the defaults
+PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "spector": {},
+    # Cognitive Memory v9
+    "v9": {
+        "profile": "cognitive",
+        "context_abbreviated": 0.4,
+        "observe": {
+            **_BANDS,
+            "rewrite": True,
+            "on_update": "merge",
+            "reward_prior": False,
+            "exclamation": 0.2,
+            "confidence": "class",
+            "entity_by": "mention",
+        },
+        "knowledge": {"edges_per_memory": 0},
+        "sleep": {
+            "order": "v9",
+            "utility_drift_up": True,
+            "promote_accesses_utility": 0.0,
+            "promote_entity_memories": 3,
+            "promote_entity_sessions": 1,
+            "promote_by_entity": "move",
+            "cluster_min_importance": 0.0,
+            "forget_contradicted": True,
+            "blast_radius": 1.0,
+            "capacity_active": 500,
+            "capacity_trim": 450,
+            "expiry_action": "dormant",
+        },
+    },
+    # Unified Cognitive Memory Architecture
+    "ucma": {
+        "profile": "ucma",
+        "initial_stability_days": 1.0,
+        "stability_by_importance": False,
+        "observe": {**_BANDS, "importance": "ucma"},
+        "association": {"expand": True, "min_similarity": 0.50},
+        "sleep": {
+            "retention_curve": "ebbinghaus",
+            "compress_below": "forget",
+            "forget_max_importance": 1.0,
+            "blast_radius": 1.0,
+            "forget_action": "forget",
+        },
+    },
+    # MAXIM
+    "maxim": {
+        "observe": {**_BANDS},
+        "sleep": {
+            "promote_entity_memories": 1,
+            "promote_entity_sessions": 1,
+            "blast_radius": 1.0,
+        },
+    },
+}

@@ -8,8 +8,7 @@ from spector.faces import on_first_use
 
 if TYPE_CHECKING:
     from spector.exchange.exchange import Exchange
-    from spector.exchange.vectors import Vectors
+    from spector.exchange.lines import Vectors
 
-__all__ = ["Exchange", "Vectors"]
 
 __getattr__ = on_first_use(__name__)

@@ -2,21 +2,94 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
 from typing import Any, Final
+
+import numpy as np
 
 from spector.arguments import without_owners
 from spector.chat import HALF, is_unicode
-from spector.errors import ImportFormatError, InvalidInputError
-from spector.exchange.checks import CHECKS, LINKS
-from spector.exchange.vectors import Vectors
-from spector.knowledge.exchange import ITEM_KEY, MEMORY_KEYS, Knowledge, parse_item, parse_memory
-from spector.store.files import read_lines
+from spector.clock import from_ms, to_ms
+from spector.errors import (
+    ImportFormatError,
+    InvalidInputError,
+    InvalidTimeError,
+    ModelMismatchError,
+)
+from spector.knowledge import ITEM_KEY, MEMORY_KEYS, Knowledge, parse_item, parse_memory
+from spector.layout import HEADER_BYTES, Flag, TierCode
+from spector.messages import counted
+from spector.store.catalog import join_reserved_tags, split_reserved_tags
+from spector.store.core import header_of
+from spector.store.files import Bytes, read_lines
+from spector.store.payloads import TIER_OF_SORT
+from spector.write import Draft
 
-__all__ = ["ARGUMENTS", "ATTACHED", "KNOWN", "Batch", "Change", "Line", "batches"]
+# Checks of the values in a line that `remember` does not take, and would not check.
+
+#: keys with ids of other memories, which get new ones
+LINKS: Final = ("parents", "supersedes")
+
+
+def _is_number(value: Any, low: float, high: float) -> bool:
+    real = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return real and low <= value <= high  # NaN is not
+
+
+def _is_count(value: Any, high: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= high
+
+
+def _is_instant(value: Any) -> bool:
+    try:
+        to_ms(value)
+    except InvalidTimeError:
+        return False
+    return True
+
+
+def _is_base64(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and base64.b64decode(value, validate=True) is not None
+    except ValueError:
+        return False
+
+
+#: key -> its check, for keys that ``remember`` does not take and would not check
+CHECKS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
+    "vector": (lambda v: isinstance(v, list), "a list of numbers"),
+    "vector_model": (lambda v: isinstance(v, str), "the fingerprint that export wrote"),
+    "id": (lambda v: _is_count(v, (1 << 63) - 1), "an integer"),
+    **{
+        name: (
+            lambda v: isinstance(v, list) and all(_is_count(p, (1 << 63) - 1) for p in v),
+            "a list of ids",
+        )
+        for name in (*LINKS, "superseded_by")
+    },
+    "stability_days": (lambda v: _is_number(v, 1e-3, 1e6), "a number of days from 0.001 on"),
+    "utility": (lambda v: _is_number(v, 0.0, 1.0), "a number in 0..1"),
+    "access_count": (lambda v: _is_count(v, 0xFFFF_FFFF), "an integer from 0 on"),
+    "refresh_s": (lambda v: _is_number(v, 1e-3, 1e11), "a number of seconds"),
+    "revision": (lambda v: _is_count(v, (1 << 53) - 1) and v > 0, "an integer from 1 on"),
+    "attachment_base64": (_is_base64, "the bytes in base64"),
+    "own_until": (_is_instant, "a time like 2026-05-04T17:30:00Z, or null"),
+    "last_access": (_is_instant, "a time like 2026-05-04T17:30:00Z"),
+    "flags": (
+        lambda v: (
+            isinstance(v, list)
+            and all(isinstance(f, str) and f.upper() in Flag.__members__ for f in v)
+        ),
+        f"a list of {', '.join(name.lower() for name in Flag.__members__)}",
+    ),
+}
+
 
 #: keys that `remember` takes
 ARGUMENTS: Final = (
@@ -280,3 +353,170 @@ def _refuse_unknown(
                 f"{where}: is tied to {tie.target}, but no line before it has this id",
                 hint="name the other memory's id in its own line, further up",
             )
+
+
+# From the line of a memory to its draft: arguments of `remember`, strength, use and flags.
+
+_TIMES: Final = frozenset(("event_time", "valid_from", "valid_until"))
+#: sort of a payload -> times the usual starting stability, where the line gives none
+_GROWTH: Final = {"fact": 2.0, "learning": 3.0}
+
+
+def draft_of(
+    line: Line,
+    path: str,
+    make: Callable[[dict[str, Any]], Draft],
+    id_of: Callable[[int], int | None],
+    zone: tzinfo | None = None,
+) -> Draft:
+    """The draft of a line.
+
+    Args:
+        make: a draft of arguments of `remember`.
+        id_of: the id that a memory of the file has got.
+        zone: of times that name none; None leaves them to be refused.
+    """
+    given = line.given
+    if "recorded_at" not in line.entry:
+        given = _with_source(given, path)
+    arguments = _arguments(given, id_of)
+    if zone is not None:
+        for name in _TIMES & arguments.keys():
+            arguments[name] = _in_zone(arguments[name], zone, is_end=name == "valid_until")
+    sorts = line.sorts
+    for sort in sorts & TIER_OF_SORT.keys():
+        arguments["tier"] = TierCode(TIER_OF_SORT[sort]).name.lower()
+    draft = make(arguments)
+    flags = line.entry.get("flags")  # of an export: a caller's own fact may have sources as well
+    draft.derived = (
+        line.knowledge is not None
+        and line.knowledge.is_derived
+        and (flags is None or "auxiliary" in flags)
+    )
+    draft.restored = _restored(line.entry, is_derived=draft.derived, is_wordless=draft.is_wordless)
+    draft.tags = _with_own_end(draft, line.entry)
+    draft.revision = line.entry.get("revision")
+    if line.entry.get("refresh_s") is not None and draft.expires_ms is not None:
+        draft.refresh_ms = round(1000 * line.entry["refresh_s"])
+    if "stability_days" not in draft.restored:
+        for sort in sorts & _GROWTH.keys():
+            draft.growth = _GROWTH[sort]
+    return draft
+
+
+def _in_zone(value: Any, zone: tzinfo, *, is_end: bool) -> Any:
+    """A time in a zone, if it names none itself; what is no time as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        parsed = datetime.fromisoformat(value.strip())
+        if len(value.strip()) == 10:
+            return from_ms(to_ms(value, zone=zone, is_end=is_end))
+    except (ValueError, OverflowError):
+        return value
+    return parsed.replace(tzinfo=zone) if parsed.tzinfo is None else value
+
+
+def _with_source(entry: dict[str, Any], path: str) -> dict[str, Any]:
+    """A line from elsewhere without role and source, with its file's name as the source.
+
+    Text from a file must not pass for the user's own words.
+    """
+    if entry.get("role") or entry.get("source"):
+        return entry
+    return {**entry, "source": os.path.basename(path).encode(errors="replace").decode()}
+
+
+def _arguments(entry: dict[str, Any], id_of: Callable[[int], int | None]) -> dict[str, Any]:
+    """The arguments of ``remember`` in a line; ids of other memories become their new ids."""
+    out = {name: entry[name] for name in (*ARGUMENTS, "content") if entry.get(name) is not None}
+    if entry.get(ATTACHED) is not None:
+        out["attachment"] = base64.b64decode(entry[ATTACHED])
+    for name in LINKS:
+        others = [new for i in entry.get(name) or () if (new := id_of(i)) is not None]
+        if others:
+            out[name] = others
+    return out
+
+
+def _with_own_end(draft: Draft, entry: dict[str, Any]) -> tuple[str, ...]:
+    """The draft's tags, with the end of validity that it had before it was superseded."""
+    if "own_until" not in entry:
+        return draft.tags
+    until = entry["own_until"]
+    until_ms = None if until is None else to_ms(until, name="own_until")
+    found = split_reserved_tags(draft.tags)
+    return join_reserved_tags(found.own, found.supersedes, (until_ms,))
+
+
+def _restored(entry: dict[str, Any], *, is_derived: bool, is_wordless: bool) -> dict[str, Any]:
+    """Fields of the record's mutable half in a line, which ``remember`` does not take.
+
+    Args:
+        is_derived: it repeats others, and recalls leave it out.
+        is_wordless: it has no text, and recalls leave it out, too.
+    """
+    out = {
+        name: entry[name]
+        for name in ("stability_days", "utility", "access_count")
+        if entry.get(name) is not None
+    }
+    if entry.get("last_access"):
+        seconds = to_ms(entry["last_access"], name="last_access") // 1000
+        out["last_access_s"] = max(0, min(0xFFFF_FFFF, seconds))
+    if isinstance(entry.get("flags"), list):
+        flags = Flag.NONE
+        for name in entry["flags"]:
+            flags |= Flag[name.upper()]
+        out["flags"] = int(flags & ~(Flag.TOMBSTONE | Flag.AUXILIARY | Flag.NO_TEXT))
+    if is_derived:
+        out["flags"] = out.get("flags", 0) | int(Flag.AUXILIARY)
+    if is_wordless:
+        out["flags"] = out.get("flags", 0) | int(Flag.AUXILIARY | Flag.NO_TEXT)
+    return out
+
+
+# Vectors that leave and enter a store: those of one model only.
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """The model of a store's vectors: only vectors of one model leave or enter it."""
+
+    dim: int
+    #: of the model of the store's vectors; "" when the caller gave them
+    fingerprint: str
+    can_embed: bool
+
+    def of(self, image: Bytes) -> list[float] | None:
+        """The vector of a record from its (stride,) u8 bytes; None when it has none."""
+        scale = float(header_of(image)["scale"])
+        codes = image[HEADER_BYTES : HEADER_BYTES + self.dim].view(np.int8).astype(np.float64)
+        values: list[float] = (scale * codes).round(7).tolist()
+        return values if scale else None
+
+    def accepts(self, entry: dict[str, Any], where: str) -> bool:
+        """True when the entry's vector is of this store's model; False: embed the text instead.
+
+        Raises:
+            ModelMismatchError: it is not, and there is no embedder.
+            ImportFormatError: its model is unknown, and its length is not the store's.
+        """
+        model = entry.get("vector_model")
+        if model is None:  # not from an export: the author of the line vouches for its vector
+            return True
+        length = len(entry["vector"])
+        if model == self.fingerprint and (model or length == self.dim):
+            return True
+        if self.can_embed:
+            return False
+        if model != self.fingerprint:
+            raise ModelMismatchError(
+                f"{where}: the vector is of {model or 'no known model'}, the store's are of "
+                f"{self.fingerprint or 'no known model'}",
+                hint="open the store with an embedder, which then embeds the texts again",
+            )
+        raise ImportFormatError(
+            f"{where}: the vector has {counted(length, 'number')}, the store's have {self.dim}",
+            hint=f"import into a store made with dim={length}, or open one with an embedder",
+        )

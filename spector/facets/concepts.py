@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from spector.arguments import check_text, parse_choice, parse_integer, parse_number
 from spector.errors import InvalidInputError, InvalidVectorError, UnknownRecordError
-from spector.facets.base import Guard, guarded, ids_of, one_id_of
-from spector.facets.completion import concept_context
-from spector.facets.grounding import Grounding
-from spector.facets.items import ItemFacet
+from spector.facets.base import Guard, ItemFacet, guarded, ids_of, one_id_of
+from spector.facets.grounding import Grounding, concept_context
 from spector.knowledge import (
     PROVENANCES,
     Changes,
@@ -49,8 +47,6 @@ from spector.write import (
     codes_of,
     cosines,
 )
-
-__all__ = ["Concepts"]
 
 #: categories of concepts that are patterns; others are things
 _PATTERNS = frozenset({"causal_pattern", "operational_pattern"})

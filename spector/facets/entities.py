@@ -25,8 +25,6 @@ from spector.process import verb
 from spector.records import Entity, MemoryRecord
 from spector.store.catalog import Scope
 
-__all__ = ["Entities"]
-
 #: letters of a name that may stand for a longer one
 _LEAST_NICKNAME: Final = 3
 #: behind every letter, and every id

@@ -35,8 +35,6 @@ from spector.store.catalog import ANYBODY, Row, Scope
 from spector.store.payloads import compact_json
 from spector.write import Memories, Prepared, UnpreparedError
 
-__all__ = ["Facts"]
-
 #: the subject of what a user says of himself, and the predicate of his name
 _USER: Final = "user"
 _NAMED: Final = "is_named"

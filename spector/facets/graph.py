@@ -12,21 +12,19 @@ from spector.arguments import parse_choice, parse_integer, parse_number, parse_s
 from spector.clock import from_ms
 from spector.errors import InvalidInputError
 from spector.facets.base import Guard, guarded, ids_of, one_id_of
-from spector.facets.completion import CompletingFacet
+from spector.facets.grounding import CompletingFacet
 from spector.knowledge import (
     LAYERS,
     Changes,
-    KnowledgeReader,
-    checked_json,
-    edge_row,
-    layer_name,
-)
-from spector.knowledge.graph import (
     EdgeArrays,
+    KnowledgeReader,
     Registry,
     StoreEdges,
     activate,
     best_path,
+    checked_json,
+    edge_row,
+    layer_name,
     levels,
     pagerank,
     reach,
@@ -36,8 +34,6 @@ from spector.process import verb
 from spector.records import Activation, Edge, Reached, RelationKind
 from spector.store.catalog import RecordLinks, Row, Scope
 from spector.write import Memories, Named
-
-__all__ = ["Graph"]
 
 Direction = Literal["out", "in", "both"]
 #: a rank above this protects (UCMA), and above this many times the mean rank

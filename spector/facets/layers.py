@@ -10,11 +10,10 @@ from typing import Any, Final, Protocol, Unpack, runtime_checkable
 
 from spector.arguments import parse_callback, parse_integer, parse_truth
 from spector.errors import InvalidInputError, UnknownRecordError
-from spector.facets.base import Facet, Guard, guarded, ids_of, one_id_of
+from spector.facets.base import Facet, Guard, ItemFacet, guarded, ids_of, one_id_of
 from spector.facets.concepts import Concepts
 from spector.facets.graph import Graph
 from spector.facets.grounding import Grounding
-from spector.facets.items import ItemFacet
 from spector.knowledge import (
     LAYERS,
     Changes,
@@ -30,8 +29,6 @@ from spector.parts import Parts
 from spector.process import Callback, verb
 from spector.records import Episode, MemoryRecord
 from spector.write import Memories, Named, Prepared
-
-__all__ = ["Layers", "MemoryLayer", "StoreLayer"]
 
 _NAMES: Final = ("episodes", *LAYERS.values())
 #: layer -> the steps of a cycle that are about it

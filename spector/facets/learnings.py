@@ -13,8 +13,7 @@ from spector.arguments import (
     parse_switch,
 )
 from spector.clock import from_ms
-from spector.facets.base import Guard, guarded
-from spector.facets.items import ItemFacet
+from spector.facets.base import Guard, ItemFacet, guarded
 from spector.knowledge import (
     Changes,
     KnowledgeReader,
@@ -28,8 +27,6 @@ from spector.process import verb
 from spector.records import Learning, LearningType, MemoryRecord
 from spector.store.catalog import ANYBODY, Scope
 from spector.write import Memories, Named, Prepared
-
-__all__ = ["Learnings"]
 
 #: learnings fade a third as fast as texts (UCMA: their first stability is three times as great)
 _GROWTH = 3.0

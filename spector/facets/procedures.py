@@ -8,8 +8,7 @@ from typing import Any, Literal, Unpack
 from spector.arguments import SCOPES, parse_choice, parse_integer, parse_number, parse_switch
 from spector.clock import from_ms
 from spector.errors import ImmutableRecordError, InvalidInputError
-from spector.facets.base import Guard, guarded
-from spector.facets.items import ItemFacet
+from spector.facets.base import Guard, ItemFacet, guarded
 from spector.knowledge import (
     Changes,
     KnowledgeReader,
@@ -30,8 +29,6 @@ from spector.records import MemoryRecord, Procedure, Step
 from spector.session import Session
 from spector.store.catalog import ANYBODY, Scope
 from spector.write import Memories, Named, Prepared
-
-__all__ = ["Procedures"]
 
 Status = Literal["draft", "active", "deprecated"]
 _STATUSES: tuple[Status, ...] = ("draft", "active", "deprecated")

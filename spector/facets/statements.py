@@ -12,10 +12,8 @@ from spector.knowledge import (
     Changes,
     KnowledgeReader,
     New,
-    declared,
-)
-from spector.knowledge.reading import (
     Reading,
+    declared,
     plan_reading,
     read_text,
     statement_of,
@@ -28,8 +26,6 @@ from spector.providers import Fact, embedded
 from spector.records import FactRecord, MemoryRecord, ReadReport, is_user_said
 from spector.store.catalog import Scope
 from spector.write import Memories, Prepared
-
-__all__ = ["FACT_GROWTH", "Statements"]
 
 #: sorts of payloads that memories of messages have, which are read
 _OF_MESSAGES: Final = frozenset({"observed", "episode"})

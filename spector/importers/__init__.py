@@ -11,39 +11,17 @@ your own. ``docs/manual/importing.md`` has the mapping of each.
 
 from __future__ import annotations
 
-from spector.importers.detect import FORMATS, READERS, detect_format, register
+from spector.importers.detect import FORMATS, READERS, detect_format, iter_messages, register
 from spector.importers.entries import Broken, Format, Found, LeftOut, Message, Options, label
-from spector.importers.importing import NOT_KEPT, Importing, ImportOptions, import_files
-from spector.importers.observing import observable, observing
+from spector.importers.importing import (
+    NOT_KEPT,
+    Importing,
+    ImportOptions,
+    import_files,
+    observable,
+    observing,
+)
 from spector.importers.places import Archive
-from spector.importers.reading import iter_messages
 from spector.importers.report import FileReport, ImportReport
 from spector.importers.sources import Head, SourceFile
 from spector.importers.times import parse_time
-
-__all__ = [
-    "FORMATS",
-    "NOT_KEPT",
-    "READERS",
-    "Archive",
-    "Broken",
-    "FileReport",
-    "Format",
-    "Found",
-    "Head",
-    "ImportOptions",
-    "ImportReport",
-    "Importing",
-    "LeftOut",
-    "Message",
-    "Options",
-    "SourceFile",
-    "detect_format",
-    "import_files",
-    "iter_messages",
-    "label",
-    "observable",
-    "observing",
-    "parse_time",
-    "register",
-]

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from typing import Any, Final
 
 from spector.errors import ImportFormatError, InvalidScopeError
 from spector.importers.sources import Head, SourceFile
 from spector.messages import shown
-
-__all__ = [
-    "Broken",
-    "Entry",
-    "Format",
-    "FormatReader",
-    "Found",
-    "LeftOut",
-    "Message",
-    "Options",
-    "label",
-    "owned",
-    "short_text",
-]
+from spector.process import keeps
 
 #: keyword arguments of ``Memory.remember``, with the text under "text"
 Message = dict[str, Any]
@@ -157,3 +145,143 @@ def owned(
 
         message = without_owners(message, notes, kept=given)
     return {**message, **given}
+
+
+# Texts of entries: parts joined, too long ones cut, invisible ones recognized.
+
+#: roles whose messages instruct a model
+_INSTRUCTING: Final = frozenset(("system", "developer"))
+_COMMON: Final = frozenset(("user", "assistant", "tool"))
+
+#: categories of characters that are not seen, and letters that look like nothing
+_UNSEEN: Final = frozenset(("Cc", "Cf", "Cn", "Co", "Zs", "Zl", "Zp", "Mn", "Me"))
+_FILLERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800\ufffd")
+
+
+def text_of_parts(content: object) -> str:
+    """The text of a message body: a string, or a list of strings and {"text": ...} parts."""
+    if isinstance(content, str):
+        return content.strip()
+    if not isinstance(content, list):
+        return ""
+    found = []
+    for part in content:
+        text = part.get("text") if isinstance(part, dict) else part
+        if isinstance(text, str) and text.strip():
+            found.append(text.strip())
+    return "\n\n".join(found)
+
+
+def is_blank(text: str) -> bool:
+    """Whether a text has no character that can be seen."""
+    if text[:1].isalnum():
+        return False
+    return all(
+        each.isspace() or unicodedata.category(each) in _UNSEEN or each in _FILLERS for each in text
+    )
+
+
+def instructs(role: object) -> bool:
+    """Whether messages of a role instruct a model; those of a file never do."""
+    if not isinstance(role, str) or role in _COMMON:
+        return False
+    from spector.language.words import plain
+
+    return plain(role.strip()) in _INSTRUCTING
+
+
+@keeps(4096)
+def role_of_person(name: str) -> tuple[str, str]:
+    """The role of what a person says, and how he is named.
+
+    The name is the role, unless it would give him the trust of one: anyone may call himself "user".
+    """
+    from spector.language.statements import ASSISTANTS, USERS
+    from spector.language.words import plain
+
+    bare = plain(name).strip()
+    if bare in USERS or bare in ASSISTANTS or instructs(name):
+        return "person", f'"{name}"'
+    return name, name
+
+
+def cut_text(text: str, most_bytes: int) -> Iterator[str]:
+    """Pieces of a text of at most so many bytes, cut between paragraphs, lines or words."""
+    while len(text) * 4 > most_bytes and len(text.encode("utf-8", "replace")) > most_bytes:
+        piece = text.encode("utf-8", "replace")[:most_bytes].decode("utf-8", "ignore")
+        at = -1
+        for mark in ("\n\n", "\n", " "):
+            at = piece.rfind(mark, len(piece) // 2)
+            if at > 0:
+                break
+        at = at if at > 0 else max(1, len(piece))
+        yield text[:at]
+        text = text[at:].lstrip("\n ")
+    if text:
+        yield text
+
+
+# Messages between people: each has a speaker, who is neither the user nor an assistant.
+
+#: kinds of attachments -> why a message without words is left out
+_KINDS = {
+    "image": "picture",
+    "photo": "picture",
+    "sticker": "sticker",
+    "animation": "picture",
+    "video": "film",
+    "audio": "sound",
+    "voice": "sound",
+    "ptt": "sound",
+    "file": "file",
+    "document": "file",
+    "location": "place",
+    "contact": "contact",
+    "poll": "poll",
+    "gif": "picture",
+}
+
+
+def said(
+    text: str,
+    *,
+    place: str,
+    source: str,
+    speaker: str | None,
+    moment: datetime | None,
+    session: str | None,
+    own_id: object = "",
+    is_bot: bool = False,
+    written: str = "",
+    **metadata: Any,
+) -> Found | LeftOut:
+    """What a person said; left out without a text.
+
+    Args:
+        written: its time as the file has it.
+        metadata: what else is known of it; None is left out.
+    """
+    if not text.strip():
+        return LeftOut("no text", place)
+    name = label(speaker)
+    message: Message = {"text": text, "source": source}
+    if name is not None:
+        message["role"], name = role_of_person(name)
+    if is_bot:
+        message["role"] = "assistant"
+    if moment is not None:
+        message["event_time"] = moment
+    if (conversation := label(session)) is not None:
+        message["session_id"] = conversation
+    known = {"speaker": name, **metadata}
+    message["metadata"] = {key: value for key, value in known.items() if value not in (None, "")}
+    return Found(message, place, str(own_id) if own_id not in (None, "") else "", written=written)
+
+
+def left_out(kind: object, place: str, otherwise: str = "no text") -> LeftOut:
+    """Why a message without words is left out, by the kind of what it has instead."""
+    name = kind.lower() if isinstance(kind, str) else ""
+    if name == "no text" or name in _KINDS.values():
+        return LeftOut(name, place)
+    found = [said_as for word, said_as in _KINDS.items() if word in name]
+    return LeftOut(found[0] if found else otherwise, place)

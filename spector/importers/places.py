@@ -15,8 +15,6 @@ from typing import Any, Final
 from spector.errors import ImportFormatError
 from spector.importers.sources import SourceFile
 
-__all__ = ["ENDINGS", "Archive", "Export", "Place", "exports_around", "place_of"]
-
 #: endings of files that are read in a folder or archive
 ENDINGS: Final = frozenset(".csv .json .jsonl .markdown .md .mdown .ndjson .text .tsv .txt".split())
 #: files of one folder or archive at most

@@ -11,8 +11,6 @@ from spector.clock import from_ms, local_of_ms, to_ms
 from spector.importers.entries import Found, Message
 from spector.messages import counted
 
-__all__ = ["FileReport", "ImportReport"]
-
 #: speakers and broken entries that a report names
 _MOST_NAMED = 8
 

@@ -15,16 +15,6 @@ from typing import IO, Any, Final, TextIO
 
 from spector.errors import ImportFormatError, StoreError
 
-__all__ = [
-    "BAD_JSON",
-    "Head",
-    "SourceFile",
-    "each_entry",
-    "each_line",
-    "first_character",
-    "iter_array",
-]
-
 _FIRST_READ_CHARS: Final = 1 << 16
 #: errors of the JSON parser for nesting or numbers beyond its limits
 BAD_JSON: Final = (RecursionError, ValueError)

@@ -17,9 +17,6 @@ from spector.errors import ImportFormatError, InvalidTimeError
 from spector.importers.entries import Options
 from spector.importers.sources import SourceFile
 
-__all__ = ["TIME_KEYS", "clock_of", "hour_of", "in_zone", "iso_of", "local_time", "order_of",
-    "parse_time", "time_among"]  # fmt: skip
-
 #: names that makers use for the time of a message, the surest first
 TIME_KEYS: Final = tuple(
     """timestamp created_at createdAt create_time createTime created date_unixtime sent_at sentAt

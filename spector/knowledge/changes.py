@@ -12,8 +12,6 @@ from typing import Any
 
 from spector.store.payloads import PayloadTable, decode, table_named
 
-__all__ = ["Changes", "New"]
-
 
 @dataclass(frozen=True, slots=True)
 class New:

@@ -13,12 +13,10 @@ from typing import Any, Final, NamedTuple
 
 from spector.knowledge.changes import Changes
 from spector.knowledge.concepts import elements_of
-from spector.knowledge.merges import entity_of_mention
+from spector.knowledge.entities import entity_of_mention
 from spector.knowledge.reader import KnowledgeReader, ids_in
 from spector.language.words import concept_key, folded
 from spector.store.payloads import compact_json
-
-__all__ = ["Derived", "derived_of", "facts_of_alone", "plan_new_words", "plan_other_user"]
 
 #: edges from a derived memory to what it was made of
 _FROM: Final = ("derived_from", "computed_from")

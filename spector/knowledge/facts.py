@@ -19,25 +19,6 @@ from spector.layout import Flag
 from spector.store.catalog import Row
 from spector.store.payloads import compact_json
 
-__all__ = [
-    "MOST_CHARS",
-    "SINGLE_VALUED",
-    "Declared",
-    "FactToAdd",
-    "checked_part",
-    "confirm_fact",
-    "contradiction",
-    "current_facts",
-    "declared",
-    "fact_steps",
-    "held_fact",
-    "is_single_valued",
-    "plan_fact",
-    "predicate_named",
-    "put_fact",
-    "sentence",
-]
-
 #: characters of a subject, predicate or object
 MOST_CHARS: Final = 1_000
 #: weight of the edge from a fact to a memory that states it

@@ -13,18 +13,6 @@ from spector.knowledge.statistics import ENOUGH, assess, certainty, jaccard
 from spector.records import PredictedOutcome
 from spector.store.payloads import encode
 
-__all__ = [
-    "Experience",
-    "Figure",
-    "concepts_to_ground",
-    "figure_text",
-    "figures_of",
-    "plan_cooccurrence",
-    "plan_new_figures",
-    "plan_restated_figure",
-    "predicted_outcomes",
-]
-
 #: confidence of a prediction whose episode was compressed, or says nothing of its own
 _UNSURE: Final = 0.3
 _EPISODES: Final = 20

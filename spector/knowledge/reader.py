@@ -32,8 +32,6 @@ from spector.store.payloads import (
     table_named,
 )
 
-__all__ = ["KnowledgeReader", "Owner", "edge_of", "edge_row", "ids_in"]
-
 _PAYLOAD, _FACT, _ITEM, _NAME, _EDGE, _LINK, _STATE, _CHANGE = map(
     table_named,
     ("payload", "fact", "item", "name", "edge", "link", "sleep_state", "cycle_change"),

@@ -15,20 +15,6 @@ import numpy as np
 from spector.errors import InvalidInputError
 from spector.records import Assessment
 
-__all__ = [
-    "ENOUGH",
-    "assess",
-    "associated",
-    "certainty",
-    "intervals_are_random",
-    "is_noise",
-    "jaccard",
-    "outcomes_are_random",
-    "rhythm",
-    "running_rate",
-    "values_are_random",
-]
-
 #: values from which a series is judged
 ENOUGH: Final = 8
 #: two-sided 5 % of the normal distribution

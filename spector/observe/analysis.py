@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from spector.config import ObserveConfig
 from spector.errors import LLMError, StoreClosedError
-from spector.knowledge import entity_uri
-from spector.knowledge.reading import Reading, names_in, read_text, statement_of
+from spector.knowledge import Reading, entity_uri, names_in, read_text, statement_of
 from spector.language.emotion import emotion_in, load_head
 from spector.language.formation import Formed, Referents, cut, form, rewritten
 from spector.language.frames import Statement

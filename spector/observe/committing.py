@@ -12,8 +12,15 @@ from typing import Any, Final
 
 from spector.clock import from_ms
 from spector.config import Config
-from spector.knowledge import DESCRIBING, Changes, KnowledgeReader, New, edge_row, encode
-from spector.knowledge.reading import plan_reading
+from spector.knowledge import (
+    DESCRIBING,
+    Changes,
+    KnowledgeReader,
+    New,
+    edge_row,
+    encode,
+    plan_reading,
+)
 from spector.layout import Flag
 from spector.observe.gate import Candidate, Decision, Made, candidate_of, decide
 from spector.observe.importance import Rater

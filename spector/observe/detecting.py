@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from spector.errors import LLMError, StoreClosedError
-from spector.knowledge.reading import Reading
+from spector.knowledge import Reading
 from spector.language.emotion import CATEGORIES
 from spector.language.formation import Referents
 from spector.language.frames import Statement

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from spector.arguments import check_metadata
 from spector.config import Config
 from spector.errors import InvalidMetadataError, StoreClosedError
-from spector.knowledge import entity_uri
-from spector.knowledge.reading import Reading
+from spector.knowledge import Reading, entity_uri
 from spector.language.formation import Referents
 from spector.layout import Category
 from spector.observe.gate import Candidate, Incoming

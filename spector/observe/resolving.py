@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from spector.config import ObserveConfig
-from spector.knowledge.reading import Reading, ToName
+from spector.knowledge import Reading, ToName
 from spector.language.cues import need_gate
 from spector.language.entities import Whole
 from spector.language.formation import Referents, form, in_place_of

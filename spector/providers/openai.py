@@ -6,7 +6,9 @@ are off, so that ``Retry`` below is the only policy.
 
 from __future__ import annotations
 
+import os
 import random
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,13 +18,81 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.clock import SystemClock, to_ms
-from spector.errors import EmbeddingError, InvalidInputError
-from spector.messages import shown
-from spector.providers.byte_pairs import count_tokens, split_windows
-from spector.providers.openai_client import KEY_HINT, OpenAIConnection
-from spector.providers.validate import check_texts, unit_rows
+from spector.errors import EmbeddingError, InvalidInputError, LLMError, SpectorError
+from spector.messages import install_command, shown
+from spector.process import said_as_memory_error
+from spector.providers.protocols import check_texts, unit_rows
+from spector.providers.token_counts import count_tokens, split_windows
 
-__all__ = ["OpenAIEmbedder", "Retry"]
+# The client library of OpenAI: made at first use, once a process, its key kept out of errors.
+
+KEY_HINT: Final = "check the key: api_key= or the environment variable OPENAI_API_KEY"
+
+
+class OpenAIConnection:
+    """One connection to a server, shared between threads.
+
+    Args:
+        api_key: default is the environment variable OPENAI_API_KEY.
+        base_url: another server with the same wire format.
+        timeout_s: timeout of one attempt in seconds.
+        given: an ``openai.OpenAI`` of the caller; api_key and base_url are then ignored.
+        error: class of the errors when there can be no client.
+    """
+
+    def __init__(
+        self,
+        api_key: str | None,
+        base_url: str | None,
+        timeout_s: float,
+        given: Any,
+        error: type[SpectorError],
+    ) -> None:
+        self._api_key = api_key
+        self._base_url = base_url
+        self._timeout_s = timeout_s
+        self._given = given
+        self._error = error
+        self._made: Any = None
+        self._pid = 0
+        self._lock = threading.Lock()
+
+    def key(self) -> str:
+        """The key in use; without one, a text that no message contains."""
+        given = self._given
+        key = getattr(given, "api_key", None) if given is not None else self._api_key
+        return key or os.environ.get("OPENAI_API_KEY") or "\0"
+
+    def client(self) -> Any:
+        """The client; made again in a forked child, which must not share its parent's sockets."""
+        with self._lock:
+            if self._made is None or self._pid != os.getpid():
+                self._made = self._make()
+                self._pid = os.getpid()
+            return self._made
+
+    def _make(self) -> Any:
+        if self._given is not None:
+            return self._given.with_options(max_retries=0, timeout=self._timeout_s)
+        try:
+            with said_as_memory_error():
+                import openai
+        except ImportError as error:
+            raise self._error(
+                f"the openai client cannot be loaded: {error}", hint=install_command("openai")
+            ) from error
+        try:
+            return openai.OpenAI(
+                api_key=self._api_key,
+                base_url=self._base_url,
+                timeout=self._timeout_s,
+                max_retries=0,
+            )
+        except Exception as error:  # a missing key, a malformed URL
+            raise self._error(
+                f"the openai client cannot be made: {error}", hint=KEY_HINT
+            ) from error
+
 
 #: native dimensions, and whether the model can shorten them
 _KNOWN_MODELS: Final = {
@@ -303,3 +373,102 @@ def _dimensions(model: str, wanted: int | None, send: bool | None) -> tuple[int,
             + (" or fewer" if can_shorten else "")
         )
     return wanted, True if send is None else send
+
+
+# A chat model of OpenAI, or of any server with its wire format, as an ``LLM``.
+
+
+class OpenAILLM:
+    """A chat model. Safe to share between threads; the first call opens the connection.
+
+    Args:
+        model: name of the model on the server.
+        api_key: default is the environment variable OPENAI_API_KEY.
+        base_url: another server with the same wire format.
+        timeout_s: timeout of one attempt in seconds.
+        client: an ``openai.OpenAI`` of your own; api_key and base_url are then ignored.
+        max_retries: further attempts after rate limits, server errors and lost connections.
+        sleep, jitter: functions that wait and that return numbers in [0, 1); for tests.
+
+    Raises:
+        InvalidInputError: an empty model name, or numbers out of range.
+    """
+
+    def __init__(
+        self,
+        model: str = "gpt-4o-mini",
+        *,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        timeout_s: float = 20.0,
+        client: Any = None,
+        max_retries: int = 1,
+        sleep: Callable[[float], None] = time.sleep,
+        jitter: Callable[[], float] = _JITTER,
+    ) -> None:
+        if not isinstance(model, str) or not model.strip():
+            raise InvalidInputError(
+                f"model must be the name of a model, not {shown(model)}", hint="try gpt-4o-mini"
+            )
+        if max_retries < 0 or not timeout_s > 0:
+            raise InvalidInputError(
+                f"max_retries={max_retries}, timeout_s={timeout_s}: out of range",
+                hint="pass at least 0, and more than 0",
+            )
+        self.model_id = model.strip()
+        self._connection = OpenAIConnection(api_key, base_url, timeout_s, client, LLMError)
+        self._retry = Retry(max_retries, sleep, jitter, wanted="answer")
+
+    def complete(
+        self,
+        system: str,
+        user: str,
+        *,
+        max_tokens: int = 512,
+        temperature: float = 0.0,
+        json: bool = False,
+    ) -> str:
+        """The model's answer to one question.
+
+        Args:
+            system, user: The instruction, and what it is about.
+            json: Ask for a JSON object.
+
+        Raises:
+            LLMError: The server failed, or answered without a text.
+        """
+        client = self._connection.client()
+        extra: dict[str, Any] = {"response_format": {"type": "json_object"}} if json else {}
+
+        def attempt() -> Any:
+            return client.chat.completions.create(
+                model=self.model_id,
+                max_tokens=max_tokens,
+                temperature=temperature,
+                messages=[
+                    {"role": "system", "content": system},
+                    {"role": "user", "content": user},
+                ],
+                **extra,
+            )
+
+        try:
+            answer = self._retry.run(attempt)
+        except EmbeddingError as error:
+            key = self._connection.key()
+            cause = error.__cause__ if key not in str(error) else None
+            raise LLMError(error.message.replace(key, "[the key]"), hint=error.hint) from cause
+        try:
+            choice = answer.choices[0]
+            text, ended = choice.message.content, choice.finish_reason
+        except (AttributeError, IndexError, TypeError) as error:
+            raise LLMError(
+                f"the response has no choices: {str(answer)[:200]}",
+                hint="the server does not follow the wire format; check base_url=",
+            ) from error
+        if not isinstance(text, str) or not text.strip() or ended == "length":
+            raise LLMError(
+                f"the answer has no complete text (finish_reason={ended})",
+                hint="raise max_tokens, or use another model",
+            )
+        return text

@@ -12,15 +12,6 @@ from spector.providers.protocols import Detectors, Embedder, FactExtractor
 if TYPE_CHECKING:
     from spector.providers.protocols import LLM, Summarizer
 
-__all__ = [
-    "load_ahead",
-    "own_extractor",
-    "resolve",
-    "resolve_detectors",
-    "resolve_extractor",
-    "resolve_llm",
-    "resolve_summarizer",
-]
 
 _CHOICES = 'use "default", "openai", "openai:MODEL", None with vector=, or an object with embed()'
 
@@ -77,7 +68,7 @@ def resolve_llm(llm: LLM | str | None) -> LLM | None:
     if isinstance(llm, str):
         models = _models_of_openai(llm, LLMError)
         if models is not None:
-            from spector.providers.openai_llm import OpenAILLM
+            from spector.providers.openai import OpenAILLM
 
             return OpenAILLM(*models)
         fault = "is unknown"
@@ -106,14 +97,14 @@ def resolve_extractor(llm: LLM | None, extractor: FactExtractor | None) -> FactE
         return extractor
     if llm is None:
         return None
-    from spector.providers.fact_extraction import LLMFactExtractor
+    from spector.providers.asking import LLMFactExtractor
 
     return LLMFactExtractor(llm)
 
 
 def own_extractor(extractor: FactExtractor | None) -> FactExtractor | None:
     """An extractor that a caller gave; the one over the chat model is none of his."""
-    from spector.providers.fact_extraction import LLMFactExtractor
+    from spector.providers.asking import LLMFactExtractor
 
     return None if isinstance(extractor, LLMFactExtractor) else extractor
 

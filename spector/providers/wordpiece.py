@@ -31,21 +31,6 @@ from spector.errors import ModelFileError
 from spector.language.words import normalize_unicode
 from spector.process import KEEPERS
 
-__all__ = [
-    "CLS_ID",
-    "OVERLAP_TOKENS",
-    "SEP_ID",
-    "UNK_ID",
-    "VOCAB_SHA256",
-    "WINDOW_TOKENS",
-    "Window",
-    "WordPiece",
-    "batches_of",
-    "fill_words",
-    "load_vocabulary",
-    "windows_of",
-]
-
 VOCAB_SHA256: Final = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 _VOCAB_PATH: Final = Path(__file__).parent / "data" / "vocab.txt"
 

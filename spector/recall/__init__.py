@@ -7,30 +7,17 @@ from typing import TYPE_CHECKING
 from spector.faces import on_first_use
 
 if TYPE_CHECKING:
-    from spector.recall.context import Context, Quote
+    from spector.recall.context import Context, Quote, note_observed
     from spector.recall.context_builder import quoted_line
-    from spector.recall.noting import note_observed
     from spector.recall.options import (
         ContextArguments,
         RareArguments,
         RecallArguments,
         RecallOptions,
+        default_k,
+        topic_in,
     )
-    from spector.recall.reading import default_k, topic_in
     from spector.recall.recaller import Recaller
 
-__all__ = [
-    "Context",
-    "ContextArguments",
-    "Quote",
-    "RareArguments",
-    "RecallArguments",
-    "RecallOptions",
-    "Recaller",
-    "default_k",
-    "note_observed",
-    "quoted_line",
-    "topic_in",
-]
 
 __getattr__ = on_first_use(__name__)

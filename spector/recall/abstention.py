@@ -17,19 +17,7 @@ from typing import Final
 
 from spector.config import Config
 from spector.records import Hit, HitList, Signals
-from spector.search.selection import CUT, SEMANTIC, near_the_best, own_scores
-from spector.search.view import RecallRequest
-
-__all__ = [
-    "CROWD",
-    "Verdict",
-    "choose_hits",
-    "judge",
-    "least_relevance",
-    "log_odds",
-    "relevances",
-    "select_hits",
-]
+from spector.search import CUT, SEMANTIC, RecallRequest, near_the_best, own_scores
 
 #: hits that a recall should have for ``relevances``: the best, and as many of the crowd
 CROWD: Final = 40

@@ -13,14 +13,9 @@ from spector.messages import counted
 from spector.providers import TokenCounter
 from spector.recall.abstention import choose_hits
 from spector.recall.context import Context, Quote
-from spector.recall.lines import line_within
-from spector.recall.precedence import Order, order_of
-from spector.recall.quoting import Block, Line, predicted, with_ending
+from spector.recall.quoting import Block, Line, Order, line_within, order_of, predicted, with_ending
 from spector.records import Hit, HitList, PredictedOutcome
-from spector.search import is_bare_node
-from spector.search.selection import CUT, quote_text, without_repeats
-
-__all__ = ["ContextBuilder", "quoted_line"]
+from spector.search import CUT, is_bare_node, quote_text, without_repeats
 
 #: tokens of the words of an abbreviated memory
 _ABBREVIATED_TOKENS: Final = 40

@@ -18,11 +18,9 @@ from typing import Final, NamedTuple, Protocol
 
 from spector.clock import local_of_ms, zone_name
 from spector.config import Layout
-from spector.recall.precedence import COUNTS, EARLIER
-from spector.records import Hit, PredictedOutcome
-from spector.search.selection import label, origin_beside, quote_text
-
-__all__ = ["Block", "Line", "line_of", "predicted", "with_ending"]
+from spector.language.statements import excerpt
+from spector.records import Hit, HitList, PredictedOutcome
+from spector.search import is_word_of_user, label, origin_beside, quote_text
 
 _OPEN: Final = "<memories>\n"
 _END: Final = "</memories>\n"
@@ -410,3 +408,81 @@ def _date(day: str, *, year: bool = True) -> str:
     """ "2 Oct 2026" of "2026-10-02": three tokens less, and as plain; half without the year."""
     number, month, date = day.split("-")
     return f"{int(date)} {_MONTHS[int(month) - 1]}{f' {number}' if year else ''}"
+
+
+# The lines of a context within their room: a whole text, its summary, or an excerpt.
+
+#: a text of more characters a token than that is not counted: it does not fit
+_CHARS_PER_TOKEN: Final = 16
+
+
+def line_within(
+    hit: Hit,
+    limit: int,
+    count: Callable[[str], int],
+    words: frozenset[str] = frozenset(),
+    *,
+    whole: bool = True,
+    mark: str = "",
+    zone: tzinfo = UTC,
+) -> Line | None:
+    """The line of a memory with at most ``limit`` tokens of its words; None if there is none.
+
+    ``words``: of the cue, which an excerpt is about.
+    """
+
+    def cost(text: str) -> int:
+        if len(text) > _CHARS_PER_TOKEN * limit:
+            return limit + 1
+        return count(quote_text(text))
+
+    if limit < 1:
+        return None
+    if cost(hit.text) <= limit:
+        return line_of(hit, quote_text(hit.text), whole=whole, cut=False, mark=mark, zone=zone)
+    summary = hit.record.summary if hit.record.consolidated else None
+    fits = summary is not None and cost(summary) <= limit
+    part = summary if fits else excerpt(hit.text, words, limit, cost)
+    if not part:
+        return None
+    return line_of(hit, quote_text(part), whole=whole, cut=True, mark=mark, zone=zone)
+
+
+# Which of the hits of a context counts where two of them say of one thing how it is.
+
+#: of the user's word beside that of others, of theirs, and of what a newer memory stands for
+COUNTS: Final = "this counts"
+OTHERWISE: Final = "said otherwise"
+EARLIER: Final = "earlier"
+
+
+class Order(NamedTuple):
+    """What of some hits counts.
+
+    Attributes:
+        heads: id of a hit -> that of the one that counts instead. marks: "earlier" of one that a
+            newer one stands for, "said otherwise" of others' words beside the user's, and `COUNTS`
+            of his.
+    """
+
+    heads: Mapping[int, int]
+    marks: Mapping[int, str]
+
+
+def order_of(hits: HitList, k: int) -> Order:
+    """Which of the first k hits stands for which others: the first of all that count instead."""
+    shown = {hit.id: hit for hit in hits[:k]}
+    heads, marks = dict[int, int](), dict[int, str]()
+    before = dict[int, int]()
+    for each in shown:  # one that counts instead stands before it
+        instead = hits.outdated.get(each, ())
+        head = next((before[one] for one in before if one in instead), each)
+        before[each] = head
+        if head == each:
+            continue
+        heads[each] = head
+        by_user = is_word_of_user(shown[head]) and not is_word_of_user(shown[each])
+        marks[each] = OTHERWISE if by_user else EARLIER
+        if by_user:
+            marks[head] = COUNTS
+    return Order(heads, marks)

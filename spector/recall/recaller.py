@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC
+from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from spector.arguments import (
     SCOPES,
@@ -25,14 +29,17 @@ from spector.arguments import (
 )
 from spector.clock import Clock
 from spector.config import Config
-from spector.kernel.contract import ScoringProfile, get_profile
-from spector.language.cues import Kind, need_gate, skip_reason
+from spector.kernel.contract import ScoringProfile, get_profile, norm
+from spector.kernel.contract import lengths as lengths_of
+from spector.language.cues import Kind, need_gate, skip_reason, split_cue
+from spector.language.words import compose, is_turkish, plain
 from spector.layout import Flag
 from spector.process import Operations
 from spector.providers import ChatModel, Embedder, IntentClassifier, embedded, token_counter
 from spector.recall.abstention import CROWD, select_hits
-from spector.recall.intent_presets import (
+from spector.recall.intents import (
     LEAST_HITS,
+    answer_in_window,
     apply_intent,
     apply_mode,
     by_importance,
@@ -52,30 +59,38 @@ from spector.recall.options import (
     RareArguments,
     RecallArguments,
     cut_of,
+    default_k,
     diversity_weight,
     options_of,
+    read_cue,
     reject_unknown_options,
+    topic_in,
     zone_of,
 )
-from spector.recall.reading import default_k, read_cue, topic_in
-from spector.recall.windows import answer_in_window
-from spector.records import Hit, HitList, MemoryRecord, PredictedOutcome
-from spector.search import HotTier, Listing, Searcher, hot_hit, known_from
-from spector.search.evidence import Limits, Probes
-from spector.search.view import (
+from spector.records import Explanation, Hit, HitList, MemoryRecord, PredictedOutcome
+from spector.search import (
+    POOL,
     Cue,
+    HotTier,
+    Limits,
+    Listing,
+    Probes,
+    Reading,
     RecallRequest,
+    Searcher,
     Selection,
     confine,
+    hot_hit,
+    known_from,
     pinned_request,
     until,
+    with_score,
 )
 from spector.tiers import Finder
 
 if TYPE_CHECKING:
     from spector.recall.context import Context
 
-__all__ = ["Recaller"]
 
 #: the arguments of a recall that say which memories are meant
 _SELECTING: Final = (
@@ -142,7 +157,7 @@ class Recaller:
         if self._operations.sink is None:
             hits = self._recall(*args, **selecting)
         else:
-            from spector.recall.noting import note_recall
+            from spector.recall.context import note_recall
 
             with self._operations.noting("recall") as operation:
                 hits = self._recall(*args, **selecting)
@@ -266,7 +281,7 @@ class Recaller:
 
     def context(self, cue: Any, *args: Any) -> Context:
         """Memories for a cue as one block of text; see ``Memory.context``."""
-        from spector.recall.noting import note_context
+        from spector.recall.context import note_context
 
         with self._operations.noting("context") as operation:
             found = self._context(cue, *args)
@@ -448,8 +463,6 @@ class Recaller:
         if not hits and (reason := self._listing.why_empty(request.selection)):
             hits = hits._holding((), abstained=True, reason=reason)
         if hits and kind is not None:
-            from spector.recall.merging import answer_parts
-
             hits = answer_parts(self._searcher, self._embedder, request, kind, hits)
         if not hits or not first or first >= request.k:
             return hits, hits
@@ -471,7 +484,6 @@ class Recaller:
         given = None if vector is None else parse_vector(vector, self._dim)
         if text is None or self._embedder is None:
             return given
-        from spector.recall.hypothetical import centroid, hypotheses
 
         more = hypotheses(text) if hyde else []
         if given is not None and not more:
@@ -506,3 +518,212 @@ def _dropped(flags: int, moment_ms: int | None) -> tuple[int, bool]:
     if moment_ms is None or not flags & Flag.SUPERSEDED:
         return flags, False
     return int(flags & ~Flag.SUPERSEDED), True
+
+
+# Merges the answers to the parts of a compound cue into one.
+
+
+def answer_parts(
+    searcher: Searcher,
+    embedder: Embedder | None,
+    request: RecallRequest,
+    named: str,
+    hits: HitList,
+) -> HitList:
+    """The answer to a cue, ``hits``, and to its parts; embeds only what has a part."""
+    parts = split_cue(request.cue.text or "", searcher.speakers())
+    if len(parts) == 1:
+        return hits
+    by_time = request.ranks_by_evidence and request.profile.ranking.by_time
+    now_ms = request.now_ms if by_time else None
+
+    def read(part: str) -> Reading:
+        """Of the part, but for the present, which the whole cue asks about or not."""
+        found = read_cue(part, named=named, topic=None, may_be_now=False, now_ms=now_ms)
+        return replace(found, asks_for_now=request.reading.asks_for_now)
+
+    vectors = [request.cue.vector] * len(parts)
+    if embedder is not None:
+        vectors = list(embedded(embedder, parts))
+    found = searcher.recall_all(
+        [
+            replace(request, k=max(request.k, POOL)),
+            *(
+                replace(request, cue=Cue(part, vector), reading=read(part), k=POOL)
+                for part, vector in zip(parts, vectors, strict=True)
+            ),
+        ]
+    )
+    return merge_answers(found, request.k)
+
+
+def merge_answers(lists: Sequence[HitList], k: int) -> HitList:
+    """The best k of several answers by the mean of their scores above the last hit.
+
+    A memory that is not in a list gets 0 from it. Reciprocal rank fusion was tried on the compound
+    questions of LoCoMo and BEAM and loses to this, with K = 60 even to the whole cue.
+
+    Args:
+        lists: the answer to the whole cue first; it gives statistics and signals. The first `POOL`
+            of each are merged; what the whole has behind them stays there.
+        k: hits wanted.
+
+    Returns:
+        Hits, best first, ties by id. ``explain()`` says under "parts" what merging changed.
+    """
+    whole = lists[0]
+    base = min((hit.score for hit in whole[:POOL]), default=0.0)
+    above: dict[int, float] = {}
+    first: dict[int, Hit] = {}
+    for hits in [each[:POOL] for each in lists]:
+        floor = min((hit.score for hit in hits), default=0.0)
+        for hit in hits:
+            first.setdefault(hit.id, hit)
+            above[hit.id] = above.get(hit.id, 0.0) + (hit.score - floor) / len(lists)
+    for hit in whole.standing:  # a part may have it as an ordinary hit
+        above.pop(hit.id, None)
+    best = sorted(above, key=lambda each: (-above[each], each))
+    merged = [_rescore(first[each], base + above[each]) for each in best[:k]]
+    rest = [hit for hit in whole[POOL:] if hit.id not in above]
+    return whole._holding([*merged, *rest][:k])
+
+
+def _rescore(hit: Hit, score: float) -> Hit:
+    return with_score(hit, score, functools.partial(_explain, hit, score))
+
+
+def _explain(hit: Hit, score: float) -> Explanation:
+    why = hit.explain()
+    return replace(why, evidence={**why.evidence, "parts": score - why.score})
+
+
+# Hypothetical answers to a cue (HyDE), made from templates.
+#
+# A question is not worded like its answer. So templates turn the cue's topic into a few sentences
+# that an answer may resemble, and the search uses the mean of their vectors and the cue's. No
+# language model; English and Turkish. An option (`recall(hyde=True)`), off by default because it
+# loses where it was measured (bench/log, "Template HyDE").
+
+
+class Shape(StrEnum):
+    """The shape of an answer."""
+
+    DEFINITION = "definition"
+    HOWTO = "howto"
+    REASONING = "reasoning"
+    LOOKUP = "lookup"
+    TECHNICAL = "technical"
+    PREFERENCE = "preference"
+    GENERAL = "general"
+
+
+_TEMPLATES: Final[dict[Shape, tuple[str, ...]]] = {
+    Shape.DEFINITION: ("{} is a kind of", "By {} we mean"),
+    Shape.HOWTO: ("To {} you first", "These are the steps to {}", "I showed how to {}"),
+    Shape.REASONING: ("The reason is that {}", "{} because of"),
+    Shape.LOOKUP: ("It was {}", "I told you that {}", "The answer about {} is"),
+    Shape.TECHNICAL: ("The setting for {} in the code is", "{} failed with an error, the fix was"),
+    Shape.PREFERENCE: ("I like {}", "I prefer {}", "I do not enjoy {}"),
+    Shape.GENERAL: ("{}", "We talked about {}"),
+}
+_TEMPLATES_TR: Final[dict[Shape, tuple[str, ...]]] = {
+    Shape.DEFINITION: ("{} şu demektir", "{} bir tür"),
+    Shape.HOWTO: ("{} için önce", "{} adımları şunlar"),
+    Shape.REASONING: ("{} çünkü", "{} nedeni şu"),
+    Shape.LOOKUP: ("{} şuydu", "Sana {} demiştim"),
+    Shape.TECHNICAL: ("{} için koddaki ayar", "{} hata verdi, çözümü"),
+    Shape.PREFERENCE: ("{} severim", "{} tercih ederim", "{} sevmem"),
+    Shape.GENERAL: ("{}", "{} hakkında konuştuk"),
+}
+
+_SHAPES: Final[tuple[tuple[Shape, re.Pattern[str]], ...]] = (
+    (
+        Shape.TECHNICAL,
+        re.compile(
+            r"\b(?:error|bug|exception|crash\w{0,3}|config\w{0,12}|code|api|deploy\w{0,4}|debug\w{0,4}"
+            r"|function|library|database|hata|kod|ayar\w{0,5}|sunucu)\b"
+        ),
+    ),
+    (Shape.HOWTO, re.compile(r"\b(?:how (?:to|do i|do you|can i|should i)|steps to|nasil)\b")),
+    (
+        Shape.REASONING,
+        re.compile(
+            r"\b(?:why|how come|what (?:caused|made|inspired|motivated)|reason|neden|nicin|niye)\b"
+        ),
+    ),
+    (
+        Shape.PREFERENCE,
+        re.compile(
+            r"\b(?:prefer\w{0,5}|favou?rites?|likes?|enjoys?|loves?|hates?|recommend\w{0,4}"
+            r"|suggest\w{0,4}|tercih\w{0,6}|sever\w{0,4}|oner\w{0,6}|favori\w{0,3})\b"
+        ),
+    ),
+    (
+        Shape.DEFINITION,
+        re.compile(
+            r"^\s*(?:what (?:is|are) (?:an? )?\w+\s*\??$|what does .{1,60} mean|define )|\bnedir\b"
+        ),
+    ),
+    (
+        Shape.LOOKUP,
+        re.compile(
+            r"^\s*(?:who|where|when|which|what|whose|how (?:many|much|long|old|often)|did|does|do|is"
+            r"|was|are|were|has|have)\b|\b(?:kim|nerede|hangi|kac|ne zaman)\b"
+        ),
+    ),
+)
+#: what a question begins with, before its topic
+_OPENING: Final = re.compile(
+    r"^\s*(?:(?:please|can you|could you|would you|do you (?:know|remember))\s+)?"
+    r"(?:(?:tell me|remind me)\s+(?:about\s+)?)?"
+    r"(?:(?:what|who|whom|whose|where|when|why|which"
+    r"|how(?: (?:many|much|long|old|often|to|come))?)\s+)?"
+    r"(?:(?:is|are|was|were|do|does|did|can|could|should|would|will|has|have|had)\s+)?",
+    re.IGNORECASE,
+)
+#: Turkish questions: particles and question words anywhere
+_ASKED_TR: Final = re.compile(
+    r"\b(?:nedir|neydi|ne zaman|nerede|nereye|neden|niçin|niye|nasıl|hangi|kim|kaç|mi|mı|mu|mü)\b",
+    re.IGNORECASE,
+)
+#: longer cues are situations, not questions with a topic
+_MOST_CHARS: Final = 400
+
+
+def shape_of(cue: str) -> Shape:
+    """What an answer to a cue would look like: the first pattern that it has, else general."""
+    folded = plain(cue[:_MOST_CHARS])
+    return next((shape for shape, words in _SHAPES if words.search(folded)), Shape.GENERAL)
+
+
+def hypotheses(cue: str) -> list[str]:
+    """Two or three sentences that an answer may be like; none for long texts and several lines."""
+    text = compose(cue.strip())
+    if not text or len(text) > _MOST_CHARS or "\n" in text:
+        return []
+    turkish = is_turkish(text, plain(text))
+    if turkish:
+        topic = _ASKED_TR.sub(" ", text)
+    else:
+        topic = text[_OPENING.match(text).end() :]  # type: ignore[union-attr]  # matches anything
+    topic = " ".join(topic.strip(" ?!.").split()) or text.strip(" ?!.")
+    if not topic:
+        return []
+    templates = (_TEMPLATES_TR if turkish else _TEMPLATES)[shape_of(text)]
+    return list(dict.fromkeys(template.format(topic) for template in templates))
+
+
+def centroid(
+    vectors: NDArray[np.float32], given: NDArray[np.float32] | None = None
+) -> NDArray[np.float32]:
+    """(dim,) f32 of length 1: the mean direction of (n, dim) f32 and one that is given, (dim,).
+
+    The first of them if they cancel out.
+    """
+    if given is not None:
+        vectors = np.concatenate([given[None], vectors])
+    lengths = lengths_of(vectors)[:, None]
+    mean = (vectors / np.maximum(lengths, np.float32(1e-9))).mean(axis=0)
+    length = norm(mean)
+    found: NDArray[np.float32] = (mean / length if length > 1e-6 else vectors[0]).astype(np.float32)
+    return found

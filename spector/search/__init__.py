@@ -11,26 +11,33 @@ if TYPE_CHECKING:
     from spector.search.hot import HotTier, hot_hit
     from spector.search.listing import TRUSTED_S, Listing, parse_page
     from spector.search.neighbours import Neighbour, Neighbours, Slot
+    from spector.search.origins import is_word_of_user, label, origin_beside, origin_of, quote_text
+    from spector.search.probes import Limits, Probes
+    from spector.search.request import (
+        EVERYTHING_SAID,
+        NO_READING,
+        Cue,
+        Reading,
+        RecallRequest,
+        Selection,
+        pinned_request,
+        told_within,
+        until,
+        with_rested,
+        within,
+    )
     from spector.search.searcher import POOL, Searcher
-    from spector.search.survey import NO_END, Strengths, Surveyor, Words
+    from spector.search.selection import (
+        CUT,
+        SEMANTIC,
+        SEMANTIC_CUT,
+        near_the_best,
+        own_scores,
+        with_score,
+        without_repeats,
+    )
+    from spector.search.snapshot import confine
+    from spector.search.survey import NO_END, Strengths, SurveyedText, Surveyor
 
-__all__ = [
-    "NO_END",
-    "POOL",
-    "TRUSTED_S",
-    "HotTier",
-    "Listing",
-    "Neighbour",
-    "Neighbours",
-    "Searcher",
-    "Slot",
-    "Strengths",
-    "Surveyor",
-    "Words",
-    "hot_hit",
-    "is_bare_node",
-    "known_from",
-    "parse_page",
-]
 
 __getattr__ = on_first_use(__name__)

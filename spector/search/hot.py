@@ -22,11 +22,9 @@ from spector.kernel.contract import DEFAULT_DROP_FLAGS
 from spector.layout import MUTABLE_DTYPE
 from spector.records import Explanation, Hit, MemoryRecord
 from spector.search.listing import Listing
-from spector.search.view import Selection
+from spector.search.request import Selection
 from spector.store.catalog import strengths_of
 from spector.tiers import Finder, TierRouter
-
-__all__ = ["HotTier", "hot_hit"]
 
 #: scopes whose choice is kept; the one asked for longest ago goes
 _MOST_SCOPES: Final = 1000

@@ -28,15 +28,13 @@ from spector.errors import InvalidFilterError
 from spector.layout import Flag
 from spector.messages import refuse_unknown
 from spector.records import MemoryRecord, complete
-from spector.search.view import EVERYTHING, Selection, make_selection
+from spector.search.request import EVERYTHING, Selection, make_selection
 from spector.store.catalog import ANYBODY, SAID, Scope, SqlFilter, of_keys, of_sorts
 from spector.store.core import Store
 from spector.store.files import Bytes
 from spector.store.integrity import walk
 from spector.store.payloads import KeyRange
 from spector.tiers import Finder, TierRouter
-
-__all__ = ["TRUSTED_S", "Listing", "parse_page"]
 
 #: how long a proof that the catalog's tables agree stays valid for indexed lookups, in seconds
 TRUSTED_S: Final = 60.0

@@ -19,20 +19,13 @@ from spector.language.words import analyse, cue_terms, folded
 from spector.layout import Flag
 from spector.records import Hit, HitList, MemoryRecord
 from spector.search.associations import knowledge_of
-from spector.search.score_search import ScoreSearch
+from spector.search.features import places_of
+from spector.search.plan import Plan, allowed_records
+from spector.search.request import Cue, RecallRequest, Selection
+from spector.search.scoring import ScoreSearch
 from spector.search.searcher import Searcher
-from spector.search.view import (
-    Cue,
-    Plan,
-    RecallRequest,
-    Selection,
-    allowed_records,
-    places_of,
-    vectors_of,
-)
+from spector.search.snapshot import vectors_of
 from spector.store.catalog import WITHOUT_USER
-
-__all__ = ["Neighbour", "Neighbours", "Slot"]
 
 #: (subject, predicate) of a statement
 Slot = tuple[str, str]

@@ -32,37 +32,30 @@ from spector.search.associations import (
     is_bare_node,
     themes_of_cue,
 )
-from spector.search.evidence import LexicalChannel, is_like
-from spector.search.evidence_search import EvidenceSearch, MakeModifier
-from spector.search.score_search import ScoreSearch
+from spector.search.ordering import Confirmer
+from spector.search.plan import Plan, make_plan
+from spector.search.probes import is_like
+from spector.search.request import Cue, RecallRequest, within
+from spector.search.scoring import EvidenceSearch, MakeModifier, ScoreSearch
 from spector.search.selection import (
-    MOST,
-    Embed,
-    Standing,
     choose_diverse,
     limit_per_session,
     near_the_best,
     own_scores,
     without_repeats,
 )
-from spector.search.view import (
+from spector.search.snapshot import (
     Answer,
-    Confirmer,
-    Cue,
     Moved,
-    Plan,
-    RecallRequest,
     Snapshot,
-    make_plan,
     make_snapshot,
     patch_snapshot,
     vectors_of,
-    within,
 )
+from spector.search.standing import MOST, Embed, Standing
+from spector.search.words import LexicalChannel
 from spector.store.core import View
 from spector.tiers import TierRouter
-
-__all__ = ["POOL", "Searcher"]
 
 #: further attempts before writers of this process are made to wait
 _ATTEMPTS: Final = 8

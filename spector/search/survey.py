@@ -18,13 +18,13 @@ from spector.store.catalog import split_reserved_tags
 from spector.store.core import NO_END, Strengths, read_strengths
 from spector.tiers import Finder, TierRouter
 
-__all__ = ["NO_END", "Strengths", "Surveyor", "Words"]
+__all__ = ["NO_END", "Strengths", "SurveyedText", "Surveyor"]
 
 #: memories that are read while writers wait
 _PAGE = 2_000
 
 
-class Words(NamedTuple):
+class SurveyedText(NamedTuple):
     """What a memory says, and who said it."""
 
     text: str
@@ -67,11 +67,11 @@ class Surveyor:
         """The greatest id that was given out."""
         return self._router.durable_store().head.last_id
 
-    def words(self, ids: Collection[int]) -> dict[int, Words]:
+    def words(self, ids: Collection[int]) -> dict[int, SurveyedText]:
         """What those of these memories say that there are."""
         found = self._router.durable_store().catalog.fetch(sorted(ids))
         return {
-            each: Words(
+            each: SurveyedText(
                 row.text,
                 row.role,
                 row.source,

@@ -19,14 +19,9 @@ from spector.process import Sole
 from spector.providers import token_counter
 from spector.recall import Context, quoted_line
 from spector.records import HitList, MemoryRecord, ObserveResult, SessionReport
-from spector.session.buffer import SessionBuffer
+from spector.session.buffer import SensoryBuffer, SessionBuffer, SynapticTag
 from spector.session.registry import Sessions
-from spector.session.sensory import SensoryBuffer
-from spector.session.state import SessionState
-from spector.session.tags import SynapticTag
-from spector.session.zones import Zones
-
-__all__ = ["Remembering", "Session"]
+from spector.session.state import SessionState, Zones
 
 
 class Remembering(Protocol):

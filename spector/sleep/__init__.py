@@ -8,17 +8,8 @@ from spector.faces import on_first_use
 
 if TYPE_CHECKING:
     from spector.sleep.condensing import Condenser, Tools
-    from spector.sleep.daemon import ReflectDaemon, WriteSignal
+    from spector.sleep.daemon import ConceptWorker, ReflectDaemon, WriteSignal
     from spector.sleep.sleeper import Sleeper
-    from spector.sleep.worker import ConceptWorker
 
-__all__ = [
-    "ConceptWorker",
-    "Condenser",
-    "ReflectDaemon",
-    "Sleeper",
-    "Tools",
-    "WriteSignal",
-]
 
 __getattr__ = on_first_use(__name__)

@@ -23,8 +23,6 @@ from spector.records import MemoryRecord
 from spector.search import Neighbours
 from spector.write import ConceptRun, Promotion
 
-__all__ = ["Condenser", "Tools"]
-
 _log = logging.getLogger("spector.sleep")
 #: of a text that a summarizer is shown
 _MOST_CHARS: Final = 8_000

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from spector.config import Config
 from spector.errors import CatalogCorruptError, PartitionCorruptError
 from spector.records import Proposal, ReflectReport, StepReport
 from spector.search import Surveyor
+from spector.sleep.concepts import demote, expire, promote, rhythm
 from spector.sleep.condensing import Tools
-from spector.sleep.night import DAY_MS, RETIRED, Night, breathe, without_ids
-from spector.sleep.state import SleepState
-from spector.sleep.steps import STEPS
+from spector.sleep.gathering import consolidate
+from spector.sleep.learning import extract, graph
+from spector.sleep.night import DAY_MS, RETIRED, Night, Units, breathe, without_ids
+from spector.sleep.redundancy import compress, deduplicate
+from spector.sleep.strengths import decay, emotion, forget, rehearse, replay
+from spector.sleep.undo import SleepState
 from spector.write import Unit, UnitWriter
-
-__all__ = ["FIRST", "LAST", "Cycle", "Progress", "Stopped", "begin", "named_steps", "note_of"]
 
 #: called with (step, units done, in total or None)
 Progress = Callable[[str, int, int | None], None]
@@ -329,3 +331,27 @@ def note_of(state: SleepState) -> dict[str, Any]:
         "abstracted_id": state.abstracted_id,
         "recent": state.recent,
     }
+
+
+# The steps of a cycle, each a plan over the memories of the night that yields units.
+
+#: a step from a cursor on
+Step: TypeAlias = Callable[[Night, int], Units]
+
+#: by name; sealing and upkeep are mechanics of the files, which have no plan
+STEPS: Final[Mapping[str, Step]] = {
+    "rhythm": rhythm,
+    "decay": decay,
+    "emotion": emotion,
+    "replay": replay,
+    "promote": promote,
+    "demote": demote,
+    "rehearse": rehearse,
+    "expire": expire,
+    "compress": compress,
+    "extract": extract,
+    "consolidate": consolidate,
+    "deduplicate": deduplicate,
+    "graph": graph,
+    "forget": forget,
+}

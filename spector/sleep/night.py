@@ -18,9 +18,9 @@ from spector.kernel.contract import Curve, retained
 from spector.language.worth import content_density, extract_of
 from spector.layout import Category, Flag
 from spector.providers import Fact, LLMFactExtractor, estimated_tokens
-from spector.search import NO_END, Strengths, Surveyor, Words
+from spector.search import NO_END, Strengths, SurveyedText, Surveyor
 from spector.sleep.condensing import Tools
-from spector.sleep.state import ERASED, TIERS, SleepState, before_step, compact
+from spector.sleep.undo import ERASED, TIERS, SleepState, before_step, compact
 from spector.write import Unit, differences, unpacked_rows
 
 __all__ = [
@@ -369,9 +369,9 @@ def breathe(night: Night) -> None:
         night.tools.breathe()
 
 
-def texts_of(night: Night, ids: Collection[int]) -> dict[int, Words]:
+def texts_of(night: Night, ids: Collection[int]) -> dict[int, SurveyedText]:
     """What memories say, read in parts so that no one waits."""
-    out: dict[int, Words] = {}
+    out: dict[int, SurveyedText] = {}
     each = list(ids)
     for start in range(0, len(each), _PART):
         out |= night.survey.words(each[start : start + _PART])

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.knowledge import KnowledgeReader, declared, is_single_valued
+from spector.knowledge import Changes, KnowledgeReader, declared, encode, is_single_valued
 from spector.language.frames import extract
 from spector.language.observing import only_likes
 from spector.language.statements import find_instruction
 from spector.layout import Category, Flag
-from spector.search import Words
-from spector.sleep.night import Mask, Night, Rows, has_flag, texts_of
-
-__all__ = ["AT_REST", "IDENTITY", "Protection", "guessed_preferences"]
+from spector.search import Strengths, SurveyedText
+from spector.sleep.night import (
+    RETIRED,
+    Mask,
+    Night,
+    Rows,
+    batches,
+    has_flag,
+    mark_of,
+    texts_of,
+    without_ids,
+)
+from spector.write import Unit
 
 #: what is out of recall, and neither fades nor grows
 AT_REST: Final = int(Flag.DORMANT | Flag.SUPERSEDED | Flag.QUARANTINED)
@@ -108,7 +118,7 @@ class Protection:
         return np.array([int(each) for each in self._night.state.central], np.int64)
 
     def of_knowledge(
-        self, ids: Collection[int], words: Mapping[int, Words], reader: KnowledgeReader
+        self, ids: Collection[int], words: Mapping[int, SurveyedText], reader: KnowledgeReader
     ) -> set[int]:
         """Those that must stay for what they say: rules, names, the only statement of a value.
 
@@ -175,7 +185,9 @@ def _mean_use(night: Night, rows: Rows) -> dict[int, float]:
     return {user: sums[user] / counts[user] for user in np.flatnonzero(counts).tolist()}
 
 
-def _rules(ids: Collection[int], words: Mapping[int, Words], reader: KnowledgeReader) -> set[int]:
+def _rules(
+    ids: Collection[int], words: Mapping[int, SurveyedText], reader: KnowledgeReader
+) -> set[int]:
     observed = reader.payloads(ids, "observed")
     return {
         each
@@ -185,12 +197,12 @@ def _rules(ids: Collection[int], words: Mapping[int, Words], reader: KnowledgeRe
     }
 
 
-def _instructs(words: Words) -> bool:
+def _instructs(words: SurveyedText) -> bool:
     return words.role in (None, "user") and find_instruction(words.text) is not None
 
 
 def _last_holders(
-    ids: Sequence[int], words: Mapping[int, Words], reader: KnowledgeReader, living: Set[int]
+    ids: Sequence[int], words: Mapping[int, SurveyedText], reader: KnowledgeReader, living: Set[int]
 ) -> set[int]:
     """Memories that alone state the value of a subject and a one-valued predicate, and names.
 
@@ -228,7 +240,7 @@ def _last_holders(
     return out
 
 
-def _states_slot(words: Words) -> bool:
+def _states_slot(words: SurveyedText) -> bool:
     """Whether a text without rows of facts states a value that there is one of at a time."""
     if words.role not in (None, "user"):
         return False
@@ -252,3 +264,97 @@ def _learnings(ids: Collection[int], reader: KnowledgeReader) -> set[int]:
         for each, known in reader.payloads(ids, "learning").items()
         if known["validated"] and known["confidence"] > _VALIDATED
     }
+
+
+# Puts memories to rest in the order of a step, as far as the limit of a day allows.
+
+
+def retiring(
+    night: Night,
+    rows: Rows,
+    why: str | Mapping[int, str],
+    spared: Mapping[str, int],
+    *,
+    waiting: int = 0,
+    erases: bool = False,
+) -> Iterable[Unit]:
+    """Units that make memories dormant, in their order, as far as a day's limit allows.
+
+    Args:
+        waiting: how many more of them wait for another day.
+        erases: they are forgotten for good instead.
+    """
+    done = np.array(sorted(night.done.get(RETIRED, ())), np.int64)
+    rows = rows[~np.isin(rows["id"], done)]
+    room, chosen = night.room_to_retire(), []
+    for n, user in enumerate(rows["user"].tolist()):
+        if room.get(user, 0) > 0:
+            room[user] -= 1
+            chosen.append(n)
+    waiting += len(rows) - len(chosen)
+    skipped = {
+        name: count for name, count in {**spared, "limit of a day": waiting}.items() if count
+    }
+    picked = rows["id"][chosen]
+    users = dict(zip(picked.tolist(), rows["user"][chosen].tolist(), strict=True))
+    for batch in batches(picked, night.sleep.batch_records):
+        if erases:
+            names = (mark_of(night.memories.users[users[each]]) for each in batch.tolist())
+            yield Unit(
+                erases=batch.tolist(),
+                users=Counter(names),
+                what="forget",
+                seen=len(batch),
+                skipped=skipped,
+                reason=why if isinstance(why, str) else "",
+                reasons={} if isinstance(why, str) else why,
+            )
+            skipped = {}
+            continue
+        yield Unit(
+            ids=batch.tolist(),
+            alter=_put_to_rest,
+            what=RETIRED,
+            seen=len(batch),
+            skipped=skipped,
+            reason=why if isinstance(why, str) else "",
+            reasons={} if isinstance(why, str) else why,
+            decide=noting_rest(night, batch.tolist(), why),
+        )
+        skipped = {}
+    if skipped:
+        yield Unit(seen=waiting, skipped=skipped)
+
+
+def noting_rest(
+    night: Night, ids: Sequence[int], why: str | Mapping[int, str]
+) -> Callable[[KnowledgeReader, int], Changes]:
+    """The rows that say since when memories rest, and by which rule."""
+
+    def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+        changes = Changes()
+        for each in sorted(reader.owners(list(ids))):
+            rule = why if isinstance(why, str) else why.get(each, "")
+            changes.put(
+                "payload",
+                id=each,
+                sort="rest",
+                json=encode(
+                    "rest",
+                    {
+                        "since_ms": night.started_ms,
+                        "rule": without_ids(rule),
+                    },
+                ),
+            )
+        return changes
+
+    return decide
+
+
+def _put_to_rest(fresh: Strengths) -> Mask:
+    rows = fresh.rows
+    awake = ((rows["flags"] & AT_REST) == 0) & ~has_flag(rows, Flag.IMMUTABLE | Flag.PINNED)
+    rows["flags"] = np.where(awake, rows["flags"] | int(Flag.DORMANT), rows["flags"])
+    found: Mask = awake
+    return found

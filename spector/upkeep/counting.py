@@ -29,17 +29,6 @@ from spector.store.core import Store
 from spector.store.integrity import refuse_disagreement
 from spector.store.payloads import KeyRange
 
-__all__ = [
-    "FlagCounts",
-    "count_flags",
-    "count_of",
-    "has_one_user",
-    "namespaces_of",
-    "receipt_within",
-    "tiers_of",
-    "users_of",
-]
-
 #: flags begin the mutable half of a record
 _FLAGS_AT: Final = MUTABLE_OFFSET
 #: codes of the tiers that keep what happened

@@ -39,7 +39,6 @@ from spector.upkeep.counting import count_of, namespaces_of, receipt_within, tie
 if TYPE_CHECKING:
     from spector.store.erasure import Needles
 
-__all__ = ["Keeper"]
 
 _DERIVED: Final = SqlFilter(DERIVED_SQL, ())
 

@@ -20,7 +20,7 @@ import pytest
 import spector
 from spector import Memory, RecallOptions
 from spector.arguments import parse_truth
-from spector.messages.values import items_of, reading, said, shown
+from spector.messages import items_of, reading, said, shown
 from spector.write.drafts import FIELDS
 from tests.fakes import FakeEmbedder
 

@@ -19,8 +19,8 @@ import pytest
 
 import spector
 from spector import Memory
+from spector import messages as hints
 from spector.errors import InvalidInputError, UnknownArgumentError
-from spector.messages import suggestions as hints
 from tests.fakes import FakeEmbedder
 
 CUE = [1.0, 0.0, 0.0, 0.0]

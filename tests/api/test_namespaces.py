@@ -71,7 +71,7 @@ def test_every_verb_stays_in_a_namespace(
     place: str, gathered: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("spector.store.payloads.entries._GATHERED", gathered)
-    monkeypatch.setattr("spector.search.view.plan._FEW_KEYS", gathered - 2)  # none, with "many"
+    monkeypatch.setattr("spector.search.plan._FEW_KEYS", gathered - 2)  # none, with "many"
     rng = random.Random(seed := 20261129 + gathered)
     path = place if place == ":memory:" else tmp_path / place
     with spector.open(

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import spector
-from spector.cli.commands.files import observing
+from spector.cli.commands import files as observing
 from spector.clock import ManualClock
 from spector.importers import importing
 from tests.cli.conftest import Run

@@ -16,7 +16,7 @@ import pytest
 
 import spector
 from spector.cli import main as cli
-from spector.cli.commands import bench
+from spector.cli.commands import program as bench
 from spector.cli.main import main
 from spector.importers import iter_messages
 from tests.cli.conftest import Run

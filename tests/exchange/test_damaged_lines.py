@@ -293,8 +293,7 @@ def test_a_file_of_many_lines_needs_little_memory(tmp_path: Path) -> None:
     """Lines are read one at a time, and ties wait only for lines to come."""
     import tracemalloc
 
-    from spector.exchange.lines import batches
-    from spector.exchange.vectors import Vectors
+    from spector.exchange.lines import Vectors, batches
 
     file = tmp_path / "long.jsonl"
     note = {"why": "x" * 1_000}

@@ -19,15 +19,10 @@ import pytest
 import spector
 from spector import Config, InvalidInputError, Memory, PromotionCandidate, SleepConfig
 from spector.knowledge import Changes, KnowledgeReader
-from spector.knowledge.induction import (
-    ConceptUse,
-    associations_of,
-    concepts_to_retire,
-    is_same_pattern,
-    phases_of,
-    plan_moved_references,
-    plan_rhythms,
-)
+from spector.knowledge.concepts import phases_of, plan_rhythms
+from spector.knowledge.extraction import associations_of
+from spector.knowledge.lessons import ConceptUse, concepts_to_retire, plan_moved_references
+from spector.knowledge.promotion import is_same_pattern
 from spector.write import Prepared
 from tests.fakes import FakeEmbedder
 

@@ -19,7 +19,7 @@ import spector
 from spector import Config, InvalidInputError, KnowledgeConfig, Memory
 from spector.knowledge import plan_merge
 from spector.layout import Flag
-from spector.sleep import worker as working
+from spector.sleep import daemon as working
 from spector.write import ConceptExtractor
 from tests.facets.test_erasure import commit, is_left, mention
 from tests.fakes import FakeEmbedder

@@ -20,7 +20,13 @@ from typing import Any
 import pytest
 
 import spector
-from spector.importers import Importing, ImportOptions, ImportReport, import_files, observing
+from spector.importers import (
+    Importing,
+    ImportOptions,
+    ImportReport,
+    import_files,
+    observing,
+)
 from tests.fakes import FakeEmbedder
 from tests.importers.samples import SAMPLES
 from tests.proof import seed

@@ -16,8 +16,8 @@ import pytest
 
 from spector.errors import ImportFormatError
 from spector.importers import Importing, ImportOptions, detect_format, iter_messages
+from spector.importers.detect import iter_entries
 from spector.importers.entries import LeftOut, Options
-from spector.importers.reading import iter_entries
 from spector.importers.sources import SourceFile
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from spector.errors import KernelUnavailableError
 from spector.kernel.dispatch import load_kernel
-from spector.search.view.request import Selection
+from spector.search.request import Selection
 from spector.tiers.working import _Slab
 from tests.crash.harness import in_fresh_process
 from tests.model.runs import Tally, bulk, repeat

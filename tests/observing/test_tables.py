@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from spector.config.languages import VARIABLE
+from spector.config.settings import VARIABLE
 from spector.language.tables import (
     FOLDER,
     PARTS,

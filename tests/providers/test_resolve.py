@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spector import providers as embed
 from spector.errors import EmbeddingError, InvalidInputError, LLMError
 from spector.providers import CachedEmbedder, MiniLMEmbedder, OpenAIEmbedder, resolve, resolve_llm
-from spector.providers.byte_pairs import count_tokens, split_windows
+from spector.providers.token_counts import count_tokens, split_windows
 from tests.fakes import FakeEmbedder
 
 
@@ -110,10 +109,6 @@ def test_importing_and_resolving_loads_no_model_library(repo: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(repo)},
     )
     assert run.stdout.strip() == "[]"
-
-
-def test_public_names_exist() -> None:
-    assert all(hasattr(embed, name) for name in embed.__all__)
 
 
 # -- The cautious token count: windows cover the text, fit the limit, and overlap ------------------

@@ -21,9 +21,9 @@ from spector import Config, Memory
 from spector.language.cues.long_cue import shorten_cue
 from spector.language.statements.excerpts import cue_words, excerpt
 from spector.providers import resolve
-from spector.recall.hypothetical import Shape, hypotheses, shape_of
-from spector.search.evidence import Limits
-from spector.search.view import Cue
+from spector.recall.recaller import Shape, hypotheses, shape_of
+from spector.search.probes import Limits
+from spector.search.request import Cue
 from tests.fakes import FakeEmbedder
 
 FILLER = "line of the log with nothing in it "

@@ -20,7 +20,7 @@ import pytest
 import spector
 from spector import PROFILES, Config, InvalidInputError, ManualClock, Memory, Ranking
 from spector.kernel.contract.scanner import ScanResult
-from spector.search.candidates import CandidateRanker
+from spector.search.scoring import CandidateRanker
 from tests.api.helpers import ids, texts
 from tests.conftest import NOW
 

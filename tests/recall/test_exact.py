@@ -18,9 +18,8 @@ from spector import Hit, ManualClock, Memory
 from spector.config import Config
 from spector.kernel.contract.profile import get_profile
 from spector.language.cues.intent import is_name
-from spector.search.view.cue import Cue
-from spector.search.view.plan import query_of
-from spector.search.view.request import EVERYTHING, RecallRequest
+from spector.search.plan import query_of
+from spector.search.request import EVERYTHING, Cue, RecallRequest
 from tests.conftest import NOW
 from tests.fakes import FakeEmbedder
 

@@ -21,10 +21,11 @@ from spector.config import AssociationConfig, Config
 from spector.errors import InvalidInputError
 from spector.knowledge import Changes, KnowledgeReader, New, encode
 from spector.language.cues.intent import Intent
-from spector.recall.intent_presets import intent_in
+from spector.recall.intents import intent_in
 from spector.records import Percept
-from spector.search.evidence_search import MakeModifier
-from spector.search.view import Modifier, Plan, Ranked
+from spector.search.ordering import Modifier, Ranked
+from spector.search.plan import Plan
+from spector.search.scoring import MakeModifier
 from spector.write import Prepared
 from tests.conftest import NOW
 from tests.fakes import FakeEmbedder

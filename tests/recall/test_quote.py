@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from spector.config import LAYOUTS, Layout
 from spector.recall.quoting import Block, line_of
 from spector.records import Explanation, Hit, MemoryRecord
-from spector.search.selection.origins import label, quote_text, role_label
+from spector.search.origins import label, quote_text, role_label
 
 #: one line of the block, and nothing else
 _STRING = r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-f]{4}))*"'

@@ -18,9 +18,10 @@ import pytest
 import spector
 from spector import Config, ManualClock, Memory
 from spector.providers.minilm import MiniLMEmbedder
-from spector.search.evidence import limits
-from spector.search.evidence.baseline import SAMPLE
-from spector.search.evidence.probes import ENGLISH, TURKISH, unit_vectors
+from spector.search import probes as limits
+from spector.search.fusion import SAMPLE
+from spector.search.probes import ENGLISH, TURKISH
+from spector.search.probes import vectors_of_texts as unit_vectors
 from tests.fakes import FakeEmbedder
 
 DIM = 16

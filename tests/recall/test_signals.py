@@ -12,7 +12,7 @@ import pytest
 
 import spector
 from spector import Memory, Signals
-from spector.search.evidence.probes import ENGLISH, TURKISH, Probes
+from spector.search.probes import ENGLISH, TURKISH, Probes
 from tests.fakes import FakeEmbedder
 
 

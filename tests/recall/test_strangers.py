@@ -31,7 +31,7 @@ from spector.language.statements.markers import (
     terms_of_time,
 )
 from spector.language.words.folding import is_turkish, plain
-from spector.recall.hypothetical import hypotheses
+from spector.recall.recaller import hypotheses
 from tests.fakes import FakeEmbedder
 
 WORDS = "lantern pepper violin glacier saddle quarry orchid ferry walnut compass".split()
@@ -216,7 +216,7 @@ READERS: dict[str, Callable[[str], object]] = {
 MODULES = (
     "language.dates.figures",
     "language.cues.need",
-    "recall.hypothetical",
+    "recall.recaller",
     "language.statements.instructions",
     "language.cues.compound",
     "language.words.folding",

@@ -24,7 +24,7 @@ from spector.clock import ManualClock
 from spector.language.statements.roles import may_instruct, reads_like_a_role
 from spector.recall.quoting import line_of
 from spector.records import Hit, MemoryRecord
-from spector.search.selection.origins import label, origin_of, quote_text, role_label
+from spector.search.origins import label, origin_of, quote_text, role_label
 from tests.recall.test_quote import hit
 
 CUE = np.eye(16)[0]

@@ -17,7 +17,7 @@ from spector import InvalidInputError, Memory, PartitionCorruptError, RecallOpti
 from spector.clock import ManualClock
 from spector.kernel.contract.profile import PROFILES
 from spector.layout import PARTITION_HEADER_BYTES, stride_of
-from spector.search.selection.diversity import near_the_best, own_scores, without_repeats
+from spector.search.selection import near_the_best, own_scores, without_repeats
 from tests.conftest import NOW
 
 _SAME = np.ones(8, np.float32)

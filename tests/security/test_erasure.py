@@ -25,7 +25,7 @@ import pytest
 
 import spector
 from spector import Config, InvalidInputError, ManualClock, Memory
-from spector.importers.texts import role_of_person
+from spector.importers.entries import role_of_person
 from spector.records.reports import NOT_COVERED, Purged
 from spector.store.core.store import Store
 from spector.store.erasure import catalog as erase

@@ -25,7 +25,7 @@ from tests.test_layers import MODULES, REPO
 from tests.trees import nodes_of, tree_of
 
 #: the one module that may talk to a server, through the client library that it imports late
-MAY_TALK = ("spector/providers/openai.py", "spector/providers/openai_client.py")
+MAY_TALK = ("spector/providers/openai.py", "spector/providers/openai.py")
 #: the one module that awaits; its loop is the caller's, and it opens no connection
 AWAITS = ("spector/asynchronous.py", "asyncio")
 NETWORK = frozenset(

@@ -17,7 +17,7 @@ import pytest
 import spector
 from spector import Config, Memory, SleepConfig
 from spector.lexical.index import WordIndex
-from spector.sleep.maintenance import reflect_once
+from spector.sleep.sleeper import reflect_once
 from tests.sleep.nights import asleep, pass_days
 
 

@@ -23,7 +23,7 @@ from spector import Config, ManualClock, Memory
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
 from spector.store import rewriting as store_compact
 from spector.store.partitions.segment import Segment
-from spector.upkeep import ordering as sleep_cluster
+from spector.upkeep import compaction as sleep_cluster
 from tests.api.helpers import fingerprint, ids, own_vectors, texts, vector, vectors
 from tests.fakes import FakeEmbedder
 

@@ -23,8 +23,7 @@ from spector.cli.options import (
     positive_int,
     wait_of,
 )
-from spector.cli.output import Console
-from spector.cli.streams import input_text
+from spector.cli.output import Console, input_text
 from spector.errors import InvalidInputError, SpectorError
 from spector.messages import install_command
 

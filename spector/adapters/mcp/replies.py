@@ -119,7 +119,7 @@ class Checked(_Reply):
 
 def quote(text: str) -> str:
     """A text as a JSON string on one line, with everything in it visible."""
-    from spector.search.selection import quote_text  # loads the engine, for which no client waits
+    from spector.search import quote_text  # loads the engine, for which no client waits
 
     return quote_text(text)
 

@@ -31,9 +31,7 @@ class Command(NamedTuple):
 GROUPS: Final = {
     "memories": (
         Command("remember", "store one memory", ".writing:add_remember"),
-        Command(
-            "observe", "take in messages, and keep what matters", ".files.observing:add_observe"
-        ),
+        Command("observe", "take in messages, and keep what matters", ".files:add_observe"),
         Command("recall", "find memories for a cue", ".reading:add_recall"),
         Command("context", "write memories as text for a prompt", ".reading:add_context"),
         Command("list", "show the newest memories", ".listing:add_list"),
@@ -43,7 +41,7 @@ GROUPS: Final = {
         Command("namespaces", "list namespaces and their memory counts", ".listing:add_namespaces"),
         Command("dormant", "show memories at rest", ".listing:add_dormant"),
         Command("hot", "show what a context may quote whatever the cue", ".listing:add_hot"),
-        Command("history", "show a memory's earlier and later versions", ".history:add_history"),
+        Command("history", "show a memory's earlier and later versions", ".listing:add_history"),
     ),
     "changes": (
         Command("update", "correct a memory", ".changing:add_update"),
@@ -55,26 +53,24 @@ GROUPS: Final = {
         Command("reinforce", "record that memories helped, or misled", ".changing:add_reinforce"),
         Command("retire", "make memories dormant: kept, but not recalled", ".changing:add_retire"),
         Command("reactivate", "bring dormant memories back", ".changing:add_reactivate"),
-        Command("reinstate", "make a superseded memory current again", ".history:add_reinstate"),
+        Command("reinstate", "make a superseded memory current again", ".listing:add_reinstate"),
         Command("forget", "forget memories by id or by a selection", ".forgetting:add_forget"),
     ),
     "knowledge": (
-        Command("facts", "show facts", ".knowledge.facts:add_facts"),
-        Command("entities", "show who and what memories mention", ".knowledge.facts:add_entities"),
-        Command("graph", "show how memories are tied", ".knowledge.graph:add_graph"),
+        Command("facts", "show facts", ".knowledge:add_facts"),
+        Command("entities", "show who and what memories mention", ".knowledge:add_entities"),
+        Command("graph", "show how memories are tied", ".knowledge:add_graph"),
         Command(
             "procedures",
             "show how things are done, and how often it worked",
-            ".knowledge.items:add_procedures",
+            ".knowledge:add_procedures",
         ),
-        Command(
-            "learnings", "show insights, and whether they held", ".knowledge.items:add_learnings"
-        ),
-        Command("concepts", "show what memories have in common", ".knowledge.items:add_concepts"),
+        Command("learnings", "show insights, and whether they held", ".knowledge:add_learnings"),
+        Command("concepts", "show what memories have in common", ".knowledge:add_concepts"),
         Command("judge", "say what a new statement does to an old one", ".writing:add_judge"),
     ),
     "files": (
-        Command("import", "store the messages of files", ".files.importing:add_import"),
+        Command("import", "store the messages of files", ".files:add_import"),
         Command("export", "write memories as JSONL", ".reading:add_export"),
     ),
     "the store": (
@@ -83,25 +79,23 @@ GROUPS: Final = {
         Command("reflect", "run one sleep cycle", ".upkeep:add_reflect"),
         Command("compact", "erase forgotten memories and reclaim space", ".upkeep:add_compact"),
         Command("check", "verify a store, or salvage a damaged one", ".upkeep:add_check"),
-        Command("backup", "copy a store, even while it is in use", ".backup:add_backup"),
-        Command("restore", "make a store from a backup", ".backup:add_restore"),
+        Command("backup", "copy a store, even while it is in use", ".upkeep:add_backup"),
+        Command("restore", "make a store from a backup", ".upkeep:add_restore"),
         Command("stats", "show the size and the contents of a store", ".reading:add_stats"),
-        Command(
-            "inspect", "show the files of a store, even a damaged one", ".inspecting:add_inspect"
-        ),
+        Command("inspect", "show the files of a store, even a damaged one", ".upkeep:add_inspect"),
         Command("reembed", "move a store to another model", ".upkeep:add_reembed"),
     ),
     "the program": (
         Command(
             "doctor",
             "show how this is installed, and what stands in its way",
-            ".doctor:add_doctor",
+            ".program:add_doctor",
         ),
-        Command("demo", "show every verb on an example", ".demo:add_demo"),
+        Command("demo", "show every verb on an example", ".program:add_demo"),
         Command(
             "bench",
             "measure recall on public conversations (source checkout only)",
-            ".bench:add_bench",
+            ".program:add_bench",
         ),
     ),
 }

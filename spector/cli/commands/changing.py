@@ -25,8 +25,7 @@ from spector.cli.options import (
     refuse_both,
     scopes,
 )
-from spector.cli.output import Console, clean
-from spector.cli.streams import input_text
+from spector.cli.output import Console, clean, input_text
 from spector.errors import InvalidInputError
 from spector.messages import counted
 
@@ -34,15 +33,6 @@ if TYPE_CHECKING:
     from spector.memory import Memory
     from spector.records import MemoryRecord
 
-__all__ = [
-    "add_pin",
-    "add_reactivate",
-    "add_reinforce",
-    "add_resolve",
-    "add_retire",
-    "add_unpin",
-    "add_update",
-]
 
 #: what --clear takes -> the argument of ``Memory.update``
 _CLEARED: Final = {

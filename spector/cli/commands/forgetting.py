@@ -10,19 +10,21 @@ from typing import TYPE_CHECKING, Any, Final
 from spector.cli.memory_table import day, show_memories
 from spector.cli.options import (
     SCOPE_NAMES,
+    Sample,
     add_json,
     add_key,
     add_path,
     add_selection,
     add_wait,
+    iter_selected,
     key_of,
     open_store,
     record_id,
+    sample,
     scopes,
     selection,
 )
 from spector.cli.output import Console
-from spector.cli.selection import Sample, iter_selected, sample
 from spector.errors import (
     ImmutableRecordError,
     InvalidFilterError,
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
     from spector.memory import Memory
     from spector.records import ForgetReport, MemoryRecord
 
-__all__ = ["add_forget"]
 
 #: memories shown before the confirmation
 _SHOWN: Final = 10

@@ -30,14 +30,11 @@ from spector.cli.options import (
     signed_unit,
     unit,
 )
-from spector.cli.output import Column, Console, bytes_text, clean, to_jsonable
-from spector.cli.streams import input_text
+from spector.cli.output import Column, Console, bytes_text, clean, input_text, to_jsonable
 from spector.clock import from_ms, to_ms
 from spector.config import LAYOUTS
 from spector.errors import InvalidInputError
 from spector.messages import counted
-
-__all__ = ["add_context", "add_export", "add_recall", "add_stats"]
 
 
 def add_recall(parser: argparse.ArgumentParser) -> None:

@@ -1,13 +1,13 @@
-"""Commands that maintain a store: reflect, compact, check, reembed."""
+"""Commands that maintain and copy a store: reflect, compact, check, backup, inspect, reembed."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from textwrap import shorten
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from spector.cli.options import (
     add_embedder,
@@ -18,21 +18,21 @@ from spector.cli.options import (
     chosen_embedder,
     expand_home,
     open_store,
+    record_id,
     require_store,
     scopes,
     unit,
     wait_of,
 )
-from spector.cli.output import Column, Console, bytes_text, clean, to_jsonable
+from spector.cli.output import Column, Console, Progress, bytes_text, clean, to_jsonable
 from spector.config import MAX_PROBLEMS
 from spector.errors import InvalidInputError, ModelMismatchError, UnknownRecordError
 from spector.messages import counted
 
 if TYPE_CHECKING:
     from spector import Memory
-    from spector.records import CompactionReport, Loss, Proposal, ReflectReport
+    from spector.records import BackupReport, CompactionReport, Loss, Proposal, ReflectReport
 
-__all__ = ["add_check", "add_compact", "add_reembed", "add_reflect"]
 
 #: most equal losses of a repair that get a row each; more share one with a count (--json lists all)
 _ONE_BY_ONE = 3
@@ -392,3 +392,171 @@ def run_reembed(args: argparse.Namespace, console: Console) -> int:
     console.document({"reembedded": count, "embedder": embedder})
     console.say(f"re-embedded {counted(count, 'memory')} with {embedder}")
     return 0
+
+
+# Commands that copy whole stores: backup, restore.
+
+
+def add_backup(parser: argparse.ArgumentParser) -> None:
+    parser.description = _BACKUP
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    add_path(parser)
+    parser.add_argument("dest", metavar="DEST", type=expand_home, help="directory of the copy")
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="replace even a backup that has changes which this store lacks",
+    )
+    add_json(parser)
+    parser.set_defaults(run=run_backup)
+
+
+_BACKUP = """\
+Copy a store as of one moment, even while an agent writes to it. The copy is verified and synced; it
+appears at DEST complete or not at all.
+
+DEST is a new path, an empty directory, or an earlier backup of the same store. An earlier backup is
+replaced, and its unchanged partitions are reused. If nothing has changed, it is verified and kept,
+and nothing is written.
+
+Exit code 3, and DEST is not touched: DEST is another store, a backup that was opened for writing,
+or anything else; a mount point, which cannot be replaced (name a directory inside it); the current
+directory; or a backup with changes that this store lacks. Such a backup is of a later state (this
+store has lost commits or is an older copy), or of a copy that was written to. --force replaces it.
+
+Do not copy a store in use with cp or rsync: such a copy may mix several moments."""
+
+
+def run_backup(args: argparse.Namespace, console: Console) -> int:
+    require_store(args.path, existing=True)
+    with open_store(args, "r") as memory, console.progress("backing up", "MiB") as progress:
+        report = memory.backup(args.dest, force=args.force, progress=_in_mebibytes(progress))
+    _show(report, console, "backed up")
+    return 0
+
+
+def add_restore(parser: argparse.ArgumentParser) -> None:
+    parser.description = _RESTORE
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument(
+        "backup", metavar="BACKUP", type=expand_home, help="directory of the backup"
+    )
+    parser.add_argument("dest", metavar="DEST", type=expand_home, help="directory of the new store")
+    add_json(parser)
+    parser.set_defaults(run=run_restore)
+
+
+_RESTORE = """\
+Verify a backup and copy it to DEST, a new path or an empty directory. The backup is not changed. To
+replace a lost or damaged store, move its directory away first.
+
+The copy keeps the id of the original store. If both are written to from then on, the same memory id
+can mean different memories in the two: do not mix their files."""
+
+
+def run_restore(args: argparse.Namespace, console: Console) -> int:
+    require_store(args.backup, existing=True)
+    import spector
+
+    with console.progress("restoring", "MiB") as progress:
+        report = spector.restore(args.backup, args.dest, progress=_in_mebibytes(progress))
+    _show(report, console, "restored")
+    return 0
+
+
+def _in_mebibytes(progress: Progress) -> Callable[[int, int], None]:
+    return lambda done, total: progress.reach(done >> 20, total >> 20)
+
+
+def _show(report: BackupReport, console: Console, verb: str) -> None:
+    console.document(report)
+    reused = f", {report.reused} of them unchanged" if report.reused else ""
+    console.say(
+        f"{console.style('ok', 'green')}: {verb} {counted(report.records, 'record')} in "
+        f"{counted(report.partitions, 'partition')}{reused}, "
+        f"{bytes_text(report.bytes_copied)} of {bytes_text(report.bytes)} written to {report.path} "
+        f"in {report.elapsed_ms:.1f} ms"
+    )
+
+
+# inspect: shows the partitions or one record of a store, even when the store is damaged.
+
+
+def add_inspect(parser: argparse.ArgumentParser) -> None:
+    parser.description = _INSPECT
+    add_path(parser)
+    parser.add_argument("id", metavar="ID", nargs="?", type=record_id, help="show this record only")
+    add_json(parser)
+    parser.set_defaults(run=run_inspect)
+
+
+_INSPECT = """List the partitions of a store, or show one record with the fields of its header and
+what is known of it: its payload, the edges and links that it has.
+Reads the files directly, so it works on a damaged store as far as the files can be read.
+Exit code 1: the files have problems."""
+
+
+def run_inspect(args: argparse.Namespace, console: Console) -> int:
+    from spector.store.repair import RawStore
+
+    with RawStore(args.path) as store:
+        if args.id is None:
+            return _show_partitions(store, console)
+        found = store.find(args.id)
+        if found is None:
+            raise UnknownRecordError(
+                f"{args.path} has no record {args.id}", hint="to see ids: spector export PATH"
+            )
+        found["problems"] = store.problems
+    console.document(found)
+    if not console.as_json:
+        console.pairs({name: value for name, value in found.items() if name != "knowledge"})
+        _show_knowledge(found.get("knowledge", {}), console)
+    return 0 if found.get("crc_ok") and not store.problems else 1
+
+
+def _show_knowledge(known: dict[str, list[dict[str, Any]]], console: Console) -> None:
+    """Rows of knowledge that name a record, table by table."""
+    for table, rows in known.items():
+        console.say()
+        console.say(console.style(table, "bold"))
+        for row in rows:
+            if table in ("payload", "fact", "item"):
+                console.pairs(row, indent=2)
+            else:
+                console.say(
+                    "  "
+                    + "  ".join(
+                        f"{name}={clean(str(value))}"
+                        for name, value in row.items()
+                        if value is not None
+                    )
+                )
+
+
+def _show_partitions(store: Any, console: Console) -> int:
+    partitions = store.partitions()
+    console.document(
+        {"meta": store.meta, "partitions": to_jsonable(partitions), "problems": store.problems}
+    )
+    console.pairs(store.meta)
+    console.say()
+    columns = [
+        Column("file"),
+        Column("state"),
+        Column("live", right=True),
+        Column("dead", right=True),
+        Column("capacity", right=True),
+        Column("bytes", right=True),
+        Column("gen", right=True),
+        Column("problem", flexible=True),
+    ]
+    # no column for the day of an episodic partition: its name has it
+    rows = [
+        (p.file, p.state, p.live, p.dead, p.capacity, p.bytes, p.generation, "; ".join(p.problems))
+        for p in partitions
+    ]
+    console.table(columns, rows)
+    for problem in store.problems:
+        console.say(console.style(clean(problem), "red"))
+    return 1 if store.problems or any(p.problems for p in partitions) else 0

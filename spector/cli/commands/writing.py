@@ -23,14 +23,11 @@ from spector.cli.options import (
     scopes,
     superseded_id,
 )
-from spector.cli.output import Console
-from spector.cli.streams import input_text
+from spector.cli.output import Console, input_text
 from spector.errors import InvalidInputError, InvalidTextError
 
 if TYPE_CHECKING:
     import spector
-
-__all__ = ["add_judge", "add_remember"]
 
 
 def add_remember(parser: argparse.ArgumentParser) -> None:

@@ -11,13 +11,20 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from spector.errors import ImportFormatError
-from spector.importers.entries import Broken, Entry, Format, Found, LeftOut, Message, Options, label
+from spector.importers.entries import (
+    Broken,
+    Entry,
+    Format,
+    Found,
+    LeftOut,
+    Message,
+    Options,
+    label,
+    text_of_parts,
+)
 from spector.importers.places import Archive, Export, Place, exports_around
 from spector.importers.sources import Head, SourceFile
-from spector.importers.texts import text_of_parts
 from spector.importers.times import parse_time
-
-__all__ = ["ARCHIVE", "FORMAT"]
 
 _MEMBER: Final = re.compile(r"^conversations([-_]\d+)?\.json$")
 _LATEST_S: Final = 1e12

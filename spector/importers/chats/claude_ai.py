@@ -17,8 +17,6 @@ from spector.importers.places import Archive, Export, Place, exports_around
 from spector.importers.sources import Head, SourceFile
 from spector.importers.times import parse_time
 
-__all__ = ["ARCHIVE", "FORMAT"]
-
 _MEMBER: Final = re.compile(r"^conversations([-_]\d+)?\.json$")
 #: files beside the conversations: documents of projects, and what the assistant noted
 _BESIDE: Final = frozenset(("projects.json", "memories.json"))

@@ -16,8 +16,6 @@ from spector.importers.entries import Broken, Entry, Format, Found, LeftOut, Opt
 from spector.importers.sources import Head, SourceFile, each_line
 from spector.importers.times import parse_time
 
-__all__ = ["FORMAT"]
-
 #: what the program writes in the name of the user: commands, their output, reminders
 _INSERTED: Final = re.compile(
     r"\s*<(?:command-(?:name|message|args)|local-command-(?:stdout|stderr|caveat)|system-reminder"

@@ -7,12 +7,18 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from spector.errors import ImportFormatError
-from spector.importers.chats.people import left_out, said
-from spector.importers.entries import Broken, Entry, Format, LeftOut, Options, short_text
+from spector.importers.entries import (
+    Broken,
+    Entry,
+    Format,
+    LeftOut,
+    Options,
+    left_out,
+    said,
+    short_text,
+)
 from spector.importers.sources import Head, SourceFile
 from spector.importers.times import parse_time
-
-__all__ = ["FORMAT"]
 
 #: kinds of messages that people or their programs wrote; others are notices
 _SPOKEN: Final = frozenset(

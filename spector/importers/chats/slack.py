@@ -13,13 +13,10 @@ from dataclasses import replace
 from typing import Any, Final
 
 from spector.errors import ImportFormatError
-from spector.importers.chats.people import left_out, said
-from spector.importers.entries import Broken, Entry, Format, LeftOut, Options
+from spector.importers.entries import Broken, Entry, Format, LeftOut, Options, left_out, said
 from spector.importers.places import Archive, Export, Place
 from spector.importers.sources import Head, SourceFile
 from spector.importers.times import parse_time
-
-__all__ = ["ARCHIVE", "FORMAT"]
 
 _DAY: Final = re.compile(r"^\d{4}-\d\d-\d\d\.json$")
 #: subtypes of messages that people wrote; others are notices of the program

@@ -10,12 +10,18 @@ from datetime import datetime
 from typing import Any, Final
 
 from spector.errors import ImportFormatError
-from spector.importers.chats.people import left_out, said
-from spector.importers.entries import Broken, Entry, Format, LeftOut, Options, short_text
+from spector.importers.entries import (
+    Broken,
+    Entry,
+    Format,
+    LeftOut,
+    Options,
+    left_out,
+    said,
+    short_text,
+)
 from spector.importers.sources import Head, SourceFile
 from spector.importers.times import in_zone, parse_time
-
-__all__ = ["FORMAT"]
 
 
 def _recognizes(head: Head) -> bool:

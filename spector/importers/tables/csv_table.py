@@ -15,12 +15,19 @@ from pathlib import PurePosixPath
 from typing import Any, Final, TextIO
 
 from spector.errors import ImportFormatError
-from spector.importers.entries import Broken, Entry, Format, Found, LeftOut, Message, Options, label
+from spector.importers.entries import (
+    Broken,
+    Entry,
+    Format,
+    Found,
+    LeftOut,
+    Message,
+    Options,
+    instructs,
+    label,
+)
 from spector.importers.sources import Head, SourceFile
-from spector.importers.texts import instructs
 from spector.importers.times import clock_of, iso_of, order_of, parse_time
-
-__all__ = ["FORMAT"]
 
 #: field of a memory -> names of its column, the surest first
 _COLUMNS: Final[dict[str, tuple[str, ...]]] = {

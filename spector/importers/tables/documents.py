@@ -10,8 +10,6 @@ from spector.importers.entries import Broken, Entry, Format, Found, LeftOut, Mes
 from spector.importers.sources import Head, SourceFile, each_entry
 from spector.importers.times import time_among
 
-__all__ = ["FORMAT"]
-
 
 def _recognizes(head: Head) -> bool:
     return head.shape != "text" and isinstance(_opened(head.first).get("page_content"), str)

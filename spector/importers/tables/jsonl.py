@@ -7,19 +7,27 @@ keyword of ``Memory.remember``. Unknown keys go into the metadata, so that nothi
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from spector.chat import MESSAGE_KEYS, ChatMessage, chat_message, unwrapped
 from spector.errors import ImportFormatError, InvalidInputError
-from spector.importers.entries import Broken, Entry, Format, Found, LeftOut, Message, Options, label
+from spector.importers.entries import (
+    Broken,
+    Entry,
+    Format,
+    Found,
+    LeftOut,
+    Message,
+    Options,
+    instructs,
+    is_blank,
+    label,
+    role_of_person,
+)
 from spector.importers.sources import BAD_JSON, Head, SourceFile, each_line
-from spector.importers.tables.speakers import named_in
-from spector.importers.texts import instructs, is_blank, role_of_person
 from spector.importers.times import TIME_KEYS, parse_time, time_among
 from spector.messages import shown
-
-__all__ = ["FORMAT", "SPECTOR"]
 
 _SCOPES: Final = ("session_id", "agent_id", "user_id")
 _STRINGS: Final = ("tier", *_SCOPES, "source", "role", "category", "modality")
@@ -423,3 +431,46 @@ def _plain_fields(entry: dict[str, Any], source: SourceFile, place: str) -> Mess
         if entry.get(name) is True or (isinstance(flags, list) and name in flags):
             out[name] = True
     return out
+
+
+# Who says a message in JSON that has no role: a name under one of the usual keys.
+
+#: names that makers use for who says a message
+SPEAKER_KEYS: Final = (
+    "speaker",
+    "sender",
+    "sender_name",
+    "senderName",
+    "author",
+    "from",
+    "from_name",
+    "username",
+    "user_name",
+    "userName",
+    "creator",
+    "sent_by",
+    "nickname",
+    "user",
+)
+#: of an object for a person: its name
+_NAMES: Final = (
+    "display_name",
+    "displayName",
+    "nickname",
+    "name",
+    "full_name",
+    "real_name",
+    "username",
+    "id",
+)
+
+
+def named_in(entry: Mapping[str, Any]) -> tuple[str | None, str]:
+    """Who says an entry, and the key that his name stands under; (None, "") for no one."""
+    for key in SPEAKER_KEYS:
+        value = entry.get(key)
+        if isinstance(value, dict):
+            value = next((value[name] for name in _NAMES if value.get(name)), None)
+        if (found := label(value)) is not None:
+            return found, key
+    return None, ""

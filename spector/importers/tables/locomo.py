@@ -13,12 +13,17 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any, Final
 
-from spector.importers.entries import Entry, Format, Found, LeftOut, Message, Options
+from spector.importers.entries import (
+    Entry,
+    Format,
+    Found,
+    LeftOut,
+    Message,
+    Options,
+    role_of_person,
+)
 from spector.importers.sources import Head, SourceFile
-from spector.importers.texts import role_of_person
 from spector.importers.times import local_time
-
-__all__ = ["FORMAT"]
 
 _SESSION = re.compile(r"^session_(\d+)$")
 _DATE: Final = "1:56 pm on 8 May, 2023"

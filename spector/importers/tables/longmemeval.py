@@ -11,12 +11,18 @@ from datetime import timedelta
 from typing import Any, Final
 
 from spector.errors import ImportFormatError
-from spector.importers.entries import Broken, Entry, Format, Found, LeftOut, Options, label
+from spector.importers.entries import (
+    Broken,
+    Entry,
+    Format,
+    Found,
+    LeftOut,
+    Options,
+    instructs,
+    label,
+)
 from spector.importers.sources import Head, SourceFile
-from spector.importers.texts import instructs
 from spector.importers.times import local_time
-
-__all__ = ["FORMAT"]
 
 _DATE: Final = "2023/05/30 (Tue) 23:40"
 

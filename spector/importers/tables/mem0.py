@@ -11,8 +11,6 @@ from spector.importers.sources import Head, SourceFile, each_line
 from spector.importers.times import parse_time
 from spector.messages import counted
 
-__all__ = ["FORMAT"]
-
 _LISTS: Final = ("results", "memories")
 #: fields that are read, and those that say nothing of a memory
 _READ: Final = frozenset(

@@ -10,8 +10,6 @@ from spector.importers.entries import Broken, Entry, Format, Found, LeftOut, Mes
 from spector.importers.sources import Head, SourceFile, each_entry
 from spector.importers.times import time_among
 
-__all__ = ["FORMAT"]
-
 _LISTS: Final = ("conversations", "conversation")
 _ROLES: Final = {
     "human": "user",

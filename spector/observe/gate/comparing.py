@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.config import ObserveConfig
-from spector.knowledge.reading import statement_of_fact
+from spector.knowledge import statement_of_fact
 from spector.layout import Flag
 from spector.observe.gate.candidates import Candidate, Incoming, candidate_of, statements_in
 from spector.observe.gate.trust import data_source_of, speaker_of

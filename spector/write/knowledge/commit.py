@@ -6,8 +6,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import Any, Final
 
-from spector.knowledge import Changes, KnowledgeReader, New, layer_of, plan_lost_mentions
-from spector.knowledge.association import GAIN, kin_of, plan_pairs
+from spector.knowledge import (
+    GAIN,
+    Changes,
+    KnowledgeReader,
+    New,
+    kin_of,
+    layer_of,
+    plan_lost_mentions,
+    plan_pairs,
+)
 from spector.layout import Flag
 from spector.process import LayerCallbacks, managed
 from spector.records import MemoryRecord

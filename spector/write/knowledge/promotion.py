@@ -12,30 +12,28 @@ from numpy.typing import NDArray
 
 from spector.errors import InvalidInputError
 from spector.knowledge import (
-    Changes,
-    KnowledgeReader,
-    New,
-    concepts_with,
-    plan_new_figures,
-    plan_restated_figure,
-)
-from spector.knowledge.induction import (
     CAUSAL,
     OPERATIONAL,
     Admitted,
+    Changes,
     Element,
     Extracted,
+    KnowledgeReader,
     Named,
+    New,
     Trend,
     admitted,
     causal_candidates,
     concept_of,
+    concepts_with,
     is_same_pattern,
     named_after,
     named_in,
     operational_candidates,
     plan_extraction,
+    plan_new_figures,
     plan_promotion,
+    plan_restated_figure,
 )
 from spector.layout import HEADER_BYTES, MUTABLE_DTYPE, Category, Flag
 from spector.process import elsewhere

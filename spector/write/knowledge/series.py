@@ -13,8 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import ImportFormatError, InvalidInputError, UnknownRecordError
-from spector.knowledge import Changes, KnowledgeReader, layer_of
-from spector.knowledge.exchange import Arrival, Arrivals, Knowledge, MetError, Place
+from spector.knowledge import (
+    Arrival,
+    Arrivals,
+    Changes,
+    Knowledge,
+    KnowledgeReader,
+    MetError,
+    Place,
+    layer_of,
+)
 from spector.layout import HEADER_BYTES, MUTABLE_BYTES, MUTABLE_OFFSET, RECORD_DTYPE
 from spector.records import MemoryRecord, is_user_said
 from spector.store.catalog import Row, link_tags, newer_than

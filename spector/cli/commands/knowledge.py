@@ -1,0 +1,561 @@
+"""Commands that show what a store knows: facts, names, ties, and what was learned."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+from xml.sax.saxutils import escape
+
+from spector.cli.memory_table import day, show_memories
+from spector.cli.options import add_json, add_path, add_zone, open_store, positive_int, record_id
+from spector.cli.output import Column, Console, clean
+from spector.errors import InvalidInputError
+from spector.messages import counted
+
+if TYPE_CHECKING:
+    from spector.memory import Memory
+    from spector.records import Concept, Edge, Procedure
+
+
+def add_facts(parser: argparse.ArgumentParser) -> None:
+    parser.description = _FACTS
+    add_path(parser)
+    parser.add_argument("name", metavar="NAME", nargs="?", help="a subject or object")
+    parser.add_argument("--predicate", metavar="WORD", help="facts with this predicate")
+    parser.add_argument("--as-of", metavar="TIME", help="facts that held then, ISO 8601")
+    parser.add_argument(
+        "--hops",
+        type=positive_int,
+        default=None,
+        metavar="N",
+        help="also facts about what these facts name, N steps far",
+    )
+    add_zone(parser)
+    add_owner(parser)
+    add_json(parser)
+    parser.set_defaults(run=run_facts)
+
+
+_FACTS = """List facts as subject, predicate and object: all that hold, or those with NAME as their
+subject or object. Exit code 1: there is none."""
+
+
+def run_facts(args: argparse.Namespace, console: Console) -> int:
+    owner = owner_in(args)
+    with open_store(args, "r") as memory:
+        if args.hops is not None and args.name:
+            ids = [
+                each.fact_id for each in memory.facts.traverse(args.name, hops=args.hops, **owner)
+            ]
+            found = [memory.facts.get(each) for each in ids]
+        elif args.name and args.as_of is None and args.predicate is None:
+            found = memory.facts.about(args.name, **owner)
+        else:
+            by_id = {
+                each.id: each
+                for end in (("subject", "object") if args.name else ("subject",))
+                for each in memory.facts.query(
+                    predicate=args.predicate, as_of=args.as_of, **{end: args.name}, **owner
+                )
+            }
+            found = [by_id[each] for each in sorted(by_id)]
+    console.document({"facts": [each.to_dict() for each in found]})
+    if not found:
+        console.note("no fact matches")
+        return 1
+    columns = [
+        Column("id"),
+        Column("subject"),
+        Column("predicate"),
+        Column("object", flexible=True),
+        Column("sure"),
+        Column("sources"),
+        Column("verified"),
+    ]
+    console.table(
+        columns,
+        [
+            (
+                each.id,
+                clean(each.subject),
+                clean(each.predicate),
+                clean(each.object),
+                f"{each.confidence:.2f}",
+                len(each.sources),
+                day(each.last_verified, console.zone),
+            )
+            for each in found
+        ],
+    )
+    return 0
+
+
+def add_entities(parser: argparse.ArgumentParser) -> None:
+    parser.description = _ENTITIES
+    add_path(parser)
+    parser.add_argument("name", metavar="NAME", nargs="?", help="a name, or the start of a word")
+    parser.add_argument(
+        "--memories", action="store_true", help="show the memories that mention NAME"
+    )
+    parser.add_argument(
+        "-n",
+        "--limit",
+        type=positive_int,
+        default=20,
+        metavar="N",
+        help="most entities, or memories, to show (default: 20)",
+    )
+    add_zone(parser)
+    add_owner(parser)
+    add_json(parser)
+    parser.set_defaults(run=run_entities)
+
+
+_ENTITIES = """List persons, organisations, places and things by the number of memories that
+mention them: all, or those that NAME leads to. With --memories, the memories that mention NAME, the
+most useful first. Exit code 1: there is none."""
+
+
+def run_entities(args: argparse.Namespace, console: Console) -> int:
+    if args.memories and not args.name:
+        raise InvalidInputError("--memories needs a NAME", hint="name the entity")
+    with open_store(args, "r") as memory:
+        if args.memories:
+            records = memory.entities.profile(args.name, limit=args.limit, **owner_in(args))
+            console.document({"memories": records})
+            if records and not console.as_json:
+                show_memories(console, records, users=args.user_id is None)
+            return _answer(console, records, "no memory mentions it")
+        if args.name:
+            found = memory.entities.find(args.name, limit=args.limit, **owner_in(args))
+        else:
+            found = memory.entities.all(limit=args.limit, **owner_in(args))
+    console.document({"entities": [each.to_dict() for each in found]})
+    if not found:
+        return _answer(console, found, "no entity is known")
+    columns = [
+        Column("name", flexible=True),
+        Column("type"),
+        Column("memories", right=True),
+        Column("last seen"),
+        Column("also called", flexible=True),
+        Column("user"),
+    ]
+    console.table(
+        columns,
+        [
+            (
+                clean(each.name),
+                clean(each.type),
+                each.mentions,
+                "" if each.last_seen is None else day(each.last_seen, console.zone),
+                clean(", ".join(each.aliases)),
+                clean(each.user_id or ""),
+            )
+            for each in found
+        ],
+    )
+    return 0
+
+
+def _answer(console: Console, found: Sequence[object], otherwise: str) -> int:
+    """Exit code 0 when something was found; otherwise say so."""
+    if found:
+        return 0
+    console.note(otherwise)
+    return 1
+
+
+# graph: shows how memories are tied, as a table or a drawing.
+
+#: characters of a memory that a node of a drawing shows
+_LABEL = 40
+
+
+def add_graph(parser: argparse.ArgumentParser) -> None:
+    parser.description = _GRAPH
+    add_path(parser)
+    parser.add_argument("id", metavar="ID", type=record_id, help="id of a memory")
+    parser.add_argument(
+        "--hops", type=positive_int, default=1, metavar="N", help="edges to follow (default: 1)"
+    )
+    parser.add_argument(
+        "--kind", action="append", default=None, metavar="NAME", help="only this kind (repeatable)"
+    )
+    parser.add_argument("--to", type=record_id, metavar="ID", help="show the best path to a memory")
+    drawing = parser.add_mutually_exclusive_group()
+    drawing.add_argument(
+        "--dot",
+        action="store_const",
+        const="dot",
+        dest="drawing",
+        help="print the graph for Graphviz",
+    )
+    drawing.add_argument(
+        "--svg", action="store_const", const="svg", dest="drawing", help="print a drawing as SVG"
+    )
+    add_json(parser)
+    parser.set_defaults(run=run_graph)
+
+
+_GRAPH = """Show the edges around a memory, or the path to another one. Exit code 1: the memory has
+no edge, or there is no path."""
+
+
+def run_graph(args: argparse.Namespace, console: Console) -> int:
+    with open_store(args, "r") as memory:
+        if args.to is not None:
+            edges = memory.graph.path(args.id, args.to, hops=16, kinds=args.kind) or []
+        else:
+            edges = _around(memory, args)
+        ids = sorted({args.id, *(end for each in edges for end in (each.source, each.target))})
+        texts = {each: memory.get(each).text for each in ids}
+    if args.drawing is not None:
+        labels = {each: _label(text) for each, text in texts.items()}
+        console.lines((dot if args.drawing == "dot" else svg)(labels, edges, args.id))
+        return 0 if edges else 1
+    console.document({"id": args.id, "edges": [each.to_dict() for each in edges]})
+    if not edges:
+        console.note("no path" if args.to is not None else "no edge")
+        return 1
+    columns = [
+        Column("from"),
+        Column("kind"),
+        Column("to"),
+        Column("weight"),
+        Column("by"),
+        Column("text", flexible=True),
+    ]
+    console.table(
+        columns,
+        [
+            (
+                each.source,
+                each.kind,
+                each.target,
+                f"{each.weight:.2f}",
+                clean(each.origin),
+                clean(texts[each.source if each.target == args.id else each.target]),
+            )
+            for each in edges
+        ],
+    )
+    console.say()
+    console.say(f"{counted(len(ids), 'memory')}, {counted(len(edges), 'edge')}")
+    return 0
+
+
+def _around(memory: Memory, args: argparse.Namespace) -> list[Edge]:
+    """Edges within a number of hops, each once."""
+    found: dict[tuple[int, str, int], Edge] = {}
+    reached = [[args.id], *memory.graph.walk(args.id, hops=args.hops, kinds=args.kind)]
+    for level in reached[: args.hops]:
+        for each in level:
+            for edge in memory.graph.edges(each, kinds=args.kind):
+                found[edge.source, edge.kind, edge.target] = edge
+    return [found[key] for key in sorted(found)]
+
+
+def _label(text: str) -> str:
+    line = " ".join(clean(text).split())
+    return line if len(line) <= _LABEL else f"{line[: _LABEL - 3]}..."
+
+
+# Commands about what was learned: procedures, learnings, concepts.
+
+_STATUSES = ("draft", "active", "deprecated")
+
+
+def add_procedures(parser: argparse.ArgumentParser) -> None:
+    parser.description = _PROCEDURES
+    add_path(parser)
+    parser.add_argument("tags", metavar="TAG", nargs="*", help="a situation")
+    parser.add_argument("--status", choices=_STATUSES, help="only those of this status")
+    parser.add_argument("--steps", action="store_true", help="print the steps of each")
+    _add_limit(parser)
+    add_zone(parser)
+    add_owner(parser)
+    add_json(parser)
+    parser.set_defaults(run=run_procedures)
+
+
+_PROCEDURES = """List procedures: all, oldest first, or those for the situations that TAGs name, the
+most trusted first. Exit code 1: there is none."""
+
+
+def run_procedures(args: argparse.Namespace, console: Console) -> int:
+    with open_store(args, "r") as memory:
+        if args.tags:
+            found = memory.procedures.for_situation(args.tags, limit=args.limit, **owner_in(args))
+        else:
+            found = memory.procedures.all(args.status, **owner_in(args))
+    found = [each for each in found if args.status in (None, each.status)][: args.limit]
+    console.document({"procedures": [each.to_dict() for each in found]})
+    if not found:
+        console.note("no procedure matches")
+        return 1
+    columns = [
+        Column("id"),
+        Column("name", flexible=True),
+        Column("status"),
+        Column("success", right=True),
+        Column("runs", right=True),
+        Column("last used"),
+        Column("for", flexible=True),
+    ]
+    console.table(
+        columns,
+        [
+            (
+                each.id,
+                clean(each.name),
+                each.status,
+                _share(each),
+                each.executions,
+                "" if each.last_used is None else day(each.last_used, console.zone),
+                clean(", ".join(each.triggers)),
+            )
+            for each in found
+        ],
+    )
+    if args.steps:
+        for each in found:
+            console.say()
+            console.say(console.style(clean(each.name), "bold"))
+            for n, step in enumerate(each.steps, 1):
+                failed = each.failed_steps.get(step.step_id or step.description, 0)
+                console.say(
+                    f"  {n}. {clean(step.description)}"
+                    + (f" (failed {counted(int(failed), 'time')})" if failed else "")
+                )
+    return 0
+
+
+def _share(procedure: Procedure) -> str:
+    return "" if not procedure.executions else f"{100 * procedure.success_rate:.0f} %"
+
+
+def add_learnings(parser: argparse.ArgumentParser) -> None:
+    from spector.records import LearningType
+
+    parser.description = _LEARNINGS
+    add_path(parser)
+    parser.add_argument("tags", metavar="TAG", nargs="*", help="a situation")
+    parser.add_argument(
+        "--type", choices=[str(each) for each in LearningType], help="only those of this type"
+    )
+    _add_limit(parser)
+    add_owner(parser)
+    add_json(parser)
+    parser.set_defaults(run=run_learnings)
+
+
+_LEARNINGS = """List insights: all, oldest first, or those for the situations that TAGs name, the
+surest of the greatest impact first. Exit code 1: there is none."""
+
+
+def run_learnings(args: argparse.Namespace, console: Console) -> int:
+    owner = owner_in(args)
+    with open_store(args, "r") as memory:
+        if args.tags:
+            found = memory.learnings.relevant(args.tags, type=args.type, limit=args.limit, **owner)
+        else:
+            found = memory.learnings.all(args.type, **owner)[: args.limit]
+    console.document({"learnings": [each.to_dict() for each in found]})
+    if not found:
+        console.note("no learning matches")
+        return 1
+    columns = [
+        Column("id"),
+        Column("insight", flexible=True),
+        Column("type"),
+        Column("sure", right=True),
+        Column("impact", right=True),
+        Column("used", right=True),
+        Column("for", flexible=True),
+    ]
+    console.table(
+        columns,
+        [
+            (
+                each.id,
+                clean(each.insight),
+                str(each.type).replace("_", " "),
+                f"{each.confidence:.2f}{' held' if each.validated else ''}",
+                f"{each.impact:.2f}",
+                each.applications,
+                clean(", ".join(each.applies_to)),
+            )
+            for each in found
+        ],
+    )
+    return 0
+
+
+def add_concepts(parser: argparse.ArgumentParser) -> None:
+    parser.description = _CONCEPTS
+    add_path(parser)
+    parser.add_argument("name", metavar="NAME", nargs="?", help="name of a concept")
+    parser.add_argument("--category", metavar="WORD", help="only those of this category")
+    _add_limit(parser)
+    add_owner(parser)
+    add_json(parser)
+    parser.set_defaults(run=run_concepts)
+
+
+_CONCEPTS = """List concepts, oldest first, with the number of memories that each refers to. With
+NAME also its properties, and what is known of it in numbers. Exit code 1: there is none."""
+
+
+def run_concepts(args: argparse.Namespace, console: Console) -> int:
+    with open_store(args, "r") as memory:
+        found = memory.concepts.find(
+            name=args.name, category=args.category, limit=args.limit, **owner_in(args)
+        )
+        numbers = {each.id: _numbers_of(memory, each) for each in found} if args.name else {}
+    console.document(
+        {
+            "concepts": [
+                each.to_dict() | ({"statistics": numbers[each.id]} if args.name else {})
+                for each in found
+            ]
+        }
+    )
+    if not found:
+        console.note("no concept matches")
+        return 1
+    columns = [
+        Column("id"),
+        Column("name", flexible=True),
+        Column("category"),
+        Column("sure", right=True),
+        Column("memories", right=True),
+        Column("from"),
+    ]
+    console.table(
+        columns,
+        [
+            (
+                each.id,
+                clean(each.name),
+                clean(each.category),
+                f"{each.confidence:.2f}",
+                sum(map(len, each.memory_refs.values())),
+                each.provenance.replace("_", " "),
+            )
+            for each in found
+        ],
+    )
+    if args.name and not console.as_json:
+        for each in found:
+            _show_details(console, each, numbers[each.id])
+    return 0
+
+
+def _show_details(console: Console, concept: Concept, numbers: Sequence[dict[str, Any]]) -> None:
+    details: dict[str, Any] = {}
+    if concept.definition:
+        details["definition"] = concept.definition
+    details |= concept.properties
+    details |= {each["name"]: each["text"] for each in numbers}
+    if details:
+        console.say()
+        console.say(console.style(clean(concept.name), "bold"))
+        console.pairs(details, indent=2)
+
+
+def _numbers_of(memory: Memory, concept: Concept) -> list[dict[str, Any]]:
+    """The statistics of a concept as they are stored."""
+    return [each.to_dict() for each in memory.concepts.statistics(concept.id)]
+
+
+def _add_limit(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-n",
+        "--limit",
+        type=positive_int,
+        default=20,
+        metavar="N",
+        help="most to show (default: 20)",
+    )
+
+
+# Whose knowledge a command shows: options for a user and an agent.
+
+
+def add_owner(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("scope")
+    group.add_argument("--user", metavar="ID", dest="user_id", help="user id")
+    group.add_argument("--agent", metavar="ID", dest="agent_id", help="agent id")
+
+
+def owner_in(args: argparse.Namespace) -> dict[str, Any]:
+    given = {name: getattr(args, name) for name in ("user_id", "agent_id")}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+# Drawings of a small graph: text for Graphviz, and an SVG that needs no other program.
+
+_WIDTH: Final = 960
+_HEIGHT: Final = 640
+_BOX: Final = (230, 40)
+
+
+def dot(labels: Mapping[int, str], edges: Sequence[Edge], centre: int) -> str:
+    """The graph in Graphviz's language."""
+    lines = ["digraph memory {", '  node [shape=box, fontname="sans-serif"];']
+    for node, label in labels.items():
+        style = ", style=bold" if node == centre else ""
+        lines.append(f'  {node} [label="{_quoted(label)}"{style}];')
+    lines += [
+        f'  {each.source} -> {each.target} [label="{_quoted(each.kind)} {each.weight:.2f}"];'
+        for each in edges
+    ]
+    return "\n".join([*lines, "}"])
+
+
+def svg(labels: Mapping[int, str], edges: Sequence[Edge], centre: int) -> str:
+    """The graph as SVG: the memory in the middle, the others on an ellipse around it."""
+    places = _places(list(labels), centre)
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}"'
+        ' font-family="sans-serif" font-size="12">',
+        '<rect width="100%" height="100%" fill="white"/>',
+    ]
+    for each in edges:
+        (x1, y1), (x2, y2) = places[each.source], places[each.target]
+        # the kind stands nearer to the target, so that the direction can be read
+        x, y = x1 + 0.55 * (x2 - x1), y1 + 0.55 * (y2 - y1)
+        lines += [
+            f'<line x1="{x1:.0f}" y1="{y1:.0f}" x2="{x2:.0f}" y2="{y2:.0f}" stroke="#888"'
+            f' stroke-width="{0.5 + 2 * each.weight:.1f}"/>',
+            f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="middle" fill="#555">'
+            f"{escape(each.kind)} {each.weight:.2f} →</text>",
+        ]
+    wide, high = _BOX
+    for node, (x, y) in places.items():
+        fill = "#e8f0fe" if node == centre else "#f7f7f7"
+        lines += [
+            f'<rect x="{x - wide / 2:.0f}" y="{y - high / 2:.0f}" width="{wide}" height="{high}"'
+            f' rx="6" fill="{fill}" stroke="#555"/>',
+            f'<text x="{x:.0f}" y="{y - 3:.0f}" text-anchor="middle">{escape(labels[node])}</text>',
+            f'<text x="{x:.0f}" y="{y + 13:.0f}" text-anchor="middle" fill="#888">{node}</text>',
+        ]
+    return "\n".join([*lines, "</svg>"])
+
+
+def _places(nodes: Sequence[int], centre: int) -> dict[int, tuple[float, float]]:
+    x, y = _WIDTH / 2, _HEIGHT / 2
+    others = [each for each in nodes if each != centre]
+    places = {centre: (x, y)}
+    for n, node in enumerate(others):
+        angle = 2 * math.pi * n / max(1, len(others)) - math.pi / 2
+        wide, high = x - _BOX[0] / 2 - 10, y - _BOX[1] - 10
+        places[node] = (x + wide * math.cos(angle), y + high * math.sin(angle))
+    return places
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')

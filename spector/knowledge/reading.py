@@ -1,0 +1,535 @@
+"""What a text says: the names that it mentions and the facts that it states, as one change set.
+
+Facts learned so hang on the memory that states them. What a user said is superseded, or gains
+confidence, only through what a user says: an assistant's or a tool's statement of the same, or
+against it, makes no fact.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from spector.arguments import parse_choice, parse_number, parse_switch
+from spector.config import Config
+from spector.errors import InvalidInputError
+from spector.knowledge.changes import Changes, New
+from spector.knowledge.entities import plan_mentions
+from spector.knowledge.facts import (
+    MOST_CHARS,
+    FactToAdd,
+    checked_part,
+    confirm_fact,
+    contradiction,
+    declared,
+    is_single_valued,
+    put_fact,
+    sentence,
+)
+from spector.knowledge.reader import KnowledgeReader
+from spector.language.entities import (
+    EntityHead,
+    Mention,
+    Whole,
+    WordVectors,
+    entities_of,
+    load_head,
+    person_mentions,
+)
+from spector.language.frames import (
+    Statement,
+    canonical,
+    compare,
+    extract,
+    is_of_before,
+    is_read,
+    normal_value,
+    unread_clauses,
+)
+from spector.language.statements import may_instruct, person_of
+from spector.language.words import folded
+from spector.providers import Fact
+from spector.records import MemoryRecord, is_user_said
+
+#: entities of one text
+MOST_ENTITIES: Final = 8
+#: confidence from which on a memory changes facts
+_BELIEVED: Final = 0.5
+#: confidence of a memory of the user's words; what others state is less sure by as much as they are
+_USERS_TRUST: Final = 0.9
+_AGENT_ROLES: Final = ("assistant", "agent", "ai")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a text says.
+
+    Attributes:
+        said: its words, which a fact that ends another is read in once more.
+    """
+
+    #: (name, type) -> how often
+    mentions: Mapping[tuple[str, str], int]
+    facts: tuple[Stated, ...]
+    said: str = ""
+
+
+def with_names(reader: KnowledgeReader, scope: str, reading: Reading) -> Reading:
+    """A reading whose facts name each entity by its own name instead of an alias."""
+    asked = {
+        folded(part)
+        for each in reading.facts
+        for part in (each.statement.subject, each.statement.object)
+    }
+    rows = reader.named(sorted(asked), ("alias",), scope)
+    if not rows:
+        return reading
+    items = reader.items({row["id"] for row in rows})
+    names = {row["folded"]: items[row["id"]]["json"]["name"] for row in rows if row["id"] in items}
+    facts = stated_of(
+        replace(
+            one,
+            subject=names.get(folded(one.subject), one.subject),
+            object=names.get(folded(one.object), one.object),
+        )
+        for one in (each.statement for each in reading.facts)
+    )
+    return replace(reading, facts=facts)
+
+
+def read_text(
+    text: str,
+    *,
+    role: str | None = None,
+    speaker: str | None = None,
+    reference_ms: int | None = None,
+    vectors: Any = None,
+    single_valued: Collection[str] = (),
+    statements: Sequence[Statement] | None = None,
+) -> Reading:
+    """The mentions of a text, at most 8, and its statements.
+
+    Args:
+        role: Of the message: "user", "assistant", "tool", ...
+        speaker: The name of the one who speaks, if it is known; "I" then names that person.
+        reference_ms: Time of the message, which "tomorrow" is counted from.
+        vectors: The embedder; the trained head is asked if it was trained on this one.
+        statements: What a model found, instead of the frames.
+    """
+    name = person_of(role, speaker)
+    if statements is None:
+        statements = extract(
+            text,
+            speaker=name,
+            role=role or "user",
+            reference_time=reference_ms,
+            single_valued=single_valued,
+        )
+    return Reading(
+        names_in([ToName(text, role, name)], vectors)[0],
+        stated_of(statements),
+        text,
+    )
+
+
+def read_statements(
+    text: str,
+    *,
+    role: str | None = None,
+    speaker: str | None = None,
+    reference_ms: int | None = None,
+    single_valued: Collection[str] = (),
+    statements: Sequence[Statement] | None = None,
+) -> Reading:
+    """The statements of a text alone; see `read_text`."""
+    if statements is None:
+        statements = extract(
+            text,
+            speaker=person_of(role, speaker),
+            role=role or "user",
+            reference_time=reference_ms,
+            single_valued=single_valued,
+        )
+    return Reading({}, stated_of(statements), text)
+
+
+def stated_of(statements: Iterable[Statement]) -> tuple[Stated, ...]:
+    """Statements that can be kept, each once."""
+    out: dict[tuple[str, ...], Stated] = {}
+    for each in map(canonical, statements):
+        parts = (each.subject, each.predicate, each.object)
+        if all(folded(part) and len(part) <= MOST_CHARS for part in parts):
+            made = Stated(each)
+            out.setdefault((folded(parts[0]), made.predicate, folded(parts[2])), made)
+    return tuple(out.values())
+
+
+@dataclass(frozen=True, slots=True)
+class ToName:
+    """A text in which names are looked for, and who says it; see `read_text`.
+
+    Attributes:
+        whole: what is embedded of it anyway; its words are then seen in that one.
+    """
+
+    text: str
+    role: str | None = None
+    speaker: str | None = None
+    whole: Whole | None = None
+
+
+def names_in(texts: Sequence[ToName], vectors: Any = None) -> list[dict[tuple[str, str], int]]:
+    """The mentions of each text, as those of `read_text`; the model sees all texts at once."""
+    known = vectors if isinstance(vectors, WordVectors) else None
+    head = _head_of(known)
+    asked = [(each.text, [each.speaker] if each.speaker else []) for each in texts]
+    found = entities_of(
+        asked, head=head, vectors=known if head else None, wholes=[each.whole for each in texts]
+    )
+    return [_counted(each, own) for each, own in zip(texts, found, strict=True)]
+
+
+def _counted(about: ToName, found: list[Mention]) -> dict[tuple[str, str], int]:
+    found = found + _persons(about.text, about.role, about.speaker)
+    counts: Counter[str] = Counter()
+    best: dict[str, Mention] = {}
+    for each in found:
+        key = folded(each.name)
+        if key:
+            counts[key] += 1
+            if key not in best or each.confidence > best[key].confidence:
+                best[key] = each
+    chosen = sorted(best.items(), key=lambda item: (-item[1].confidence, item[1].start))
+    return {(each.name, each.type): counts[key] for key, each in chosen[:MOST_ENTITIES]}
+
+
+def _head_of(vectors: WordVectors | None) -> EntityHead | None:
+    head = None if vectors is None else load_head()
+    return (
+        head
+        if head is not None and vectors is not None and (head.fingerprint == vectors.fingerprint)
+        else None
+    )
+
+
+def _persons(text: str, role: str | None, speaker: str | None) -> list[Mention]:
+    """First and second person as the entities that they stand for."""
+    agent = role in _AGENT_ROLES
+    if not agent and not is_user_said(role) and speaker is None:
+        return []  # a tool or a document has no "I"
+    out = []
+    for each in person_mentions(text):
+        first = each.name == "user"
+        if speaker is not None:
+            if first:
+                out.append(each._replace(name=speaker, type="person"))
+        elif agent:
+            name = "agent" if first else "user"
+            out.append(each._replace(name=name, type=name))
+        else:
+            out.append(each)
+    return out
+
+
+#: predicate -> what its subject and its object are, where that is sure
+_KINDS_OF_ENDS: Final[Mapping[str, tuple[str, str]]] = {
+    "lives_in": ("person", "place"),
+    "born_in": ("person", "place"),
+    "works_at": ("person", "org"),
+    "works_as": ("person", ""),
+    "partner": ("person", "person"),
+}
+_MOST_NAME_WORDS: Final = 3
+#: looks living memories up by their ids
+Lookup = Callable[[Collection[int]], Mapping[int, MemoryRecord]]
+
+
+def plan_reading(
+    reader: KnowledgeReader,
+    memory: MemoryRecord,
+    reading: Reading,
+    records: Lookup,
+    *,
+    now_ms: int,
+    config: Config,
+    first: int = 0,
+) -> tuple[Changes, list[int | New]]:
+    """What reading a memory changes, and the facts that it states.
+
+    Args:
+        memory: The memory that was read.
+        first: Number of the prepared text that is the first fact of the reading.
+        records: Looks up facts and their sources, for who said them and when.
+        config: How sure it must be that a fact replaces another, and what a further source adds.
+    """
+    changes = Changes()
+    scope = memory.user_id or ""
+    named = {**reading.mentions, **_named_by(reading)}
+    for name, kind in [*named]:
+        if kind != "thing":
+            named.pop((name, "thing"), None)
+    plan_mentions(reader, changes, scope, memory.id, dict([*named.items()][:MOST_ENTITIES]))
+    facts: list[int | New] = []
+    earlier: list[tuple[Statement, New]] = []
+    aliases = declared(reader).aliases if reader.holds_any else {}
+    for n, one in enumerate(reading.facts, first):
+        if (alias := one.statement.predicate) in aliases:
+            one = Stated(replace(one.statement, predicate=aliases[alias]))
+        trust = 1.0 if _is_of_user(memory) else min(1.0, memory.confidence / _USERS_TRUST)
+        fact = fact_of(one, scope, memory.id, trust)
+        known = reader.facts(scope=scope, fact_key=fact.key)
+        present = [row for row in known if row["holds"]]
+        if present:
+            row = present[0]
+            sources = reader.sources([row["id"]]).get(row["id"], ())
+            if not _may_change(memory, records((row["id"], *sources))):
+                continue
+            confirm_fact(
+                changes, row, sources, fact.sources, now_ms=now_ms, step=config.knowledge.fact_step
+            )
+            facts.append(row["id"])
+            continue
+        before = reader.sources([row["id"] for row in known])
+        if any(memory.id in each for each in before.values()):
+            continue  # it said so, and a newer fact has taken the place of that
+        if not _is_of_user(memory) and _is_denied(reader, memory, one.statement, records):
+            continue
+        made = New(n)
+        changes.store.append(n)
+        put_fact(changes, made, fact, now_ms=now_ms)
+        facts.append(made)
+        _settle(
+            reader, changes, memory, reading, one.statement, made, records, now_ms, config, earlier
+        )
+        earlier.append((one.statement, made))
+    return changes, facts
+
+
+def _named_by(reading: Reading) -> dict[tuple[str, str], int]:
+    """Names at the ends of statements that are of one sort, where the words do not say of which.
+
+    The subject of "lives in" or "works at" is a person, also with a name that no list has.
+    """
+    taken = {
+        word for name, kind in reading.mentions if kind != "thing" for word in folded(name).split()
+    }
+    out: dict[tuple[str, str], int] = {}
+    for one in (each.statement for each in reading.facts):
+        kinds = _KINDS_OF_ENDS.get(one.predicate)
+        for name, kind in zip((one.subject, one.object), kinds or (), strict=False):
+            words = name.split()
+            if not 0 < len(words) <= _MOST_NAME_WORDS or taken & set(folded(name).split()):
+                continue
+            if kind and all(each[0].isupper() for each in words):
+                out[name, kind] = 1
+    return out
+
+
+def _settle(
+    reader: KnowledgeReader,
+    changes: Changes,
+    memory: MemoryRecord,
+    reading: Reading,
+    new: Statement,
+    made: New,
+    records: Lookup,
+    now_ms: int,
+    config: Config,
+    earlier: Sequence[tuple[Statement, New]],
+) -> None:
+    """Supersede, or tie by ``contradicts``, what a new statement contradicts."""
+    rows = _rivals(reader, memory.user_id or "", new)
+    gone: list[int] = []
+    for row in rows:
+        verdict = compare([statement_of_fact(row)], new, memory.text)
+        if verdict.kind == "none":
+            continue
+        sources = reader.sources([row["id"]]).get(row["id"], ())
+        found = records((row["id"], *sources))
+        own = found.get(row["id"])
+        free = own is not None and not (own.pinned or own.immutable)
+        newer = (
+            own is not None
+            and memory.event_ms >= own.event_ms
+            and not (is_of_before(memory.text, memory.event_ms, own.event_ms))
+        )
+        free = free and all(row["id"] not in each for each in changes.supersedes.values())
+        is_sure = verdict.kind == "replaces" and verdict.confidence >= config.observe.hide_at
+        free = is_sure and free and newer and _may_change(memory, found)
+        if free and _is_read(reading, memory.event_ms, row, found):
+            gone.append(row["id"])
+        else:
+            changes.put("edge", **contradiction(row["id"], made, verdict.confidence, now_ms))
+    for before, other in earlier:
+        verdict = compare([before], new, memory.text)
+        if verdict.kind != "none":
+            changes.put("edge", **contradiction(other, made, verdict.confidence, now_ms))
+    if gone:
+        changes.supersedes[made] = tuple(gone)
+
+
+def _is_read(
+    reading: Reading, event_ms: int, row: Mapping[str, Any], found: Mapping[int, MemoryRecord]
+) -> bool:
+    """Whether a text that ends a fact is understood whole, or else about that fact."""
+    stated = [each.statement for each in reading.facts]
+    unread = unread_clauses(reading.said, stated, event_ms)
+    old = " ".join(each.text for each in found.values())
+    return is_read(unread, old, [statement_of_fact(row).object])
+
+
+def _is_of_user(memory: MemoryRecord) -> bool:
+    return is_user_said(memory.role) and may_instruct(None, None, memory.source)
+
+
+def _is_denied(
+    reader: KnowledgeReader, memory: MemoryRecord, new: Statement, records: Lookup
+) -> bool:
+    """Whether a statement contradicts what a user said, and its origin may not change that."""
+    for row in _rivals(reader, memory.user_id or "", new):
+        if compare([statement_of_fact(row)], new, memory.text).kind != "none":
+            sources = reader.sources([row["id"]]).get(row["id"], ())
+            if not _may_change(memory, records((row["id"], *sources))):
+                return True
+    return False
+
+
+def _rivals(reader: KnowledgeReader, scope: str, new: Statement) -> list[dict[str, Any]]:
+    """Facts that hold and may contradict a statement: of its slot, or of its subject."""
+    if new.modality != "asserted":
+        return []
+    conditions: dict[str, Any] = {"scope": scope, "subject": folded(new.subject), "holds": 1}
+    if not new.replaced:
+        conditions["predicate"] = [folded(new.predicate), folded(f"{DENIED}{new.predicate}")]
+    return reader.facts(**conditions)
+
+
+def _may_change(memory: MemoryRecord, found: Mapping[int, MemoryRecord]) -> bool:
+    """Whether a memory may change a fact, given the fact and its sources: rule of trust."""
+    if memory.confidence < _BELIEVED or not (
+        may_instruct(None, None, memory.source)
+        or any(each.source == memory.source for each in found.values())
+    ):
+        return False
+    if is_user_said(memory.role):
+        return True
+    return not any(is_user_said(each.role) for each in found.values())
+
+
+# Statements as facts, and facts as the statements that they were.
+
+#: the predicate of a denied statement begins with it: ``not_likes``
+DENIED: Final = "not_"
+#: before the predicate of a state that is over: "formerly lives in"
+FORMER: Final = "formerly_"
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A statement as a fact is made of it."""
+
+    statement: Statement
+
+    @property
+    def predicate(self) -> str:
+        """The predicate of the fact; one that is denied, or was so before, says so."""
+        one = self.statement
+        name = f"{FORMER}{one.predicate}" if _is_over(one) else one.predicate
+        return name if one.polarity else f"{DENIED}{name}"
+
+    @property
+    def text(self) -> str:
+        """How the fact reads."""
+        return sentence(self.statement.subject, self.predicate, self.statement.object)
+
+
+def statement_of_fact(row: Mapping[str, Any]) -> Statement:
+    """A fact that is kept, as a statement."""
+    said = row["json"]
+    polarity = said.get("polarity", True)
+    predicate = str(row["predicate"])
+    return Statement(
+        subject=said["subject"],
+        object=said["object"],
+        polarity=polarity,
+        predicate=(predicate if polarity else predicate.removeprefix(DENIED)).removeprefix(FORMER),
+        modality=said.get("modality", "asserted"),
+        value=normal_value(said["object"]),
+        single=said.get("single", False),
+        tense=said.get("tense", "present"),
+        window=said.get("window"),
+        kin=said.get("kin", ""),
+        limit=said.get("limit", ""),
+        common=said.get("common", False),
+    )
+
+
+def _is_over(one: Statement) -> bool:
+    """Whether a state is of the past; what was done is not over: "adopted", "visited"."""
+    return one.tense == "past" and one.predicate.partition("_")[0].endswith("s")
+
+
+#: what tells whose or which value it is, kept with a fact where it was said
+_LIMITS: Final = ("kin", "limit", "common")
+
+
+def fact_of(stated: Stated, scope: str, memory: int, trust: float = 1.0) -> FactToAdd:
+    """The fact of a statement in a memory, as sure as the statement is, by a factor."""
+    one = stated.statement
+    about: dict[str, Any] = {}
+    if one.single:
+        about["single"] = True
+    if one.tense != "present":
+        about["tense"] = one.tense
+    if one.window:
+        about["window"] = one.window
+    about |= {name: told for name in _LIMITS if (told := getattr(one, name))}
+    return FactToAdd(
+        subject=one.subject,
+        predicate=stated.predicate,
+        object=one.object,
+        scope=scope,
+        confidence=round(one.confidence * trust, 9),
+        sources=(memory,),
+        polarity=one.polarity,
+        modality=one.modality,
+        spans=(one.span,),
+        about=about,
+    )
+
+
+# Facts that a caller's extractor found, checked, as the statements of a text.
+
+
+def statement_of(fact: Fact, text: str, single_valued: Collection[str] = frozenset()) -> Statement:
+    """A caller's fact as a statement of a text.
+
+    Raises:
+        InvalidInputError: A part is empty, or a number is out of range.
+    """
+    span = fact.span or (0, len(text))
+    if not 0 <= span[0] < span[1] <= len(text):
+        raise InvalidInputError(f"span {span!r} is not in the text", hint="quote the text")
+    predicate = "_".join(checked_part(fact.predicate, "predicate").lower().split())
+    return Statement(
+        subject=checked_part(fact.subject, "subject"),
+        predicate=predicate,
+        object=checked_part(fact.object, "object"),
+        polarity=parse_switch(fact.polarity, "polarity"),
+        modality=parse_choice(fact.modality, "modality", "asserted", "hedged"),
+        confidence=parse_number(fact.confidence, "confidence", low=0.0, high=1.0),
+        span=span,
+        single=is_single_valued(predicate, single_valued),
+    )
+
+
+def statements_of(
+    facts: Iterable[Fact], text: str, single_valued: Collection[str] = frozenset()
+) -> list[Statement] | None:
+    """Those of a model that can be kept; None when one is nonsense, as then none is trusted."""
+    try:
+        return [statement_of(each, text, single_valued) for each in facts]
+    except Exception:  # any object may come from any model
+        return None

@@ -1,0 +1,344 @@
+"""The plan of one search: what it scores, which records pass, how many hits are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector._types import I64
+from spector.config import Config
+from spector.errors import CatalogCorruptError
+from spector.kernel.contract import (
+    DEFAULT_DROP_FLAGS,
+    AllowList,
+    Query,
+    Scanner,
+    ScanResult,
+    make_query,
+    tag_mask,
+)
+from spector.layout import CERTAIN_BYTE, Flag
+from spector.lexical import WordView
+from spector.records import ScanStats
+from spector.search.features import NOWHERE, code_of, header_column, places_of
+from spector.search.request import RecallRequest
+from spector.search.snapshot import Snapshot
+from spector.store.catalog import Row, SqlFilter, of_keys, of_sorts, pad_ids
+from spector.store.payloads import has_at_most
+from spector.tiers import TierRouter
+
+#: as a number: an operation with a flag is one of Python's
+_SUPERSEDED: Final = int(Flag.SUPERSEDED)
+#: keys of a range whose memories are looked up before a scan, rather than after it
+_FEW_KEYS: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Plan:
+    """One search in one snapshot. Made by `make_plan`; every stage reads it, none changes it.
+
+    Attributes:
+        views: the words of every store at the moment of the snapshot, of the user whose memories
+            are asked for alone; none where no words count.
+        every: the same of all users.
+        k: hits wanted.
+        query: what the kernel scores, and the filters that it applies.
+        word_weight: of the cue's words, in deviations.
+        filters: per store, what the catalog must confirm of a candidate; None: nothing.
+        is_filtered: the catalog must confirm something.
+        select: ascending positions of the partitions that can hold an answer; None for all.
+        mask: (partitions,) the same. partitions: how many there are.
+        by_catalog: the catalog alone says what is superseded, not the flags of the partitions.
+        is_scoped: the caller asks among some memories only; the time in a cue is no such filter.
+        beside: memories that stand beside the hits, and are none.
+    """
+
+    snap: Snapshot
+    views: tuple[WordView, ...]
+    every: tuple[WordView, ...]
+    scanner: Scanner
+    request: RecallRequest
+    k: int
+    query: Query
+    word_weight: float
+    filters: tuple[SqlFilter | None, ...]
+    is_filtered: bool
+    select: list[int] | None
+    mask: NDArray[np.bool_] | None
+    partitions: int
+    by_catalog: bool
+    is_scoped: bool
+    beside: tuple[int, ...] = ()
+
+    def scan(self, count: int, allow: AllowList | None = None) -> ScanResult:
+        """The best ``count`` records by the kernel's score."""
+        return self.scanner.scan(
+            self.snap.table, self.query, count, allow=allow, select=self.select
+        )
+
+    def stats(self, result: ScanResult | None, scored: int = 0) -> ScanStats:
+        """The statistics of a scan; of all records, of which ``scored`` have a score, for None."""
+        if result is None:  # their state forbids the others
+            rows = int(self.snap.table.rows)
+            return ScanStats(
+                scanned=rows,
+                dropped_state=rows - scored,
+                scored=scored,
+                partitions=self.partitions,
+                backend=self.scanner.name,
+            )
+        state, dropped_filter, tags, valence, strength, similarity, bound = result.drops.tolist()
+        used = self.partitions if self.select is None else len(self.select)
+        return ScanStats(
+            scanned=result.scanned,
+            dropped_state=state,
+            dropped_filter=dropped_filter,
+            dropped_tags=tags,
+            dropped_valence=valence,
+            dropped_strength=strength,
+            dropped_similarity=similarity,
+            skipped_bound=bound,
+            scored=result.scored,
+            partitions=used,
+            partitions_skipped=self.partitions - used,
+            backend=self.scanner.name,
+        )
+
+
+def make_plan(
+    snap: Snapshot,
+    views: tuple[WordView, ...],
+    request: RecallRequest,
+    *,
+    k: int,
+    router: TierRouter,
+    scanner: Scanner,
+    config: Config,
+    by_catalog: bool,
+    is_scoped: bool | None = None,
+    beside: tuple[int, ...] = (),
+) -> Plan:
+    """The plan of a request.
+
+    Args:
+        views: of all users.
+        is_scoped: None for what the request says itself.
+    """
+    select = _partitions_of(router, snap, request)
+    query = query_of(request, config, by_catalog=by_catalog)
+    weight = request.profile.ranking.words(request.reading.kind)
+    partitions, mask = len(snap.table), None
+    filters = _conditions(snap, request, by_catalog=by_catalog)
+    if select is not None:
+        mask = np.zeros(partitions, np.bool_)
+        mask[select] = True
+    return Plan(
+        snap=snap,
+        views=tuple([view.within(request.selection.user_id) for view in views]),
+        every=views,
+        scanner=scanner,
+        request=request,
+        k=k,
+        query=query,
+        word_weight=weight,
+        filters=filters,
+        is_filtered=any(filters),
+        select=select,
+        mask=mask,
+        partitions=partitions,
+        by_catalog=by_catalog,
+        is_scoped=request.is_scoped if is_scoped is None else is_scoped,
+        beside=beside,
+    )
+
+
+def query_of(request: RecallRequest, config: Config, *, by_catalog: bool = False) -> Query:
+    """The query of a scan."""
+    selection = request.selection
+    drop = request.drop_flags
+    if by_catalog:
+        drop &= ~_SUPERSEDED
+    any_masks = [tag_mask(tag) for tag in selection.any_tags]
+    tags_all = selection.bloom_all()
+    overlap = tags_all
+    for mask in any_masks:
+        overlap |= mask
+    return make_query(
+        now_ms=request.now_ms,
+        vector=request.vector,
+        profile=request.profile,
+        tags_all=tags_all,
+        any_masks=any_masks,
+        overlap_mask=overlap,
+        valence_min=request.valence[0],
+        valence_max=request.valence[1],
+        event_min_ms=selection.min_ms,
+        event_max_ms=selection.max_ms,
+        importance_floor=request.min_importance,
+        drop_flags=drop,
+        modality_mask=request.modality_mask,
+        category_mask=request.category_mask,
+        mood=request.mood,
+        recall_confidence=0.0 if request.exact else config.recall_confidence,
+    )
+
+
+def is_unfiltered(query: Query) -> bool:
+    """True when nothing but flags can keep a memory out."""
+    profile = query.profile
+    return (
+        query.tags_all == 0
+        and not len(query.any_masks)
+        and query.valence_min == -128
+        and query.valence_max == 127
+        and query.event_min_ms is None
+        and query.event_max_ms is None
+        and query.importance_floor == 0
+        and query.retention_floor == 0
+        and query.modality_mask == 0
+        and query.category_mask == 0
+        and profile.min_similarity <= -1
+        and query.drop_flags == DEFAULT_DROP_FLAGS
+    )
+
+
+def _partitions_of(router: TierRouter, snap: Snapshot, request: RecallRequest) -> list[int] | None:
+    """Positions of partitions that can hold an answer; None for all of them."""
+    selection = request.selection
+    if selection.tiers is None and selection.min_ms is None and selection.max_ms is None:
+        return None
+    tiers = router.select(selection.tiers)
+    low = -(1 << 62) if selection.min_ms is None else selection.min_ms
+    high = 1 << 62 if selection.max_ms is None else selection.max_ms
+    return [
+        snap.position(n, partition.segment_id)
+        for n, view in enumerate(snap.views)
+        for partition in router.partitions(view, tiers, min_ms=low, max_ms=high)
+    ]
+
+
+def _conditions(
+    snap: Snapshot, request: RecallRequest, *, by_catalog: bool, whole_store: bool = False
+) -> tuple[SqlFilter | None, ...]:
+    """Per store: what the catalog has to confirm of a candidate."""
+    superseded = not request.drop_flags & _SUPERSEDED
+    found = tuple(
+        [
+            request.selection.exact(
+                now_ms=request.now_ms if snap.has_validity(n, superseded=superseded) else None,
+                whole_store=whole_store,
+                replaced=request.replaced,
+                ended=superseded,
+                current=by_catalog and not superseded,
+                whenever=request.ended,
+                ends_ms=request.reading.ends_ms,
+            )
+            for n in range(len(snap.stores))
+        ]
+    )
+    found = tuple(
+        [
+            _alive(snap, n, each) if snap.stores[n].catalog.ends.are_there() else each
+            for n, each in enumerate(found)
+        ]
+    )
+    found = tuple(
+        [of_sorts(snap.stores[n].catalog, each, request.sorts) for n, each in enumerate(found)]
+    )
+    if (keys := request.selection.keys) is None:
+        return found
+    return tuple(
+        [
+            of_keys(snap.stores[n].catalog, each, keys, gathers=whole_store)
+            for n, each in enumerate(found)
+        ]
+    )
+
+
+def _alive(snap: Snapshot, n: int, condition: SqlFilter | None) -> SqlFilter | None:
+    """A condition, and that a memory has not expired by now, whatever moment is asked for."""
+    alive, now = snap.stores[n].catalog.ends.alive()
+    if not alive:
+        return condition
+    known = SqlFilter("1", ()) if condition is None else condition
+    return SqlFilter(f"({known.sql}){alive}", (*known.params, *now))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AllowedRecords:
+    """Records that a filter lets through: ascending `code_of`, and as a list for the kernel."""
+
+    codes: NDArray[np.uint64]
+    allow: AllowList
+
+
+def allowed_records(plan: Plan) -> AllowedRecords:
+    """Exactly the records that satisfy the filters of a plan."""
+    parts: list[int] = []
+    slots: list[int] = []
+    snap = plan.snap
+    filters = _conditions(snap, plan.request, by_catalog=plan.by_catalog, whole_store=True)
+    for n, (store, condition) in enumerate(zip(snap.stores, filters, strict=True)):
+        sql, params = (condition.sql, condition.params) if condition else ("1", ())
+        for segment_id, slot, _ in store.catalog.places(sql, params):
+            parts.append(snap.position_of(n, segment_id, slot))
+            slots.append(slot)
+    codes = code_of(np.array(parts, np.uint32), np.array(slots, np.uint32))
+    return AllowedRecords(np.sort(codes), AllowList.from_records(snap.table, parts, slots))
+
+
+def allowed_by_keys(plan: Plan) -> AllowedRecords | None:
+    """The same where few memories have keys of the range that is asked for; None else."""
+    keys = plan.request.selection.keys
+    if keys is None:
+        return None
+    for store in plan.snap.stores:
+        with store.catalog.reading() as db:
+            if not has_at_most(db, keys, _FEW_KEYS):
+                return None
+    return allowed_records(plan)
+
+
+# Filters given rows by a plan before anything is ranked: the kernel first, then the catalog.
+
+#: memories in one query of the catalog
+_CHUNK: Final = 32
+
+
+def eligible_rows(
+    plan: Plan, n: int, rows: I64, *, certain: bool = False
+) -> Iterator[tuple[int, Row]]:
+    """The rows that pass, with their memories, fetched as they are consumed.
+
+    What does not pass has no influence: a name that only another user wrote does not count.
+
+    Args:
+        certain: only those that are at least fairly certain.
+    """
+    if not len(rows):
+        return
+    snap, view = plan.snap, plan.views[n]
+    part, slot = places_of(snap, n, view, rows)
+    there = slot != NOWHERE
+    if plan.mask is not None:
+        there[there] &= plan.mask[part[there]]
+    if certain:
+        sure: NDArray[Any] = header_column(snap, part[there], slot[there], "confidence")
+        there[there] &= sure >= CERTAIN_BYTE
+    rows, part, slot = rows[there], part[there], slot[there]
+    scores = snap.kernel.score(snap.table, plan.query, part, slot)
+    rows = rows[scores > -np.inf]
+    condition = plan.filters[n]
+    sql, params = (condition.sql, condition.params) if condition else ("1", ())
+    for at in range(0, len(rows), _CHUNK):
+        some = rows[at : at + _CHUNK].tolist()
+        ids = view.ids(np.array(some, np.int64)).tolist()
+        try:
+            found = snap.stores[n].catalog.fetch(pad_ids(ids), sql=sql, params=params)
+        except CatalogCorruptError:  # a damaged hit raises where it is shown
+            continue
+        yield from ((row, found[i]) for row, i in zip(some, ids, strict=True) if i in found)

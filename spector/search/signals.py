@@ -1,0 +1,268 @@
+"""Signals of a cue as a whole, over the memories that pass the filters of its plan.
+
+One user's volume must not make another user's recall abstain. So with a filter everything is judged
+by what passes it: how many memories there are, how similar they are to unrelated questions, how
+much of the cue the best of them covers, how similar the closest one is. Of many that may pass, a
+sample is confirmed by the catalog; it depends on the memories alone, not on earlier recalls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector._types import I64
+from spector.kernel.contract import dots, norm
+from spector.lexical import WordView
+from spector.records import Hit, Signals
+from spector.search.features import NOWHERE, places_of, unit_vectors
+from spector.search.fusion import (
+    SAMPLE,
+    SimilarityBaseline,
+    evenly_spaced,
+    in_order,
+    level_of,
+    z_score,
+)
+from spector.search.named import LexicalQuery
+from spector.search.ordering import Ranked
+from spector.search.plan import Plan, allowed_records
+from spector.search.snapshot import Snapshot, vectors_of
+from spector.search.words import names_unknown
+from spector.store.catalog import pad_ids
+
+#: memories of a large store that are looked at for those that pass
+_LOOKED_AT: Final = 4096
+#: of fewer that pass, although not all were looked at, nothing is said
+_ENOUGH: Final = 32
+#: the best are put to the catalog in chunks, the first that passes counts; at most so many
+_CHUNK: Final = 32
+_MOST: Final = 512
+#: filters whose answer is kept until the store changes
+_FILTERS: Final = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Passing:
+    """The memories that pass a filter, whatever the cue.
+
+    Attributes:
+        ids: of all of them, where that is known.
+        memories: how many there are. level: see `level_of`.
+        measured: False when too few were seen to tell how like questions they are.
+    """
+
+    ids: I64 | None
+    memories: int
+    level: tuple[float, float] | None
+    measured: bool = True
+
+
+class SignalCollector:
+    """Makes the signals of recalls. Thread-safe: what it keeps is replaced as a whole."""
+
+    def __init__(self) -> None:
+        self._baseline = SimilarityBaseline()
+        self._kept: tuple[Snapshot | None, dict[Any, _Passing]] = (None, {})
+
+    def drop_caches(self) -> None:
+        self._baseline.drop_caches()
+        self._kept = (None, {})
+
+    def signals(
+        self, plan: Plan, cue: LexicalQuery, ranked: Ranked, hits: Sequence[Hit]
+    ) -> Signals:
+        """The signals of a plan's cue.
+
+        Args:
+            hits: the best ``plan.k`` that pass, or all that do.
+        """
+        request, snap = plan.request, plan.snap
+        # help with something new is wanted of what is known about the one who asks
+        unknown_name = cue.kind == "fact" and names_unknown(plan.views, cue)
+        if not plan.is_scoped:
+            cosine = _of_whole_cue(plan, ranked.cosine, hits)
+            return Signals(
+                kind=str(cue.kind),
+                coverage=ranked.coverage,
+                cosine=cosine,
+                unknown_name=unknown_name,
+                likeness=self._baseline.deviations(snap, plan.views, cosine, request.probes),
+                memories=sum([view.n_rows for view in plan.views]),
+            )
+        if len(hits) < plan.k:
+            passing = _of_hits(plan, hits)
+        else:
+            passing = self._passing(plan, ranked)
+        if passing.ids is not None:
+            rows = ranked.rows_of(passing.ids)
+        elif ranked.allowed is not None or not plan.is_filtered:
+            rows = ranked.passing()
+        else:
+            rows = _best_rows(plan, ranked, hits)
+        coverage, closest = ranked.signals_of(rows)
+        closest = _of_whole_cue(plan, closest, hits)
+        return Signals(
+            kind=str(cue.kind),
+            coverage=coverage,
+            cosine=closest,
+            unknown_name=unknown_name,
+            likeness=z_score(closest, passing.level),
+            memories=max(passing.memories, len(hits)),
+            measured=passing.measured,
+        )
+
+    def _passing(self, plan: Plan, ranked: Ranked) -> _Passing:
+        """The same for every cue, so it is kept for those that follow."""
+        request, query = plan.request, plan.query
+        key = (
+            request.filter_key,
+            plan.filters,
+            ranked.allowed is None,
+            query.retention_floor and (query.profile, query.now_ms),
+            None if request.probes is None else request.probes[:, 0].tobytes(),
+        )
+        snapshot, kept = self._kept
+        if snapshot is not plan.snap or len(kept) >= _FILTERS:
+            kept = {}
+            self._kept = (plan.snap, kept)
+        found = kept.get(key)
+        if found is None:
+            found = kept[key] = (_of_whole if ranked.is_whole else _of_large)(plan, ranked)
+        return found
+
+
+def _of_whole_cue(plan: Plan, closest: float | None, hits: Sequence[Hit]) -> float | None:
+    """The highest cosine with the cue as it is, which unrelated questions are compared with."""
+    vector = plan.request.cue.vector
+    if vector is None or plan.request.asking is None or not hits:
+        return None if plan.query.vector is None else closest
+    rows = vectors_of(hits)[:, : len(vector)]  # stored ones are padded
+    return float(dots(rows, vector).max()) / max(norm(vector), 1e-12)
+
+
+def _of_large(plan: Plan, ranked: Ranked) -> _Passing:
+    """By evenly spaced memories: those that pass the filters, confirmed by the catalog."""
+    snap = plan.snap
+    exact = ranked.allowed is not None or not plan.is_filtered
+    if ranked.allowed is not None:
+        count = len(ranked.allowed)
+        code = ranked.allowed[evenly_spaced(count, _LOOKED_AT)]
+        ids = store = np.zeros(len(code), np.int64)  # not used
+        part = (code >> np.uint64(32)).astype(np.uint32)
+        slot = code.astype(np.uint32)
+    else:
+        count = sum(view.n_rows for view in plan.views)
+        ids, store, part, slot = _spaced_over(snap, plan.views, count)
+    looked = len(ids)
+    passing = snap.kernel.score(snap.table, plan.query, part, slot) > -np.inf
+    if plan.mask is not None:
+        passing &= plan.mask[part]
+    some = np.flatnonzero(passing)
+    passed = len(some)
+    some = some[evenly_spaced(passed, SAMPLE)]
+    ids, store, part, slot = ids[some], store[some], part[some], slot[some]
+    kept = np.ones(len(ids), np.bool_) if exact else _confirm(plan, store, ids)
+    seen = int(np.count_nonzero(kept))
+    if seen < _ENOUGH and looked < count:
+        return _Passing(None, seen, None, measured=False)
+    memories = round(count * (passed / max(1, looked)) * (seen / max(1, len(ids))))
+    level = level_of(unit_vectors(snap, part[kept], slot[kept]), plan.request.probes)
+    return _Passing(None, memories, level)
+
+
+def _of_hits(plan: Plan, hits: Sequence[Hit]) -> _Passing:
+    """All that pass are hits."""
+    ids = np.array([hit.id for hit in hits], np.int64)
+    level = None
+    if len(hits):
+        order = np.argsort(ids)[evenly_spaced(len(ids), SAMPLE)].tolist()
+        level = level_of(vectors_of([hits[n] for n in order]), plan.request.probes)
+    return _Passing(ids, len(hits), level)
+
+
+def _of_whole(plan: Plan, ranked: Ranked) -> _Passing:
+    """Everything was ranked, so what may pass is known, and mostly what does."""
+    rows = ranked.passing()
+    rows = rows[np.argsort(ranked.ids[rows])]
+    memories = len(rows)
+    some = rows[evenly_spaced(memories, SAMPLE)]
+    ids = None
+    if ranked.allowed is None and plan.is_filtered:
+        kept = some[_confirm(plan, ranked.store[some], ranked.ids[some])]
+        if len(kept) < _ENOUGH and len(some) < memories:
+            rows = rows[np.isin(ranked.codes(rows), allowed_records(plan).codes)]
+            memories, ids = len(rows), ranked.ids[rows]
+            kept = rows[evenly_spaced(memories, SAMPLE)]
+        else:
+            if len(some) == memories:
+                ids = ranked.ids[kept]
+            memories = round(memories * len(kept) / max(1, len(some)))
+        some = kept
+    vectors = unit_vectors(plan.snap, ranked.part[some], ranked.slot[some])
+    return _Passing(ids, memories, level_of(vectors, plan.request.probes))
+
+
+def _best_rows(plan: Plan, ranked: Ranked, hits: Sequence[Hit]) -> I64:
+    """The ranked rows with the most words and the highest cosine that the catalog confirms."""
+    out = [ranked.rows_of(np.array([hit.id for hit in hits], np.int64))]
+    for values in ranked.values():
+        rows = ranked.passing()
+        rows = rows[rows < len(values)]
+        least = values[out[0]].max(initial=-np.inf)
+        rows = rows[values[rows] > least]
+        rows = rows[np.lexsort((ranked.ids[rows], -values[rows]))][:_MOST]
+        for start in range(0, len(rows), _CHUNK):
+            chunk = rows[start : start + _CHUNK]
+            passing = _confirm(plan, ranked.store[chunk], ranked.ids[chunk])
+            if passing.any():
+                out.append(chunk[passing][:1])
+                break
+    return np.concatenate(out)
+
+
+def _spaced_over(
+    snap: Snapshot, views: Sequence[WordView], count: int
+) -> tuple[I64, I64, NDArray[np.uint32], NDArray[np.uint32]]:
+    """Ids, stores and places of evenly spaced memories in the order of their ids."""
+    at = evenly_spaced(count, _LOOKED_AT)
+    ids, stores, parts, slots, first = [], [], [], [], 0
+    for n, (view, ordered) in enumerate(zip(views, in_order(views), strict=True)):
+        mine = at[(at >= first) & (at < first + view.n_rows)] - first
+        first += view.n_rows
+        if not len(mine):
+            continue
+        rows = ordered[mine]
+        part, slot = places_of(snap, n, view, rows)
+        there = slot != NOWHERE
+        ids.append(view.ids(rows[there]))
+        stores.append(np.full(len(ids[-1]), n, np.int64))
+        parts.append(part[there])
+        slots.append(slot[there])
+    return (
+        np.concatenate(ids),
+        np.concatenate(stores),
+        np.concatenate(parts),
+        np.concatenate(slots),
+    )
+
+
+def _confirm(plan: Plan, store: I64, ids: I64) -> NDArray[np.bool_]:
+    """(n,) which of some memories their store's filter lets through."""
+    out = np.zeros(len(ids), np.bool_)
+    for n, condition in enumerate(plan.filters):
+        mine = store == n
+        if condition is None:
+            out |= mine
+        elif mine.any():
+            wanted = pad_ids(ids[mine].tolist())
+            marks = ",".join("?" * len(wanted))
+            found = plan.snap.stores[n].catalog.places(
+                f"record.id IN ({marks}) AND ({condition.sql})", (*wanted, *condition.params)
+            )
+            out |= mine & np.isin(ids, [record_id for _, _, record_id in found])
+    return out

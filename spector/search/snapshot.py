@@ -1,0 +1,517 @@
+"""The snapshot of a recall: the views of all stores at one moment, as one table of the kernel."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.errors import PartitionCorruptError
+from spector.kernel.contract import RESERVED, Edit, Kernel, Part, PartTable, Query, lengths
+from spector.language.words import wording_of
+from spector.layout import HEADER_BYTES, RECORD_DTYPE
+from spector.records import (
+    Details,
+    Explanation,
+    Hit,
+    HitList,
+    MemoryRecord,
+    ScanStats,
+    Signals,
+    complete,
+)
+from spector.store.catalog import StoredRow, decode_row, has_windows
+from spector.store.core import Store, View, header_of, to_record
+from spector.store.files import Bytes
+from spector.store.partitions import Partition
+from spector.store.payloads import DETAIL_TABLES, detail_tables
+
+Partitions = tuple[Partition, ...]
+#: so many ids for each segment, and as many more, are worth a table with an entry for each
+_NEAR: Final = 1024
+
+
+class Moved(Exception):  # noqa: N818 - never leaves the read path
+    """The catalog places a memory where the snapshot does not have it (yet)."""
+
+    #: raised between statements, see ``connections.leaves_statements``
+    is_between_statements = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Seats:
+    """Positions and slots of segments; the last entry is of those that are not there.
+
+    Ids are counted, so they are few and lie close together, and lead to their entry. Where a
+    damaged id is far from the others ``order`` has them ascending, to be searched.
+    """
+
+    position: NDArray[np.uint32]
+    room: NDArray[np.int64]
+    order: NDArray[np.int64] | None
+
+    @classmethod
+    def of(cls, ids: list[int], positions: list[int], slots: list[int]) -> _Seats:
+        most = max(ids, default=-1)
+        dense = most < _NEAR * (len(ids) + _NEAR)
+        order = None if dense else np.sort(np.array(ids, np.int64))
+        at = ids if order is None else np.searchsorted(order, ids)
+        position = np.zeros((most + 1 if order is None else len(order)) + 1, np.uint32)
+        room = np.zeros(len(position), np.int64)
+        position[at], room[at] = positions, slots
+        return cls(position, room, order)
+
+    def find(self, segments: NDArray[np.int32]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        absent = len(self.room) - 1
+        at: NDArray[np.intp]
+        if self.order is None:
+            # as NumPy counts: it casts other numbers piece by piece, and crashes without memory
+            at = np.minimum(segments, absent).astype(np.intp)
+        else:
+            at = np.searchsorted(self.order, segments)
+            at[self.order[np.minimum(at, absent - 1)] != segments] = absent
+        return self.position[at], self.room[at]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Snapshot:
+    """Views of all stores at one moment, as one table for the kernel, store after store."""
+
+    kernel: Kernel
+    stores: tuple[Store, ...]
+    views: tuple[View, ...]
+    table: PartTable
+    #: per store: position of its first partition in the table
+    offsets: tuple[int, ...]
+    #: per store: segment id -> index in the view
+    indexes: tuple[dict[int, int], ...]
+    #: (store, are superseded ones asked for): has any a validity window; filled on demand
+    validity: dict[tuple[int, bool], bool]
+    _seats: dict[int, _Seats] = field(default_factory=dict)
+    #: per store: tables of details that its catalog has; filled on demand
+    _details: dict[int, frozenset[str]] = field(default_factory=dict)
+
+    def seats(
+        self, n: int, segments: NDArray[np.int32]
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """Of segment ids of a store: position in the table, and slots; 0 of what is not there."""
+        found = self._seats.get(n)
+        if found is None:
+            found = self._seats[n] = _Seats.of(
+                list(self.indexes[n]),
+                [self.offsets[n] + at for at in self.indexes[n].values()],
+                [self.views[n].partitions[at].slots for at in self.indexes[n].values()],
+            )
+        return found.find(segments)
+
+    def has_validity(self, n: int, *, superseded: bool) -> bool:
+        """False when no memory of a store has a validity window; without ``superseded``, none but
+        those that are superseded, which the scan leaves out anyway.
+
+        A store on disk is asked once: its catalog is of the same moment as the view. A catalog in
+        memory may be ahead of it.
+        """
+        found = self.validity.get((n, superseded))
+        if found is None:
+            store = self.stores[n]
+            found = bool(self.views[n].partitions) and store.catalog.has_validity()
+            if found and not superseded:
+                found = has_windows(store.catalog)
+            if store.files.durable:
+                self.validity[n, superseded] = found
+        return found
+
+    def details(self, n: int) -> frozenset[str]:
+        """Which tables of details the catalog of a store has.
+
+        A store on disk is asked once, as for `has_validity`.
+        """
+        found = self._details.get(n)
+        if found is None:
+            store = self.stores[n]
+            with store.catalog.reading() as db:
+                found = detail_tables(db)
+            if store.files.durable:
+                self._details[n] = found
+        return found
+
+    def store_of(self, position: int) -> int:
+        """Index of the store whose partition is at a position in the table."""
+        return bisect_right(self.offsets, position) - 1
+
+    def position(self, store: int, segment_id: int) -> int:
+        """Position in the table of a partition of the view."""
+        return self.offsets[store] + self.indexes[store][segment_id]
+
+    def segment_at(self, position: int) -> int:
+        """Id, in its own store, of the partition at a position in the table."""
+        store = self.store_of(position)
+        return self.views[store].partitions[position - self.offsets[store]].segment_id
+
+    def position_of(self, store: int, segment_id: int, slot: int) -> int:
+        """Position in the table of a place that the catalog names.
+
+        Raises:
+            Moved, PartitionCorruptError: the snapshot does not have it.
+        """
+        index = self.indexes[store].get(segment_id)
+        # a damaged row may name anything
+        if (
+            index is None
+            or type(slot) is not int
+            or not (0 <= slot < self.views[store].partitions[index].slots)
+        ):
+            raise self.misplaced(store, f"slot {slot} of partition {segment_id} is not there")
+        return self.offsets[store] + index
+
+    def misplaced(self, store: int, message: str) -> Exception:
+        """What it means that catalog and partitions disagree.
+
+        A store on disk shows both at one moment, so there it is damage; one in memory does not.
+        """
+        if self.stores[store].files.durable:
+            return PartitionCorruptError(message, hint="run: spector check PATH")
+        return Moved(message)
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A record that may become a hit."""
+
+    id: int
+    #: index of its store in the snapshot
+    store: int
+    part: int
+    slot: int
+    #: the kernel's score; never overwritten
+    fused: float
+    similarity: float
+    #: what the read path adds to it, by term
+    evidence: Mapping[str, float] = field(default_factory=dict)
+    #: the sum of both
+    score: float = 0.0
+
+
+def make_snapshot(stores: tuple[Store, ...], views: tuple[View, ...], kernel: Kernel) -> Snapshot:
+    """One kernel table over all partitions of all views."""
+    table = kernel.prepare([_part(p) for view in views for p in view.partitions])
+    return Snapshot(
+        kernel,
+        stores,
+        views,
+        table,
+        _offsets(views),
+        tuple(_indexes(view.partitions) for view in views),
+        {},
+    )
+
+
+def patch_snapshot(old: Snapshot, views: tuple[View, ...]) -> Snapshot:
+    """The snapshot of other views of the same stores, made from an earlier (or later) one.
+
+    Partitions are immutable, so those that are the same object in both are left alone: the work is
+    that of the partitions which differ, not of all there are. ``old`` stays as it is.
+    """
+    edits: list[Edit] = []
+    indexes = list(old.indexes)
+    for n, (before, after) in enumerate(zip(old.views, views, strict=True)):
+        offset, same_places = old.offsets[n], True
+        for start, stop, new in differences(before.partitions, after.partitions):
+            edits.append(Edit(offset + start, offset + stop, [_part(p) for p in new]))
+            gone = [p.segment_id for p in before.partitions[start:stop]]
+            same_places = same_places and gone == [p.segment_id for p in new]
+        if not same_places:
+            indexes[n] = _indexes(after.partitions)
+    return Snapshot(
+        old.kernel,
+        old.stores,
+        views,
+        old.table.patched(edits) if edits else old.table,
+        _offsets(views),
+        tuple(indexes),
+        {},
+        _details=_kept(old, views),
+    )
+
+
+def _kept(old: Snapshot, views: tuple[View, ...]) -> dict[int, frozenset[str]]:
+    """What holds in later views too: no commit takes a table away."""
+    return {
+        n: found
+        for n, found in old._details.items()
+        if len(found) == len(DETAIL_TABLES) and views[n].change_seq >= old.views[n].change_seq
+    }
+
+
+def differences(a: Partitions, b: Partitions) -> Iterator[tuple[int, int, list[Partition]]]:
+    """Replacements (start, stop, new) that turn ``a`` into ``b``, in ascending order.
+
+    Both are in the order of tier, day and sequence, so what is in both is in one order. A commit
+    usually changes one place: what lies before and behind it is found by comparing tuples of
+    objects without an ``__eq__``, which compares addresses, a few nanoseconds each.
+    """
+    start = _same(a, b)
+    tail = _same(a[start:][::-1], b[start:][::-1])
+    last = len(a) - tail
+    where = {id(partition): n for n, partition in enumerate(a[start:last], start)}
+    new: list[Partition] = []
+    for partition in b[start : len(b) - tail]:
+        found = where.get(id(partition), -1)
+        if found < start:
+            new.append(partition)
+            continue
+        if new or found > start:
+            yield start, found, new
+            new = []
+        start = found + 1
+    if new or start < last:
+        yield start, last, new
+
+
+def _same(a: Partitions, b: Partitions) -> int:
+    """How many partitions at the start are the same objects in both."""
+    low, high = 0, min(len(a), len(b))
+    if a[:high] == b[:high]:
+        return high
+    while high - low > 1:  # the first difference lies in [low, high)
+        middle = (low + high) // 2
+        if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _part(partition: Partition) -> Part:
+    return Part(partition.data, partition.slots, index=partition.index)
+
+
+def _offsets(views: tuple[View, ...]) -> tuple[int, ...]:
+    return tuple(accumulate((len(view.partitions) for view in views[:-1]), initial=0))
+
+
+def _indexes(partitions: Partitions) -> dict[int, int]:
+    return {partition.segment_id: n for n, partition in enumerate(partitions)}
+
+
+# A hit of a recall as it was found: the bytes, the catalog's row, and why it has its score.
+
+#: how reserved tags begin in the JSON text of a row's tags
+_RESERVED_IN_JSON = json.dumps(RESERVED)[1:-1]
+_SPEAKER_IN_JSON = '"speaker"'
+_CONFIDENCE_AT = RECORD_DTYPE.fields["confidence"][1]  # type: ignore[index]
+
+
+class FoundRecord:
+    """All that it takes to make a hit's record.
+
+    Attributes:
+        image: (stride,) u8. wording: of the text, where it is known, see `wording_in`.
+        details: what few memories have. read_ms: the moment of the recall.
+    """
+
+    __slots__ = (
+        "_newer",
+        "_row",
+        "candidate",
+        "details",
+        "id",
+        "image",
+        "read_ms",
+        "text",
+        "tier",
+        "wording",
+    )
+
+    def __init__(
+        self,
+        record_id: int,
+        text: str,
+        tier: str,
+        row: StoredRow,
+        image: Bytes,
+        newer: tuple[int, ...],
+        candidate: Candidate,
+        wording: str | None,
+        read_ms: int,
+    ) -> None:
+        self.id = record_id
+        self.text = text
+        self.tier = tier
+        self._row = row
+        self._newer = newer
+        self.image = image
+        self.candidate = candidate
+        self.wording = wording
+        self.details: Details | None = None
+        self.read_ms = read_ms
+
+    @property
+    def may_have_links(self) -> bool:
+        """Whether the record may name other memories; most do not, and need not be made."""
+        row = self._row
+        return bool(self._newer or row.parents or (row.tags and _RESERVED_IN_JSON in row.tags))
+
+    @property
+    def speaker(self) -> str:
+        """The speaker, or the role, as it was given; without a record being made."""
+        row = self._row
+        named = None
+        if row.metadata and _SPEAKER_IN_JSON in row.metadata:
+            named = json.loads(row.metadata).get("speaker")
+        return named if isinstance(named, str) and named else row.role or ""
+
+    @property
+    def scope(self) -> tuple[str | None, str | None]:
+        """User and agent."""
+        return self._row.user_id, self._row.agent_id
+
+    @property
+    def source(self) -> str | None:
+        return self._row.source
+
+    @property
+    def event_ms(self) -> int:
+        return self._row.event_ms
+
+    @property
+    def certainty(self) -> int:
+        """Confidence as it is stored, 0..255."""
+        return int(self.image[_CONFIDENCE_AT])
+
+    def record(self) -> MemoryRecord:
+        made = to_record(decode_row(self._row), header_of(self.image), self.tier, self._newer)
+        complete(made, self.details, self.read_ms)
+        return made
+
+
+def confine(hits: Sequence[Hit], within: Callable[[MemoryRecord], MemoryRecord]) -> None:
+    """Have the records of hits be what ``within`` makes of them, where they may have links."""
+    for hit in hits:
+        if isinstance(hit._found, FoundRecord) and hit._found.may_have_links:
+            object.__setattr__(hit, "record", within(hit.record))
+
+
+def note_details(hit: Hit, details: Details) -> None:
+    """Have the record of a hit say what is known of it beside its row."""
+    found = found_of(hit)
+    if found.details is None:
+        found.details, made = details, hit.made_record
+        if made is not None:
+            complete(made, details, found.read_ms)
+
+
+def found_of(hit: Hit) -> FoundRecord:
+    """Where a hit of a recall is from."""
+    found = hit._found
+    assert isinstance(found, FoundRecord), "it is from a recall"
+    return found
+
+
+def image_of(hit: Hit) -> Bytes:
+    """(stride,) u8: the record of a hit that a recall has found."""
+    return found_of(hit).image
+
+
+def wording_in(hit: Hit) -> str:
+    """The words of a hit, whatever their case and the space between them."""
+    found = hit._found
+    known = found.wording if isinstance(found, FoundRecord) else None
+    return wording_of(hit.text) if known is None else known
+
+
+def candidate_of(hit: Hit) -> Candidate | None:
+    """What a hit was ranked by; None for one that no recall has found."""
+    return hit._found.candidate if isinstance(hit._found, FoundRecord) else None
+
+
+def explain(
+    image: Bytes, fused: float, similarity: float, evidence: Mapping[str, float], query: Query
+) -> Explanation:
+    """The terms of one score, those of the kernel computed by the reference formula."""
+    from spector.kernel.reference import score_terms  # most recalls are not explained
+
+    header = image[:HEADER_BYTES].view(RECORD_DTYPE)
+    values = score_terms(header, np.array([similarity], dtype=np.float32), query)
+    profile = query.profile
+    weights = profile.weights()
+    raw = {name: float(values[name][0]) for name, weight in weights.items() if weight}
+    terms = {name: weights[name] * value for name, value in raw.items()}
+    if profile.fusion == "multiplicative":
+        terms["similarity"] = max(0.0, terms.get("similarity", 0.0))
+    modifiers = {
+        name: float(values[name][0])
+        for name in ("confidence", "tier", "category", "mood", "unresolved", "consolidated")
+        if float(values[name][0]) != 1.0
+    }
+    return Explanation(
+        profile=profile.name,
+        fusion=profile.fusion,
+        values=raw,
+        terms=terms,
+        modifiers=modifiers,
+        fused=fused,
+        evidence=dict(evidence),
+    )
+
+
+def units_of(hits: Sequence[Hit]) -> NDArray[np.float32]:
+    """The same made exactly of length 1, which their codes are but about; 0 of what has none."""
+    vectors = vectors_of(hits)
+    long = np.maximum(lengths(vectors), np.float32(1e-12))
+    return np.asarray(vectors / long[:, None], np.float32)
+
+
+def vectors_of(hits: Sequence[Hit]) -> NDArray[np.float32]:
+    """(n, dim) float32 unit vectors of hits of the read path, as they are stored."""
+    images: Bytes = np.stack([image_of(hit) for hit in hits])
+    headers = np.ascontiguousarray(images[:, :HEADER_BYTES]).view(RECORD_DTYPE)[:, 0]
+    codes = np.ascontiguousarray(images[:, HEADER_BYTES:]).view(np.int8)
+    return np.asarray(codes * headers["scale"][:, None], np.float32)
+
+
+# The answer of a search: its hits, and what else is known of them.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """The hits of one plan, best first, and what was measured on the way to them.
+
+    Attributes:
+        signals: of the cue; None where nothing was measured.
+        standing: instructions of the user that stand beside the hits.
+        newer: id of a hit -> ids of hits that count instead: see `HitList.outdated`.
+    """
+
+    hits: tuple[Hit, ...] = ()
+    stats: ScanStats | None = None
+    signals: Signals | None = None
+    standing: tuple[Hit, ...] = ()
+    newer: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+
+    def with_hits(self, hits: Sequence[Hit]) -> Answer:
+        """Other hits, with all else that this answer has."""
+        return Answer(tuple(hits), self.stats, self.signals, self.standing, self.newer)
+
+    def tied(self, ties: Sequence[tuple[int, int, str]]) -> Answer:
+        """The same, with pairs of hits of which the first counts."""
+        newer = {each: tuple(some) for each, some in self.newer.items()}
+        for first, second, _ in ties:
+            newer[second] = (*newer.get(second, ()), first)
+        return replace(self, newer=newer) if ties else self
+
+    def hit_list(self) -> HitList:
+        """The same as a recall returns it."""
+        return HitList(
+            list(self.hits),
+            self.stats,
+            signals=self.signals,
+            standing=self.standing,
+            outdated=self.newer,
+        )

@@ -1,0 +1,461 @@
+"""What episodes teach: concepts and their figures, facts, procedures, warnings."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import numpy as np
+
+from spector.knowledge import (
+    DESCRIBING,
+    Changes,
+    EdgeArrays,
+    KnowledgeReader,
+    Lesson,
+    New,
+    Practice,
+    Reading,
+    Registry,
+    declared,
+    encode,
+    lessons_of,
+    pagerank,
+    plan_lesson,
+    plan_practice,
+    plan_reading,
+    practice_text,
+    practices_of,
+    read_statements,
+    runs_of,
+    statements_of,
+    with_names,
+)
+from spector.language.words import folded
+from spector.layout import Category, Flag, TierCode
+from spector.records import MemoryRecord, is_user_said
+from spector.sleep.concepts import ageing, grounding, naming, patterns, rhythm
+from spector.sleep.night import Night, Units, breathe, has_flag
+from spector.write import Prepared, Unit
+
+#: facts fade half as fast as texts
+_GROWTH: Final = 2.0
+#: of a text that is read
+_MOST_CHARS: Final = 20_000
+#: share of the memories of a cycle that facts may take
+_SHARE: Final = 0.5
+
+
+@dataclass(slots=True)
+class _Read:
+    """An episode and what it states; nothing if it was read when it was observed."""
+
+    record: MemoryRecord
+    reading: Reading
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Episodes of one commit: no two of them speak of the same subject."""
+
+    read: list[_Read] = field(default_factory=list)
+    subjects: set[tuple[str, str]] = field(default_factory=set)
+    fallback: bool = False
+
+
+def extract(night: Night, cursor: int) -> Units:
+    """Draw from episodes what they name, state and have in common; retire what nothing uses.
+
+    Patterns and rhythms of what is new come at the end, so that a cycle leaves nothing to the next.
+    """
+    changes: dict[str, Any] = {}
+    for part in (naming, statements, lessons, patterns, grounding, _rhythms, ageing):
+        found = yield from part(night)
+        night.state.note(found or {})
+        changes |= found or {}
+    return changes
+
+
+def _rhythms(night: Night) -> Units:
+    return (yield from rhythm(night, 0))
+
+
+def statements(night: Night) -> Units:
+    """Keep what consolidated episodes state as facts, each drawn from its episodes.
+
+    Observed messages were read when they came, and are only marked.
+    """
+    left = night.sleep.extract_texts - int(night.state.recent.get("read", 0))
+    most = int(night.sleep.new_memories * _SHARE)
+    due = _due(night)
+    done = 0
+    for batch in _batches(night, due[: max(0, left)]):
+        fitting = _fitting(batch.read, most - night.made)
+        if fitting:
+            done += len(fitting)
+            yield _unit(night, replace(batch, read=fitting))
+        if len(fitting) < len(batch.read):
+            yield Unit(skipped={"memories of a cycle": len(due) - done})
+            return None
+    if len(due) > done:
+        yield Unit(skipped={"texts of a cycle": len(due) - done})
+    return None
+
+
+def _fitting(read: Sequence[_Read], room: int) -> list[_Read]:
+    """The first episodes that make as many facts as there is room for."""
+    out: list[_Read] = []
+    for each in read:
+        room -= len(each.reading.facts)
+        if room < 0 and each.reading.facts:
+            break
+        out.append(each)
+    return out
+
+
+def _due(night: Night) -> list[int]:
+    """Consolidated episodes that were not read, from where the last cycle looked.
+
+    What was gathered to a theme within a day is read the day after: a second cycle at once changes
+    nothing.
+    """
+    rows = night.memories.rows
+    lately = np.array(night.changed_lately("consolidated"), np.int64)
+    ids = rows["id"][
+        night.is_active(rows)
+        & (rows["tier"] == int(TierCode.EPISODIC))
+        & has_flag(rows, Flag.CONSOLIDATED)
+        & ~np.isin(rows["id"], lately)
+    ]
+    at = int(np.searchsorted(ids, night.state.abstracted_id, side="right"))
+    looked = np.concatenate([ids[at:], ids[:at]])[: night.sleep.records_per_cycle].tolist()
+    with night.survey.knowledge() as reader:
+        known = reader.payloads(looked, "episode")
+    return [each for each in looked if not known.get(each, {}).get("abstracted")]
+
+
+def _batches(night: Night, ids: Sequence[int]) -> Iterator[_Batch]:
+    size = night.sleep.extract_batch
+    for start in range(0, len(ids), size):
+        part = ids[start : start + size]
+        with night.survey.knowledge() as reader:
+            observed = reader.payloads(part, "observed")
+            details = reader.payloads(part, "episode")
+            derived = reader.sorts(part)
+            single = declared(reader).single
+        batch = _Batch()
+        for record in night.survey.records(part).values():
+            breathe(night)
+            known = observed.get(record.id, {}).get("write_source") == "observer"
+            is_item = bool(derived.get(record.id, set()) - DESCRIBING)
+            is_item = is_item or bool(details.get(record.id, {}).get("tool"))  # runs say it better
+            reading, fallback = Reading({}, ()), False
+            if not is_item and not (known and night.tools.fact_extractor is None):
+                reading, fallback = _reading(night, record, single)
+            subjects = {
+                (record.user_id or "", folded(each.statement.subject)) for each in reading.facts
+            }
+            if batch.subjects & subjects:
+                yield batch
+                batch = _Batch()
+            batch.read.append(_Read(record, reading))
+            batch.subjects |= subjects
+            batch.fallback |= fallback
+        if batch.read:
+            yield batch
+
+
+def _reading(night: Night, record: MemoryRecord, single: frozenset[str]) -> tuple[Reading, bool]:
+    """What an episode states, and whether a model was to read it and did not."""
+    text = _whole(record.said)
+    found, fallback = night.facts_of(text)
+    stated = None if found is None else statements_of(found, text, single)
+    fallback = fallback or (found is not None and stated is None)
+    reading = read_statements(
+        text,
+        role=record.role,
+        speaker=record.speaker,
+        reference_ms=record.event_ms,
+        single_valued=single,
+        statements=stated,
+    )
+    with night.survey.knowledge() as reader:
+        return with_names(reader, record.user_id or "", reading), fallback
+
+
+def _whole(text: str) -> str:
+    """A text, cut after a sentence where it is very long."""
+    if len(text) <= _MOST_CHARS:
+        return text
+    cut = text[:_MOST_CHARS]
+    return cut[: max(cut.rfind(each) for each in ".!?\n") + 1]
+
+
+def _unit(night: Night, batch: _Batch) -> Unit:
+    prepared: list[Prepared] = []
+    first: dict[int, int] = {}
+    for each in batch.read:
+        first[each.record.id] = len(prepared)
+        fields = _fields(night, each.record) if each.reading.facts else {}
+        prepared += [Prepared(one.text, fields, _GROWTH) for one in each.reading.facts]
+    read = int(night.state.recent.get("read", 0)) + len(batch.read)
+    return Unit(
+        prepared=prepared,
+        decide=_decide(night, batch.read, first),
+        seen=len(batch.read),
+        reason="stated by episodes",
+        fallback=batch.fallback,
+        state={"abstracted_id": batch.read[-1].record.id, "recent": {"read": read}},
+    )
+
+
+def _fields(night: Night, record: MemoryRecord) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "tier": "semantic",
+        "category": Category.FACT,
+        "user_id": record.user_id,
+        "agent_id": record.agent_id,
+        "importance": record.importance,
+        "confidence": record.confidence,
+        "event_time": record.event_time,
+        "role": None if is_user_said(record.role) else record.role,
+        **night.vector_of([record.id]),
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _decide(
+    night: Night, read: Sequence[_Read], first: Mapping[int, int]
+) -> Callable[[KnowledgeReader, int], Changes]:
+    def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+        changes = Changes()
+        present = night.survey.records([each.record.id for each in read])
+        known = reader.payloads(list(present), "episode")
+        for each in read:
+            record = present.get(each.record.id)
+            if record is None or (record.text, record.user_id) != (
+                each.record.text,
+                each.record.user_id,
+            ):
+                continue  # it was forgotten, or says something else by now
+            found, _ = plan_reading(
+                reader,
+                record,
+                each.reading,
+                night.survey.records,
+                now_ms=now_ms,
+                config=night.config,
+                first=first[record.id],
+            )
+            for n in found.store:
+                found.put(
+                    "payload",
+                    id=New(n),
+                    sort="observed",
+                    json=encode("observed", {"write_source": "dream"}),
+                )
+            changes.add(found)
+            fields = {**known.get(record.id, {}), "abstracted": True}
+            changes.put("payload", id=record.id, sort="episode", json=encode("episode", fields))
+        return changes
+
+    return decide
+
+
+# Procedures and warnings from what was done repeatedly: drafts, of which nothing is proved yet.
+
+#: learnings fade a third as fast as texts
+_RUN_GROWTH: Final = 3.0
+
+
+def lessons(night: Night) -> Units:
+    """What new runs teach beside the old ones: sequences that worked twice, and what failed."""
+    after = int(night.state.recent.get("runs_id", 0))
+    with night.survey.knowledge() as reader:
+        last_id, fresh = (
+            reader.last_id,
+            [
+                each
+                for each, values in reader.payloads_after(
+                    "episode", after, night.sleep.records_per_cycle
+                ).items()
+                if values["tool"]
+            ],
+        )
+        runs = runs_of(reader, reader.all_payloads("episode")) if fresh else []
+        practices = practices_of(reader, runs, fresh)
+        found = lessons_of(reader, runs, fresh)
+    waiting = 0
+    for each in practices:
+        if night.made >= night.sleep.new_memories and each.known is None:
+            waiting += 1
+            continue
+        yield _practice(night, each)
+    for lesson in found:
+        if night.made >= night.sleep.new_memories:
+            waiting += 1
+            continue
+        yield _lesson(night, lesson)
+    if waiting:  # the next cycle looks at the same runs again
+        yield Unit(skipped={"memories of a cycle": waiting})
+        return None
+    return {"recent": {"runs_id": last_id}} if fresh else None
+
+
+def _practice(night: Night, practice: Practice) -> Unit:
+    fields: dict[str, Any] = {
+        "tier": "procedural",
+        "category": Category.PROCEDURE,
+        "user_id": practice.scope or None,
+        "tags": list(practice.draft().triggers) or None,
+        **night.vector_of(practice.evidence),
+    }
+    prepared = (
+        [] if practice.known is not None else [Prepared(practice_text(practice), _given(fields))]
+    )
+    return Unit(
+        prepared=prepared,
+        seen=len(practice.runs),
+        reason="worked repeatedly",
+        noted=[] if practice.known is None else [practice.known],
+        decide=lambda reader, now_ms: plan_practice(reader, practice, now_ms),
+    )
+
+
+def _lesson(night: Night, lesson: Lesson) -> Unit:
+    fields: dict[str, Any] = {
+        "tier": "semantic",
+        "category": Category.PATTERN,
+        "user_id": lesson.scope or None,
+        "tags": list(lesson.applies_to) or None,
+        "importance": 0.5,
+        **night.vector_of(lesson.evidence),
+    }
+    return Unit(
+        prepared=[Prepared(lesson.insight, _given(fields), _RUN_GROWTH)],
+        seen=len(lesson.evidence),
+        reason="failed",
+        decide=lambda reader, now_ms: plan_lesson(reader, lesson, now_ms),
+    )
+
+
+def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+# Upkeep of the graph: what it turns on, and edges and pairs that are too many.
+
+#: central memories that are kept in mind
+_MOST_CENTRAL: Final = 1_000
+_TIMES_MEAN: Final = 1.5
+#: pairs that are left when there are too many
+_PAIRS_SHARE: Final = 0.9
+
+
+def graph(night: Night, cursor: int) -> Units:
+    """Compute what is central; drop the weakest of too many prunable edges, and rare pairs."""
+    with night.survey.knowledge() as reader:
+        kinds = Registry(reader.kinds())
+        # as it was before this step has dropped any edge
+        central = night.once("central", lambda: _central(night, reader, kinds))
+        edges = _too_many_edges(night, reader, kinds)
+        pairs = _too_many_pairs(night, reader)
+    for table, keys in (("edge", edges), ("link", pairs)):
+        for start in range(0, len(keys), night.sleep.batch_records):
+            part = keys[start : start + night.sleep.batch_records]
+
+            def decide(
+                reader: KnowledgeReader, now_ms: int, table: str = table, part: Any = part
+            ) -> Changes:
+                changes = Changes()
+                for key in part:
+                    changes.drop(table, *key)
+                return changes
+
+            yield Unit(decide=decide, seen=len(part), skipped={f"{table}s dropped": len(part)})
+    return {"central": central}
+
+
+def _central(night: Night, reader: KnowledgeReader, kinds: Registry) -> dict[str, float]:
+    """Rank of the memories that the graph of their user turns on."""
+    knowledge = night.config.knowledge
+    symmetric = {each.name for each in kinds if each.symmetric}
+    by_user: dict[str, list[tuple[int, int, float, str, str | None]]] = defaultdict(list)
+    for row in reader.edge_columns():
+        by_user[row[4] or ""].append(row)
+    found: list[tuple[float, int]] = []
+    for _, rows in sorted(by_user.items()):
+        source, target, weight, kind, _ = zip(*rows, strict=True)
+        table = EdgeArrays.make(
+            np.array(source, np.int64),
+            np.array(target, np.int64),
+            np.array(weight),
+            np.array([each in symmetric for each in kind]),
+        )
+        ranks = pagerank(
+            table, damping=knowledge.pagerank_damping, iterations=knowledge.pagerank_iterations
+        )
+        least = knowledge.pagerank_protection
+        if knowledge.pagerank_relative:
+            least = max(least, _TIMES_MEAN / max(1, len(ranks)))
+        chosen = np.flatnonzero(ranks > least)
+        found += zip(ranks[chosen].tolist(), table.ids[chosen].tolist(), strict=True)
+    found.sort(key=lambda each: (-each[0], each[1]))
+    return {str(each): round(rank, 9) for rank, each in found[:_MOST_CENTRAL]}
+
+
+def _too_many_edges(
+    night: Night, reader: KnowledgeReader, kinds: Registry
+) -> list[tuple[int, str, int]]:
+    """Edges that go, of users with more prunable ones than they may have."""
+    knowledge, rows = night.config.knowledge, night.memories.rows
+    priority = {each.name: each.priority for each in kinds if each.prunable}
+    count = Counter(rows["user"].tolist())
+    names = {number: user or "" for number, user in enumerate(night.memories.users)}
+    memories = {names[number]: n for number, n in count.items()}
+    by_user: dict[str, list[tuple[int, str, int]]] = defaultdict(list)
+    for source, target, _, kind, user in reader.edge_columns():
+        if kind in priority:
+            by_user[user or ""].append((source, kind, target))
+    out: list[tuple[int, str, int]] = []
+    gone = night.dropped("edge")
+    owners = reader.owners(gone)
+    before = Counter[str]()  # dropped already, when this step was cut short
+    for each, n in gone.items():
+        before[owners[each].scope if each in owners else ""] += n
+    for user, keys in sorted(by_user.items()):
+        most = max(knowledge.max_edges, knowledge.edges_per_memory * memories.get(user, 0))
+        if len(keys) + before[user] <= most:
+            continue
+        known = {
+            (each.source, each.kind, each.target): each
+            for each in reader.edges(sorted({key[0] for key in keys}), direction="out")
+        }
+        free = [
+            key
+            for key in keys
+            if key in known and not (key[1] == "elaborates" and known[key].origin == "gate")
+        ]
+        free.sort(
+            key=lambda key: (priority[key[1]], known[key].confidence, known[key].created_at, key)
+        )
+        out += free[: max(0, len(free) - int(most * knowledge.pruned_share))]
+    return out
+
+
+def _too_many_pairs(night: Night, reader: KnowledgeReader) -> list[tuple[int, str, int]]:
+    """The rarest pairs, of equals the oldest, when there are too many."""
+    most = night.config.association.max_pairs
+    dropped = night.dropped("link").total()
+    pairs = reader.links("pair") if reader.counts()["pair"] + dropped > most else []
+    pairs.sort(key=lambda row: (row["n"] or 0, row["t_ms"] or 0, row["a"], row["b"]))
+    return (
+        [
+            (row["a"], "pair", row["b"])
+            for row in pairs[: max(0, len(pairs) - int(most * _PAIRS_SHARE))]
+        ]
+        if pairs
+        else []
+    )
