@@ -17,9 +17,6 @@ from spector.memory import Memory
 from spector.providers import Embedder
 from spector.tiers import TierStore
 
-__all__ = ["EmbedderTests", "TierTests"]
-
-
 # What every embedder must do, as a class to subclass in pytest.
 
 

@@ -12,14 +12,5 @@ if TYPE_CHECKING:
     from spector.kernel.ordering import cluster
     from spector.kernel.threads import ParallelKernel, usable_cores
 
-__all__ = [
-    "ParallelKernel",
-    "cluster",
-    "crc32c",
-    "crc32c_rows",
-    "get_kernel",
-    "kernel_info",
-    "usable_cores",
-]
 
 __getattr__ = on_first_use(__name__)

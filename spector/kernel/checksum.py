@@ -16,8 +16,6 @@ from spector.kernel.contract import Kernel
 from spector.kernel.dispatch import get_kernel
 from spector.layout import HEADER_BYTES
 
-__all__ = ["crc32c", "crc32c_rows"]
-
 Bytes = bytes | bytearray | memoryview | NDArray[np.uint8]
 
 

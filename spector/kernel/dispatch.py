@@ -13,8 +13,6 @@ from spector.kernel.contract import Kernel
 from spector.messages import install_command
 from spector.process import said_as_memory_error
 
-__all__ = ["KERNEL_NAMES", "get_kernel", "kernel_info", "load_kernel"]
-
 ENV: Final = "SPECTOR_KERNEL"
 
 

@@ -33,9 +33,6 @@ from spector.kernel.contract import (
     TermSpread,
 )
 
-__all__ = ["NativeKernel", "caps_names"]
-
-
 # The compiled library, and the addresses that its functions take.
 
 _native: Any = import_module("spector._native")

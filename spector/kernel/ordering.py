@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from spector.errors import InvalidInputError
 from spector.kernel.contract import cosine_table
 
-__all__ = ["Clustering", "cluster"]
-
 #: records per centroid. A block of the scan index, 512, then holds about four clusters; twice or
 #: four times as many records per centroid leave blocks as tight and smaller groups looser
 _PER_CENTROID: Final = 128

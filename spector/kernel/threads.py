@@ -39,8 +39,6 @@ if TYPE_CHECKING:
         Query,
     )
 
-__all__ = ["ParallelKernel", "usable_cores"]
-
 
 #: the least bytes of a chunk: handing one over costs as much as reading a tenth of it
 CHUNK_BYTES: Final = 8 << 20

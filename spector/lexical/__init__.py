@@ -41,36 +41,5 @@ if TYPE_CHECKING:
         typo_terms,
     )
 
-__all__ = [
-    "EXTENT_DTYPE",
-    "LEXICAL_DTYPE",
-    "LEXICAL_HEADER_BYTES",
-    "MOST_BLOCKS",
-    "NAMED_DTYPE",
-    "ROWS_DTYPE",
-    "Extent",
-    "IndexImage",
-    "Lookup",
-    "SavedRows",
-    "SlotEntry",
-    "Span",
-    "StoredBlock",
-    "WordIndex",
-    "WordView",
-    "blocks_named",
-    "fold_alias",
-    "image_from_files",
-    "is_typo",
-    "list_size_by_header",
-    "name_words",
-    "pack_block",
-    "pack_rows",
-    "read_block",
-    "read_rows",
-    "size_by_header",
-    "spans",
-    "stored_block",
-    "typo_terms",
-]
 
 __getattr__ = on_first_use(__name__)

@@ -27,23 +27,6 @@ from spector.kernel.contract import (
     directory_of,
 )
 
-__all__ = [
-    "COLUMNS",
-    "LEXICAL_DTYPE",
-    "LEXICAL_HEADER_BYTES",
-    "LEX_MAGIC",
-    "BlockLayout",
-    "StoredBlock",
-    "block_layout",
-    "drop_rows",
-    "pack_block",
-    "pack_sections",
-    "read_block",
-    "size_by_header",
-    "spans_of",
-]
-
-
 LEX_MAGIC: Final = b"SLEX"
 LEXICAL_HEADER_BYTES: Final = 128
 _VERSION: Final = 3

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-__all__ = ["has_namesake", "overlaid"]
-
 #: folder of the package, and the one that it is installed in
 _PACKAGE: Final = Path(__file__).resolve().parent.parent
 

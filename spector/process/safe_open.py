@@ -10,8 +10,6 @@ from typing import Final
 from spector.errors import StoreError
 from spector.process.resources import held_by_calling
 
-__all__ = ["kind_of", "open_given"]
-
 _GIVEN: Final = "save its content in a file, and name that"
 
 

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from spector.records.memory import MemoryRecord, shortened
 
-__all__ = ["Explanation", "Hit", "HitList", "RecordSource", "ScanStats", "Signals"]
-
 #: terms of the evidence that come from the cue's words
 _OF_WORDS: Final = frozenset({"words", "name"})
 #: fields of a hit that few hits have, and what the others have instead

@@ -15,17 +15,6 @@ from spector.errors import StoreError, StoreNotFoundError
 from spector.process import SNIPPET, Operation, Sole
 from spector.store.files import DiskFiles, Files
 
-__all__ = [
-    "OPS_LOG_NAME",
-    "OpsLog",
-    "RollingLog",
-    "ids_in",
-    "is_ops_log",
-    "ops_log_at",
-    "scrub_ops_logs",
-]
-
-
 # Log files of JSON lines: appended to, rolled when they are large, rewritten when lines must go.
 #
 # A line that was cut short, by a full disk or a kill, does not spoil the next one: that begins on a

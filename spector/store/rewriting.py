@@ -35,17 +35,6 @@ from spector.store.partitions import (
     wrong_checksums,
 )
 
-__all__ = [
-    "Arrangement",
-    "Progress",
-    "Rewrite",
-    "compact_partition",
-    "live_images",
-    "next_step",
-    "rewrite_all",
-]
-
-
 __getattr__ = on_first_use(__name__)
 
 

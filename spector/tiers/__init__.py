@@ -2,23 +2,5 @@
 
 from __future__ import annotations
 
-from spector.tiers.base import (
-    PartitionedTier,
-    Placement,
-    PlacesByUser,
-    TierStore,
-)
-from spector.tiers.router import Finder, TierRouter, default_tiers, key_path, unknown, unknown_key
-
-__all__ = [
-    "Finder",
-    "PartitionedTier",
-    "Placement",
-    "PlacesByUser",
-    "TierRouter",
-    "TierStore",
-    "default_tiers",
-    "key_path",
-    "unknown",
-    "unknown_key",
-]
+from spector.tiers.base import PartitionedTier, Placement, PlacesByUser, TierStore
+from spector.tiers.router import Finder, TierRouter, default_tiers, key_path, unknown

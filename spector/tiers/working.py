@@ -17,8 +17,6 @@ from spector.store.core import Store, Transaction
 from spector.store.files import Bytes
 from spector.tiers.base import PartitionedTier, Placement
 
-__all__ = ["WorkingTier"]
-
 #: a slab with fewer records is read by the index of places; a larger one, by that of users
 _FEW: Final = 1000
 

@@ -37,8 +37,6 @@ from spector.write.context import WriteContext, refuse_conflict
 from spector.write.knowledge import apply_changes, changes_of_names
 from spector.write.supersede import requoted, stage_quotes
 
-__all__ = ["Doomed", "Forgetter", "Manner", "stage_deletion"]
-
 #: ids that an error names
 _MOST_NAMED = 1000
 

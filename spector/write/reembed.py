@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from spector._types import Progress
 from spector.errors import EmbeddingError, SpectorError
 from spector.kernel.contract import lengths, normalize, quantize
 from spector.layout import HEADER_BYTES, RECORD_DTYPE, Flag, vector_bytes
@@ -18,7 +19,7 @@ from spector.store.catalog import Row
 from spector.store.core import Store
 from spector.store.files import Bytes, DiskFiles
 from spector.store.partitions import image_rows
-from spector.store.rewriting import Progress, rewrite_all
+from spector.store.rewriting import rewrite_all
 from spector.store.words import spoken_words, stored_words
 from spector.write.drafts import reseal
 from spector.write.forgetting import flags_of

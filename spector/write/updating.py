@@ -57,8 +57,6 @@ from spector.write.speakers import (
 from spector.write.supersede import requoted, stage_quotes
 from spector.write.writer import Writer
 
-__all__ = ["Updater"]
-
 #: fields that `update` cannot change; scopes change by ``move_to``
 _FIXED: Final = frozenset(
     {"tier", "parents", "supersedes", "key", "namespace", "if_revision", *SCOPES}

@@ -49,8 +49,6 @@ from spector.write.speakers import (
     words_with,
 )
 
-__all__ = ["Writer"]
-
 #: called with the transaction and the ids of its memories before the commit
 Then = Callable[[Transaction, list[int]], None]
 #: bytes of attachments from which a batch is committed

@@ -24,8 +24,6 @@ from spector.kernel.contract.quantization import MAX_CODE, MIN_NORM, normalize
 from spector.layout import Flag, vector_bytes
 from spector.messages import shown
 
-__all__ = ["DEFAULT_DROP_FLAGS", "QUERY_DTYPE", "Query", "Tables", "make_query"]
-
 DEFAULT_DROP_FLAGS: Final = int(
     Flag.TOMBSTONE
     | Flag.DORMANT

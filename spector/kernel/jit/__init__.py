@@ -9,9 +9,3 @@ from spector.kernel.jit.compile import (
 from spector.kernel.jit.scan import (
     NumbaKernel,
 )
-
-__all__ = [
-    "NumbaKernel",
-    "compile_seconds",
-    "probe",
-]

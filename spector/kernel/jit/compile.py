@@ -16,16 +16,6 @@ from numba.core import event, types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
-__all__ = [
-    "array_at",
-    "borrowing",
-    "compile_seconds",
-    "compiled",
-    "inlined",
-    "popcount",
-    "probe",
-]
-
 #: divisions by zero give what IEEE 754 says instead of branches to an exception
 _OPTIONS: Final[dict[str, Any]] = {"nogil": True, "error_model": "numpy"}
 #: wrappers for callers from Python take most of the time that compiling takes

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from spector.kernel.reference.index import (
-    A_LIMIT,
-    A_SCALE,
-    IMPORTANCE_SCALE,
-    LARGEST,
-    NumpyIndex,
-)
+from spector.kernel.reference.index import NumpyIndex
 from spector.kernel.reference.lexical import NumpyLexical, NumpyNeighbours
 from spector.kernel.reference.scan import (
     CRC_TABLE,
@@ -17,18 +11,3 @@ from spector.kernel.reference.scan import (
     crc32c_bytes,
     score_terms,
 )
-
-__all__ = [
-    "A_LIMIT",
-    "A_SCALE",
-    "CRC_TABLE",
-    "IMPORTANCE_SCALE",
-    "LARGEST",
-    "NumpyGather",
-    "NumpyIndex",
-    "NumpyLexical",
-    "NumpyNeighbours",
-    "ReferenceKernel",
-    "crc32c_bytes",
-    "score_terms",
-]

@@ -38,8 +38,6 @@ from spector.kernel.contract import (
 )
 from spector.layout import HEADER_BYTES, RECORD_DTYPE
 
-__all__ = ["NumpyIndex", "factors", "mix", "rotate", "sign_flips", "slope_scale"]
-
 ROUNDS: Final = 4
 LANES: Final = 16
 A_SCALE: Final = 2.0**10

@@ -16,18 +16,6 @@ from spector.store.catalog.catalog import id_chunks
 from spector.store.catalog.row_codec import Row, recovery_hint, seal_of
 from spector.store.payloads import delete_owned
 
-__all__ = [
-    "Columns",
-    "delete_rows",
-    "insert_rows",
-    "move_rows",
-    "set_mutable",
-    "tags_json",
-    "to_json",
-    "update_row",
-]
-
-
 Columns = Mapping[str, list[Any]]
 
 #: rows of one INSERT; eleven columns each stay below the 999 variables of older SQLite

@@ -24,26 +24,6 @@ from spector._version import __version__
 from spector.errors import CatalogCorruptError, FormatVersionError
 from spector.layout import FORMAT_VERSION, MAX_DIM
 
-__all__ = [
-    "APPLICATION_ID",
-    "BACKUP_NOTE",
-    "CATALOG_NAME",
-    "DERIVED_SQL",
-    "FULLTEXT_SQL",
-    "FULLTEXT_TOKENIZER",
-    "JOURNAL_HEADER",
-    "JOURNAL_MUTABLE",
-    "JOURNAL_RECORDS",
-    "JOURNAL_RETIRE",
-    "RELAXED_LOG",
-    "UNSYNCED",
-    "check_format",
-    "create_tables",
-    "delete_meta",
-    "put_meta",
-    "read_meta",
-]
-
 CATALOG_NAME: Final = "catalog.db"
 #: "SPEC" in SQLite's own header: file(1) and a stray open can tell whose database it is
 APPLICATION_ID: Final = 0x53504543

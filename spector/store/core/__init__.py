@@ -9,7 +9,6 @@ from spector.store.core.records import (
     complete_records,
     current_image,
     damaged_record,
-    details_in,
     header_columns,
     header_of,
     is_of_one_moment,
@@ -23,26 +22,3 @@ from spector.store.core.records import (
 from spector.store.core.snapshots import TierFiles, View
 from spector.store.core.store import Store
 from spector.store.core.transaction import Transaction
-
-__all__ = [
-    "NO_END",
-    "STRENGTH_DTYPE",
-    "Store",
-    "Strengths",
-    "TierFiles",
-    "Transaction",
-    "View",
-    "complete_records",
-    "current_image",
-    "damaged_record",
-    "details_in",
-    "header_columns",
-    "header_of",
-    "is_of_one_moment",
-    "read_strengths",
-    "tags_and_links",
-    "to_record",
-    "to_records",
-    "verified_image",
-    "verify_strength",
-]

@@ -45,8 +45,6 @@ from spector.store.core.transaction import Stage, Transaction
 from spector.store.files import Files, is_missing
 from spector.store.sqlite import SQL_ERRORS, copy_log
 
-__all__ = ["Store"]
-
 #: greater than any journal number
 _NEVER = (1 << 63) - 1
 #: the first commit after an opening advances the change counter by less than this, at random

@@ -27,8 +27,6 @@ from spector.store.core.snapshots import PartitionSet, RetiredSlot
 from spector.store.files import Bytes, as_bytes
 from spector.store.partitions import Segment, check_transition
 
-__all__ = ["Stage", "Transaction"]
-
 #: an append of at least this many records is written to the partition and synced before the
 #: commit, not through the journal: no row refers to those slots until the commit, and the images
 #: need not be written twice

@@ -30,25 +30,5 @@ if TYPE_CHECKING:
         verify,
     )
 
-__all__ = [
-    "DueErasure",
-    "Needles",
-    "awaits_erasure",
-    "derived_from",
-    "due_of",
-    "foreign_files",
-    "ids_left_in",
-    "mark_erased",
-    "may_be_gone",
-    "memories_of",
-    "needs_purge",
-    "note_erasure",
-    "note_user_gone",
-    "postpone",
-    "purge",
-    "users_gone",
-    "verify",
-    "wipe_dead",
-]
 
 __getattr__ = on_first_use(__name__)

@@ -15,22 +15,6 @@ from typing import Final, Protocol
 from spector.errors import StoreError
 from spector.store.files.protocol import File, Files
 
-__all__ = [
-    "Raw",
-    "Stretch",
-    "describe_ranges",
-    "first_bytes",
-    "is_io_error",
-    "is_of_disk",
-    "join_ranges",
-    "name_some",
-    "read_around",
-    "read_file",
-    "read_raw",
-    "unreadable_stretches",
-    "written_ranges",
-]
-
 #: operating systems read whole pages: a page with a bad sector is lost as a whole
 _PAGE: Final = 4096
 #: consecutive failures, page by page, before the end of a bad stretch is searched for

@@ -45,14 +45,6 @@ try:
 except ImportError:  # pragma: no cover - Windows has no flock; the store refuses to open there
     fcntl = None  # type: ignore[assignment]
 
-__all__ = [
-    "DEAD_HOLDER_WAIT_S",
-    "LOCK_NAME",
-    "DurableMark",
-    "WriterLock",
-    "read_durable_mark",
-    "without_writer",
-]
 
 LOCK_NAME: Final = "LOCK"
 #: seconds of sleep to wait for a lock whose holder is dead. A child is between fork and exec for

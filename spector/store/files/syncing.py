@@ -19,7 +19,6 @@ try:
 except ImportError:  # pragma: no cover
     fcntl = None
 
-__all__ = ["sync_all", "sync_data", "sync_folder"]
 
 #: errors of a file system that lacks the call, a network share for instance
 _UNKNOWN = {errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOTTY, errno.ENODEV}

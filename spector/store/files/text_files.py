@@ -25,7 +25,6 @@ try:
 except ImportError:  # pragma: no cover - Windows; what is left there stays
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["read_lines", "write_lines"]
 
 _END = ".tmp"
 #: attempts before giving up because another process keeps removing the file

@@ -29,25 +29,5 @@ if TYPE_CHECKING:
     )
     from spector.store.integrity.walking import walk
 
-__all__ = [
-    "Replay",
-    "check_files",
-    "check_settled",
-    "check_unopened",
-    "is_entry",
-    "is_replaced",
-    "lay_over",
-    "mutable_halves",
-    "read_stray",
-    "reconcile",
-    "refuse_damage",
-    "refuse_disagreement",
-    "refuse_lost",
-    "refuse_lost_schema",
-    "require_entry",
-    "sound_runs",
-    "stem_of",
-    "walk",
-]
 
 __getattr__ = on_first_use(__name__)

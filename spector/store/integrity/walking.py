@@ -36,8 +36,6 @@ from spector.store.files import Bytes
 from spector.store.integrity.check_catalog import refuse_disagreement
 from spector.store.partitions import wrong_checksums
 
-__all__ = ["walk"]
-
 _BATCH = 256
 
 

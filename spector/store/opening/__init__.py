@@ -19,16 +19,5 @@ if TYPE_CHECKING:
     from spector.store.opening.reader import reading_catalog
     from spector.store.opening.recovery import remove_leftovers
 
-__all__ = [
-    "OpenedStore",
-    "Stamp",
-    "has_partitions",
-    "no_store",
-    "no_store_at",
-    "open_disk",
-    "open_memory",
-    "reading_catalog",
-    "remove_leftovers",
-]
 
 __getattr__ = on_first_use(__name__)

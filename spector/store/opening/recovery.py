@@ -40,8 +40,6 @@ from spector.store.rewriting import next_step
 from spector.store.sqlite import typed_sql_errors
 from spector.store.words import drop_unused_words, remove_words
 
-__all__ = ["open_writer", "remove_leftovers"]
-
 
 def open_writer(attempt: Attempt, durability: str, lock: WriterLock) -> tuple[Store, bool]:
     """The store at its last commit, and whether it is new.

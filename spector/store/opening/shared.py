@@ -37,8 +37,6 @@ from spector.store.opening.reader import ReadStore, followed
 from spector.store.opening.recovery import open_writer
 from spector.store.sqlite import need_no_lock
 
-__all__ = ["SharedStore", "open_shared"]
-
 #: seconds that closing waits at most for its turn to tidy up
 _CLOSE_WAIT_S: Final = 1.0
 _called: Final = operator.methodcaller("__call__")

@@ -23,23 +23,3 @@ from spector.store.partitions.segment import (
     unpack_header,
     wrong_checksums,
 )
-
-__all__ = [
-    "Indexes",
-    "Partition",
-    "Segment",
-    "check_transition",
-    "idx_of",
-    "image_rows",
-    "is_ahead",
-    "is_idx",
-    "later_than_catalog",
-    "pack_header",
-    "problem_of_file",
-    "record_ids",
-    "remove_idx",
-    "replace_derived",
-    "require_readable",
-    "unpack_header",
-    "wrong_checksums",
-]

@@ -6,17 +6,3 @@ from spector.store.repair.inspect import RawStore
 from spector.store.repair.remnants import RecoveredCatalog, read_partition, recover_catalog
 from spector.store.repair.repair import salvage, transplant
 from spector.store.repair.salvage import Identity, Salvage, identify, partitions_in, refuse_newer
-
-__all__ = [
-    "Identity",
-    "RawStore",
-    "RecoveredCatalog",
-    "Salvage",
-    "identify",
-    "partitions_in",
-    "read_partition",
-    "recover_catalog",
-    "refuse_newer",
-    "salvage",
-    "transplant",
-]

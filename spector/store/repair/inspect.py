@@ -42,8 +42,6 @@ from spector.store.opening import has_partitions, no_store_at
 from spector.store.partitions import unpack_header
 from spector.store.payloads import rows_naming
 
-__all__ = ["PartitionFile", "RawStore"]
-
 
 @dataclass(slots=True)
 class PartitionFile:

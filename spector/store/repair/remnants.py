@@ -54,15 +54,6 @@ from spector.store.sqlite import (
     typed_sql_errors,
 )
 
-__all__ = [
-    "RecoveredCatalog",
-    "SavedPartition",
-    "Spooled",
-    "read_partition",
-    "recover_catalog",
-    "whole_header",
-]
-
 _LOG = f"{CATALOG_NAME}-wal"
 _SPOOL = "attachments"
 #: keys of ``meta`` whose rows are accepted from a page that no tree leads to

@@ -16,8 +16,6 @@ from typing import Any
 from spector.process import WeakList, managed
 from spector.store.files import File, Files, identity
 
-__all__ = ["hold", "keep_open", "raw_file", "release"]
-
 _Identity = tuple[int, int]
 
 

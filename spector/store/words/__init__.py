@@ -22,17 +22,5 @@ if TYPE_CHECKING:
         stored_words,
     )
 
-__all__ = [
-    "FOLDER",
-    "Utterance",
-    "Words",
-    "drop_unused_words",
-    "is_words",
-    "newest_utterances",
-    "notes_on_words",
-    "remove_words",
-    "spoken_words",
-    "stored_words",
-]
 
 __getattr__ = on_first_use(__name__)

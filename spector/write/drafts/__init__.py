@@ -36,34 +36,5 @@ if TYPE_CHECKING:
     )
     from spector.write.drafts.fields import FIELDS, Memories, MemoryFields, Named
 
-__all__ = [
-    "ENDING",
-    "FIELDS",
-    "Batch",
-    "ClaimIds",
-    "Draft",
-    "Encoded",
-    "KeyStore",
-    "Memories",
-    "MemoryFields",
-    "Named",
-    "Settler",
-    "Work",
-    "append_batch",
-    "bloom_of",
-    "encode_batch",
-    "ends_in",
-    "is_own",
-    "make_draft",
-    "may_name",
-    "path_of_draft",
-    "records_of",
-    "refuse_future_parents",
-    "reseal",
-    "strengths_of",
-    "with_aliases",
-    "without_end",
-    "wordless",
-]
 
 __getattr__ = on_first_use(__name__)

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 if TYPE_CHECKING:
     from spector.records import Hit, MemoryRecord
 
-__all__ = ["FIELDS", "Memories", "MemoryFields", "Named"]
 
 #: one memory: what any verb returns of it, or its id
 Named: TypeAlias = "int | Hit | MemoryRecord"
