@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import statistics
 import subprocess
 import sys
@@ -26,6 +27,7 @@ SIZE: Final = 100_000 if FULL else 10_000
 #: recalls at once, and recalls together
 _AT_ONCE, _RECALLS = 60, 600
 _CALLS: Final = 200
+_PAIRS: Final = 2000
 #: memories of the store that a server serves
 _SPOKEN: Final = 1_000
 
@@ -175,6 +177,42 @@ def test_namespace(row: Row, corpus: Corpus, memory: Any, pinned: int) -> None:
         target=at_most(1.03, "times_bare"),
         extra={"times_bare": statistics.median(a / b for a, b in pairs)},
     )
+
+
+def test_telemetry(row: Row, corpus: Corpus, path: Path, pinned: int) -> None:
+    """A label, and no provider that takes what is counted."""
+    pytest.importorskip("opentelemetry", reason='pip install "spector-memory[otel]"')
+    plain: dict[str, Any] = {"mode": "r", "durability": "strict"}
+    with (
+        open_store(path, corpus.dim, **plain) as bare,
+        open_store(path, corpus.dim, telemetry="bench", **plain) as traced,
+    ):
+        cues = [corpus.cues[n % len(corpus.cues)] for n in range(_PAIRS + 20)]
+        pairs = [_pair(traced, bare, cue, n % 2 == 0) for n, cue in enumerate(cues)][20:]
+    ratios = sorted(a / b for a, b in pairs)
+    # of the median, by ranks: its distance from the middle is binomial
+    reach = round(1.96 * math.sqrt(len(ratios)) / 2)
+    middle = len(ratios) // 2
+    row.values(
+        [one for one, _ in pairs],
+        unit="ms",
+        **_info(corpus, "telemetry", "recall by vector with telemetry, and without a provider"),
+        target=at_most(1.02, "low_95"),
+        extra={
+            "times_bare": ratios[middle],
+            "low_95": ratios[middle - reach],
+            "high_95": ratios[middle + reach],
+        },
+    )
+
+
+def _pair(first: Any, second: Any, cue: Any, in_order: bool) -> tuple[float, float]:
+    """Milliseconds of a recall in two memories, which begin in turn."""
+    calls = [lambda _, memory=each: memory.recall(vector=cue) for each in (first, second)]
+    if in_order:
+        return _ms(calls[0], ""), _ms(calls[1], "")
+    other = _ms(calls[1], "")
+    return _ms(calls[0], ""), other
 
 
 def test_namespaces(row: Row, corpus: Corpus, memory: Any, pinned: int) -> None:

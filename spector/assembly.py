@@ -280,6 +280,10 @@ def _make_parts(
     gone = _users_gone(store)
     for each in opened:
         each.store.catalog.ends.derived = _derived
+    if trace is not None:
+        from spector.telemetry import time_parts
+
+        time_parts(kernel, [each.store for each in opened])
 
     @Later
     def searcher() -> Searcher:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import fields
 from typing import Any, Final
 
@@ -24,8 +24,48 @@ _COUNTS: Final = tuple(
 )
 #: classes whose verbs these are: a facet's "forget" is another
 _OWNERS: Final = frozenset(("Memory", "Session"))
+_API: Final = ("opentelemetry.trace", "opentelemetry.metrics")
 #: calls a verb with its memory, positional and named arguments
 Tracer = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
+
+
+class _Inside(threading.local):
+    """The milliseconds of the parts of the verb that this thread is in; None outside of verbs."""
+
+    ms: dict[str, float] | None = None
+
+
+_inside: Final = _Inside()
+
+
+def time_parts(scanner: Any, stores: Iterable[Any]) -> None:
+    """Time the scans of a memory, and its waits for the lock of a store, in the spans of verbs."""
+    scan = scanner.scan
+
+    def timed(*args: Any, **named: Any) -> Any:
+        began = time.perf_counter()
+        found = scan(*args, **named)
+        _note("scan", began)
+        return found
+
+    def waiting(hold: Callable[[], AbstractContextManager[Any]]) -> Any:
+        @contextmanager
+        def exclusive() -> Iterator[Any]:
+            began = time.perf_counter()
+            with hold() as held:
+                _note("lock", began)
+                yield held
+
+        return exclusive
+
+    scanner.scan = timed
+    for store in stores:
+        store.exclusive = waiting(store.exclusive)
+
+
+def _note(part: str, began: float) -> None:
+    if (ms := _inside.ms) is not None:
+        ms[part] = ms.get(part, 0.0) + 1000 * (time.perf_counter() - began)
 
 
 def tracer_of(label: str) -> Tracer:
@@ -50,8 +90,14 @@ def tracer_of(label: str) -> Tracer:
     hits = meter.create_counter("spector.hits", "{hit}", "hits of recalls")
     abstained = meter.create_counter("spector.abstentions", "{call}", "recalls that gave nothing")
     duration = meter.create_histogram("spector.duration", "s", "duration of verbs")
+    waits = meter.create_histogram("spector.lock.wait", "s", "waits for the lock of a store")
 
-    inside = threading.local()
+    def is_heard() -> bool:
+        """Whether a program has set a provider: those of the API itself take nothing."""
+        return not (
+            type(trace.get_tracer_provider()).__module__.startswith(_API)
+            and type(metrics.get_meter_provider()).__module__.startswith(_API)
+        )
 
     def call(
         method: Callable[..., Any], memory: Any, args: tuple[Any, ...], named: dict[str, Any]
@@ -60,7 +106,8 @@ def tracer_of(label: str) -> Tracer:
         if (
             verb not in _TRACED
             or type(memory).__name__ not in _OWNERS
-            or getattr(inside, "busy", False)
+            or _inside.ms is not None
+            or not is_heard()
         ):
             return method(memory, *args, **named)
         about, found, began = (
@@ -80,7 +127,7 @@ def tracer_of(label: str) -> Tracer:
                         end_on_exit=False,
                     )
                 )
-            inside.busy = True
+            ms = _inside.ms = dict[str, float]()
             try:
                 found = method(memory, *args, **named)
                 return found
@@ -88,18 +135,27 @@ def tracer_of(label: str) -> Tracer:
                 about["error.type"] = type(error).__name__
                 raise
             finally:
-                inside.busy = False
+                _inside.ms = None
                 with suppress(Exception):
-                    end(span, about, found, time.perf_counter() - began)
+                    end(span, about, found, time.perf_counter() - began, ms)
 
-    def end(span: trace.Span | None, about: dict[str, str], found: Any, seconds: float) -> None:
+    def end(
+        span: trace.Span | None,
+        about: dict[str, str],
+        found: Any,
+        seconds: float,
+        ms: dict[str, float],
+    ) -> None:
         calls.add(1, about)
         duration.record(seconds, about)
+        if "lock" in ms:
+            waits.record(ms["lock"] / 1000, about)
         if isinstance(found, HitList):
             hits.add(len(found), about)
             abstained.add(int(found.abstained), about)
         if span is not None:
             span.set_attributes(_counts_of(found))
+            span.set_attributes({f"spector.{part}.ms": each for part, each in ms.items()})
             if kind := about.get("error.type"):
                 span.set_attribute("error.type", kind)
                 span.set_status(trace.StatusCode.ERROR, kind)

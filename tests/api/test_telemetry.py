@@ -52,11 +52,14 @@ def test_verbs_are_spans_with_numbers_only(providers: Any) -> None:
     assert recall[0]["spector.hits"] == 2
     assert recall[0]["spector.scanned"] >= 2
     assert recall[0]["spector.kernel"]
+    assert 0 < recall[0]["spector.scan.ms"] < 10_000
+    assert 0 <= found["spector.remember"]["spector.lock.ms"] < 10_000
     assert recall[-1]["error.type"] == "InvalidInputError"
     assert found["spector.reflect"]["spector.step.decay.ms"] >= 0
     told = str([each.to_json() for each in spans.get_finished_spans()])
     told += reader.get_metrics_data().to_json()
     assert "spector.calls" in told
+    assert "spector.lock.wait" in told
     assert not [each for each in ("osalind", "ebedee", "Ghent") if each in told]
 
 
