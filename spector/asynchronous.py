@@ -73,6 +73,8 @@ class _Pool:
         self._open = 0
         self._refuses = False
         self._closing: Future[None] | None = None
+        #: what a call of a closed memory raises
+        self.closed: Callable[[], StoreClosedError]
         #: writes that went on, by the name of their verb
         self._left: list[tuple[str, Future[Any]]] = []
 
@@ -142,7 +144,7 @@ class _Pool:
         context = contextvars.copy_context()
         with self._lock:
             if self._refuses:
-                raise StoreClosedError("this memory is closed", hint="open it again")
+                raise self.closed()
             if self._open >= self._max_waiting:
                 raise BusyError(
                     f"{self._open} calls are waiting, which is all that max_waiting allows",
@@ -302,6 +304,7 @@ class AsyncMemory:
 
     def __init__(self, sync: Memory, pool: _Pool) -> None:
         self.sync, self._pool = sync, pool
+        pool.closed = lambda: sync._calls.closed()
         for name in "facts entities graph layers learnings procedures concepts daemon".split():
             kind = "ReflectDaemon" if name == "daemon" else name.capitalize()
             setattr(self, name, _Facet(pool, name, kind, functools.partial(getattr, sync, name)))

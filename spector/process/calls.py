@@ -433,9 +433,13 @@ class Calls:
             StoreClosedError
         """
         if self._closing:
-            raise StoreClosedError(
-                f"the store at {self._where} was closed", hint="open it again with spector.open"
-            )
+            raise self.closed()
+
+    def closed(self) -> StoreClosedError:
+        """What a call of a closed memory raises."""
+        return StoreClosedError(
+            f"the store at {self._where} was closed", hint="open it again with spector.open"
+        )
 
 
 class Pace:

@@ -142,8 +142,11 @@ def test_it_answers_as_the_memory_beneath() -> None:
             spaces = memory.sync.namespaces("n")
             assert [each async for each in memory.namespaces("n", page=2)] == spaces
             assert [each async for each in memory.namespaces(page=2, limit=5)] == spaces[:5]
-        with pytest.raises(spector.StoreClosedError):
+        with pytest.raises(spector.StoreClosedError) as refused:
             await memory.count()
+        with pytest.raises(spector.StoreClosedError) as of_sync:
+            memory.sync.count()
+        assert str(refused.value) == str(of_sync.value)
         await memory.close()
 
     asyncio.run(run())
@@ -180,13 +183,15 @@ def test_a_write_that_has_not_begun_never_begins_and_one_that_has_ends() -> None
     asyncio.run(run())
 
 
-def test_what_settled_tells_and_what_is_stored_agree() -> None:
+@pytest.mark.parametrize("count", [400, pytest.param(2000, marks=pytest.mark.slow)])
+def test_what_settled_tells_and_what_is_stored_agree(count: int) -> None:
+    """Half of the writes are cancelled."""
     rng = random.Random(20261129)
 
     async def run() -> None:
         async with opened() as memory:
             kept: set[str] = set()
-            for start in range(0, 400, 20):
+            for start in range(0, count, 20):
                 tasks = {f"{n}": asyncio.create_task(memory.remember(f"{n}"))
                          for n in range(start, start + 20)}  # fmt: skip
                 await asyncio.sleep(rng.random() * 0.01)
