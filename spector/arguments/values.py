@@ -11,6 +11,7 @@ import numpy as np
 from spector.config import Config
 from spector.errors import InvalidFilterError, InvalidInputError, InvalidScopeError
 from spector.messages import items_of, reading, shown
+from spector.process import keeps
 from spector.records import KEY_BYTES, UserSummary, stored_namespace
 
 #: a thousand years
@@ -149,6 +150,13 @@ def parse_namespace(namespace: Any) -> str:
             f"namespace is {shown(namespace)}",
             hint=f'pass at most {_MOST_LABELS} labels: namespace=("users", "ada")',
         )
+    if {*map(type, labels)} <= {str}:
+        return _stored(tuple(labels))
+    return stored_namespace([_label(each) for each in labels])
+
+
+@keeps(4096)
+def _stored(labels: tuple[str, ...]) -> str:
     return stored_namespace([_label(each) for each in labels])
 
 

@@ -132,13 +132,11 @@ class Associations:
         Returns:
             The hits, and (first, second, kind) of the ties that gave them their order.
         """
-        if not hits or not has_details(plan):
+        if not hits or not has_knowledge(plan):
             return hits, ()
         first, rest = hits[:LOOKED_AT], hits[LOOKED_AT:]
         by_id = {hit.id: hit for hit in hits}
         with knowledge_of(plan) as reader:
-            if not reader.holds_any:
-                return hits, ()
             found = _conflicts(reader, hits)
             ties = [(*each, "may_change") for each in order_of(reader, [hit.id for hit in first])]
         others = sorted({other for some in found.values() for other in some})
@@ -390,7 +388,7 @@ def themes_of_cue(plan: Plan, by_score: ScoreSearch) -> list[tuple[Hit, frozense
     Args:
         plan: one that lets derived and dormant memories pass.
     """
-    if not has_details(plan):
+    if not has_knowledge(plan):
         return []
     cue, user = plan.request.cue.text, plan.request.selection.user_id
     with knowledge_of(plan) as reader:
@@ -553,25 +551,23 @@ ASSOCIATIVE: Final = (entity, episode, coactivation, sub_tier)
 
 def catalog_of(plan: Plan) -> Catalog:
     """The catalog of the store on disk, or of the only one."""
-    return plan.snap.stores[_store_of(plan)].catalog
+    return plan.snap.stores[plan.snap.lasting].catalog
+
+
+def has_knowledge(plan: Plan) -> bool:
+    """False where no fact, tie or kind of a memory is known."""
+    return "payload" in plan.snap.details(plan.snap.lasting)
 
 
 def has_details(plan: Plan) -> bool:
     """False where nothing is known of any memory beside its row."""
-    return bool(plan.snap.details(_store_of(plan)))
+    return bool(plan.snap.details(plan.snap.lasting))
 
 
 @managed
 def knowledge_of(plan: Plan) -> Iterator[KnowledgeReader]:
     """What the store on disk, or the only one, knows in the snapshot of a plan."""
-    n = _store_of(plan)
+    n = plan.snap.lasting
     catalog, tables = plan.snap.stores[n].catalog, plan.snap.details(n)
     with catalog.reading() as db:
         yield KnowledgeReader(db, catalog.path, tables)
-
-
-def _store_of(plan: Plan) -> int:
-    for n, store in enumerate(plan.snap.stores):
-        if store.files.durable:
-            return n
-    return 0

@@ -298,7 +298,7 @@ def scanned_hits(snap: Snapshot, hits: NDArray[Any]) -> list[Candidate]:
 
 # Turns candidates into hits: catalog rows, verified bytes, explanations.
 
-#: candidates that are looked up at once: at least where a filter may lose some, and at most
+#: candidates that are looked up at once where some of the first were lost: at least, and at most
 _CHUNK = 16
 _MAX_CHUNK = 512
 #: ids lie below; only damage makes larger ones, which SQLite could not be asked for
@@ -333,11 +333,10 @@ class Confirmer:
         seen: set[int] = set()
         different: set[Hashable] = seen if not distinct else set()  # type: ignore[assignment]
         dropped, hidden = 0, plan.query.drop_flags & int(Flag.SUPERSEDED)
-        # without a filter hardly any candidate is lost
-        start, step = 0, max(k, _CHUNK) if plan.is_filtered else k
+        start, step = 0, k  # of what the gate let through, hardly any candidate is lost
         while start < len(ordered):
             chunk = [c for c in ordered[start : start + step] if c.id not in seen]
-            start, step = start + step, min(2 * step, _MAX_CHUNK)
+            start, step = start + step, min(max(2 * step, _CHUNK), _MAX_CHUNK)
             rows = _rows(plan, chunk)
             unknown = [c for c in chunk if c.id not in rows]
             if unknown:

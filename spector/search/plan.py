@@ -19,6 +19,7 @@ from spector.kernel.contract import (
     Scanner,
     ScanResult,
     make_query,
+    namespace_mask,
     tag_mask,
 )
 from spector.layout import CERTAIN_BYTE, Flag
@@ -28,13 +29,11 @@ from spector.search.features import NOWHERE, code_of, header_column, places_of
 from spector.search.request import RecallRequest
 from spector.search.snapshot import Snapshot
 from spector.store.catalog import Row, SqlFilter, of_keys, of_sorts, pad_ids
-from spector.store.payloads import has_at_most
+from spector.store.payloads import NAMESPACES_TAGGED
 from spector.tiers import TierRouter
 
 #: as a number: an operation with a flag is one of Python's
 _SUPERSEDED: Final = int(Flag.SUPERSEDED)
-#: keys of a range whose memories are looked up before a scan, rather than after it
-_FEW_KEYS: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -129,7 +128,7 @@ def make_plan(
         is_scoped: None for what the request says itself.
     """
     select = _partitions_of(router, snap, request)
-    query = query_of(request, config, by_catalog=by_catalog)
+    query = query_of(request, config, by_catalog=by_catalog, by_namespace=_is_tagged(snap, request))
     weight = request.profile.ranking.words(request.reading.kind)
     partitions, mask = len(snap.table), None
     filters = _conditions(snap, request, by_catalog=by_catalog)
@@ -156,7 +155,13 @@ def make_plan(
     )
 
 
-def query_of(request: RecallRequest, config: Config, *, by_catalog: bool = False) -> Query:
+def query_of(
+    request: RecallRequest,
+    config: Config,
+    *,
+    by_catalog: bool = False,
+    by_namespace: bool = False,
+) -> Query:
     """The query of a scan."""
     selection = request.selection
     drop = request.drop_flags
@@ -167,6 +172,8 @@ def query_of(request: RecallRequest, config: Config, *, by_catalog: bool = False
     overlap = tags_all
     for mask in any_masks:
         overlap |= mask
+    if by_namespace and (keys := selection.keys) is not None:
+        tags_all |= namespace_mask(keys.namespace, below=keys.below)
     return make_query(
         now_ms=request.now_ms,
         vector=request.vector,
@@ -251,9 +258,12 @@ def _conditions(
     )
     if (keys := request.selection.keys) is None:
         return found
+    lasting = snap.lasting if "entry" in snap.details(snap.lasting) else None
     return tuple(
         [
             of_keys(snap.stores[n].catalog, each, keys, gathers=whole_store)
+            if n == lasting
+            else SqlFilter("0", ())
             for n, each in enumerate(found)
         ]
     )
@@ -291,16 +301,9 @@ def allowed_records(plan: Plan) -> AllowedRecords:
     return AllowedRecords(np.sort(codes), AllowList.from_records(snap.table, parts, slots))
 
 
-def allowed_by_keys(plan: Plan) -> AllowedRecords | None:
-    """The same where few memories have keys of the range that is asked for; None else."""
-    keys = plan.request.selection.keys
-    if keys is None:
-        return None
-    for store in plan.snap.stores:
-        with store.catalog.reading() as db:
-            if not has_at_most(db, keys, _FEW_KEYS):
-                return None
-    return allowed_records(plan)
+def _is_tagged(snap: Snapshot, request: RecallRequest) -> bool:
+    """Whether the records of all memories with keys have the bits of their namespaces."""
+    return request.selection.keys is not None and NAMESPACES_TAGGED in snap.details(snap.lasting)
 
 
 # Filters given rows by a plan before anything is ranked: the kernel first, then the catalog.

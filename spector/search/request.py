@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from spector.arguments import SCOPES, parse_range, several
 from spector.config import AssociationConfig
 from spector.errors import InvalidFilterError
-from spector.kernel.contract import DEFAULT_DROP_FLAGS, ScoringProfile, norm, scope_tag, tags_mask
+from spector.kernel.contract import DEFAULT_DROP_FLAGS, ScoringProfile, norm, record_mask
 from spector.language.cues import Kind
 from spector.layout import Flag
 from spector.store.catalog import (
@@ -105,14 +105,7 @@ class Selection:
 
     def bloom_all(self) -> int:
         """Bits that every answer's Bloom filter must contain."""
-        scopes: list[str] = []
-        if self.user_id is not None:
-            scopes.append(scope_tag("user", self.user_id))
-        if self.agent_id is not None:
-            scopes.append(scope_tag("agent", self.agent_id))
-        if self.session_id is not None:
-            scopes.append(scope_tag("session", self.session_id))
-        return tags_mask((*self.tags, *scopes))
+        return record_mask(self.tags, self.user_id, self.agent_id, self.session_id)
 
     def exact(
         self,
@@ -150,7 +143,8 @@ class Selection:
         for column in ("user_id", "agent_id", "session_id"):
             value = getattr(self, column)
             if value is not None:
-                parts.append(f"record.{column} = ?")
+                # a plus keeps SQLite from following the index of labels for a few candidates
+                parts.append(f"{'' if whole_store else '+'}record.{column} = ?")
                 params.append(value)
         if self.where is not None:
             parts.append(f"({self.where.sql})")

@@ -40,7 +40,6 @@ from spector.search.ordering import Confirmer, Modifier, Ranked, scanned_hits
 from spector.search.plan import (
     AllowedRecords,
     Plan,
-    allowed_by_keys,
     allowed_records,
     is_unfiltered,
 )
@@ -55,7 +54,7 @@ MOST_CANDIDATES: Final = 2048
 #: records taken from the scan before it is known whether more are needed: of a filter that only
 #: the catalog knows, and beyond those wanted of one that the gate applies too, which lets few
 #: strangers pass unless what it leaves is rare
-_CANDIDATES, _STRANGERS = 128, 16
+_CANDIDATES, _STRANGERS = 128, 4
 #: filters of which it is remembered how many candidates they took
 _REMEMBERED: Final = 256
 #: evidence of the memory whose id the cue is
@@ -85,9 +84,7 @@ class ScoreSearch:
     def _best(self, plan: Plan) -> Answer:
         k, query, filtered = plan.k, plan.query, plan.is_filtered
         gate = (k, query.tags_all, *query.any_masks.tolist())
-        want = self._first_count(plan, gate) if filtered else k
-        few = allowed_by_keys(plan)
-        allow = None if few is None else few.allow
+        want, allow = self._first_count(plan, gate) if filtered else k, None
         while True:
             result = plan.scan(want, allow)
             ordered = scanned_hits(plan.snap, result.hits)
@@ -99,7 +96,7 @@ class ScoreSearch:
                 break
             if allow is None and want < _CANDIDATES:
                 want = _CANDIDATES
-            elif allow is None and want < MOST_CANDIDATES:
+            elif allow is None and want < MOST_CANDIDATES and not plan.request.selection.keys:
                 want = max(MOST_CANDIDATES, 2 * want)
             elif allow is None and filtered:
                 # exact from here on; nothing more will be dropped by it
@@ -113,8 +110,7 @@ class ScoreSearch:
     def _first_count(self, plan: Plan, gate: tuple[int, ...]) -> int:
         """How many to ask of the first scan through a filter: a few too many cost it more time than
         all that the gate does, and too few a second scan."""
-        chosen = plan.request.selection
-        if chosen.where or chosen.keys or (len(gate) == 2 and not gate[1]):
+        if plan.request.selection.where or (len(gate) == 2 and not gate[1]):
             return max(plan.k, _CANDIDATES)
         return max(plan.k, self._enough.get(gate, plan.k + _STRANGERS))
 
@@ -263,7 +259,7 @@ class EvidenceSearch:
     def _of_large(self, plan: Plan, cue: LexicalQuery) -> _Found:
         """The first hits of as many candidates as it takes."""
         first, by_words = max(plan.k, BY_SCORE), max(plan.k, BY_WORDS)
-        allow = allowed_by_keys(plan)
+        allow: AllowedRecords | None = None
         want = first
         while True:
             result = plan.scan(want, allow.allow if allow else None)
@@ -471,23 +467,28 @@ def _best_by_words(
     count: int,
     allow: AllowedRecords | None,
 ) -> I64:
-    """Rows with the best BM25; more of them until enough pass the filters."""
+    """Rows with the best BM25; more of them, that pass the filters, until these are enough."""
     if not cue.terms or not len(view):
         return np.zeros(0, np.int64)
-    snap, ranking = plan.snap, plan.query.profile.ranking
+    snap, ranking, least = plan.snap, plan.query.profile.ranking, count
     mask = None
     if allow is not None:
         mask = allow.allow.admits(*places_of(snap, n, view, np.arange(len(view))))
     while True:
         rows, _ = view.best(cue.words[n], k=count, allow=mask, k1=ranking.k1, b=ranking.b)
-        if len(rows) < count or count >= _MOST_BY_WORDS or is_unfiltered(plan.query):
+        if len(rows) < least or is_unfiltered(plan.query):
             return rows
         part, slot = places_of(snap, n, view, rows)
-        there = slot != NOWHERE
-        scores = snap.kernel.score(snap.table, plan.query, part[there], slot[there])
-        if int(np.count_nonzero(scores > -np.inf)) >= _ENOUGH:
-            return rows
-        count *= 4
+        passes = slot != NOWHERE
+        passes[passes] = (
+            snap.kernel.score(snap.table, plan.query, part[passes], slot[passes]) > -np.inf
+        )
+        inside = int(np.count_nonzero(passes))
+        if inside >= _ENOUGH or len(rows) < count or count >= _MOST_BY_WORDS:
+            passes[:least] = True
+            wanted: I64 = rows[passes]
+            return wanted
+        count = min(max(2 * count, count * 5 * _ENOUGH // max(4 * inside, 1)), _MOST_BY_WORDS)
 
 
 def _spread(sample: _Sample, query: Query) -> np.float32 | None:

@@ -28,7 +28,7 @@ from spector.records import Hit, HitList
 from spector.search.associations import (
     ASSOCIATIVE,
     Associations,
-    has_details,
+    has_knowledge,
     is_bare_node,
     themes_of_cue,
 )
@@ -351,7 +351,7 @@ class Searcher:
         if request.reading.is_survey:
             return _SURVEY_POOL
         is_scan = request.cue.text is None and request.mmr is None and request.per_session is None
-        return plan.k if is_scan and not has_details(plan) else POOL
+        return plan.k if is_scan and not has_knowledge(plan) else POOL
 
     def _behind(
         self, plan: Plan, hits: Sequence[Hit], answer: Answer, depth: int, count: int

@@ -127,6 +127,14 @@ class Snapshot:
                 self.validity[n, superseded] = found
         return found
 
+    @property
+    def lasting(self) -> int:
+        """The store on disk, or the only one: what has a key or is known of is in it."""
+        for n, each in enumerate(self.stores):
+            if each.files.durable:
+                return n
+        return 0
+
     def details(self, n: int) -> frozenset[str]:
         """Which tables of details the catalog of a store has.
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from spector.arguments import SCOPES, id_of, parse_integer, parse_move, parse_vector
 from spector.clock import from_ms
 from spector.errors import ImmutableRecordError, InvalidInputError, UnknownRecordError
+from spector.kernel.contract import record_mask
 from spector.knowledge import Changes
 from spector.language.statements import folded_name, searched_words
 from spector.layout import MUTABLE_OFFSET, RECORD_DTYPE, Flag
@@ -22,7 +23,7 @@ from spector.store.catalog import ANYBODY, Row, Scope, newer_than, verify_row
 from spector.store.catalog import rows as catalog_rows
 from spector.store.core import Store, Transaction, to_record, verified_image
 from spector.store.erasure import note_erasure
-from spector.store.payloads import entries_of, follow_user
+from spector.store.payloads import entries_of, follow_user, path_of
 from spector.tiers import TierStore
 from spector.write import supersede
 from spector.write.changing import current_bytes, indexed_of, row_of, with_flag, words_of_row
@@ -34,7 +35,6 @@ from spector.write.drafts import (
     Draft,
     Encoded,
     Named,
-    bloom_of,
     encode_batch,
     ends_in,
     may_name,
@@ -358,7 +358,11 @@ class Updater:
                 image[:, 64:] = fresh.images[:, 64:]
                 image[:, 4:8] = fresh.images[:, 4:8]
         header = image[0, :64].view(RECORD_DTYPE)
-        header["tags"] = bloom_of(draft.tags, draft.user_id, draft.agent_id, draft.session_id)
+        with store.catalog.latest() as db:
+            path = next(map(path_of, entries_of(db, [row.id]).values()), None)
+        namespace = None if path is None else path.namespace
+        scopes = (draft.user_id, draft.agent_id, draft.session_id)
+        header["tags"] = record_mask(draft.tags, *scopes, namespace)
         if draft.event_ms is not None:
             header["event_ms"] = draft.event_ms
         if draft.confidence is not None:

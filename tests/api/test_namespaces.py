@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import random
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -71,7 +72,6 @@ def test_every_verb_stays_in_a_namespace(
     place: str, gathered: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("spector.store.payloads.entries._GATHERED", gathered)
-    monkeypatch.setattr("spector.search.plan._FEW_KEYS", gathered - 2)  # none, with "many"
     rng = random.Random(seed := 20261129 + gathered)
     path = place if place == ":memory:" else tmp_path / place
     with spector.open(
@@ -232,3 +232,65 @@ def test_the_command_line_takes_a_namespace(
     assert main(["namespaces", path, "--depth", "1"]) == 0
     assert "pics" in capsys.readouterr().out
     assert main(["namespaces", path, "--in-namespace", "no"]) == 1
+
+
+@pytest.mark.parametrize("below", [False, True])
+def test_the_scan_knows_namespaces_by_tags(tmp_path: Path, below: bool) -> None:
+    with spector.open(tmp_path / "mind", embedder=None, dim=8) as memory:
+        rng = random.Random(8)
+        for depth, count in ((1, 40), (2, 40), (6, 40), (0, 40), (None, 40)):
+            labels: Any = None if depth is None else ("a", "b", "c", "d", "e", "f")[:depth]
+            keyed = [{} if labels is None else {"key": f"{depth}-{n}"} for n in range(count)]
+            memory.remember_many(
+                [
+                    {"vector": [rng.gauss(0, 1) for _ in range(8)], "text": str(n), **each}
+                    | ({"namespace": labels} if each else {})
+                    for n, each in enumerate(keyed)
+                ]
+            )
+        for labels, others in ((("a", "b"), 160), (("a", "b", "c", "d", "e", "f"), 160)):
+            found = memory.recall(vector=[1.0] * 8, namespace=labels, below=below, k=200)
+            inside = memory.count(namespace=labels, below=below)
+            assert len(found) == inside
+            assert found.stats is not None
+            assert found.stats.dropped_tags > others - inside
+        moved = memory.recall(vector=[1.0] * 8, namespace=("a", "b"), k=1)[0]
+        memory.update(moved.id, tags=["other"])  # a new slot has the tags of its namespace as well
+        memory.remember("again", vector=[1.0] * 8, key="2-1", namespace=("a", "b"))
+        assert len(memory.recall(vector=[1.0] * 8, namespace=("a", "b"), k=200)) == 40
+        assert memory.check().ok
+
+
+def test_a_store_without_the_tags_of_namespaces_is_searched_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Keys were written before their records had these tags, and are found all the same."""
+    monkeypatch.setattr("spector.kernel.contract.quantization.namespace_mask", lambda namespace: 0)
+    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
+        old = memory.remember("the oars are here", key="k", namespace=("a",))
+    monkeypatch.undo()
+    with sqlite3.connect(tmp_path / "mind" / "catalog.db") as db:
+        db.execute("DELETE FROM meta WHERE key = 'namespaces_tagged'")
+    db.close()
+    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
+        new = memory.remember("the oars are there", key="l", namespace=("a", "b"))
+        found = memory.recall("oars", namespace=("a",), below=True)
+        assert {hit.id for hit in found} == {old.id, new.id}
+        assert memory.check().ok
+    repaired = spector.repair(tmp_path / "mind", tmp_path / "whole")
+    assert not repaired.lost
+    with spector.open(tmp_path / "whole", embedder=FakeEmbedder()) as memory:
+        found = memory.recall("oars", namespace=("a",), below=True)
+        assert {hit.id for hit in found} == {old.id, new.id}
+        assert memory.check().ok
+
+
+def test_check_knows_the_tags_of_namespaces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spector.kernel.contract.quantization.namespace_mask", lambda namespace: 0)
+    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
+        memory.remember("the oars are here", key="k", namespace=("a",))
+        monkeypatch.undo()
+        report = memory.check()
+    assert [each.code for each in report.problems] == ["I8"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import mmh3
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spector.errors import InvalidScopeError, InvalidVectorError
 from spector.process import keeps
+from spector.records import NAMESPACE_END
 
 #: codes lie in -127..127; -128 is never written, so a code can always be negated
 MAX_CODE: Final = 127
@@ -117,6 +118,8 @@ RESERVED: Final = "\1"
 LINK: Final = "\1supersedes\1"
 ENDED: Final = "\1ended\1"
 _SCOPES: Final = ("user", "agent", "session")
+#: labels of a namespace that have a tag each: more of them would fill the filter
+_LEVELS: Final = 4
 
 
 @keeps(65_536)
@@ -147,7 +150,7 @@ def tags_mask(tags: Iterable[str]) -> int:
     return mask
 
 
-def scope_tag(kind: Literal["user", "agent", "session"], value: str) -> str:
+def scope_tag(kind: str, value: str) -> str:
     """The reserved tag that stands for a scope id in the Bloom filter.
 
     It starts with NUL, which users' tags must not contain, so the two can never be equal.
@@ -155,3 +158,30 @@ def scope_tag(kind: Literal["user", "agent", "session"], value: str) -> str:
     if kind not in _SCOPES:
         raise InvalidScopeError(f"no scope {kind!r}", hint=f"choose one of {', '.join(_SCOPES)}")
     return f"\0{kind}\0{value}"
+
+
+@keeps(65_536)
+def namespace_mask(namespace: str, *, below: bool = False) -> int:
+    """The bits of a memory whose key is of a namespace, as it is stored.
+
+    One reserved tag stands for each of the first levels, and one for the whole namespace; with
+    ``below`` without the latter: these are bits of all that lies within.
+    """
+    ends = [n for n, each in enumerate(namespace, 1) if each == NAMESPACE_END]
+    tags = [f"\0below\0{namespace[:end]}" for end in ends[:_LEVELS]]
+    return tags_mask(tags if below else (*tags, f"\0namespace\0{namespace}"))
+
+
+def record_mask(
+    tags: Iterable[str],
+    user_id: str | None,
+    agent_id: str | None,
+    session_id: str | None,
+    namespace: str | None = None,
+) -> int:
+    """The Bloom filter of a memory: its tags, its scopes, and the namespace of its key, if any."""
+    mask = tags_mask(tags)
+    for kind, value in zip(_SCOPES, (user_id, agent_id, session_id), strict=True):
+        if value is not None:
+            mask |= tag_mask(scope_tag(kind, value))
+    return mask if namespace is None else mask | namespace_mask(namespace)

@@ -17,7 +17,13 @@ from spector.store.catalog.catalog import Catalog, Way, count_led, id_chunks
 from spector.store.catalog.filters import SqlFilter
 from spector.store.catalog.row_codec import Row, StoredRow
 from spector.store.catalog.schema import DERIVED_SQL
-from spector.store.payloads import PAYLOAD_FACETS, KeyRange, has_tables, key_condition
+from spector.store.payloads import (
+    PAYLOAD_FACETS,
+    KeyRange,
+    has_tables,
+    key_condition,
+    own_condition,
+)
 
 # The scope of a call: which user, agent and session a memory must belong to.
 #
@@ -456,12 +462,16 @@ def of_keys(
     """A condition on ``record``, and that a memory has a key of a range; None for any memory.
 
     Args:
-        gathers: all of them are looked for, and not which of some memories are.
+        gathers: all of them are looked for, and not which of some memories are; only then the
+            catalog may lack the table of keys.
     """
     if keys is None:
         return condition
-    with catalog.reading() as db:
-        sql, params = key_condition(db, keys, gathers=gathers)
+    if gathers:
+        with catalog.reading() as db:
+            sql, params = key_condition(db, keys)
+    else:
+        sql, params = own_condition(keys)
     if condition is None:
         return SqlFilter(sql, params)
     return SqlFilter(f"({condition.sql}) AND {sql}", (*condition.params, *params))

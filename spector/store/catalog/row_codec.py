@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from spector.errors import CatalogCorruptError
-from spector.kernel.contract import scope_tag, tags_mask
+from spector.kernel.contract import record_mask
 from spector.layout import MUTABLE_BYTES
 from spector.process import keeps
 
@@ -418,11 +418,9 @@ def _moments(record_id: int, event_ms: int) -> Iterator[int]:
     yield from range(given, max(-1, given - _COUNTED_ON), -1)
 
 
-def bloom(row: Mapping[str, Any], words: Mapping[str, Any]) -> int:
-    """The Bloom filter bits of a memory's tags and scopes."""
-    names = list(json.loads(words["tags"])) if words.get("tags") else []
-    for kind in ("user", "agent", "session"):
-        value = row.get(f"{kind}_id")
-        if value is not None:
-            names.append(scope_tag(kind, value))
-    return tags_mask(tuple(names))
+def bloom(row: Mapping[str, Any], words: Mapping[str, Any], namespace: str | None) -> int:
+    """The Bloom filter of a memory."""
+    tags = json.loads(words["tags"]) if words.get("tags") else ()
+    return record_mask(
+        tags, row.get("user_id"), row.get("agent_id"), row.get("session_id"), namespace
+    )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from spector._types import Progress
 from spector.errors import FormatVersionError, SpectorError, StoreError, StoreNotFoundError
-from spector.kernel.contract import Kernel, scope_tag, tags_mask
+from spector.kernel.contract import Kernel, record_mask
 from spector.layout import (
     FORMAT_VERSION,
     HEADER_BYTES,
@@ -77,6 +77,7 @@ from spector.store.partitions import (
     unpack_header,
     wrong_checksums,
 )
+from spector.store.payloads import NAMESPACES_TAGGED, detail_tables
 from spector.store.sqlite import SQL_ERRORS, read_transaction, typed_sql_errors
 from spector.store.words import is_words, notes_on_words
 
@@ -97,7 +98,7 @@ class Expected:
     pending: list[tuple[int, int, bytes]]
     #: a relaxed writer has not closed it; the next writer will ``reconcile``
     unsynced: bool = False
-    #: format of the store, which says what the bits of tags are
+    #: format of the store
     version: int = FORMAT_VERSION
 
     @property
@@ -341,12 +342,20 @@ def _check_bijection(
             code, row.path, message, slot=slot, stride=stride, offset=offset, record_id=record_id
         )
 
+    details = detail_tables(db)
+    own, keys = "NULL", ""
+    if "entry" in details:
+        own, keys = (
+            "entry.namespace",
+            (" LEFT JOIN entry ON entry.id = record.id AND record_key IS NOT NULL"),
+        )
     cursor = db.execute(
-        "SELECT record.id, slot, event_ms, user_id, agent_id, session_id, mutable, tags"
-        " FROM record LEFT JOIN content ON content.id = record.id WHERE segment_id = ?",
+        "SELECT record.id, slot, event_ms, record.user_id, record.agent_id, session_id, mutable,"
+        f" tags, {own} FROM record LEFT JOIN content ON content.id = record.id{keys}"
+        " WHERE segment_id = ?",
         (row.id,),
     )
-    for record_id, slot, event_ms, user, agent, session, mutable, tags in cursor:
+    for record_id, slot, event_ms, user, agent, session, mutable, tags, namespace in cursor:
         if isinstance(slot, int) and 0 <= slot < len(images) and unread[slot]:
             continue  # reported already
         if not isinstance(slot, int) or not 0 <= slot < len(images) or not alive[slot]:
@@ -365,14 +374,12 @@ def _check_bijection(
         if images[slot, MUTABLE_OFFSET:HEADER_BYTES].tobytes() != mutable:
             message = f"the flags and strength of memory {record_id} differ from the catalog's copy"
             add("I16", slot, message, record_id, MUTABLE_OFFSET)
-        names = [
-            scope_tag(kind, value)  # type: ignore[arg-type]
-            for kind, value in (("user", user), ("agent", agent), ("session", session))
-            if value is not None
-        ]
         try:
-            names += [str(tag) for tag in json.loads(tags)] if tags else []
-            fits = int(header["tags"]) == tags_mask(tuple(names))
+            said = [str(tag) for tag in json.loads(tags)] if tags else []
+            masks = [record_mask(said, user, agent, session, namespace)]
+            if NAMESPACES_TAGGED not in details:  # a record may be older than these tags
+                masks += (record_mask(said, user, agent, session),)
+            fits = int(header["tags"]) in masks
         except (ValueError, TypeError, RecursionError):
             fits = False
         if not fits:

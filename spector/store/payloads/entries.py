@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, Final, NamedTuple, Protocol
 
 from spector.errors import CatalogCorruptError
-from spector.process import managed
+from spector.process import keeps, managed
 from spector.records import NAMESPACE_END
 from spector.store.payloads.rows import (
     count_of,
@@ -56,6 +56,8 @@ class KeyRange(NamedTuple):
             if self.namespace:
                 spaces += " AND namespace < ?"
                 params.append(self.namespace[:-1] + chr(ord(NAMESPACE_END) + 1))
+        if not self.prefix:
+            return f"{spaces} AND record_key IS NOT NULL", tuple(params)
         keys = (self.prefix, self.prefix + _BEYOND)
         return f"{spaces} AND record_key >= ? AND record_key < ?", (*params, *keys)
 
@@ -93,31 +95,28 @@ def put_entries(db: sqlite3.Connection, rows: Iterable[Mapping[str, Any]]) -> No
     put_rows(db, _ENTRY, rows)
 
 
-def key_condition(
-    db: sqlite3.Connection, keys: KeyRange, *, gathers: bool = True
-) -> tuple[str, tuple[str, ...]]:
-    """SQL over ``record``, and its values: the memories whose keys are in a range.
-
-    Few of them are gathered. Where there are many, or only some memories are asked about, each
-    memory's own key is looked at, so that a page begins with the first ones.
-    """
-    if not has_tables(db, _ENTRY.name):
-        return "0", ()
+@keeps(1024)
+def own_condition(keys: KeyRange) -> tuple[str, tuple[str, ...]]:
+    """SQL over ``record``, and its values, that looks at each memory's own key."""
     inside, params = keys.condition()
-    if gathers and has_at_most(db, keys, _GATHERED):
-        return f"record.id IN (SELECT id FROM entry WHERE {inside})", params
     # a plus keeps SQLite from following the index of keys
     own = inside.replace("namespace", "+namespace").replace("record_key", "+record_key")
     return f"EXISTS (SELECT 1 FROM entry WHERE entry.id = record.id AND {own})", params
 
 
-def has_at_most(db: sqlite3.Connection, keys: KeyRange, most: int) -> bool:
-    """Whether a catalog has so many keys of a range, or fewer."""
+def key_condition(db: sqlite3.Connection, keys: KeyRange) -> tuple[str, tuple[str, ...]]:
+    """SQL over ``record``, and its values: the memories whose keys are in a range.
+
+    Few of them are gathered. Where there are many, each memory's own key is looked at, so that a
+    page begins with the first ones.
+    """
     if not has_tables(db, _ENTRY.name):
-        return True
+        return "0", ()
     inside, params = keys.condition()
     beyond = f"SELECT 1 FROM entry WHERE {inside} LIMIT 1 OFFSET ?"
-    return db.execute(beyond, (*params, most)).fetchone() is None
+    if db.execute(beyond, (*params, _GATHERED)).fetchone() is not None:
+        return own_condition(keys)
+    return f"record.id IN (SELECT id FROM entry WHERE {inside})", params
 
 
 # -- what was forgotten ----------------------------------------------------------------------------

@@ -440,6 +440,8 @@ def _shown(value: Any) -> str:
 #: groups of tables: a catalog has all of a group or none
 KNOWLEDGE: Final = "knowledge"
 KEYS: Final = "keys"
+#: key in ``meta``: every record with a key has the bits of its namespace in its Bloom filter
+NAMESPACES_TAGGED: Final = "namespaces_tagged"
 
 #: in the order in which they are made, exported and checked
 PAYLOAD_TABLES: Final = (

@@ -86,6 +86,19 @@ class RecoveredCatalog:
     #: id -> columns that an index of the table of records still has
     hints: dict[int, dict[str, Any]] = field(default_factory=dict)
     spool: Spool | None = None
+    _namespaces: dict[int, str] | None = None
+
+    def namespace_of(self, record_id: int) -> str | None:
+        """Of the key of a memory, as it is stored; None without a key, or if its entry is damaged."""
+        if self._namespaces is None:
+            entry = table_named("entry")
+            read = [entry.read([*row.values()]) for row in self.knowledge.get("entry", ())]
+            self._namespaces = {
+                row["id"]: row["namespace"]
+                for row, problem in read
+                if problem is None and row["record_key"] is not None
+            }
+        return self._namespaces.get(record_id)
 
     def close(self) -> None:
         """Let go of what is on disk. Idempotent."""

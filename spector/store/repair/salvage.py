@@ -520,7 +520,7 @@ def pair_misplaced(
         if (
             not is_sealed_pair(row, words)
             or int(header["event_ms"][0]) != row["event_ms"]
-            or int(header["tags"][0]) != bloom(row, words)
+            or not _has_tags(header, row, words, recovered)
         ):
             continue
         before = len(out.saved)
@@ -596,7 +596,7 @@ def _keep(
         out.lost.append(loss_of(row, recovered, path, reason))
         out.seen.add(record_id)
         return
-    header["tags"] = bloom(row, words)
+    header["tags"] = bloom(row, words, recovered.namespace_of(record_id))
     out.seen.add(record_id)
     out.saved.append(SavedMemory(record_id, tier, image, row, words))
 
@@ -656,9 +656,20 @@ def _matching_pair(
             if each.get("event_ms") == event_ms and is_sealed_pair(each, words):
                 return each, words
         again = row_of_words(record_id, event_ms, recovered.hints.get(record_id, {}), words)
-        if again is not None and int(header["tags"][0]) == bloom(again, words):
+        if again is not None and _has_tags(header, again, words, recovered):
             return again, words
     return row, None
+
+
+def _has_tags(
+    header: NDArray[np.void],
+    row: dict[str, Any],
+    words: dict[str, Any],
+    recovered: RecoveredCatalog,
+) -> bool:
+    """Whether a record has the bits of these words and this row, and those of its key or none."""
+    namespaces = (None, recovered.namespace_of(row["id"]))
+    return int(header["tags"][0]) in [bloom(row, words, each) for each in namespaces]
 
 
 def _text_of(record_id: int, recovered: RecoveredCatalog) -> str | None:
@@ -707,7 +718,8 @@ def mend_records(
             bare += tier >= 0
             embed = None if tier >= 0 else embed  # it does not work: do not try again
         else:
-            image = _new_image(row, vectors, words, tier, identity)
+            mask = bloom(row, words, recovered.namespace_of(row["id"]))
+            image = _new_image(row, vectors, mask, tier, identity)
             if not is_usable(image[:HEADER_BYTES].view(RECORD_DTYPE), row["event_ms"]):
                 out.lost.append(loss_of(row, recovered, path, "its strength or time is damaged"))
                 continue
@@ -727,7 +739,7 @@ def mend_records(
 def _new_image(
     row: dict[str, Any],
     vectors: NDArray[np.float32],
-    words: dict[str, Any],
+    mask: int,
     tier: int,
     identity: Identity,
 ) -> Bytes:
@@ -735,7 +747,7 @@ def _new_image(
     header = image[:HEADER_BYTES].view(RECORD_DTYPE)
     codes, scales = quantize(normalize(vectors))
     header["version"], header["tier"], header["id"] = RECORD_VERSION, tier, row["id"]
-    header["event_ms"], header["tags"] = row["event_ms"], bloom(row, words)
+    header["event_ms"], header["tags"] = row["event_ms"], mask
     header["confidence"], header["scale"] = 255, scales[0]
     block = np.frombuffer(row["mutable"], dtype=MUTABLE_DTYPE)[0]
     for name in MUTABLE_DTYPE.names or ():

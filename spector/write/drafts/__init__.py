@@ -15,7 +15,6 @@ if TYPE_CHECKING:
         Settler,
         Work,
         append_batch,
-        bloom_of,
         encode_batch,
         path_of_draft,
         records_of,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from spector.config import Config
 from spector.errors import InvalidInputError
 from spector.kernel import crc32c_rows
-from spector.kernel.contract import RESERVED, normalize, quantize, scope_tag, tags_mask
+from spector.kernel.contract import RESERVED, normalize, quantize, record_mask
 from spector.layout import (
     MUTABLE_BYTES,
     MUTABLE_OFFSET,
@@ -203,32 +203,20 @@ class Encoded:
         return [whole[at : at + MUTABLE_BYTES] for at in range(0, len(whole), MUTABLE_BYTES)]
 
 
-def bloom_of(
-    tags: Sequence[str], user_id: str | None, agent_id: str | None, session_id: str | None
-) -> int:
-    """The record's Bloom filter: its tags, and its scope ids as reserved tags."""
-    mask = tags_mask(tags)
-    if user_id is not None:
-        mask |= tags_mask((scope_tag("user", user_id),))
-    if agent_id is not None:
-        mask |= tags_mask((scope_tag("agent", agent_id),))
-    if session_id is not None:
-        mask |= tags_mask((scope_tag("session", session_id),))
-    return mask
-
-
 def _blooms_of(batch: Batch) -> list[int]:
     """The Bloom filter of every draft; many have the same tags and scopes."""
+    named = zip(batch.column("key"), batch.column("namespace", ""), strict=True)
     keys = list(
         zip(
             batch.column("tags", ()),
             batch.column("user_id"),
             batch.column("agent_id"),
             batch.column("session_id"),
+            [None if key is None else namespace for key, namespace in named],
             strict=True,
         )
     )
-    known = {key: bloom_of(*key) for key in set(keys)}
+    known = {key: record_mask(*key) for key in set(keys)}
     return [known[key] for key in keys]
 
 
