@@ -20,7 +20,8 @@ NOT_SANITIZED := --ignore=tests/crash --ignore=tests/fuzz/test_guided.py --desel
 RIVALS_STAMP := $(RIVALS_VENV)/.installed
 # clients and suites of others for the adapters, in a folder of their own
 ADAPTERS ?= build/adapters
-ADAPTERS_NPM := node@22 @modelcontextprotocol/conformance@0.2.0-alpha.12 @modelcontextprotocol/inspector@2.12.0
+ADAPTERS_NPM := node@22 @modelcontextprotocol/conformance@0.2.0-alpha.12 @modelcontextprotocol/inspector@2.12.0 \
+	@anthropic-ai/mcpb@2.1.2
 ADAPTERS_PIP := claude-agent-sdk==0.2.189
 ARGS ?=
 # test processes: four for two cores, since two are usually waiting for a disk or a process
@@ -37,7 +38,7 @@ unexport PYTHONDONTWRITEBYTECODE
 SOURCES := pyproject.toml $(wildcard setup.py native/*.py native/*.c native/*.h)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test ready test-slow test-adapters test-sanitize bench bench-recall bench-cognition bench-rivals train-judge lint clean
+.PHONY: help install demo test ready test-slow test-adapters test-sanitize bundle bench bench-recall bench-cognition bench-rivals train-judge lint clean
 
 help:
 	@echo "make demo       install, then watch a six-week conversation being remembered and forgotten"
@@ -45,6 +46,7 @@ help:
 	@echo "make test-slow  all tests, slow ones and random exploration included; counts in build/test-slow.xml"
 	@echo "make test-adapters  others' suites and clients against the adapters (npm, pip; what they lack is skipped)"
 	@echo "make test-sanitize  make test over a kernel with ASan and UBSan (gcc; several times as long)"
+	@echo "make bundle     build/spector.mcpb, which Claude Desktop installs by a double click"
 	@echo "make bench      measure on this machine (ARGS=--full: a million records)"
 	@echo "make bench-recall   measure recall on public conversations (needs SPECTOR_DATA; ARGS of the protocol)"
 	@echo "make bench-cognition   measure entities, triples and changed facts (needs SPECTOR_DATA)"
@@ -91,6 +93,11 @@ test-sanitize:
 		ASAN_OPTIONS=detect_leaks=0:handle_segv=0:handle_sigbus=0:handle_abort=0:handle_sigfpe=0:allocator_may_return_null=1 \
 		UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 SPECTOR_DATA="$(or $(SPECTOR_DATA),$(CURDIR)/../shared/data)" \
 		venv/bin/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" $(NOT_SANITIZED) $(ARGS)
+
+bundle: $(STAMP)
+	rm -rf build/bundle && mkdir -p build/bundle
+	$(PY) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/bundle .
+	$(PY) -m docs.make_bundle build/bundle/*.whl build/spector.mcpb
 
 bench: $(STAMP)
 	$(PY) -m bench $(ARGS)

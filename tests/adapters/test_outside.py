@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 
+from docs.make_bundle import manifest
 from tests.test_layers import REPO
 
 #: the folder that ``make test-adapters`` fills
@@ -33,6 +34,7 @@ MODULES = HOME / "node_modules"
 NODE = MODULES / "node" / "bin" / "node"
 CONFORMANCE = MODULES / "@modelcontextprotocol/conformance/dist/index.js"
 INSPECTOR = MODULES / "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
+MCPB = MODULES / "@anthropic-ai/mcpb/dist/cli/cli.js"
 PYTHON = HOME / "venv" / "bin" / "python"
 
 #: revision -> checks that pass, and scenarios that may fail: none of them counts for the revision
@@ -120,6 +122,14 @@ def test_the_inspector_calls_every_tool(tmp_path: Path) -> None:
         *("remember", "recall", "list_memories", "get_memory", "correct_memory", "forget"),
         "memory_status",
     }
+
+
+def test_the_manifest_of_the_bundle_is_valid(tmp_path: Path) -> None:
+    needed(NODE, MCPB)
+    path = tmp_path / "manifest.json"
+    path.write_text(json.dumps(manifest("spector_memory-1-cp311-abi3-linux_x86_64.whl")))
+    done = subprocess.run([NODE, MCPB, "validate", path], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 #: the commands of the manual
