@@ -20,7 +20,7 @@ from spector.store.catalog import Scope
 from spector.store.payloads import KeyPath
 from spector.tiers import Finder, key_path
 from spector.upkeep import Keeper
-from spector.write import Forgetter, Manner
+from spector.write import Forgetter, Manner, refuse_missing
 
 
 class Forgetting:
@@ -58,7 +58,11 @@ class Forgetting:
         if manner.purge:  # no selection finds what has expired, and the files have it still
             self._forgetter.forget_expired()
         if path is not None:
-            target = self._keyed(path, scope, manner, was_kept=was_kept)
+            try:
+                target = self._keyed(path, scope, manner, was_kept=was_kept)
+            except UnknownRecordError:
+                refuse_missing(key, expected)
+                raise
         elif namespace is not None:
             means_keys = "key_prefix" in selection or selection.get("below")
             if not (parse_namespace(namespace) or means_keys):

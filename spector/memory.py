@@ -150,7 +150,13 @@ class Memory(Verbs):
         """
         self._parts.access.ensure(write=True)
         scope = self._parts.listing.scope(user_id, agent_id, session_id)
-        named = self._parts.finder.named(target, key, namespace, scope)
+        try:
+            named = self._parts.finder.named(target, key, namespace, scope)
+        except UnknownRecordError:
+            from spector.write import refuse_missing
+
+            refuse_missing(key, if_revision)
+            raise
         reads = "text" in changes and self.facts._is_read(named)
         found = self._parts.updater.update(named, changes, move_to, scope, if_revision)
         return self.facts._read_anew(found) if reads else found

@@ -6,7 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from spector.arguments import check_scope, parse_as_of, parse_integer, parse_switch, parse_truth
+from spector.arguments import (
+    check_scope,
+    parse_as_of,
+    parse_integer,
+    parse_sorts,
+    parse_switch,
+    parse_truth,
+)
 from spector.facets import Faceted
 from spector.kernel.contract import ScoringProfile, get_profile
 from spector.layout import Flag
@@ -240,10 +247,15 @@ class Verbs(Faceted):
         return keeper.count(listing.conditions(chosen, condition), trusted_s, chosen.ways)
 
     @verb
-    def users(self) -> list[UserSummary]:
-        """Every user with memories, by id: how many, and the times of the first and last event."""
+    def users(self, *, sorts: str | Iterable[str] | None = None) -> list[UserSummary]:
+        """Every user with memories, by id: how many, and the times of the first and last event.
+
+        Args:
+            sorts: only memories of these, as in :meth:`records`. None counts what was said and
+                stored; users with derived memories alone are listed with 0.
+        """
         self._parts.access.ensure()
-        return self._parts.keeper.users(TRUSTED_S)
+        return self._parts.keeper.users(TRUSTED_S, parse_sorts(sorts))
 
     @verb
     def namespaces(

@@ -171,13 +171,7 @@ def add_selection(parser: argparse.ArgumentParser, *, recorded: bool = True) -> 
     )
     group.add_argument("--any-tag", action="append", default=[], help="has one of these tags")
     group.add_argument("--tier", action="append", default=[], help="is in this tier (repeatable)")
-    group.add_argument(
-        "--sort",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="is of this sort, drawn from others or not: fact, concept, theme (repeatable)",
-    )
+    add_sorts(group)
     group.add_argument("--where", type=json_object, metavar="JSON", help="filter on the metadata")
     group.add_argument(
         "--key-prefix",
@@ -193,6 +187,17 @@ def add_selection(parser: argparse.ArgumentParser, *, recorded: bool = True) -> 
         )
     add_zone(parser)
     add_scopes(parser)
+
+
+def add_sorts(parser: argparse._ActionsContainer) -> None:
+    """Add --sort, which may be given several times."""
+    parser.add_argument(
+        "--sort",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="is of this sort, drawn from others or not: fact, concept, theme (repeatable)",
+    )
 
 
 def add_namespace(parser: argparse._ActionsContainer) -> None:

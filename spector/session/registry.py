@@ -363,7 +363,7 @@ class Keeping:
         if notes == self._seen:
             return set()
         others = [each for each in self._router.stores() if each is not durable]
-        here = {name for each in others for name, *_ in count_by_user(each.catalog)}
+        here = {name for each in others for name, *_ in count_by_user(each.catalog, None)}
         gone = may_be_gone(durable, {*users, *here}, notes, self._seen)
         for user in gone & here:
             self._forgetter.forget_found(

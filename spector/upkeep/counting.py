@@ -81,12 +81,14 @@ def count_flags(stores: Iterable[Store]) -> FlagCounts:
     return FlagCounts(episodes, consolidated, dormant)
 
 
-def users_of(stores: Iterable[Store], *, trusted_s: float | None) -> list[UserSummary]:
-    """Every user who has memories, by id."""
+def users_of(
+    stores: Iterable[Store], sorts: frozenset[str] | None = None, *, trusted_s: float | None
+) -> list[UserSummary]:
+    """Every user who has memories, by id; counts what was said and stored, or what is of sorts."""
     found: dict[str, tuple[int, int, int]] = {}
     for store in stores:
         _prove(store, trusted_s)
-        for user, count, first, last in count_by_user(store.catalog):
+        for user, count, first, last in count_by_user(store.catalog, sorts):
             if type(user) is not str or type(first) is not int or type(last) is not int:
                 raise CatalogCorruptError(
                     f"{store.catalog.path}: the user or a time of a memory is damaged",

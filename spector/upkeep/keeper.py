@@ -221,9 +221,9 @@ class Keeper:
             for store, condition in conditions
         )
 
-    def users(self, trusted_s: float) -> list[UserSummary]:
+    def users(self, trusted_s: float, sorts: frozenset[str] | None) -> list[UserSummary]:
         """Every user that a memory is of, by id."""
-        return users_of(self._router.stores(), trusted_s=trusted_s)
+        return users_of(self._router.stores(), sorts, trusted_s=trusted_s)
 
     def namespaces(
         self, scope: Scope, prefix: Any, depth: Any, after: Any, limit: Any

@@ -8,7 +8,7 @@ from spector.faces import on_first_use
 
 if TYPE_CHECKING:
     from spector.write.changing import Change, Changer
-    from spector.write.context import WriteContext
+    from spector.write.context import WriteContext, refuse_missing
     from spector.write.drafts import FIELDS, Draft, Memories, MemoryFields, Named
     from spector.write.forgetting import Forgetter, Manner
     from spector.write.knowledge import (

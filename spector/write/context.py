@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from spector.clock import Clock
 from spector.config import Config
 from spector.errors import ConflictError, InvalidInputError, InvalidVectorError
+from spector.messages import shown
 from spector.process import LayerCallbacks, Watchers, elsewhere
 from spector.providers import Embedder, ImportanceScorer, embedded
 from spector.records import MemoryRecord
@@ -30,6 +32,16 @@ def conflict(what: str, expected: int, current: MemoryRecord | None) -> Conflict
         hint="read it again, and decide anew",
         current=current,
     )
+
+
+def refuse_missing(key: Any, expected: Any) -> None:
+    """Refuse a key that no memory has, and of which a revision is expected.
+
+    Raises:
+        ConflictError
+    """
+    if key is not None and isinstance(expected, int) and expected > 0:
+        raise conflict(f"the memory with the key {shown(key)}", expected, None) from None
 
 
 def refuse_conflict(current: MemoryRecord, expected: int | None) -> None:

@@ -56,7 +56,11 @@ def test_what_is_derived_comes_by_its_sort(memory: Memory) -> None:
     for sort, count in {"memory": 8, "fact": 1, "concept": 1, "statistic": 2, "theme": 0}.items():
         found = list(memory.records(sorts=sort))
         assert len(found) == memory.count(sorts=[sort], user_id="u") == count, sort
+        assert sum(user.count for user in memory.users(sorts=sort)) == count
     assert memory.count(sorts=["fact", "statistic"]) == 3
+    assert [user.count for user in memory.users(sorts=["fact", "statistic"])] == [3]
+    with pytest.raises(spector.InvalidFilterError, match="no sort"):
+        memory.users(sorts="facts")
     assert [each.payload for each in memory.records(sorts="statistic", limit=1)] == ["statistic"]
     assert memory.stats()["derived"] == 2
 

@@ -57,6 +57,26 @@ def test_each_verb_compares(memory: Memory) -> None:
     assert memory.remember("anew", key="k", if_revision=0).revision == 1
 
 
+def test_a_key_without_a_memory_is_a_conflict(memory: Memory) -> None:
+    memory.remember("of a session", key="hidden", session_id="s")
+    calls: list[Any] = [
+        lambda **given: memory.update(text="x", **given),
+        lambda **given: memory.forget(**given),
+        lambda **given: memory.forget(purge=True, **given),
+    ]
+    for call in calls:
+        for given in ({"key": "none"}, {"key": "hidden", "session_id": "t"}):
+            with pytest.raises(ConflictError, match="is not there, and if_revision is 2") as caught:
+                call(if_revision=2, **given)
+            assert caught.value.current is None
+            for expected in (0, None):  # it is as expected, and there is nothing to change
+                with pytest.raises(UnknownRecordError):
+                    call(if_revision=expected, **given)
+    for gone in (memory.update, memory.forget):
+        with pytest.raises(UnknownRecordError):
+            gone(12345, if_revision=2, **({"text": "x"} if gone == memory.update else {}))  # type: ignore[operator]
+
+
 def test_a_guard_lets_no_conflict_tell_of_others(memory: Memory) -> None:
     made = memory.remember("of ada", key="k", user_id="ada", session_id="s")
     for guard in ({"user_id": "bo"}, {"session_id": "t", "user_id": "ada"}):

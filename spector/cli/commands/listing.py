@@ -15,6 +15,7 @@ from spector.cli.options import (
     add_path,
     add_scopes,
     add_selection,
+    add_sorts,
     add_wait,
     add_zone,
     iter_selected,
@@ -298,6 +299,7 @@ def run_count(args: argparse.Namespace, console: Console) -> int:
 def add_users(parser: argparse.ArgumentParser) -> None:
     parser.description = _USERS
     add_path(parser)
+    add_sorts(parser)
     add_zone(parser)
     add_json(parser)
     parser.set_defaults(run=run_users)
@@ -309,7 +311,7 @@ event. Memories without a user are not counted. Exit code 1: there are no users.
 
 def run_users(args: argparse.Namespace, console: Console) -> int:
     with open_store(args, "r") as memory:
-        users = memory.users()
+        users = memory.users(sorts=args.sort or None)
     console.document({"users": users})
     if not users:
         console.note("no memory has a user")

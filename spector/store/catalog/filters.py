@@ -95,9 +95,13 @@ def split_path(field: str, at: str) -> tuple[str, ...]:
             f"{at}: {shorten(ascii(field))} has an empty key",
             hint="separate keys by single dots; a literal dot is written \\.",
         )
+    return _bounded(tuple(keys), at)
+
+
+def _bounded(keys: tuple[str, ...], at: str) -> tuple[str, ...]:
     if len(keys) > MAX_DEPTH:
         raise InvalidFilterError(f"{at}: {len(keys)} nested keys, the limit is {MAX_DEPTH}")
-    return tuple(keys)
+    return keys
 
 
 def unknown_name(name: object, at: str, accepted: tuple[str, ...], what: str) -> InvalidFilterError:
@@ -246,12 +250,6 @@ def compile_where(
     return SqlFilter(sql, tuple(compiler.params))
 
 
-def _written(path: Sequence[str]) -> str:
-    """A path as a field that names it, and nothing else."""
-    field = ".".join(re.sub(r"[.\\]", r"\\\g<0>", each) for each in path)
-    return field if field[:1] in ("", ".", "\\") else f"\\{field}"
-
-
 class _Compiler:
     """One pass over the filter. Parameters are appended in the order their marks appear."""
 
@@ -270,8 +268,11 @@ class _Compiler:
             )
         parts = []
         for key, value in where.items():
-            if isinstance(key, tuple) and all(isinstance(each, str) for each in key):
-                key = _written(key)
+            if isinstance(key, tuple) and key and all(isinstance(each, str) for each in key):
+                here = f"{at}.{display_name(repr(key))}"
+                path = _bounded(tuple([check_text(each, here) for each in key]), here)
+                parts.append(self._test(path, value, here, depth))
+                continue
             if not isinstance(key, str):
                 raise InvalidFilterError(
                     f"{at}: a key must be a string or a tuple of them, got {kind_of(key)}",

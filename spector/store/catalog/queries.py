@@ -374,16 +374,21 @@ def strengths_of(
         ).fetchall()
 
 
-def count_by_user(catalog: Catalog) -> list[tuple[Any, int, Any, Any]]:
+def count_by_user(
+    catalog: Catalog, sorts: Collection[str] | None
+) -> list[tuple[Any, int, Any, Any]]:
     """(user, memories, first and last event time) as stored, of each user with a memory.
 
-    What is derived is not counted, and still is of a user.
+    Without ``sorts`` what is derived is not counted, and still is of a user.
     """
     alive, now = catalog.ends.alive()
+    counted, chosen = f"sum(NOT {DERIVED_SQL})", ""
+    if sorts is not None:
+        counted, chosen = "count(*)", f" AND {_sorts_sql(catalog, sorts) or '1'}"
     with catalog.reading() as db:
         return db.execute(
-            f"SELECT user_id, sum(NOT {DERIVED_SQL}), min(event_ms), max(event_ms) FROM record"
-            f" WHERE user_id IS NOT NULL{alive} GROUP BY user_id",
+            f"SELECT user_id, {counted}, min(event_ms), max(event_ms) FROM record"
+            f" WHERE user_id IS NOT NULL{chosen}{alive} GROUP BY user_id",
             now,
         ).fetchall()
 
