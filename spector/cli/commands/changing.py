@@ -50,7 +50,11 @@ _SCOPES: Final = {"user": "user_id", "agent": "agent_id", "session": "session_id
 
 
 def add_update(parser: argparse.ArgumentParser) -> None:
-    parser.description = _UPDATE
+    parser.description = """Correct the text or other fields of a memory and keep its id. Given tags
+    replace all of its tags. For a fact that was true and has changed, use spector remember
+    --supersedes instead. --user, --agent and --session are a guard: a memory of another scope
+    counts as unknown. To move a memory, use --move-to-user and the like; together with --user, not
+    to another user."""
     add_path(parser)
     parser.add_argument(
         "id", metavar="ID", nargs="?", type=_id_or_text, help="id of a memory; not with --key"
@@ -78,12 +82,6 @@ def add_update(parser: argparse.ArgumentParser) -> None:
     add_wait(parser)
     add_json(parser)
     parser.set_defaults(run=run_update)
-
-
-_UPDATE = """Correct the text or other fields of a memory and keep its id. Given tags replace all of
-its tags. For a fact that was true and has changed, use spector remember --supersedes instead.
---user, --agent and --session are a guard: a memory of another scope counts as unknown. To move a
-memory, use --move-to-user and the like; together with --user, not to another user."""
 
 
 def _id_or_text(text: str) -> int | str:

@@ -48,7 +48,13 @@ _MOST_FILES: Final = 20
 
 
 def add_import(parser: argparse.ArgumentParser) -> None:
-    parser.description = _IMPORT
+    parser.description = """Store the messages of chat logs (JSON lines, exports of ChatGPT, Claude,
+    Telegram, WhatsApp, Slack, Discord), notes (Markdown, text), tables and data sets: files,
+    folders or zip archives. Each file is read and checked to its end before its first message is
+    stored, so a malformed file stores nothing. Every message has a key: importing a file again, or
+    a longer export of the same chat, adds what is new, and what was forgotten stays forgotten. A
+    file that was named and cannot be read ends the command; one in a folder is listed, the others
+    are stored, and the exit code is 1. --dry-run ends with the same exit code."""
     add_path(parser)
     parser.add_argument(
         "files",
@@ -72,15 +78,6 @@ def add_import(parser: argparse.ArgumentParser) -> None:
     add_wait(parser)
     add_json(parser)
     parser.set_defaults(run=run_import)
-
-
-_IMPORT = """Store the messages of chat logs (JSON lines, exports of ChatGPT, Claude, Telegram,
-WhatsApp, Slack, Discord), notes (Markdown, text), tables and data sets: files, folders or zip
-archives. Each file is read and checked to its end before its first message is stored, so a
-malformed file stores nothing. Every message has a key: importing a file again, or a longer export
-of the same chat, adds what is new, and what was forgotten stays forgotten. A file that was named
-and cannot be read ends the command; one in a folder is listed, the others are stored, and the exit
-code is 1. --dry-run ends with the same exit code."""
 
 
 def run_import(args: argparse.Namespace, console: Console) -> int:
@@ -172,7 +169,10 @@ _SHOWN = 100
 
 
 def add_observe(parser: argparse.ArgumentParser) -> None:
-    parser.description = _OBSERVE
+    parser.description = """Take in the messages of chat logs, notes or standard input, or a text,
+    in order. Small talk, questions and attacks are left out; what is new is stored with its facts
+    and relations, what has changed replaces what was so before, what is repeated strengthens what
+    is known."""
     add_path(parser)
     parser.add_argument(
         "files",
@@ -193,11 +193,6 @@ def add_observe(parser: argparse.ArgumentParser) -> None:
     add_wait(parser)
     add_json(parser)
     parser.set_defaults(run=run_observe)
-
-
-_OBSERVE = """Take in the messages of chat logs, notes or standard input, or a text, in order. Small
-talk, questions and attacks are left out; what is new is stored with its facts and relations, what
-has changed replaces what was so before, what is repeated strengthens what is known."""
 
 
 def run_observe(args: argparse.Namespace, console: Console) -> int:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 
 def add_facts(parser: argparse.ArgumentParser) -> None:
-    parser.description = _FACTS
+    parser.description = """List facts as subject, predicate and object: all that hold, or those
+    with NAME as their subject or object. Exit code 1: there is none."""
     add_path(parser)
     parser.add_argument("name", metavar="NAME", nargs="?", help="a subject or object")
     parser.add_argument("--predicate", metavar="WORD", help="facts with this predicate")
@@ -36,10 +37,6 @@ def add_facts(parser: argparse.ArgumentParser) -> None:
     add_owner(parser)
     add_json(parser)
     parser.set_defaults(run=run_facts)
-
-
-_FACTS = """List facts as subject, predicate and object: all that hold, or those with NAME as their
-subject or object. Exit code 1: there is none."""
 
 
 def run_facts(args: argparse.Namespace, console: Console) -> int:
@@ -93,7 +90,9 @@ def run_facts(args: argparse.Namespace, console: Console) -> int:
 
 
 def add_entities(parser: argparse.ArgumentParser) -> None:
-    parser.description = _ENTITIES
+    parser.description = """List persons, organisations, places and things by the number of memories
+    that mention them: all, or those that NAME leads to. With --memories, the memories that mention
+    NAME, the most useful first. Exit code 1: there is none."""
     add_path(parser)
     parser.add_argument("name", metavar="NAME", nargs="?", help="a name, or the start of a word")
     parser.add_argument(
@@ -111,11 +110,6 @@ def add_entities(parser: argparse.ArgumentParser) -> None:
     add_owner(parser)
     add_json(parser)
     parser.set_defaults(run=run_entities)
-
-
-_ENTITIES = """List persons, organisations, places and things by the number of memories that
-mention them: all, or those that NAME leads to. With --memories, the memories that mention NAME, the
-most useful first. Exit code 1: there is none."""
 
 
 def run_entities(args: argparse.Namespace, console: Console) -> int:
@@ -175,7 +169,8 @@ _LABEL = 40
 
 
 def add_graph(parser: argparse.ArgumentParser) -> None:
-    parser.description = _GRAPH
+    parser.description = """Show the edges around a memory, or the path to another one. Exit code 1:
+    the memory has no edge, or there is no path."""
     add_path(parser)
     parser.add_argument("id", metavar="ID", type=record_id, help="id of a memory")
     parser.add_argument(
@@ -198,10 +193,6 @@ def add_graph(parser: argparse.ArgumentParser) -> None:
     )
     add_json(parser)
     parser.set_defaults(run=run_graph)
-
-
-_GRAPH = """Show the edges around a memory, or the path to another one. Exit code 1: the memory has
-no edge, or there is no path."""
 
 
 def run_graph(args: argparse.Namespace, console: Console) -> int:
@@ -269,7 +260,8 @@ _STATUSES = ("draft", "active", "deprecated")
 
 
 def add_procedures(parser: argparse.ArgumentParser) -> None:
-    parser.description = _PROCEDURES
+    parser.description = """List procedures: all, oldest first, or those for the situations that
+    TAGs name, the most trusted first. Exit code 1: there is none."""
     add_path(parser)
     parser.add_argument("tags", metavar="TAG", nargs="*", help="a situation")
     parser.add_argument("--status", choices=_STATUSES, help="only those of this status")
@@ -279,10 +271,6 @@ def add_procedures(parser: argparse.ArgumentParser) -> None:
     add_owner(parser)
     add_json(parser)
     parser.set_defaults(run=run_procedures)
-
-
-_PROCEDURES = """List procedures: all, oldest first, or those for the situations that TAGs name, the
-most trusted first. Exit code 1: there is none."""
 
 
 def run_procedures(args: argparse.Namespace, console: Console) -> int:
@@ -340,7 +328,8 @@ def _share(procedure: Procedure) -> str:
 def add_learnings(parser: argparse.ArgumentParser) -> None:
     from spector.records import LearningType
 
-    parser.description = _LEARNINGS
+    parser.description = """List insights: all, oldest first, or those for the situations that TAGs
+    name, the surest of the greatest impact first. Exit code 1: there is none."""
     add_path(parser)
     parser.add_argument("tags", metavar="TAG", nargs="*", help="a situation")
     parser.add_argument(
@@ -350,10 +339,6 @@ def add_learnings(parser: argparse.ArgumentParser) -> None:
     add_owner(parser)
     add_json(parser)
     parser.set_defaults(run=run_learnings)
-
-
-_LEARNINGS = """List insights: all, oldest first, or those for the situations that TAGs name, the
-surest of the greatest impact first. Exit code 1: there is none."""
 
 
 def run_learnings(args: argparse.Namespace, console: Console) -> int:
@@ -395,7 +380,9 @@ def run_learnings(args: argparse.Namespace, console: Console) -> int:
 
 
 def add_concepts(parser: argparse.ArgumentParser) -> None:
-    parser.description = _CONCEPTS
+    parser.description = """List concepts, oldest first, with the number of memories that each
+    refers to. With NAME also its properties, and what is known of it in numbers. Exit code 1: there
+    is none."""
     add_path(parser)
     parser.add_argument("name", metavar="NAME", nargs="?", help="name of a concept")
     parser.add_argument("--category", metavar="WORD", help="only those of this category")
@@ -403,10 +390,6 @@ def add_concepts(parser: argparse.ArgumentParser) -> None:
     add_owner(parser)
     add_json(parser)
     parser.set_defaults(run=run_concepts)
-
-
-_CONCEPTS = """List concepts, oldest first, with the number of memories that each refers to. With
-NAME also its properties, and what is known of it in numbers. Exit code 1: there is none."""
 
 
 def run_concepts(args: argparse.Namespace, console: Console) -> int:

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 
 
 def add_list(parser: argparse.ArgumentParser) -> None:
-    parser.description = _LIST
+    parser.description = """List all memories, or those of a selection, the latest event first, or
+    with --stored the last stored first, page by page. Superseded memories are included and marked.
+    Exit code 1: no memory matches."""
     add_path(parser)
     parser.add_argument(
         "-n",
@@ -65,11 +67,6 @@ def add_list(parser: argparse.ArgumentParser) -> None:
         help="print one JSON document per line and memory",
     )
     parser.set_defaults(run=run_list)
-
-
-_LIST = """List all memories, or those of a selection, the latest event first, or with --stored the
-last stored first, page by page. Superseded memories are included and marked. Exit code 1: no memory
-matches."""
 
 
 def run_list(args: argparse.Namespace, console: Console) -> int:
@@ -104,7 +101,9 @@ def run_list(args: argparse.Namespace, console: Console) -> int:
 
 
 def add_dormant(parser: argparse.ArgumentParser) -> None:
-    parser.description = _DORMANT
+    parser.description = """List the memories that spector retire or sleep has put to rest, the
+    latest event first: since when and by which rule of sleep, where it was sleep. They are kept,
+    but recalls leave them out; spector reactivate brings them back. Exit code 1: there is none."""
     add_path(parser)
     parser.add_argument(
         "-n",
@@ -118,12 +117,6 @@ def add_dormant(parser: argparse.ArgumentParser) -> None:
     add_zone(parser)
     add_json(parser)
     parser.set_defaults(run=run_dormant)
-
-
-_DORMANT = """List the memories that spector retire or sleep has put to rest, the latest event
-first: since when and by which rule of sleep, where it was sleep. They are kept, but recalls leave
-them out; spector reactivate brings them back. Exit code 1:
-there is none."""
 
 
 def run_dormant(args: argparse.Namespace, console: Console) -> int:
@@ -144,7 +137,9 @@ def run_dormant(args: argparse.Namespace, console: Console) -> int:
 
 
 def add_hot(parser: argparse.ArgumentParser) -> None:
-    parser.description = _HOT
+    parser.description = """List the memories that have proved themselves, the most useful first:
+    semantic, active, of a utility of 0.8 or more, used ten times or more, recorded in the last 30
+    days. Exit code 1: there is none."""
     add_path(parser)
     parser.add_argument(
         "-n",
@@ -157,11 +152,6 @@ def add_hot(parser: argparse.ArgumentParser) -> None:
     add_scopes(parser)
     add_json(parser)
     parser.set_defaults(run=run_hot)
-
-
-_HOT = """List the memories that have proved themselves, the most useful first: semantic, active,
-of a utility of 0.8 or more, used ten times or more, recorded in the last 30 days. Exit code 1:
-there is none."""
 
 
 def run_hot(args: argparse.Namespace, console: Console) -> int:
@@ -177,7 +167,8 @@ def run_hot(args: argparse.Namespace, console: Console) -> int:
 
 
 def add_get(parser: argparse.ArgumentParser) -> None:
-    parser.description = _GET
+    parser.description = """Show a memory with all its fields. With --user, --agent or --session, a
+    memory of another scope counts as unknown: exit code 2."""
     add_path(parser)
     parser.add_argument("id", metavar="ID", nargs="?", type=record_id, help="id of a memory")
     add_key(parser, "its key, in place of ID")
@@ -188,10 +179,6 @@ def add_get(parser: argparse.ArgumentParser) -> None:
     add_scopes(parser)
     add_json(parser)
     parser.set_defaults(run=run_get)
-
-
-_GET = """Show a memory with all its fields. With --user, --agent or --session, a memory of another
-scope counts as unknown: exit code 2."""
 
 
 def run_get(args: argparse.Namespace, console: Console) -> int:
@@ -274,14 +261,11 @@ def show_record(console: Console, record: MemoryRecord) -> None:
 
 
 def add_count(parser: argparse.ArgumentParser) -> None:
-    parser.description = _COUNT
+    parser.description = "Count the memories of a store, or those of a selection."
     add_path(parser)
     add_selection(parser)
     add_json(parser)
     parser.set_defaults(run=run_count)
-
-
-_COUNT = "Count the memories of a store, or those of a selection."
 
 
 def run_count(args: argparse.Namespace, console: Console) -> int:
@@ -297,16 +281,14 @@ def run_count(args: argparse.Namespace, console: Console) -> int:
 
 
 def add_users(parser: argparse.ArgumentParser) -> None:
-    parser.description = _USERS
+    parser.description = """List the users of a store with their memory counts and the times of
+    their first and last event. Memories without a user are not counted. Exit code 1: there are no
+    users."""
     add_path(parser)
     add_sorts(parser)
     add_zone(parser)
     add_json(parser)
     parser.set_defaults(run=run_users)
-
-
-_USERS = """List the users of a store with their memory counts and the times of their first and last
-event. Memories without a user are not counted. Exit code 1: there are no users."""
 
 
 def run_users(args: argparse.Namespace, console: Console) -> int:
@@ -335,7 +317,9 @@ def run_users(args: argparse.Namespace, console: Console) -> int:
 
 
 def add_namespaces(parser: argparse.ArgumentParser) -> None:
-    parser.description = _NAMESPACES
+    parser.description = """List the namespaces that memories have keys of, with their counts. The
+    first line, without labels, is that of keys in no namespace. Exit code 1: no memory has a
+    key."""
     add_path(parser)
     parser.add_argument(
         "--in-namespace",
@@ -350,10 +334,6 @@ def add_namespaces(parser: argparse.ArgumentParser) -> None:
     add_scopes(parser)
     add_json(parser)
     parser.set_defaults(run=run_namespaces)
-
-
-_NAMESPACES = """List the namespaces that memories have keys of, with their counts. The first line,
-without labels, is that of keys in no namespace. Exit code 1: no memory has a key."""
 
 
 def run_namespaces(args: argparse.Namespace, console: Console) -> int:
@@ -376,17 +356,14 @@ def run_namespaces(args: argparse.Namespace, console: Console) -> int:
 
 
 def add_history(parser: argparse.ArgumentParser) -> None:
-    parser.description = _HISTORY
+    parser.description = """Show a memory with all memories that it supersedes and all that
+    supersede it, oldest first. Forgotten memories are not shown."""
     add_path(parser)
     parser.add_argument("id", metavar="ID", type=record_id, help="any version of the memory")
     add_zone(parser)
     add_scopes(parser)
     add_json(parser)
     parser.set_defaults(run=run_history)
-
-
-_HISTORY = """Show a memory with all memories that it supersedes and all that supersede it, oldest
-first. Forgotten memories are not shown."""
 
 
 def run_history(args: argparse.Namespace, console: Console) -> int:
@@ -418,7 +395,9 @@ def run_history(args: argparse.Namespace, console: Console) -> int:
 
 
 def add_reinstate(parser: argparse.ArgumentParser) -> None:
-    parser.description = _REINSTATE
+    parser.description = """Make a superseded memory current again, with its own end of validity.
+    The memory that superseded it must be forgotten first (`spector forget`), or stays beside it
+    with --keep."""
     add_path(parser)
     parser.add_argument("id", metavar="ID", type=record_id, help="id of the superseded memory")
     parser.add_argument(
@@ -430,10 +409,6 @@ def add_reinstate(parser: argparse.ArgumentParser) -> None:
     add_wait(parser)
     add_json(parser)
     parser.set_defaults(run=run_reinstate)
-
-
-_REINSTATE = """Make a superseded memory current again, with its own end of validity. The memory
-that superseded it must be forgotten first (`spector forget`), or stays beside it with --keep."""
 
 
 def run_reinstate(args: argparse.Namespace, console: Console) -> int:

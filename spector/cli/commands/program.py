@@ -33,14 +33,11 @@ _EXTRAS: Final = {
 
 
 def add_doctor(parser: argparse.ArgumentParser) -> None:
-    parser.description = _DOCTOR
+    parser.description = """Show the version, the scan kernel, the offline model and the extras that
+    are installed, and whether files of this distribution are another's or are missing. Exit code 1:
+    something is wrong."""
     add_json(parser)
     parser.set_defaults(run=run_doctor)
-
-
-_DOCTOR = """Show the version, the scan kernel, the offline model and the extras that are installed,
-and whether files of this distribution are another's or are missing. Exit code 1: something is
-wrong."""
 
 
 def run_doctor(args: argparse.Namespace, console: Console) -> int:
@@ -79,16 +76,15 @@ def run_doctor(args: argparse.Namespace, console: Console) -> int:
 
 # bench: runs the measurements of a source checkout.
 
-_ABOUT = """Measure recall on public conversations. The suites are part of a source checkout, not of
-an installed package. Arguments after the name of a suite are passed on to it: see
-spector bench recall --help."""
 
 #: suite -> its module in the source tree
 _SUITES: Final = {"recall": "bench.recall.__main__"}
 
 
 def add_bench(parser: argparse.ArgumentParser) -> None:
-    parser.description = _ABOUT
+    parser.description = """Measure recall on public conversations. The suites are part of a source
+    checkout, not of an installed package. Arguments after the name of a suite are passed on to it:
+    see spector bench recall --help."""
     parser.add_argument("suite", choices=sorted(_SUITES))
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...")
     parser.set_defaults(run=run_bench, as_json=False)
@@ -123,7 +119,10 @@ def source_tree() -> Path:
 
 
 def add_demo(parser: argparse.ArgumentParser) -> None:
-    parser.description = _DEMO
+    parser.description = """Import six weeks of conversation between a developer and her agent, then
+    recall, correct, reinforce, forget, reflect, compact, check, close, reopen, observe, and sleep
+    through a night. Every line marked [ok] is a claim that was checked just now. Exit code 1: a
+    claim failed."""
     parser.add_argument(
         "path",
         metavar="PATH",
@@ -135,11 +134,6 @@ def add_demo(parser: argparse.ArgumentParser) -> None:
     add_embedder(parser)
     add_json(parser)
     parser.set_defaults(run=run_demo)
-
-
-_DEMO = """Import six weeks of conversation between a developer and her agent, then recall, correct,
-reinforce, forget, reflect, compact, check, close, reopen, observe, and sleep through a night. Every
-line marked [ok] is a claim that was checked just now. Exit code 1: a claim failed."""
 
 
 def run_demo(args: argparse.Namespace, console: Console) -> int:

@@ -38,7 +38,9 @@ from spector.messages import counted
 
 
 def add_recall(parser: argparse.ArgumentParser) -> None:
-    parser.description = _RECALL
+    parser.description = """Find the memories that match a cue, best first; without a cue, the
+    strongest ones. Standing instructions of the user for such a cue ("when I ask for recipes, ...")
+    are shown after them. Nothing is changed unless --learn is given. Exit code 1: nothing found."""
     add_path(parser)
     parser.add_argument(
         "-k",
@@ -111,11 +113,6 @@ def _add_question(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--learn", action="store_true", help="count the hits as used")
 
 
-_RECALL = """Find the memories that match a cue, best first; without a cue, the strongest ones.
-Standing instructions of the user for such a cue ("when I ask for recipes, ...") are shown after
-them. Nothing is changed unless --learn is given. Exit code 1: nothing found."""
-
-
 def _question(args: argparse.Namespace) -> dict[str, Any]:
     """The arguments of ``_add_question`` as those of ``Memory.recall``."""
     filters: dict[str, Any] = {
@@ -184,7 +181,9 @@ def run_recall(args: argparse.Namespace, console: Console) -> int:
 
 
 def add_context(parser: argparse.ArgumentParser) -> None:
-    parser.description = _CONTEXT
+    parser.description = """Write the memories that match a cue as one block of text for a prompt:
+    quoted as data, in order of time, within a token budget, after the user's standing instructions.
+    Exit code 1: the text is empty, and stderr says why."""
     add_path(parser)
     parser.add_argument(
         "-n",
@@ -236,11 +235,6 @@ def add_context(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run_context)
 
 
-_CONTEXT = """Write the memories that match a cue as one block of text for a prompt: quoted as data,
-in order of time, within a token budget, after the user's standing instructions. Exit code 1: the
-text is empty, and stderr says why."""
-
-
 def run_context(args: argparse.Namespace, console: Console) -> int:
     question = _question(args)
     with open_store(args, "rw" if args.learn else "r") as memory:
@@ -283,7 +277,10 @@ def run_context(args: argparse.Namespace, console: Console) -> int:
 
 
 def add_export(parser: argparse.ArgumentParser) -> None:
-    parser.description = _EXPORT
+    parser.description = """Write every live memory, or those of a selection, as one JSON object per
+    line, in order of ids. `spector import` reads such a file back. Vectors of a store without a
+    model are written to FILE too, because they could not be computed again. With --json, FILE is
+    required and the JSON document is a summary."""
     add_path(parser)
     parser.add_argument(
         "file", metavar="FILE", nargs="?", default="-", type=expand_home, help="default: stdout"
@@ -299,12 +296,6 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     add_selection(parser, recorded=False)
     add_json(parser)
     parser.set_defaults(run=run_export)
-
-
-_EXPORT = """Write every live memory, or those of a selection, as one JSON object per line, in order
-of ids. `spector import` reads such a file back. Vectors of a store without a model are written to
-FILE too, because they could not be computed again. With --json, FILE is required and the JSON
-document is a summary."""
 
 
 def run_export(args: argparse.Namespace, console: Console) -> int:
@@ -345,15 +336,13 @@ def run_export(args: argparse.Namespace, console: Console) -> int:
 
 
 def add_stats(parser: argparse.ArgumentParser) -> None:
-    parser.description = _STATS
+    parser.description = """Show counts, bytes, tiers, model and kernel of a store, and which
+    forgotten memories are still to be erased from its files; with --user, --agent or --session only
+    counts of that scope."""
     add_path(parser)
     add_scopes(parser)
     add_json(parser)
     parser.set_defaults(run=run_stats)
-
-
-_STATS = """Show counts, bytes, tiers, model and kernel of a store, and which forgotten memories are
-still to be erased from its files; with --user, --agent or --session only counts of that scope."""
 
 
 def run_stats(args: argparse.Namespace, console: Console) -> int:

@@ -39,7 +39,10 @@ _ONE_BY_ONE = 3
 
 
 def add_reflect(parser: argparse.ArgumentParser) -> None:
-    parser.description = _REFLECT
+    parser.description = """Run one sleep cycle: strengths decay, what is used grows, what belongs
+    together becomes a theme, what is dull becomes dormant, at most 2 % of a user's memories a day;
+    then the files are sealed, compacted and put in order. Nothing is deleted but what was forgotten
+    before."""
     add_path(parser)
     parser.add_argument(
         "--steps", metavar="STEP[,STEP]", help="only these steps, such as decay,forget or upkeep"
@@ -57,9 +60,6 @@ def add_reflect(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run_reflect)
 
 
-_REFLECT = """Run one sleep cycle: strengths decay, what is used grows, what belongs together
-becomes a theme, what is dull becomes dormant, at most 2 % of a user's memories a day; then the
-files are sealed, compacted and put in order. Nothing is deleted but what was forgotten before."""
 #: proposals of a dry run that are listed, and the characters of a memory beside one
 _MOST_PROPOSALS, _MOST_WIDE = 50, 60
 
@@ -366,16 +366,13 @@ def _folded(found: Sequence[Loss]) -> list[list[object]]:
 
 
 def add_reembed(parser: argparse.ArgumentParser) -> None:
-    parser.description = _RE
+    parser.description = """Embed every text again with the chosen embedder and stamp the store with
+    its model. Ids, texts, tags and strengths are kept."""
     add_path(parser)
     add_embedder(parser)
     add_wait(parser)
     add_json(parser)
     parser.set_defaults(run=run_reembed)
-
-
-_RE = """Embed every text again with the chosen embedder and stamp the store with its model. Ids,
-texts, tags and strengths are kept."""
 
 
 def run_reembed(args: argparse.Namespace, console: Console) -> int:
@@ -483,17 +480,14 @@ def _show(report: BackupReport, console: Console, verb: str) -> None:
 
 
 def add_inspect(parser: argparse.ArgumentParser) -> None:
-    parser.description = _INSPECT
+    parser.description = """List the partitions of a store, or show one record with the fields of
+    its header and what is known of it: its payload, the edges and links that it has. Reads the
+    files directly, so it works on a damaged store as far as the files can be read. Exit code 1: the
+    files have problems."""
     add_path(parser)
     parser.add_argument("id", metavar="ID", nargs="?", type=record_id, help="show this record only")
     add_json(parser)
     parser.set_defaults(run=run_inspect)
-
-
-_INSPECT = """List the partitions of a store, or show one record with the fields of its header and
-what is known of it: its payload, the edges and links that it has.
-Reads the files directly, so it works on a damaged store as far as the files can be read.
-Exit code 1: the files have problems."""
 
 
 def run_inspect(args: argparse.Namespace, console: Console) -> int:

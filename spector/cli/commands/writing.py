@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def add_remember(parser: argparse.ArgumentParser) -> None:
-    parser.description = _REMEMBER
+    parser.description = "Store one memory. The store is created if it does not exist."
     add_path(parser)
     parser.add_argument("text", metavar="TEXT", nargs="?", default="-", help="the text; - is stdin")
     add_fields(parser)
@@ -53,9 +53,6 @@ def add_remember(parser: argparse.ArgumentParser) -> None:
     add_wait(parser)
     add_json(parser)
     parser.set_defaults(run=run_remember)
-
-
-_REMEMBER = "Store one memory. The store is created if it does not exist."
 
 
 def run_remember(args: argparse.Namespace, console: Console) -> int:
