@@ -156,6 +156,17 @@ def refuse_both(args: argparse.Namespace, names: object) -> None:
         raise InvalidInputError("an ID or --key is needed", hint="pass one of the two")
 
 
+def add_limit(parser: argparse.ArgumentParser, what: str = "most to show", usual: int = 20) -> None:
+    parser.add_argument(
+        "-n",
+        "--limit",
+        type=positive_int,
+        default=usual,
+        metavar="N",
+        help=f"{what} (default: {usual})",
+    )
+
+
 def add_ids(parser: argparse.ArgumentParser, what: str = "ids of memories") -> None:
     parser.add_argument("ids", metavar="ID", nargs="+", type=record_id, help=what)
 

@@ -171,10 +171,20 @@ class Console:
         if hint:
             print(f" hint: {hint}", file=self.err)
 
-    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[object]]) -> None:
-        """Print an aligned table; flexible columns wrap to the width of the terminal."""
+    def table(self, columns: str | Sequence[Column], rows: Iterable[Sequence[object]]) -> None:
+        """Print an aligned table; flexible columns wrap to the width of the terminal.
+
+        Args:
+            columns: also their headings in a row: ``"id | >count | text~"``, where ``>`` aligns to
+                the right, and ``~`` makes flexible.
+        """
         if self.as_json:
             return
+        if isinstance(columns, str):
+            columns = [
+                Column(each.strip(">~"), each[0] == ">", each[-1] == "~")
+                for each in columns.split(" | ")
+            ]
         cells = [[clean(str(value)) for value in row] for row in rows]
         widths = _column_widths(columns, cells, self.width)
         titles = [column.title for column in columns]

@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Any, Final
 from xml.sax.saxutils import escape
 
 from spector.cli.memory_table import day, show_memories
-from spector.cli.options import add_json, add_path, add_zone, open_store, positive_int, record_id
-from spector.cli.output import Column, Console, clean
+from spector.cli.options import (
+    add_json,
+    add_limit,
+    add_path,
+    add_zone,
+    open_store,
+    positive_int,
+    record_id,
+)
+from spector.cli.output import Console, clean
 from spector.errors import InvalidInputError
 from spector.messages import counted
 
@@ -62,17 +70,8 @@ def run_facts(args: argparse.Namespace, console: Console) -> int:
     if not found:
         console.note("no fact matches")
         return 1
-    columns = [
-        Column("id"),
-        Column("subject"),
-        Column("predicate"),
-        Column("object", flexible=True),
-        Column("sure"),
-        Column("sources"),
-        Column("verified"),
-    ]
     console.table(
-        columns,
+        "id | subject | predicate | object~ | sure | sources | verified",
         [
             (
                 each.id,
@@ -98,14 +97,7 @@ def add_entities(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--memories", action="store_true", help="show the memories that mention NAME"
     )
-    parser.add_argument(
-        "-n",
-        "--limit",
-        type=positive_int,
-        default=20,
-        metavar="N",
-        help="most entities, or memories, to show (default: 20)",
-    )
+    add_limit(parser, "most entities, or memories, to show")
     add_zone(parser)
     add_owner(parser)
     add_json(parser)
@@ -129,16 +121,8 @@ def run_entities(args: argparse.Namespace, console: Console) -> int:
     console.document({"entities": [each.to_dict() for each in found]})
     if not found:
         return _answer(console, found, "no entity is known")
-    columns = [
-        Column("name", flexible=True),
-        Column("type"),
-        Column("memories", right=True),
-        Column("last seen"),
-        Column("also called", flexible=True),
-        Column("user"),
-    ]
     console.table(
-        columns,
+        "name~ | type | >memories | last seen | also called~ | user",
         [
             (
                 clean(each.name),
@@ -211,16 +195,8 @@ def run_graph(args: argparse.Namespace, console: Console) -> int:
     if not edges:
         console.note("no path" if args.to is not None else "no edge")
         return 1
-    columns = [
-        Column("from"),
-        Column("kind"),
-        Column("to"),
-        Column("weight"),
-        Column("by"),
-        Column("text", flexible=True),
-    ]
     console.table(
-        columns,
+        "from | kind | to | weight | by | text~",
         [
             (
                 each.source,
@@ -266,7 +242,7 @@ def add_procedures(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tags", metavar="TAG", nargs="*", help="a situation")
     parser.add_argument("--status", choices=_STATUSES, help="only those of this status")
     parser.add_argument("--steps", action="store_true", help="print the steps of each")
-    _add_limit(parser)
+    add_limit(parser)
     add_zone(parser)
     add_owner(parser)
     add_json(parser)
@@ -284,17 +260,8 @@ def run_procedures(args: argparse.Namespace, console: Console) -> int:
     if not found:
         console.note("no procedure matches")
         return 1
-    columns = [
-        Column("id"),
-        Column("name", flexible=True),
-        Column("status"),
-        Column("success", right=True),
-        Column("runs", right=True),
-        Column("last used"),
-        Column("for", flexible=True),
-    ]
     console.table(
-        columns,
+        "id | name~ | status | >success | >runs | last used | for~",
         [
             (
                 each.id,
@@ -335,7 +302,7 @@ def add_learnings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--type", choices=[str(each) for each in LearningType], help="only those of this type"
     )
-    _add_limit(parser)
+    add_limit(parser)
     add_owner(parser)
     add_json(parser)
     parser.set_defaults(run=run_learnings)
@@ -352,17 +319,8 @@ def run_learnings(args: argparse.Namespace, console: Console) -> int:
     if not found:
         console.note("no learning matches")
         return 1
-    columns = [
-        Column("id"),
-        Column("insight", flexible=True),
-        Column("type"),
-        Column("sure", right=True),
-        Column("impact", right=True),
-        Column("used", right=True),
-        Column("for", flexible=True),
-    ]
     console.table(
-        columns,
+        "id | insight~ | type | >sure | >impact | >used | for~",
         [
             (
                 each.id,
@@ -386,7 +344,7 @@ def add_concepts(parser: argparse.ArgumentParser) -> None:
     add_path(parser)
     parser.add_argument("name", metavar="NAME", nargs="?", help="name of a concept")
     parser.add_argument("--category", metavar="WORD", help="only those of this category")
-    _add_limit(parser)
+    add_limit(parser)
     add_owner(parser)
     add_json(parser)
     parser.set_defaults(run=run_concepts)
@@ -409,16 +367,8 @@ def run_concepts(args: argparse.Namespace, console: Console) -> int:
     if not found:
         console.note("no concept matches")
         return 1
-    columns = [
-        Column("id"),
-        Column("name", flexible=True),
-        Column("category"),
-        Column("sure", right=True),
-        Column("memories", right=True),
-        Column("from"),
-    ]
     console.table(
-        columns,
+        "id | name~ | category | >sure | >memories | from",
         [
             (
                 each.id,
@@ -452,17 +402,6 @@ def _show_details(console: Console, concept: Concept, numbers: Sequence[dict[str
 def _numbers_of(memory: Memory, concept: Concept) -> list[dict[str, Any]]:
     """The statistics of a concept as they are stored."""
     return [each.to_dict() for each in memory.concepts.statistics(concept.id)]
-
-
-def _add_limit(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-n",
-        "--limit",
-        type=positive_int,
-        default=20,
-        metavar="N",
-        help="most to show (default: 20)",
-    )
 
 
 # Whose knowledge a command shows: options for a user and an agent.

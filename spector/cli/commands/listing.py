@@ -12,6 +12,7 @@ from spector.cli.memory_table import day, show_memories, speaker_label, state_of
 from spector.cli.options import (
     add_json,
     add_key,
+    add_limit,
     add_path,
     add_scopes,
     add_selection,
@@ -28,7 +29,7 @@ from spector.cli.options import (
     scopes,
     selection,
 )
-from spector.cli.output import Column, Console, clean, wrap
+from spector.cli.output import Console, clean, wrap
 from spector.errors import InvalidInputError
 from spector.messages import counted
 
@@ -41,14 +42,7 @@ def add_list(parser: argparse.ArgumentParser) -> None:
     with --stored the last stored first, page by page. Superseded memories are included and marked.
     Exit code 1: no memory matches."""
     add_path(parser)
-    parser.add_argument(
-        "-n",
-        "--limit",
-        type=positive_int,
-        default=20,
-        metavar="N",
-        help="most memories to show (default: 20)",
-    )
+    add_limit(parser, "most memories to show")
     parser.add_argument("--full", action="store_true", help="print whole texts")
     parser.add_argument(
         "--stored", action="store_true", help="by the time of storing instead, the last first"
@@ -105,14 +99,7 @@ def add_dormant(parser: argparse.ArgumentParser) -> None:
     latest event first: since when and by which rule of sleep, where it was sleep. They are kept,
     but recalls leave them out; spector reactivate brings them back. Exit code 1: there is none."""
     add_path(parser)
-    parser.add_argument(
-        "-n",
-        "--limit",
-        type=positive_int,
-        default=20,
-        metavar="N",
-        help="most memories to show (default: 20)",
-    )
+    add_limit(parser, "most memories to show")
     add_scopes(parser)
     add_zone(parser)
     add_json(parser)
@@ -298,14 +285,8 @@ def run_users(args: argparse.Namespace, console: Console) -> int:
     if not users:
         console.note("no memory has a user")
         return 1
-    columns = [
-        Column("user", flexible=True),
-        Column("memories", right=True),
-        Column("first"),
-        Column("last"),
-    ]
     console.table(
-        columns,
+        "user~ | >memories | first | last",
         [
             (each.id, each.count, *(day(at, console.zone) for at in (each.first, each.last)))
             for each in users
@@ -344,9 +325,8 @@ def run_namespaces(args: argparse.Namespace, console: Console) -> int:
     if not found:
         console.note("no memory has a key there")
         return 1
-    columns = [Column("memories", right=True), Column("namespace", flexible=True)]
     rows = [(each.count, " / ".join(each.namespace)) for each in found]
-    console.table(columns, rows)
+    console.table(">memories | namespace~", rows)
     console.say()
     console.say(counted(len(found), "namespace"))
     return 0
@@ -370,15 +350,8 @@ def run_history(args: argparse.Namespace, console: Console) -> int:
     with open_store(args, "r") as memory:
         records = memory.history(args.id, **scopes(args))
     console.document({"history": records})
-    columns = [
-        Column("id"),
-        Column("from"),
-        Column("until"),
-        Column("superseded by"),
-        Column("text", flexible=True),
-    ]
     console.table(
-        columns,
+        "id | from | until | superseded by | text~",
         [
             (
                 record.id,

@@ -30,7 +30,7 @@ from spector.cli.options import (
     signed_unit,
     unit,
 )
-from spector.cli.output import Column, Console, bytes_text, clean, input_text, to_jsonable
+from spector.cli.output import Console, bytes_text, clean, input_text, to_jsonable
 from spector.clock import from_ms, to_ms
 from spector.config import LAYOUTS
 from spector.errors import InvalidInputError
@@ -258,13 +258,7 @@ def run_context(args: argparse.Namespace, console: Console) -> int:
         about = "" if context.exact else "about "
         console.say(f"\n{about}{counted(context.tokens, 'token')} by {context.tokenizer}")
         console.table(
-            [
-                Column("relevance", right=True),
-                Column("form"),
-                Column("tokens", right=True),
-                Column("id"),
-                Column("why", flexible=True),
-            ],
+            ">relevance | form | >tokens | id | why~",
             [
                 *(("", "standing", "", hit.id, "standing instruction") for hit in context.standing),
                 *(
@@ -367,9 +361,9 @@ def run_stats(args: argparse.Namespace, console: Console) -> int:
         for name in ("records", "tombstones", "partitions")
         if any(name in each for each in stats["tiers"].values())
     ]
-    columns = [Column("tier"), *(Column(name, right=True) for name in counts)]
     tiers = stats["tiers"].items()
-    console.table(columns, [(tier, *(each.get(n, "") for n in counts)) for tier, each in tiers])
+    headings = " | ".join(["tier", *(f">{name}" for name in counts)])
+    console.table(headings, [(tier, *(each.get(n, "") for n in counts)) for tier, each in tiers])
     if stats.get("erasure", {}).get("due") is not None:
         console.hints("\nto erase forgotten memories now: spector compact PATH")
     return 0

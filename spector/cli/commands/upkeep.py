@@ -24,7 +24,7 @@ from spector.cli.options import (
     unit,
     wait_of,
 )
-from spector.cli.output import Column, Console, Progress, bytes_text, clean, to_jsonable
+from spector.cli.output import Console, Progress, bytes_text, clean, to_jsonable
 from spector.config import MAX_PROBLEMS
 from spector.errors import InvalidInputError, ModelMismatchError, UnknownRecordError
 from spector.messages import counted
@@ -118,19 +118,13 @@ def _show_steps(report: ReflectReport, console: Console) -> None:
         for each in report.steps
         if each.did_something
     ]
-    columns = [
-        Column("step"),
-        Column("seen", right=True),
-        Column("changed", right=True),
-        Column("to rest", flexible=True),
-        Column("spared", flexible=True),
-    ]
+    headings = "step | >seen | >changed | to rest~ | spared~"
     if not any(each.rules for each in report.steps):
-        del columns[3]
+        headings = headings.replace(" | to rest~", "")
         for row in rows:
             del row[3]
     if rows:
-        console.table(columns, rows)
+        console.table(headings, rows)
     if report.resumed:
         console.say(f"went on with cycle {report.cycle}, which was cut short")
     if report.kept:
@@ -226,8 +220,11 @@ def _show_compaction(report: CompactionReport, console: Console) -> None:
     verb = "would reclaim" if report.dry_run else "reclaimed"
     if report.partitions:
         names = list(report.partitions[0])
-        columns = [Column(name, right=name not in ("path", "file", "state")) for name in names]
-        console.table(columns, [[row.get(name, "") for name in names] for row in report.partitions])
+        headings = [name if name in ("path", "file", "state") else f">{name}" for name in names]
+        console.table(
+            " | ".join(headings),
+            [[row.get(name, "") for name in names] for row in report.partitions],
+        )
         console.say()
     console.say(
         f"{verb} {counted(report.records_reclaimed, 'record')} and "
@@ -282,9 +279,8 @@ def run_check(args: argparse.Namespace, console: Console) -> int:
         )
     console.document({"ok": report.ok, **to_jsonable(report)})
     if report.problems:
-        columns = [Column("code"), Column("where"), Column("problem", flexible=True)]
         rows = [[p.code, p.where, console.advice(p.message)] for p in report.problems]
-        console.table(columns, rows)
+        console.table("code | where | problem~", rows)
         if report.unlisted:
             console.say(f"and {report.unlisted} more (--all lists them)")
         for each in report.problems if args.all else ():
@@ -322,16 +318,10 @@ def _run_repair(args: argparse.Namespace, console: Console) -> int:
         verified = spector.check(report.path)
     console.document({"complete": report.complete, "verified": verified.ok, **to_jsonable(report)})
     if not console.as_json:
-        columns = [
-            Column("file"),
-            Column("slot", right=True),
-            Column("memory", right=True),
-            Column("reason", flexible=True),
-        ]
         for title, found in (("not salvaged", report.lost), ("notes", report.notes)):
             if found:
                 console.say(console.style(title, "bold"))
-                console.table(columns, _folded(found))
+                console.table("file | >slot | >memory | reason~", _folded(found))
                 console.say()
     console.say(
         f"kept {counted(report.kept, 'memory')} in {report.path} ({report.mended} mended, "
@@ -535,22 +525,13 @@ def _show_partitions(store: Any, console: Console) -> int:
     )
     console.pairs(store.meta)
     console.say()
-    columns = [
-        Column("file"),
-        Column("state"),
-        Column("live", right=True),
-        Column("dead", right=True),
-        Column("capacity", right=True),
-        Column("bytes", right=True),
-        Column("gen", right=True),
-        Column("problem", flexible=True),
-    ]
     # no column for the day of an episodic partition: its name has it
     rows = [
         (p.file, p.state, p.live, p.dead, p.capacity, p.bytes, p.generation, "; ".join(p.problems))
         for p in partitions
     ]
-    console.table(columns, rows)
+    headings = "file | state | >live | >dead | >capacity | >bytes | >gen | problem~"
+    console.table(headings, rows)
     for problem in store.problems:
         console.say(console.style(clean(problem), "red"))
     return 1 if store.problems or any(p.problems for p in partitions) else 0
