@@ -33,21 +33,13 @@ MAX_CONFIDENCE = 100.0
 #: no importance, no confidence, compact every tombstone, no embedding cache, never reorder, erase
 #: at every reflect, no building of indexes
 _MAY_BE_ZERO = frozenset(
-    {
-        "default_importance",
-        "default_confidence",
-        "tombstone_ratio",
-        "cache_entries",
-        "cluster_records",
-        "erase_after_s",
-        "index_rows_per_recall",
-        "recall_confidence",
-        "abstain_below",
-        "context_full",
-        "context_abbreviated",
-        "context_sure",
-    }
+    """default_importance default_confidence tombstone_ratio cache_entries cluster_records
+    erase_after_s index_rows_per_recall recall_confidence abstain_below context_full
+    context_abbreviated context_sure""".split()
 )
+#: fields of at most 1
+_SHARES = """default_importance default_confidence tombstone_ratio utility_rate
+stability_failure_factor abstain_below context_full context_abbreviated context_sure""".split()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,17 +234,7 @@ class Config:
                 f"Config.recall_confidence is {shown(self.recall_confidence)}",
                 hint=f"pass a number in 0..{MAX_CONFIDENCE:g}; 3 misses next to nothing",
             )
-        for name in (
-            "default_importance",
-            "default_confidence",
-            "tombstone_ratio",
-            "utility_rate",
-            "stability_failure_factor",
-            "abstain_below",
-            "context_full",
-            "context_abbreviated",
-            "context_sure",
-        ):
+        for name in _SHARES:
             if getattr(self, name) > 1:
                 raise InvalidInputError(
                     f"Config.{name} is {shown(getattr(self, name))}", hint="pass a number in 0..1"

@@ -350,23 +350,11 @@ class AssociationConfig(Section):
 # What a cycle of sleep does, with which thresholds and limits.
 
 #: the steps of a cycle, in their order
-STEPS: Final = (
-    "seal",
-    "rhythm",
-    "decay",
-    "emotion",
-    "replay",
-    "promote",
-    "demote",
-    "rehearse",
-    "expire",
-    "compress",
-    "extract",
-    "consolidate",
-    "deduplicate",
-    "graph",
-    "forget",
-    "upkeep",
+STEPS: Final = tuple(
+    """
+    seal rhythm decay emotion replay promote demote rehearse expire compress extract consolidate
+    deduplicate graph forget upkeep
+    """.split()
 )
 _Steps: TypeAlias = Annotated[tuple[str, ...], Words(STEPS)]
 _Rates: TypeAlias = Annotated[Numbers, Range(0.0, 1000.0)]
@@ -571,14 +559,7 @@ def _in(folder: Path) -> dict[str, Path]:
 # How messages become memories, what a session keeps, and what a chat model is asked.
 
 #: what a chat model may be asked for
-LLM_TASKS: Final = (
-    "judgement",
-    "formation",
-    "synthesis",
-    "relations",
-    "consolidation",
-    "summaries",
-)
+LLM_TASKS: Final = tuple("judgement formation synthesis relations consolidation summaries".split())
 _Boost: TypeAlias = tuple[Factor, ...]
 _THERE: Final = tuple(language_folders())
 _Languages: TypeAlias = Annotated[tuple[str, ...], Words(_THERE, least=1)]

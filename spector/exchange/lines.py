@@ -92,41 +92,19 @@ CHECKS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
 
 
 #: keys that `remember` takes
-ARGUMENTS: Final = (
-    "text",
-    "tier",
-    "tags",
-    "importance",
-    "valence",
-    "arousal",
-    "event_time",
-    "valid_from",
-    "valid_until",
-    "metadata",
-    "session_id",
-    "agent_id",
-    "user_id",
-    "source",
-    "confidence",
-    "category",
-    "modality",
-    "role",
-    "vector",
-    "key",
-    "namespace",
-    "expires_at",
-    "attachment",
+ARGUMENTS: Final = tuple(
+    """
+    text tier tags importance valence arousal event_time valid_from valid_until metadata session_id
+    agent_id user_id source confidence category modality role vector key namespace expires_at
+    attachment
+    """.split()
 )
 #: key of an attachment that is bytes
 ATTACHED: Final = "attachment_base64"
-_RESTORED: Final = (
-    "stability_days",
-    "utility",
-    "access_count",
-    "last_access",
-    "flags",
-    "revision",
-    "refresh_s",
+_RESTORED: Final = tuple(
+    """
+    stability_days utility access_count last_access flags revision refresh_s
+    """.split()
 )
 KNOWN: Final = frozenset(
     (

@@ -155,17 +155,9 @@ def one_id_of(target: Any, argument: str) -> int:
 
 #: what the facet says itself
 _FIXED = frozenset(
-    {
-        "tier",
-        "category",
-        "supersedes",
-        "aliases",
-        "key",
-        "namespace",
-        "expires_in",
-        "expires_at",
-        "refresh",
-    }
+    """
+        tier category supersedes aliases key namespace expires_in expires_at refresh
+        """.split()
 )
 _HIDDEN = Flag.SUPERSEDED | Flag.DORMANT | Flag.QUARANTINED
 

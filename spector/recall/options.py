@@ -45,26 +45,11 @@ _SCORES: Final = (-3.4e38, 3.4e38)
 _COVERAGE: Final = 0.8
 _SURVEY: Final = 0.5
 #: the arguments of ``Memory.recall`` that are not in `RecallOptions`, for its messages
-COMMON: Final = (
-    "cue",
-    "vector",
-    "k",
-    "tiers",
-    "tags",
-    "any_tags",
-    "time_range",
-    "where",
-    "namespace",
-    "below",
-    "user_id",
-    "agent_id",
-    "session_id",
-    "as_of",
-    "kind",
-    "profile",
-    "selective",
-    "learn",
-    "options",
+COMMON: Final = tuple(
+    """
+    cue vector k tiers tags any_tags time_range where namespace below user_id agent_id session_id
+    as_of kind profile selective learn options
+    """.split()
 )
 
 
@@ -290,15 +275,7 @@ class ContextArguments(RecallArguments, total=False):
     knowledge: bool | Percept
 
 
-_OF_CONTEXT: Final = (
-    "max_tokens",
-    "tokenizer",
-    "always",
-    "layout",
-    "ids",
-    "hot",
-    "knowledge",
-)
+_OF_CONTEXT: Final = tuple("max_tokens tokenizer always layout ids hot knowledge".split())
 _NAMES: Final = tuple(field.name for field in fields(RecallOptions))
 
 

@@ -41,19 +41,11 @@ TRUSTED_S: Final = 60.0
 #: records looked up at once
 _CHUNK: Final = 500
 _MOST_ID: Final = (1 << 63) - 1
-_SELECTING: Final = (
-    "tiers",
-    "tags",
-    "any_tags",
-    "user_id",
-    "agent_id",
-    "session_id",
-    "time_range",
-    "where",
-    "key_prefix",
-    "namespace",
-    "below",
-    "sorts",
+_SELECTING: Final = tuple(
+    """
+    tiers tags any_tags user_id agent_id session_id time_range where key_prefix namespace below
+    sorts
+    """.split()
 )
 _SELECTABLE: Final = frozenset(_SELECTING)
 

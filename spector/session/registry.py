@@ -301,23 +301,11 @@ class Sessions:
 # What sessions do to the store: keep entries, strengthen tagged memories, read vectors.
 
 #: fields of a memory of a volatile tier that its lasting copy gets
-_COPIED = (
-    "tags",
-    "metadata",
-    "valid_from",
-    "valid_until",
-    "event_time",
-    "role",
-    "source",
-    "confidence",
-    "valence",
-    "arousal",
-    "pinned",
-    "immutable",
-    "unresolved",
-    "category",
-    "modality",
-    "parents",
+_COPIED = tuple(
+    """
+    tags metadata valid_from valid_until event_time role source confidence valence arousal pinned
+    immutable unresolved category modality parents
+    """.split()
 )
 
 

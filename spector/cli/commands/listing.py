@@ -222,20 +222,11 @@ def show_record(console: Console, record: MemoryRecord) -> None:
         if record.attachment_bytes is None
         else counted(record.attachment_bytes, "byte", commas=True),
     }
-    names = (
-        "confidence",
-        "importance",
-        "valence",
-        "arousal",
-        "stability_days",
-        "utility",
-        "access_count",
-        "category",
-        "modality",
-        "parents",
-        "supersedes",
-        "superseded_by",
-        "metadata",
+    names = tuple(
+        """
+        confidence importance valence arousal stability_days utility access_count category modality
+        parents supersedes superseded_by metadata
+        """.split()
     )
     shown |= {name.replace("_", " "): values[name] for name in names}
     console.pairs(

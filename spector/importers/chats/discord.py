@@ -22,19 +22,10 @@ from spector.importers.times import parse_time
 
 #: kinds of messages that people or their programs wrote; others are notices
 _SPOKEN: Final = frozenset(
-    (
-        "Default",
-        "Reply",
-        "ThreadStarterMessage",
-        "ChatInputCommand",
-        "ContextMenuCommand",
-        "ApplicationCommand",
-        "0",
-        "19",
-        "20",
-        "21",
-        "23",
-    )
+    """
+        Default Reply ThreadStarterMessage ChatInputCommand ContextMenuCommand ApplicationCommand 0
+        19 20 21 23
+        """.split()
 )
 _MENTION: Final = re.compile(r"<@!?(\d+)>")
 

@@ -436,32 +436,17 @@ def _plain_fields(entry: dict[str, Any], source: SourceFile, place: str) -> Mess
 # Who says a message in JSON that has no role: a name under one of the usual keys.
 
 #: names that makers use for who says a message
-SPEAKER_KEYS: Final = (
-    "speaker",
-    "sender",
-    "sender_name",
-    "senderName",
-    "author",
-    "from",
-    "from_name",
-    "username",
-    "user_name",
-    "userName",
-    "creator",
-    "sent_by",
-    "nickname",
-    "user",
+SPEAKER_KEYS: Final = tuple(
+    """
+    speaker sender sender_name senderName author from from_name username user_name userName creator
+    sent_by nickname user
+    """.split()
 )
 #: of an object for a person: its name
-_NAMES: Final = (
-    "display_name",
-    "displayName",
-    "nickname",
-    "name",
-    "full_name",
-    "real_name",
-    "username",
-    "id",
+_NAMES: Final = tuple(
+    """
+    display_name displayName nickname name full_name real_name username id
+    """.split()
 )
 
 
