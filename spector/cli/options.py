@@ -294,10 +294,8 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
 def given_fields(args: argparse.Namespace) -> dict[str, Any]:
     """The arguments of ``add_fields`` as keywords of ``Memory.remember``."""
     names = tuple(
-        """
-        importance valence arousal confidence event_time valid_from valid_until metadata role source
-        expires_in expires_at refresh if_revision
-        """.split()
+        """importance valence arousal confidence event_time valid_from valid_until metadata role source
+        expires_in expires_at refresh if_revision""".split()
     )
     fields = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     several = {"tags": args.tag, "aliases": args.alias}

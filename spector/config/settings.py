@@ -351,10 +351,8 @@ class AssociationConfig(Section):
 
 #: the steps of a cycle, in their order
 STEPS: Final = tuple(
-    """
-    seal rhythm decay emotion replay promote demote rehearse expire compress extract consolidate
-    deduplicate graph forget upkeep
-    """.split()
+    """seal rhythm decay emotion replay promote demote rehearse expire compress extract consolidate
+    deduplicate graph forget upkeep""".split()
 )
 _Steps: TypeAlias = Annotated[tuple[str, ...], Words(STEPS)]
 _Rates: TypeAlias = Annotated[Numbers, Range(0.0, 1000.0)]

@@ -93,18 +93,14 @@ CHECKS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
 
 #: keys that `remember` takes
 ARGUMENTS: Final = tuple(
-    """
-    text tier tags importance valence arousal event_time valid_from valid_until metadata session_id
+    """text tier tags importance valence arousal event_time valid_from valid_until metadata session_id
     agent_id user_id source confidence category modality role vector key namespace expires_at
-    attachment
-    """.split()
+    attachment""".split()
 )
 #: key of an attachment that is bytes
 ATTACHED: Final = "attachment_base64"
 _RESTORED: Final = tuple(
-    """
-    stability_days utility access_count last_access flags revision refresh_s
-    """.split()
+    "stability_days utility access_count last_access flags revision refresh_s".split()
 )
 KNOWN: Final = frozenset(
     (

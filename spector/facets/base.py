@@ -155,9 +155,7 @@ def one_id_of(target: Any, argument: str) -> int:
 
 #: what the facet says itself
 _FIXED = frozenset(
-    """
-        tier category supersedes aliases key namespace expires_in expires_at refresh
-        """.split()
+    "tier category supersedes aliases key namespace expires_in expires_at refresh".split()
 )
 _HIDDEN = Flag.SUPERSEDED | Flag.DORMANT | Flag.QUARANTINED
 

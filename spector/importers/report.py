@@ -90,14 +90,8 @@ class FileReport:
             "known": self.known,
             "left_out": dict(self.left_out.most_common()),
         }
-        more: dict[str, Any] = {
-            "forgotten": self.forgotten,
-            "undated": self.undated,
-            "dated_by_others": self.dated_by_others,
-            "zoneless": self.zoneless,
-            "split": self.split,
-            "first": self.first,
-            "last": self.last,
+        names = "forgotten undated dated_by_others zoneless split first last"
+        more: dict[str, Any] = {name: getattr(self, name) for name in names.split()} | {
             "speakers": dict(self.speakers.most_common()),
             "sessions": len(self.sessions),
             "error": self.error,

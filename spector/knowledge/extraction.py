@@ -523,14 +523,8 @@ def plan_associations(
 
 
 def _values(known: Association) -> dict[str, Any]:
-    return {
-        "cue": known.cue,
-        "outcome": known.outcome,
-        "strength": known.strength,
-        "observations": known.observations,
-        "tool": known.tool,
-        "about": known.about,
-    }
+    names = "cue outcome strength observations tool about"
+    return {name: getattr(known, name) for name in names.split()}
 
 
 def _cues(details: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -289,13 +289,8 @@ def _link(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _edge(edge: Edge) -> dict[str, Any]:
-    out: dict[str, Any] = {
-        "target": edge.target,
-        "kind": edge.kind,
-        "weight": edge.weight,
-        "confidence": edge.confidence,
-        "origin": edge.origin,
-    }
+    names = "target kind weight confidence origin"
+    out: dict[str, Any] = {name: getattr(edge, name) for name in names.split()}
     if edge.created_at is not None:
         out["created_at"] = iso_of_ms(round(edge.created_at.timestamp() * 1000))
     if edge.note is not None:

@@ -46,10 +46,8 @@ _COVERAGE: Final = 0.8
 _SURVEY: Final = 0.5
 #: the arguments of ``Memory.recall`` that are not in `RecallOptions`, for its messages
 COMMON: Final = tuple(
-    """
-    cue vector k tiers tags any_tags time_range where namespace below user_id agent_id session_id
-    as_of kind profile selective learn options
-    """.split()
+    """cue vector k tiers tags any_tags time_range where namespace below user_id agent_id session_id
+    as_of kind profile selective learn options""".split()
 )
 
 

@@ -42,10 +42,8 @@ TRUSTED_S: Final = 60.0
 _CHUNK: Final = 500
 _MOST_ID: Final = (1 << 63) - 1
 _SELECTING: Final = tuple(
-    """
-    tiers tags any_tags user_id agent_id session_id time_range where key_prefix namespace below
-    sorts
-    """.split()
+    """tiers tags any_tags user_id agent_id session_id time_range where key_prefix namespace below
+    sorts""".split()
 )
 _SELECTABLE: Final = frozenset(_SELECTING)
 

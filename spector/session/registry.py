@@ -302,10 +302,8 @@ class Sessions:
 
 #: fields of a memory of a volatile tier that its lasting copy gets
 _COPIED = tuple(
-    """
-    tags metadata valid_from valid_until event_time role source confidence valence arousal pinned
-    immutable unresolved category modality parents
-    """.split()
+    """tags metadata valid_from valid_until event_time role source confidence valence arousal pinned
+    immutable unresolved category modality parents""".split()
 )
 
 

@@ -323,14 +323,8 @@ def _rows_proposed(night: Night, name: str, unit: Unit) -> Iterator[Proposal]:
 
 def note_of(state: SleepState) -> dict[str, Any]:
     """What the record of changes says of a cycle: where sleep was before it."""
-    return {
-        "started_ms": state.started_ms,
-        "decayed_ms": state.decayed_ms,
-        "compressed_ms": state.compressed_ms,
-        "extracted_id": state.extracted_id,
-        "abstracted_id": state.abstracted_id,
-        "recent": state.recent,
-    }
+    names = "started_ms decayed_ms compressed_ms extracted_id abstracted_id recent"
+    return {name: getattr(state, name) for name in names.split()}
 
 
 # The steps of a cycle, each a plan over the memories of the night that yields units.

@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from spector.memory import Memory
 
 
+#: arguments that are options of an import
+_OF_IMPORT: Final = """format timezone assume_utc skip_bad limit me user_id agent_id session_id
+scopes_from_message""".split()
 #: files that get a line of their own
 _MOST_FILES: Final = 20
 
@@ -340,17 +343,8 @@ def importing_of(args: argparse.Namespace, stack: contextlib.ExitStack) -> Impor
     return Importing(
         named,
         ImportOptions(
-            format=args.format,
-            timezone=args.timezone,
-            assume_utc=args.assume_utc,
-            skip_bad=args.skip_bad,
-            limit=args.limit,
             change=partial(changed, args),
-            me=args.me,
-            user_id=args.user_id,
-            agent_id=args.agent_id,
-            session_id=args.session_id,
-            scopes_from_message=args.scopes_from_message,
+            **{name: getattr(args, name) for name in _OF_IMPORT},
         ),
     )
 

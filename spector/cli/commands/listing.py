@@ -223,10 +223,8 @@ def show_record(console: Console, record: MemoryRecord) -> None:
         else counted(record.attachment_bytes, "byte", commas=True),
     }
     names = tuple(
-        """
-        confidence importance valence arousal stability_days utility access_count category modality
-        parents supersedes superseded_by metadata
-        """.split()
+        """confidence importance valence arousal stability_days utility access_count category modality
+        parents supersedes superseded_by metadata""".split()
     )
     shown |= {name.replace("_", " "): values[name] for name in names}
     console.pairs(

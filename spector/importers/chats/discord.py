@@ -22,10 +22,8 @@ from spector.importers.times import parse_time
 
 #: kinds of messages that people or their programs wrote; others are notices
 _SPOKEN: Final = frozenset(
-    """
-        Default Reply ThreadStarterMessage ChatInputCommand ContextMenuCommand ApplicationCommand 0
-        19 20 21 23
-        """.split()
+    """Default Reply ThreadStarterMessage ChatInputCommand ContextMenuCommand ApplicationCommand 0
+        19 20 21 23""".split()
 )
 _MENTION: Final = re.compile(r"<@!?(\d+)>")
 

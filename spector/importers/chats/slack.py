@@ -21,15 +21,11 @@ from spector.importers.times import parse_time
 _DAY: Final = re.compile(r"^\d{4}-\d\d-\d\d\.json$")
 #: subtypes of messages that people wrote; others are notices of the program
 _SPOKEN: Final = frozenset(
-    """
-        bot_message thread_broadcast me_message file_share file_comment reply_broadcast
-        """.split()
+    "bot_message thread_broadcast me_message file_share file_comment reply_broadcast".split()
 )
 #: blocks that begin a line, and blocks within blocks
 _LINES: Final = frozenset(
-    """
-        rich_text_section rich_text_preformatted rich_text_quote section header context
-        """.split()
+    "rich_text_section rich_text_preformatted rich_text_quote section header context".split()
 )
 _DEEPEST: Final = 12
 _MARK: Final = re.compile(r"<([@#!]?)([^<>|\s]*[^<>|]*)(?:\|([^<>]*))?>")

@@ -33,23 +33,17 @@ from spector.importers.times import clock_of, iso_of, order_of, parse_time
 _COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "text": tuple("text content contents message body memory note metin mesaj icerik".split()),
     "event_time": tuple(
-        """
-        event_time timestamp created_at createdat datetime date_time date time sent_at created ts
-        tarih zaman
-        """.split()
+        """event_time timestamp created_at createdat datetime date_time date time sent_at created ts
+        tarih zaman""".split()
     ),
     "role": ("role", "sender_type", "rol"),
     "speaker": tuple(
-        """
-        speaker author sender from name username user kisi gonderen yazan kimden
-        """.split()
+        "speaker author sender from name username user kisi gonderen yazan kimden".split()
     ),
     "user_id": ("user_id", "userid"),
     "agent_id": ("agent_id", "agentid"),
     "session_id": tuple(
-        """
-        session_id conversation_id conversation thread_id thread channel chat sohbet
-        """.split()
+        "session_id conversation_id conversation thread_id thread channel chat sohbet".split()
     ),
     "source": ("source", "kaynak"),
     "tags": ("tags", "tag", "labels", "categories", "etiketler"),

@@ -437,16 +437,12 @@ def _plain_fields(entry: dict[str, Any], source: SourceFile, place: str) -> Mess
 
 #: names that makers use for who says a message
 SPEAKER_KEYS: Final = tuple(
-    """
-    speaker sender sender_name senderName author from from_name username user_name userName creator
-    sent_by nickname user
-    """.split()
+    """speaker sender sender_name senderName author from from_name username user_name userName creator
+    sent_by nickname user""".split()
 )
 #: of an object for a person: its name
 _NAMES: Final = tuple(
-    """
-    display_name displayName nickname name full_name real_name username id
-    """.split()
+    "display_name displayName nickname name full_name real_name username id".split()
 )
 
 
