@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
+from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self
 
@@ -16,6 +17,34 @@ from spector.clock import from_ms, to_ms
 from spector.errors import InvalidInputError, StoreClosedError
 from spector.layout import Category, Flag
 from spector.messages import shown
+
+
+class AsJson:
+    """Records whose fields are written one by one: times in ISO 8601, tuples as lists."""
+
+    __slots__: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON writes it; of the memory beside it only its user and agent."""
+        out: dict[str, Any] = {
+            name: _plain(getattr(self, name)) for name in self.__slots__ if name != "record"
+        }
+        if (record := getattr(self, "record", None)) is not None:
+            out |= {"user_id": record.user_id, "agent_id": record.agent_id}
+        return out
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    if isinstance(value, AsJson):
+        return value.to_dict()
+    return str(value) if isinstance(value, StrEnum) else value
+
 
 # Kinds of memories within a tier, by origin, category and words (Cognitive Memory v9).
 
@@ -351,7 +380,7 @@ def is_user_said(role: str | None) -> bool:
 class Described:
     """What a record says of its memory beside words, times, scopes and strengths."""
 
-    __slots__ = ()
+    __slots__: tuple[str, ...] = ()
     if TYPE_CHECKING:  # fields of the record
         id: int
         text: str

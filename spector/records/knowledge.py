@@ -8,6 +8,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from spector.records.details import AsJson
+
 if TYPE_CHECKING:
     from spector.records.memory import MemoryRecord
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RelationKind:
+class RelationKind(AsJson):
     """One kind of edge: how it reads from the other end, and whether it may be pruned."""
 
     name: str
@@ -30,10 +32,6 @@ class RelationKind:
     priority: int = 0
     #: ``builtin``, or who registered it
     origin: str = "builtin"
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON writes it."""
-        return {each: getattr(self, each) for each in self.__slots__}
 
 
 def _kinds() -> tuple[RelationKind, ...]:
@@ -66,7 +64,7 @@ BUILTIN_KINDS: Final = _kinds()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Edge:
+class Edge(AsJson):
     """A typed, weighted link from one memory to another."""
 
     source: int
@@ -80,13 +78,6 @@ class Edge:
     origin: str = "user"
     created_at: datetime | None = None
     note: Mapping[str, Any] | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON writes it, the time in ISO 8601."""
-        out = {each: getattr(self, each) for each in self.__slots__}
-        out["created_at"] = None if self.created_at is None else self.created_at.isoformat()
-        out["note"] = None if self.note is None else dict(self.note)
-        return out
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +126,7 @@ class Assessment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FactRecord:
+class FactRecord(AsJson):
     """A statement as subject, predicate and object, and the memories that state it."""
 
     id: int
@@ -155,24 +146,6 @@ class FactRecord:
     holds: bool = True
     record: MemoryRecord
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON writes it."""
-        return {
-            "id": self.id,
-            "key": self.key,
-            "subject": self.subject,
-            "predicate": self.predicate,
-            "object": self.object,
-            "text": self.text,
-            "confidence": self.confidence,
-            "sources": list(self.sources),
-            "created_at": self.created_at.isoformat(),
-            "last_verified": self.last_verified.isoformat(),
-            "holds": self.holds,
-            "user_id": self.record.user_id,
-            "agent_id": self.record.agent_id,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class FactEdge:
@@ -186,7 +159,7 @@ class FactEdge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entity:
+class Entity(AsJson):
     """A person, organisation, place or thing that memories mention."""
 
     id: int
@@ -201,23 +174,9 @@ class Entity:
     last_seen: datetime | None = None
     user_id: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON writes it."""
-        seen = None if self.last_seen is None else self.last_seen.isoformat()
-        return {
-            "id": self.id,
-            "uri": self.uri,
-            "name": self.name,
-            "type": self.type,
-            "mentions": self.mentions,
-            "aliases": list(self.aliases),
-            "last_seen": seen,
-            "user_id": self.user_id,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadReport:
+class ReadReport(AsJson):
     """What reading memories made known."""
 
     #: ids of the memories that were read
@@ -234,18 +193,9 @@ class ReadReport:
         """A model failed, and the rules took its place."""
         return self.fallbacks > 0
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON writes it."""
-        return {
-            "ids": list(self.ids),
-            "facts": [each.to_dict() for each in self.facts],
-            "skipped": dict(self.skipped),
-            "fallbacks": self.fallbacks,
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Step(AsJson):
     """One step of a procedure."""
 
     description: str
@@ -257,21 +207,9 @@ class Step:
     on_failure: Literal["retry", "skip", "abort", "escalate"] = "retry"
     max_retries: int = 3
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON writes it."""
-        return {
-            "description": self.description,
-            "step_id": self.step_id,
-            "action_type": self.action_type,
-            "action": dict(self.action),
-            "success_criteria": self.success_criteria,
-            "on_failure": self.on_failure,
-            "max_retries": self.max_retries,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Procedure:
+class Procedure(AsJson):
     """How something is done, and how often that has worked."""
 
     id: int
@@ -293,24 +231,6 @@ class Procedure:
         """Success rate, less while there are fewer than ``trust`` executions."""
         return self.success_rate * min(self.executions / trust, 1.0)
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON writes it."""
-        used = None if self.last_used is None else self.last_used.isoformat()
-        return {
-            "id": self.id,
-            "name": self.name,
-            "description": self.description,
-            "steps": [each.to_dict() for each in self.steps],
-            "triggers": list(self.triggers),
-            "status": self.status,
-            "success_rate": self.success_rate,
-            "executions": self.executions,
-            "last_used": used,
-            "failed_steps": dict(self.failed_steps),
-            "user_id": self.record.user_id,
-            "agent_id": self.record.agent_id,
-        }
-
 
 class LearningType(StrEnum):
     """What a learning is drawn from."""
@@ -324,7 +244,7 @@ class LearningType(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learning:
+class Learning(AsJson):
     """An insight, how sure it is, and whether it has proved itself."""
 
     id: int
@@ -340,27 +260,9 @@ class Learning:
     last_applied: datetime | None = None
     record: MemoryRecord
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON writes it."""
-        applied = None if self.last_applied is None else self.last_applied.isoformat()
-        return {
-            "id": self.id,
-            "insight": self.insight,
-            "title": self.title,
-            "type": str(self.type),
-            "confidence": self.confidence,
-            "impact": self.impact,
-            "applies_to": list(self.applies_to),
-            "validated": self.validated,
-            "applications": self.applications,
-            "last_applied": applied,
-            "user_id": self.record.user_id,
-            "agent_id": self.record.agent_id,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Concept:
+class Concept(AsJson):
     """What several memories have in common, and which memories these are."""
 
     id: int
@@ -376,25 +278,9 @@ class Concept:
     memory_refs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     record: MemoryRecord
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON writes it."""
-        return {
-            "id": self.id,
-            "name": self.name,
-            "category": self.category,
-            "definition": self.definition,
-            "properties": dict(self.properties),
-            "provenance": self.provenance,
-            "confidence": self.confidence,
-            "reinforcement_count": self.reinforcement_count,
-            "memory_refs": {layer: list(ids) for layer, ids in self.memory_refs.items()},
-            "user_id": self.record.user_id,
-            "agent_id": self.record.agent_id,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Statistic:
+class Statistic(AsJson):
     """A number about a concept or a tool, in words and in values."""
 
     id: int
@@ -411,22 +297,13 @@ class Statistic:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON writes it."""
-        return {
-            "id": self.id,
-            "concept_id": self.concept_id,
-            "name": self.name,
-            "category": self.category,
-            "domain": self.domain,
-            "values": dict(self.values),
-            "text": self.text,
-            "code": self.code,
-            "confidence": self.confidence,
-            "computed_at": self.computed_at.isoformat(),
-        }
+        out = AsJson.to_dict(self)
+        del out["user_id"], out["agent_id"]
+        return out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Episode:
+class Episode(AsJson):
     """Details of an experience: what was perceived, wanted and decided, and what came of it."""
 
     objects: tuple[str, ...] = ()
@@ -440,22 +317,6 @@ class Episode:
     salience: float | None = None
     novelty: float | None = None
     run_id: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON writes it."""
-        return {
-            "objects": list(self.objects),
-            "people": list(self.people),
-            "goal": self.goal,
-            "context": None if self.context is None else dict(self.context),
-            "decision": self.decision,
-            "decision_confidence": self.decision_confidence,
-            "tool": self.tool,
-            "success": self.success,
-            "salience": self.salience,
-            "novelty": self.novelty,
-            "run_id": self.run_id,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from spector.clock import from_ms, iso_of_ms
 from spector.layout import Category, Flag, Modality
-from spector.records.details import Described
+from spector.records.details import AsJson, Described
 
 if TYPE_CHECKING:
     from spector.records.details import Details
@@ -26,7 +26,7 @@ Verdict = Literal["same", "adds", "may change", "changes", "ends", "apart"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class Decision(AsJson):
     """The action for one new memory, and what it does to those that exist."""
 
     #: ``update`` makes ``merged`` of ``nearest``
@@ -56,13 +56,6 @@ class Decision:
     merged: str | None = None
     #: why nothing is stored, or why a contradiction does not supersede
     reason: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON writes it."""
-        return {
-            name: list(value) if isinstance(value := getattr(self, name), tuple) else value
-            for name in self.__slots__
-        }
 
     def __str__(self) -> str:
         parts: list[str] = [self.action, f"({self.verdict})"]

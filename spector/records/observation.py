@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, Protocol, get_args, runtime_checkable
 
 from spector.errors import InvalidInputError
 from spector.messages import shown
-from spector.records.details import Note
+from spector.records.details import AsJson, Note
 from spector.records.knowledge import Edge
 from spector.records.memory import MemoryRecord, Verdict, shortened
 
@@ -200,7 +200,7 @@ _HELP: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Emotion:
+class Emotion(AsJson):
     """How a message feels, and the words that say so."""
 
     #: -1..1: from unpleasant to pleasant
@@ -210,15 +210,6 @@ class Emotion:
     #: joy, anger, fear, sadness, surprise or disgust; None without a sign of any
     category: str | None = None
     evidence: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON writes it."""
-        return {
-            "valence": self.valence,
-            "arousal": self.arousal,
-            "category": self.category,
-            "evidence": list(self.evidence),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +235,7 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class Importance:
+class Importance(AsJson):
     """The channels that make up how much something matters."""
 
     #: how unlike everything that is known, 0..1
@@ -262,10 +253,6 @@ class Importance:
     #: critical, high, normal or low
     priority: str = "low"
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON writes it."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
     def __str__(self) -> str:
         return (
             f"{self.composite:.3f}, {self.priority} (novelty {self.novelty:.2f}, "
@@ -275,7 +262,7 @@ class Importance:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ObservedUnit:
+class ObservedUnit(AsJson):
     """One statement of a message that may become a memory, and what became of it."""
 
     #: with annotations, as it is kept
@@ -359,7 +346,7 @@ class ObservedUnit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ObserveResult:
+class ObserveResult(AsJson):
     """What observing one message decided, stage by stage. True when something was stored."""
 
     entry_id: str
@@ -371,10 +358,10 @@ class ObserveResult:
     #: fact, preference, decision, correction, plan, rule, entity, other; or smalltalk, question,
     #: request, code, injection
     kind: str = "other"
-    #: why it may be worth nothing, so that it is kept with an importance of 0.1 only
-    doubt: str = ""
     #: name of the category of its memories
     category: str = "other"
+    #: why it may be worth nothing, so that it is kept with an importance of 0.1 only
+    doubt: str = ""
     class_confidence: float = 0.0
     entities: tuple[str, ...] = ()
     emotion: Emotion = field(default_factory=Emotion)
@@ -394,26 +381,6 @@ class ObserveResult:
 
     def __bool__(self) -> bool:
         return self.stored
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON writes it."""
-        return {
-            "entry_id": self.entry_id,
-            "stored": self.stored,
-            "reason": self.reason,
-            "filter": self.filter,
-            "kind": self.kind,
-            "category": self.category,
-            "doubt": self.doubt,
-            "class_confidence": self.class_confidence,
-            "entities": list(self.entities),
-            "emotion": self.emotion.to_dict(),
-            "units": [each.to_dict() for each in self.units],
-            "captured": list(self.captured),
-            "fallbacks": list(self.fallbacks),
-            "elapsed_ms": self.elapsed_ms,
-            "dry_run": self.dry_run,
-        }
 
     def __str__(self) -> str:
         lines = [self._summary()]

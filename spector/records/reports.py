@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from spector.messages import counted
+from spector.records.details import AsJson
 from spector.records.memory import MemoryRecord
 
 # What a cycle of sleep reports: each step, and each change that a dry run proposes.
@@ -25,7 +26,7 @@ _VERBS: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepReport:
+class StepReport(AsJson):
     """What one step of a cycle looked at and changed."""
 
     name: str
@@ -68,20 +69,11 @@ class StepReport:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
-        return {
-            "name": self.name,
-            "seen": self.seen,
-            "changed": self.changed,
-            "ids": list(self.ids),
-            "skipped": dict(self.skipped),
-            "rules": dict(self.rules),
-            "fallback": self.fallback,
-            "elapsed_ms": round(self.elapsed_ms, 3),
-        }
+        return AsJson.to_dict(self) | {"elapsed_ms": round(self.elapsed_ms, 3)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class Proposal(AsJson):
     """One change that a dry run would make, and why."""
 
     step: str
@@ -100,17 +92,6 @@ class Proposal:
         named = ", ".join(map(str, self.ids)) or str(self.after.get("text", ""))
         verb = _VERBS.get(self.action, self.action)
         return f"would {verb} ({self.step}): {named}; {self.reason}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return {
-            "step": self.step,
-            "action": self.action,
-            "ids": list(self.ids),
-            "reason": self.reason,
-            "before": dict(self.before),
-            "after": dict(self.after),
-        }
 
 
 # Receipts of erasures: what was erased, what was proved, and what no library can erase.
