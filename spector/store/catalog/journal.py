@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator
+from operator import attrgetter
 from typing import Final
 
 from spector.errors import StoreNotFoundError
@@ -99,22 +100,7 @@ def write_segments(db: sqlite3.Connection, rows: Iterable[SegmentRow]) -> None:
     """Insert partitions' rows, or replace the ones with the same ids."""
     db.executemany(
         "INSERT OR REPLACE INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            (
-                r.id,
-                r.tier,
-                r.day,
-                r.sequence,
-                r.generation,
-                r.path,
-                r.state,
-                r.capacity,
-                r.slots,
-                r.live,
-                r.change_seq,
-            )
-            for r in rows
-        ],
+        map(attrgetter(*SegmentRow.__slots__), rows),
     )
 
 

@@ -109,10 +109,13 @@ class StoredRow(NamedTuple):
 
 FROM: Final = " FROM record JOIN content ON content.id = record.id"
 FROM_ANY: Final = " FROM record LEFT JOIN content ON content.id = record.id"
-ROW_COLUMNS: Final = (
-    "record.id, segment_id, slot, event_ms, recorded_ms, valid_from_ms, valid_until_ms,"
-    " session_id, agent_id, user_id, mutable, text, tags, metadata, role, source, parents"
-)
+#: columns of ``record`` and, but for the id and the seal, of ``content``
+ROW: Final = StoredRow._fields[:11]
+WORDS: Final = StoredRow._fields[11:17]
+ROW_COLUMNS: Final = f"record.id, {', '.join((*ROW[1:], *WORDS))}"
+#: columns of ``record`` that a seal covers: places and the mutable half change more often, and the
+#: partition proves them
+SEALED: Final = tuple(name for name in ROW if name not in ("segment_id", "slot", "mutable"))
 
 
 _raw_decode = json.JSONDecoder().raw_decode
@@ -178,37 +181,17 @@ def decode_segment(found: tuple[Any, ...], path: str) -> SegmentRow:
     return SegmentRow(*found)
 
 
-def seal_of(
-    record_id: Any,
-    event_ms: Any,
-    recorded_ms: Any,
-    valid_from_ms: Any,
-    valid_until_ms: Any,
-    session_id: Any,
-    agent_id: Any,
-    user_id: Any,
-    text: Any,
-    tags: Any,
-    metadata: Any,
-    role: Any,
-    source: Any,
-    parents: Any,
-) -> int:
-    """CRC-32 over every stored value of a memory that only the catalog has.
+def seal_of(*values: Any) -> int:
+    """CRC-32 over the values of ``SEALED`` and ``WORDS``, which only the catalog has.
 
-    SQLite's pages have no checksums, so a flipped bit of a text would be shown as the text. Places
-    and the mutable half are not sealed: they change more often, and the partition proves them.
+    SQLite's pages have no checksums, so a flipped bit of a text would be shown as the text.
     """
-    line = (
-        f"{record_id}|{event_ms}|{recorded_ms}|{valid_from_ms}|{valid_until_ms}|{session_id}|"
-        f"{agent_id}|{user_id}|{tags}|{metadata}|{role}|{source}|{parents}|{text}"
-    )
+    line = _LINE % (*values[:8], *values[9:], values[8])
     return zlib.crc32(line.encode("utf-8", "surrogatepass"))
 
 
 def is_sealed(stored: Sequence[Any]) -> bool:
     """False when values in the order of ``ROW_COLUMNS``, seal last, are not what was written."""
-    # the line of ``seal_of`` without its 14 arguments
     line = (_LINE % _SEALED(stored)).encode("utf-8", "surrogatepass")
     return bool(stored[17] == zlib.crc32(line))
 
@@ -345,20 +328,6 @@ def decode_row(found: tuple[Any, ...]) -> Row:
 
 # Proves by the seal which words, row and record belong to one memory.
 
-ROW: Final = (
-    "id",
-    "segment_id",
-    "slot",
-    "event_ms",
-    "recorded_ms",
-    "valid_from_ms",
-    "valid_until_ms",
-    "session_id",
-    "agent_id",
-    "user_id",
-    "mutable",
-)
-WORDS: Final = ("text", "tags", "metadata", "role", "source", "parents")
 #: an id is a millisecond followed by this many bits, a counter within a batch
 _ID_BITS: Final = 10
 #: milliseconds by which a batch may have run ahead of the clock

@@ -7,19 +7,24 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, islice
+from operator import attrgetter
 from typing import Any
 
 from spector.errors import CatalogCorruptError
 from spector.messages import counted
 from spector.process import keeps
 from spector.store.catalog.catalog import id_chunks
-from spector.store.catalog.row_codec import Row, recovery_hint, seal_of
+from spector.store.catalog.row_codec import ROW, SEALED, WORDS, Row, recovery_hint, seal_of
 from spector.store.payloads import delete_owned
 
 Columns = Mapping[str, list[Any]]
 
 #: rows of one INSERT; eleven columns each stay below the 999 variables of older SQLite
 _ROWS_AT_ONCE = 64
+
+#: columns of a record that change with it
+_MOVING = tuple(name for name in ROW if name not in ("id", "recorded_ms"))
+_moving, _sealed = attrgetter(*_MOVING), attrgetter(*SEALED)
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
@@ -51,26 +56,10 @@ def insert_rows(
     _insert_fulltext(db, content["id"], content["text"])
 
 
-#: columns of ``seal_of`` in its order, by table
-_SEALED = (
-    (
-        "id",
-        "event_ms",
-        "recorded_ms",
-        "valid_from_ms",
-        "valid_until_ms",
-        "session_id",
-        "agent_id",
-        "user_id",
-    ),
-    ("text", "tags", "metadata", "role", "source", "parents"),
-)
-
-
 def _seals(record: Columns, content: Columns) -> list[int]:
     nothing = [None] * len(record["id"])
-    columns = [record.get(name, nothing) for name in _SEALED[0]]
-    columns += [content.get(name, nothing) for name in _SEALED[1]]
+    columns = [record.get(name, nothing) for name in SEALED]
+    columns += [content.get(name, nothing) for name in WORDS]
     return list(map(seal_of, *columns))
 
 
@@ -171,38 +160,12 @@ def update_row(db: sqlite3.Connection, before: Row, after: Row) -> None:
         after.source,
         to_json(after.parents),
     )
-    seal = seal_of(
-        after.id,
-        after.event_ms,
-        after.recorded_ms,
-        after.valid_from_ms,
-        after.valid_until_ms,
-        after.session_id,
-        after.agent_id,
-        after.user_id,
-        *own,
-    )
-    db.execute(
-        "UPDATE content SET text = ?, tags = ?, metadata = ?, role = ?, source = ?, parents = ?,"
-        " seal = ? WHERE id = ?",
-        (*own, seal, after.id),
-    )
-    db.execute(
-        "UPDATE record SET segment_id = ?, slot = ?, event_ms = ?, valid_from_ms = ?,"
-        " valid_until_ms = ?, session_id = ?, agent_id = ?, user_id = ?, mutable = ? WHERE id = ?",
-        (
-            after.segment_id,
-            after.slot,
-            after.event_ms,
-            after.valid_from_ms,
-            after.valid_until_ms,
-            after.session_id,
-            after.agent_id,
-            after.user_id,
-            after.mutable,
-            after.id,
-        ),
-    )
+    seal = seal_of(*_sealed(after), *own)
+    content = dict(zip(WORDS, own, strict=True), seal=seal)
+    record = dict(zip(_MOVING, _moving(after), strict=True))
+    for table, values in (("content", content), ("record", record)):
+        sets = ", ".join(f"{name} = ?" for name in values)
+        db.execute(f"UPDATE {table} SET {sets} WHERE id = ?", (*values.values(), after.id))
 
 
 def set_mutable(db: sqlite3.Connection, blocks: Iterable[tuple[int, bytes]]) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.layout import MUTABLE_BYTES
-from spector.store.catalog import CATALOG_NAME
+from spector.store.catalog import CATALOG_NAME, ROW, WORDS, SegmentRow
 from spector.store.files import DiskFiles, File
 from spector.store.payloads import PAYLOAD_TABLES, PayloadTable
 from spector.store.sqlite import read_frames, read_head
@@ -40,33 +40,9 @@ _KNOWLEDGE: Final = {table.name: table for table in PAYLOAD_TABLES}
 
 #: table -> its columns in order; the key of the first five is the rowid
 COLUMNS: Final = {
-    "record": (
-        "id",
-        "segment_id",
-        "slot",
-        "event_ms",
-        "recorded_ms",
-        "valid_from_ms",
-        "valid_until_ms",
-        "session_id",
-        "agent_id",
-        "user_id",
-        "mutable",
-    ),
-    "content": ("id", "text", "tags", "metadata", "role", "source", "parents", "seal"),
-    "segment": (
-        "id",
-        "tier",
-        "day",
-        "sequence",
-        "generation",
-        "path",
-        "state",
-        "capacity",
-        "slots",
-        "live",
-        "change_seq",
-    ),
+    "record": ROW,
+    "content": ("id", *WORDS, "seal"),
+    "segment": SegmentRow.__slots__,
     "journal": ("seq", "segment_id", "kind", "slot", "image"),
     "head": ("one", "last_id", "change_seq", "journal_seq", "retire_epoch"),
     "meta": ("key", "value"),
