@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 import time
@@ -233,11 +234,10 @@ def _rows_of_backup(files: DiskFiles, request: Request) -> dict[str, SegmentRow]
 @managed
 def frozen_catalog(files: DiskFiles) -> Iterator[Catalog]:
     """The catalog of a directory that no process writes to; makes no files beside it."""
-    catalog = Catalog(f"{files.root}/{CATALOG_NAME}", mode="r", durability="strict", immutable=True)
-    try:
+    with contextlib.closing(
+        Catalog(f"{files.root}/{CATALOG_NAME}", mode="r", durability="strict", immutable=True)
+    ) as catalog:
         yield catalog
-    finally:
-        catalog.close()
 
 
 def _is_taken(path: str, what: str) -> StoreExistsError:
@@ -394,8 +394,8 @@ class _Copy:
         SQLite syncs nothing here, because it hides a failure while it closes. The only sync of this
         file is ours, and a copy that is not durable after it is refused.
         """
-        catalog = Catalog(path, mode="rw", durability="none")
-        try:
+        # the last connection removes the log
+        with contextlib.closing(Catalog(path, mode="rw", durability="none")) as catalog:
             with catalog.writing() as db:
                 clear_journal(db)
                 delete_meta(db, NOTES)
@@ -406,8 +406,6 @@ class _Copy:
                     f"another program has opened {path}, which is not complete yet",
                     hint="close it there, then try again",
                 )
-        finally:
-            catalog.close()  # the last connection removes the log
         self._sync(CATALOG_NAME)
 
     # -- the partitions -----------------------------------------------------------------------
@@ -454,11 +452,8 @@ class _Copy:
 
     def _is_sound(self, row: SegmentRow) -> bool:
         """True when the reused file has the header that its row implies."""
-        file = self._files.open(row.path, writable=False)
-        try:
+        with contextlib.closing(self._files.open(row.path, writable=False)) as file:
             return file.read_at(0, PARTITION_HEADER_BYTES) == self._header(row)
-        finally:
-            file.close()
 
     def _header(self, row: SegmentRow) -> bytes:
         store = self._store
@@ -477,8 +472,7 @@ class _Copy:
                 f"{row.path} has fewer records than the catalog's {row.slots}",
                 hint="run: spector check PATH",
             )
-        file = self._files.open(row.path, create=True)
-        try:
+        with contextlib.closing(self._files.open(row.path, create=True)) as file:
             file.extend(self._size_of(row))
             file.write_at(0, self._header(row))
             offset = PARTITION_HEADER_BYTES
@@ -486,8 +480,6 @@ class _Copy:
                 file.write_at(offset, as_bytes(block))
                 offset += block.nbytes
             file.sync()
-        finally:
-            file.close()
         self._done.bytes_copied += offset
 
     def _check(self) -> CheckReport:
@@ -502,11 +494,8 @@ class _Copy:
             )
 
     def _sync(self, name: str) -> None:
-        file = self._files.open(name)
-        try:
+        with contextlib.closing(self._files.open(name)) as file:
             file.sync()
-        finally:
-            file.close()
 
     def _reach(self, done: int) -> None:
         self._reached = min(done, self._total)

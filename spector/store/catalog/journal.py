@@ -168,21 +168,19 @@ class Log:
 
     def sync(self) -> None:
         """Make every commit durable."""
-        with contextlib.suppress(StoreNotFoundError):
-            log = self._files.open(LOG_NAME, writable=False)
-            try:
-                log.sync()
-            finally:
-                log.close()
+        with (
+            contextlib.suppress(StoreNotFoundError),
+            contextlib.closing(self._files.open(LOG_NAME, writable=False)) as log,
+        ):
+            log.sync()
 
     def salts(self) -> str | None:
         """The salts that distinguish this log from later ones; None without a log."""
-        with contextlib.suppress(StoreNotFoundError):
-            log = self._files.open(LOG_NAME, writable=False)
-            try:
-                return salts_of(log) or None
-            finally:
-                log.close()
+        with (
+            contextlib.suppress(StoreNotFoundError),
+            contextlib.closing(self._files.open(LOG_NAME, writable=False)) as log,
+        ):
+            return salts_of(log) or None
         return None
 
     def shorten(self) -> None:

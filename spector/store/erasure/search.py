@@ -785,12 +785,11 @@ def _store_values(store: Store) -> _Values:
     for value in (*_MAGIC, *_PASSING):
         values.add(0, value)
     if store.files.durable:
-        with contextlib.suppress(StoreError):
-            file = store.files.open(LOCK_NAME, writable=False)
-            try:
-                values.add(0, file.read_at(0, _LOCK_BYTES))
-            finally:
-                file.close()
+        with (
+            contextlib.suppress(StoreError),
+            contextlib.closing(store.files.open(LOCK_NAME, writable=False)) as file,
+        ):
+            values.add(0, file.read_at(0, _LOCK_BYTES))
     return values
 
 
@@ -1132,11 +1131,8 @@ def _open_file(store: Store, name: str) -> Iterator[File]:
     if name == CATALOG_NAME:
         yield store.catalog.raw_file(store.files)
         return
-    file = store.files.open(name, writable=False)
-    try:
+    with contextlib.closing(store.files.open(name, writable=False)) as file:
         yield file
-    finally:
-        file.close()
 
 
 def _blocks(file: File, overlap: int) -> Iterator[tuple[int, bytes]]:

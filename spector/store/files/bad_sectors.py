@@ -6,6 +6,7 @@ SQLite would report it once for each question, a check once for each record behi
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -211,13 +212,10 @@ def read_raw(files: Files, name: str, length: int) -> Raw:
     Raises:
         StoreError: there is no such file, or it cannot be read for another reason.
     """
-    file = files.open(name, writable=False)
-    try:
+    with contextlib.closing(files.open(name, writable=False)) as file:
         noting, bad = _Noting(file), list[tuple[int, int]]()
         data = b"".join(_blocks(noting, 0, length, bad))
         return Raw(data, file.size(), _stretches(name, bad, noting))
-    finally:
-        file.close()
 
 
 def read_file(files: Files, name: str, *, most: int) -> bytearray:
@@ -228,8 +226,7 @@ def read_file(files: Files, name: str, *, most: int) -> bytearray:
     Raises:
         StoreError: some of it cannot be read, or it has more than ``most`` bytes.
     """
-    file = files.open(name, writable=False)
-    try:
+    with contextlib.closing(files.open(name, writable=False)) as file:
         noting, bad = _Noting(file), list[tuple[int, int]]()
         size, at = file.size(), 0
         if size > most:
@@ -241,8 +238,6 @@ def read_file(files: Files, name: str, *, most: int) -> bytearray:
         for block in _blocks(noting, 0, size, bad):
             data[at : at + len(block)] = block
             at += len(block)
-    finally:
-        file.close()
     if bad:
         first = _stretches(name, bad, noting)[0]
         raise StoreError(str(first), hint="delete it: it is derived and will be rebuilt")
@@ -256,11 +251,8 @@ def first_bytes(files: Files, name: str, count: int) -> bytes:
     Raises:
         StoreError: it does not exist, is not a file, or cannot be read.
     """
-    file = files.open(name, writable=False)
-    try:
+    with contextlib.closing(files.open(name, writable=False)) as file:
         return bytes(file.read_at(0, count))
-    finally:
-        file.close()
 
 
 def _blocks(file: _Noting, at: int, end: int, bad: list[tuple[int, int]]) -> Iterator[bytes]:

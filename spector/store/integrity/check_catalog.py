@@ -363,12 +363,11 @@ def check_unopened(files: DiskFiles) -> CheckReport | None:
 
 
 def _unread_in_log(files: Files) -> tuple[Stretch, ...]:
-    with contextlib.suppress(StoreError):  # most often there is none
-        log = files.open(LOG_NAME, writable=False)
-        try:
-            return unreadable_stretches(LOG_NAME, log)
-        finally:
-            log.close()
+    with (
+        contextlib.suppress(StoreError),  # most often there is none
+        contextlib.closing(files.open(LOG_NAME, writable=False)) as log,
+    ):
+        return unreadable_stretches(LOG_NAME, log)
     return ()
 
 

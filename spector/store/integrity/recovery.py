@@ -360,11 +360,8 @@ def unnamed_partitions(files: Files, catalog: Catalog, uuid: bytes) -> Iterator[
 def records_in(files: Files, name: str, uuid: bytes) -> int:
     """How many records a header counts, including dead ones; 0 if it is not such a partition."""
     with contextlib.suppress(SpectorError):
-        file = files.open(name, writable=False)
-        try:
+        with contextlib.closing(files.open(name, writable=False)) as file:
             raw = file.read_at(0, PARTITION_HEADER_BYTES)
-        finally:
-            file.close()
         header = unpack_header(raw, where=name, uuid=uuid)
         return int(header["count"]) + int(header["tombstone_count"])
     return 0
@@ -448,13 +445,10 @@ def read_stray(files: Files, name: str, uuid: bytes) -> Stray:
     Raises:
         StoreError: it is not a file, is gone, or cannot be read. FormatVersionError
     """
-    file = files.open(name, writable=False)
-    try:
+    with contextlib.closing(files.open(name, writable=False)) as file:
         raw = file.read_at(0, PARTITION_HEADER_BYTES)
         if not any(raw) and file.size() <= _MOST_UNBORN:
             return Stray(name, StrayHead.BLANK)
-    finally:
-        file.close()
     try:
         return Stray(name, StrayHead.OURS, unpack_header(raw, where=name, uuid=uuid))
     except ForeignPartitionError:

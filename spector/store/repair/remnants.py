@@ -348,8 +348,7 @@ def read_partition(
         ahead: the header may count more slots than the catalog does.
         placed: rows name records by their slots, so slots are kept.
     """
-    file = files.open(path, writable=False)
-    try:
+    with contextlib.closing(files.open(path, writable=False)) as file:
         # a hole at the end of the file has no records
         size = next((high for low, high in written_ranges(file) if not low), 0)
         raw, bad = read_around(file, 0, PARTITION_HEADER_BYTES)
@@ -382,8 +381,6 @@ def read_partition(
             flat = np.zeros(count * stride, dtype=np.uint8)
             flat[: len(data)] = np.frombuffer(data, dtype=np.uint8)
             images[start : start + count] = flat.reshape(count, stride)
-    finally:
-        file.close()
     sound = np.ones(take, dtype=bool)
     sound[wrong_checksums(images, uuid)] = False
     # the count is unknown: take the records with a correct checksum, or all up to the last of them

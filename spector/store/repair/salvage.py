@@ -263,11 +263,8 @@ def _has_counts(row: Mapping[str, Any]) -> bool:
 
 def _header(files: DiskFiles, path: str, uuid: bytes) -> Any:
     with contextlib.suppress(SpectorError):
-        file = files.open(path, writable=False)
-        try:
+        with contextlib.closing(files.open(path, writable=False)) as file:
             header = whole_header(file.read_at(0, PARTITION_HEADER_BYTES))
-        finally:
-            file.close()
         if header is not None and header["store_uuid"].tobytes() == uuid:
             return {name: int(header[name]) for name in ("count", "tombstone_count", "generation")}
     return None

@@ -130,11 +130,8 @@ class WordFiles:
         """The header of the list that is there, as hexadecimal digits; "" without a list."""
         if not self._files.exists(LIST):
             return ""
-        file = self._files.open(LIST, writable=False)
-        try:
+        with contextlib.closing(self._files.open(LIST, writable=False)) as file:
             return file.read_at(0, LEXICAL_HEADER_BYTES).hex()
-        finally:
-            file.close()
 
     def _load(self, partitions: Sequence[Partition]) -> IndexImage | None:
         image = bytes_of(self._files, LIST)
@@ -281,8 +278,7 @@ def bytes_of(files: Files, name: str) -> Bytes | None:
     """
     if not files.exists(name):
         return None
-    file = files.open(name, writable=False)
-    try:
+    with contextlib.closing(files.open(name, writable=False)) as file:
         size, head = file.size(), file.read_at(0, LEXICAL_HEADER_BYTES)
         wanted = list_size_by_header(head) if name == LIST else size_by_header(head)
         if wanted < 0:
@@ -293,8 +289,6 @@ def bytes_of(files: Files, name: str) -> Bytes | None:
                 hint="delete it: it is derived and will be rebuilt",
             )
         return None if size > _MOST_BYTES else np.frombuffer(file.read_at(0, size), np.uint8)
-    finally:
-        file.close()
 
 
 def remove_words(store: Store) -> int:
@@ -478,15 +472,12 @@ def _named(files: Files, uuid: bytes) -> set[str] | None:
     """Names of the blocks that the list names; None without a readable list."""
     if not files.exists(LIST):
         return None
-    file = files.open(LIST, writable=False)
-    try:
+    with contextlib.closing(files.open(LIST, writable=False)) as file:
         head = file.read_at(0, ROWS_DTYPE.itemsize)
         count = blocks_named(head, uuid=uuid)
         if count is None or file.size() != list_size_by_header(head):
             return None
         raw = file.read_at(len(head), NAMED_DTYPE.itemsize * count)
-    finally:
-        file.close()
     if len(raw) != NAMED_DTYPE.itemsize * count:  # it has just been truncated
         return None
     numbers = np.frombuffer(raw, NAMED_DTYPE)["number"]
