@@ -25,7 +25,7 @@ from spector.store.catalog import (
     write_change_seq,
 )
 from spector.store.core import Store, damaged_record
-from spector.store.files import Bytes, as_bytes
+from spector.store.files import CHECK, Bytes, as_bytes
 from spector.store.integrity import refuse_disagreement
 from spector.store.partitions import (
     Segment,
@@ -211,14 +211,13 @@ def live_images(store: Store, segment: Segment) -> Bytes:
     if len(images) != segment.row.live:
         raise PartitionCorruptError(
             f"{segment.where}: {len(images)} live records, but the catalog has {segment.row.live}",
-            hint="run: spector check PATH",
+            hint=CHECK,
         )
     with store.catalog.latest() as db:
         slots = slots_of(db, segment.row.id)
     if slots != np.flatnonzero(alive).tolist():  # damage killed as many as it revived
         raise PartitionCorruptError(
-            f"{segment.where}: the live records are not those of the catalog",
-            hint="run: spector check PATH",
+            f"{segment.where}: the live records are not those of the catalog", hint=CHECK
         )
     wrong = wrong_checksums(images, store.uuid)
     if len(wrong):
@@ -330,7 +329,7 @@ def _ids_of(store: Store, segment: Segment, count: int) -> NDArray[np.int64]:
     if [slot for slot, _ in places] != alive.tolist() or len(places) != count:
         raise PartitionCorruptError(
             f"{segment.where}: {count} live records, but the catalog has {len(places)}, or others",
-            hint="run: spector check PATH",
+            hint=CHECK,
         )
     return np.array([record_id for _, record_id in places], dtype=np.int64)
 

@@ -55,7 +55,7 @@ from spector.store.catalog import (
     strengths_in,
 )
 from spector.store.core import Store, View
-from spector.store.files import Bytes, DiskFiles, WriterLock, as_bytes, without_writer
+from spector.store.files import CHECK, Bytes, DiskFiles, WriterLock, as_bytes, without_writer
 from spector.store.integrity import check_files
 from spector.store.partitions import pack_header, require_readable
 from spector.store.sqlite import open_connection, truncate_log, typed_sql_errors
@@ -469,8 +469,7 @@ class _Copy:
     def _copy(self, row: SegmentRow, records: Bytes | None, db: sqlite3.Connection) -> None:
         if row.slots and (records is None or len(records) < row.slots):
             raise PartitionCorruptError(
-                f"{row.path} has fewer records than the catalog's {row.slots}",
-                hint="run: spector check PATH",
+                f"{row.path} has fewer records than the catalog's {row.slots}", hint=CHECK
             )
         with contextlib.closing(self._files.open(row.path, create=True)) as file:
             file.extend(self._size_of(row))
@@ -517,8 +516,7 @@ def _blocks(row: SegmentRow, records: Bytes | None, db: sqlite3.Connection) -> I
             for slot, half in found
         ):
             raise CatalogCorruptError(
-                f"the catalog has no mutable half for some records of {row.path}",
-                hint="run: spector check PATH",
+                f"the catalog has no mutable half for some records of {row.path}", hint=CHECK
             )
         slots = np.array([slot - first for slot, _ in found], dtype=np.intp)
         halves = b"".join(half for _, half in found)

@@ -13,6 +13,7 @@ from spector.errors import CatalogCorruptError
 from spector.kernel.contract import record_mask
 from spector.layout import MUTABLE_BYTES
 from spector.process import keeps
+from spector.store.files import CHECK, CHECK_OR_SALVAGE, SALVAGE
 
 #: no counter of a store reaches this: a writer would soon run out of numbers
 SPENT: Final = (1 << 62) - 1
@@ -155,10 +156,7 @@ def decode_head(found: tuple[Any, ...] | None, path: str) -> Head:
         CatalogCorruptError: they are missing, or not non-negative integers.
     """
     if found is None or set(map(type, found)) != {int} or min(found) < 0:
-        raise CatalogCorruptError(
-            f"{path} has lost its counters",
-            hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
-        )
+        raise CatalogCorruptError(f"{path} has lost its counters", hint=SALVAGE)
     return Head(*found)
 
 
@@ -174,9 +172,7 @@ def decode_segment(found: tuple[Any, ...], path: str) -> SegmentRow:
         for value, (low, high) in zip(numbers, _SEGMENT_BOUNDS, strict=True)
     ):
         raise CatalogCorruptError(
-            f"{path}: the row of partition {found[0]!r} is damaged",
-            hint="run: spector check PATH; restore a backup, or salvage what there is: spector"
-            " check PATH --repair DEST",
+            f"{path}: the row of partition {found[0]!r} is damaged", hint=CHECK_OR_SALVAGE
         )
     return SegmentRow(*found)
 
@@ -273,9 +269,7 @@ def _refuse_damaged(found: tuple[Any, ...]) -> None:
         or slot < 0
         or not is_typed(found)
     ):
-        raise CatalogCorruptError(
-            f"the row of memory {found[0]} is damaged", hint="run: spector check PATH"
-        )
+        raise CatalogCorruptError(f"the row of memory {found[0]} is damaged", hint=CHECK)
 
 
 #: types of rows that passed: few, because only a value that may be NULL has more than one
@@ -321,7 +315,7 @@ def decode_row(found: tuple[Any, ...]) -> Row:
             raise ValueError("its metadata or its parents are of another type")
     except (TypeError, ValueError, RecursionError) as error:
         raise CatalogCorruptError(
-            f"the row of memory {found[0]} is damaged: {error}", hint="run: spector check PATH"
+            f"the row of memory {found[0]} is damaged: {error}", hint=CHECK
         ) from error
     return Row(*found[:12], *parsed)
 

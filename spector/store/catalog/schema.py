@@ -23,6 +23,7 @@ from typing import Final
 from spector._version import __version__
 from spector.errors import CatalogCorruptError, FormatVersionError
 from spector.layout import FORMAT_VERSION, MAX_DIM
+from spector.store.files import SALVAGE
 
 CATALOG_NAME: Final = "catalog.db"
 #: "SPEC" in SQLite's own header: file(1) and a stray open can tell whose database it is
@@ -138,10 +139,7 @@ def check_format(meta: Mapping[str, str], path: str) -> None:
     except (KeyError, TypeError, ValueError):
         is_sound, version = False, 0
     if not is_sound:
-        raise CatalogCorruptError(
-            f"{path} does not say what store it is",
-            hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
-        )
+        raise CatalogCorruptError(f"{path} does not say what store it is", hint=SALVAGE)
     if version > FORMAT_VERSION:
         raise FormatVersionError(
             f"{path} has format {version}; spector {__version__} reads up to {FORMAT_VERSION}",

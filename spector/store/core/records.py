@@ -39,7 +39,7 @@ from spector.store.catalog import (
 )
 from spector.store.core.snapshots import View
 from spector.store.core.store import Store
-from spector.store.files import Bytes
+from spector.store.files import CHECK, Bytes
 from spector.store.payloads import described, detail_tables, entries_of
 from spector.store.sqlite import typed_sql_errors
 
@@ -157,7 +157,7 @@ def _image_in(view: View, row: Row) -> Bytes:
             return image
     raise PartitionCorruptError(
         f"the catalog names slot {row.slot} of partition {row.segment_id}, which does not exist",
-        hint="run: spector check PATH",
+        hint=CHECK,
     )
 
 
@@ -529,8 +529,7 @@ def _add_headers(store: Store, rows: NDArray[np.void]) -> None:
         segment, slots = store.segments.get(segment_id), rows["slot"][here]
         if segment is None or slots.min() < 0 or slots.max() >= segment.row.slots:
             raise PartitionCorruptError(
-                f"the catalog names places of partition {segment_id} that do not exist",
-                hint="run: spector check PATH",
+                f"the catalog names places of partition {segment_id} that do not exist", hint=CHECK
             )
         headers = segment.records()[:, :HEADER_BYTES][slots].copy().view(RECORD_DTYPE)[:, 0]
         for name in ("tier", "category", "confidence"):

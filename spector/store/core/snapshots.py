@@ -39,7 +39,7 @@ from spector.store.catalog import (
     read_retired,
     recovery_hint,
 )
-from spector.store.files import Bytes, Files
+from spector.store.files import CHECK, Bytes, Files
 from spector.store.partitions import Indexes, Partition, Segment, remove_idx
 from spector.store.sqlite import UNKNOWN_MARKS, Marks, copy_log
 
@@ -671,7 +671,7 @@ class StoreViews(StoreStatus):
                     raise PartitionCorruptError(
                         f"the catalog names slot {slot} of partition {segment_id}, which does not "
                         "exist",
-                        hint="run: spector check PATH",
+                        hint=CHECK,
                     )
                 records = segment.records()
         image: Bytes = records[slot]

@@ -35,6 +35,9 @@ from spector.store.files.lock import (
     without_writer,
 )
 from spector.store.files.protocol import (
+    CHECK,
+    CHECK_OR_SALVAGE,
+    SALVAGE,
     Bytes,
     File,
     Files,

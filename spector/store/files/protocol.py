@@ -6,7 +6,7 @@ import contextlib
 import errno
 import os
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,11 @@ from numpy.typing import NDArray
 from spector.errors import StoreError, StoreFullError, StoreNotFoundError, StoreReadOnlyError
 
 Bytes = NDArray[np.uint8]
+
+#: what to do about damage, the hint of its errors
+CHECK: Final = "run: spector check PATH"
+SALVAGE: Final = "restore a backup, or salvage what there is: spector check PATH --repair DEST"
+CHECK_OR_SALVAGE: Final = f"{CHECK}; {SALVAGE}"
 
 
 class File(Protocol):

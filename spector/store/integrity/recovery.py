@@ -41,7 +41,7 @@ from spector.store.catalog import (
     SegmentRow,
 )
 from spector.store.core import Store
-from spector.store.files import Bytes, DurableMark, Files, as_bytes
+from spector.store.files import SALVAGE, Bytes, DurableMark, Files, as_bytes
 from spector.store.partitions import Segment, unpack_header, wrong_checksums
 from spector.store.sqlite import Broken, broken_at, page_bytes, salts_of
 
@@ -65,10 +65,7 @@ def is_entry(found: tuple[Any, ...]) -> TypeGuard[Entry]:
 def require_entry(found: tuple[Any, ...], where: str) -> Entry:
     """Raise for an entry with impossible values: what was committed with it is unknown."""
     if not is_entry(found):
-        raise CatalogCorruptError(
-            f"{where}: an entry of the journal is damaged",
-            hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
-        )
+        raise CatalogCorruptError(f"{where}: an entry of the journal is damaged", hint=SALVAGE)
     return found
 
 
@@ -235,8 +232,7 @@ def mutable_halves(
     ):
         if not 0 <= slot < row.slots:
             raise PartitionCorruptError(
-                f"{row.path}: the catalog names slot {slot} of {row.slots}",
-                hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
+                f"{row.path}: the catalog names slot {slot} of {row.slots}", hint=SALVAGE
             )
         wanted[slot] = np.frombuffer(mutable, dtype=np.uint8)
     return wanted
@@ -257,7 +253,6 @@ def mutable_halves(
 
 #: a partition's name: that of all its generations, and which one it is
 NAME = re.compile(r"(?P<stem>.+?)(?:\.g(?P<generation>\d+))?\.mem")
-_HINT = "restore a backup, or salvage what there is: spector check PATH --repair DEST"
 
 
 def refuse_lost(
@@ -276,15 +271,15 @@ def refuse_lost(
     if lost:
         raise CatalogCorruptError(
             f"{catalog.path}: {lost}",
-            hint=f"{_HINT}; if an older copy of the whole store was put here on purpose, close the"
+            hint=f"{SALVAGE}; if an older copy of the whole store was put here on purpose, close the"
             " store everywhere and delete the file LOCK",
         )
     broken = broken_log(files, catalog, meta)
     if broken is not None:
-        raise CatalogCorruptError(f"{catalog.path}-wal: {lost_in_log(broken)}", hint=_HINT)
+        raise CatalogCorruptError(f"{catalog.path}-wal: {lost_in_log(broken)}", hint=SALVAGE)
     if UNSYNCED not in meta:
         for name, records in unnamed_partitions(files, catalog, bytes.fromhex(meta["uuid"])):
-            raise PartitionCorruptError(f"{name}: {lost_with(records)}", hint=_HINT)
+            raise PartitionCorruptError(f"{name}: {lost_with(records)}", hint=SALVAGE)
 
 
 def refuse_lost_schema(files: Files, catalog: Catalog) -> None:
@@ -295,7 +290,7 @@ def refuse_lost_schema(files: Files, catalog: Catalog) -> None:
     """
     broken = broken_log(files, catalog, {})
     if broken is not None:
-        raise CatalogCorruptError(f"{catalog.path}-wal: {lost_in_log(broken)}", hint=_HINT)
+        raise CatalogCorruptError(f"{catalog.path}-wal: {lost_in_log(broken)}", hint=SALVAGE)
 
 
 def lost_by_mark(mark: DurableMark | None, meta: Mapping[str, str], change_seq: int) -> str:

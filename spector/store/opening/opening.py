@@ -22,7 +22,7 @@ from spector.layout import FORMAT_VERSION
 from spector.process import Resource, completed, drop, take
 from spector.store.catalog import CATALOG_NAME, Catalog
 from spector.store.core import Store, TierFiles
-from spector.store.files import LOCK_NAME, DiskFiles, MemoryFiles, WriterLock
+from spector.store.files import LOCK_NAME, SALVAGE, DiskFiles, MemoryFiles, WriterLock
 
 # What a store is made for: the model and the length of its vectors.
 
@@ -65,8 +65,7 @@ class Stamp:
             dim, _ = int(meta["dim"]), bytes.fromhex(meta["uuid"])
         except (KeyError, ValueError):
             raise CatalogCorruptError(
-                f"{root}: the catalog does not say what store it is",
-                hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
+                f"{root}: the catalog does not say what store it is", hint=SALVAGE
             ) from None
         if self.fingerprint and meta["fingerprint"] and self.fingerprint != meta["fingerprint"]:
             raise ModelMismatchError(
@@ -148,8 +147,7 @@ def has_log(files: DiskFiles) -> bool:
 
 def emptied(catalog: Catalog) -> CatalogCorruptError:
     return CatalogCorruptError(
-        f"{catalog.path} is empty, but there are partitions beside it",
-        hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
+        f"{catalog.path} is empty, but there are partitions beside it", hint=SALVAGE
     )
 
 
@@ -184,8 +182,7 @@ def no_store_at(root: str, hint: str = "check the path") -> StoreNotFoundError:
     """The error for a directory without a catalog, with the next step for what is there."""
     if has_partitions(root):
         return StoreNotFoundError(
-            f"{_CATALOG} is missing at {root}, but there are partitions",
-            hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
+            f"{_CATALOG} is missing at {root}, but there are partitions", hint=SALVAGE
         )
     below = stores_below(root)
     if below.names:

@@ -22,7 +22,7 @@ from spector.store.catalog import (
     schema,
 )
 from spector.store.core import Store
-from spector.store.files import WriterLock
+from spector.store.files import SALVAGE, WriterLock
 from spector.store.integrity import (
     Replay,
     is_replaced,
@@ -152,8 +152,7 @@ def _to_replay(store: Store, rows: Mapping[int, SegmentRow], segment_id: int) ->
     """Open the partition that the journal names."""
     if segment_id not in rows:
         raise CatalogCorruptError(
-            f"the journal names partition {segment_id}, which is not in the catalog",
-            hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
+            f"the journal names partition {segment_id}, which is not in the catalog", hint=SALVAGE
         )
     segment = store.partitions.handle_of(rows[segment_id])
     segment.open(verify=False, sized=False)

@@ -38,7 +38,16 @@ from spector.layout import (
 from spector.messages import counted
 from spector.process import managed
 from spector.store.catalog import SegmentRow
-from spector.store.files import Bytes, File, Files, is_of_disk, is_time_limit, populate
+from spector.store.files import (
+    CHECK_OR_SALVAGE,
+    SALVAGE,
+    Bytes,
+    File,
+    Files,
+    is_of_disk,
+    is_time_limit,
+    populate,
+)
 
 # Many records at once: their bytes, ids and checksums.
 
@@ -200,8 +209,7 @@ def pack_header(
     if row.dead < 0:
         raise CatalogCorruptError(
             f"the catalog's row of {row.path} is impossible: {row.live} of {row.slots} slots live",
-            hint="run: spector check PATH; restore a backup, or salvage what there is: spector"
-            " check PATH --repair DEST",
+            hint=CHECK_OR_SALVAGE,
         )
     body = _HEADER.pack(
         magic,
@@ -264,8 +272,7 @@ def is_ahead(header: dict[str, Any], row: SegmentRow) -> bool:
 
 def later_than_catalog(where: str) -> PartitionCorruptError:
     return PartitionCorruptError(
-        f"{where} is of a later commit than the catalog, which has lost some",
-        hint="restore a backup, or salvage what there is: spector check PATH --repair DEST",
+        f"{where} is of a later commit than the catalog, which has lost some", hint=SALVAGE
     )
 
 

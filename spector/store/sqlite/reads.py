@@ -19,7 +19,7 @@ from spector.errors import (
     StoreReadOnlyError,
 )
 from spector.process import Resource, drop, held_by_calling, managed, take
-from spector.store.files import is_missing
+from spector.store.files import CHECK, is_missing
 from spector.store.sqlite.connections import (
     SQL_ERRORS,
     end_statements,
@@ -98,7 +98,7 @@ def _typed_sql_error(error: sqlite3.Error, path: str) -> StoreError:
             message,
             hint="check the path, its permissions, room on the disk and the limit of open files",
         )
-    return StoreError(message, hint="run: spector check PATH")
+    return StoreError(message, hint=CHECK)
 
 
 class Connections(Protocol):
