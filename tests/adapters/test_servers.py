@@ -106,6 +106,18 @@ def _at_once(store: Path, clients: int, writes: int) -> float:
     return max(waits)
 
 
+def test_half_an_emoji_is_answered(tmp_path: Path) -> None:
+    """The SDK cannot read such a line, and a client would wait for its answer for ever."""
+    wire = Wire(tmp_path / "mind")
+    wire.begin()
+    (made,) = wire.call("remember", text="half \ud83d, whole \U0001f600, path C:\\ud83d")[
+        "structuredContent"
+    ]["ids"]
+    kept = wire.call("get_memory", id=made)["structuredContent"]["memory"]["text"]
+    assert kept == "half \ufffd, whole \U0001f600, path C:\\ud83d"
+    assert wire.close() == 0
+
+
 def test_servers_write_to_one_store_at_once(tmp_path: Path) -> None:
     _at_once(tmp_path / "mind", 2, 5)
 

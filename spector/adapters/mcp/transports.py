@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hmac
+import io
 import os
+import re
 import signal
+import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from spector.errors import InvalidInputError
 
@@ -25,6 +28,10 @@ _ANSWERS_S: Final = 1.0
 #: fewest characters of a token, and most of its file
 _LEAST, _MOST = 16, 4096
 
+#: escapes of JSON: whole surrogate pairs, halves of pairs, any other
+_ESCAPE: Final = re.compile(rb"\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|\\u[dD][89a-fA-F]\w\w|\\.")
+_HALF_BYTES: Final = 6
+
 _Message = MutableMapping[str, Any]
 _App = Callable[
     [_Message, Callable[[], Awaitable[_Message]], Callable[[_Message], Awaitable[None]]],
@@ -32,9 +39,33 @@ _App = Callable[
 ]
 
 
+class _Lines(io.RawIOBase):
+    """Lines of a client in which half an emoji is U+FFFD, as what is no UTF-8 is.
+
+    The SDK cannot read a line with half of a surrogate pair, and would never answer it.
+    """
+
+    def __init__(self, lines: BinaryIO) -> None:
+        self._lines, self._left = lines, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: Any) -> int:
+        if not self._left:
+            self._left = _ESCAPE.sub(
+                lambda each: rb"\ufffd" if len(each[0]) == _HALF_BYTES else each[0],
+                self._lines.readline(),
+            )
+        size = min(len(room), len(self._left))
+        room[:size], self._left = self._left[:size], self._left[size:]
+        return size
+
+
 def serve_stdio(server: MCPServer[Any], opening: Opening) -> None:
     """Serve one client until it closes the pipe."""
     _end_by_signal(server, opening)
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(_Lines(sys.stdin.buffer)))
     try:
         server.run("stdio")
     except* (BrokenPipeError, ConnectionResetError):
