@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import http.client
 import json
 import math
+import socket
 import statistics
 import subprocess
 import sys
@@ -129,9 +132,59 @@ class Client:
         self._server.wait(60)
 
 
-def test_mcp(row: Row, corpus: Corpus, spoken: Path) -> None:
+class HttpClient(Client):
+    """A client of a server over HTTP, on one connection."""
+
+    def __init__(self, path: Path) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port: int = free.getsockname()[1]
+        self._server = subprocess.Popen(
+            [sys.executable, "-m", "spector.mcp", str(path), "--read-only", "--http", str(port)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=REPO,
+        )
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        self._headers = {
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+        }
+        for _ in range(600):
+            with contextlib.suppress(OSError):
+                self._connection.connect()
+                break
+            time.sleep(0.1)
+        about = {"clientInfo": {"name": "bench", "version": "1"}, "capabilities": {}}
+        self.ask("initialize", {"protocolVersion": "2025-11-25", **about})
+
+    def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        self._connection.request("POST", "/mcp", json.dumps(message), self._headers)
+        found = self._connection.getresponse()
+        if session := found.getheader("mcp-session-id"):
+            self._headers["Mcp-Session-Id"] = session
+        lines = found.read().decode().splitlines()
+        return next(
+            answer
+            for line in lines
+            if line.removeprefix("data:").lstrip().startswith("{")
+            for answer in [json.loads(line.removeprefix("data:"))]
+            if answer.get("id") == 1
+        )
+
+    def close(self) -> None:
+        self._connection.close()
+        self._server.terminate()
+        self._server.wait(60)
+
+
+@pytest.mark.parametrize("way", ["stdio", "http"])
+def test_mcp(row: Row, corpus: Corpus, spoken: Path, way: str) -> None:
     pytest.importorskip("mcp", reason='pip install "spector-memory[mcp]"')
-    client, cues = Client(spoken), corpus.cue_texts
+    client = (HttpClient if way == "http" else Client)(spoken)
+    cues = corpus.cue_texts
     try:
         client.recall(cues[0])
         with spector.open(spoken, mode="r") as memory:
@@ -142,7 +195,11 @@ def test_mcp(row: Row, corpus: Corpus, spoken: Path) -> None:
     row.values(
         [one for one, _ in pairs],
         unit="ms",
-        **_info(corpus, "mcp", f"recall by MCP over stdio, {_SPOKEN:,} memories"),
+        **_info(
+            corpus,
+            "mcp" if way == "stdio" else "mcp_http",
+            f"recall by MCP over {'HTTP' if way == 'http' else way}, {_SPOKEN:,} memories",
+        ),
         extra={"library_ms": statistics.median(other for _, other in pairs)},
     )
 
