@@ -84,10 +84,10 @@ _OF_PIP = {"_distutils_hack", "distutils", "pip", "pkg_resources", "setuptools"}
     [
         ("openai", "tests/providers/test_openai.py tests/providers/test_openai_llm.py"),
         ("numba", "tests/kernel/test_checksum.py"),
-        ("tokens", "tests/recall/test_tokens.py"),
+        ("tokens", "tests/recall/test_quote.py"),
         ("mcp", "tests/adapters/test_mcp.py"),
         ("train", "tests/bench/test_judge_training.py"),
-        ("all", "tests/providers/test_openai.py tests/recall/test_tokens.py"),
+        ("all", "tests/providers/test_openai.py tests/recall/test_quote.py"),
     ],
 )
 def test_an_extra_brings_what_its_tests_need(

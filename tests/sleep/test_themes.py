@@ -7,13 +7,15 @@ daughter and the sandwiches are in one theme; five sandwiches in forty lunches a
 
 from __future__ import annotations
 
+import math
+import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pytest
 
 import spector
-from spector import Flag, ManualClock, Memory
+from spector import Config, Flag, ManualClock, Memory, SleepConfig
 from tests.facets.test_erasure import mention
 from tests.sleep.nights import BEGIN, asleep, is_dormant, pass_days, set_strength, themes_in
 
@@ -241,3 +243,247 @@ def test_being_quoted_promotes_nothing_and_being_reinforced_does() -> None:
         memory.reflect(["promote"])
         assert memory.get(quoted.id).tier == "episodic"
         assert memory.get(helped.id).tier == "semantic"
+
+
+# A night costs no answer: what was answered before it is answered after it.
+#
+# Damage without it: what nights make takes the places of what was said, so the memory that answers is
+# at rank one among three hits and absent among ten. Guard: own conversations of three people, asked
+# before and after a week of nights; with a budget, what has content outlasts chat and encouragement.
+
+#: (what is said, what asks for it, a word of the answer)
+GARDENER = (
+    ("We planted forty garlic cloves by the south wall.", "How much garlic is planted?", "forty"),
+    ("The greenhouse heater is a Biogreen, it cost 189 euros.", "What did the heater cost?", "189"),
+    ("My neighbour Wanda lends me her rotavator in April.", "Who lends a rotavator?", "Wanda"),
+    ("Wanda is allergic to tomato leaves.", "What is Wanda allergic to?", "tomato"),
+    ("Wanda's son Felix mows the verge for ten euros.", "Who mows the verge?", "Felix"),
+    ("Slugs ate all the lettuce on 3 May.", "What did the slugs eat?", "lettuce"),
+    ("I water the leeks at six in the morning.", "When are the leeks watered?", "six"),
+    ("The well ran dry in August last year.", "When did the well run dry?", "August"),
+    ("I bought a walnut tree called Broadview.", "Which walnut tree did I buy?", "Broadview"),
+    ("The shed key hangs behind the blue tin.", "Where does the shed key hang?", "tin"),
+)
+NURSE = (
+    ("I work nights on ward 7 at Saint Bride's.", "Which ward do I work on?", "7"),
+    ("My shift swap with Tomas is on the 19th.", "When is the swap with Tomas?", "19th"),
+    ("Tomas moved to Leeds with his husband.", "Where did Tomas move?", "Leeds"),
+    ("Tomas plays the oboe in a wind band.", "What does Tomas play?", "oboe"),
+    ("The locker code is 4471.", "What is the locker code?", "4471"),
+    ("I had a sandwich for lunch today.", "What was for lunch?", "sandwich"),
+    ("I had lentil soup for lunch today.", "Was there lentil soup?", "lentil"),
+    ("My sister Ines has twins, Ada and Bo.", "What are the twins called?", "Bo"),
+    ("Ines lives above a bakery in Porto.", "Where does Ines live?", "Porto"),
+    ("I failed the driving test twice.", "How often did I fail the driving test?", "twice"),
+)
+SKIPPER = (
+    (
+        "The Marlow has a Yanmar diesel of 29 horsepower.",
+        "Which engine does the Marlow have?",
+        "Yanmar",
+    ),
+    ("The Marlow draws one metre forty.", "How deep is the Marlow?", "metre"),
+    ("We berth the Marlow at pontoon C, slip 12.", "Where is the Marlow berthed?", "12"),
+    ("Greta tore the genoa off Skagen.", "Who tore the genoa?", "Greta"),
+    ("Greta gets seasick below deck.", "Who gets seasick?", "Greta"),
+    ("Greta's passport expires in 2031.", "When does the passport expire?", "2031"),
+    ("The marina charges 34 crowns a night.", "What does the marina charge?", "34"),
+    ("I lost an anchor in the fjord of Lysefjord.", "Where did I lose an anchor?", "Lysefjord"),
+    ("Our insurance is with Alandia.", "Who insures the boat?", "Alandia"),
+    ("My first cruise was in 1998 with my uncle Aksel.", "When was my first cruise?", "1998"),
+)
+CHAT = (
+    "That sounds really lovely, well done you!",
+    "Haha, I know exactly what you mean.",
+    "Wow, I am so happy to hear that!",
+    "Keep going, you are doing great.",
+    "Thanks so much for listening to all this.",
+    "It is always good to talk like that.",
+    "You are such a good friend to everyone.",
+    "Oh no, that must have been so hard.",
+    "I really hope it all works out well.",
+    "Such a beautiful way to look at things.",
+)
+TALKS = {"gardener": GARDENER, "nurse": NURSE, "skipper": SKIPPER}
+WAYS = ("any@10", "hit@1", "context")
+
+
+def talked(memory: Memory, clock: ManualClock, name: str, *, chance: random.Random) -> None:
+    """A week of a conversation: what is said in any order among chat, some of it twice."""
+    said = [text for text, *_ in TALKS[name]] + list(CHAT) + [TALKS[name][5][0]] * 2
+    chance.shuffle(said)
+    for day in range(7):
+        with memory.session(f"{name}{day}", user_id=name) as chat:
+            for text in said[day::7]:
+                chat.observe(text)
+        clock.advance(days=1)
+
+
+def answers(memory: Memory, name: str) -> set[tuple[str, str]]:
+    """Ways in which questions are answered."""
+    found = set()
+    for _, cue, answer in TALKS[name]:
+        hits = [hit.text for hit in memory.recall(cue, k=10, user_id=name)]
+        context = memory.context(cue, max_tokens=300, user_id=name, always=True).text
+        for way, texts in zip(WAYS, (hits, hits[:1], [context]), strict=True):
+            if any(answer in text for text in texts):
+                found.add((way, cue))
+    return found
+
+
+@pytest.mark.parametrize("name", TALKS)
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_what_was_answered_before_a_week_of_nights_is_answered_after_it(
+    name: str, seed: int
+) -> None:
+    clock = ManualClock("2026-05-04T08:00:00Z")
+    with spector.open(":memory:", clock=clock) as memory:
+        talked(memory, clock, name, chance=random.Random(seed))
+        before = answers(memory, name)
+        assert len(before) > 20
+        for _ in range(7):
+            clock.advance(days=1)
+            memory.reflect()
+        resting = [each for each in memory.records(include=["dormant"]) if each.dormant]
+        excused = {
+            (way, cue)
+            for way in WAYS
+            for _, cue, answer in TALKS[name]
+            if any(answer in each.text and each.dormant_rule for each in resting)
+            and not any(answer in each.text for each in memory.records(include=[]))
+        }
+        assert before - answers(memory, name) <= excused
+
+
+@pytest.mark.parametrize("speaker", ["", "Rowan"])
+def test_a_budget_takes_chat_and_encouragement_before_what_has_content(speaker: str) -> None:
+    clock = ManualClock("2026-05-04T08:00:00Z")
+    config = Config(sleep=SleepConfig(keep_share=0.5, blast_radius=1.0))
+    with spector.open(":memory:", clock=clock, config=config) as memory:
+        for name in TALKS:
+            said = [text for text, *_ in TALKS[name]] + list(CHAT)
+            random.Random(3).shuffle(said)
+            named = {"metadata": {"speaker": speaker}} if speaker else {}
+            memory.remember_many(
+                [{"text": text, "role": "user", **named} for text in said], user_id=name
+            )
+        clock.advance(days=100)
+        memory.reflect(["forget"])
+        for name in TALKS:
+            awake = {each.text for each in memory.records(user_id=name, include=[])}
+            assert len(awake & {text for text, *_ in TALKS[name]}) >= 9
+            assert len(awake) == 10
+
+
+# -- A budget of memories takes what says least, and never what must stay --------------------------
+#
+# Damage without it: a budget of half that takes the last memory of where someone lives, an
+# instruction or a name. Guard: stores in English and Turkish whose dull half is known, and budgets
+# over nights.
+
+
+ENGLISH = {
+    "pinned": "hm pinned",
+    "rule": "Always answer in short sentences.",
+    "name": "My name is Nilgun.",
+    "slot": "I live in Bergen.",
+}
+TURKISH = {
+    "pinned": "hm sabit",
+    "rule": "Her zaman kısa cevap ver.",
+    "name": "Benim adım Nilgün.",
+    "slot": "Bergen'de yaşıyorum.",
+}
+
+
+def _budget(share: float, **more: float) -> Config:
+    return Config(sleep=spector.SleepConfig(keep_share=share, **more))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("said", [ENGLISH, TURKISH], ids=["en", "tr"])
+@pytest.mark.parametrize("share", [0.5, 0.2])
+def test_pinned_rules_names_and_last_holders_outlast_a_budget(
+    said: dict[str, str], share: float
+) -> None:
+    with asleep(config=_budget(share)) as (memory, clock):
+        kept = [
+            memory.remember(text, importance=0.05, pinned=what == "pinned")
+            for what, text in said.items()
+        ]
+        memory.remember_many([{"text": f"hm {n}", "importance": 0.4} for n in range(56)])
+        for _ in range(12):
+            pass_days(clock, 7)
+            memory.reflect("forget")
+        assert not [each.text for each in kept if is_dormant(memory, each.id)]
+        active = list(memory.records(include=[]))
+        assert len(active) == math.ceil(60 * share)
+        assert memory.count() == 60, "nothing is deleted"
+
+
+@pytest.mark.parametrize("nights", [1, 4])
+def test_of_memories_that_state_one_value_the_last_stays(nights: int) -> None:
+    with asleep(config=_budget(0.1, blast_radius=1.0 if nights == 1 else 0.02)) as (memory, clock):
+        holders = [memory.remember(text, importance=0.1) for text in ("Kars", "Kars!", "in Kars")]
+        for each in holders:
+            memory.facts.add("user", "lives_in", "Kars", source=each)
+        memory.remember_many([{"text": f"hm {n}", "importance": 0.1} for n in range(30)])
+        for _ in range(nights):
+            pass_days(clock, 30)
+            memory.reflect("forget")
+        assert sum(not is_dormant(memory, each.id) for each in holders) == 1
+
+
+def test_a_holder_that_sleeps_protects_no_other() -> None:
+    with asleep(config=_budget(0.1, blast_radius=1.0)) as (memory, clock):
+        asleep_one, only = (memory.remember(text, importance=0.1) for text in ("Kars", "in Kars"))
+        for each in (asleep_one, only):
+            memory.facts.add("user", "lives_in", "Kars", source=each)
+        memory.retire(asleep_one)
+        memory.remember_many([{"text": f"hm {n}", "importance": 0.9} for n in range(30)])
+        pass_days(clock, 30)
+        memory.reflect("forget")
+        assert not is_dormant(memory, only.id)
+
+
+def test_each_user_has_a_budget_of_its_own() -> None:
+    with asleep(config=_budget(0.5, blast_radius=1.0)) as (memory, clock):
+        for user, count in (("a", 40), ("b", 10), (None, 6)):
+            memory.remember_many(
+                [{"text": f"hm {n}", "importance": 0.3} for n in range(count)], user_id=user
+            )
+        pass_days(clock, 30)
+        memory.reflect("forget")
+        assert _active(memory) == {"a": 20, "b": 5, None: 3}
+
+
+def _active(memory: Memory) -> dict[str | None, int]:
+    counts: dict[str | None, int] = {}
+    for each in memory.records(include=[]):
+        counts[each.user_id] = counts.get(each.user_id, 0) + 1
+    return counts
+
+
+def test_what_is_younger_than_its_floor_waits_and_nothing_better_goes_for_it() -> None:
+    with asleep(config=_budget(0.5, blast_radius=1.0)) as (memory, clock):
+        said = memory.remember_many(
+            [f"The harbour of Foca has {n} blue boats and {n + 40} nets" for n in range(4)],
+            importance=0.3,
+        )
+        plans = memory.remember_many([f"hm {n}" for n in range(4)], category="plan", importance=0.3)
+        pass_days(clock, 20)
+        memory.reflect("forget")
+        assert len(list(memory.records(include=[]))) == 8, "a plan has a floor of 45 days"
+        pass_days(clock, 30)
+        memory.reflect("forget")
+        assert {each.id for each in memory.records(include=[])} == {each.id for each in said}
+        assert all(is_dormant(memory, each.id) for each in plans)
+
+
+def test_the_capacity_of_v9_is_met_though_what_is_young_stays() -> None:
+    sleep = spector.SleepConfig(capacity_active=4, capacity_trim=4, order="v9", blast_radius=1.0)
+    with asleep(config=Config(sleep=sleep)) as (memory, clock):
+        memory.remember_many([f"The harbour has {n} blue boats" for n in range(4)], importance=0.9)
+        plans = memory.remember_many([f"hm {n}" for n in range(4)], category="plan", importance=0.3)
+        pass_days(clock, 20)
+        memory.reflect("forget")
+        assert {each.id for each in memory.records(include=[])} == {each.id for each in plans}
