@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import tzinfo
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from spector.arguments import (
     parse_access,
@@ -78,6 +78,8 @@ if TYPE_CHECKING:
         WriteContext,
         Writer,
     )
+
+_Part = TypeVar("_Part")
 
 
 @checks_arguments("spector.open")
@@ -285,13 +287,20 @@ def _make_parts(
 
         time_parts(kernel, [each.store for each in opened])
 
-    @Later
+    later: dict[str, Later[Any]] = {}
+
+    def part(make: Callable[[], _Part]) -> Later[_Part]:
+        """A part of the memory, made when it is first used."""
+        made = later[make.__name__] = Later(make)
+        return made
+
+    @part
     def searcher() -> Searcher:
         from spector.search import Searcher
 
         return Searcher(router, kernel, single, config, embed=_uncached(embedder))
 
-    @Later
+    @part
     def probes() -> Probes:
         from spector.search import Probes
 
@@ -332,7 +341,7 @@ def _make_parts(
 
         return Judges(detectors, chat, operations, config)
 
-    @Later
+    @part
     def writer() -> Writer:
         from spector.observe import Settling
         from spector.search import Neighbours
@@ -347,19 +356,19 @@ def _make_parts(
             keyed=KeyWriter(context()),
         )
 
-    @Later
+    @part
     def changer() -> Changer:
         from spector.write import Changer
 
         return Changer(context(), note_writes=note_writes)
 
-    @Later
+    @part
     def updater() -> Updater:
         from spector.write import Updater
 
         return Updater(context(), writer(), note_writes=note_writes)
 
-    @Later
+    @part
     def forgetter() -> Forgetter:
         from spector.write import Forgetter
 
@@ -371,7 +380,7 @@ def _make_parts(
 
         return EndMover(context(), lambda: access.mode != "r")
 
-    @Later
+    @part
     def knowledge() -> KnowledgeWriter:
         from spector.write import KnowledgeWriter
 
@@ -379,7 +388,7 @@ def _make_parts(
         made.forget_ended = forgetter().forget_ended
         return made
 
-    @Later
+    @part
     def keeper() -> Keeper:
         from spector.upkeep import Keeper
 
@@ -396,7 +405,7 @@ def _make_parts(
             expire=lambda: forgetter().expire(),
         )
 
-    @Later
+    @part
     def forgetting() -> Forgetting:
         from spector.forgetting import Forgetting
 
@@ -411,7 +420,7 @@ def _make_parts(
         if router.durable_store().catalog.ends.are_there():
             ends().refresh(*used, **how)
 
-    @Later
+    @part
     def recaller() -> Recaller:
         from spector.recall import Recaller
         from spector.search import HotTier
@@ -435,19 +444,19 @@ def _make_parts(
             chat=detectors.intent or chat,
         )
 
-    @Later
+    @part
     def extractor() -> ConceptExtractor:
         from spector.write import ConceptExtractor
 
         return ConceptExtractor(context(), knowledge())
 
-    @Later
+    @part
     def promoter() -> ConceptPromoter:
         from spector.write import ConceptPromoter
 
         return ConceptPromoter(context(), knowledge(), restate=updater().restate)
 
-    @Later
+    @part
     def sleeper() -> Sleeper:
         from spector.search import Neighbours, Surveyor
         from spector.sleep import Condenser, Sleeper, Tools
@@ -482,13 +491,13 @@ def _make_parts(
             expire=forgetter().expire,
         )
 
-    @Later
+    @part
     def daemon() -> ReflectDaemon:
         from spector.sleep import ReflectDaemon
 
         return ReflectDaemon(sleeper().upkeep, router, config, sleeper=sleeper(), signal=signal())
 
-    @Later
+    @part
     def sessions() -> Sessions:
         from spector.session import Keeping, Sessions, SessionTools
 
@@ -515,19 +524,19 @@ def _make_parts(
         sleeper().hear_of_tags(made.drop_expired_tags)
         return made
 
-    @Later
+    @part
     def series() -> SeriesWriter:
         from spector.write import SeriesWriter
 
         return SeriesWriter(context(), writer(), note_writes=note_writes)
 
-    @Later
+    @part
     def worker() -> ConceptWorker:
         from spector.sleep import ConceptWorker
 
         return ConceptWorker.begun(extractor(), calls, context(), mode)
 
-    @Later
+    @part
     def observing() -> Observing:
         from spector.observe import ObserveParts, Observing
         from spector.providers import own_extractor, token_counter
@@ -553,7 +562,7 @@ def _make_parts(
             )
         )
 
-    @Later
+    @part
     def vectors() -> Vectors:
         from spector.exchange import Vectors
 
@@ -563,7 +572,7 @@ def _make_parts(
             can_embed=embedder is not None,
         )
 
-    @Later
+    @part
     def exchange() -> Exchange:
         from spector.exchange import Exchange
         from spector.write import ArrivalWriter
@@ -601,28 +610,7 @@ def _make_parts(
         embedder=embedder,
         finder=finder,
         listing=listing,
-        later={
-            "changer": changer,
-            "daemon": daemon,
-            "exchange": exchange,
-            "extractor": extractor,
-            "forgetter": forgetter,
-            "forgetting": forgetting,
-            "keeper": keeper,
-            "knowledge": knowledge,
-            "observing": observing,
-            "probes": probes,
-            "promoter": promoter,
-            "recaller": recaller,
-            "searcher": searcher,
-            "series": series,
-            "sessions": sessions,
-            "sleeper": sleeper,
-            "updater": updater,
-            "vectors": vectors,
-            "worker": worker,
-            "writer": writer,
-        },
+        later=later,
     )
     if config.knowledge.extract == "worker" and mode != "r":
         worker()

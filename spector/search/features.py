@@ -389,10 +389,6 @@ class Around:
     after: I64
     ranked: int
 
-    @property
-    def rows(self) -> int:
-        return len(self.before)
-
     @cached_property
     def beside(self) -> tuple[I64, I64]:
         """(ranked,) each: the rows right before and right after the ranked ones."""

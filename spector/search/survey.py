@@ -63,10 +63,6 @@ class Surveyor:
         """Those of these memories that there are, by ascending id."""
         return read_strengths(self._router.durable_store(), ids=sorted(ids))
 
-    def last_id(self) -> int:
-        """The greatest id that was given out."""
-        return self._router.durable_store().head.last_id
-
     def words(self, ids: Collection[int]) -> dict[int, SurveyedText]:
         """What those of these memories say that there are."""
         found = self._router.durable_store().catalog.fetch(sorted(ids))
