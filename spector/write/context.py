@@ -20,7 +20,7 @@ from spector.records import MemoryRecord
 from spector.store.catalog import Row
 from spector.store.core import Store
 from spector.tiers import Finder, TierRouter, TierStore
-from spector.write.drafts import Draft
+from spector.write.drafts import Batch, Draft, Encoded, encode_batch, strengths_of
 from spector.write.speakers import Speakers
 
 
@@ -89,6 +89,29 @@ class WriteContext:
         The stores share one lock, so ids and changes of several stores are in order.
         """
         return self.stores[0].exclusive()
+
+    def encoded(
+        self,
+        store: Store,
+        batch: Batch,
+        importance: Sequence[float],
+        ids: Sequence[int],
+        tiers: Sequence[TierStore],
+        vectors: NDArray[np.float32] | None,
+        now_ms: int,
+    ) -> Encoded:
+        """The record images of drafts of a store."""
+        return encode_batch(
+            batch,
+            strengths_of(batch, importance, self.config),
+            ids,
+            [tier.code for tier in tiers],
+            vectors,
+            now_ms=now_ms,
+            dim=self.dim,
+            uuid=store.uuid,
+            config=self.config,
+        )
 
     def note_replaced(self, before: Row, after: Row) -> None:
         """After a memory has changed: what knows its former words or user forgets them."""

@@ -59,10 +59,8 @@ from spector.write.drafts import (
     Draft,
     Work,
     append_batch,
-    encode_batch,
     path_of_draft,
     records_of,
-    strengths_of,
 )
 from spector.write.forgetting import Forgetter, flags_of, stage_deletion
 from spector.write.knowledge import apply_changes, words_in
@@ -416,17 +414,9 @@ class KeyWriter:
             return {}
         batch, tiers = Batch(drafts), [work.tiers[n] for n in members]
         ids = work.claim_ids(tx, len(members), work.now_ms)
-        encoded = encode_batch(
-            batch,
-            strengths_of(batch, [work.importance[n] for n in members], parts.config),
-            ids,
-            [tier.code for tier in tiers],
-            work.vectors_of(members),
-            now_ms=work.now_ms,
-            dim=parts.dim,
-            uuid=store.uuid,
-            config=parts.config,
-        )
+        importance = [work.importance[n] for n in members]
+        vectors = work.vectors_of(members)
+        encoded = parts.encoded(store, batch, importance, ids, tiers, vectors, work.now_ms)
         append_batch(tx, tiers, batch, ids, encoded, work.now_ms)
         names = [tier.name for tier in tiers]
         records = records_of(batch, ids, names, encoded.headers, work.now_ms)
@@ -447,17 +437,8 @@ class KeyWriter:
             )
         self._link(tx, work, draft, row)
         batch = Batch([draft])
-        encoded = encode_batch(
-            batch,
-            strengths_of(batch, [work.importance[n]], parts.config),
-            [row.id],
-            [tier.code],
-            work.vectors_of([n]),
-            now_ms=work.now_ms,
-            dim=parts.dim,
-            uuid=store.uuid,
-            config=parts.config,
-        )
+        vectors, importance = work.vectors_of([n]), [work.importance[n]]
+        encoded = parts.encoded(store, batch, importance, [row.id], [tier], vectors, work.now_ms)
         event_ms = int(encoded.headers[0]["event_ms"])
         after = row_of(draft, row.id, encoded.mutable(0), event_ms, row.recorded_ms)
         after.segment_id, after.slot = row.segment_id, row.slot

@@ -35,11 +35,9 @@ from spector.write.drafts import (
     Draft,
     Encoded,
     Named,
-    encode_batch,
     ends_in,
     may_name,
     reseal,
-    strengths_of,
     with_aliases,
     without_end,
 )
@@ -339,22 +337,11 @@ class Updater:
         tier: TierStore,
         more: Beside | None,
     ) -> Encoded:
-        config = self._parts.config
         if "text" in changes or "vector" in changes:
             vectors = vectors_of(self._parts, [draft], [tier], [draft_words(draft)])
             if vectors is not None:
                 batch = Batch([draft])
-                fresh = encode_batch(
-                    batch,
-                    strengths_of(batch, [0.0], config),
-                    [row.id],
-                    [tier.code],
-                    vectors,
-                    now_ms=0,
-                    dim=self._parts.dim,
-                    uuid=store.uuid,
-                    config=config,
-                )
+                fresh = self._parts.encoded(store, batch, [0.0], [row.id], [tier], vectors, 0)
                 image[:, 64:] = fresh.images[:, 64:]
                 image[:, 4:8] = fresh.images[:, 4:8]
         header = image[0, :64].view(RECORD_DTYPE)

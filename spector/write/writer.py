@@ -31,13 +31,11 @@ from spector.write.drafts import (
     Settler,
     Work,
     append_batch,
-    encode_batch,
     is_own,
     make_draft,
     may_name,
     records_of,
     refuse_future_parents,
-    strengths_of,
     wordless,
 )
 from spector.write.speakers import (
@@ -423,17 +421,7 @@ class Writer:
                 batch = Batch(drafts)  # with links to the facts that end as well
             for naming in to_name:
                 naming.stage(tx)
-            encoded = encode_batch(
-                batch,
-                strengths_of(batch, importance, self._parts.config),
-                ids,
-                [tier.code for tier in tiers],
-                vectors,
-                now_ms=now_ms,
-                dim=self._parts.dim,
-                uuid=store.uuid,
-                config=self._parts.config,
-            )
+            encoded = self._parts.encoded(store, batch, importance, ids, tiers, vectors, now_ms)
             append_batch(tx, tiers, batch, ids, encoded, now_ms)
             if then is not None:
                 then(tx, ids)

@@ -46,10 +46,8 @@ from spector.write.drafts import (
     Batch,
     Draft,
     append_batch,
-    encode_batch,
     path_of_draft,
     records_of,
-    strengths_of,
 )
 from spector.write.knowledge.commit import apply_changes
 from spector.write.speakers import draft_words, namings
@@ -139,17 +137,8 @@ class Series:
             )
             supersede.apply(self._tx, ends)
         batch = Batch([draft])
-        encoded = encode_batch(
-            batch,
-            strengths_of(batch, [weight], parts.config),
-            ids,
-            [tier.code],
-            None if ready.vector is None else ready.vector.reshape(1, -1),
-            now_ms=self.now_ms,
-            dim=parts.dim,
-            uuid=self._store.uuid,
-            config=parts.config,
-        )
+        vectors = None if ready.vector is None else ready.vector.reshape(1, -1)
+        encoded = parts.encoded(self._store, batch, [weight], ids, [tier], vectors, self.now_ms)
         record = records_of(batch, ids, [tier.name], encoded.headers, self.now_ms)[0]
         if self._dry_run:
             self._unwritten[record.id] = record

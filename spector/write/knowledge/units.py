@@ -424,7 +424,7 @@ class UnitWriter:
                 if cycle is not None:
                     ordinal = reader.last_ordinal(cycle) + 1
                     if note is not None:
-                        _begin(changes, cycle, ordinal, note)
+                        _note(changes, cycle, ordinal, None, "cycle", note)
                         ordinal += 1
                     work.note(changes, cycle, ordinal, reader)
                 work.is_committed = True
@@ -453,16 +453,10 @@ class UnitWriter:
             if cycle is not None:
                 ordinal = reader.last_ordinal(cycle) + 1
                 if note is not None:
-                    _begin(changes, cycle, ordinal, note)
+                    _note(changes, cycle, ordinal, None, "cycle", note)
                     ordinal += 1
-                changes.put(
-                    "cycle_change",
-                    cycle=cycle,
-                    ordinal=ordinal,
-                    record_id=None,
-                    what="erased",
-                    before=compact_json({"ids": list(unit.erases), "users": dict(unit.users)}),
-                )
+                erased = {"ids": list(unit.erases), "users": dict(unit.users)}
+                _note(changes, cycle, ordinal, None, "erased", erased)
             changes.put("sleep_state", **state(0))
             return changes
 
@@ -556,14 +550,7 @@ class _Work:
         """Add the rows by which a cycle can be undone."""
         what = self._unit.what
         if self._unit.packed and self.ids:
-            changes.put(
-                "cycle_change",
-                cycle=cycle,
-                ordinal=ordinal,
-                record_id=None,
-                what=what,
-                before=compact_json(packed(self._before, self._rows)),
-            )
+            _note(changes, cycle, ordinal, None, what, packed(self._before, self._rows))
             ordinal += 1
         elif self.ids:
             for n, each in enumerate(self.ids):
@@ -571,25 +558,10 @@ class _Work:
                 values = {name: [before[name], after[name]] for name in before}
                 if why := self._unit.reasons.get(each, self._unit.reason):
                     values["why"] = [why]
-                kind = self._unit.kinds.get(each, what)
-                changes.put(
-                    "cycle_change",
-                    cycle=cycle,
-                    ordinal=ordinal,
-                    record_id=each,
-                    what=kind,
-                    before=compact_json(values),
-                )
+                _note(changes, cycle, ordinal, each, self._unit.kinds.get(each, what), values)
                 ordinal += 1
         for which, before in self._rows_of(changes, reader):
-            changes.put(
-                "cycle_change",
-                cycle=cycle,
-                ordinal=ordinal,
-                record_id=which[1],
-                what=which[0],
-                before=compact_json(before),
-            )
+            _note(changes, cycle, ordinal, which[1], which[0], before)
             ordinal += 1
 
     def _rows_of(
@@ -655,15 +627,22 @@ class _Work:
             catalog_rows.update_row(tx.connection, row, after)
 
 
-def _begin(changes: Changes, cycle: int, ordinal: int, note: Mapping[str, Any]) -> None:
-    """Add the row that says where sleep was before a cycle."""
+def _note(
+    changes: Changes,
+    cycle: int,
+    ordinal: int,
+    record_id: int | New | None,
+    what: str,
+    before: Mapping[str, Any],
+) -> None:
+    """Add one row to the record of a cycle."""
     changes.put(
         "cycle_change",
         cycle=cycle,
         ordinal=ordinal,
-        record_id=None,
-        what="cycle",
-        before=compact_json(note),
+        record_id=record_id,
+        what=what,
+        before=compact_json(before),
     )
 
 
