@@ -92,8 +92,7 @@ MAY_KNOW_TABLES = tuple(
 SPEAKS_SQL = {
     "spector/search": 12,
     "spector/store/backup": 2,
-    "spector/store": 2,
-    "spector/store/words": 9,
+    "spector/store": 11,
 }
 _TABLES = "content|erasure|fulltext|head|journal|meta|record|record_tag|segment|session"
 _SQL = re.compile(

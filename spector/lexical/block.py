@@ -2,7 +2,7 @@
 
 The files are derived from texts and disposable. They also disclose them: hashes of words can be
 guessed from a word list, so an erasure of a text must erase them too. native/FORMAT.md has the
-bytes. This module lays them out and decides whether a file may be used; `spector.store.words.files`
+bytes. This module lays them out and decides whether a file may be used; `spector.store.words`
 decides which files exist and when they are written.
 """
 

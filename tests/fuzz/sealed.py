@@ -15,8 +15,8 @@ from typing import Any
 
 import spector
 from spector.errors import SpectorError
+from spector.store import words as word_files
 from spector.store.core import records as hydrate
-from spector.store.words import files as word_files
 from tests.crash.workload import open_tiny, vector_of
 from tests.fuzz.forge import Picks, forge
 from tests.store.damage import FILTERS, WORDS, Patient

@@ -16,8 +16,8 @@ import pytest
 import spector
 from spector.errors import PartitionCorruptError, SpectorError
 from spector.layout import HEADER_BYTES, PARTITION_HEADER_BYTES
+from spector.store import words as word_files
 from spector.store.core import records as hydrate
-from spector.store.words import files as word_files
 from tests.crash.workload import open_tiny, vector_of
 from tests.fuzz.forge import reseal
 from tests.fuzz.sealed import Forgery

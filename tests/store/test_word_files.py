@@ -22,10 +22,9 @@ from spector.clock import ManualClock
 from spector.errors import StoreError
 from spector.language.words.analysis import analyse, cue_terms, term_hash
 from spector.lexical import index as index_module
+from spector.store import words as word_files
 from spector.store.core.store import Store
-from spector.store.words import files as word_files
-from spector.store.words.files import FOLDER, is_words
-from spector.store.words.index import Words
+from spector.store.words import FOLDER, Words, is_words
 from tests.conftest import NOW
 from tests.proof import Proof
 

@@ -17,7 +17,7 @@ import spector
 from spector import Memory
 from spector.clock import ManualClock
 from spector.language.words.analysis import cue_terms
-from spector.store.words.index import Words, speaker_of
+from spector.store.words import Words, speaker_of
 from tests.conftest import NOW
 from tests.proof import seed
 

@@ -22,7 +22,7 @@ from spector.clock import ManualClock
 from spector.errors import StoreLockedError
 from spector.language.words import term_hash
 from spector.lexical import LEXICAL_DTYPE, LEXICAL_HEADER_BYTES, read_block
-from spector.store.words import files as word_files
+from spector.store import words as word_files
 from tests.crash.harness import in_fresh_process, run_and_exit, scratch
 from tests.crash.workload import DIM, vector_of, warm_up
 from tests.proof import Proof, seed
