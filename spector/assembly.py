@@ -335,11 +335,11 @@ def _make_parts(
         made.watchers.add_whole(operations.note_whole_gone)
         return made
 
-    @Later
+    @part
     def judges() -> Judges:
         from spector.observe import Judges
 
-        return Judges(detectors, chat, operations, config)
+        return Judges(detectors, chat, embedder, operations, config)
 
     @part
     def writer() -> Writer:

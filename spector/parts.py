@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from spector.forgetting import Forgetting
     from spector.kernel import ParallelKernel
     from spector.knowledge import KnowledgeReader
-    from spector.observe import Observing
+    from spector.observe import Judges, Observing
     from spector.providers import ChatModel, Embedder, FactExtractor, Summarizer
     from spector.recall import Recaller
     from spector.records import HitList
@@ -95,6 +95,7 @@ class Parts:
         extractor: ConceptExtractor = field(init=False)
         forgetter: Forgetter = field(init=False)
         forgetting: Forgetting = field(init=False)
+        judges: Judges = field(init=False)
         keeper: Keeper = field(init=False)
         knowledge: KnowledgeWriter = field(init=False)
         observing: Observing = field(init=False)
@@ -177,6 +178,7 @@ class Parts:
             {
                 "users": count_users(self.store.catalog),
                 "facts": cognition["facts"]["count"],
+                "judge": self.judges.kind,
                 "nights": 0 if night is None else night["cycle"],
                 "embedding_cache": None
                 if cache is None

@@ -23,7 +23,6 @@ from bench.cognition import (
     voices,
 )
 from bench.cognition.gate import gate_rows, near_duplicates
-from bench.cognition.hands import hands
 from bench.cognition.keeping import keeping_rows
 from bench.cognition.score import Score
 from bench.cognition.speed import speed_rows
@@ -233,5 +232,4 @@ ROWS: Final[dict[int, Callable[[], list[Score]]]] = {
     25: voices.chats,
     26: voices.pairs,
     27: voices.messages,
-    28: hands,
 }

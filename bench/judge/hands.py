@@ -19,8 +19,9 @@ from spector.records import RELATIONS
 __all__ = [
     "RELATIONS",
     "TURKISH",
-    "UNBALANCED",
     "auc",
+    "balanced",
+    "counts_of",
     "fitted",
     "overlap_auc",
     "pairs_of",
@@ -30,11 +31,6 @@ __all__ = [
 
 _FOLDER: Final = Path(__file__).parent / "data"
 TURKISH: Final = ("aylin", "burak", "deniz")
-#: the first eight hands: pairs only, and lengths and shared words differ by relation
-UNBALANCED: Final = (
-    "deepa", "ingrid", "kayleigh", "margaret", "mateo", "noor", "rustam", "tyrell",
-)  # fmt: skip
-
 #: function words: shared ones say less of a pair than shared content words
 _FUNCTION_WORDS: Final = frozenset(
     "a an the i you he she it we they me him her us them my your his its our their is are was were "
@@ -62,6 +58,11 @@ def rows_of(kind: str) -> dict[str, list[dict[str, Any]]]:
     return dict(sorted(found.items()))
 
 
+def balanced() -> dict[str, list[dict[str, Any]]]:
+    """Hands of which no relation shows in lengths and shared words: their rows have ``subject``."""
+    return {hand: rows for hand, rows in pairs_of().items() if "subject" in rows[0]}
+
+
 def replaces(row: Mapping[str, Any]) -> bool:
     """Whether the newer message makes the older one untrue."""
     return row["relation"] in ("changes", "ends")
@@ -80,7 +81,7 @@ def overlap_auc(hands: Sequence[Sequence[Mapping[str, Any]]]) -> float:
     Ridge logistic regression on 13 counts and their squares, fitted on all hands but
     one and measured on that one; the scores of all hands together.
     """
-    counts = [np.array([_counts(row["old"], row["new"]) for row in hand]) for hand in hands]
+    counts = [np.array([counts_of(row["old"], row["new"]) for row in hand]) for hand in hands]
     labels = [np.array([replaces(row) for row in hand]) for hand in hands]
     scores = []
     for n, own in enumerate(counts):
@@ -94,7 +95,8 @@ def overlap_auc(hands: Sequence[Sequence[Mapping[str, Any]]]) -> float:
     return auc(np.concatenate(scores), np.concatenate(labels))
 
 
-def _counts(old: str, new: str) -> list[float]:
+def counts_of(old: str, new: str) -> list[float]:
+    """Lengths of two texts, and what they share: 13 counts."""
     first, second = (re.findall(r"\w+", text.lower()) for text in (old, new))
     a, b = set(first), set(second)
     c, d = a - _FUNCTION_WORDS, b - _FUNCTION_WORDS

@@ -38,7 +38,7 @@ STEPS, PENALTY = 200, 100.0
 #: share of messages with content that is above each threshold in folds
 KEPT, SURE = 0.99, 0.92
 #: words below which lengths are counted apart, words of the longest statement of a pair, and how
-#: much one text may count
+#: much one text may count; a Turkish one counts the more, the fewer they are
 LENGTHS, LONGEST, MOST = (3, 5, 7, 10, 14), 9, 6.0
 
 
@@ -93,6 +93,7 @@ def weights_of(found: Texts, seen: Mask) -> F32:
             everything = int((seen & (bins == length)).sum())
             out[own, 0] = min(MOST, 0.5 * everything / max(1, int(own.sum())))
     out[:, 1] = seen & found.content & found.messages
+    out[found.turkish] *= min(MOST, max(1.0, float((~found.turkish).sum() / found.turkish.sum())))
     return out
 
 

@@ -177,6 +177,7 @@ class Committer:
                 config,
                 sample=job.sample,
                 verdicts=job.outside.verdicts,
+                changes=job.outside.changes,
             )
             if job.analysis.doubt and decision.action != "reinforce":  # it may change nothing
                 decision = Decision(

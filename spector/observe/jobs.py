@@ -155,6 +155,8 @@ class Outside:
     importance: float | None = None
     #: memory -> what a judge says of it
     verdicts: dict[int, PairVerdict] = field(default_factory=dict)
+    #: words of an older memory -> probability that this changes it, by the offline model
+    changes: dict[str, float] = field(default_factory=dict)
     #: memory -> the text that both make
     merged: dict[int, str] = field(default_factory=dict)
 

@@ -9,15 +9,17 @@ from spector.config import Config
 from spector.errors import InvalidInputError, StoreClosedError
 from spector.messages import shown
 from spector.process import Operations
-from spector.providers import ChatModel, Detectors
+from spector.providers import ChatModel, Detectors, Embedder
 from spector.records import Judgement, MemoryRecord, Statement
 
 if TYPE_CHECKING:
-    from spector.observe.gate import Judging
+    from spector.observe.gate import Judging, Ordering
 
 __all__ = ["Judges"]
 
 _TASK = "judgement"
+#: how fingerprints of the offline embedder begin
+_OF_EMBEDDER = "minilm:"
 
 
 class Judges:
@@ -27,14 +29,23 @@ class Judges:
         self,
         detectors: Detectors,
         chat: ChatModel | None,
+        embedder: Embedder | None,
         operations: Operations,
         config: Config,
     ) -> None:
+        self._ordering: Ordering | None = None
         self._own = detectors.judge
         self._chat = chat if chat is not None and chat.does(_TASK) else None
         self._operations = operations
         self._config = config
         self._made: Judging | None = None
+        #: the offline model is asked: nothing else judges, and its embedder is used
+        self._is_chosen = (
+            config.observe.order_by == "model"
+            and self._own is None
+            and self._chat is None
+            and getattr(embedder, "fingerprint", "").startswith(_OF_EMBEDDER)
+        )
 
     def judging(self) -> Judging | None:
         """What is asked beside the rules; None for nothing."""
@@ -50,6 +61,24 @@ class Judges:
             made: Judging = gate.Judging(judge, observe.judge_timeout_s, observe)
             self._made = made
         return self._made
+
+    def ordering(self) -> Ordering | None:
+        """The offline model, where nothing else judges and its embedder is used; else None."""
+        if self._ordering is None and self._is_chosen:
+            gate, providers = map(import_module, ("spector.observe.gate", "spector.providers"))
+            self._ordering = gate.Ordering(providers.ChangeModel())
+        return self._ordering
+
+    @property
+    def kind(self) -> str:
+        """What says what a message changes: the caller's ``own``, the ``llm``, the offline
+        ``model``, or ``rules`` alone."""
+        if self._own is not None:
+            return "own"
+        if self._chat is not None:
+            return "llm"
+        works = self._is_chosen if self._ordering is None else self._ordering.works
+        return "model" if works else "rules"
 
     @property
     def rates(self) -> bool:
@@ -68,7 +97,10 @@ class Judges:
                 raise
             except Exception as error:  # any judge may fail in any way: it is reported
                 failure = str(error) or type(error).__name__
-        made: Judgement = rules.judgement(first, second, found, failure)
+        ordering, changes = self.ordering(), dict[str, float]()
+        if ordering is not None and ordering.reads(first.text, second.text):
+            changes = ordering.changes(second.text, [first.text])
+        made: Judgement = rules.judgement(first, second, found, failure, changes)
         return made
 
     def says_the_same(self, one: MemoryRecord, other: MemoryRecord) -> bool:

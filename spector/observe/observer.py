@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
+import numpy as np
+
 from spector.clock import Clock, from_ms
 from spector.config import Config
 from spector.errors import LLMError
@@ -22,7 +24,7 @@ from spector.observe.committing import (
     put_details,
     strengthened,
 )
-from spector.observe.gate import Comparer, Decision, Judging, decide
+from spector.observe.gate import Comparer, Decision, Judging, Ordering, cosines, decide
 from spector.observe.importance import Rater
 from spector.observe.jobs import (
     Analysis,
@@ -91,7 +93,8 @@ class Observer:
     Args:
         reinforcing: the change of a memory that helped.
         judging: says what a statement does to older ones. rates: it is no
-            chat model, and says what a message is worth.
+            chat model, and says what a message is worth. ordering: says which older memories a
+            new one may have changed.
         updating: gives a memory, by its id, other words, importance and tags, and rows beside it.
     """
 
@@ -109,11 +112,13 @@ class Observer:
         models: Models | None = None,
         judging: Judging | None = None,
         rates: bool = False,
+        ordering: Ordering | None = None,
     ) -> None:
         self._updating = updating
         self._models = models
         self._judging = judging
         self._rates = rates
+        self._ordering = ordering
         self._series = series
         self._comparer = comparer
         self._analyst = analyst
@@ -308,6 +313,7 @@ class Observer:
             since = self._series.moment()
             self._look(works)
             self._judge(works)
+            self._order(works)
             if self._models is not None and not attempt:
                 self._ask(works)
             try:
@@ -332,6 +338,21 @@ class Observer:
                     known = job.outside.verdicts
                     ask = partial(judging.verdicts, job.unit.incoming, job.candidates, known)
                     known.update(asked(analysis, _JUDGE, ask) or {})
+
+    def _order(self, works: Sequence[Work]) -> None:
+        """Ask the offline model which older memories, and messages before it in the list, each new
+        one may have changed; no lock is held."""
+        ordering = self._ordering
+        if ordering is None:
+            return
+        before: list[Job] = []
+        for job in (job for work in works for job in work.jobs):
+            if not (job.analysis.quarantined or job.analysis.doubt):
+                new = job.unit.incoming
+                near = ordering.near(new, job.candidates, _likeness(job, before))
+                if not job.outside.changes.keys() >= set(near):
+                    job.outside.changes = ordering.changes(new.said, near)
+                before.append(job)
 
     def _has_failed(self, analysis: Analysis) -> bool:
         """Whether the judge has; a chat model also where it failed at another task."""
@@ -371,6 +392,7 @@ class Observer:
                 observe,
                 sample=job.sample,
                 verdicts=job.outside.verdicts,
+                changes=job.outside.changes,
             )
         if decision is not None and decision.action in ("reinforce", "skip"):
             return
@@ -558,6 +580,20 @@ def _attached(job: Job, old: MemoryRecord) -> dict[str, Any]:
 def _span(unit: Unit, text: str) -> tuple[int, int]:
     start = text.find(unit.said)
     return (start, start + len(unit.said)) if start >= 0 else (0, 0)
+
+
+def _likeness(job: Job, before: Sequence[Job]) -> dict[str, float]:
+    """Words of earlier messages of the same speaker -> their likeness to a later one."""
+    own, vector = job.unit.incoming, job.ready.vector
+    said = [
+        each
+        for each in before
+        if each.user_id == job.user_id and each.unit.incoming.speaker == own.speaker
+    ]
+    if vector is None or not said:
+        return {}
+    alike = cosines(np.array([each.ready.vector for each in said], np.float32), vector)
+    return {each.unit.said: share for each, share in zip(said, alike, strict=True)}
 
 
 def _result(work: Work, spent_ms: float, options: Options) -> ObserveResult:

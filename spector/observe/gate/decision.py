@@ -27,6 +27,7 @@ __all__ = ["decide", "decide_contradiction"]
 
 _DEFAULT = ObserveConfig()
 _UNJUDGED: Final[Mapping[int, PairVerdict]] = MappingProxyType({})
+_UNREAD: Final[Mapping[str, float]] = MappingProxyType({})
 #: probability from which on a judged statement adds to another
 _ADDS: Final = 0.5
 
@@ -38,6 +39,7 @@ def decide(
     *,
     sample: Sequence[float] = (),
     verdicts: Mapping[int, PairVerdict] = _UNJUDGED,
+    changes: Mapping[str, float] = _UNREAD,
 ) -> Decision:
     """The action for a new memory; deterministic, and the same in any order of candidates.
 
@@ -45,6 +47,7 @@ def decide(
         candidates: of the same scope: the best of each channel, dormant ones included.
         sample: likeness of the store's texts to their nearest, ascending, for calibrated bands.
         verdicts: memory -> what a judge says of it; rules decide about the others.
+        changes: words of an older memory -> probability that the new one changes it, by the model.
     """
     found = sorted(candidates, key=lambda each: (-(each.likeness or 0.0), each.id))
     words = Wording(new.said, new.event_ms)
@@ -62,7 +65,7 @@ def decide(
     otherwise = said_otherwise(new, found, words, known)
     if otherwise and decided.action in ("create", "supersede"):
         decided = replace(decided, contradicted=tuple(sorted({*decided.contradicted, *otherwise})))
-    return _with_order(decided, new, found, config, verdicts)
+    return _with_order(decided, new, found, config, verdicts, changes)
 
 
 def _same_words(
@@ -132,6 +135,7 @@ def _with_order(
     candidates: Sequence[Candidate],
     config: ObserveConfig,
     verdicts: Mapping[int, PairVerdict],
+    changes: Mapping[str, float],
 ) -> Decision:
     """A decision with the older memories that the new one may have changed besides."""
     if decided.action not in ("create", "supersede") or decided.relation == "elaborates":
@@ -139,7 +143,7 @@ def _with_order(
     settled = {*decided.superseded, *decided.may_change}
     found = [
         each
-        for each in changes_perhaps(new, candidates, config, verdicts)
+        for each in changes_perhaps(new, candidates, config, verdicts, changes)
         if each[0].id not in settled
     ]
     if not found:

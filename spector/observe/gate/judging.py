@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, TypeVar
 
 from spector.clock import from_ms, to_ms
@@ -137,17 +137,28 @@ class RuleJudge:
             )
         return out
 
-    def decision(self, old: Statement, new: Statement) -> Decision:
-        """What the gate decides where a store has the old one only."""
-        return decide(*_compared(old, new), self._config)
+    def decision(
+        self, old: Statement, new: Statement, changes: Mapping[str, float] | None = None
+    ) -> Decision:
+        """What the gate decides where a store has the old one only.
+
+        Args:
+            changes: words of the old one -> probability that it is changed, by the offline model.
+        """
+        return decide(*_compared(old, new), self._config, changes=changes or {})
 
     def judgement(
-        self, old: Statement, new: Statement, found: PairVerdict | None, fallback: str
+        self,
+        old: Statement,
+        new: Statement,
+        found: PairVerdict | None,
+        fallback: str,
+        changes: Mapping[str, float],
     ) -> Judgement:
         """What becomes of two statements under a judge's verdict; under the rules for None."""
         incoming, candidates = _compared(old, new)
         if found is None:
-            decided = self.decision(old, new)
+            decided = self.decision(old, new, changes)
             found = _of_rules(decided)
         else:
             decided = decide(incoming, candidates, self._config, verdicts={_OLD: found})

@@ -1,0 +1,96 @@
+"""How likely a later message makes an earlier one untrue: a network over the words of both.
+
+A cross-encoder of the MiniLM-L6 family with int8 weights, trained on pairs of many writers by
+``bench/judge/train.py``. Each pair runs alone, so that its bits do not depend on others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spector.errors import EmbeddingError, ModelFileError
+from spector.process import is_short_of_memory
+from spector.providers.minilm import MAX_THREADS, cores, make_session, read_weights
+from spector.providers.wordpiece import CLS_ID, SEP_ID, UNK_ID, WordPiece
+
+__all__ = ["CHANGE_MODEL_SHA256", "MOST_TOKENS", "ChangeModel"]
+
+CHANGE_MODEL_SHA256: Final = "07d9d2b2b33de7db1ebc92ceec331b3806157635b1211618a685dc45870a94bf"
+_PATH: Final = Path(__file__).parent / "data" / "changes.onnx"
+_HINT: Final = "reinstall spector: pip install --force-reinstall spector-memory"
+#: tokens of one text that are read; the pairs it was trained on are shorter
+MOST_TOKENS: Final = 64
+
+
+class ChangeModel:
+    """Log-odds that a later text changes or ends what an earlier one says.
+
+    Loads on first use; safe to share between threads.
+
+    Args:
+        path: an ONNX file with the same inputs and output, whose hash is not compared.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._loaded: _Loaded | None = None
+
+    def odds(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
+        """``n`` pairs (earlier, later) -> (n,) float32.
+
+        Raises:
+            ModelFileError: the weights are missing or damaged.
+            EmbeddingError: onnxruntime failed.
+        """
+        loaded = self._load()
+        if len(pairs) < 2:
+            return np.array([loaded.odds(each) for each in pairs], np.float32)
+        return np.fromiter(loaded.pool.map(loaded.odds, pairs), np.float32, len(pairs))
+
+    def _load(self) -> _Loaded:
+        """The network; loaded again in a forked child, where its threads do not exist."""
+        with self._lock:
+            if self._loaded is None or self._loaded.pid != os.getpid():
+                weights = read_weights(self._path or _PATH, _HINT)
+                found = hashlib.sha256(weights).hexdigest()
+                if self._path is None and found != CHANGE_MODEL_SHA256:
+                    raise ModelFileError(
+                        f"{_PATH}: sha256 {found[:16]}..., expected {CHANGE_MODEL_SHA256[:16]}...",
+                        hint=_HINT,
+                    )
+                self._loaded = _Loaded(weights)
+            return self._loaded
+
+
+class _Loaded:
+    """The running network in this process."""
+
+    def __init__(self, weights: bytes) -> None:
+        self.pid = os.getpid()
+        self.pool = ThreadPoolExecutor(min(cores(), MAX_THREADS), "spector-changes")
+        self._session, self._tokens = make_session(weights, _HINT), WordPiece()
+
+    def odds(self, pair: tuple[str, str]) -> float:
+        old, new = ((self._tokens.encode(text) or [UNK_ID])[:MOST_TOKENS] for text in pair)
+        ids = np.array([[CLS_ID, *old, SEP_ID, *new, SEP_ID]], np.int64)
+        sides = np.zeros_like(ids)
+        sides[0, len(old) + 2 :] = 1
+        try:
+            return float(self._session.run(None, {"ids": ids, "sides": sides})[0].item())
+        except Exception as error:  # onnxruntime raises many classes of its own
+            if is_short_of_memory(error):
+                raise MemoryError(f"too little memory to run the model: {error}") from error
+            raise EmbeddingError(
+                f"onnxruntime failed on a pair of {ids.size} tokens: {error}",
+                hint="nothing was stored; try again",
+            ) from error
