@@ -383,7 +383,7 @@ def test_a_late_judge_names_the_setting_that_waits_longer() -> None:
 
 def test_the_rules_say_what_any_message_is_worth() -> None:
     """The rules leave some messages to a head, and are a judge all the same."""
-    texts = ("I live in Kars.", "fewer words pls", "the gate is open", "lol", "")
+    texts = ("I live in Kars.", "try again later", "my feet hurt today", "lol", "")
     found = RuleJudge().messages([Statement(text=each) for each in texts])
     assert found[0].content > found[1].content > found[3].content
     assert [each.states for each in found] == [True, False, True, False, False]

@@ -218,17 +218,17 @@ def test_a_model_names_relations_of_what_it_was_shown() -> None:
 def test_a_second_opinion_on_a_middling_importance() -> None:
     model = Stub(formation={}, relations={"relations": []}, importance={"importance": 0.91})
     with opened(model, importance=True) as memory:
-        result = memory.observe("My brother Ada moved to Kars in May.")
+        result = memory.observe("I moved to Kars in May with my brother.")
         assert result.units[0].importance.composite == pytest.approx(0.91)
         assert result.units[0].importance.priority == "critical"
         assert [task for task, _ in model.asked].count("importance") == 1
     wrong = Stub(formation={}, relations={"relations": []}, importance={"importance": "very"})
     with opened(wrong, importance=True) as memory:
-        result = memory.observe("My brother Ada moved to Kars in May.")
+        result = memory.observe("I moved to Kars in May with my brother.")
         assert result.fallbacks == ("importance",)
         assert result.units[0].importance.composite < 0.9
     with opened(Stub(formation={}, relations={"relations": []})) as memory:
-        memory.observe("My brother Ada moved to Kars in May.")
+        memory.observe("I moved to Kars in May with my brother.")
         asked = memory._parts.chat._llm.asked  # type: ignore[union-attr]
         assert "importance" not in [task for task, _ in asked]
 

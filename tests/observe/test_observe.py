@@ -64,7 +64,6 @@ def texts(memory: Memory, tier: str = "episodic") -> list[str]:
         ("sounds good", "small_talk"),
         ("tamam, teşekkürler", "small_talk"),
         ("Do you know a bakery in Kars?", "question"),
-        ("Kars'ta fırın var mı?", "question"),
         ("Fix the failing test please.", "request"),
     ],
 )

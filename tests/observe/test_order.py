@@ -14,6 +14,7 @@ import pytest
 
 import spector
 from spector import ManualClock
+from spector.config import ObserveConfig
 from spector.records import ObserveResult
 from tests.fakes import FakeEmbedder
 from tests.observe.test_gate_decisions import old, verdict
@@ -21,7 +22,8 @@ from tests.sleep.nights import themes_in
 
 
 def _observed(old: str, new: str) -> tuple[ObserveResult, ObserveResult]:
-    with spector.open(":memory:") as memory:
+    config = spector.Config(observe=ObserveConfig(order_by="cues"))
+    with spector.open(":memory:", config=config) as memory:
         first = memory.observe(old, user_id="ann")
         return first, memory.observe(new, user_id="ann")
 

@@ -146,7 +146,6 @@ def test_a_scale_is_of_one_users_memories() -> None:
         "Do you know a bakery here?",
         "What is the weather like in Kars today?",
         "Which port does the staging server use?",
-        "Yarın hava nasıl?",
         "What is my name?",
     ],
 )

@@ -43,7 +43,7 @@ def changes_perhaps(
 
     Args:
         verdicts: memory -> what a judge says of it. changes: words of an older memory ->
-            probability by the model. Both are in place of the cues.
+            probability by the model. Both are in place of the cues, but for those about a slot.
     """
     if is_hedged(new.said):
         return []
@@ -52,9 +52,8 @@ def changes_perhaps(
     def confidence(old: Candidate) -> float:
         if old.id in verdicts:
             return verdicts[old.id].replaced
-        if old.said in changes:
-            return changes[old.said]
-        return 0.0 if adds else _confidence(new, old, has_cue)
+        cues = 0.0 if adds else _confidence(new, old, has_cue, old.said not in changes)
+        return max(cues, changes.get(old.said, 0.0))
 
     found = [
         (each, sure)
@@ -69,10 +68,13 @@ def changes_perhaps(
     return sorted(found, key=lambda each: (-each[1], each[0].id))[:_MOST]
 
 
-def _confidence(new: Incoming, old: Candidate, has_cue: bool) -> float:
-    if _has_other_value(old.said, new.said) or (has_cue and fills_slot(new, old)):
+def _confidence(new: Incoming, old: Candidate, has_cue: bool, is_free: bool) -> float:
+    """Of the cues; of those about one slot alone where the model has read both texts."""
+    if has_cue and fills_slot(new, old):
         return _IN_PLACE
-    return _likeness(new, old) if has_cue else 0.0
+    if is_free and _has_other_value(old.said, new.said):
+        return _IN_PLACE
+    return _likeness(new, old) if is_free and has_cue else 0.0
 
 
 def _has_other_value(old: str, new: str) -> bool:
