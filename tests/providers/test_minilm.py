@@ -163,7 +163,9 @@ def test_a_single_string_is_refused_before_its_letters_are_embedded(
 def test_making_and_describing_the_default_reads_no_weights(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(minilm, "read_weights", lambda path: pytest.fail("read before the first embed"))
+    monkeypatch.setattr(
+        minilm, "read_weights", lambda path: pytest.fail("read before the first embed")
+    )
     lazy = MiniLMEmbedder()
     assert (lazy.model_id, lazy.dim) == ("all-MiniLM-L6-v2-int8", 384)
     assert minilm.MINILM_SHA256[:32] in lazy.fingerprint

@@ -24,6 +24,7 @@ __all__ = ["Ordering"]
 _ENGLISH: Final = 0.2
 #: older memories that are judged for one new one
 _MOST: Final = 4
+_OF_USERS: Final = "user_message"
 #: log-odds added to those of the model, which was trained with two wrong pairs for each pair
 _PRIOR: Final = 1.32
 
@@ -52,11 +53,14 @@ class Ordering:
     def near(
         self, new: Incoming, candidates: Iterable[Candidate], more: Mapping[str, float]
     ) -> list[str]:
-        """The words of the older memories that a new one may have changed, the nearest first.
+        """The words of the older memories that a new one may have changed, the nearest first; none
+        for what no user says, as the model knows messages of users only.
 
         Args:
             more: words of messages that will be memories before it -> likeness.
         """
+        if new.data_source != _OF_USERS:
+            return []
         found = dict(more)
         for each in candidates:
             if not (
