@@ -29,27 +29,5 @@ if TYPE_CHECKING:
     )
     from spector.language.cues.value import asks_for_value
 
-__all__ = [
-    "ASKING",
-    "ASSISTANT",
-    "PARAMS",
-    "USER",
-    "Frame",
-    "Intent",
-    "Kind",
-    "Params",
-    "Topic",
-    "asks_for_now",
-    "asks_for_value",
-    "asks_when",
-    "is_name",
-    "kind_of",
-    "need_gate",
-    "route_cue",
-    "shorten_cue",
-    "skip_reason",
-    "split_cue",
-    "topic_of",
-]
 
 __getattr__ = on_first_use(__name__)

@@ -18,8 +18,6 @@ from spector.language.cues.kinds import Kind
 from spector.language.statements import Speakers
 from spector.language.words import compose, plain
 
-__all__ = ["MOST_PARTS", "split_cue"]
-
 #: most parts of a cue
 MOST_PARTS: Final = 4
 #: longer cues are documents

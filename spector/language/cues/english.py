@@ -12,8 +12,6 @@ from enum import StrEnum
 from functools import cache
 from typing import Final
 
-__all__ = ["AUXILIARY", "FORM", "HINT", "PROFILE", "SELF", "TAIL", "TIME", "Frame", "english"]
-
 
 class Frame(StrEnum):
     """The kind of question about the conversation."""

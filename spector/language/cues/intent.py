@@ -18,8 +18,6 @@ from spector.language.cues.topic import Frame, topic_of
 from spector.language.statements import FIRST_PERSON
 from spector.language.words import is_turkish, plain
 
-__all__ = ["PARAMS", "Params", "Route", "is_name", "kind_of", "route_cue"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Params:

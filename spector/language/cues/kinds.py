@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["Intent", "Kind", "Mode"]
-
 
 class Kind(StrEnum):
     """The kind of a cue, which chooses the weights of words against similarity."""

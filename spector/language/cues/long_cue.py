@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["shorten_cue"]
-
 _SENTENCE_END: Final = re.compile(r"[.!?\u3002\uff01\uff1f\u061f]+(?=\s|$)|[\u3002\uff01\uff1f]|\n")
 #: the first sentence gets at most one part in this many; a longer one is cut after a word
 _SHARE: Final = 4

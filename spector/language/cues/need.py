@@ -17,8 +17,6 @@ from spector.language.cues.smalltalk import ASKING, FILLERS, PHRASES
 from spector.language.statements import ASSISTANTS, Speakers
 from spector.language.words import Token, compose, tokens
 
-__all__ = ["Decision", "need_gate", "skip_reason"]
-
 #: longer cues are never small talk
 _MOST_CHARS: Final = 400
 #: names that may stand beside a greeting ("Hi Ann Lee!")

@@ -9,8 +9,6 @@ from spector.language.statements import ASKS_TR, NOW, NOW_TR
 from spector.language.words import is_turkish, plain
 from spector.process import keeps
 
-__all__ = ["asks_for_now", "asks_when"]
-
 _LONGEST_CUE: Final = 2_000
 _PHRASE_WORDS: Final = 6
 

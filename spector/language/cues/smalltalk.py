@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["ASKING", "FILLERS", "PHRASES"]
-
 PHRASES: Final[dict[str, str]] = {
     "greeting": """
         hi, hii, hello, hey, heya, hiya, yo, howdy, greetings, good morning, morning,

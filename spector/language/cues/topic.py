@@ -19,8 +19,6 @@ from spector.language.cues.english import Frame
 from spector.language.words import compose, plain
 from spector.process import keeps
 
-__all__ = ["ASSISTANT", "USER", "Frame", "Topic", "topic_of"]
-
 #: the speakers that "I" and "you" in a cue refer to
 USER: Final = "user"
 ASSISTANT: Final = "assistant"

@@ -11,10 +11,6 @@ from typing import Final
 
 from spector.language.cues.english import Frame
 
-__all__ = [
-    "HINT_TR", "INNER_TR", "LEAD_TR", "OURS_TR", "PROFILE_TR", "SELF_TR", "TURKISH",
-]  # fmt: skip
-
 _TELL_TR: Final = r"(?:soyle|de|anlat|belirt|paylas|yaz|sor|bahset)"
 _TALK_TR: Final = r"(?P<talk>konus|tartis|gorus)"
 _VERB_TR: Final = rf"(?:{_TELL_TR}|{_TALK_TR})"

@@ -7,8 +7,6 @@ from typing import Final
 
 from spector.language.words import plain
 
-__all__ = ["asks_for_value"]
-
 _LONGEST_CUE: Final = 400
 _ASKS: Final = re.compile(
     r"\b(?:how (?:many|much|often|old|long|far|tall|big)|what time|when (?:is|are|do|does|should"

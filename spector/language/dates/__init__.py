@@ -6,12 +6,5 @@ from spector.language.dates.moments import Moment, moments_in
 from spector.language.dates.period import Period
 from spector.language.dates.ranges import Span, TimeRange, hull, time_range_in
 from spector.language.dates.scan import DateExpression, dates_in, iso_of
-from spector.language.dates.tense import Tense, tense_of
 from spector.language.dates.windows import Bound, Window, window_of
 from spector.language.dates.wording import reads_turkish
-
-__all__ = [
-    "Bound", "DateExpression", "Moment", "Period", "Span", "Tense", "TimeRange",
-    "Window", "dates_in", "hull", "iso_of", "moments_in", "reads_turkish",
-    "tense_of", "time_range_in", "window_of",
-]  # fmt: skip

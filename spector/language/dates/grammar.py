@@ -26,18 +26,6 @@ from typing import Any, Final
 from spector.language.dates.reader import Word, read
 from spector.language.tables import TableError, grammar_table
 
-__all__ = [
-    "BEGINNINGS",
-    "LEXEMES",
-    "PLACES",
-    "ROWS",
-    "Env",
-    "Found",
-    "Grammar",
-    "Reader",
-    "grammar_of",
-]
-
 #: what a row has kept: class or rule -> value; "at" and "end" are its places
 Env = dict[str, Any]
 Found = tuple[Any, int] | None

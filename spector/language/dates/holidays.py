@@ -11,8 +11,6 @@ from typing import Final
 
 from spector.language.dates.period import Period, day, moved, nth_weekday, stretch
 
-__all__ = ["holiday_in"]
-
 _DAYS: Final = "mon tue wed thu fri sat sun".split()
 
 

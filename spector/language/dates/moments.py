@@ -10,8 +10,6 @@ from spector.language.dates.grammar import Reader, grammar_of
 from spector.language.dates.scan import MOST_CHARS
 from spector.language.dates.tense import Tense, tense_of
 
-__all__ = ["Moment", "moments_in"]
-
 
 class Moment(NamedTuple):
     """A moment to the minute, and where the text names it."""

@@ -7,8 +7,6 @@ from typing import Final
 
 from spector.language.dates.grammar import BEGINNINGS, LEXEMES, Found, Reader
 
-__all__ = ["number"]
-
 #: years that stand for themselves, without a month or "in"
 _LEAST_YEAR: Final = 1000
 _MOST_YEAR: Final = 2999

@@ -8,12 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Final, NamedTuple
 
-__all__ = [
-    "Meaning", "OfYear", "Period", "day", "from_first", "inside", "joined", "moved", "nth_unit",
-    "nth_weekday", "of_month", "opened", "relative", "shifted", "stretch", "third", "unit_at",
-    "week_of_year", "yearly", "years",
-]  # fmt: skip
-
 LAST: Final = date.max
 #: units that are so many days or months
 _DAYS: Final = {"day": 1, "week": 7, "weekend": 7, "fortnight": 14}

@@ -22,8 +22,6 @@ from spector.language.dates.scan import MOST_CHARS, scanned
 from spector.language.dates.wording import reads_turkish
 from spector.language.words import compose
 
-__all__ = ["Span", "TimeRange", "hull", "time_range_in"]
-
 #: most alternatives of a time
 _MOST_SPANS: Final = 64
 _MOST_EXPRESSIONS: Final = 32

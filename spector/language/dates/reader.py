@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from spector.language.words import tokens
 
-__all__ = ["Word", "read"]
-
 
 class Word(NamedTuple):
     """A word, number or sign.

@@ -13,8 +13,6 @@ from spector.language.dates.period import Meaning, Period
 from spector.language.dates.tense import Tense, tense_of
 from spector.language.dates.wording import reads_turkish
 
-__all__ = ["MOST_CHARS", "DateExpression", "dates_in", "iso_of", "scanned"]
-
 #: longer texts are read up to here; no message of a conversation is longer
 MOST_CHARS: Final = 20_000
 _MOST: Final = 64

@@ -10,8 +10,6 @@ from typing import Final
 from spector.language.dates.grammar import Grammar, grammar_of
 from spector.language.words import plain
 
-__all__ = ["Tense", "tense_of"]
-
 _ENDS: Final = re.compile(r"[.!?;\n]+(?:\s|$)")
 _WORD: Final = re.compile(r"[a-z]+(?:'[a-z]+)?")
 #: a preposition that belongs to the date

@@ -18,8 +18,6 @@ from spector.language.dates.tense import Tense, tense_of
 from spector.language.dates.wording import reads_turkish
 from spector.language.words import ENGLISH_STOP, TURKISH_STOP, compose, plain
 
-__all__ = ["Bound", "Window", "window_of"]
-
 _YEAR_MS: Final = 365 * 86_400_000
 _WORD: Final = re.compile(r"\w+")
 _ENDS: Final = re.compile(r"[.!?;\n]+(?:\s+|$)")

@@ -8,8 +8,6 @@ from typing import Final
 from spector.language.dates.grammar import grammar_of
 from spector.language.words import analyse, is_turkish, plain
 
-__all__ = ["reads_turkish"]
-
 _WORD: Final = re.compile(r"[a-z]+(?:'[a-z]+)?")
 _CONTRACTED: Final = ("'ve", "'s", "'re", "'ll", "n't", "'m", "'d")
 #: endings of finite verbs that no English word has

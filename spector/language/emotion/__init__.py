@@ -4,9 +4,3 @@ from __future__ import annotations
 
 from spector.language.emotion.detection import CATEGORIES, emotion_in
 from spector.language.emotion.head import load_head
-
-__all__ = [
-    "CATEGORIES",
-    "emotion_in",
-    "load_head",
-]

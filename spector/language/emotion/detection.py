@@ -23,8 +23,6 @@ from spector.language.words import plain
 from spector.process import keeps
 from spector.records import Emotion
 
-__all__ = ["CATEGORIES", "emotion_in"]
-
 #: in the order in which ties are decided
 CATEGORIES: Final = ("joy", "anger", "fear", "sadness", "surprise", "disgust")
 #: list -> its weight in the valence

@@ -16,8 +16,6 @@ from spector.language.tables import Lexicon, table_of, words_of
 from spector.language.words import plain
 from spector.process import keeps
 
-__all__ = ["BUCKETS", "COUNTED", "dense_features", "hashed_features"]
-
 #: buckets of the hashed pieces
 BUCKETS: Final = 1 << 16
 #: lists of words, and signs, whose counts are features; question marks are the last

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from spector.language.emotion.features import dense_features, hashed_features
 
-__all__ = ["LABELS", "EmotionHead", "load_head"]
-
 #: in the order of the outputs
 LABELS: Final = ("anger", "disgust", "fear", "joy", "neutral", "sadness", "surprise")
 _PATH: Final = Path(__file__).parent / "data" / "heads.npz"

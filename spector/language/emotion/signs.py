@@ -7,8 +7,6 @@ from functools import lru_cache
 
 from spector.language.tables import table_of
 
-__all__ = ["signs_in"]
-
 
 def signs_in(text: str) -> list[tuple[str, str]]:
     """(sign, category) of each emoji and smiley, in their order."""

@@ -6,7 +6,3 @@ from spector.language.formation.cutting import cut
 from spector.language.formation.form import Formed, form
 from spector.language.formation.references import Referents, in_place_of
 from spector.language.formation.rewriting import rewritten
-
-__all__ = [
-    "Formed", "Referents", "cut", "form", "in_place_of", "rewritten",
-]  # fmt: skip

@@ -7,8 +7,6 @@ from typing import Final
 
 from spector.language.statements import is_invisible
 
-__all__ = ["cut"]
-
 _PARAGRAPH: Final = re.compile(r"\n[ \t\r]*\n\s*")
 _SENTENCE: Final = re.compile("(?<=[.!?\u2026\u3002\uff01\uff1f])[\"'\u201d\u2019)\\]]*\\s+|\n+")
 _SPACE: Final = re.compile(r"\s+")

@@ -18,8 +18,6 @@ from spector.language.statements import own_words, quotations
 from spector.language.words import plain
 from spector.records import Note, Reference
 
-__all__ = ["Formed", "assembled", "form", "local_day"]
-
 #: "I was born on May 8" is about no May of late, and a birthday is on each of them
 _EVERY_YEAR: Final = re.compile(
     r"\b(?:born|birthday|birthdays|anniversary|every year|each year|yearly|annually|always"

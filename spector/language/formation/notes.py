@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from spector.records import Note
 
-__all__ = ["Insertion", "annotated"]
-
 
 class Insertion(NamedTuple):
     """A note to write: where in the text, what it says, and of which kind it is.

@@ -23,8 +23,6 @@ from spector.language.formation.persons import (
 from spector.language.words import plain
 from spector.records import Reference
 
-__all__ = ["Referents", "in_place_of"]
-
 _ENGLISH: Final = re.compile(
     r"\b(he|him|his|himself|she|her|hers|herself|it|this|they|them|theirs?)\b(?!['\u2019]?\w)",
     re.IGNORECASE,

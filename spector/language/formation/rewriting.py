@@ -9,8 +9,6 @@ from spector.language.dates import reads_turkish
 from spector.language.formation.verbs import is_english_verb
 from spector.language.words import plain
 
-__all__ = ["rewritten"]
-
 #: characters of a rewritten text at most
 _MOST: Final = 500
 _FILLERS: Final = re.compile(

@@ -15,8 +15,6 @@ from spector.language.formation.verbs import (
 )
 from spector.language.words import plain, within
 
-__all__ = ["Unit", "units_of"]
-
 _JOINT: Final = re.compile(r",?\s+(?:and|ve)\s+", re.IGNORECASE)
 _SENTENCE_END: Final = re.compile(r"[.!?;\n]+(?=\s|$)")
 #: of a longer sentence each stretch is looked at by itself

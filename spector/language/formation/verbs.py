@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["is_english_verb", "is_turkish_verb", "turkish_person"]
-
 _AUXILIARIES: Final = frozenset(
     """am is are was were be 'm 's 're has have had 've do does did will would shall should can
     could may might must isn't aren't wasn't weren't hasn't haven't hadn't doesn't don't didn't

@@ -26,32 +26,3 @@ from spector.language.frames.understanding import (
     unread_clauses,
 )
 from spector.language.frames.values import forms_differ, normal_value
-
-__all__ = [
-    "CLAUSE",
-    "ONE_VALUED",
-    "Given",
-    "Statement",
-    "ValueAsked",
-    "Verdict",
-    "are_of_kind",
-    "are_of_same",
-    "canonical",
-    "canonical_name",
-    "compare",
-    "extract",
-    "forms_differ",
-    "is_label",
-    "is_of_before",
-    "is_read",
-    "is_single_valued",
-    "meets",
-    "names_of_predicate",
-    "normal_value",
-    "predicates_like",
-    "sentence_spans",
-    "unread_clauses",
-    "value_asked",
-    "values_and_rest",
-    "verdicts",
-]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["met"]
-
 #: letters of a word that has other endings, and of its endings
 _STEM, _ENDING = 4, 5
 #: letters of what stands for a longer word, at most

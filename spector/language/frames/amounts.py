@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-__all__ = ["Amount", "are_of_kind", "values_and_rest"]
-
 _FIGURES: Final = {
     word: str(at)
     for row, begin in (

@@ -16,8 +16,6 @@ from spector.language.frames.amounts import Amount, values_and_rest
 from spector.language.words import analyse, plain
 from spector.process import keeps
 
-__all__ = ["Given", "ValueAsked", "value_asked"]
-
 _CHARS: Final = 4_000
 _SENTENCES: Final = 40
 #: words of a question that a sentence must have

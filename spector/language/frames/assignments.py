@@ -9,8 +9,6 @@ from spector.language.frames.predicates import SLOTS, predicate_of
 from spector.language.frames.sentences import Sentence
 from spector.language.frames.statement import Draft
 
-__all__ = ["assignments"]
-
 #: words of the left and of the right side at most
 _LEFT: Final = 4
 _RIGHT: Final = 7

@@ -21,8 +21,6 @@ from spector.language.frames.statement import Statement
 from spector.language.frames.values import UNITS, forms_differ, normal_value
 from spector.language.words import plain
 
-__all__ = ["NO_CONFLICT", "Verdict", "compare", "verdicts"]
-
 Kind = Literal["none", "contradicts", "replaces"]
 Rule = Literal["", "value", "polarity", "said"]
 

@@ -29,8 +29,6 @@ from spector.language.statements import ASSISTANTS, USERS, opening_of, own_words
 from spector.language.tables import only_language
 from spector.language.words import plain
 
-__all__ = ["extract"]
-
 #: happens once, so its time does not make it another one
 _ONCE: Final = frozenset("born_in born_on died_in died_on founded_in built_in".split())
 

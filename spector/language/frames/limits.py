@@ -11,14 +11,6 @@ from spector.language.frames.values import is_date
 from spector.language.statements import NOW
 from spector.language.words import plain
 
-__all__ = [
-    "UNIT_GROUPS",
-    "is_common_noun",
-    "is_of_before",
-    "limit_of",
-    "past_time",
-]
-
 #: a time of life that is over
 _LONG_AGO: Final = re.compile(
     r"\b(?:(?:years|decades|ages|long) (?:ago|before)|when (?:i|we) (?:was|were)|back then"

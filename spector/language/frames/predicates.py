@@ -7,20 +7,6 @@ from typing import Final
 
 from spector.language.words import plain
 
-__all__ = [
-    "DISCOURSE_NOUNS",
-    "KIN",
-    "MANY_NOUNS",
-    "NAMED",
-    "ONE_VALUED",
-    "PETS",
-    "SLOTS",
-    "is_label",
-    "is_single_valued",
-    "names_of_predicate",
-    "predicate_of",
-]
-
 #: one value at a time, whatever the sentence looks like
 ONE_VALUED: Final = frozenset(
     """lives_in works_as works_at is_named age version port email phone deadline status

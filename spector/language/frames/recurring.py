@@ -7,8 +7,6 @@ from typing import Final
 
 from spector.language.words import plain
 
-__all__ = ["EACH", "recurring_in"]
-
 #: what such a window begins with
 EACH: Final = "each "
 _DAYS: Final = "monday tuesday wednesday thursday friday saturday sunday weekday weekend workday"

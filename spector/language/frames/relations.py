@@ -9,8 +9,6 @@ from spector.language.frames.predicates import KIN, MANY_NOUNS, PETS
 from spector.language.frames.statement import Statement
 from spector.language.tables import aliases_of_relations
 
-__all__ = ["canonical", "canonical_name", "predicates_like"]
-
 _NAMED: Final = "is_named"
 _OWNERS: Final = ("'s ", "\u2019s ")
 

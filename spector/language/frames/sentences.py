@@ -9,8 +9,6 @@ from typing import Final, NamedTuple
 from spector.language.words import plain
 from spector.process import keeps
 
-__all__ = ["Sentence", "Word", "sentences"]
-
 #: longer sentences and those of more words state nothing: they are tables, code or lists
 _MOST_CHARS: Final = 600
 _MOST_WORDS: Final = 100

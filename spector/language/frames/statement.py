@@ -5,18 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-__all__ = [
-    "AGENT",
-    "HEDGED_CONFIDENCE",
-    "RULE_CONFIDENCE",
-    "USER",
-    "Draft",
-    "Modality",
-    "Place",
-    "Statement",
-    "Tense",
-]
-
 Modality = Literal["asserted", "hedged", "planned", "reported", "conditional", "asked"]
 Tense = Literal["present", "past", "future"]
 #: positions in a text, the end exclusive

@@ -21,8 +21,6 @@ from spector.language.tables import language_of
 from spector.language.words import analyse, plain
 from spector.process import keeps
 
-__all__ = ["are_of_same"]
-
 #: the owner who speaks
 _I: Final = "i"
 _WHOSE: Final = {"my": _I, "our": _I, "his": "he", "her": "she", "their": "they"}

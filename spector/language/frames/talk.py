@@ -7,8 +7,6 @@ from typing import Final
 
 from spector.language.frames.sentences import Word
 
-__all__ = ["without_talk"]
-
 #: behind what is said
 _CLOSERS: Final = tuple(tuple(row.split()) for row in (
     "just so you know", "just in case", "for the record", "in case you wonder", "by the way",

@@ -15,8 +15,6 @@ from spector.language.statements import Statement as Words
 from spector.language.statements import own_words
 from spector.language.words import analyse
 
-__all__ = ["CLAUSE", "is_read", "meets", "sentence_spans", "unread_clauses"]
-
 #: words beside a statement that leave it its speaker's, and so: of change, of talking on
 _LEADS: Final = frozenset(
     term

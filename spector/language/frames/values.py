@@ -10,8 +10,6 @@ from spector.language.dates import time_range_in
 from spector.language.words import plain
 from spector.process import keeps
 
-__all__ = ["UNITS", "forms_differ", "is_date", "normal_value"]
-
 _LONGEST: Final = 200
 #: two moments of different years, months, weekdays and hours: what reads the same from both needs
 #: no reference time

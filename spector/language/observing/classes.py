@@ -12,8 +12,6 @@ from spector.language.observing.rules import Rules, rules_of
 from spector.language.observing.sentences import Part, parts_of
 from spector.language.tables import language_of
 
-__all__ = ["KINDS", "Classified", "classify"]
-
 #: class -> confidence of its first pattern, in the order in which ties are decided
 _BASE: Final = {
     "correction": 0.40, "rule": 0.40, "preference": 0.30, "decision": 0.35, "plan": 0.35,

@@ -8,8 +8,6 @@ from typing import Final, Literal
 from spector.language.statements import own_words
 from spector.language.words import plain
 
-__all__ = ["consent_of"]
-
 _KEEP: Final = (
     r"(?:remember|store|save|record|log|memori[sz]e|retain|note(?: down)?|write down|jot down"
     r"|keep(?: a)?(?: record| note)?(?: of)?|commit|add|put|write|file|include)"

@@ -10,8 +10,6 @@ from spector.language.observing.rules import Rules, rules_of
 from spector.language.observing.sentences import parts_of
 from spector.language.tables import Match, language_of, words_of
 
-__all__ = ["ADDRESSED", "content_of", "matches", "substance_of"]
-
 #: weights of what makes a text worth keeping
 _OF_REACTION, _OF_TIME, _OF_QUESTION = 0.5, 1.5, 1.0
 _NUMBER: Final = re.compile(r"\d+")

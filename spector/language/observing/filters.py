@@ -28,8 +28,6 @@ from spector.language.tables import language_of
 from spector.language.words import is_stop, plain
 from spector.language.worth import NUMBER_WORDS
 
-__all__ = ["FILTERS", "Worth", "judged", "kind_of_filter", "worth_keeping", "worth_of_words"]
-
 #: what stops a message -> the kind of such messages
 FILTERS: Final[Mapping[str, str]] = MappingProxyType({
     "system_content": "injection", "prompt_injection": "injection", "code": "code",

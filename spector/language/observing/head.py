@@ -25,16 +25,6 @@ from spector.language.words import is_stop, plain
 from spector.language.worth import NUMBER_WORDS
 from spector.records import MessageVerdict
 
-__all__ = [
-    "HEADS",
-    "HEADS_VERSION",
-    "MessageHead",
-    "features_of",
-    "head_for",
-    "importance_of",
-    "load_heads",
-]
-
 #: of weights and data together
 HEADS_VERSION: Final = 1
 HEADS: Final = Path(__file__).parent / "data" / "heads.npz"

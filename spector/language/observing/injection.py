@@ -15,8 +15,6 @@ from spector.language.observing.literals import Screen
 from spector.language.observing.rules import patterns_of_all
 from spector.language.words import normalize_nfkc, plain
 
-__all__ = ["is_injection", "is_system_content"]
-
 #: what a longer text says beyond this is not tried
 _MOST_CHARS: Final = 20_000
 #: letters of no width, soft hyphens, marks that turn the direction of writing

@@ -9,8 +9,6 @@ from typing import Final
 from spector.language.observing.content import substance_of
 from spector.language.words import analyse, is_stop
 
-__all__ = ["keep_scores"]
-
 #: texts that may share a word which still counts as theirs alone
 _RARE: Final = 2
 #: what such a word adds to the substance of a text

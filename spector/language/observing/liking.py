@@ -8,8 +8,6 @@ from typing import Final
 from spector.language.frames import extract
 from spector.language.words import compose, plain
 
-__all__ = ["only_likes"]
-
 #: words of a choice that holds on: who only reacts to something says "love" and "enjoy"
 _CHOICE: Final = re.compile(
     r"\b(?:prefer\w*|avoid\w*|hate\w*|dislik\w*|detest\w*|refus\w*|rather|stand|allerg\w*|avers\w*"

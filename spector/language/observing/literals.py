@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-__all__ = ["Screen"]
-
 #: pieces shorter than this are in nearly every text
 _SHORTEST: Final = 3
 #: with more alternatives than this a pattern is tried at once

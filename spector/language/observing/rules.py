@@ -10,8 +10,6 @@ from functools import lru_cache
 from spector.language.tables import Lexicon, languages, table_of
 from spector.language.words import plain
 
-__all__ = ["Rules", "patterns_of_all", "rules_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Rules:

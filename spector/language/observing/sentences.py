@@ -14,8 +14,6 @@ from spector.language.tables import language_of, languages_applied
 from spector.language.words import plain, within
 from spector.process import keeps
 
-__all__ = ["Part", "asks_to_keep", "news_of", "parts_of"]
-
 #: ends of sentences; a full stop within a number, a name or an abbreviation is none
 _END: Final = re.compile(
     r"(?<!\bmr)(?<!\bdr)(?<!\bms)(?<!\bmrs)(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)(?<!\bno)"

@@ -8,8 +8,6 @@ from spector.language.observing.rules import rules_of
 from spector.language.tables import language_of, languages_applied, words_of
 from spector.process import keeps
 
-__all__ = ["alarm_of", "is_hedged", "tells_of_change", "tells_of_more"]
-
 #: importance of an error, a breach or a deadline, and of a weaker word
 _ALARM: Final = 0.8
 _WEAK: Final = 0.5

@@ -10,8 +10,6 @@ from spector.language.frames import are_of_kind, values_and_rest
 from spector.language.observing.sentences import parts_of
 from spector.language.words import analyse, is_stop, plain
 
-__all__ = ["corrected", "is_answer", "is_correction", "question_in"]
-
 #: characters of a question that are kept with its answer: the last ones
 _QUESTION_CHARS: Final = 300
 #: words of a message that corrects another one

@@ -7,8 +7,6 @@ from typing import Final
 
 from spector.language.statements.instructions import LANGUAGE
 
-__all__ = ["aspects_of"]
-
 #: aspect -> how a folded instruction speaks of it
 _ASPECTS: Final = {
     "address": re.compile(r"\b(?:call|address) me\b"),

@@ -10,8 +10,6 @@ from typing import Final
 from spector.language.words import cue_terms
 from spector.language.words import words as terms
 
-__all__ = ["cue_words", "excerpt"]
-
 _SENTENCE: Final = re.compile(
     r"[^.!?\u3002\uff01\uff1f\n]*[.!?\u3002\uff01\uff1f\n]+[\"'”’)\]\s]*|.+"
 )

@@ -15,8 +15,6 @@ from spector.language.statements.roles import imitates_speaker, may_instruct
 from spector.language.statements.text import MemoryText
 from spector.language.words import plain
 
-__all__ = ["INSTRUCTS", "MARK_VERSION", "Forms", "forms_of", "mark_of", "may_be_instruction"]
-
 #: bump when a text may get another mark, because marks are stored in files
 MARK_VERSION: Final = 7
 

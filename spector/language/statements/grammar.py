@@ -15,20 +15,6 @@ from typing import Final, NamedTuple
 from spector.language.words import analyse, is_stop, is_turkish, plain
 from spector.process import keeps
 
-__all__ = [
-    "ARTICLES",
-    "ASKS_TR",
-    "NOW",
-    "NOW_TR",
-    "TURNS",
-    "Question",
-    "Statement",
-    "Word",
-    "is_form",
-    "is_now",
-    "may_be_of_change",
-]
-
 #: letters that forms of one word share at their start
 _STEM: Final = 5
 #: letters that are searched before a text is split into words

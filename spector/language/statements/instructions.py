@@ -17,8 +17,6 @@ from spector.language.statements.markers import is_of_time
 from spector.language.statements.quoting import end_of_words, own_words
 from spector.language.words import plain
 
-__all__ = ["Instruction", "find_instruction", "is_prohibition"]
-
 #: most characters of a condition
 _MOST_OF_A_CONDITION: Final = 200
 #: a sentence of at most this many words next to an instruction has no content ("Thanks!")

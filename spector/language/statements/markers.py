@@ -15,18 +15,6 @@ from typing import Final
 
 from spector.language.words import compose, is_turkish, plain
 
-__all__ = [
-    "ASSISTANTS",
-    "FIRST_PERSON",
-    "USERS",
-    "Speakers",
-    "ends_with_question",
-    "is_of_time",
-    "states_preference",
-    "subject_of",
-    "terms_of_time",
-]
-
 #: names of the agent, folded; its own texts are not instructions
 ASSISTANTS: Final = frozenset(("ai", "agent", "assistant", "asistan", "bot", "model", "system"))
 #: names of the user, folded

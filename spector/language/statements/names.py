@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["names_of"]
-
 #: a word of letters
 _WORD: Final = re.compile(r"[^\W\d_]+")
 #: text before the start of a sentence

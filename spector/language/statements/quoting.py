@@ -13,8 +13,6 @@ from spector.language.statements.speakers import says_i
 from spector.language.tables import table_of
 from spector.process import keeps
 
-__all__ = ["Quotation", "end_of_words", "own_words", "quotations", "shorten_quotations"]
-
 _Kind = Literal["code", "words"]
 #: of a line, what decides whether it is code
 _MOST_LINE: Final = 2_000

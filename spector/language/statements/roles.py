@@ -19,16 +19,6 @@ from spector.language.statements.speakers import Opening, later_openings, openin
 from spector.language.words import normalize_nfkc, normalize_unicode, plain
 from spector.process import keeps
 
-__all__ = [
-    "BARE_ROLES",
-    "imitates_speaker",
-    "is_invisible",
-    "may_instruct",
-    "person_of",
-    "reads_like_a_role",
-    "speaker_opening",
-]
-
 #: roles besides the user's that may instruct
 _PRINCIPALS: Final = frozenset(("system", "developer"))
 #: names that are valid roles of a message

@@ -14,20 +14,6 @@ from typing import Final, NamedTuple
 from spector.language.words import plain
 from spector.records import turn_before_in
 
-__all__ = [
-    "UNSEEN",
-    "Opening",
-    "folded_name",
-    "is_question",
-    "later_openings",
-    "opening_of",
-    "says_i",
-    "searched_words",
-    "speaker_in",
-    "without_dates",
-    "words_of",
-]
-
 _COLON: Final = re.compile("[:\uff1a]()()")
 #: what relays put before a message: "[Ann]: ", "<Ann> ", "[from Ann (uid:77)] "
 _TAG: Final = re.compile(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["MemoryText"]
-
 
 class MemoryText(NamedTuple):
     """The fields of a memory that its words are indexed from.

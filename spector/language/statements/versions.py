@@ -19,8 +19,6 @@ from typing import Final, Literal, NamedTuple
 
 from spector.language.statements.grammar import ARTICLES, TURNS, Question, Statement, Word, is_now
 
-__all__ = ["ChangeKind", "StatementPair"]
-
 #: the form by which a statement replaces another
 ChangeKind = Literal["change", "move", "value"]
 

@@ -19,23 +19,3 @@ from spector.language.tables.files import (
 )
 from spector.language.tables.lexicon import Lexicon, Match, Word, words_of
 from spector.language.tables.schema import PARTS, TableError
-
-__all__ = [
-    "FOLDER",
-    "PARTS",
-    "Lexicon",
-    "Match",
-    "TableError",
-    "Word",
-    "aliases_of_relations",
-    "common_share",
-    "grammar_table",
-    "in_languages",
-    "language_of",
-    "languages",
-    "languages_applied",
-    "only_language",
-    "read_table",
-    "table_of",
-    "words_of",
-]

@@ -12,8 +12,6 @@ from spector.language.tables.files import languages, table_of
 from spector.language.words import plain
 from spector.process import keeps
 
-__all__ = ["common_share", "in_languages", "language_of", "languages_applied", "only_language"]
-
 T = TypeVar("T")
 #: a longer text is judged by its beginning
 _MOST_CHARS: Final = 2_000

@@ -10,8 +10,6 @@ from typing import Any, Final
 from spector.config import language_folders
 from spector.language.tables.schema import PARTS, Table, TableError, checked
 
-__all__ = ["FOLDER", "aliases_of_relations", "grammar_table", "languages", "read_table", "table_of"]
-
 #: a folder for each language that ships, named by its code
 FOLDER: Final = Path(__file__).parent / "data"
 

@@ -9,8 +9,6 @@ from typing import Final, NamedTuple
 from spector.language.words import compose, plain
 from spector.process import KEEPERS
 
-__all__ = ["Lexicon", "Match", "Word", "words_of"]
-
 #: a word with its inner apostrophes
 _WORD: Final = re.compile(r"[^\W_]+(?:['\u2019\u02bc][^\W_]+)*")
 #: shortest beginning of a word that an entry with a star may have

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-__all__ = ["PARTS", "Shape", "Table", "TableError", "checked"]
-
 
 class TableError(ValueError):
     """A file of words is not what its part needs."""

@@ -41,38 +41,5 @@ if TYPE_CHECKING:
     from spector.language.words.stopwords import ENGLISH_STOP, TURKISH_STOP
     from spector.language.words.unicode import normalize_nfkc, normalize_unicode, plain
 
-__all__ = [
-    "ENGLISH",
-    "ENGLISH_STOP",
-    "SPACELESS",
-    "TURKISH",
-    "TURKISH_STOP",
-    "Analysis",
-    "Term",
-    "Token",
-    "analyse",
-    "compose",
-    "concept_key",
-    "cue_terms",
-    "entity_uri",
-    "fact_key",
-    "field_terms",
-    "fingerprint",
-    "folded",
-    "is_identifier",
-    "is_sign",
-    "is_stop",
-    "is_turkish",
-    "normalize_nfkc",
-    "normalize_tokens",
-    "normalize_unicode",
-    "plain",
-    "slug",
-    "term_hash",
-    "tokens",
-    "within",
-    "wording_of",
-    "words",
-]
 
 __getattr__ = on_first_use(__name__)

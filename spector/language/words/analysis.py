@@ -40,25 +40,6 @@ from spector.language.words.stopwords import ENGLISH_STOP, TURKISH_HINTS, TURKIS
 from spector.language.words.unicode import normalize_nfkc
 from spector.process import keeps
 
-__all__ = [
-    "ANALYSIS_VERSION",
-    "JOIN",
-    "SIGN",
-    "SPACELESS",
-    "STOP",
-    "Analysis",
-    "Term",
-    "analyse",
-    "cue_terms",
-    "field_terms",
-    "fingerprint",
-    "is_identifier",
-    "is_sign",
-    "is_stop",
-    "term_hash",
-    "words",
-]
-
 #: bump when the same memory may give other terms or other chains
 ANALYSIS_VERSION: Final = 4
 JOIN: Final = " "

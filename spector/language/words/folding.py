@@ -12,8 +12,6 @@ from typing import Final, NamedTuple
 
 from spector.language.words.unicode import is_no_mark, normalize_unicode, plain
 
-__all__ = ["Token", "compose", "is_turkish", "plain", "tokens", "within", "wording_of"]
-
 #: a run of digits, a run of letters, or one sign
 _TOKEN: Final = re.compile(r"(?P<digits>[0-9]+)|(?P<word>[^\W0-9_]+)|(?P<sign>[^\w\s]|_)")
 #: letters that only Turkish and related languages have, before folding

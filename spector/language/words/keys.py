@@ -15,8 +15,6 @@ from typing import Final
 from spector.language.words.folding import compose
 from spector.language.words.unicode import plain
 
-__all__ = ["concept_key", "entity_uri", "fact_key", "folded", "normalize_tokens", "slug"]
-
 _SPACE: Final = re.compile(r"\s+")
 #: where a word begins in what `_cases` gives
 _CAMEL: Final = re.compile(r"(?<=[a0])(?=A)|(?<=A)(?=Aa)")

@@ -18,8 +18,6 @@ from typing import Any, Final
 from spector.language.words.stopwords import ENGLISH_STOP, TURKISH_STOP
 from spector.process import said_as_memory_error
 
-__all__ = ["ENGLISH", "STOP", "TURKISH", "TURKISH_LETTER", "StemCache", "stem_of", "terms_of"]
-
 #: prefix of a stop word
 STOP: Final = "\x1d"
 #: letters that only Turkish has

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["ENGLISH_STOP", "TURKISH_HINTS", "TURKISH_MARKERS", "TURKISH_STOP"]
-
 #: includes the parts of words with an apostrophe (don't: don, t)
 ENGLISH_STOP: Final = frozenset(
     """a about after all also am an and any are as at be because been before being but by can could

@@ -6,8 +6,6 @@ import re
 import unicodedata
 from typing import Final, Literal
 
-__all__ = ["is_no_mark", "normalize_nfkc", "normalize_unicode", "plain"]
-
 #: quadratic cost does not matter for shorter text
 _SHORT: Final = 1000
 #: no language has more than 30 marks on a letter (UAX #15, stream-safe text)

@@ -5,19 +5,5 @@ from __future__ import annotations
 from spector.language.worth.density import content_density
 from spector.language.worth.events import is_event, is_other_event
 from spector.language.worth.extract import extract_of, sentences_of
-from spector.language.worth.repeats import without, without_repeats
+from spector.language.worth.repeats import without_repeats
 from spector.language.worth.wording import NUMBER_WORDS, Wording, same_particulars, same_words
-
-__all__ = [
-    "NUMBER_WORDS",
-    "Wording",
-    "content_density",
-    "extract_of",
-    "is_event",
-    "is_other_event",
-    "same_particulars",
-    "same_words",
-    "sentences_of",
-    "without",
-    "without_repeats",
-]

@@ -8,8 +8,6 @@ from typing import Final
 from spector.language.statements import FIRST_PERSON, ends_with_question, is_of_time, names_of
 from spector.language.words import compose, is_stop, plain, tokens, words
 
-__all__ = ["content_density", "says_little"]
-
 #: openers that say little, at the beginning of a text
 _OPENER: Final = re.compile(
     r"(?:wow|oh|haha|lol|yeah|yes|yep|no|nope|ok|okay|hey|hi|hello|thanks|thank you|great|awesome"

@@ -8,8 +8,6 @@ from typing import Final
 from spector.language.frames import extract
 from spector.language.worth.wording import Wording
 
-__all__ = ["is_event", "is_other_event"]
-
 _MS_PER_DAY: Final = 86_400_000
 _EVERY: Final = ("asserted", "hedged", "planned", "reported", "conditional", "asked")
 #: happened once, and is so for good

@@ -9,8 +9,6 @@ from typing import Final
 from spector.language.words import plain
 from spector.language.worth.density import content_density, says_little
 
-__all__ = ["extract_of", "sentences_of"]
-
 #: ends of sentences; a full stop within a number, an ordinal, a name or an abbreviation is none
 _END: Final = re.compile(
     r"(?:(?<!\b(?:mr|dr|ms|st|vs|av|sn|vb|vd|tl))(?<!\b(?:mrs|e\.g|i\.e|etc|örn|bkz))"

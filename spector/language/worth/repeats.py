@@ -8,8 +8,6 @@ from typing import Final
 
 from spector.language.worth.wording import Wording
 
-__all__ = ["without", "without_repeats"]
-
 _CLAUSE: Final = re.compile(
     r"(?<=[.!?\u2026\u3002])\s+|\n+|(?<=[,;:])\s+|\s+(?=(?:and|but|that|you|your|ve|ama)\s)"
 )

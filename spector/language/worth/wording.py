@@ -12,8 +12,6 @@ from spector.language.frames import normal_value
 from spector.language.statements import is_question, names_of
 from spector.language.words import analyse, is_stop, plain
 
-__all__ = ["NUMBER_WORDS", "Wording", "same_particulars", "same_words"]
-
 #: signs that say of what a value is
 _SIGN: Final = r"(?:[$€£₺¥%#★☆+]|(?<![^\s(])[-\u2212](?=[\d.$€£₺¥]))"
 _WORD: Final = re.compile(rf"[^\W_]+(?:['’][^\W_]+)?|{_SIGN}")

@@ -17,23 +17,3 @@ from spector.language.formation.persons.features import (
 from spector.language.formation.persons.people import Person, gender_of, people_in
 from spector.language.formation.persons.scoring import likelihoods, settled
 from spector.language.formation.persons.weights import BIAS, WEIGHTS
-
-__all__ = [
-    "BIAS",
-    "FEATURES",
-    "WEIGHTS",
-    "Cluster",
-    "Person",
-    "Turn",
-    "clusters",
-    "features",
-    "gender_of",
-    "is_called",
-    "is_possessive",
-    "likelihoods",
-    "mentioned",
-    "name_parts",
-    "people_in",
-    "same_name",
-    "settled",
-]

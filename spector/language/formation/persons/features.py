@@ -11,12 +11,6 @@ from spector.language.formation.persons.people import Person, people_in
 from spector.language.formation.verbs import is_english_verb
 from spector.language.words import plain
 
-__all__ = [
-    "FEATURES", "Cluster", "Turn", "clusters", "features", "is_called",
-    "is_possessive", "mentioned",
-    "name_parts", "same_name",
-]  # fmt: skip
-
 #: the features, in the order of the weights
 FEATURES: Final = (
     "here", "same_sentence", "sentence_before", "sentences", "words", "latest", "first", "mentions",

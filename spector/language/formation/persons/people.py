@@ -10,8 +10,6 @@ from typing import Final, NamedTuple
 from spector.language.entities import rule_mentions
 from spector.language.words import plain
 
-__all__ = ["Person", "gender_of", "people_in"]
-
 _WOMEN: Final = """
     abby abigail ada adele adriana agnes aimee alana alexandra alexandria alexis alice alicia
     alison alma alyssa amanda amber amelia amy ana anastasia andrea angela angelica angelina anita

@@ -9,8 +9,6 @@ from typing import Final
 from spector.language.formation.persons.features import FEATURES, Cluster, Turn, features
 from spector.language.formation.persons.weights import BIAS, WEIGHTS
 
-__all__ = ["likelihoods", "settled"]
-
 #: the only person of a known gender that a text names before a pronoun of this gender, in the same
 #: sentence or the one before: right in 35 of 45 cases of both development sets
 _ALONE: Final = 0.78

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["BIAS", "WEIGHTS"]
-
 #: fitted on GAP (Apache-2.0, Google) and Friends (Apache-2.0, Emory NLP), development
 BIAS: Final = -3.9302
 WEIGHTS: Final = (

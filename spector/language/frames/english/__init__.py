@@ -6,11 +6,3 @@ from spector.language.frames.english import vocabulary
 from spector.language.frames.english.groups import group_at
 from spector.language.frames.english.matcher import english_drafts
 from spector.language.frames.english.phrases import Phrase, phrase_at
-
-__all__ = [
-    "Phrase",
-    "english_drafts",
-    "group_at",
-    "phrase_at",
-    "vocabulary",
-]

@@ -11,8 +11,6 @@ from spector.language.frames.english.slots import slot_at, value_at
 from spector.language.frames.sentences import Word
 from spector.language.frames.statement import Draft
 
-__all__ = ["renewed", "trailing", "window_of"]
-
 #: verbs that give a slot another value, in the active or the passive
 _CHANGE: Final = frozenset(
     """change move switch push postpone reschedule raise lower rename set update bump

@@ -41,8 +41,6 @@ from spector.language.frames.sentences import Word
 from spector.language.frames.statement import Draft, Place
 from spector.language.frames.values import is_date
 
-__all__ = ["copula", "reversed_slot"]
-
 #: makes a draft of a predicate, the words of its object, and the name of a frame
 Maker = Callable[[str, int, int, str], Draft]
 

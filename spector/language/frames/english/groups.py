@@ -11,8 +11,6 @@ from spector.language.frames.english.verbs import FORMS
 from spector.language.frames.sentences import Word
 from spector.language.frames.statement import Modality, Tense
 
-__all__ = ["Group", "group_at", "joined_group"]
-
 #: "hope to", "want to": what follows is a plan
 _PLANS: Final = frozenset(
     """want wants plan plans planning hope hopes hoping intend intends need needs try

@@ -11,8 +11,6 @@ from spector.language.frames.predicates import KIN
 from spector.language.frames.sentences import Word
 from spector.language.frames.values import is_date
 
-__all__ = ["DIETS", "KINDS", "MARITAL", "NO_ROLES", "is_amount", "is_named", "is_role"]
-
 Check = Callable[[Sequence[Word], Phrase], bool]
 
 MARITAL: Final = frozenset("single married engaged divorced widowed separated".split())

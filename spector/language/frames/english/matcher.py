@@ -28,8 +28,6 @@ from spector.language.frames.predicates import KIN
 from spector.language.frames.sentences import Sentence, Word
 from spector.language.frames.statement import Draft
 
-__all__ = ["english_drafts"]
-
 #: predicates that things have as well as persons
 _OF_THINGS: Final = frozenset(
     "uses runs_on listens_on price weighs scheduled_for closes_at".split()

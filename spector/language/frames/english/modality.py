@@ -21,7 +21,6 @@ _UNREAL: Final = re.compile(
     r"|just kidding|only joking|as a joke|jk)\b"
 )
 
-__all__ = ["clause_modality", "doubts", "is_doubted", "sentence_modality", "stricter"]
 
 _ORDER: Final[tuple[Modality, ...]] = (
     "asserted",

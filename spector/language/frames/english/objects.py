@@ -22,8 +22,6 @@ from spector.language.frames.predicates import KIN, SLOTS, predicate_of
 from spector.language.frames.sentences import Word
 from spector.language.frames.statement import Draft
 
-__all__ = ["joined_phrases", "objects_at"]
-
 #: objects of one verb at most
 _MOST: Final = 3
 #: what one takes "for the database" is the database; what one gets "for the house" is not

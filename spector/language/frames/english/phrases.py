@@ -10,14 +10,6 @@ from spector.language.frames.english.verbs import FORMS
 from spector.language.frames.predicates import KIN
 from spector.language.frames.sentences import Word
 
-__all__ = [
-    "Phrase",
-    "is_modifier",
-    "phrase_at",
-    "quote_at",
-    "text_of",
-]
-
 #: words of a phrase at most
 _MOST: Final = 8
 _QUOTES: Final = frozenset('"“”«»')

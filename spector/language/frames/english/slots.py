@@ -21,19 +21,6 @@ from spector.language.frames.sentences import Word
 from spector.language.frames.statement import Place
 from spector.language.frames.values import is_date
 
-__all__ = [
-    "MONTHS",
-    "Slot",
-    "Value",
-    "is_age",
-    "is_person",
-    "may_have",
-    "number_at",
-    "slot_at",
-    "subject_name",
-    "value_at",
-]
-
 #: say nothing about which slot is meant
 _PLAIN_MODIFIERS: Final = frozenset("new current own present latest actual full first".split())
 _PAST_MODIFIERS: Final = frozenset("old previous former ex last next original future".split())

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-__all__ = ["FORMS", "FRAMES", "Form", "VerbFrame"]
-
 
 class VerbFrame(NamedTuple):
     """One frame: a verb, what follows it, and the predicate that it states.

@@ -6,33 +6,6 @@ from typing import Final
 
 from spector.language.frames.statement import Modality, Tense
 
-__all__ = [
-    "ADVERBS",
-    "ARTICLES",
-    "BE",
-    "CONDITIONS",
-    "CONJUNCTIONS",
-    "DO",
-    "GENERAL",
-    "HAVE",
-    "HEDGES",
-    "INTRODUCTIONS",
-    "MODALS",
-    "NUMBERS",
-    "OPINIONS",
-    "POSSESSIVES",
-    "PREPOSITIONS",
-    "PRONOUNS",
-    "QUESTIONS",
-    "RELATIVES",
-    "REPORTS",
-    "STOPS",
-    "TIMES",
-    "UNITS",
-    "VAGUE",
-    "WEEKDAYS",
-]
-
 ARTICLES: Final = frozenset("a an the".split())
 #: possessive -> person
 POSSESSIVES: Final = {"my": 1, "our": 1, "your": 2, "his": 3, "her": 3, "their": 3, "its": 3}

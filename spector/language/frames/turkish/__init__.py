@@ -5,10 +5,3 @@ from __future__ import annotations
 from spector.language.frames.turkish.matcher import turkish_drafts
 from spector.language.frames.turkish.phrases import is_english_sentence, is_turkish_sentence
 from spector.language.frames.turkish.tables import KIN
-
-__all__ = [
-    "KIN",
-    "is_english_sentence",
-    "is_turkish_sentence",
-    "turkish_drafts",
-]

@@ -22,8 +22,6 @@ from spector.language.frames.turkish.suffixes import Form
 from spector.language.frames.turkish.tables import VerbFrame
 from spector.language.words import plain
 
-__all__ = ["turkish_drafts"]
-
 _ORDER: Final[tuple[Modality, ...]] = (
     "asserted",
     "hedged",

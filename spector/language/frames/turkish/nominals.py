@@ -17,8 +17,6 @@ from spector.language.frames.turkish.suffixes import (
 )
 from spector.language.words import plain
 
-__all__ = ["nominal"]
-
 #: the second part of an occupation in two words: "yazılım mühendisi"
 _COMPOUNDS: Final = frozenset(
     """muhendisi uzmani danismani analisti gelistiricisi tasarimcisi ogretmeni memuru

@@ -13,8 +13,6 @@ from spector.language.frames.turkish.suffixes import Case, Form, strip_case
 from spector.language.frames.turkish.tables import VerbFrame
 from spector.language.words import plain
 
-__all__ = ["Item", "object_before", "owner_before", "slot_before", "trimmed"]
-
 #: words of an object at most
 _MOST: Final = 3
 _PLACE_NOUNS: Final = frozenset("sehrinde kentinde ilcesinde koyunde kasabasinda semtinde".split())

@@ -11,16 +11,6 @@ from spector.language.frames.turkish import tables
 from spector.language.frames.turkish.suffixes import strip_case
 from spector.language.words import analyse, plain
 
-__all__ = [
-    "Noun",
-    "Subject",
-    "clauses",
-    "is_english_sentence",
-    "is_turkish_sentence",
-    "nouns_of",
-    "subject_of",
-]
-
 
 class Noun(NamedTuple):
     """A word with what stands behind its apostrophe.

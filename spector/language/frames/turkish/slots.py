@@ -14,8 +14,6 @@ from spector.language.frames.turkish.suffixes import possessed, strip_case, stri
 from spector.language.frames.values import is_date
 from spector.language.words import plain
 
-__all__ = ["slot_of", "unpossessed"]
-
 _FAVOURITE: Final = frozenset(("sevdigim", "sevdigi", "begendigim", "begendigi"))
 _AMOUNTS: Final = frozenset(
     """age price budget salary port phone version height weight shoe_size""".split()

@@ -12,19 +12,6 @@ from typing import Final, Literal, NamedTuple
 from spector.language.frames.statement import Modality, Tense
 from spector.language.words import plain
 
-__all__ = [
-    "Case",
-    "Form",
-    "broad",
-    "close",
-    "has_harmony",
-    "person_forms",
-    "possessed",
-    "strip_case",
-    "strip_copula",
-    "verb_forms",
-]
-
 Case = Literal["acc", "dat", "loc", "abl", "gen", "ins"]
 
 VOWELS: Final = "aeıioöuü"

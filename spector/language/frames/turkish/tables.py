@@ -7,30 +7,6 @@ from typing import Final, NamedTuple
 from spector.language.frames.turkish.suffixes import Form, person_forms, possessed, verb_forms
 from spector.language.words import plain
 
-__all__ = [
-    "ADVERBS",
-    "CONDITIONS",
-    "CONJUNCTIONS",
-    "DIETS",
-    "EMPTY",
-    "HEDGES",
-    "KIN",
-    "KIN_OF_OTHERS",
-    "MARITAL",
-    "NOUNS",
-    "NUMBERS",
-    "PLACE_PARTS",
-    "POSTPOSITIONS",
-    "PRONOUNS",
-    "QUESTIONS",
-    "REPORTS",
-    "ROLES",
-    "ROLE_FORMS",
-    "VERBS",
-    "VERB_FORMS",
-    "VerbFrame",
-]
-
 
 class VerbFrame(NamedTuple):
     """A verb, the case of what stands before it, and the predicate that both state.
