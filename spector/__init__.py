@@ -42,7 +42,7 @@ _HOMES = {
     "spector.facets.procedures": "Procedures",
     "spector.kernel.contract.profile": "Curve PROFILES Ranking ScoringProfile",
     "spector.knowledge.statistics": "assess",
-    "spector.language.words.keys": "normalize_tokens",
+    "spector.language.words.folding": "normalize_tokens",
     "spector.layout": "Category Flag Modality PartitionState TierCode",
     "spector.memory": "Memory",
     "spector.providers": "CachedEmbedder CoreferenceResolver Detectors Embedder EmotionDetector"

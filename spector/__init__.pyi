@@ -217,7 +217,7 @@ from spector.kernel.contract import (
 from spector.knowledge.statistics import (
     assess as assess,
 )
-from spector.language.words.keys import (
+from spector.language.words.folding import (
     normalize_tokens as normalize_tokens,
 )
 from spector.layout import (

@@ -35,6 +35,7 @@ OPEN = (
     "spector",
     "spector.store",
     "spector.kernel",
+    "spector.language",
     "spector.cli",
     "spector.cli.commands",
     "spector.importers",

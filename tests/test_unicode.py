@@ -13,7 +13,7 @@ import unicodedata
 import pytest
 
 from spector.language.words.analysis import words
-from spector.language.words.unicode import normalize_nfkc, normalize_unicode
+from spector.language.words.folding import normalize_nfkc, normalize_unicode
 from spector.providers.wordpiece import WordPiece
 
 #: above and below in turn: each of the second kind belongs before all of the first

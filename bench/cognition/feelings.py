@@ -10,7 +10,7 @@ from bench.cognition import train_emotion
 from bench.cognition.score import Score
 from bench.cognition.statements import data
 from spector.language.emotion import emotion_in
-from spector.language.emotion.head import LABELS
+from spector.language.emotion.detection import LABELS
 from spector.providers import MiniLMEmbedder
 
 __all__ = ["english_feelings", "turkish_feelings", "valence"]

@@ -57,7 +57,7 @@ FOLDS: Final = 8
 #: turns that are remembered
 TURNS: Final = 8
 _NO_SPACE: Final = re.compile(r"[.,!?;:')\]]|n't$|'")
-_WEIGHTS: Final = REPO / "spector/language/formation/persons/weights.py"
+_WEIGHTS: Final = REPO / "spector/language/formation/weights.py"
 
 
 class Candidate(NamedTuple):

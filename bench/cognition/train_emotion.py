@@ -20,8 +20,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.language.emotion.features import BUCKETS, dense_features, hashed_features
-from spector.language.emotion.head import LABELS, EmotionHead
+from spector.language.emotion.detection import (
+    BUCKETS,
+    LABELS,
+    EmotionHead,
+    dense_features,
+    hashed_features,
+)
 from spector.providers import MiniLMEmbedder
 
 F32 = NDArray[np.float32]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spector.language.formation import Formed, Referents, cut, form
-from spector.language.formation.notes import Insertion, annotated
+from spector.language.formation.form import Insertion, annotated
 from spector.language.worth import extract_of
 from spector.records import Note, without_notes
 

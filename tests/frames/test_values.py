@@ -11,7 +11,7 @@ from spector.language.frames import (
     is_single_valued,
     normal_value,
 )
-from spector.language.frames.turkish.suffixes import (
+from spector.language.frames.turkish.tables import (
     Case,
     has_harmony,
     person_forms,

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from spector.language.statements.text import MemoryText
+from spector.language.statements.form import MemoryText
 from spector.language.words.analysis import Term, analyse, field_terms
 from spector.lexical.index import SlotEntry
 

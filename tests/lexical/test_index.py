@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from spector.kernel import get_kernel
-from spector.language.statements.text import MemoryText
+from spector.language.statements.form import MemoryText
 from spector.language.words.analysis import Term, cue_terms
 from spector.lexical import columns as chains
 from spector.lexical import index, postings

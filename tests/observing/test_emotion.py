@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spector.language.emotion import CATEGORIES, emotion_in
-from spector.language.emotion.head import LABELS, EmotionHead
+from spector.language.emotion.detection import LABELS, EmotionHead
 
 
 def _texts(words: str) -> st.SearchStrategy[str]:

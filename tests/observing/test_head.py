@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from bench.cognition import train_emotion
 from bench.judge import heads
 from spector.language.emotion import emotion_in, load_head
-from spector.language.emotion.head import LABELS
+from spector.language.emotion.detection import LABELS
 from spector.language.observing import head_for, judged, worth_keeping
 from spector.language.observing.head import (
     HEADS,

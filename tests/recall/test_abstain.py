@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spector.config import Config
-from spector.language.statements.names import names_of
+from spector.language.statements.form import names_of
 from spector.recall.abstention import (
     CROWD,
     choose_hits,

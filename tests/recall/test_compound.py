@@ -19,7 +19,7 @@ from bench.recall import sets
 from spector import Memory
 from spector.clock import ManualClock
 from spector.errors import InvalidInputError
-from spector.language.cues.compound import MOST_PARTS, split_cue
+from spector.language.cues.intent import MOST_PARTS, split_cue
 from spector.recall.recaller import merge_answers
 from spector.records import Hit, HitList
 from tests.fakes import FakeEmbedder

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 import spector
 from spector import Config, Memory
-from spector.language.cues.long_cue import shorten_cue
-from spector.language.statements.excerpts import cue_words, excerpt
+from spector.language.cues.need import shorten_cue
+from spector.language.statements.quoting import cue_words, excerpt
 from spector.providers import resolve
 from spector.recall.recaller import Shape, hypotheses, shape_of
 from spector.search.probes import Limits

@@ -24,7 +24,7 @@ import pytest
 import spector
 from spector import Flag, Memory
 from spector.errors import InvalidInputError, ModelMismatchError
-from spector.language.cues.compound import split_cue
+from spector.language.cues.intent import split_cue
 from spector.store.catalog.catalog import Catalog
 from spector.store.core.transaction import Transaction
 from spector.store.erasure import catalog as erase

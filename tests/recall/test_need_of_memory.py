@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from bench.recall import sets
 from spector.language.cues import need_gate
 from spector.language.cues.intent import PARAMS, Intent, Kind, Mode, kind_of, route_cue
-from spector.language.statements.markers import Speakers
+from spector.language.statements.speakers import Speakers
 
 SMALL_TALK = {
     "greeting": [

@@ -18,7 +18,7 @@ import pytest
 
 import spector
 from spector import ManualClock, Memory
-from spector.language.cues.present import asks_for_now
+from spector.language.cues.need import asks_for_now
 from spector.language.frames import value_asked
 
 FILL = (

@@ -12,7 +12,7 @@ import pytest
 
 import spector
 from spector import Memory, Signals
-from spector.language.statements.markers import (
+from spector.language.statements.speakers import (
     Speakers,
     ends_with_question,
     states_preference,

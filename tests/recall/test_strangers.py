@@ -20,11 +20,10 @@ import spector
 from spector import Config, ManualClock, Memory
 from spector.clock import to_ms
 from spector.language.cues import need_gate
-from spector.language.cues.compound import split_cue
-from spector.language.cues.intent import kind_of, route_cue
+from spector.language.cues.intent import kind_of, route_cue, split_cue
 from spector.language.dates import time_range_in
 from spector.language.statements.instructions import find_instruction
-from spector.language.statements.markers import (
+from spector.language.statements.speakers import (
     ends_with_question,
     states_preference,
     subject_of,
@@ -214,16 +213,15 @@ READERS: dict[str, Callable[[str], object]] = {
     "turkish": lambda cue: is_turkish(cue, plain(cue)),
 }
 MODULES = (
-    "language.dates.figures",
+    "language.dates.numbers",
     "language.cues.need",
     "recall.recaller",
     "language.statements.instructions",
-    "language.cues.compound",
-    "language.words.folding",
     "language.cues.intent",
-    "language.statements.markers",
+    "language.words.folding",
+    "language.statements.speakers",
     "language.dates.grammar",
-    "language.dates.tense",
+    "language.dates.scan",
 )
 
 

@@ -14,8 +14,7 @@ import time
 
 import pytest
 
-from spector.language.statements.grammar import Question, Statement
-from spector.language.statements.versions import ChangeKind, StatementPair
+from spector.language.statements.versions import ChangeKind, Question, Statement, StatementPair
 
 #: (earlier, later, question): the later one answers it anew
 ANEW = (

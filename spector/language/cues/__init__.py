@@ -7,19 +7,24 @@ from typing import TYPE_CHECKING
 from spector.faces import on_first_use
 
 if TYPE_CHECKING:
-    from spector.language.cues.compound import split_cue
     from spector.language.cues.intent import (
         PARAMS,
         Params,
         is_name,
         kind_of,
         route_cue,
+        split_cue,
     )
     from spector.language.cues.kinds import Intent, Kind
-    from spector.language.cues.long_cue import shorten_cue
-    from spector.language.cues.need import need_gate, skip_reason
-    from spector.language.cues.present import asks_for_now, asks_when
-    from spector.language.cues.smalltalk import ASKING
+    from spector.language.cues.need import (
+        ASKING,
+        asks_for_now,
+        asks_for_value,
+        asks_when,
+        need_gate,
+        shorten_cue,
+        skip_reason,
+    )
     from spector.language.cues.topic import (
         ASSISTANT,
         USER,
@@ -27,7 +32,6 @@ if TYPE_CHECKING:
         Topic,
         topic_of,
     )
-    from spector.language.cues.value import asks_for_value
 
 
 __getattr__ = on_first_use(__name__)

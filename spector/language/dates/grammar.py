@@ -1,30 +1,82 @@
-"""A grammar of dates: classes of words, and rows of patterns over them, from the table of a language.
-
-A row is a pattern and the name of what it means, ``"<m:month> ?the <d:day_number> => month_day"``.
-Its items are read from left to right, each as far as it goes:
-
-    a|b_c|d*        one of some words, two words, or a word that begins so
-    %joint          one of a list of words of the table
-    <m:month>       a class or a rule, kept as ``m``
-    <m:month'gen>   the same with a last word of such an ending; ``'gen`` alone asks the word before
-    @lone           a condition on the place
-    $               the end of the text
-
-and before an item: ``?`` it may be missing, ``*`` up to two of it, ``~`` without a gap before it,
-``&`` and ``!`` it must or must not follow, ``^`` and ``^!`` the word before is or is not one of it.
-A row without ``=>`` means its ``d``, if it has one. A rule means what its longest row means.
-"""
+"""Rows of patterns over words, and how they are read."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from spector.language.dates.reader import Word, read
 from spector.language.tables import TableError, grammar_table
+from spector.language.words import tokens
+
+# Tokens of a text with the suffix behind an apostrophe, and where they stand in the text.
+
+
+class Word(NamedTuple):
+    """A word, number or sign.
+
+    Attributes:
+        text: folded, without what stands behind an apostrophe.
+        suffix: folded, what stands behind the apostrophe.
+        start, end: where it stands, with the suffix.
+    """
+
+    text: str
+    raw: str
+    suffix: str
+    start: int
+    end: int
+
+    @property
+    def number(self) -> int:
+        """The number that it is written as in digits, else -1."""
+        return int(self.text) if self.text.isdecimal() and len(self.text) <= 8 else -1
+
+
+def read(text: str) -> list[Word]:
+    """The words of a text, positions those of the text as it is."""
+    composed, origin = _composed(text)
+    found: list[Word] = []
+    pieces = tokens(composed)
+    at = 0
+    while at < len(pieces):
+        token, suffix, end = pieces[at], "", pieces[at].end
+        if (
+            at + 2 < len(pieces)
+            and pieces[at + 1].text == "'"
+            and pieces[at + 2].text.isalpha()
+            and not token.sign
+            and token.end == pieces[at + 1].start
+            and pieces[at + 1].end == pieces[at + 2].start
+        ):
+            at += 2
+            suffix, end = pieces[at].text, pieces[at].end
+        found.append(Word(token.text, token.raw, suffix, origin[token.start], origin[end]))
+        at += 1
+    return found
+
+
+def _composed(text: str) -> tuple[str, list[int]]:
+    """A text with its marks combined, and the place in the text of each place in it."""
+    if text.isascii() or not any(map(unicodedata.combining, text)):
+        return text, list(range(len(text) + 1))
+    pieces: list[str] = []
+    origin: list[int] = []
+    at = 0
+    while at < len(text):
+        end = at + 1
+        while end < len(text) and unicodedata.combining(text[end]):
+            end += 1
+        piece = unicodedata.normalize("NFC", text[at : min(end, at + 30)])
+        piece = piece[:1] + "".join(c for c in piece[1:] if not unicodedata.combining(c))
+        pieces.append(piece)
+        origin += [at] * len(piece)
+        at = end
+    return "".join(pieces), [*origin, len(text)]
+
 
 #: what a row has kept: class or rule -> value; "at" and "end" are its places
 Env = dict[str, Any]

@@ -7,14 +7,14 @@ from dataclasses import replace
 from datetime import date
 from typing import Any, Final
 
-from spector.language.dates import figures, numbers  # noqa: F401 -- they fill the tables of names
+from spector.language.dates import numbers  # noqa: F401 -- it fills the tables of names
 from spector.language.dates.grammar import PLACES, ROWS, Env, Reader
-from spector.language.dates.holidays import holiday_in
 from spector.language.dates.period import (  # fmt: skip
     Meaning,
     Period,
     day,
     from_first,
+    holiday_in,
     inside,
     joined,
     moved,

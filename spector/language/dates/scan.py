@@ -1,17 +1,136 @@
-"""All dates of a text, resolved against the day of the message."""
+"""Finds the dates of a text and what its verbs say of them."""
 
 from __future__ import annotations
 
+import enum
+import itertools
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date
-from typing import Final
+from datetime import date, datetime, timedelta
+from typing import Final, NamedTuple
 
 from spector.language.dates import rules  # noqa: F401 -- a grammar needs what its rows mean
-from spector.language.dates.grammar import Reader, grammar_of
+from spector.language.dates.grammar import Grammar, Reader, grammar_of
 from spector.language.dates.period import Meaning, Period
-from spector.language.dates.tense import Tense, tense_of
-from spector.language.dates.wording import reads_turkish
+from spector.language.words import analyse, is_turkish, plain
+
+# Whether a short text is Turkish: by its letters, its frequent words, or its words of time.
+
+_WORD: Final = re.compile(r"[a-z]+(?:'[a-z]+)?")
+_CONTRACTED: Final = ("'ve", "'s", "'re", "'ll", "n't", "'m", "'d")
+#: endings of finite verbs that no English word has
+_VERB: Final = re.compile(
+    r"[a-z]+(?:iyor|uyor|yor)(?:um|sun|uz|sunuz|lar|du|dum|duk)?|[a-z]+(?:acag|eceg)(?:im|iz)"
+    r"|[a-z]+(?:acak|ecek)(?:sin|lar|ler)?|[a-z]{3,}(?:dim|dum|dik|duk|tim|tum|tik|tuk)"
+    r"|[a-z]+(?:mistim|mistik|mustum)"
+)
+#: case endings behind an apostrophe; English has 's, 't, 're, 've, 'll, 'd and 'm
+_CASE: Final = re.compile(
+    r"\w'(?:[dt][ae]n?(?:ki)?|n?d[ae]n?|y?[aeiu]|n?[iu]n|y?l[ae]|l[ae]r\w*|[iu]?nc[iu]\w*)\b"
+)
+_MOST_WORDS: Final = 200
+
+
+def reads_turkish(text: str) -> bool:
+    """Whether a text is to be read as Turkish; English words in it decide against it."""
+    folded = plain(text[:4_000])
+    words = _WORD.findall(folded)[:_MOST_WORDS]
+    frequent = grammar_of("en").lists["frequent"]
+    english = sum(word in frequent or word.endswith(_CONTRACTED) for word in words)
+    if english * 4 > len(words):
+        return False
+    if is_turkish(text, folded) or analyse(text[:4_000]).turkish:
+        return True
+    if _CASE.search(folded) and english * 6 <= len(words):
+        return True
+    if english:
+        return False
+    frequent = grammar_of("tr").lists["frequent"]
+    return any(word in frequent or _VERB.fullmatch(word) for word in words)
+
+
+# The tense of the sentence around a date, which decides between last Friday and next Friday.
+
+_ENDS: Final = re.compile(r"[.!?;\n]+(?:\s|$)")
+#: a preposition that belongs to the date
+_LEADING: Final = re.compile(r"(?:until|till) ")
+#: characters of a date that tell its case, and of a sentence that tell what it is for
+_NEAR: Final = 16
+#: words at the end of a Turkish sentence of which one tells its tense
+_LAST_WORDS: Final = 3
+
+
+class Tense(enum.Enum):
+    PAST = "past"
+    FUTURE = "future"
+    NONE = "none"
+    #: no clause is there that could tell
+    UNKNOWN = "unknown"
+
+
+def tense_of(text: str, at: int, *, turkish: bool) -> Tense:
+    """The tense of the sentence in which a place stands."""
+    start = 0
+    for found in _ENDS.finditer(text, 0, at):
+        start = found.end()
+    after = _ENDS.search(text, at)
+    sentence = plain(text[start : after.start() if after else len(text)])
+    before, since = plain(text[start:at]), plain(text[at:])
+    of = grammar_of("tr" if turkish else "en")
+    if turkish:
+        is_ahead = _is_set_for(of, since, sentence)
+        return Tense.FUTURE if is_ahead else _tense_of_verb(of, _WORD.findall(sentence))
+    if leading := _LEADING.match(since):
+        before += leading.group()
+    if of.patterns["moved_to"].search(before.rstrip()) or _is_booked(of, before, sentence):
+        return Tense.FUTURE
+    words = _WORD.findall(sentence)
+    if not of.lists["future"].isdisjoint(words):
+        return Tense.FUTURE
+    for previous, word in itertools.pairwise(("", *words)):
+        irregular = word in of.lists["past"]
+        if irregular or (_is_regular(word) and not previous.endswith("ing")):  # "getting married"
+            return Tense.PAST
+    is_clause = of.patterns["clause"].search(sentence) or of.patterns["clause"].search(before)
+    return Tense.NONE if is_clause else Tense.UNKNOWN
+
+
+def _is_regular(word: str) -> bool:
+    return word.endswith("ed") and len(word) > 4
+
+
+def _is_booked(of: Grammar, before: str, sentence: str) -> bool:
+    """Whether a date is what something was booked for: "reserved a table for Friday"."""
+    if of.patterns["had"].search(sentence):
+        return False
+    if of.patterns["booked"].search(before):
+        return True
+    past = of.lists["past"] - of.lists["came_by"]
+    return bool(of.patterns["appointed"].search(sentence)) and not any(
+        word in past or _is_regular(word) for word in _WORD.findall(sentence)
+    )
+
+
+def _is_set_for(of: Grammar, since: str, sentence: str) -> bool:
+    """Whether something was moved to a Turkish date, or booked for it."""
+    to_it = of.patterns["dative"].match(since[:_NEAR])
+    if to_it and of.patterns["moved_to"].search(sentence):
+        return True
+    for_it = of.patterns["for_it"].match(since) or of.patterns["dative"].match(since)
+    return bool(for_it and of.patterns["booked"].search(sentence))
+
+
+def _tense_of_verb(of: Grammar, words: list[str]) -> Tense:
+    for word in reversed(words[-_LAST_WORDS:]):
+        if word in of.lists["no_verb"] or len(word) < 4:
+            continue
+        if of.patterns["future"].search(word):
+            return Tense.FUTURE
+        if of.patterns["past"].search(word):
+            return Tense.PAST
+    return Tense.NONE
+
 
 #: longer texts are read up to here; no message of a conversation is longer
 MOST_CHARS: Final = 20_000
@@ -143,3 +262,33 @@ def iso_of(period: Period, grain: str) -> str:
     if grain == "year":
         return first.isoformat()[:4]
     return f"{first.isoformat()}/{last.isoformat()}"
+
+
+# Moments that a text names by minutes or hours from now: in 20 minutes, an hour ago.
+
+
+class Moment(NamedTuple):
+    """A moment to the minute, and where the text names it."""
+
+    start: int
+    end: int
+    iso: str
+
+
+def moments_in(text: str, now: datetime, *, turkish: bool) -> Iterator[Moment]:
+    """What minutes and hours before and after now name in a text, in its order."""
+    r = Reader(text[:MOST_CHARS], now.date(), grammar_of("tr" if turkish else "en"))
+    done = 0
+    for at, word in enumerate(r.words):
+        found = r.rule("moment", at) if at >= done else None
+        if found is not None:
+            done = found[1]
+        if found is None or (
+            found[0] > 0 and tense_of(text, word.start, turkish=turkish) is Tense.PAST
+        ):
+            continue  # "I ran it in 20 minutes"
+        try:
+            there = now + timedelta(minutes=found[0])
+        except OverflowError:
+            continue
+        yield Moment(word.start, r.word(found[1] - 1).end, f"{there:%Y-%m-%d %H:%M}")

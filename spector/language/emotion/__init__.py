@@ -2,5 +2,4 @@
 
 from __future__ import annotations
 
-from spector.language.emotion.detection import CATEGORIES, emotion_in
-from spector.language.emotion.head import load_head
+from spector.language.emotion.detection import CATEGORIES, emotion_in, load_head

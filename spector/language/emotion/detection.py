@@ -1,27 +1,190 @@
-"""Reads the feeling of a text by words of feeling, signs and capitals.
-
-Words that strengthen, curse or hurry raise arousal. Exclamation marks do not, unless a caller gives
-them a weight: most turns of ordinary chat have one.
-"""
+"""The feeling of a text: valence, arousal and one of six categories."""
 
 from __future__ import annotations
 
+import json
 import re
+import zlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.language.emotion.head import EmotionHead
-from spector.language.emotion.signs import signs_in
 from spector.language.tables import Lexicon, Match, Word, language_of, table_of, words_of
 from spector.language.words import plain
 from spector.process import keeps
 from spector.records import Emotion
+
+# Emoji and smileys of a text, and the feeling that each shows.
+
+
+def signs_in(text: str) -> list[tuple[str, str]]:
+    """(sign, category) of each emoji and smiley, in their order."""
+    pattern, kinds = _signs()
+    return [(each.group(), kinds[each.group()]) for each in pattern.finditer(text.lower())]
+
+
+@lru_cache(maxsize=1)
+def _signs() -> tuple[re.Pattern[str], dict[str, str]]:
+    """One pattern for all emoji and smileys, and the category of each."""
+    kinds = {sign: name for name, signs in table_of("any", "signs").words.items() for sign in signs}
+    ordered = sorted(kinds, key=len, reverse=True)
+    spelt = "|".join(re.escape(each) for each in ordered if each.isascii())
+    drawn = "|".join(re.escape(each) for each in ordered if not each.isascii())
+    return re.compile(rf"(?<!\S)(?:{spelt})(?=[\s.,!?]|$)|{drawn}"), kinds
+
+
+# A text as the trained head sees it: hashed pieces of words, and counts of words of feeling.
+
+#: buckets of the hashed pieces
+BUCKETS: Final = 1 << 16
+#: lists of words, and signs, whose counts are features; question marks are the last
+COUNTED: Final = (
+    "anger", "disgust", "fear", "intensifiers", "joy", "negative", "negative_strong",
+    "negative_weak", "negators_before", "positive", "positive_strong", "positive_weak",
+    "profanity", "sadness", "strong", "surprise", "urgent",
+    "sign anger", "sign disgust", "sign fear", "sign joy", "sign sadness", "sign surprise", "?",
+)  # fmt: skip
+#: the language that the head was trained on
+_LANGUAGE: Final = "en"
+_MOST_WORDS: Final = 400
+_TOKEN: Final = re.compile(r"\[\w+\]|[^\W_]+(?:'[^\W_]+)*|[!?.]{2,8}|[^\w\s]")
+#: lengths of the pieces of a word
+_PIECES: Final = (3, 4, 5)
+
+
+def hashed_features(text: str) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """(buckets, counts) of a text: words, pairs of words and pieces of words; buckets ascending."""
+    words = _TOKEN.findall(plain(text))[:_MOST_WORDS]
+    counts: Counter[int] = Counter()
+    for one, other in zip(["", *words], [*words, ""], strict=True):
+        counts[_bucket(f"b{one} {other}")] += 1
+    for word in words:
+        counts.update(_of_word(word))
+    buckets = np.array(sorted(counts), np.int64)
+    return buckets, np.array([counts[int(each)] for each in buckets], np.float32)
+
+
+def dense_features(text: str) -> NDArray[np.float32]:
+    """(24,) twice the logarithm of one more than each count of COUNTED."""
+    counts = Counter(each.name for each in _lexicon().matches(words_of(text)))
+    counts.update(f"sign {name}" for _, name in signs_in(text))
+    counts["?"] = text.count("?")
+    return np.array([2.0 * np.log1p(counts[each]) for each in COUNTED], np.float32)
+
+
+@lru_cache(maxsize=1)
+def _lexicon() -> Lexicon:
+    return Lexicon(table_of(_LANGUAGE, "emotion").words)
+
+
+def _bucket(piece: str) -> int:
+    return zlib.crc32(piece.encode("utf-8", "surrogatepass")) % BUCKETS
+
+
+@keeps(4096)
+def _of_word(word: str) -> tuple[int, ...]:
+    """The buckets of a word and of its pieces; conversations repeat their words."""
+    framed = f"<{word[:20]}>"
+    pieces = [
+        "c" + framed[at : at + size] for size in _PIECES for at in range(len(framed) - size + 1)
+    ]
+    return tuple(_bucket(each) for each in ("w" + word, *pieces))
+
+
+# A trained head for the feeling of an English text, from its vector and the pieces of its words.
+#
+# Two linear models, averaged: one of the vector and of counts of words of feeling, one of hashed
+# words and pieces of words. The weights belong to one embedder; with another the rules decide alone.
+
+#: in the order of the outputs
+LABELS: Final = ("anger", "disgust", "fear", "joy", "neutral", "sadness", "surprise")
+_PATH: Final = Path(__file__).parent / "data" / "heads.npz"
+_BAD: Final = ("anger", "disgust", "fear", "sadness")
+
+F32 = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class EmotionHead:
+    """Weights of the head, and how they are used.
+
+    Attributes:
+        weights: mean (d,), scale (d,), dense (d + counts, 7), hashed (buckets, 7), idf (buckets,),
+            bias (7,), thresholds (7,), all f32.
+        fingerprint: of the embedder that it was trained on.
+    """
+
+    weights: Mapping[str, F32]
+    fingerprint: str
+    #: of the texts that it was trained on
+    language: str = "en"
+
+    def scores(self, text: str, vector: F32) -> F32:
+        """(7,) log-odds of each label less its threshold: what is above 0 is meant.
+
+        Args:
+            vector: (d,) f32, the embedding of the text.
+        """
+        return self.log_odds(text, vector) - self.weights["thresholds"]
+
+    def category(self, text: str, vector: F32) -> str | None:
+        """The feeling that is furthest above its threshold; None where none is above it."""
+        return self.category_of(self.log_odds(text, vector))
+
+    def category_of(self, log_odds: F32, denied: Collection[str] = ()) -> str | None:
+        """The same of log-odds that are known, and none of the denied feelings."""
+        scores = log_odds - self.weights["thresholds"]
+        scores[[label in denied for label in LABELS]] = -np.inf
+        best = int(scores.argmax())
+        return LABELS[best] if scores[best] >= 0 and LABELS[best] != "neutral" else None
+
+    def log_odds(self, text: str, vector: F32) -> F32:
+        """(7,) log-odds of each label."""
+        w = self.weights
+        even = (np.asarray(vector, np.float32) - w["mean"]) / w["scale"]
+        dense = np.concatenate([even, dense_features(text)]).astype(np.float32)
+        buckets, counts = hashed_features(text)
+        values = (1.0 + np.log(counts)) * w["idf"][buckets]
+        values /= max(1e-6, float(np.sqrt((values * values).sum())))
+        # not through BLAS, which ends the process where it has no memory for its threads
+        total = np.einsum("i,ij->j", dense, w["dense"])
+        total = total + np.einsum("i,ij->j", values.astype(np.float32), w["hashed"][buckets])
+        return np.asarray(0.5 * total + w["bias"], np.float32)
+
+    def valence(self, text: str, vector: F32) -> float:
+        """-1..1: the probability of joy less that of what is unpleasant."""
+        return self.valence_of(self.log_odds(text, vector))
+
+    def valence_of(self, log_odds: F32) -> float:
+        """The same of log-odds that are known."""
+        p = 1.0 / (1.0 + np.exp(-log_odds.astype(np.float64)))
+        bad = sum(float(p[LABELS.index(each)]) for each in _BAD)
+        return max(-1.0, min(1.0, float(p[LABELS.index("joy")]) - bad))
+
+
+@lru_cache(maxsize=1)
+def _stored() -> EmotionHead | None:
+    if not _PATH.exists():
+        return None
+    with np.load(_PATH, allow_pickle=False) as stored:
+        about: dict[str, Any] = json.loads(bytes(stored["about"]).decode())
+        weights = {
+            name: stored[name].astype(np.float32) for name in stored.files if name != "about"
+        }
+    return EmotionHead(weights, about["fingerprint"])
+
+
+def load_head(fingerprint: str | None) -> EmotionHead | None:
+    """The head that comes with spector; None for any embedder but the one it was trained on."""
+    head = _stored()
+    return head if head is not None and head.fingerprint == fingerprint else None
+
 
 #: in the order in which ties are decided
 CATEGORIES: Final = ("joy", "anger", "fear", "sadness", "surprise", "disgust")

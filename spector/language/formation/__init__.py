@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from spector.language.formation.cutting import cut
-from spector.language.formation.form import Formed, form
+from spector.language.formation.form import Formed, cut, form
 from spector.language.formation.references import Referents, in_place_of
 from spector.language.formation.rewriting import rewritten

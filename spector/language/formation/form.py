@@ -1,22 +1,105 @@
-"""Formation: a message in its statements, each with notes on who and when is meant."""
+"""A message in its statements, with notes on who and when is meant."""
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, tzinfo
-from typing import Final
+from typing import Final, NamedTuple
 
 from spector.clock import from_ms, local_of_ms
 from spector.language.dates import DateExpression, Moment, dates_in, moments_in, reads_turkish
-from spector.language.formation.notes import Insertion, annotated
 from spector.language.formation.references import Referents
 from spector.language.formation.splitting import Unit, units_of
-from spector.language.statements import own_words, quotations
+from spector.language.statements import is_invisible, own_words, quotations
 from spector.language.words import plain
 from spector.records import Note, Reference
+
+# Long messages in parts: cut at paragraphs, at sentences, at words, in this order.
+
+_PARAGRAPH: Final = re.compile(r"\n[ \t\r]*\n\s*")
+_SENTENCE: Final = re.compile("(?<=[.!?\u2026\u3002\uff01\uff1f])[\"'\u201d\u2019)\\]]*\\s+|\n+")
+_SPACE: Final = re.compile(r"\s+")
+
+
+def cut(text: str, most: int) -> tuple[tuple[int, int], ...]:
+    """(start, end) of the parts of a text, each with fewer than ``most`` characters.
+
+    Nothing but white space between the parts is left out. A part ends with a paragraph where one
+    ends, else with a sentence, else with a word; only a longer word is cut within. What has no
+    character to be seen is no part: it belongs to the one beside it, however long that becomes.
+    """
+    if most < 2:
+        raise ValueError(f"parts of fewer than {most} characters say nothing")
+    limit = most - 1
+    found: list[tuple[int, int]] = []
+    begin = start = _skip(text, 0)
+    length = len(text.rstrip())
+    while start < length:
+        end = length if length - start <= limit else _end(text, start, start + limit)
+        stop = start + len(text[start:end].rstrip())
+        if all(each.isspace() or is_invisible(each) for each in text[start:stop]):
+            if found:
+                found[-1] = (found[-1][0], stop)
+        else:
+            found.append((begin, stop))
+        start = _skip(text, end)
+        begin = start if found else begin
+    return tuple(found) or (((begin, length),) if begin < length else ())
+
+
+def _skip(text: str, at: int) -> int:
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at
+
+
+def _end(text: str, start: int, limit: int) -> int:
+    """The last good place to end before a limit; not so early that parts become crumbs."""
+    for pattern, least in ((_PARAGRAPH, 3), (_SENTENCE, 4), (_SPACE, 8)):
+        best = 0
+        for found in pattern.finditer(text, start, min(limit + 1, len(text))):
+            if found.start() <= limit:
+                best = found.start()
+        if best - start > (limit - start) // least:
+            return best
+    return limit
+
+
+# Notes in square brackets: how they are written into a text and taken out of it again.
+
+
+class Insertion(NamedTuple):
+    """A note to write: where in the text, what it says, and of which kind it is.
+
+    A note stands behind its word with a space before it; ``leads`` writes it in front of a text.
+    """
+
+    at: int
+    value: str
+    kind: str
+    leads: bool = False
+
+
+def annotated(said: str, insertions: Iterable[Insertion]) -> tuple[str, tuple[Note, ...]]:
+    """A text with its notes, and where they stand in it. Spans include the space of a note."""
+    pieces: list[str] = []
+    notes: list[Note] = []
+    done = length = 0
+    for each in sorted(insertions, key=lambda one: (one.at, not one.leads)):
+        at = min(max(each.at, done), len(said))
+        pieces.append(said[done:at])
+        length += at - done
+        piece = f"[{each.value}] " if each.leads else f" [{each.value}]"
+        notes.append(Note(length, length + len(piece), each.kind, each.value))
+        pieces.append(piece)
+        length += len(piece)
+        done = at
+    pieces.append(said[done:])
+    return "".join(pieces), tuple(notes)
+
 
 #: "I was born on May 8" is about no May of late, and a birthday is on each of them
 _EVERY_YEAR: Final = re.compile(

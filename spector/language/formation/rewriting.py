@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from spector.language.dates import reads_turkish
-from spector.language.formation.verbs import is_english_verb
+from spector.language.formation.splitting import is_english_verb
 from spector.language.words import plain
 
 #: characters of a rewritten text at most

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from spector.language.frames.amounts import are_of_kind, values_and_rest
-from spector.language.frames.asked import Given, ValueAsked, value_asked
+from spector.language.frames.amounts import (
+    Given,
+    ValueAsked,
+    are_of_kind,
+    value_asked,
+    values_and_rest,
+)
 from spector.language.frames.conflicts import Verdict, compare, verdicts
-from spector.language.frames.extraction import extract
-from spector.language.frames.limits import is_of_before
-from spector.language.frames.predicates import (
-    ONE_VALUED,
-    is_label,
-    is_single_valued,
-    names_of_predicate,
-)
-from spector.language.frames.relations import canonical, canonical_name, predicates_like
-from spector.language.frames.statement import (
-    Statement,
-)
-from spector.language.frames.subjects import are_of_same
-from spector.language.frames.understanding import (
+from spector.language.frames.extraction import (
     CLAUSE,
+    extract,
     is_read,
     meets,
     sentence_spans,
     unread_clauses,
 )
-from spector.language.frames.values import forms_differ, normal_value
+from spector.language.frames.predicates import (
+    ONE_VALUED,
+    canonical,
+    canonical_name,
+    is_label,
+    is_single_valued,
+    names_of_predicate,
+    predicates_like,
+)
+from spector.language.frames.sentences import (
+    Statement,
+)
+from spector.language.frames.subjects import are_of_same
+from spector.language.frames.values import forms_differ, is_of_before, normal_value

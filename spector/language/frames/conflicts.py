@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from spector.language.frames.limits import UNIT_GROUPS
 from spector.language.frames.predicates import (
+    EACH,
     KIN,
     MANY_NOUNS,
     NAMED,
@@ -16,9 +16,8 @@ from spector.language.frames.predicates import (
     is_single_valued,
     predicate_of,
 )
-from spector.language.frames.recurring import EACH
-from spector.language.frames.statement import Statement
-from spector.language.frames.values import UNITS, forms_differ, normal_value
+from spector.language.frames.sentences import Statement
+from spector.language.frames.values import UNIT_GROUPS, UNITS, forms_differ, normal_value
 from spector.language.words import plain
 
 Kind = Literal["none", "contradicts", "replaces"]

@@ -1,33 +1,268 @@
-"""Statements of a text, with subjects resolved: the one entry to both languages."""
+"""Extracts the statements of a text, and says which of its clauses are read."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from datetime import date
 from typing import Final, TypedDict
 
-from spector.language.frames.assignments import assignments
+from spector.clock import from_ms
+from spector.language.dates import DateExpression, Period, dates_in
 from spector.language.frames.english import english_drafts
-from spector.language.frames.limits import is_common_noun, limit_of, past_time
-from spector.language.frames.predicates import NAMED, SLOTS, is_single_valued, predicate_of
-from spector.language.frames.recurring import recurring_in
-from spector.language.frames.sentences import Sentence, sentences
-from spector.language.frames.statement import (
+from spector.language.frames.predicates import (
+    NAMED,
+    SLOTS,
+    is_single_valued,
+    predicate_of,
+    recurring_in,
+)
+from spector.language.frames.sentences import (
     AGENT,
     HEDGED_CONFIDENCE,
     RULE_CONFIDENCE,
     USER,
     Draft,
     Modality,
+    Sentence,
     Statement,
+    Word,
+    sentences,
 )
-from spector.language.frames.talk import without_talk
 from spector.language.frames.turkish import is_english_sentence, is_turkish_sentence, turkish_drafts
-from spector.language.frames.values import normal_value
+from spector.language.frames.values import is_common_noun, limit_of, normal_value, past_time
 from spector.language.statements import ASSISTANTS, USERS, opening_of, own_words
+from spector.language.statements import Statement as Words
 from spector.language.tables import only_language
-from spector.language.words import plain
+from spector.language.words import analyse, plain
+
+# Assignments: "port = 8443", "Deadline: 9 May", where the left side names a slot.
+
+#: words of the left and of the right side at most
+_LEFT: Final = 4
+_RIGHT: Final = 7
+_ASSIGNED_OWNERS: Final = {"my": 1, "our": 0, "your": 2, "benim": 1, "the": 0}
+_OF_PERSONS: Final = frozenset(
+    """is_named age works_as works_at lives_in birthday marital_status diet nationality email phone
+    born_in height weight shoe_size blood_type salary""".split()
+)
+_ASSIGNS: Final = frozenset((":", "="))
+
+
+def assignments(sentence: Sentence, text: str) -> Iterator[Draft]:
+    """The assignment that a whole sentence is, or none."""
+    words = sentence.words
+    at = next((n for n, word in enumerate(words[: _LEFT + 2]) if word.text in _ASSIGNS), 0)
+    if not at or sentence.asks:
+        return
+    left = list(words[:at])
+    owner = _ASSIGNED_OWNERS.get(left[0].text, 0)
+    if left[0].text in _ASSIGNED_OWNERS:
+        left.pop(0)
+    right = list(words[at + 1 :])
+    while right and right[-1].kind == "sign" and right[-1].text in ".;,!":
+        right.pop()
+    if right and right[0].raw in "\"'`“" and right[-1].raw in "\"'`”" and len(right) > 2:
+        right = right[1:-1]
+    if not left or len(left) > _LEFT or not 1 <= len(right) <= _RIGHT:
+        return
+    if any(word.kind != "word" for word in left) or any(
+        word.kind == "sign" and word.text not in "-/" for word in right
+    ):
+        return
+    noun = " ".join(word.text.replace("_", " ") for word in left)
+    predicate, modifiers = predicate_of(noun)
+    if predicate not in SLOTS or (len(right) > 3 and not any(map(str.isdigit, right[0].text))):
+        return
+    subject = modifiers
+    if owner and modifiers:
+        subject, predicate = "", f"{modifiers.replace(' ', '_')}_{predicate}"
+    if not subject and not owner:
+        if predicate in _OF_PERSONS:
+            return  # of a person that the line does not name
+        subject, predicate = text[left[0].start : left[-1].end], "is"
+    span = (right[0].start, right[-1].end)
+    yield Draft(
+        owner,
+        subject,
+        predicate,
+        text[span[0] : span[1]],
+        (left[0].start, left[-1].end),
+        span,
+        (words[0].start, span[1]),
+        by_form=True,
+        frame="assignment",
+    )
+
+
+# Words of chat at the ends of a sentence: they state nothing and end no value.
+
+#: behind what is said
+_CLOSERS: Final = tuple(tuple(row.split()) for row in (
+    "just so you know", "just in case", "for the record", "in case you wonder", "by the way",
+    "to be honest", "for what it's worth", "bu arada", "haberin olsun", "haberiniz olsun",
+    "bilgin olsun", "bilginiz olsun", "aklinda olsun", "aklinda bulunsun", "dogrusu",
+    *"""btw fyi lol lmao rofl haha hahaha hahah hehe heh tho though thx ty thanks ok okay yeah yep
+    tbh imo imho innit mate dude bro anyways anyhow ahah ahaha valla vallahi ya yaa yav be abi kanka
+    hocam iste yani""".split(),
+))  # fmt: skip
+#: words of a row -> the rows; no row ends with another one, so that one of them at most fits
+_CLOSERS_OF: Final = {
+    n: frozenset(row for row in _CLOSERS if len(row) == n) for n in {len(row) for row in _CLOSERS}
+}
+#: before what is said
+_OPENERS: Final = tuple(tuple(row.split()) for row in (
+    "ha bu arada", "bu arada", "haberin olsun", "bilgin olsun", "dogrusu", "just so you know",
+    "by the way", "it turns out that", "it turned out that", "it turns out", "it turned out",
+    "as it turns out", "turns out that", "turned out that", "turns out", "turned out", "meger",
+    "megerse",
+))  # fmt: skip
+#: an emoticon begins with one of these
+_EYES: Final = frozenset(":;=")
+_TALK_SIGNS: Final = frozenset(",-–—…")
+#: words that a sentence keeps at least
+_LEAST: Final = 2
+
+
+def without_talk(words: Sequence[Word]) -> tuple[Word, ...]:
+    """The words of a sentence without "btw", "bu arada" and smileys at its ends."""
+    kept = list(words)
+    while (end := _closing(kept)) < len(kept) and end >= _LEAST:
+        del kept[end:]
+    texts = [word.text for word in kept]
+    for row in _OPENERS:
+        if tuple(texts[: len(row)]) == row and len(kept) - len(row) >= _LEAST:
+            kept = kept[len(row) :]
+            while len(kept) > _LEAST and kept[0].raw in _TALK_SIGNS:
+                kept.pop(0)
+            break
+    return tuple(kept)
+
+
+def _closing(words: Sequence[Word]) -> int:
+    """Where the last words of talk begin, with the signs around them; the length for none."""
+    end = len(words)
+    while end and words[end - 1].kind == "sign":
+        end -= 1
+        if words[end].text in _EYES and end + 1 < len(words):
+            return _before_signs(words, end)  # ":)"
+    for n, rows in _CLOSERS_OF.items():
+        begin = end - n
+        if begin > 0 and tuple([word.text for word in words[begin:end]]) in rows:
+            return _before_signs(words, begin)
+    return len(words)
+
+
+def _before_signs(words: Sequence[Word], at: int) -> int:
+    while at and words[at - 1].raw in _TALK_SIGNS:
+        at -= 1
+    return at
+
+
+# What of a text is not understood: only what is understood whole hides what an older one says.
+
+#: words beside a statement that leave it its speaker's, and so: of change, of talking on
+_LEADS: Final = frozenset(
+    term
+    for words in (
+        "actually anyway anymore correction fact finally fyi guess hey hi instead know last listen"
+        " longer look news note now nowadays ok okay please ps really reminder right since so sorry"
+        " turn turns update wait way well yes",
+        "aslında artık düzeltme haber güncelleme pardon tamam",
+    )
+    for term in analyse(words).content()
+)
+#: where a clause of a sentence begins
+CLAUSE: Final = re.compile(r"[,;:()]\s|\s(?:and|but|ve|ama)\s|\s[-–—]\s", re.IGNORECASE)
+
+
+def unread_clauses(
+    text: str, statements: Sequence[Statement], now_ms: int
+) -> tuple[frozenset[str], ...]:
+    """Content of each clause of a text that none of its statements has, beside leads and days.
+
+    What stands behind a label, in a play, a song or a joke has words that no frame knows. A clause
+    that denies or supposes the rest ("NOT!"), and a sentence that gives its reader a part ("You are
+    the captain.") or is not so from some day until now ("from June on", "this week"), is a word of
+    its own beside them, which no other text has.
+    """
+    own, unread = own_words(text), list[frozenset[str]]()
+    today = from_ms(now_ms).date()
+    for start, end in sentence_spans(own):
+        stated = [each for each in statements if meets((start, end), each.span)]
+        words = " ".join(
+            f"{each.subject} {each.predicate} {each.replaced or ''}" for each in stated
+        )
+        known = _LEADS.union(analyse(words.replace("_", " ")).content())
+        spans = [each.span for each in stated]
+        days = [
+            each
+            for each in dates_in(own[start:end], today)
+            if not any(_is_in(each, start, one.object_span) for one in stated)
+        ]
+        spans += [(start + each.start, start + each.end) for each in days]
+        rest = CLAUSE.split(_outside(own, (start, end), spans))
+        clauses = [(frozenset(analyse(each).content()) - known) | _doubt(each) for each in rest]
+        passed = any(each.changed or each.tense == "past" for each in stated)
+        lasts = all(_lasts(each.period, today, passed=passed) for each in days)
+        if not lasts or any(each.subject == AGENT for each in stated):
+            clauses.append(frozenset({own[start:end]}))
+        unread += filter(None, clauses)
+    return tuple(unread)
+
+
+def _doubt(clause: str) -> frozenset[str]:
+    """A clause that denies or supposes, or is of another time, as a word of its own."""
+    said = Words.of(clause)
+    return frozenset({clause} if said.is_negated or not said.is_of_now else ())
+
+
+def is_read(unread: Sequence[AbstractSet[str]], old_text: str, values: Sequence[str]) -> bool:
+    """Whether clauses that state nothing are about an old text: it has their words, or they its
+    value ("I left Initrode")."""
+    known, over = {*analyse(old_text).content()}, {*analyse(" ".join(values)).content()}
+    return all(each <= known or each & over for each in unread)
+
+
+def _is_in(day: DateExpression, start: int, value: tuple[int, int]) -> bool:
+    """Whether a day of a sentence is a value, or a number within one ("2000 a month")."""
+    first, last = start + day.start, start + day.end
+    is_whole = first <= value[0] and value[1] <= last
+    return meets((first, last), value) and (is_whole or not day.relative)
+
+
+def _lasts(period: Period, today: date, *, passed: bool) -> bool:
+    """Whether what is said with a time is so now: since then, or for a change that is past."""
+    if period.end is None:
+        return period.first is not None and period.first <= today
+    return passed and period.end <= today
+
+
+def _outside(text: str, part: tuple[int, int], spans: Sequence[tuple[int, int]]) -> str:
+    """A part of a text without what lies in spans."""
+    start, end = part
+    kept = []
+    for first, last in sorted(spans):
+        kept.append(text[start:first])
+        start = max(start, last)
+    return " ".join((*kept, text[start:end]))
+
+
+def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    for at, char in enumerate(text):
+        if char in ".!?\n;" and (at + 1 == len(text) or text[at + 1].isspace()):
+            yield start, at + 1
+            start = at + 1
+    if text[start:].strip():
+        yield start, len(text)
+
+
+def meets(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
+
 
 #: happens once, so its time does not make it another one
 _ONCE: Final = frozenset("born_in born_on died_in died_on founded_in built_in".split())

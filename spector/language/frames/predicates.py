@@ -1,10 +1,14 @@
-"""Predicates: their names, the nouns that name them, and which have one value at a time."""
+"""Predicates: their names, kinds and kin, and what recurs."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Final
 
+from spector.language.frames.sentences import Statement
+from spector.language.tables import aliases_of_relations
 from spector.language.words import plain
 
 #: one value at a time, whatever the sentence looks like
@@ -172,3 +176,78 @@ def is_plural(noun: str) -> bool:
     if noun.endswith(("lar", "ler", "lari", "leri")):
         return True
     return noun.endswith("s") and not noun.endswith(("ss", "us", "is", "os", "as"))
+
+
+# One relation, one predicate: a boss, a manager and the one who gets reports.
+
+_IS_NAMED: Final = "is_named"
+_OWNERS: Final = ("'s ", "\u2019s ")
+
+
+def predicates_like(predicate: str) -> frozenset[str]:
+    """All names of the relation of a predicate in snake case; itself where it has no others."""
+    known, one = aliases_of_relations(), canonical_name(predicate)
+    return frozenset((predicate, *(name for name in known if known[name] == one)))
+
+
+def canonical_name(predicate: str) -> str:
+    """The canonical predicate of the relation that a name in snake case has."""
+    return aliases_of_relations().get(predicate, predicate)
+
+
+def canonical(said: Statement) -> Statement:
+    """The statement with the canonical predicate of its relation.
+
+    "My boss is called Ines" says who the manager is, as "my boss is Ines" does, and a
+    pet is known by its kind. Of sisters there may be several, each with a name of her own.
+    """
+    subject, _, role = next(
+        (parts for mark in _OWNERS if (parts := said.subject.rpartition(mark))[1]), ("", "", "")
+    )
+    role = "_".join(role.lower().split())
+    known = role in aliases_of_relations() or role in PETS or role in KIN - MANY_NOUNS
+    if said.predicate == _IS_NAMED and subject and known:
+        single = said.single and role not in MANY_NOUNS
+        said = replace(said, subject=subject, predicate=role, single=single)
+    one = canonical_name(said.predicate)
+    return said if one == said.predicate else replace(said, predicate=one)
+
+
+# Times that come back and places: what holds on Mondays or at work does not end elsewhere.
+
+#: what such a window begins with
+EACH: Final = "each "
+_DAYS: Final = "monday tuesday wednesday thursday friday saturday sunday weekday weekend workday"
+_GUNLER: Final = "pazartesi sali carsamba persembe cuma cumartesi"
+#: form -> what it is called, both languages
+_ENGLISH: Final = re.compile(
+    rf"\b(?:on|every|each|at|during|over)\s+(?:the\s+|most\s+|other\s+)?(?:"
+    rf"({_DAYS.replace(' ', '|')})s|(?<=every )({_DAYS.replace(' ', '|')})"
+    rf"|(?<=each )({_DAYS.replace(' ', '|')}))\b"
+    r"|(?<!\d )(?<!\d)\b(?:at|by|during\s+the)\s+(night|day)\b"
+    r"|\b(?:in|during|over)\s+(?:the\s+)?(summer|winter|spring|autumn|fall)s?\b(?!\s+(?:of\s+)?\d)"
+    r"|\b(?:in|during)\s+the\s+(morning|evening|afternoon)s\b"
+)
+_TURKISH: Final = re.compile(
+    rf"\b(?:her\s+)?({_GUNLER.replace(' ', '|')}|pazar)\s+(?:gunleri|sabahlari|aksamlari)\b"
+    rf"|\b({_GUNLER.replace(' ', '|')})(?:leri|lari)\b"
+    rf"|\bher\s+({_GUNLER.replace(' ', '|')}|pazar)\b"
+    r"|\b(hafta\s+(?:ici|sonu))(?:lari|leri)?\b"
+    r"|\b(yaz|kis)(?:in|lari)\b|\b(ilkbahar|sonbahar)(?:da|lari)\b"
+    r"|\b(gece|gunduz|sabah|aksam)(?:leri|lari)\b"
+)
+_PLACES: Final = re.compile(
+    r"\b(?:at|in|on)\s+(?:the\s+)?(home|work|school|office|gym|restaurants?|bars?|cafes?|public|private"
+    r"|production|prod|staging|development|dev|test|testing|qa|weekdays?|parties|trips)\b"
+    r"|\b(evde|ofiste|okulda|restoranda|disarida|canlida|testte|uretimde|isyerinde|partilerde)\b"
+)
+
+
+def recurring_in(text: str) -> str | None:
+    """The times that come back and the places in a sentence, by name; None where it has none."""
+    folded = plain(text)
+    names = sorted({
+        " ".join(name.split()) for pattern in (_ENGLISH, _TURKISH, _PLACES)
+        for found in pattern.finditer(folded) for name in found.groups() if name
+    })  # fmt: skip
+    return EACH + " ".join(names) if names else None

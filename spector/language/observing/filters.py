@@ -1,20 +1,19 @@
-"""Whether anything in a message could be asked for later: it is kept, doubtful, or empty."""
+"""What a message is: its substance and class, and whether it is kept."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
+from spector.language.entities import rule_mentions
 from spector.language.frames import extract
-from spector.language.observing.content import ADDRESSED, matches
 from spector.language.observing.head import head_for
 from spector.language.observing.injection import is_injection, is_system_content
-from spector.language.observing.rules import Rules, rules_of
-from spector.language.observing.sentences import Part, parts_of
-from spector.language.observing.signals import tells_of_change
+from spector.language.observing.sentences import Part, Rules, parts_of, rules_of, tells_of_change
 from spector.language.statements import (
     ASSISTANTS,
     Quotation,
@@ -24,9 +23,203 @@ from spector.language.statements import (
     quotations,
     says_i,
 )
-from spector.language.tables import language_of
-from spector.language.words import is_stop, plain
+from spector.language.tables import Match, language_of, words_of
+from spector.language.words import analyse, compose, is_stop, plain
 from spector.language.worth import NUMBER_WORDS
+
+# How much a text says: its words of content, and what it is worth keeping for.
+
+#: weights of what makes a text worth keeping
+_OF_REACTION, _OF_TIME, _OF_QUESTION = 0.5, 1.5, 1.0
+_NUMBER: Final = re.compile(r"\d+")
+#: a name that is spoken to: "Thanks, Ada!"
+ADDRESSED: Final = re.compile(
+    r"(?:^|[,!.?]\s|^(?:[Hh]ey|[Hh]i|[Hh]ello|[Mm]erhaba|[Ss]elam)\s)"
+    r"[A-ZÇĞİÖŞÜ]\w+(?=[,!.?]|$)"
+)
+
+
+def substance_of(text: str) -> float:
+    """How much a text is worth keeping: its content, times and numbers, less a question.
+
+    Content words of a mere reaction count half. It orders messages: measured on which turns of a
+    conversation are asked for later.
+    """
+    rules = rules_of(language_of(text))
+    total = 0.0
+    for part in parts_of(text):
+        if part.said:
+            found = list(rules.lexicon.matches(words_of(part.said)))
+            content = content_of(part.said, part.text, rules, found)
+            total += content * (_OF_REACTION if matches(part.said, rules, "reaction") else 1.0)
+            total += _OF_TIME * sum(each.name == "temporal" for each in found)
+            total += _OF_TIME * len(_NUMBER.findall(part.said))
+    return total - _OF_QUESTION * text.rstrip().endswith(("?", "\uff1f"))
+
+
+def content_of(said: str, written: str, rules: Rules, found: Iterable[Match] | None = None) -> int:
+    """Words of a sentence that are neither common nor empty talk.
+
+    A word of time counts once more, the name of who is spoken to not at all.
+
+    Args:
+        said: the sentence, folded. written: the same with its capitals.
+        found: the entries of lists in it, where they are known.
+    """
+    words = words_of(said)
+    empty: set[int] = set()
+    more = 0
+    for each in rules.lexicon.matches(words) if found is None else found:
+        if each.name in ("stop", "phatic"):
+            empty.update(range(each.start, each.end))
+        more += each.name == "temporal"
+    return max(0, len(words) - len(empty) + more - len(ADDRESSED.findall(written)))
+
+
+def matches(said: str, rules: Rules, name: str) -> bool:
+    """Whether a folded sentence fits a list of patterns."""
+    return any(each.search(said) for each in rules.patterns[name])
+
+
+# The class of a message: rule, correction, preference, decision, plan, entity, fact or other.
+
+#: class -> confidence of its first pattern, in the order in which ties are decided
+_BASE: Final = {
+    "correction": 0.40, "rule": 0.40, "preference": 0.30, "decision": 0.35, "plan": 0.35,
+    "entity": 0.30, "fact": 0.25,
+}  # fmt: skip
+KINDS: Final = (*_BASE, "other")
+_STEP: Final = 0.15
+_MOST_CONFIDENCE: Final = 0.95
+_ENTITIES: Final = 2
+_MOST_EVIDENCE: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Classified:
+    """The class of a message.
+
+    Attributes:
+        kind: one of KINDS.
+        confidence: 0.25 to 0.95; 0.0 for ``other``.
+        evidence: the words that the class was read from.
+    """
+
+    kind: str
+    confidence: float
+    evidence: tuple[str, ...] = ()
+
+
+def classify(text: str, *, entities: int | None = None) -> Classified:
+    """The class of what a message says; its questions and orders are not read.
+
+    Args:
+        entities: How many entities the text names; counted by rules when it is None.
+    """
+    rules = rules_of(language_of(text))
+    parts = [part for part in parts_of(text) if part.said]
+    found = {kind: _evidence(parts, rules, kind) for kind in _BASE}
+    found["rule"] = found["rule"] or [part.folded for part in parts if part.lasts][:1]
+    if reminders := _evidence(parts, rules, "reminder"):  # "don't let me forget" is no rule
+        found |= {"plan": found["plan"] + reminders, "rule": []}
+    if entities is None:
+        entities = len({each.name for each in rule_mentions(text)})
+    scores = {
+        kind: min(_MOST_CONFIDENCE, _BASE[kind] + _STEP * (len(words) - 1))
+        for kind, words in found.items()
+        if words and (kind != "entity" or entities >= _ENTITIES)
+    }
+    if entities >= _ENTITIES:
+        scores.setdefault("entity", _BASE["entity"])
+    if not scores:
+        return Classified("other", 0.0)
+    best = max(scores, key=lambda each: scores[each])
+    order = [each for each in _BASE if scores.get(each) == scores[best]]
+    return Classified(order[0], round(scores[best], 2), tuple(found[order[0]])[:_MOST_EVIDENCE])
+
+
+def _evidence(parts: Iterable[Part], rules: Rules, kind: str) -> list[str]:
+    """The words of each pattern of a class that fits a sentence; a pattern counts once."""
+    out: dict[re.Pattern[str], str] = {}
+    for part in parts:
+        for pattern in rules.patterns[kind]:
+            if pattern not in out and (found := pattern.search(part.said)):
+                out[pattern] = found.group().strip()
+    return list(out.values())
+
+
+# What of many memories is worth keeping: what they say, what only they say, who was asked.
+
+#: texts that may share a word which still counts as theirs alone
+_RARE: Final = 2
+#: what such a word adds to the substance of a text
+_OF_RARE: Final = 2.0
+#: substance at which a text has half of what substance can give
+_HALF: Final = 16.0
+_OF_TEXT, _OF_IMPORTANCE = 0.6, 0.4
+#: what an answer is worth less than what a user said: as much as its text can be worth
+_OF_ANSWER: Final = 0.6
+#: what a reply to a question of someone else is worth more: what one wanted to know is asked again
+_OF_REPLY: Final = 0.1
+#: characters that are read
+_MOST: Final = 4000
+
+
+def keep_scores(
+    texts: Sequence[str],
+    importance: Sequence[float],
+    answers: Collection[int] = (),
+    *,
+    replies: Collection[int] = (),
+) -> list[float]:
+    """How much each of many memories is worth keeping, -0.6 to 1.1.
+
+    Six parts are what it says, with the words that at most one other of them has; four are its
+    importance. Texts have no bound from which they are equal, or all of a conversation would be.
+    What an assistant or a tool answered goes before what a user said: it can be asked for again.
+
+    Args:
+        answers: places of texts that no user said.
+        replies: places of texts that someone else had asked for.
+    """
+    words = [
+        frozenset(each for each in analyse(text[:_MOST]).words if not is_stop(each))
+        for text in texts
+    ]
+    known = Counter(word for each in words for word in each)
+    out = []
+    for text, mine, weight in zip(texts, words, importance, strict=True):
+        rare = sum(known[word] <= _RARE for word in mine)
+        value = max(0.0, substance_of(text[:_MOST])) + _OF_RARE * rare
+        out.append(_OF_TEXT * value / (value + _HALF) + _OF_IMPORTANCE * weight)
+    for each in answers:
+        out[each] -= _OF_ANSWER
+    for each in replies:
+        out[each] += _OF_REPLY
+    return out
+
+
+# Whether a text that sounds like a preference states one, or only likes what it speaks of.
+
+#: words of a choice that holds on: who only reacts to something says "love" and "enjoy"
+_CHOICE: Final = re.compile(
+    r"\b(?:prefer\w*|avoid\w*|hate\w*|dislik\w*|detest\w*|refus\w*|rather|stand|allerg\w*|avers\w*"
+    r"|never|always|only|favou?rites?|interest\w*|(?:not|n['\u2019]t|no longer) (?:\w+ )?"
+    r"(?:like|love|enjoy|care)"
+    r"|tercih|nefret|kacin\w*|asla|hep|daima|her zaman|en (?:cok )?sevdigim|favori\w*|alerji\w*"
+    r"|(?:sevme|hoslanma|begenme)\w*)\b"
+)
+#: characters that are read
+
+
+def only_likes(text: str) -> bool:
+    """Whether a text that was taken for a preference names no choice, and states nothing.
+
+    "I love how brave that was" is one, "I love jazz" and "I avoid crowds" are none.
+    """
+    said = compose(text[:_MOST])
+    return _CHOICE.search(plain(said)) is None and not extract(said)
+
 
 #: what stops a message -> the kind of such messages
 FILTERS: Final[Mapping[str, str]] = MappingProxyType({

@@ -7,37 +7,22 @@ from typing import TYPE_CHECKING
 from spector.faces import on_first_use
 
 if TYPE_CHECKING:
-    from spector.language.statements.aspects import aspects_of
-    from spector.language.statements.excerpts import cue_words, excerpt
     from spector.language.statements.form import (
         INSTRUCTS,
         MARK_VERSION,
         Forms,
+        MemoryText,
+        aspects_of,
         forms_of,
         mark_of,
         may_be_instruction,
-    )
-    from spector.language.statements.grammar import (
-        ASKS_TR,
-        NOW,
-        NOW_TR,
-        Question,
-        Statement,
-        may_be_of_change,
+        names_of,
     )
     from spector.language.statements.instructions import find_instruction, is_prohibition
-    from spector.language.statements.markers import (
-        ASSISTANTS,
-        FIRST_PERSON,
-        USERS,
-        Speakers,
-        ends_with_question,
-        is_of_time,
-        subject_of,
-    )
-    from spector.language.statements.names import names_of
     from spector.language.statements.quoting import (
         Quotation,
+        cue_words,
+        excerpt,
         own_words,
         quotations,
         shorten_quotations,
@@ -51,19 +36,34 @@ if TYPE_CHECKING:
         speaker_opening,
     )
     from spector.language.statements.speakers import (
+        ASSISTANTS,
+        FIRST_PERSON,
         UNSEEN,
+        USERS,
         Opening,
+        Speakers,
+        ends_with_question,
         folded_name,
+        is_of_time,
         is_question,
         opening_of,
         says_i,
         searched_words,
         speaker_in,
+        subject_of,
         without_dates,
         words_of,
     )
-    from spector.language.statements.text import MemoryText
-    from spector.language.statements.versions import ChangeKind, StatementPair
+    from spector.language.statements.versions import (
+        ASKS_TR,
+        NOW,
+        NOW_TR,
+        ChangeKind,
+        Question,
+        Statement,
+        StatementPair,
+        may_be_of_change,
+    )
 
 
 __getattr__ = on_first_use(__name__)

@@ -1,19 +1,109 @@
-"""The form of a text in one byte, its mark, which the lexical index stores for each memory."""
+"""The form of a text: marks, names, aspects, instruction."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.language.statements.instructions import find_instruction
-from spector.language.statements.markers import ends_with_question, states_preference, terms_of_time
+from spector.language.statements.instructions import LANGUAGE, find_instruction
 from spector.language.statements.roles import imitates_speaker, may_instruct
-from spector.language.statements.text import MemoryText
+from spector.language.statements.speakers import (
+    ends_with_question,
+    states_preference,
+    terms_of_time,
+)
 from spector.language.words import plain
+
+# What of an answer an instruction is about: of one aspect only the newest order holds.
+
+#: aspect -> how a folded instruction speaks of it
+_ASPECTS: Final = {
+    "address": re.compile(r"\b(?:call|address) me\b"),
+    "language": re.compile(r"\b(?:in|into|to|only|speak|use|write|talk) (?:only )?" + LANGUAGE),
+    "length": re.compile(
+        r"\b(?:brief|concise|short|succinct|terse|long|detail|thorough|verbose|elaborate|in depth"
+        r"|at length|to the point|one[ -]sentence|few words)\w*"
+    ),
+    "tone": re.compile(
+        r"\b(?:formal|informal|casual|polite|friendly|serious|playful|blunt|gentl|stiff|relaxed"
+        r"|humorous|funny)\w*"
+    ),
+}  # fmt: skip
+
+
+def aspects_of(sentence: str) -> frozenset[str]:
+    """The aspects of answers that a folded instruction sets."""
+    return frozenset(name for name, said in _ASPECTS.items() if said.search(sentence))
+
+
+# Names in a cue, recognized by capitals.
+
+#: a word of letters
+_LETTERS: Final = re.compile(r"[^\W\d_]+")
+#: text before the start of a sentence
+_START: Final = re.compile(r"(?:^|[.!?\u2026:\n])[\s\"'“”‘’«»(\[*_-]*\Z")
+#: words of German, where every noun has a capital; none of them is English
+_GERMAN: Final = frozenset(
+    "das der eine einen einer habe hatte ich ist mein meine nicht und wann warum welche welcher"
+    " welches wer wie wurde".split()
+)
+#: share of capitalized words in a headline
+_HEADLINE: Final = 0.7
+
+
+def names_of(cue: str) -> list[str]:
+    """Names in a cue: words with a capital that do not start a sentence.
+
+    Returns none for headlines and German, where capitals do not mark names.
+    """
+    found = list(_LETTERS.finditer(cue))
+    capitals = [word for word in found if _is_capital(word.group())]
+    if len(capitals) > _HEADLINE * len(found) and len(found) > 2:
+        return []
+    if not _GERMAN.isdisjoint(word.group().lower() for word in found):
+        return []
+    return [
+        word.group()
+        for word in capitals
+        if not _START.search(cue, max(0, word.start() - 8), word.start())
+    ]
+
+
+def _is_capital(word: str) -> bool:
+    return len(word) > 1 and word[0].isupper() and word[1:].islower()
+
+
+# The fields of a memory that its words are indexed from.
+
+
+class MemoryText(NamedTuple):
+    """The fields of a memory that its words are indexed from.
+
+    ``seal`` changes when any other field does; None if unknown. ``speaker`` is the name in the
+    metadata, else the ``role``. ``text`` does not start with that name. ``aliases`` are names that
+    the memory is found by. A memory that ``has_no_text`` is not indexed. Words of the
+    ``turn_before`` find it as its own do.
+    """
+
+    id: int
+    segment_id: int
+    slot: int
+    event_ms: int
+    session_id: str | None
+    speaker: str | None
+    text: str
+    seal: int | None = None
+    role: str | None = None
+    source: str | None = None
+    aliases: tuple[str, ...] = ()
+    has_no_text: bool = False
+    turn_before: str = ""
+    user_id: str | None = None
+
 
 #: bump when a text may get another mark, because marks are stored in files
 MARK_VERSION: Final = 7

@@ -13,8 +13,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from spector.language.statements.markers import is_of_time
 from spector.language.statements.quoting import end_of_words, own_words
+from spector.language.statements.speakers import is_of_time
 from spector.language.words import plain
 
 #: most characters of a condition

@@ -14,8 +14,13 @@ import re
 import unicodedata
 from typing import Final
 
-from spector.language.statements.markers import ASSISTANTS, USERS
-from spector.language.statements.speakers import Opening, later_openings, opening_of
+from spector.language.statements.speakers import (
+    ASSISTANTS,
+    USERS,
+    Opening,
+    later_openings,
+    opening_of,
+)
 from spector.language.words import normalize_nfkc, normalize_unicode, plain
 from spector.process import keeps
 

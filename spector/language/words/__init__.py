@@ -24,22 +24,21 @@ if TYPE_CHECKING:
     from spector.language.words.folding import (
         Token,
         compose,
-        is_turkish,
-        tokens,
-        within,
-        wording_of,
-    )
-    from spector.language.words.keys import (
         concept_key,
         entity_uri,
         fact_key,
         folded,
+        is_turkish,
+        normalize_nfkc,
         normalize_tokens,
+        normalize_unicode,
+        plain,
         slug,
+        tokens,
+        within,
+        wording_of,
     )
-    from spector.language.words.stemming import ENGLISH, TURKISH
-    from spector.language.words.stopwords import ENGLISH_STOP, TURKISH_STOP
-    from spector.language.words.unicode import normalize_nfkc, normalize_unicode, plain
+    from spector.language.words.stemming import ENGLISH, ENGLISH_STOP, TURKISH, TURKISH_STOP
 
 
 __getattr__ = on_first_use(__name__)

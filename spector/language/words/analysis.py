@@ -35,9 +35,17 @@ from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from spector.language.words.stemming import ENGLISH, STOP, TURKISH, TURKISH_LETTER, terms_of
-from spector.language.words.stopwords import ENGLISH_STOP, TURKISH_HINTS, TURKISH_MARKERS
-from spector.language.words.unicode import normalize_nfkc
+from spector.language.words.folding import normalize_nfkc
+from spector.language.words.stemming import (
+    ENGLISH,
+    ENGLISH_STOP,
+    STOP,
+    TURKISH,
+    TURKISH_HINTS,
+    TURKISH_LETTER,
+    TURKISH_MARKERS,
+    terms_of,
+)
 from spector.process import keeps
 
 #: bump when the same memory may give other terms or other chains

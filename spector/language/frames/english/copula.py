@@ -6,39 +6,35 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from spector.language.frames.english import vocabulary as words_of
-from spector.language.frames.english.changes import trailing, window_of
-from spector.language.frames.english.groups import Group
-from spector.language.frames.english.kinds import (
-    DIETS,
-    KINDS,
-    MARITAL,
-    NO_ROLES,
-    head_of,
-    is_amount,
-    is_named,
-    is_role,
-)
-from spector.language.frames.english.objects import joined_phrases
+from spector.language.frames.english.objects import joined_phrases, trailing, window_of
 from spector.language.frames.english.phrases import (
+    Group,
     Phrase,
     phrase_at,
     quote_at,
     text_of,
 )
 from spector.language.frames.english.slots import (
+    DIETS,
+    KINDS,
+    MARITAL,
     MONTHS,
+    NO_ROLES,
     Slot,
     Value,
+    head_of,
     is_age,
+    is_amount,
+    is_named,
     is_person,
+    is_role,
     number_at,
     slot_at,
     subject_name,
     value_at,
 )
 from spector.language.frames.predicates import KIN
-from spector.language.frames.sentences import Word
-from spector.language.frames.statement import Draft, Place
+from spector.language.frames.sentences import Draft, Place, Word
 from spector.language.frames.values import is_date
 
 #: makes a draft of a predicate, the words of its object, and the name of a frame

@@ -1,7 +1,8 @@
-"""Clauses of an English sentence against the frames."""
+"""Matches the frames of an English sentence, as far as it asserts them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -9,24 +10,125 @@ from typing import Final
 
 from spector.language.entities import is_first_name
 from spector.language.frames.english import vocabulary as words_of
-from spector.language.frames.english.changes import renewed
 from spector.language.frames.english.copula import copula
-from spector.language.frames.english.groups import Group, group_at, joined_group
-from spector.language.frames.english.kinds import MARITAL, is_named
-from spector.language.frames.english.modality import (
-    clause_modality,
-    doubts,
-    is_doubted,
-    sentence_modality,
-    stricter,
+from spector.language.frames.english.objects import objects_at, renewed
+from spector.language.frames.english.phrases import (
+    Group,
+    Phrase,
+    group_at,
+    joined_group,
+    phrase_at,
+    text_of,
 )
-from spector.language.frames.english.objects import objects_at
-from spector.language.frames.english.phrases import Phrase, phrase_at, text_of
-from spector.language.frames.english.slots import is_person, slot_at, subject_name
-from spector.language.frames.english.verbs import FORMS, FRAMES, VerbFrame
+from spector.language.frames.english.slots import (
+    MARITAL,
+    is_named,
+    is_person,
+    slot_at,
+    subject_name,
+)
+from spector.language.frames.english.vocabulary import FORMS, FRAMES, VerbFrame
 from spector.language.frames.predicates import KIN
-from spector.language.frames.sentences import Sentence, Word
-from spector.language.frames.statement import Draft
+from spector.language.frames.sentences import Draft, Modality, Sentence, Word
+
+# How an English sentence is meant: asserted, hedged, planned, reported, conditional, asked.
+
+#: what is played, supposed, dreamt of or made up, however it goes on
+_UNREAL: Final = re.compile(
+    r"\b(?:in (?:the|this|our|my|a) (?:\w+ )?(?:play|game|story|novel|movie|film|dream|scenario"
+    r"|sketch|role ?-?play)\b(?! (?:on|at|last|against)\b)|role ?-?play\w*"
+    r"|let ?'?s (?:say|assume|imagine|pretend)|let us (?:say|assume)|say (?:i|we) "
+    r"|for (?:this|the) (?:exercise|example|test)|for (?:example|instance) ?[:,]"
+    r"|my (?:character|line|lines) (?:is|are)|(?:dream|fantasi[sz]e)\w* (?:of|about)|as if"
+    r"|just kidding|only joking|as a joke|jk)\b"
+)
+
+
+_ORDER: Final[tuple[Modality, ...]] = (
+    "asserted",
+    "hedged",
+    "planned",
+    "conditional",
+    "reported",
+    "asked",
+)
+
+
+def stricter(one: Modality, other: Modality) -> Modality:
+    return max(one, other, key=_ORDER.index)
+
+
+def sentence_modality(sentence: Sentence) -> Modality:
+    words = [word.text for word in sentence.words]
+    if sentence.asks or _is_inverted(words):
+        return "asked"
+    if any(word in words_of.CONDITIONS for word in words) or ("every", "time") in pairwise(words):
+        return "conditional"
+    if _UNREAL.search(" ".join(words)):
+        return "conditional"
+    for at, word in enumerate(words):
+        if word in words_of.REPORTS and not (at and words[at - 1] in ("i", "we", "'ve", "you")):
+            return "reported"
+    return "asserted"
+
+
+def doubts(words: Sequence[Word]) -> list[int]:
+    """Where a sentence says that it is not sure: "maybe", "not sure"."""
+    return [
+        at
+        for at, word in enumerate(words)
+        if word.text in words_of.HEDGES
+        or (word.text == "sure" and at and words[at - 1].text in ("not", "n't"))
+    ]
+
+
+def is_doubted(words: Sequence[Word], found: Sequence[int], start: int, end: int) -> bool:
+    """Whether one of the places of `doubts` is of the clause from ``start`` to ``end``."""
+    return any(
+        not any(_parts(word, of_front=True) for word in words[at:start])
+        if at < start
+        else not any(_parts(word) for word in words[min(end, at) : at])
+        for at in found
+    )
+
+
+def _parts(word: Word, *, of_front: bool = False) -> bool:
+    """Whether a word parts two clauses; behind a word in front a comma does not."""
+    if word.kind == "sign":
+        return not (of_front and word.text == ",")
+    return word.text in ("and", "but", "so")
+
+
+def _is_inverted(words: list[str]) -> bool:
+    """Whether the words have the order of a question, whatever sign ends them."""
+    at = 0
+    while at < len(words) - 1 and (words[at] in words_of.INTRODUCTIONS or words[at] == ","):
+        at += 1
+    first, second = words[at], words[at + 1] if at + 1 < len(words) else ""
+    if first in words_of.QUESTIONS:
+        return first not in ("when", "while")
+    asks = (
+        first in words_of.BE
+        or first in words_of.DO
+        or first in words_of.MODALS
+        or (first in ("have", "has"))
+    )
+    if second == "n't" and at + 2 < len(words):
+        second = words[at + 2]  # "Haven't you" asks, "Haven't talked" tells
+    return asks and (
+        second in words_of.PRONOUNS or second in words_of.POSSESSIVES or second in words_of.ARTICLES
+    )
+
+
+def clause_modality(words: Sequence[Word], at: int) -> Modality:
+    """What the words before a clause make of it: "I think", "Tom says"."""
+    before = [word.text for word in words[max(0, at - 4) : at]]
+    for at, word in enumerate(before):
+        if word in words_of.OPINIONS and before[at + 1 : at + 2] != ["what"]:
+            # "I don't think so" says rather the contrary
+            return "conditional" if set(before[max(0, at - 2) : at]) & {"n't", "not"} else "hedged"
+    return "asserted"
+
 
 #: predicates that things have as well as persons
 _OF_THINGS: Final = frozenset(

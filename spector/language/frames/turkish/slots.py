@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from spector.language.frames.predicates import predicate_of
-from spector.language.frames.statement import Draft, Place
+from spector.language.frames.sentences import Draft, Place
 from spector.language.frames.turkish import tables
-from spector.language.frames.turkish.objects import owner_before, trimmed
-from spector.language.frames.turkish.phrases import Noun, Subject
-from spector.language.frames.turkish.suffixes import possessed, strip_case, strip_copula
+from spector.language.frames.turkish.objects import Noun, Subject, owner_before, trimmed
+from spector.language.frames.turkish.tables import possessed, strip_case, strip_copula
 from spector.language.frames.values import is_date
 from spector.language.words import plain
 
