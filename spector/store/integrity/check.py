@@ -13,8 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector._types import Progress
-from spector.errors import FormatVersionError, SpectorError, StoreError, StoreNotFoundError
-from spector.kernel.contract import Kernel, record_mask
+from spector.errors import (
+    CatalogCorruptError,
+    FormatVersionError,
+    SpectorError,
+    StoreError,
+    StoreNotFoundError,
+)
+from spector.kernel.contract import Kernel, namespace_mask, record_mask
 from spector.layout import (
     FORMAT_VERSION,
     HEADER_BYTES,
@@ -77,7 +83,7 @@ from spector.store.partitions import (
     unpack_header,
     wrong_checksums,
 )
-from spector.store.payloads import NAMESPACES_TAGGED, detail_tables
+from spector.store.payloads import NAMESPACES_TAGGED, detail_tables, entries_of
 from spector.store.sqlite import SQL_ERRORS, read_transaction, typed_sql_errors
 from spector.store.words import is_words, notes_on_words
 
@@ -343,16 +349,15 @@ def _check_bijection(
         )
 
     details = detail_tables(db)
-    own, keys = "NULL", ""
+    keys = "NULL FROM record"
     if "entry" in details:
-        own, keys = (
-            "entry.namespace",
-            (" LEFT JOIN entry ON entry.id = record.id AND record_key IS NOT NULL"),
+        keys = (
+            "entry.namespace FROM record"
+            " LEFT JOIN entry ON entry.id = record.id AND record_key IS NOT NULL"
         )
     cursor = db.execute(
         "SELECT record.id, slot, event_ms, record.user_id, record.agent_id, session_id, mutable,"
-        f" tags, {own} FROM record LEFT JOIN content ON content.id = record.id{keys}"
-        " WHERE segment_id = ?",
+        f" tags, {keys} LEFT JOIN content ON content.id = record.id WHERE segment_id = ?",
         (row.id,),
     )
     for record_id, slot, event_ms, user, agent, session, mutable, tags, namespace in cursor:
@@ -360,8 +365,14 @@ def _check_bijection(
             continue  # reported already
         if not isinstance(slot, int) or not 0 <= slot < len(images) or not alive[slot]:
             message = f"memory {record_id} points to slot {slot}, which is not alive"
-            at = slot if isinstance(slot, int) else None
-            found.add("I4", row.path, message, slot=at, stride=stride, record_id=record_id)
+            found.add(
+                "I4",
+                row.path,
+                message,
+                slot=slot if isinstance(slot, int) else None,
+                stride=stride,
+                record_id=record_id,
+            )
             continue
         seen[slot] = True
         header = headers[slot]
@@ -375,15 +386,19 @@ def _check_bijection(
             message = f"the flags and strength of memory {record_id} differ from the catalog's copy"
             add("I16", slot, message, record_id, MUTABLE_OFFSET)
         try:
-            said = [str(tag) for tag in json.loads(tags)] if tags else []
-            masks = [record_mask(said, user, agent, session, namespace)]
-            if NAMESPACES_TAGGED not in details:  # a record may be older than these tags
-                masks += (record_mask(said, user, agent, session),)
-            fits = int(header["tags"]) in masks
+            said, bits = json.loads(tags or "[]"), int(header["tags"])
+            bare = record_mask([str(tag) for tag in said], user, agent, session)
+            whole = bare if namespace is None else bare | namespace_mask(str(namespace))
+            # a record may be older than the tags of namespaces
+            if bits == whole or (bits == bare and NAMESPACES_TAGGED not in details):
+                continue
+            if bits & bare == bare:
+                entries_of(db, [record_id])
+        except CatalogCorruptError:
+            continue  # a damaged entry is I27, and says nothing of the namespace
         except (ValueError, TypeError, RecursionError):
-            fits = False
-        if not fits:
-            add("I8", slot, "the Bloom filter does not fit the exact tags", record_id, 24)
+            pass
+        add("I8", slot, "the Bloom filter does not fit the exact tags", record_id, 24)
     for slot in np.flatnonzero(alive & ~seen).tolist():
         add("I4", slot, "a live record that the catalog does not know", int(headers["id"][slot]))
 
