@@ -20,6 +20,7 @@ import pytest
 import spector
 from docs import make_reference
 from spector import Config, Memory, RecallOptions
+from spector.importers import READERS
 from tests.test_layers import REPO
 
 _BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -51,7 +52,12 @@ def test_the_programs_of_a_page_run_in_order(
     script = tmp_path / "page.py"
     script.write_text("\n\n".join(blocks), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    runpy.run_path(str(script))
+    readers = dict(READERS)
+    try:
+        runpy.run_path(str(script))
+    finally:  # a page may register a format, which is the process's
+        READERS.clear()
+        READERS.update(readers)
 
 
 def anchors(page: Path) -> set[str]:

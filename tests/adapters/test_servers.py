@@ -273,7 +273,7 @@ def served(tmp_path: Path) -> Iterator[tuple[str, str]]:
     assert f"http://127.0.0.1:{port}/mcp" in process.stderr.readline()
     yield f"http://127.0.0.1:{port}/mcp", token
     process.terminate()
-    assert process.wait(20) == 0, process.stderr.read()
+    assert process.wait(120) == 0, process.stderr.read()
     process.stderr.close()
 
 
@@ -284,7 +284,7 @@ def _posted(url: str, **headers: str) -> int:
     request = urllib.request.Request(url, body, {**kinds, **headers})
     for _ in range(100):
         try:
-            with urllib.request.urlopen(request, timeout=20) as answer:
+            with urllib.request.urlopen(request, timeout=120) as answer:
                 return int(answer.status)
         except urllib.error.HTTPError as error:
             return error.code
@@ -308,7 +308,7 @@ def test_http_needs_the_token_and_a_host_of_its_own(served: tuple[str, str]) -> 
 
         headers = {"Authorization": f"Bearer {token}"}
         async with (
-            httpx2.AsyncClient(headers=headers) as http,
+            httpx2.AsyncClient(headers=headers, timeout=120) as http,
             Client(streamable_http_client(url, http_client=http)) as client,
         ):
             made = await client.call_tool("remember", {"text": "Ada prefers tea over coffee."})

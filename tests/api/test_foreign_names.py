@@ -218,7 +218,8 @@ def test_the_functions_of_the_package_do_too(call: Callable[[], Any], meant: str
         (lambda m: m.update(uuid=1, user_id="ida", importance=0.5), "did you mean target?"),
         (lambda m: m.remember_many(documents=["x"], user_id="ida"), "did you mean items?"),
         (lambda m: m.export(filename="x", tags=["t"]), "did you mean target?"),
-        (lambda m: m.users(count=3), "it takes none"),
+        (lambda m: m.users(count=3), "it takes: sorts"),
+        (lambda m: m.checkpoint(count=3), "it takes none"),
     ],
 )
 def test_a_foreign_name_of_the_first_argument_is_told_though_that_is_absent(
