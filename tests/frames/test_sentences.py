@@ -88,7 +88,6 @@ def test_the_speaker_is_who_says_i() -> None:
     assert subjects("You live in Oslo.", role="assistant") == ["user"]
     assert subjects("I live in Oslo.", role="tool") == []
     assert subjects("The gateway's port is 9000.", role="tool") == ["gateway"]
-    assert subjects("You live in Oslo.", speaker="Ines", listener="Omar") == ["Omar"]
     assert subjects("You live in Oslo.", speaker="Ines") == []
     assert subjects("My sister lives in Oslo.", speaker="Ines") == ["Ines's sister"]
     assert subjects("Rize'de yaşıyorum.", speaker="Selin") == ["Selin"]

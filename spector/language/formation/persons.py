@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -182,9 +182,9 @@ def gender_of(name: str) -> str:
     return ""
 
 
-def people_in(text: str, *, speakers: Collection[str] = ()) -> list[Person]:
+def people_in(text: str) -> list[Person]:
     """The people that a text names, in its order, with every mention of them."""
-    typed = {each.start: each for each in rule_mentions(text, speakers=speakers)}
+    typed = {each.start: each for each in rule_mentions(text)}
     others = [(each.start, each.end) for each in typed.values() if each.type != "person"]
     women, men = _names()
     found: list[Person] = []

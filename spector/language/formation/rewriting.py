@@ -145,17 +145,13 @@ def _third(verb: str) -> str | None:
         return verb
     if not is_english_verb(verb, subject=True):
         return None
-    if _PAST.fullmatch(verb) or _is_past(verb):
+    if _PAST.fullmatch(verb) or verb in _IRREGULAR_PAST:
         return verb
     if verb.endswith("y") and verb[-2:-1] not in "aeiou":
         return verb[:-1] + "ies"
     if verb.endswith(("s", "sh", "ch", "x", "z", "o")):
         return verb + "es"
     return verb + "s"
-
-
-def _is_past(verb: str) -> bool:
-    return verb in _IRREGULAR_PAST
 
 
 _IRREGULAR_PAST: Final = frozenset(

@@ -249,7 +249,7 @@ def _english(text: str, start: int, left: _Piece, right: _Piece) -> str | None:
     if own is None or not _is_verb_first(right) or _CLAUSES.search(left.text):
         return None
     del text, start
-    return _without_opening(left.text, subject)
+    return " ".join(left.text[subject[0] : subject[1]].split())
 
 
 def _words(piece: _Piece) -> list[tuple[str, int, int]]:
@@ -326,10 +326,6 @@ def _is_verb_first(piece: _Piece) -> bool:
     )
 
 
-def _without_opening(text: str, span: tuple[int, int]) -> str:
-    return " ".join(text[span[0] : span[1]].split())
-
-
 # -- Turkish ---------------------------------------------------------------------------------------
 
 
@@ -392,10 +388,6 @@ def _turkish_subject(piece: _Piece) -> str:
         "patronum",
     ):
         return found.group()
-    if found.group()[0].isupper() and (at > 0 or word in _names_of(piece)):
+    if found.group()[0].isupper() and (at > 0 or any(word in name.split() for name in piece.names)):
         return found.group()
     return ""
-
-
-def _names_of(piece: _Piece) -> set[str]:
-    return {word for name in piece.names for word in name.split()}

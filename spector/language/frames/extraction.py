@@ -292,7 +292,6 @@ def extract(
     text: str,
     *,
     speaker: str | None = None,
-    listener: str | None = None,
     role: str = "user",
     language: str | None = None,
     reference_time: int | None = None,
@@ -304,8 +303,8 @@ def extract(
     Args:
         text: anything; the time taken grows with its length only. What it quotes states nothing.
         speaker: the name of the one who speaks, which "I" stands for. Without it "I" is ``user``,
-            or ``agent`` for the roles of an assistant, and "you" is the other of the two.
-        listener: the name that "you" stands for; a speaker without a listener leaves "you" open.
+            or ``agent`` for the roles of an assistant, and "you" is the other of the two;
+            a named speaker leaves "you" open.
         role: of the message; in those of a tool or a document "I" stands for no one known.
         language: "en" or "tr"; without it each sentence is judged by its own words.
         reference_time: of the message, milliseconds since 1970: what "tomorrow" is counted from.
@@ -319,7 +318,6 @@ def extract(
     first, second = _persons(role)
     if speaker:
         first, second = speaker, ""
-    second = listener or second
     turns = [] if speaker else _turns(text)
     for said in sentences(text):
         sentence = said._replace(words=without_talk(said.words))

@@ -99,12 +99,12 @@ def forms_differ(first: str, second: str) -> bool:
     return not (one <= other or other <= one)
 
 
-def is_date(text: str, reference_time: int | None = None) -> bool:
+def is_date(text: str) -> bool:
     """Whether a text is a date or a time of day and nothing else."""
     text = text[:_LONGEST]
     if _CLOCK.fullmatch(text.strip()):
         return True
-    return _date(text, _SECOND_NOW if reference_time is None else reference_time) is not None
+    return _date(text, _SECOND_NOW) is not None
 
 
 def _numbers(pieces: set[str]) -> set[str]:

@@ -11,6 +11,8 @@ from spector.language.tables.detection import (
 )
 from spector.language.tables.files import (
     FOLDER,
+    PARTS,
+    TableError,
     aliases_of_relations,
     grammar_table,
     languages,
@@ -18,4 +20,3 @@ from spector.language.tables.files import (
     table_of,
 )
 from spector.language.tables.lexicon import Lexicon, Match, Word, words_of
-from spector.language.tables.schema import PARTS, TableError

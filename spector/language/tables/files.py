@@ -1,14 +1,142 @@
-"""Reads the files of words; a folder beside the others is a language."""
+"""Reads the word tables of languages from their files, and checks them."""
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 from spector.config import language_folders
-from spector.language.tables.schema import PARTS, Table, TableError, checked
+
+# What a file of words must hold: its lists and patterns by name, its sources and licences.
+
+
+class TableError(ValueError):
+    """A file of words is not what its part needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Names that the files of a part may have: lists of words, and lists of patterns."""
+
+    words: frozenset[str]
+    patterns: frozenset[str]
+
+
+def _shape(words: str, patterns: str = "") -> Shape:
+    return Shape(frozenset(words.split()), frozenset(patterns.split()))
+
+
+#: part -> what its file holds in each language
+PARTS: Final[Mapping[str, Shape]] = {
+    "language": _shape("common", "letters endings"),
+    "signs": _shape("joy anger fear sadness surprise disgust"),
+    "code": _shape("", "lines logs"),
+    "emotion": _shape(
+        "positive_weak positive positive_strong negative_weak negative negative_strong"
+        " negators_before negators_behind joy anger fear sadness surprise disgust"
+        " urgent profanity strong intensifiers",
+        "inflected negated urgent",
+    ),
+    "observing": _shape(
+        "stop phatic hedges orders orders_last order_endings politeness auxiliaries relatives"
+        " subjects alarm alarm_weak temporal corrections changes additions",
+        "correction rule preference decision plan fact entity injection system asks"
+        " again announces request keep reminder lasting first_person reaction",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One file of words.
+
+    Attributes:
+        language: its code, the name of the folder.
+        part: its name without the ending.
+        words: list -> entries, folded. An entry of several words has spaces; one that ends with
+            ``*`` stands for every word that begins so, one that begins with ``=`` must be
+            written with all its marks.
+        patterns: list -> regular expressions for folded text.
+        sources: where the entries come from, each with its licence.
+    """
+
+    language: str
+    part: str
+    words: Mapping[str, tuple[str, ...]]
+    patterns: Mapping[str, tuple[re.Pattern[str], ...]]
+    sources: tuple[str, ...]
+
+
+def checked(language: str, part: str, found: Mapping[str, Any], where: str) -> Table:
+    """The table of a parsed file; TableError names the file and the entry that is wrong."""
+    shape = PARTS[part]
+    extra = set(found) - {"about", "words", "patterns"}
+    if extra:
+        raise TableError(f"{where} has an unknown section [{min(extra)}]; remove it")
+    words = _section(found, "words", shape.words, where)
+    patterns = _section(found, "patterns", shape.patterns, where)
+    return Table(
+        language, part,
+        {name: _entries(value, f"{where} words.{name}") for name, value in words.items()},
+        {name: _compiled(value, f"{where} patterns.{name}") for name, value in patterns.items()},
+        _sources(found.get("about"), where),
+    )  # fmt: skip
+
+
+def _section(
+    found: Mapping[str, Any], name: str, wanted: frozenset[str], where: str
+) -> Mapping[str, Any]:
+    section = found.get(name, {})
+    if not isinstance(section, dict):
+        raise TableError(f"{where} {name} must be a section; write [{name}]")
+    for unknown in sorted(set(section) - wanted):
+        known = ", ".join(sorted(wanted))
+        raise TableError(f"{where} {name}.{unknown} is not known; known: {known}")
+    empty: Any = "" if name == "words" else []
+    return {each: section.get(each, empty) for each in sorted(wanted)}
+
+
+def _entries(value: object, where: str) -> tuple[str, ...]:
+    """Entries separated by commas or line ends, each once."""
+    if not isinstance(value, str):
+        raise TableError(f"{where} must be one text; separate its entries by commas")
+    entries = [" ".join(each.split()) for each in re.split(r"[,\n]", value)]
+    for each in entries:
+        if "*" in each[:-1] or each == "*":
+            raise TableError(f'{where} has "{each}"; a * may only end an entry')
+    return tuple(dict.fromkeys(each for each in entries if each))
+
+
+def _compiled(value: object, where: str) -> tuple[re.Pattern[str], ...]:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise TableError(f"{where} must be a list of texts; write ['''...''']")
+    out = []
+    for each in value:
+        try:
+            out.append(re.compile(each))
+        except re.error as error:
+            raise TableError(f"{where} has a pattern that is not valid: {each}, {error}") from error
+    return tuple(out)
+
+
+def _sources(about: object, where: str) -> tuple[str, ...]:
+    if not isinstance(about, dict):
+        raise TableError(f"{where} lacks [about]; say where the words come from")
+    listed = about.get("sources")
+    if not isinstance(listed, list) or not listed:
+        raise TableError(f"{where} about.sources is empty; name each source and its licence")
+    out = []
+    for each in listed:
+        if not isinstance(each, dict) or not each.get("name") or not each.get("licence"):
+            raise TableError(f"{where} about.sources needs a name and a licence for each source")
+        out.append(f"{each['name']} ({each['licence']})")
+    return tuple(out)
+
 
 #: a folder for each language that ships, named by its code
 FOLDER: Final = Path(__file__).parent / "data"

@@ -156,7 +156,10 @@ def subject_of(part: Sequence[Noun], text: str) -> Subject | None:
         end > at
         and end < len(part)
         and part[at].text not in tables.PRONOUNS
-        and (part[end - 1].text not in tables.PLACE_PARTS and not _is_kin_of_another(part[end - 1]))
+        and (
+            part[end - 1].text not in tables.PLACE_PARTS
+            and part[end - 1].text not in tables.KIN_OF_OTHERS
+        )
     ):
         named = end
         if end - at > 1 and part[end - 1].text.endswith(("li", "lu")):
@@ -164,11 +167,6 @@ def subject_of(part: Sequence[Noun], text: str) -> Subject | None:
         span = (part[at].start, part[named - 1].stop)
         return Subject(0, text[span[0] : span[1]], span, end)
     return None
-
-
-def _is_kin_of_another(noun: Noun) -> bool:
-    """Whether a word is "his mother", "her aunt": a person without a name."""
-    return noun.text in tables.KIN_OF_OTHERS
 
 
 def _has_case(noun: Noun, *, surname: bool) -> bool:
