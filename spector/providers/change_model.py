@@ -10,7 +10,6 @@ import hashlib
 import os
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 
 from spector.errors import EmbeddingError, ModelFileError
 from spector.process import is_short_of_memory
-from spector.providers.minilm import MAX_THREADS, cores, make_session, read_weights
+from spector.providers.minilm import make_session, read_weights
 from spector.providers.wordpiece import CLS_ID, SEP_ID, UNK_ID, WordPiece
 
 __all__ = ["CHANGE_MODEL_SHA256", "MOST_TOKENS", "ChangeModel"]
@@ -53,12 +52,10 @@ class ChangeModel:
             EmbeddingError: onnxruntime failed.
         """
         loaded = self._load()
-        if len(pairs) < 2:
-            return np.array([loaded.odds(each) for each in pairs], np.float32)
-        return np.fromiter(loaded.pool.map(loaded.odds, pairs), np.float32, len(pairs))
+        return np.array([loaded.odds(each) for each in pairs], np.float32)
 
     def _load(self) -> _Loaded:
-        """The network; loaded again in a forked child, where its threads do not exist."""
+        """The network; loaded again in a forked child."""
         with self._lock:
             if self._loaded is None or self._loaded.pid != os.getpid():
                 weights = read_weights(self._path or _PATH, _HINT)
@@ -77,7 +74,6 @@ class _Loaded:
 
     def __init__(self, weights: bytes) -> None:
         self.pid = os.getpid()
-        self.pool = ThreadPoolExecutor(min(cores(), MAX_THREADS), "spector-changes")
         self._session, self._tokens = make_session(weights, _HINT), WordPiece()
 
     def odds(self, pair: tuple[str, str]) -> float:

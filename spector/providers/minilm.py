@@ -71,7 +71,7 @@ class MiniLMEmbedder:
 
     def __init__(self, path: str | None = None, threads: int | None = None) -> None:
         self._path = path
-        self._threads = max(1, threads or min(cores(), MAX_THREADS))
+        self._threads = max(1, threads or min(_cores(), MAX_THREADS))
         self._lock = threading.RLock()
         self._loaded: _LoadedModel | None = None
         self._custom_hash: str | None = None
@@ -402,7 +402,7 @@ def read_weights(path: Path, hint: str = _REINSTALL) -> bytes:
         ) from error
 
 
-def cores() -> int:
+def _cores() -> int:
     """Cores that this process may use; a container may have fewer than the machine."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
