@@ -159,8 +159,8 @@ class Parts:
 
         cache = self.embedder.stats() if isinstance(self.embedder, CachedEmbedder) else None
 
-        sessions, worker, daemon = (
-            self.later[name].made for name in ("sessions", "worker", "daemon")
+        sessions, worker, daemon, judges = (
+            self.later[name].made for name in ("sessions", "worker", "daemon", "judges")
         )
         cognition = cognition_stats(
             store=self.store,
@@ -178,7 +178,7 @@ class Parts:
             {
                 "users": count_users(self.store.catalog),
                 "facts": cognition["facts"]["count"],
-                "judge": self.judges.kind,
+                "judge": None if judges is None else judges.kind,
                 "nights": 0 if night is None else night["cycle"],
                 "embedding_cache": None
                 if cache is None

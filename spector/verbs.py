@@ -427,8 +427,8 @@ class Verbs(Faceted):
     def judge(self, old: str | Statement, new: str | Statement) -> Judgement:
         """What a new statement does to an old one: verdict, probabilities, and the rules' vetoes.
 
-        The judge is ``Detectors(judge=...)``, else ``llm=``, else the rules. Nothing is stored, and
-        no memory is looked at.
+        The judge is ``Detectors(judge=...)``, else ``llm=``, else rules and the offline model.
+        Nothing is stored, and no memory is looked at.
 
         Args:
             old, new: a text of the user, or a :class:`spector.Statement`.

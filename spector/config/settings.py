@@ -595,7 +595,7 @@ class ObserveConfig(Section):
     hide_at: Share = 0.97
     #: least confidence from which on a newer memory is recalled before the one it may have changed
     order_at: Share = 0.3
-    #: what finds those beside a judge: the offline "model" where its embedder is used, or "cues"
+    #: what finds those without a judge: the offline "model" where its embedder is used, or "cues"
     order_by: Literal["model", "cues"] = "model"
     #: seconds that a judge may take for a message; then the rules decide
     judge_timeout_s: Positive = 8

@@ -145,7 +145,7 @@ class SessionMemory(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class Outside:
-    """What models outside have said of a statement; nothing in a store without one."""
+    """What models have said of a statement."""
 
     #: memory -> (kind, confidence); None where the rules relate
     relations: dict[int, tuple[str, float]] | None = None

@@ -1,4 +1,5 @@
-"""Which judge a memory has, made at first use: the caller's own, the chat model, or the rules."""
+"""Which judge a memory has, made at first use: the caller's own, the chat model, or the rules
+beside the offline model."""
 
 from __future__ import annotations
 
@@ -97,10 +98,7 @@ class Judges:
                 raise
             except Exception as error:  # any judge may fail in any way: it is reported
                 failure = str(error) or type(error).__name__
-        ordering, changes = self.ordering(), dict[str, float]()
-        if ordering is not None and ordering.reads(first.text, second.text):
-            changes = ordering.changes(second.text, [first.text])
-        made: Judgement = rules.judgement(first, second, found, failure, changes)
+        made: Judgement = rules.judgement(first, second, found, failure, self.ordering())
         return made
 
     def says_the_same(self, one: MemoryRecord, other: MemoryRecord) -> bool:

@@ -343,16 +343,19 @@ class Observer:
         """Ask the offline model which older memories, and messages before it in the list, each new
         one may have changed; no lock is held."""
         ordering = self._ordering
-        if ordering is None:
+        if ordering is None or not self._config.observe.gate:
             return
-        before: list[Job] = []
-        for job in (job for work in works for job in work.jobs):
-            if not (job.analysis.quarantined or job.analysis.doubt):
-                new = job.unit.incoming
-                near = ordering.near(new, job.candidates, _likeness(job, before))
-                if not job.outside.changes.keys() >= set(near):
-                    job.outside.changes = ordering.changes(new.said, near)
-                before.append(job)
+        jobs = [
+            job
+            for work in works
+            for job in work.jobs
+            if not (work.analysis.quarantined or work.analysis.doubt)
+        ]
+        for n, job in enumerate(jobs):
+            new = job.unit.incoming
+            near = ordering.near(new, job.candidates, _likeness(job, jobs[:n]))
+            if not job.outside.changes.keys() >= set(near):
+                job.outside.changes = ordering.changes(new.said, near)
 
     def _has_failed(self, analysis: Analysis) -> bool:
         """Whether the judge has; a chat model also where it failed at another task."""
@@ -586,14 +589,18 @@ def _likeness(job: Job, before: Sequence[Job]) -> dict[str, float]:
     """Words of earlier messages of the same speaker -> their likeness to a later one."""
     own, vector = job.unit.incoming, job.ready.vector
     said = [
-        each
+        (each.unit.said, each.ready.vector)
         for each in before
-        if each.user_id == job.user_id and each.unit.incoming.speaker == own.speaker
+        if each.user_id == job.user_id
+        and each.unit.incoming.speaker == own.speaker
+        and each.unit.incoming.data_source == own.data_source
+        and each.unit.incoming.event_ms <= own.event_ms
+        and each.ready.vector is not None
     ]
     if vector is None or not said:
         return {}
-    alike = cosines(np.array([each.ready.vector for each in said], np.float32), vector)
-    return {each.unit.said: share for each, share in zip(said, alike, strict=True)}
+    alike = cosines(np.array([each for _, each in said], np.float32), vector)
+    return {each: share for (each, _), share in zip(said, alike, strict=True)}
 
 
 def _result(work: Work, spent_ms: float, options: Options) -> ObserveResult:

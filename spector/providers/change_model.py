@@ -12,6 +12,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +56,7 @@ class ChangeModel:
         return np.array([loaded.odds(each) for each in pairs], np.float32)
 
     def _load(self) -> _Loaded:
-        """The network; loaded again in a forked child."""
+        """The network, which all models of this process share; loaded again in a forked child."""
         with self._lock:
             if self._loaded is None or self._loaded.pid != os.getpid():
                 weights = read_weights(self._path or _PATH, _HINT)
@@ -65,7 +66,9 @@ class ChangeModel:
                         f"{_PATH}: sha256 {found[:16]}..., expected {CHANGE_MODEL_SHA256[:16]}...",
                         hint=_HINT,
                     )
-                self._loaded = _Loaded(weights)
+                key = os.getpid(), found
+                known = _NETWORKS.get(key)
+                self._loaded = known or _NETWORKS.setdefault(key, _Loaded(weights))
             return self._loaded
 
 
@@ -88,5 +91,9 @@ class _Loaded:
                 raise MemoryError(f"too little memory to run the model: {error}") from error
             raise EmbeddingError(
                 f"onnxruntime failed on a pair of {ids.size} tokens: {error}",
-                hint="nothing was stored; try again",
+                hint="reinstall onnxruntime, or set ObserveConfig(order_by='cues')",
             ) from error
+
+
+#: (process, SHA-256 of the weights) -> the network, as long as a model has it
+_NETWORKS: Final[WeakValueDictionary[tuple[int, str], _Loaded]] = WeakValueDictionary()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ NEWS = "Handed in my badge on Friday, N26 already sent me a laptop."
 SISTER = "My sister works at N26 as a data analyst."
 
 
-def memory(**observe: str) -> spector.Memory:
+def memory(**observe: Any) -> spector.Memory:
     config = spector.Config()
     return spector.open(
         ":memory:", config=replace(config, observe=replace(config.observe, **observe))
@@ -71,6 +72,34 @@ def test_judge_shows_what_the_model_says() -> None:
         assert store.judge(WORK, SISTER).verdict == "apart"
 
 
+@pytest.mark.parametrize("role", ["assistant", "tool"])
+def test_what_no_user_says_is_not_read(role: str) -> None:
+    with memory() as store:
+        old, new = (spector.Statement(text=each, role=role) for each in (WORK, NEWS))
+        assert store.judge(old, new).verdict == "apart"
+
+
+def test_a_memory_of_a_later_day_takes_no_place() -> None:
+    with memory() as store:
+        old = store.observe(WORK, event_time="2026-01-01T00:00:00Z").records[0]
+        store.observe("My badge opens every door at Zalando.", event_time="2026-06-01T00:00:00Z")
+        new = store.observe(NEWS, event_time="2026-03-01T00:00:00Z")
+        assert [each.target for each in new.units[0].edges if each.kind == "may_change"] == [old.id]
+
+
+def test_without_a_gate_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ChangeModel, "odds", lambda self, pairs: pytest.fail("asked"))
+    with memory(gate=False) as store:
+        store.observe_many([WORK, NEWS])
+
+
+def test_memories_of_one_process_share_the_network() -> None:
+    one, other = ChangeModel(), ChangeModel()
+    one.odds([(WORK, NEWS)])
+    other.odds([(WORK, NEWS)])
+    assert one._loaded is other._loaded
+
+
 def test_another_user_is_not_read() -> None:
     with memory() as store:
         store.observe(WORK, user_id="a")
@@ -88,6 +117,7 @@ def test_another_user_is_not_read() -> None:
         ("東京に住んでいます。", "大阪に引っ越しました。"),
         ("🙂🙂🙂", "🙃"),
         (",,,,,,,,", ","),
+        ("I like it there and the people are nice. " * 50, "Zalando'daki işimden ayrıldım."),
     ],
 )
 def test_other_languages_and_what_has_no_words_are_left_to_the_rules(old: str, new: str) -> None:

@@ -109,7 +109,7 @@ def add_judge(parser: argparse.ArgumentParser) -> None:
 def run_judge(args: argparse.Namespace, console: Console) -> int:
     import spector
 
-    with spector.open(":memory:", embedder=None, dim=1) as memory:
+    with spector.open(":memory:") as memory:
         found = memory.judge(args.old, args.new)
     console.document(found)
     console.say(str(found))

@@ -43,7 +43,8 @@ def changes_perhaps(
 
     Args:
         verdicts: memory -> what a judge says of it. changes: words of an older memory ->
-            probability by the model. Both are in place of the cues, but for those about a slot.
+            probability by the model. Verdicts are in place of the cues; the model is in place of
+            those that are not about a slot.
     """
     if is_hedged(new.said):
         return []

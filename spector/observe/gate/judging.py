@@ -14,6 +14,7 @@ from spector.language.observing import classify, substance_of, worth_of_words
 from spector.language.statements import USERS
 from spector.observe.gate.candidates import Candidate, Incoming, candidate_of, statements_in
 from spector.observe.gate.decision import decide
+from spector.observe.gate.ordering import Ordering
 from spector.observe.gate.trust import data_source_of, name_of_speaker, speaker_of
 from spector.observe.gate.vetoes import distrust, vetoes_of
 from spector.providers import Patience
@@ -137,15 +138,9 @@ class RuleJudge:
             )
         return out
 
-    def decision(
-        self, old: Statement, new: Statement, changes: Mapping[str, float] | None = None
-    ) -> Decision:
-        """What the gate decides where a store has the old one only.
-
-        Args:
-            changes: words of the old one -> probability that it is changed, by the offline model.
-        """
-        return decide(*_compared(old, new), self._config, changes=changes or {})
+    def decision(self, old: Statement, new: Statement) -> Decision:
+        """What the gate decides where a store has the old one only."""
+        return decide(*_compared(old, new), self._config)
 
     def judgement(
         self,
@@ -153,12 +148,19 @@ class RuleJudge:
         new: Statement,
         found: PairVerdict | None,
         fallback: str,
-        changes: Mapping[str, float],
+        ordering: Ordering | None,
     ) -> Judgement:
-        """What becomes of two statements under a judge's verdict; under the rules for None."""
+        """What becomes of two statements under a judge's verdict; under the rules for None.
+
+        Args:
+            ordering: the offline model, asked as it is where messages are observed.
+        """
         incoming, candidates = _compared(old, new)
         if found is None:
-            decided = self.decision(old, new, changes)
+            changes: Mapping[str, float] = {}
+            if ordering is not None:
+                changes = ordering.changes(new.text, ordering.near(incoming, candidates, {}))
+            decided = decide(incoming, candidates, self._config, changes=changes)
             found = _of_rules(decided)
         else:
             decided = decide(incoming, candidates, self._config, verdicts={_OLD: found})

@@ -1,14 +1,16 @@
 """Which older memory a new one may have changed, by the offline model.
 
 What another text changes is far rarer among the memories near it than among the pairs that the
-model was trained on, so one message sets the order of one memory at most.
+model was trained on, so of those near it only the likeliest gets a probability.
 """
 
 from __future__ import annotations
 
 import math
+import threading
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 from spector.errors import EmbeddingError, ModelFileError
@@ -19,14 +21,15 @@ from spector.providers import ChangeModel
 
 __all__ = ["Ordering"]
 
-#: share of common English words from which on the model reads two texts; 98 % of the pairs of
-#: hands have it, and hardly one of another language
-_ENGLISH: Final = 0.2
+#: share of common English words that each of two texts must have, and both on average; 96 % of
+#: the pairs of hands have it, and hardly one of another language
+_ENGLISH: Final = (0.05, 0.2)
 #: older memories that are judged for one new one
 _MOST: Final = 4
-_OF_USERS: Final = "user_message"
 #: log-odds added to those of the model, which was trained with two wrong pairs for each pair
 _PRIOR: Final = 1.32
+#: log-odds of what is as good as impossible
+_LEAST: Final = -50.0
 
 
 class Ordering:
@@ -38,6 +41,7 @@ class Ordering:
 
     def __init__(self, model: ChangeModel) -> None:
         self._model: ChangeModel | None = model
+        self._lock = threading.Lock()
 
     @property
     def works(self) -> bool:
@@ -47,8 +51,12 @@ class Ordering:
     @staticmethod
     def reads(old: str, new: str) -> bool:
         """Whether the model reads two texts: it knows no language but English."""
-        both = f"{old}\n{new}"
-        return language_of(both) == "en" and common_share(both, "en") >= _ENGLISH
+        shares = [common_share(each, "en") for each in (old, new)]
+        return (
+            min(shares) >= _ENGLISH[0]
+            and sum(shares) / 2 >= _ENGLISH[1]
+            and language_of(old) == language_of(new) == "en"
+        )
 
     def near(
         self, new: Incoming, candidates: Iterable[Candidate], more: Mapping[str, float]
@@ -59,7 +67,7 @@ class Ordering:
         Args:
             more: words of messages that will be memories before it -> likeness.
         """
-        if new.data_source != _OF_USERS:
+        if new.data_source != "user_message":
             return []
         found = dict(more)
         for each in candidates:
@@ -67,23 +75,28 @@ class Ordering:
                 each.is_knowledge
                 or each.is_dormant
                 or each.speaker != new.speaker
+                or each.record.event_ms > new.event_ms
                 or distrust(new, each)
             ):
                 found[each.said] = max(each.likeness or 0.0, found.get(each.said, 0.0))
-        ordered = sorted(found, key=lambda each: (-found[each], each))[:_MOST]
-        return [each for each in ordered if each != new.said and self.reads(each, new.said)]
+        found.pop(new.said, None)
+        ordered = sorted(found, key=lambda each: (-found[each], each))
+        return list(islice((each for each in ordered if self.reads(each, new.said)), _MOST))
 
     def changes(self, new: str, olds: Sequence[str]) -> dict[str, float]:
         """Words of older memories -> probability that a new text changes what they say; of all but
         the likeliest it is 0. Nothing where the model has failed."""
-        if self._model is None or not olds:
+        model = self._model
+        if model is None or not olds:
             return {}
         try:
-            odds = self._model.odds([(old, new) for old in olds])
+            odds = model.odds([(old, new) for old in olds])
         except (ModelFileError, EmbeddingError) as error:
-            self._model = None
-            warnings.warn(f"cues alone decide what may have changed: {error}", stacklevel=2)
+            with self._lock:
+                is_first, self._model = self._model is not None, None
+            if is_first:
+                warnings.warn(f"cues alone decide what may have changed: {error}", stacklevel=2)
             return {}
         best = int(odds.argmax())
-        share = 1.0 / (1.0 + math.exp(-(float(odds[best]) + _PRIOR)))
+        share = 1.0 / (1.0 + math.exp(-max(_LEAST, float(odds[best]) + _PRIOR)))
         return {old: share if n == best else 0.0 for n, old in enumerate(olds)}
