@@ -7,7 +7,6 @@ model was trained on, so of those near it only the likeliest gets a probability.
 from __future__ import annotations
 
 import math
-import threading
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
@@ -41,7 +40,6 @@ class Ordering:
 
     def __init__(self, model: ChangeModel) -> None:
         self._model: ChangeModel | None = model
-        self._lock = threading.Lock()
 
     @property
     def works(self) -> bool:
@@ -92,8 +90,7 @@ class Ordering:
         try:
             odds = model.odds([(old, new) for old in olds])
         except (ModelFileError, EmbeddingError) as error:
-            with self._lock:
-                is_first, self._model = self._model is not None, None
+            is_first, self._model = self._model is not None, None
             if is_first:
                 warnings.warn(f"cues alone decide what may have changed: {error}", stacklevel=2)
             return {}
