@@ -140,12 +140,32 @@ def test_the_head_speaks_for_its_own_embedder_and_english_only() -> None:
     assert own.asked == 1
 
 
-def test_the_head_finds_a_name_that_no_list_has() -> None:
-    from spector.providers import MiniLMEmbedder
-
-    text = "yesterday justin bieber sang in wembley stadium"
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("my brother zork lives in brovary", ("zork", "person")),
+        ("my dog biscuit ate the couch", ("biscuit", "animal")),
+    ],
+)
+def test_the_head_finds_a_name_that_no_list_has(text: str, name: tuple[str, str]) -> None:
     mentions = entities_in(text, head=load_head(), vectors=MiniLMEmbedder())
-    assert ("justin bieber", "person") in [(each.name, each.type) for each in mentions]
+    assert name in [(each.name, each.type) for each in mentions]
+
+
+def test_a_quote_before_a_name_is_none_of_it() -> None:
+    words = [each.text for each in split_words("Ada's list says 'Brovary’s bread' and Ankara’da")]
+    assert words == ["Ada", "'s", "list", "says", "'", "Brovary", "’s", "bread", "'", "and",
+                     "Ankara", "’da"]  # fmt: skip
+
+
+def test_with_a_head_known_speakers_are_persons_and_technologies_are_of_the_list() -> None:
+    mentions = entities_in(
+        "gökberk uses Redis", speakers=["Gökberk"], head=load_head(), vectors=MiniLMEmbedder()
+    )
+    assert [(each.name, each.type) for each in mentions] == [
+        ("gökberk", "person"),
+        ("Redis", "tech"),
+    ]
 
 
 class Words:

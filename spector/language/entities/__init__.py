@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spector.language.entities.extraction import Whole, WordVectors, entities_of
+from spector.language.entities.extraction import LEAST, Whole, WordVectors, entities_of
 from spector.language.entities.head import EntityHead, load_head
 from spector.language.entities.rules import (
     Mention,
@@ -13,6 +13,7 @@ from spector.language.entities.rules import (
 from spector.language.entities.words import split_words
 
 __all__ = [
+    "LEAST",
     "EntityHead",
     "Mention",
     "Whole",

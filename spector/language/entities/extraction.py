@@ -1,4 +1,4 @@
-"""Entities of a text: rules in English and Turkish, and a trained head for English."""
+"""Entities of a text: a trained head for English, and rules where it does not speak."""
 
 from __future__ import annotations
 
@@ -9,14 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.language.entities.head import EntityHead, Span
-from spector.language.entities.rules import Mention, merged, rule_mentions
+from spector.language.entities.rules import (
+    Mention,
+    is_technology,
+    merged,
+    rule_mentions,
+    speaker_mentions,
+)
 from spector.language.entities.words import Word, split_words
 from spector.language.words import is_turkish, plain
 
-__all__ = ["Whole", "WordVectors", "entities_of"]
+__all__ = ["LEAST", "Whole", "WordVectors", "entities_of"]
 
-#: the head is trained on English of this certainty; below it says nothing
-_LEAST: Final = 0.6
+#: probability from which the head is believed: .88 of what it finds in messages of others is right
+LEAST: Final = 0.6
 #: words that the head sees at once
 _AT_ONCE: Final = 120
 
@@ -49,19 +55,19 @@ def entities_of(
     *,
     head: EntityHead | None = None,
     vectors: WordVectors | None = None,
-    least: float = _LEAST,
+    least: float = LEAST,
     wholes: Sequence[Whole | None] | None = None,
 ) -> list[list[Mention]]:
-    """Persons, organisations, places, products and technologies that each text names.
+    """Persons, organisations, places, products and what else each text names.
 
     Args:
         texts: each with the names known to speak; the model sees them in batches.
-        head: a trained head; it is asked about English only.
+        head: a trained head, which takes the place of the rules in English.
         vectors: the embedder that the head was trained on; with another one rules decide alone.
         least: probability from which the head is believed.
         wholes: what the embedder reads in place of each text, where all words of it are there.
     """
-    found = [rule_mentions(text, speakers=speakers) for text, speakers in texts]
+    found: list[list[Mention] | None] = [None] * len(texts)
     if head is not None and vectors is not None and vectors.fingerprint == head.fingerprint:
         asked = [
             (n, split_words(text))
@@ -72,13 +78,19 @@ def entities_of(
             vectors, [(words, None if wholes is None else wholes[n]) for n, words in asked]
         )
         for (n, words), own in zip(asked, rows, strict=True):
+            text, speakers = texts[n]
+            named = list(speaker_mentions(text, speakers))
             for start in range(0, len(words), _AT_ONCE):
                 part = words[start : start + _AT_ONCE]
                 spans = head.spans(
                     [each.text for each in part], own[start : start + _AT_ONCE], least=least
                 )
-                found[n] += _named(texts[n][0], part, spans)
-    return [merged(each) for each in found]
+                named += _named(text, part, spans)
+            found[n] = named
+    return [
+        merged(rule_mentions(text, speakers=speakers) if own is None else own)
+        for (text, speakers), own in zip(texts, found, strict=True)
+    ]
 
 
 def _vectors_of(
@@ -118,5 +130,5 @@ def _places_in(whole: Whole, words: Sequence[Word], others: Sequence[Word]) -> l
 def _named(text: str, words: Sequence[Word], spans: Iterable[Span]) -> Iterator[Mention]:
     for span in spans:
         start, end = words[span.start].start, words[span.end - 1].end
-        kind = "org" if span.type == "group" else span.type
+        kind = "tech" if is_technology(plain(text[start:end])) else span.type
         yield Mention(text[start:end], kind, start, end, "head", span.probability)

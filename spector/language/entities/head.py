@@ -1,7 +1,8 @@
 """A small trained head: names in English, from an embedder's token vectors and how words look.
 
-Two dense layers score every word, a Viterbi pass makes spans of the scores. The weights belong to
-one embedder; with another the head says nothing. It abstains where it is not sure.
+Two dense layers say of every word whether it begins a name, goes on with one or is none, and of
+which kind. The weights belong to one embedder; with another the head says nothing. It abstains
+where it is not sure.
 """
 
 from __future__ import annotations
@@ -27,8 +28,11 @@ from spector.language.entities.words import (
 __all__ = ["EntityHead", "Span", "load_head", "word_features"]
 
 _PATH: Final = Path(__file__).parent / "data" / "heads.npz"
-#: a span cannot begin inside another one
-_IMPOSSIBLE: Final = -1e9
+#: places of the words whose vectors, and whose shapes, a word is judged by: its own, those around
+_VECTORS_OF: Final = (0, -1, 1)
+_SHAPES_OF: Final = (0, -1, 1, -2, 2)
+#: of two spans that share a word only one is more probable than this
+_LEAST: Final = 0.5
 #: numbers of a row that are multiplied faster in one go with others
 _SHORT: Final = 64
 
@@ -36,7 +40,7 @@ F32 = NDArray[np.float32]
 
 
 class Span(NamedTuple):
-    """Words ``start`` to ``end`` (exclusive) name something of a type, with a probability."""
+    """Words ``start`` to ``end`` (exclusive) are exactly a name, with this probability."""
 
     start: int
     end: int
@@ -46,36 +50,36 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    """The first layer over the parts of `word_features`, evened out beforehand.
+    """The first layer over the parts of `word_features`.
 
     Neighbours are the rows of other words, so each vector is multiplied as what it is, and no row
-    is written out three times; what the sentence adds is the same for all, and what a spelling adds
-    is a few rows of weights.
+    is written out several times; what the sentence adds is the same for all, and what a spelling
+    adds is a few rows of weights.
 
     Attributes:
         base: (h,) of features that are all 0.
-        vectors, shapes: (h, d) and (h, SHAPES), of the word, the one before and the one behind.
+        vectors, shapes: (h, d) and (h, SHAPES) for each of `_VECTORS_OF` and `_SHAPES_OF`.
         sentence: (h, d), of the mean of all vectors.
         affixes: (AFFIXES, h).
     """
 
     base: F32
-    vectors: tuple[F32, F32, F32]
+    vectors: Sequence[F32]
     sentence: F32
-    shapes: tuple[F32, F32, F32]
+    shapes: Sequence[F32]
     affixes: F32
 
     def hidden(self, words: Sequence[str], vectors: F32) -> F32:
         """(n, h) outputs of n words with their (n, d) vectors."""
-        out = np.tile(self.base + _product(vectors.mean(axis=0)[None], self.sentence)[0],
-                      (len(words), 1))  # fmt: skip
-        for rows, (own, before, behind) in (
-            (vectors, self.vectors),
-            (shape_features(words), self.shapes),
+        sentence = _product(vectors.mean(axis=0)[None], self.sentence)[0]
+        out = np.tile(self.base + sentence, (len(words), 1))
+        for rows, places, parts in (
+            (vectors, _VECTORS_OF, self.vectors),
+            (shape_features(words), _SHAPES_OF, self.shapes),
         ):
-            out += _product(rows, own)
-            out[1:] += _product(rows[:-1], before)
-            out[:-1] += _product(rows[1:], behind)
+            for by, weights in zip(places, parts, strict=True):
+                at, of = _beside(by)
+                out[at] += _product(rows[of], weights)
         for row, word in zip(out, words, strict=True):
             row += self.affixes[list(affix_buckets(word))].sum(axis=0)
         return out
@@ -92,19 +96,18 @@ def _product(rows: F32, weights: F32) -> F32:
     return out
 
 
-def _layer_of(weights: Mapping[str, F32]) -> _Layer:
-    w1 = weights["w1"].astype(np.float64) / weights["scale"].astype(np.float64)[:, None]
-    base = weights["b1"] - (w1 * weights["mean"].astype(np.float64)[:, None]).sum(axis=0)
-    d = (len(w1) - 3 * SHAPES - AFFIXES) // 4
-    ends = np.cumsum([0, d, d, d, d, SHAPES, SHAPES, SHAPES])
-    parts = [
-        np.ascontiguousarray(w1[start : start + size].T.astype(np.float32))
-        for start, size in zip(ends, (d, d, d, d, SHAPES, SHAPES, SHAPES), strict=False)
-    ]
-    return _Layer(
-        base.astype(np.float32), (parts[0], parts[1], parts[2]), parts[3],
-        (parts[4], parts[5], parts[6]), w1[len(w1) - AFFIXES :].astype(np.float32),
-    )  # fmt: skip
+def _beside(by: int) -> tuple[slice, slice]:
+    """The words that have one ``by`` places behind them, and these."""
+    return slice(max(0, -by), -by if by > 0 else None), slice(max(0, by), by if by < 0 else None)
+
+
+def _layer_of(w1: F32, b1: F32) -> _Layer:
+    near, shapes = len(_VECTORS_OF), len(_SHAPES_OF)
+    d = (len(w1) - shapes * SHAPES - AFFIXES) // (near + 1)
+    ends = np.cumsum([d] * (near + 1) + [SHAPES] * shapes)
+    *parts, affixes = np.split(w1, ends)
+    parts = [np.ascontiguousarray(each.T) for each in parts]
+    return _Layer(b1, parts[:near], parts[near], parts[near + 1 :], affixes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,25 +115,22 @@ class EntityHead:
     """Weights of the head, and how they are used.
 
     Attributes:
-        labels: "O", then "B-type" and "I-type".
-        weights: mean (d,), scale (d,), w1 (d, h), b1 (h,), w2 (h, labels), b2 (labels,),
-            transitions (labels, labels), all f32.
-        bias: taken off the score of "O".
+        kinds: what names may name; labels are none, then "begins" and "goes on" of each.
+        weights: w1 (d, h), b1 (h,), w2 (h, labels), b2 (labels,), all f32.
         fingerprint: of the embedder that it was trained on.
     """
 
-    labels: tuple[str, ...]
+    kinds: tuple[str, ...]
     weights: Mapping[str, F32]
-    bias: float
     fingerprint: str
     #: the first layer, made ready for the parts of the features
     layer: _Layer = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "layer", _layer_of(self.weights))
+        object.__setattr__(self, "layer", _layer_of(self.weights["w1"], self.weights["b1"]))
 
-    def spans(self, words: Sequence[str], vectors: F32, *, least: float = 0.0) -> list[Span]:
-        """Names in a text, at least ``least`` probable.
+    def spans(self, words: Sequence[str], vectors: F32, *, least: float = _LEAST) -> list[Span]:
+        """Names in a text that are more than ``least`` probable, which is at least one half.
 
         Args:
             words: n words.
@@ -138,21 +138,26 @@ class EntityHead:
         """
         if not words:
             return []
-        scores = self.fast_scores(words, vectors)
-        path = self._path(scores)
+        shares = np.exp(self.fast_scores(words, vectors))
+        kinds = shares[:, 1::2] + shares[:, 2::2]
+        begins, inside = shares[:, 1::2].sum(axis=1), [*shares[:, 2::2].sum(axis=1).tolist(), 0.0]
         out = []
-        for start, end, kind in _spans([self.labels[each] for each in path]):
-            chosen = np.exp(scores[np.arange(start, end), path[start:end]])
-            probability = float(chosen.mean())
-            if probability >= least:
-                out.append(Span(start, end, kind, probability))
+        for start in np.flatnonzero(begins > least).tolist():
+            so_far, end = float(begins[start]), start + 1
+            while so_far > least:
+                probability = so_far * (1 - inside[end])
+                if probability > least:
+                    kind = self.kinds[int(kinds[start:end].sum(axis=0).argmax())]
+                    out.append(Span(start, end, kind, probability))
+                so_far *= inside[end]
+                end += 1
         return out
 
     def scores(self, features: F32) -> F32:
         """(n, labels) log-probabilities of words by their features, in plain steps."""
-        w = self.weights
-        even = (features - w["mean"]) / w["scale"]
-        return self._scored(np.einsum("ij,jk->ik", even, w["w1"]) + w["b1"])
+        return self._scored(
+            np.einsum("ij,jk->ik", features, self.weights["w1"]) + self.weights["b1"]
+        )
 
     def fast_scores(self, words: Sequence[str], vectors: F32) -> F32:
         """The same of words and their vectors, without writing their features out."""
@@ -162,57 +167,28 @@ class EntityHead:
         """(n, h) outputs of the first layer -> (n, labels) log-probabilities."""
         w = self.weights
         # not through BLAS, which ends the process where it has no memory for its threads
-        hidden = np.maximum(hidden, 0.0)
-        raw = np.einsum("ij,jk->ik", hidden, w["w2"]) + w["b2"]
+        raw = np.einsum("ij,jk->ik", np.maximum(hidden, 0.0), w["w2"]) + w["b2"]
         raw -= raw.max(axis=1, keepdims=True)
         raw -= np.log(np.exp(raw).sum(axis=1, keepdims=True))
         return np.asarray(raw, np.float32)
 
-    def _path(self, scores: F32) -> list[int]:
-        """The best sequence of labels (Viterbi 1967)."""
-        steps = scores.copy()
-        steps[:, 0] -= self.bias
-        begins = np.array([0.0 if each[0] != "I" else _IMPOSSIBLE for each in self.labels])
-        best, before = steps[0] + begins, []
-        for row in steps[1:]:
-            ways = best[:, None] + self.weights["transitions"]
-            before.append(ways.argmax(axis=0))
-            best = ways.max(axis=0) + row
-        path = [int(best.argmax())]
-        for each in reversed(before):
-            path.append(int(each[path[-1]]))
-        return path[::-1]
-
 
 def word_features(words: Sequence[str], vectors: F32) -> F32:
-    """(n, 4 d + 3 shapes + affixes): a word, its neighbours, its sentence, its spelling."""
+    """(n, 4 d + 5 shapes + affixes): a word, its neighbours, its sentence, its spelling."""
     shapes = shape_features(words)
-    mean = np.broadcast_to(vectors.mean(axis=0), vectors.shape)
     return np.hstack([
-        vectors, _shifted(vectors, 1), _shifted(vectors, -1), mean,
-        shapes, _shifted(shapes, 1), _shifted(shapes, -1), affix_features(words),
+        *(_shifted(vectors, by) for by in _VECTORS_OF),
+        np.broadcast_to(vectors.mean(axis=0), vectors.shape),
+        *(_shifted(shapes, by) for by in _SHAPES_OF),
+        affix_features(words),
     ]).astype(np.float32, copy=False)  # fmt: skip
 
 
 def _shifted(rows: F32, by: int) -> F32:
-    """Rows of the word before (1) or behind (-1), zeros at the edge."""
+    """For each row the one ``by`` places behind it, zeros where there is none."""
     out = np.zeros_like(rows)
-    if by > 0:
-        out[1:] = rows[:-1]
-    else:
-        out[:-1] = rows[1:]
-    return out
-
-
-def _spans(labels: Sequence[str]) -> list[tuple[int, int, str]]:
-    out: list[tuple[int, int, str]] = []
-    start, kind = 0, ""
-    for at, label in enumerate([*labels, "O"]):
-        if kind and (label[0] != "I" or label[2:] != kind):
-            out.append((start, at, kind))
-            kind = ""
-        if label != "O" and not kind:
-            start, kind = at, label[2:]
+    at, of = _beside(by)
+    out[at] = rows[of]
     return out
 
 
@@ -223,10 +199,5 @@ def load_head() -> EntityHead | None:
         return None
     with np.load(_PATH, allow_pickle=False) as stored:
         about: dict[str, Any] = json.loads(bytes(stored["about"]).decode())
-        weights = {
-            name: stored[name].astype(np.float32) for name in stored.files if name != "about"
-        }
-    return EntityHead(
-        labels=tuple(about["labels"]), weights=weights, bias=about["bias"],
-        fingerprint=about["fingerprint"],
-    )  # fmt: skip
+        weights = {name: stored[name].astype(np.float32) for name in ("w1", "b1", "w2", "b2")}
+    return EntityHead(tuple(about["kinds"]), weights, about["fingerprint"])

@@ -18,7 +18,7 @@ from spector.language.entities.words import Word, split_words
 from spector.language.words import plain
 from spector.process import keeps
 
-__all__ = ["Mention", "is_first_name", "person_mentions", "rule_mentions"]
+__all__ = ["Mention", "is_first_name", "person_mentions", "rule_mentions", "speaker_mentions"]
 
 
 class Mention(NamedTuple):
@@ -82,6 +82,19 @@ def person_mentions(text: str) -> Iterator[Mention]:
             yield Mention("user", "user", word.start, word.end, "first person", 1.0)
         elif low in _YOU:
             yield Mention("agent", "agent", word.start, word.end, "second person", 1.0)
+
+
+def is_technology(folded: str) -> bool:
+    """Whether a folded word is a technology of the lists."""
+    return folded in _lexicon()["tech"]
+
+
+def speaker_mentions(text: str, speakers: Collection[str]) -> Iterator[Mention]:
+    """Where those who are known to speak are named."""
+    known = {plain(each) for each in speakers}
+    for word in split_words(text) if known else ():
+        if word.text[:1].isalpha() and plain(_bare(word.text)) in known:
+            yield _made(text, word, word, "person", "known speaker", 0.95)
 
 
 def rule_mentions(text: str, *, speakers: Collection[str] = ()) -> list[Mention]:

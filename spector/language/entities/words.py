@@ -23,7 +23,9 @@ __all__ = [
 ]
 
 #: a mention, a hashtag, an address, a word with inner marks, a clitic, any other sign
-_WORD: Final = re.compile(r"https?://\S+|[@#]\w+|'\w+|’\w+|\w+(?:[-&.]\w+)*|[^\w\s]", re.UNICODE)
+_WORD: Final = re.compile(
+    r"https?://\S+|[@#]\w+|(?<=\w)['’]\w+|\w+(?:[-&.]\w+)*|[^\w\s]", re.UNICODE
+)
 #: buckets of the hashed affixes
 AFFIXES: Final = 512
 #: bits of :func:`shape_features`
