@@ -159,7 +159,8 @@ def test_what_cannot_be_grounded(memory: Memory, tmp_path: Path) -> None:
     with spector.open(tmp_path / "mind", embedder=FakeEmbedder(), mode="r") as reader:
         with pytest.raises(StoreReadOnlyError):
             reader.concepts.ground("mug")
-        assert reader.concepts.context(Percept(objects=("mug",)))[0]["level"] == 1
+        percept = Percept(objects=("mug",))
+        assert reader.concepts.context(percept, budget_ms=60_000)[0]["level"] == 1
 
 
 def test_context_within_its_budget(memory: Memory) -> None:
