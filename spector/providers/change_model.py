@@ -17,9 +17,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.errors import EmbeddingError, ModelFileError
-from spector.process import is_short_of_memory
-from spector.providers.minilm import make_session, read_weights
+from spector.errors import ModelFileError
+from spector.providers.minilm import make_session, read_weights, run_session
 from spector.providers.wordpiece import CLS_ID, SEP_ID, UNK_ID, WordPiece
 
 __all__ = ["CHANGE_MODEL_SHA256", "MOST_TOKENS", "ChangeModel"]
@@ -27,6 +26,7 @@ __all__ = ["CHANGE_MODEL_SHA256", "MOST_TOKENS", "ChangeModel"]
 CHANGE_MODEL_SHA256: Final = "07d9d2b2b33de7db1ebc92ceec331b3806157635b1211618a685dc45870a94bf"
 _PATH: Final = Path(__file__).parent / "data" / "changes.onnx"
 _HINT: Final = "reinstall spector: pip install --force-reinstall spector-memory"
+_CUES: Final = "reinstall onnxruntime, or set ObserveConfig(order_by='cues')"
 #: tokens of one text that are read; the pairs it was trained on are shorter
 MOST_TOKENS: Final = 64
 
@@ -35,13 +35,9 @@ class ChangeModel:
     """Log-odds that a later text changes or ends what an earlier one says.
 
     Loads on first use; safe to share between threads.
-
-    Args:
-        path: an ONNX file with the same inputs and output, whose hash is not compared.
     """
 
-    def __init__(self, path: Path | None = None) -> None:
-        self._path = path
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loaded: _Loaded | None = None
 
@@ -59,9 +55,9 @@ class ChangeModel:
         """The network, which all models of this process share; loaded again in a forked child."""
         with self._lock:
             if self._loaded is None or self._loaded.pid != os.getpid():
-                weights = read_weights(self._path or _PATH, _HINT)
+                weights = read_weights(_PATH, _HINT)
                 found = hashlib.sha256(weights).hexdigest()
-                if self._path is None and found != CHANGE_MODEL_SHA256:
+                if found != CHANGE_MODEL_SHA256:
                     raise ModelFileError(
                         f"{_PATH}: sha256 {found[:16]}..., expected {CHANGE_MODEL_SHA256[:16]}...",
                         hint=_HINT,
@@ -84,15 +80,10 @@ class _Loaded:
         ids = np.array([[CLS_ID, *old, SEP_ID, *new, SEP_ID]], np.int64)
         sides = np.zeros_like(ids)
         sides[0, len(old) + 2 :] = 1
-        try:
-            return float(self._session.run(None, {"ids": ids, "sides": sides})[0].item())
-        except Exception as error:  # onnxruntime raises many classes of its own
-            if is_short_of_memory(error):
-                raise MemoryError(f"too little memory to run the model: {error}") from error
-            raise EmbeddingError(
-                f"onnxruntime failed on a pair of {ids.size} tokens: {error}",
-                hint="reinstall onnxruntime, or set ObserveConfig(order_by='cues')",
-            ) from error
+        found = run_session(
+            self._session, {"ids": ids, "sides": sides}, f"a pair of {ids.size} tokens", _CUES
+        )
+        return float(found.item())
 
 
 #: (process, SHA-256 of the weights) -> the network, as long as a model has it

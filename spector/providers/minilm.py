@@ -293,15 +293,12 @@ class _LoadedModel:
             "attention_mask": np.ones_like(ids),
             "token_type_ids": np.zeros_like(ids),
         }
-        try:
-            hidden: NDArray[np.float32] = self._session.run(None, feed)[0]
-        except Exception as error:  # onnxruntime raises many classes of its own
-            if is_short_of_memory(error):
-                raise MemoryError(f"too little memory to run the model: {error}") from error
-            raise EmbeddingError(
-                f"onnxruntime failed on {len(batch)} texts of {length} tokens: {error}",
-                hint="nothing was stored; try again with fewer texts at a time",
-            ) from error
+        hidden: NDArray[np.float32] = run_session(
+            self._session,
+            feed,
+            f"{len(batch)} texts of {length} tokens",
+            "nothing was stored; try again with fewer texts at a time",
+        )
         return hidden
 
 
@@ -357,6 +354,20 @@ def make_session(weights: bytes, hint: str) -> Any:
         if is_short_of_memory(error):
             raise MemoryError(f"too little memory to load the model: {error}") from error
         raise ModelFileError(f"onnxruntime cannot load the model: {error}", hint=hint) from error
+
+
+def run_session(session: Any, feed: dict[str, NDArray[Any]], what: str, hint: str) -> Any:
+    """The first output of a network.
+
+    Raises:
+        EmbeddingError: onnxruntime failed on ``what``. MemoryError: it had too little memory.
+    """
+    try:
+        return session.run(None, feed)[0]
+    except Exception as error:  # onnxruntime raises many classes of its own
+        if is_short_of_memory(error):
+            raise MemoryError(f"too little memory to run the model: {error}") from error
+        raise EmbeddingError(f"onnxruntime failed on {what}: {error}", hint=hint) from error
 
 
 def _session_of_embedder(weights: bytes) -> Any:

@@ -49,12 +49,8 @@ class Ordering:
     @staticmethod
     def reads(old: str, new: str) -> bool:
         """Whether the model reads two texts: it knows no language but English."""
-        shares = [common_share(each, "en") for each in (old, new)]
-        return (
-            min(shares) >= _ENGLISH[0]
-            and sum(shares) / 2 >= _ENGLISH[1]
-            and language_of(old) == language_of(new) == "en"
-        )
+        shares = [_english_share(each) for each in (old, new)]
+        return min(shares) >= _ENGLISH[0] and sum(shares) / 2 >= _ENGLISH[1]
 
     def near(
         self, new: Incoming, candidates: Iterable[Candidate], more: Mapping[str, float]
@@ -65,7 +61,7 @@ class Ordering:
         Args:
             more: words of messages that will be memories before it -> likeness.
         """
-        if new.data_source != "user_message":
+        if new.data_source != "user_message" or _english_share(new.said) < _ENGLISH[0]:
             return []
         found = dict(more)
         for each in candidates:
@@ -90,10 +86,15 @@ class Ordering:
         try:
             odds = model.odds([(old, new) for old in olds])
         except (ModelFileError, EmbeddingError) as error:
-            is_first, self._model = self._model is not None, None
-            if is_first:
+            if self.works:
+                self._model = None
                 warnings.warn(f"cues alone decide what may have changed: {error}", stacklevel=2)
             return {}
         best = int(odds.argmax())
         share = 1.0 / (1.0 + math.exp(-max(_LEAST, float(odds[best]) + _PRIOR)))
         return {old: share if n == best else 0.0 for n, old in enumerate(olds)}
+
+
+def _english_share(text: str) -> float:
+    """Share of a text's words that are common English ones; 0 for a text of another language."""
+    return common_share(text, "en") if language_of(text) == "en" else 0.0
