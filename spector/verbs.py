@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -238,13 +239,17 @@ class Verbs(Faceted):
 
         As many as :meth:`records` yields; their bytes are not read.
         """
+        from spector.upkeep import count_of
+
         self._parts.access.ensure()
-        listing, keeper = self._parts.listing, self._parts.keeper
+        listing = self._parts.listing
         chosen, _ = listing.listed(selection, "count")
         if chosen == EVERYTHING_SAID:
-            return len(keeper)
+            return len(self._parts.keeper)
         condition, trusted_s = listing.condition(chosen, beside_ways=True)
-        return keeper.count(listing.conditions(chosen, condition), trusted_s, chosen.ways)
+        said = chosen.sorts == EVERYTHING_SAID.sorts
+        found = listing.conditions(replace(chosen, sorts=None) if said else chosen, condition)
+        return count_of(found, chosen.ways, trusted_s=trusted_s, said=said)
 
     @verb
     def users(self, *, sorts: str | Iterable[str] | None = None) -> list[UserSummary]:

@@ -36,11 +36,23 @@ _OF_EPISODES: Final = frozenset({int(TierCode.EPISODIC)})
 
 
 def count_of(
-    store: Store, condition: SqlFilter, *, trusted_s: float | None, ways: Sequence[Way] = ()
+    conditions: Iterable[tuple[Store, SqlFilter]],
+    ways: Sequence[Way],
+    *,
+    trusted_s: float | None,
+    said: bool,
 ) -> int:
-    """Count the memories that satisfy a condition; ``trusted_s`` as in ``walk``."""
-    _prove(store, trusted_s)
-    return count_by_ways(store.catalog, ways, condition)
+    """Count the memories of stores that satisfy a condition and have some tags and labels.
+
+    Args:
+        trusted_s: as in ``walk``.
+        said: without those that repeat others.
+    """
+    total = 0
+    for store, condition in conditions:
+        _prove(store, trusted_s)
+        total += count_by_ways(store.catalog, ways, condition, said=said)
+    return total
 
 
 def tiers_of(

@@ -30,11 +30,11 @@ from spector.records import (
     UserSummary,
     labels_of,
 )
-from spector.store.catalog import DERIVED_SQL, Scope, SqlFilter, Way
+from spector.store.catalog import DERIVED_SQL, Scope, SqlFilter
 from spector.store.core import Store
 from spector.store.payloads import KeyRange, expired_by_tier
 from spector.tiers import TierRouter
-from spector.upkeep.counting import count_of, namespaces_of, receipt_within, tiers_of, users_of
+from spector.upkeep.counting import namespaces_of, receipt_within, tiers_of, users_of
 
 if TYPE_CHECKING:
     from spector.store.erasure import Needles
@@ -204,22 +204,6 @@ class Keeper:
     def _derived(self) -> dict[int, int]:
         """Code of a tier -> memories that repeat others."""
         return tiers_of([(each, _DERIVED) for each in self._router.stores()], trusted_s=None)
-
-    def count(
-        self,
-        conditions: Iterable[tuple[Store, SqlFilter]],
-        trusted_s: float | None,
-        ways: Sequence[Way] = (),
-    ) -> int:
-        """How many memories of stores satisfy a condition; ``trusted_s`` as in ``walk``.
-
-        Args:
-            ways: tags and labels that they have as well.
-        """
-        return sum(
-            count_of(store, condition, trusted_s=trusted_s, ways=ways)
-            for store, condition in conditions
-        )
 
     def users(self, trusted_s: float, sorts: frozenset[str] | None) -> list[UserSummary]:
         """Every user that a memory is of, by id."""

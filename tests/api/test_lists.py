@@ -113,6 +113,23 @@ def test_forgetting_a_user_takes_what_is_derived_along(memory: Memory) -> None:
     assert memory.users() == []
 
 
+def test_a_count_takes_off_once_what_has_ended_and_is_derived() -> None:
+    """A count takes both off one number: a derived memory that has ended is off it once."""
+    clock = ManualClock("2026-06-01T09:00:00Z")
+    with spector.open(":memory:", clock=clock, embedder=FakeEmbedder(16)) as memory:
+        for n, name in enumerate(("Petra", "Nora", "Omar", "Ada")):
+            said = memory.remember(
+                f"{name} lives in Oulu.", user_id="u", tags=["t"], expires_in=60 + n
+            )
+            memory.facts.learn(said)
+        for ended in range(5):
+            for chosen in ({"user_id": "u"}, {"tags": ["t"]}, {"user_id": "u", "tags": ["t"]}):
+                assert memory.count(**chosen) == len(list(memory.records(**chosen))) == 4 - ended
+            every = memory.count(user_id="u", sorts=SORTS)
+            assert every == len(list(memory.records(user_id="u", sorts=SORTS))) == 2 * (4 - ended)
+            clock.advance(seconds=60 if not ended else 1)
+
+
 @pytest.mark.parametrize("sorts", ["entity", [], [3]])
 def test_a_sort_that_is_none_is_refused(memory: Memory, sorts: object) -> None:
     with pytest.raises(spector.InvalidFilterError, match="sort"):

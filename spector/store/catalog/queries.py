@@ -16,7 +16,7 @@ from spector.records import MemoryRecord
 from spector.store.catalog.catalog import Catalog, Way, count_led, id_chunks
 from spector.store.catalog.filters import SqlFilter
 from spector.store.catalog.row_codec import Row, StoredRow
-from spector.store.catalog.schema import DERIVED_SQL
+from spector.store.catalog.schema import DERIVED_IDS_SQL, DERIVED_SQL
 from spector.store.payloads import (
     PAYLOAD_FACETS,
     KeyRange,
@@ -340,11 +340,19 @@ def users_by_age(db: sqlite3.Connection, segment_id: int) -> list[str | None]:
 _FROM = " FROM record LEFT JOIN content ON content.id = record.id"
 
 
-def count_by_ways(catalog: Catalog, ways: Sequence[Way], condition: SqlFilter) -> int:
-    """How many memories have some tags and labels, and satisfy a condition, too."""
-    ended = catalog.ends.ended()
+def count_by_ways(
+    catalog: Catalog, ways: Sequence[Way], condition: SqlFilter, *, said: bool = False
+) -> int:
+    """How many memories have some tags and labels, and satisfy a condition, too.
+
+    Args:
+        said: without those that repeat others.
+    """
+    less, now = catalog.ends.ended() or ("", ())
+    if said:
+        less = f"{less} UNION {DERIVED_IDS_SQL}" if less else DERIVED_IDS_SQL
     with catalog.reading() as db:
-        return count_led(db, ways, condition.sql, condition.params, ended)
+        return count_led(db, ways, condition.sql, condition.params, (less, now) if less else None)
 
 
 def count_by_tier(catalog: Catalog, condition: SqlFilter) -> list[tuple[int, int]]:
@@ -486,7 +494,7 @@ def _sorts_sql(catalog: Catalog, sorts: Collection[str] | None) -> str | None:
     if sorts is None or len(sorts) == len(PAYLOAD_FACETS) + 2:
         return None
     if not sorts:
-        return f"NOT {DERIVED_SQL}"
+        return f"NOT EXISTS ({DERIVED_IDS_SQL} AND derived.id = record.id)"
     plain = {"memory": f" AND NOT {DERIVED_SQL}", "theme": f" AND {DERIVED_SQL}"}
     wanted = [sql for name, sql in plain.items() if name in sorts]
     with catalog.reading() as db:

@@ -48,6 +48,10 @@ JOURNAL_HEADER: Final = 3
 #: a condition on ``record``: it repeats others (AUXILIARY), and has a text (not NO_TEXT); both
 #: flags are in the second byte of its mutable block, which is tested as a hexadecimal digit
 DERIVED_SQL: Final = "substr(hex(substr(mutable, 2, 1)), 2, 1) IN ('2', '3', 'A', 'B')"
+#: the ids of these: the index has them, and rows lie far apart
+DERIVED_IDS_SQL: Final = (
+    f"SELECT id FROM record AS derived INDEXED BY record_derived WHERE {DERIVED_SQL}"
+)
 
 FULLTEXT_TOKENIZER: Final = "porter unicode61 remove_diacritics 2"
 FULLTEXT_SQL: Final = f"""CREATE VIRTUAL TABLE fulltext USING fts5(
