@@ -202,6 +202,23 @@ def test_a_kind_of_employer_and_a_name_are_ordered_and_neither_is_hidden() -> No
     assert (found.verdict, found.superseded) == ("may change", ())
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "is_gone"),
+    [
+        ("I live in Tampere.", "I live in Finland.", False),
+        ("I live in the Netherlands.", "I live in Utrecht.", False),
+        ("Peru'da yaşıyorum.", "Cusco'da yaşıyorum.", False),
+        ("I live in Tampere.", "I moved to Norway.", True),
+        ("I live in Chile.", "I live in Norway.", True),
+    ],
+)
+def test_a_country_hides_no_town_unless_one_moved(old: str, new: str, is_gone: bool) -> None:
+    with opened() as memory:
+        first, second = told(memory, old, new)
+        assert memory.get(first).superseded is is_gone
+        assert not memory.get(second).superseded
+
+
 @pytest.mark.parametrize(("kin", "is_gone"), [("neighbour", False), ("cousin", True)])
 def test_a_fact_falls_to_its_own_person_and_not_to_a_namesake(kin: str, is_gone: bool) -> None:
     with spector.open(":memory:", embedder=FakeEmbedder(dim=64)) as memory:

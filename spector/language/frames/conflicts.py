@@ -18,6 +18,7 @@ from spector.language.frames.predicates import (
 )
 from spector.language.frames.sentences import Statement
 from spector.language.frames.values import UNIT_GROUPS, UNITS, forms_differ, normal_value
+from spector.language.tables import territories
 from spector.language.words import plain
 
 Kind = Literal["none", "contradicts", "replaces"]
@@ -150,9 +151,15 @@ def _may_both_hold(old: Statement, new: Statement) -> bool:
         return True
     if new.subject.split()[-1] in MANY_NOUNS:  # of two sons
         return True
+    if _is_country(old.object) != _is_country(new.object):  # a town may lie in it
+        return True
     if old.limit != new.limit or _are_incomparable(_value(old), _value(new)):
         return True
     return (old.common and _has_name(new)) or (new.common and _has_name(old))
+
+
+def _is_country(value: str) -> bool:
+    return plain(value).removeprefix("the ") in territories()
 
 
 def _is_unnamed(old: Statement, new: Statement) -> bool:

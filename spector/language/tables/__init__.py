@@ -18,5 +18,6 @@ from spector.language.tables.files import (
     languages,
     read_table,
     table_of,
+    territories,
 )
 from spector.language.tables.lexicon import Lexicon, Match, Word, words_of

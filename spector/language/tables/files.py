@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from spector.config import language_folders
+from spector.language.words import plain
 
 # What a file of words must hold: its lists and patterns by name, its sources and licences.
 
@@ -159,6 +160,14 @@ def aliases_of_relations() -> dict[str, str]:
     """Each name of a relation, in snake case -> its canonical predicate; of all languages."""
     table = tomllib.loads((FOLDER / "relations.toml").read_text(encoding="utf-8"))
     return {name: one for one, names in table.items() for name in (one, *names.split())}
+
+
+@lru_cache(maxsize=1)
+def territories() -> frozenset[str]:
+    """Countries and what they lie in, by their folded names; of all languages."""
+    table = tomllib.loads((FOLDER / "territories.toml").read_text(encoding="utf-8"))
+    names = (" ".join(each.split()) for listed in table.values() for each in listed.split(","))
+    return frozenset(map(plain, names))
 
 
 def grammar_table(language: str, part: str) -> dict[str, Any]:
