@@ -57,8 +57,8 @@ _HOMES = {
     " LearningType Percept PredictedOutcome Procedure PromotionCandidate Reached ReadReport"
     " RelationKind Statistic Step",
     "spector.records.memory": "Decision MemoryRecord",
-    "spector.records.observation": "Emotion Importance Judge Judgement MessageVerdict Note ObserveResult ObservedUnit"
-    " PairVerdict Reference Statement",
+    "spector.records.observation": "Emotion Importance Judge Judgement LLMUsage MessageVerdict Note ObserveResult"
+    " ObservedUnit PairVerdict Reference Statement",
     "spector.records.reports": "BackupReport CheckReport CompactionReport ErasureReceipt ForgetReport Loss MemoryList"
     " NamespaceSummary Problem Proposal Purged ReflectReport RepairReport Residue SessionReport"
     " Skipped StepReport UserSummary Verification",

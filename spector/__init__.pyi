@@ -372,6 +372,9 @@ from spector.records import (
     LearningType as LearningType,
 )
 from spector.records import (
+    LLMUsage as LLMUsage,
+)
+from spector.records import (
     Loss as Loss,
 )
 from spector.records import (

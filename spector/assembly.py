@@ -130,7 +130,7 @@ def open_memory_at(
             caller's own only. Exact answers do not depend on it; others do only in what estimates
             may miss (``Config.recall_confidence``). Recalls from several threads of yours share at
             most as many as there are cores.
-        llm: a chat model that reads statements ("openai", "openai:MODEL", or an object with the
+        llm: a chat model that reads messages ("openai", "openai:MODEL", or an object with the
             :class:`spector.LLM` protocol); rules read them without one, and when it fails.
         fact_extractor, summarizer, detectors: in place of ``llm`` and rules, for their part.
         timezone: the zone of "tomorrow" and of hours of the day ("Europe/Istanbul", "+03:00");
@@ -553,10 +553,8 @@ def _make_parts(
                 scorer=importance,
                 clock=checked,
                 config=config,
-                chat=chat,
                 updating=updater().merge,
                 extractor=own_extractor(fact_extractor),
-                operations=operations,
                 detectors=detectors,
                 judges=judges(),
             )

@@ -557,7 +557,7 @@ def _in(folder: Path) -> dict[str, Path]:
 # How messages become memories, what a session keeps, and what a chat model is asked.
 
 #: what a chat model may be asked for
-LLM_TASKS: Final = tuple("judgement formation synthesis relations consolidation summaries".split())
+LLM_TASKS: Final = ("observation", "consolidation", "summaries")
 _Boost: TypeAlias = tuple[Factor, ...]
 _THERE: Final = tuple(language_folders())
 _Languages: TypeAlias = Annotated[tuple[str, ...], Words(_THERE, least=1)]
@@ -697,8 +697,6 @@ class LLMConfig(Section):
 
     #: steps in which it is used
     tasks: _Tasks = LLM_TASKS
-    #: ask it again for importances between 0.35 and 0.65
-    importance: bool = False
     #: ask it for the intent of a cue
     route: bool = False
     #: seconds until a call counts as failed

@@ -159,6 +159,7 @@ if TYPE_CHECKING:
         plan_reading,
         read_statements,
         read_text,
+        stated_of,
         statement_of,
         statement_of_fact,
         statements_of,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.config import ObserveConfig
-from spector.errors import LLMError, StoreClosedError
+from spector.errors import StoreClosedError
 from spector.knowledge import Reading, entity_uri, names_in, read_text, statement_of
 from spector.language.emotion import emotion_in, load_head
 from spector.language.formation import Formed, Referents, cut, form, rewritten
@@ -31,12 +31,10 @@ from spector.language.observing import (
 )
 from spector.language.statements import own_words, shorten_quotations
 from spector.language.tables import in_languages, language_of
-from spector.language.words import plain
 from spector.layout import Category
 from spector.observe.gate import Incoming, Wording, is_event
 from spector.observe.jobs import Analysis, Unit
 from spector.observe.messages import Message
-from spector.observe.models import FormedByModel, Models
 from spector.observe.resolving import (
     MACHINES,
     after_turn,
@@ -53,7 +51,7 @@ from spector.process import elsewhere
 from spector.providers import FactExtractor, embedded
 from spector.records import Reference
 
-__all__ = ["Analyst"]
+__all__ = ["Analyst", "reclass"]
 
 #: whose wish to have something remembered counts
 _OF_ORDERS: Final = frozenset(("user_message", "system"))
@@ -78,7 +76,6 @@ class Analyst:
 
     Args:
         vectors: the embedder, for heads that were trained on it.
-        models: takes messages apart in place of the rules.
         extractor: the caller's own, which reads statements in place of the frames.
     """
 
@@ -86,14 +83,17 @@ class Analyst:
         self,
         config: ObserveConfig,
         vectors: Any = None,
-        models: Models | None = None,
         extractor: FactExtractor | None = None,
     ) -> None:
         self._config = config
         self._extractor = extractor
         self._vectors = vectors
         self._fingerprint: str | None = getattr(vectors, "fingerprint", None)
-        self._models = models
+
+    @property
+    def has_extractor(self) -> bool:
+        """Whether the caller's own extractor reads statements."""
+        return self._extractor is not None
 
     def read(
         self,
@@ -316,9 +316,6 @@ class Analyst:
         message, config = out.message, self._config
         if out.quarantined:
             return [self._unit(out, _whole(message.text), single_valued, ())]
-        found = self._by_model(out)
-        if found is not None:
-            return self._formed_by_model(out, found, known, single_valued)
         spans = (
             cut(message.text, config.max_chars)
             if len(message.text) >= config.max_chars
@@ -360,57 +357,6 @@ class Analyst:
         except Exception:  # any model may fail in any way: the rules decide, and it is reported
             out.fallbacks.append("facts")
             return None
-
-    def _by_model(self, out: Analysis) -> FormedByModel | None:
-        """What the model makes of a message; None where there is none, or it failed."""
-        if self._models is None or not self._models.does("formation") or out.message.is_call:
-            return None
-        try:
-            return self._models.formation(out.message.text)
-        except LLMError:
-            out.fallbacks.append("formation")
-            return None
-
-    def _formed_by_model(
-        self,
-        out: Analysis,
-        found: FormedByModel,
-        known: Referents,
-        single_valued: Collection[str],
-    ) -> list[Unit]:
-        """The statements that a model found; dates and plans are also read by the rules."""
-        message, config = out.message, self._config
-        made: list[Unit] = []
-        for start, end in found.spans or ((0, len(message.text)),):
-            part = message.text[start:end]
-            rules = form(
-                part,
-                referents=known,
-                now_ms=out.event_ms,
-                timezone=message.zone,
-                annotate=config.annotate,
-                reference_precision=config.reference_precision,
-                speaker=message.speaker,
-            )
-            whole = rules[0] if len(rules) == 1 else _whole(part)
-            if found.notes and not found.spans and config.annotate:
-                whole = replace(whole, text=found.text, notes=found.notes)
-            whole = replace(whole, plan=found.plan or whole.plan)
-            unit = self._unit(out, whole, single_valued, None)
-            self.name([out])  # the rules and the head first, the model's names beside them
-            mentions = dict(unit.reading.mentions)
-            for name, kind in found.entities:
-                if (
-                    name in part
-                    and len(mentions) < config.max_entities
-                    and not any(plain(each) == plain(name) for each, _ in mentions)
-                ):
-                    mentions[name, kind] = part.count(name)
-            unit.reading = replace(unit.reading, mentions=mentions)
-            if found.category is not None and message.fields.get("category") is None:
-                unit.category = found.category
-            made.append(unit)
-        return made
 
     def _unit(
         self,
@@ -521,6 +467,16 @@ class Analyst:
         if self._config.entity_by == "mention" or says_who(reading):
             return Category.ENTITY
         return Category.EVENT if is_event(Wording(text, event_ms)) else Category.OTHER
+
+
+def reclass(out: Analysis, kind: str) -> None:
+    """Give a message the class that a model found, and its statements the category of it."""
+    if kind == "other" and out.kind == "entity":  # which says more
+        return
+    out.kind, out.category = kind, _CATEGORIES.get(kind, Category.OTHER)
+    if out.message.fields.get("category") is None:
+        for unit in out.units:
+            unit.category = out.category
 
 
 def _whole(text: str) -> Formed:

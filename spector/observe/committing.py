@@ -185,8 +185,6 @@ class Committer:
                 )
         else:
             decision = Decision(rule="no gate")
-        if decision.action == "update" and decision.nearest in job.outside.merged:
-            decision = replace(decision, merged=job.outside.merged[decision.nearest])
         return decision, self._rater.rate(job, candidates, decision)
 
     # -- writing -----------------------------------------------------------------------------------
@@ -402,7 +400,7 @@ def _of_model(
     relations: dict[int, tuple[str, float]],
     taken: Collection[int],
 ) -> Iterator[Edge]:
-    """The edges that a model named."""
+    """The edges that a detector named."""
     for each, (kind, confidence) in sorted(relations.items()):
         if each not in others or each in taken:
             continue

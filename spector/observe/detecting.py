@@ -10,21 +10,24 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from spector.errors import LLMError, StoreClosedError
 from spector.knowledge import Reading
 from spector.language.emotion import CATEGORIES
 from spector.language.formation import Referents
 from spector.language.frames import Statement
 from spector.observe.analysis import Analyst
 from spector.observe.jobs import Analysis, Unit, asked
-from spector.observe.models import ENTITY_TYPES, KINDS, Models
-from spector.process import Operations, elsewhere
-from spector.providers import ChatModel, CoreferenceResolver, Detectors
+from spector.process import elsewhere
+from spector.providers import CoreferenceResolver, Detectors, RelationDetector
 from spector.records import Emotion, Reference
 
-__all__ = ["DetectingAnalyst", "DetectingModels"]
+__all__ = ["DetectingAnalyst", "relate"]
 
 _MOST_NAME: Final = 120
+_KINDS: Final = ("related_to", "similar_to", "same_entity", "elaborates", "causes", "supports")
+#: type of an entity as others may name it -> as it is kept
+_ENTITY_TYPES: Final = {
+    each: each for each in ("person", "org", "place", "product", "tech", "thing", "event")
+} | {"organization": "org"}
 
 
 class DetectingAnalyst(Analyst):
@@ -125,46 +128,11 @@ class _Resolved(Referents):
         return Referents(self.turns).references(text, turkish=turkish, least=least, speaker=speaker)
 
 
-class DetectingModels(Models):
-    """What is asked beside the rules, with a detector of relations in place of the chat model.
-
-    Args:
-        chat: the chat model for all else; None for none.
-    """
-
-    def __init__(
-        self, detectors: Detectors, chat: ChatModel | None, *, rates: bool, operations: Operations
-    ) -> None:
-        super().__init__(chat, rates=rates and chat is not None, operations=operations)  # type: ignore[arg-type]  # not asked where there is none
-        self._has_chat = chat is not None
-        self._relations = detectors.relations
-
-    def does(self, task: str) -> bool:
-        """Whether anyone is asked for a task."""
-        if task == "relations" and self._relations is not None:
-            return True
-        return self._has_chat and super().does(task)
-
-    def relations(
-        self, text: str, others: Sequence[tuple[int, str]]
-    ) -> dict[int, tuple[str, float]]:
-        """memory -> (kind, confidence) for those of some memories that a text is related to.
-
-        Raises:
-            LLMError: The detector failed, or its answer cannot be.
-        """
-        detector = self._relations
-        if detector is None:
-            return super().relations(text, others)
-        try:
-            return _related(elsewhere(detector.relate, text, others), {each for each, _ in others})
-        except StoreClosedError:
-            raise
-        except Exception as error:  # a detector may fail in any way: the rules relate
-            raise LLMError(f"the relation detector failed: {error}", hint=_HINT) from error
-
-
-_HINT: Final = "the rules took its place; see RelationDetector for what it must return"
+def relate(
+    detector: RelationDetector, text: str, others: Sequence[tuple[int, str]]
+) -> dict[int, tuple[str, float]]:
+    """memory -> (kind, confidence) for those of some memories that a text is related to."""
+    return _related(elsewhere(detector.relate, text, others), {each for each, _ in others})
 
 
 def _feeling(found: Any) -> Emotion:
@@ -181,11 +149,11 @@ def _names(found: Any, text: str) -> dict[tuple[str, str], int]:
     """(name, type) -> how often it stands in the text, of names that are in it."""
     out: dict[tuple[str, str], int] = {}
     for name, kind in found:
-        if not isinstance(name, str) or kind not in ENTITY_TYPES:
+        if not isinstance(name, str) or kind not in _ENTITY_TYPES:
             raise ValueError("a name without a type that there is")
         name = name.strip()
         if name and len(name) <= _MOST_NAME and name in text:
-            out[name, ENTITY_TYPES[kind]] = text.count(name)
+            out[name, _ENTITY_TYPES[kind]] = text.count(name)
     return out
 
 
@@ -205,7 +173,7 @@ def _references(found: Any, text: str) -> tuple[Reference, ...]:
 def _related(found: Mapping[Any, Any], shown: set[int]) -> dict[int, tuple[str, float]]:
     out: dict[int, tuple[str, float]] = {}
     for each, (kind, sure) in found.items():
-        if each not in shown or kind not in KINDS:
+        if each not in shown or kind not in _KINDS:
             raise ValueError("an id that was not shown, or a kind that there is not")
         if not 0 <= float(sure) <= 1:
             raise ValueError("no confidence in 0..1")

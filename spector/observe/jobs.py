@@ -157,8 +157,6 @@ class Outside:
     verdicts: dict[int, PairVerdict] = field(default_factory=dict)
     #: words of an older memory -> probability that this changes it, by the offline model
     changes: dict[str, float] = field(default_factory=dict)
-    #: memory -> the text that both make
-    merged: dict[int, str] = field(default_factory=dict)
 
 
 def asked(out: Analysis, stage: str, ask: Callable[[], T]) -> T | None:

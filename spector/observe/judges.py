@@ -15,10 +15,11 @@ from spector.records import Judgement, MemoryRecord, Statement
 
 if TYPE_CHECKING:
     from spector.observe.gate import Judging, Ordering
+    from spector.observe.models import Models
 
 __all__ = ["Judges"]
 
-_TASK = "judgement"
+_TASK = "observation"
 #: how fingerprints of the offline embedder begin
 _OF_EMBEDDER = "minilm:"
 
@@ -40,11 +41,10 @@ class Judges:
         self._operations = operations
         self._config = config
         self._made: Judging | None = None
-        #: the offline model is asked: nothing else judges, and its embedder is used
+        #: the offline model is asked where no other one has judged: its embedder is used
         self._is_chosen = (
             config.observe.order_by == "model"
             and self._own is None
-            and self._chat is None
             and getattr(embedder, "fingerprint", "").startswith(_OF_EMBEDDER)
         )
 
@@ -53,10 +53,7 @@ class Judges:
         if self._made is None and (self._own is not None or self._chat is not None):
             judge: Any = self._own
             if judge is None:
-                models = import_module("spector.observe.models")
-                judge = models.LLMJudge(
-                    models.Models(self._chat, rates=False, operations=self._operations)
-                )
+                judge = import_module("spector.observe.models").LLMJudge(self.models())
             observe = self._config.observe
             gate = import_module("spector.observe.gate")
             made: Judging = gate.Judging(judge, observe.judge_timeout_s, observe)
@@ -64,7 +61,7 @@ class Judges:
         return self._made
 
     def ordering(self) -> Ordering | None:
-        """The offline model, where nothing else judges and its embedder is used; else None."""
+        """The offline model, where its embedder is used and no judge of the caller's; else None."""
         if self._ordering is None and self._is_chosen:
             gate, providers = map(import_module, ("spector.observe.gate", "spector.providers"))
             self._ordering = gate.Ordering(providers.ChangeModel())
@@ -82,9 +79,16 @@ class Judges:
         return "model" if works else "rules"
 
     @property
-    def rates(self) -> bool:
-        """Whether the judge is asked what messages are worth."""
-        return self._own is not None
+    def own(self) -> Judging | None:
+        """The caller's judge, which is asked about messages and pairs."""
+        return None if self._own is None else self.judging()
+
+    def models(self) -> Models | None:
+        """The chat model that reads messages; None for none."""
+        if self._chat is None:
+            return None
+        made: Models = import_module("spector.observe.models").Models(self._chat, self._operations)
+        return made
 
     def judgement(self, old: str | Statement, new: str | Statement) -> Judgement:
         """What becomes of two statements; see ``Memory.judge``."""
@@ -106,8 +110,7 @@ class Judges:
 
         A chat model is not asked: a night has a budget of questions, and this is no step of it.
         """
-        judging = self.judging() if self._own is not None else None
-        return judging is None or judging.says_the_same(one, other)
+        return self.own is None or self.own.says_the_same(one, other)
 
 
 def _statement(said: str | Statement, name: str) -> Statement:

@@ -7,16 +7,18 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
 from spector.clock import Clock, from_ms
 from spector.config import Config
-from spector.errors import LLMError
-from spector.knowledge import Changes, KnowledgeReader, plan_mentions
+from spector.errors import SpectorError
+from spector.knowledge import Changes, KnowledgeReader, plan_mentions, stated_of
 from spector.language.formation import Referents
-from spector.observe.analysis import Analyst
+from spector.language.frames import Statement as Triple
+from spector.language.words import plain
+from spector.observe.analysis import Analyst, reclass
 from spector.observe.committing import (
     Committer,
     UpdateNeeded,
@@ -24,7 +26,7 @@ from spector.observe.committing import (
     put_details,
     strengthened,
 )
-from spector.observe.gate import Comparer, Decision, Judging, Ordering, cosines, decide
+from spector.observe.gate import Candidate, Comparer, Judging, Ordering, cosines, stated, to_judge
 from spector.observe.importance import Rater
 from spector.observe.jobs import (
     Analysis,
@@ -40,22 +42,24 @@ from spector.observe.messages import Message
 from spector.observe.models import Models
 from spector.observe.relating import causal_edges, followed
 from spector.observe.resolving import heard, speaker_key
-from spector.records import MemoryRecord, ObservedUnit, ObserveResult, Statement
-from spector.write import Beside, Change, ChangedError, Series, SeriesWriter
+from spector.records import LLMUsage, MemoryRecord, ObservedUnit, ObserveResult, Statement
+from spector.write import Beside, Change, ChangedError, Draft, Series, SeriesWriter
 
 __all__ = ["Observer", "Options"]
 
-#: importance that a model is asked about again
-_LOW, _HIGH = 0.35, 0.65
 #: attempts before other writers have to wait
 #: filters of messages that ask or order, and so are what "No, ..." corrects
 _ASKED: Final = frozenset(("question", "request"))
 _ATTEMPTS: Final = 3
 #: facts fade half as fast as texts (UCMA)
 _FACT_GROWTH: Final = 2.0
-#: stage of what a judge is asked
+#: stages of what a judge, and a chat model, are asked
 _JUDGE: Final = "judge"
+_MODEL: Final = "llm"
+#: older memories that one question about a message shows
+_MOST_EARLIER: Final = 8
 _entries = itertools.count(1)
+T = TypeVar("T")
 Updating = Callable[[int, dict[str, Any], Beside], MemoryRecord]
 
 
@@ -85,6 +89,8 @@ class Work:
     corrected: Work | int | None = None
     #: an earlier commit has kept what is attached to it
     is_attached: bool = False
+    #: what asking the chat model cost
+    llm: LLMUsage | None = None
 
 
 class Observer:
@@ -92,9 +98,9 @@ class Observer:
 
     Args:
         reinforcing: the change of a memory that helped.
-        judging: says what a statement does to older ones. rates: it is no
-            chat model, and says what a message is worth. ordering: says which older memories a
-            new one may have changed.
+        models: the chat model, which reads whole messages. judging: the caller's judge.
+        ordering: says which older memories a new one may have changed where neither does.
+        relate: says how a statement is related to older memories.
         updating: gives a memory, by its id, other words, importance and tags, and rows beside it.
     """
 
@@ -111,14 +117,14 @@ class Observer:
         updating: Updating,
         models: Models | None = None,
         judging: Judging | None = None,
-        rates: bool = False,
         ordering: Ordering | None = None,
+        relate: Callable[[str, list[tuple[int, str]]], dict[int, tuple[str, float]]] | None = None,
     ) -> None:
         self._updating = updating
         self._models = models
         self._judging = judging
-        self._rates = rates
         self._ordering = ordering
+        self._relations = relate
         self._series = series
         self._comparer = comparer
         self._analyst = analyst
@@ -248,14 +254,7 @@ class Observer:
         for (work, _), draft in zip(units, drafts, strict=True):
             draft.quarantined = work.analysis.quarantined
         self._series.speakers(drafts)
-        facts = [
-            self._series.drafts(facts_of(work.analysis, unit))
-            if not work.analysis.quarantined
-            else []
-            for work, unit in units
-        ]
-        for each in itertools.chain.from_iterable(facts):
-            each.growth = _FACT_GROWTH
+        facts = [self._drafts_of_facts(work.analysis, unit) for work, unit in units]
         ready = self._series.ready([*drafts, *itertools.chain.from_iterable(facts)])
         rest = iter(ready[len(drafts) :])
         for (work, unit), one, own in zip(units, ready, facts, strict=False):
@@ -276,6 +275,12 @@ class Observer:
         for work in works:
             if len(work.jobs) == 1 and (vector := work.jobs[0].ready.vector) is not None:
                 self._analyst.feel_again(work.analysis, vector)
+
+    def _drafts_of_facts(self, analysis: Analysis, unit: Unit) -> list[Draft]:
+        drafts = [] if analysis.quarantined else self._series.drafts(facts_of(analysis, unit))
+        for each in drafts:
+            each.growth = _FACT_GROWTH
+        return drafts
 
     def _look(self, works: Sequence[Work]) -> None:
         """The memories that each statement may concern, as of now."""
@@ -301,7 +306,7 @@ class Observer:
             self._note_sessions(works, options)
         elif self._config.observe.on_update == "merge":
             self._commit_apart(works, options)
-        elif self._judging is not None:  # it sees what the message before has made
+        elif self._judging or self._models:  # which see what the message before has made
             for each in works:
                 self._commit_tries([each], options)
         else:
@@ -309,13 +314,13 @@ class Observer:
 
     def _commit_tries(self, works: Sequence[Work], options: Options) -> None:
         """Decide and commit; again when another writer came in between."""
-        for attempt in range(_ATTEMPTS):
+        for _ in range(_ATTEMPTS):
             since = self._series.moment()
             self._look(works)
             self._judge(works)
+            self._ask(works)
             self._order(works)
-            if self._models is not None and not attempt:
-                self._ask(works)
+            self._relate(works)
             try:
                 self._commit_since(works, options, since)
             except ChangedError:  # another writer came in between
@@ -334,7 +339,7 @@ class Observer:
         for work in works:
             analysis = work.analysis
             for job in work.jobs:
-                if not (analysis.quarantined or self._has_failed(analysis)):
+                if not (analysis.quarantined or _JUDGE in analysis.fallbacks):
                     known = job.outside.verdicts
                     ask = partial(judging.verdicts, job.unit.incoming, job.candidates, known)
                     known.update(asked(analysis, _JUDGE, ask) or {})
@@ -349,7 +354,7 @@ class Observer:
             job
             for work in works
             for job in work.jobs
-            if not (work.analysis.quarantined or work.analysis.doubt)
+            if not (work.analysis.quarantined or work.analysis.doubt or _is_judged(work))
         ]
         for n, job in enumerate(jobs):
             new = job.unit.incoming
@@ -357,15 +362,11 @@ class Observer:
             if not job.outside.changes.keys() >= set(near):
                 job.outside.changes = ordering.changes(new.said, near)
 
-    def _has_failed(self, analysis: Analysis) -> bool:
-        """Whether the judge has; a chat model also where it failed at another task."""
-        return _JUDGE in analysis.fallbacks or bool(analysis.fallbacks and not self._rates)
-
     def _rate(self, works: Sequence[Work]) -> None:
         """Ask the judge what messages are worth: one without content is kept as doubtful."""
         judging = self._judging
         chosen = [each for each in works if each.jobs and not each.analysis.quarantined]
-        if judging is None or not self._rates or not chosen:
+        if judging is None or not chosen:
             return
         said = [_message_of(each.analysis) for each in chosen]
         ask = partial(judging.messages, said)
@@ -376,54 +377,92 @@ class Observer:
             for job in work.jobs:
                 job.outside.importance = verdict.importance
 
-    def _ask(self, works: Sequence[Work]) -> None:
-        """Ask the model what it knows better; no lock is held. Who failed once is not asked again
-        about the same message."""
-        for work in works:
-            for job in work.jobs:
-                if not work.analysis.fallbacks and not work.analysis.quarantined:
-                    self._ask_about(work, job)
-
-    def _ask_about(self, work: Work, job: Job) -> None:
-        models, observe = self._models, self._config.observe
-        assert models is not None, "there is something to ask"
-        decision = None
-        if observe.gate:
-            decision = decide(
-                job.unit.incoming,
-                job.candidates,
-                observe,
-                sample=job.sample,
-                verdicts=job.outside.verdicts,
-                changes=job.outside.changes,
-            )
-        if decision is not None and decision.action in ("reinforce", "skip"):
+    def _relate(self, works: Sequence[Work]) -> None:
+        """Ask the caller's detector of relations; no lock is held."""
+        if (relate := self._relations) is None:
             return
-        weight = self._rater.rate(job, job.candidates, decision or Decision()).composite
-        near = [
-            (each.id, each.said)
-            for each in job.candidates
-            if not each.is_knowledge and not each.is_dormant
-        ][: observe.relate_neighbours]
-        try:
-            task = "importance"
-            if models.rates and _LOW <= weight <= _HIGH:
-                job.outside.importance = models.importance(job.unit.said)
-            task = "synthesis"
-            if decision is not None and decision.action == "update" and models.does(task):
-                old = next(each for each in job.candidates if each.id == decision.nearest)
-                job.outside.merged[old.id] = models.synthesis(
-                    old.record.text, job.unit.text, most=observe.max_merged_chars
-                )
-            task = "relations"
-            if near and models.does(task):
-                job.outside.relations = models.relations(job.unit.said, near)
-        except LLMError:
-            work.analysis.fallbacks.append(task)
+        for work in works:
+            for job in work.jobs if not work.analysis.quarantined else ():
+                near = [
+                    (each.id, each.said)
+                    for each in job.candidates
+                    if not each.is_knowledge and not each.is_dormant
+                ][: self._config.observe.relate_neighbours]
+                if near and "relations" not in work.analysis.fallbacks:
+                    ask = partial(relate, job.unit.said, near)
+                    job.outside.relations = asked(work.analysis, "relations", ask)
+
+    def _ask(self, works: Sequence[Work]) -> None:
+        """Ask the chat model once about each message; no lock is held."""
+        for work in works:
+            analysis = work.analysis
+            is_new = work.llm is None and not (analysis.quarantined or analysis.message.is_call)
+            if self._models is not None and work.jobs and is_new:
+                self._ask_about(work, self._models)
+
+    def _ask_about(self, work: Work, models: Models) -> None:
+        shown = _earlier(work.jobs) if self._judging is None else [[] for _ in work.jobs]
+        parts = [
+            (job.unit.said, [stated(each.record, each.said) for each in own])
+            for job, own in zip(work.jobs, shown, strict=True)
+        ]
+        answer, work.llm = models.ask(_message_of(work.analysis), parts)
+        if answer is None:
+            work.analysis.fallbacks.append(_MODEL)
+            return
+        faults: list[str] = []
+
+        def part(name: str, check: Callable[[], T]) -> T | None:
+            try:
+                return check()
+            except SpectorError as error:
+                faults.append(str(error))
+                work.analysis.fallbacks.append(name)
+                return None
+
+        kind, importance = part("class", answer.kind), part("importance", answer.importance)
+        content, facts = part("content", answer.has_content), part("facts", answer.facts)
+        verdicts = iter(part(_JUDGE, answer.verdicts) or ())
+        if faults:
+            models.note_failure()
+            work.llm = replace(work.llm, fallback="; ".join(faults))
+        if kind is not None:
+            reclass(work.analysis, kind)
+        for job, own in zip(work.jobs, shown, strict=True):
+            job.ready.draft.category = job.unit.category
+            if self._judging is None:
+                job.outside.importance = importance
+            job.outside.verdicts.update(zip((each.id for each in own), verdicts, strict=False))
+        for job, found in zip(work.jobs, facts or (), strict=False):
+            self._take_facts(job, found)
+        stated_any = any(job.unit.reading.facts for job in work.jobs)
+        if content is False and not (stated_any or work.analysis.is_asked):
+            work.analysis.doubt = work.analysis.doubt or _JUDGE
+
+    def _take_facts(self, job: Job, found: Sequence[Triple]) -> None:
+        """Have a statement of a user state what the model read in it, in the words of the rules
+        where they read the same; denials, of which the model is not asked, are the rules'."""
+        analysis, unit = job.analysis, job.unit
+        if (
+            analysis.message.data_source != "user_message"
+            or analysis.doubt
+            or unit.incoming.corrects
+            or self._analyst.has_extractor
+        ):
+            return
+        by_rules = unit.incoming.statements
+        own = {_ends_of(each): each for each in by_rules if each.polarity}
+        chosen = [own.get(_ends_of(each), each) for each in found]
+        denied = [each for each in by_rules if not each.polarity]
+        unit.reading = replace(unit.reading, facts=stated_of([*chosen, *denied]))
+        job.facts = self._series.ready(self._drafts_of_facts(analysis, unit))
 
     def _commit_apart(self, works: Sequence[Work], options: Options) -> None:
         """Commit statement by statement: each may give new words to a memory."""
         for work in works:
+            if self._models is not None:
+                self._look([work])
+                self._ask([work])
             jobs: list[Job] = work.jobs
             done: list[Done] = []
             for job in jobs:
@@ -559,6 +598,33 @@ def _message_of(analysis: Analysis) -> Statement:
     )
 
 
+def _earlier(jobs: Sequence[Job]) -> list[list[Candidate]]:
+    """The older memories that a chat model is asked about with each statement of a message, each
+    with the one that it is nearest to."""
+    found = [to_judge(job.unit.incoming, job.candidates) for job in jobs]
+    nearest: dict[int, tuple[float, int]] = {}
+    for n, own in enumerate(found):
+        for each in own:
+            near = (each.likeness or 0.0, -n)
+            nearest[each.id] = max(nearest.get(each.id, near), near)
+    kept = set(
+        sorted(nearest, key=lambda each: (nearest[each], each), reverse=True)[:_MOST_EARLIER]
+    )
+    return [
+        [each for each in own if each.id in kept and nearest[each.id][1] == -n]
+        for n, own in enumerate(found)
+    ]
+
+
+def _is_judged(work: Work) -> bool:
+    """Whether a chat model has said what a message does to those before it."""
+    return work.llm is not None and not {_MODEL, _JUDGE} & set(work.analysis.fallbacks)
+
+
+def _ends_of(one: Triple) -> tuple[str, str]:
+    return plain(one.subject), plain(one.object)
+
+
 def _words_of(turn_before: tuple[str, str], said: str) -> str:
     """What is corrected with a message: what it corrects itself, else its words and those that
     they answer."""
@@ -627,6 +693,7 @@ def _result(work: Work, spent_ms: float, options: Options) -> ObserveResult:
         units=tuple(units),
         captured=tuple(dict.fromkeys(captured)),
         fallbacks=tuple(dict.fromkeys(analysis.fallbacks)),
+        llm=work.llm or LLMUsage(),
         elapsed_ms=spent_ms,
         dry_run=options.dry_run,
     )

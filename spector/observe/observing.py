@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,8 @@ from spector.config import Config
 from spector.errors import InvalidInputError, SpectorError
 from spector.messages import reading, shown
 from spector.observe.judges import Judges
-from spector.process import Operations, each_elsewhere, elsewhere
-from spector.providers import ChatModel, Detectors, Embedder, FactExtractor, ImportanceScorer
+from spector.process import each_elsewhere, elsewhere
+from spector.providers import Detectors, Embedder, FactExtractor, ImportanceScorer
 from spector.records import Episode, Judgement, MemoryRecord, ObserveResult, Statement
 from spector.search import Neighbours
 from spector.write import Beside, Change, Draft, SeriesWriter
@@ -50,8 +51,6 @@ class ObserveParts:
     session: FindSession
     embedder: Embedder | None
     scorer: ImportanceScorer | None
-    chat: ChatModel | None
-    operations: Operations
     extractor: FactExtractor | None
     detectors: Detectors
     judges: Judges
@@ -169,44 +168,35 @@ class Observing:
             parts, config = self._parts, self._parts.config
             gate = import_module("spector.observe.gate")
             stages = import_module("spector.observe.observer")
-            analyst, models = self._readers()
+            relations, relate = parts.detectors.relations, None
+            if relations is not None:
+                relate = partial(import_module("spector.observe.detecting").relate, relations)
             made: Observer = stages.Observer(
                 series=parts.series,
                 comparer=gate.Comparer(parts.neighbours, config.observe),
-                analyst=analyst,
+                analyst=self._analyst(),
                 rater=stages.Rater(config.observe, None if parts.scorer is None else self._score),
                 reinforcing=parts.reinforcing,
                 clock=parts.clock,
                 config=config,
-                models=models,
+                models=parts.judges.models(),
                 updating=parts.updating,
-                judging=parts.judges.judging(),
-                rates=parts.judges.rates,
+                relate=relate,
+                judging=parts.judges.own,
                 ordering=parts.judges.ordering(),
             )
             self._made = made
         return self._made
 
-    def _readers(self) -> tuple[Any, Any]:
-        """What reads messages, and what is asked beside the rules; None for nothing."""
-        parts, config, detectors = self._parts, self._parts.config, self._parts.detectors
-        rates, operations = config.llm.importance, parts.operations
-        models = None
-        if parts.chat is not None:
-            asked = import_module("spector.observe.models")
-            models = asked.Models(parts.chat, rates=rates, operations=operations)
-        if detectors == Detectors(intent=detectors.intent, judge=detectors.judge):
-            stages = import_module("spector.observe.analysis")
-            analyst = stages.Analyst(config.observe, parts.embedder, models, parts.extractor)
-            return analyst, models
-        detecting = import_module("spector.observe.detecting")
-        if detectors.relations is not None:
-            models = detecting.DetectingModels(
-                detectors, parts.chat, rates=rates, operations=operations
-            )
-        return detecting.DetectingAnalyst(
-            detectors, config.observe, parts.embedder, models, parts.extractor
-        ), models
+    def _analyst(self) -> Any:
+        """What reads messages: the rules, and detectors that were given."""
+        parts, detectors = self._parts, self._parts.detectors
+        given = (parts.config.observe, parts.embedder, parts.extractor)
+        if detectors == Detectors(
+            intent=detectors.intent, judge=detectors.judge, relations=detectors.relations
+        ):
+            return import_module("spector.observe.analysis").Analyst(*given)
+        return import_module("spector.observe.detecting").DetectingAnalyst(detectors, *given)
 
     def _score(self, draft: Draft) -> float:
         """The caller's importance of a draft.

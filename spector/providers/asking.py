@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
@@ -15,6 +16,8 @@ from typing import Any, Final, Protocol
 from spector.errors import LLMError
 from spector.process import elsewhere
 from spector.providers.protocols import LLM, Fact
+from spector.providers.token_counts import estimated_tokens
+from spector.records import LLMUsage
 
 #: calls that may be running after their time is over; further ones fail at once
 _MOST_LATE: Final = 4
@@ -141,11 +144,19 @@ class ChatModel:
         """Calls and failures so far."""
         return {"calls": self._counts["calls"], "failures": self._counts["failures"]}
 
-    def ask(self, system: str, about: str, *, max_tokens: int = 512) -> Mapping[str, Any]:
+    def ask(
+        self,
+        system: str,
+        about: str,
+        *,
+        max_tokens: int = 512,
+        noted: Callable[[LLMUsage], object] | None = None,
+    ) -> Mapping[str, Any]:
         """The JSON object that the model answers.
 
         Args:
             system: what it is to do. about: what it is about, quoted where others wrote it.
+            noted: called with what the question cost, whatever came of it; not if it was not sent.
 
         Raises:
             LLMError: It failed, took too long, or answered something else.
@@ -157,7 +168,7 @@ class ChatModel:
                     f"the question has {len(about)} characters; at most {self._max_chars} are sent",
                     hint="raise LLMConfig.max_input_chars",
                 )
-            return _object(self._answer(system, about, max_tokens))
+            return _object(self._answer(system, about, max_tokens, noted))
         except LLMError:
             self.note_failure()
             raise
@@ -166,12 +177,33 @@ class ChatModel:
         """Count an answer that is of the right form and says what cannot be."""
         self._counts["failures"] += 1
 
-    def _answer(self, system: str, about: str, max_tokens: int) -> str:
+    def _answer(
+        self,
+        system: str,
+        about: str,
+        max_tokens: int,
+        noted: Callable[[LLMUsage], object] | None,
+    ) -> str:
         """The answer, or an error once the time is over."""
-        found = self._patience.answer(
-            lambda: self._llm.complete(system, about, max_tokens=max_tokens, json=True)
-        )
-        return str(found) if isinstance(found, str) else ""
+        began, answer = time.perf_counter(), ""
+        try:
+            found = self._patience.answer(
+                lambda: self._llm.complete(system, about, max_tokens=max_tokens, json=True)
+            )
+            answer = str(found) if isinstance(found, str) else ""
+        finally:
+            spent = (time.perf_counter() - began) * 1000
+            if noted is not None:
+                noted(
+                    LLMUsage(
+                        calls=1,
+                        tokens_in=estimated_tokens(system) + estimated_tokens(about),
+                        tokens_out=estimated_tokens(answer),
+                        ms=spent,
+                        model=self.model_id,
+                    )
+                )
+        return answer
 
 
 def _object(answer: str) -> Mapping[str, Any]:

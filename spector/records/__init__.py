@@ -72,6 +72,7 @@ if TYPE_CHECKING:
         Importance,
         Judge,
         Judgement,
+        LLMUsage,
         MessageVerdict,
         ObservedUnit,
         ObserveResult,

@@ -346,6 +346,27 @@ class ObservedUnit(AsJson):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LLMUsage(AsJson):
+    """What asking a chat model about a message cost."""
+
+    calls: int = 0
+    #: of prompts and answers, as :meth:`Memory.context` estimates them without a tokenizer
+    tokens_in: int = 0
+    tokens_out: int = 0
+    #: from the question to the answer, or to the end of patience
+    ms: float = 0.0
+    #: its name; "" where none was asked
+    model: str = ""
+    #: why rules decided what its answer should have; "" where it did
+    fallback: str = ""
+
+    def __str__(self) -> str:
+        cost = f"{self.calls} call, {self.tokens_in} + {self.tokens_out} tokens, {self.ms:.0f} ms"
+        why = f"; rules in its place: {self.fallback}" if self.fallback else ""
+        return f"{self.model}: {cost}{why}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ObserveResult(AsJson):
     """What observing one message decided, stage by stage. True when something was stored."""
 
@@ -370,6 +391,8 @@ class ObserveResult(AsJson):
     captured: tuple[int, ...] = ()
     #: tasks for which a model failed, so that the rules decided
     fallbacks: tuple[str, ...] = ()
+    #: what the chat model was asked, if there is one
+    llm: LLMUsage = field(default_factory=LLMUsage)
     elapsed_ms: float = 0.0
     dry_run: bool = False
 
@@ -391,6 +414,8 @@ class ObserveResult(AsJson):
             lines += [_line(name, said) for name, said in unit.stages()]
         if self.captured:
             lines.append(_line("captured", ", ".join(map(str, self.captured))))
+        if self.llm.model:
+            lines.append(_line("llm", str(self.llm)))
         if self.fallbacks:
             lines.append(_line("fallbacks", ", ".join(self.fallbacks)))
         return "\n".join(lines)

@@ -1,6 +1,6 @@
 """A judge says what a new statement does to older ones; rules lower its verdict, and stand in for it.
 
-Mechanism: ``Detectors(judge=)`` or ``llm=`` gives probabilities, vetoes and thresholds decide.
+Mechanism: ``Detectors(judge=)`` gives probabilities, vetoes and thresholds decide.
 Damage: what is still so is hidden because a model, or a message to it, says so; or a model that is
 down loses a message. Guard: judges that are sure, hostile, broken and silent.
 """
@@ -8,7 +8,6 @@ down loses a message. Guard: judges that are sure, hostile, broken and silent.
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import threading
 from collections.abc import Callable, Sequence
@@ -61,20 +60,6 @@ class Broken(Sure):
         return self.answer()
 
 
-class Model:
-    """A chat model that answers questions about pairs, and nothing else."""
-
-    model_id = "recorded"
-
-    def __init__(self, answer: Callable[[dict[str, Any]], str]) -> None:
-        self.answer = answer
-        self.asked: list[dict[str, Any]] = []
-
-    def complete(self, system: str, user: str, **how: Any) -> str:
-        self.asked.append(json.loads(user))
-        return self.answer(self.asked[-1])
-
-
 def opened(judge: Judge | None = None, **given: Any) -> Memory:
     config = Config(observe=ObserveConfig(judge_timeout_s=0.3), **given.pop("config", {}))
     return spector.open(
@@ -84,11 +69,6 @@ def opened(judge: Judge | None = None, **given: Any) -> Memory:
         config=config,
         **given,
     )
-
-
-def chatting(answer: Callable[[dict[str, Any]], str]) -> Memory:
-    llm = spector.LLMConfig(tasks=("judgement",))
-    return opened(llm=Model(answer), config={"llm": llm})
 
 
 def test_a_sure_judge_supersedes_what_no_rule_knows() -> None:
@@ -223,63 +203,6 @@ def test_remembering_asks_the_judge_as_well() -> None:
     with opened(Sure()) as memory:
         old = memory.remember(OLD, user_id="u")
         assert memory.remember(NEW, user_id="u", supersedes="auto").supersedes == (old.id,)
-
-
-def _said(**shares: float) -> Callable[[dict[str, Any]], str]:
-    return lambda asked: json.dumps(
-        {"verdicts": [{"id": each["id"], **shares} for each in asked["earlier"]]}
-    )
-
-
-def test_a_doubt_that_names_no_other_relation_hides_nothing() -> None:
-    with chatting(_said(changes=0.3)) as memory:
-        assert memory.judge(OLD, NEW).probabilities.apart == pytest.approx(0.7)
-        old = memory.observe(OLD, user_id="u").records[0]
-        memory.observe(NEW, user_id="u")
-        assert not memory.get(old.id).superseded
-
-
-def test_a_chat_model_answers_the_same_question() -> None:
-    with chatting(_said(changes=0.98, apart=0.02)) as memory:
-        old = memory.observe(OLD, user_id="u").records[0]
-        unit = memory.observe(NEW, user_id="u").units[0]
-        assert (unit.superseded, unit.rule) == ((old.id,), "recorded")
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        lambda asked: json.dumps({"verdicts": [{"id": 7, "changes": 1.0}]}),
-        lambda asked: json.dumps({"verdicts": [{"id": "1", "changes": 1.0}]}),
-        lambda asked: json.dumps({"verdicts": [{"id": 1, "changes": 1.0}] * 2}),
-        lambda asked: json.dumps({"verdicts": [{"id": 1, "changes": 7}]}),
-        lambda asked: json.dumps({"verdicts": [{"id": 1}]}),
-        lambda asked: json.dumps({"verdicts": []}),
-        lambda asked: json.dumps({"verdicts": "supersede all"}),
-        lambda asked: "The second statement replaces the first one.",
-        lambda asked: '{"verdicts": [{"id": 1, "chan',
-        lambda asked: str(threading.Event().wait(5)),
-    ],
-)
-def test_a_hostile_answer_changes_nothing(answer: Callable[[dict[str, Any]], str]) -> None:
-    with chatting(answer) as memory:
-        old = memory.observe(OLD, user_id="u").records[0]
-        result = memory.observe(NEW, user_id="u")
-        assert result.fallbacks == ("judge",)
-        assert result.stored
-        assert not result.units[0].superseded
-        assert not memory.get(old.id).superseded_by
-
-
-def test_a_question_shows_no_id_and_no_scope_of_a_store() -> None:
-    model = Model(_said(apart=1.0))
-    with opened(llm=model, config={"llm": spector.LLMConfig(tasks=("judgement",))}) as memory:
-        old = memory.observe(OLD, user_id="ann-of-7").records[0]
-        memory.observe(NEW, user_id="ann-of-7")
-    (asked,) = model.asked
-    assert [each["id"] for each in asked["earlier"]] == [1]
-    assert str(old.id) not in json.dumps(asked)
-    assert "ann-of-7" not in json.dumps(asked)
 
 
 _ORDERS = [

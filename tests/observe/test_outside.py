@@ -72,14 +72,14 @@ def test_the_log_has_each_message_and_each_question_to_a_model(tmp_path: Path) -
         )
     lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     assert [line["op"] for line in lines] == [
-        "formation",
+        "llm",
         "gate",
-        "formation",
-        "formation",
+        "llm",
+        "llm",
         "observe",
         "observe",
     ]
-    asked = [line for line in lines if line["op"] == "formation"]
+    asked = [line for line in lines if line["op"] == "llm"]
     assert all(
         (line["model"], line["success"], line["fallback"]) == ("nonsense-1", False, True)
         for line in asked

@@ -61,7 +61,8 @@ def full() -> spector.ObserveResult:
         emotion=spector.Emotion(-0.25, 0.4, "fear", ("worried",)),
         units=(unit,),
         captured=(1, 2),
-        fallbacks=("formation",),
+        fallbacks=("facts",),
+        llm=spector.LLMUsage(calls=1, tokens_in=812, tokens_out=96, model="m", fallback="no list"),
         elapsed_ms=1.5,
     )
 
@@ -74,7 +75,7 @@ def test_a_result_prints_each_stage_on_a_line() -> None:
         stages
         == (
             "filters class entities doubtful emotion formation gate importance flashbulb ends tag"
-            " relations facts memory captured fallbacks"
+            " relations facts memory captured llm fallbacks"
         ).split()
     )
     text = str(full())
@@ -84,6 +85,7 @@ def test_a_result_prints_each_stage_on_a_line() -> None:
     assert "fragment; kept with little importance" in text
     assert "notes [Omar], [2026-11-26]; left open: it" in text
     assert "same_entity 3" in text
+    assert "m: 1 call, 812 + 96 tokens, 0 ms; rules in its place: no list" in text
 
 
 def test_a_message_that_was_stopped_says_by_which_filter() -> None:

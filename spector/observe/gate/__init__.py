@@ -7,7 +7,7 @@ from spector.observe.gate.bands import calibrated
 from spector.observe.gate.candidates import Candidate, Incoming, candidate_of, statements_in
 from spector.observe.gate.comparing import Comparer
 from spector.observe.gate.decision import decide, decide_contradiction
-from spector.observe.gate.judging import Judging, RuleJudge
+from spector.observe.gate.judging import Judging, RuleJudge, stated, to_judge
 from spector.observe.gate.made import Made, cosines
 from spector.observe.gate.ordering import Ordering
 from spector.observe.gate.settling import Settler
@@ -44,6 +44,8 @@ __all__ = [
     "name_of_speaker",
     "same_particulars",
     "speaker_of",
+    "stated",
     "statements_in",
+    "to_judge",
     "veto",
 ]

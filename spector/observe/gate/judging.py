@@ -29,7 +29,7 @@ from spector.records import (
     Statement,
 )
 
-__all__ = ["Judging", "RuleJudge"]
+__all__ = ["Judging", "RuleJudge", "stated", "to_judge"]
 
 T = TypeVar("T")
 
@@ -63,18 +63,11 @@ class Judging:
         Args:
             known: memories that were judged before.
         """
-        near = [
-            each
-            for each in candidates
-            if not (each.is_knowledge or each.is_dormant or each.id in known)
-            and each.speaker == new.speaker
-            and not distrust(new, each)
-        ]
-        near = sorted(near, key=lambda each: (-(each.likeness or 0.0), each.id))[:_MOST]
+        near = to_judge(new, [each for each in candidates if each.id not in known])
         if not near:
             return {}
         said = _statement(new)
-        found = self.pairs([(_stated(each.record, each.said), said) for each in near])
+        found = self.pairs([(stated(each.record, each.said), said) for each in near])
         return {each.id: verdict for each, verdict in zip(near, found, strict=True)}
 
     def pairs(self, pairs: Sequence[tuple[Statement, Statement]]) -> tuple[PairVerdict, ...]:
@@ -90,7 +83,7 @@ class Judging:
         old, new = sorted((one, other), key=lambda each: (each.event_ms, each.id))
 
         def asked() -> bool:
-            (verdict,) = self.pairs([(_stated(old, old.said), _stated(new, new.said))])
+            (verdict,) = self.pairs([(stated(old, old.said), stated(new, new.said))])
             return verdict.same >= self._config.hide_at
 
         return self.or_rules(asked, True)
@@ -111,6 +104,18 @@ class Judging:
         if len(answers) != count or not all(isinstance(each, kind) for each in answers):
             raise TypeError(f"the judge did not return {count} of {kind.__name__}")
         return answers
+
+
+def to_judge(new: Incoming, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The nearest memories of the same speaker that a new one may change."""
+    near = [
+        each
+        for each in candidates
+        if not (each.is_knowledge or each.is_dormant)
+        and each.speaker == new.speaker
+        and not distrust(new, each)
+    ]
+    return sorted(near, key=lambda each: (-(each.likeness or 0.0), each.id))[:_MOST]
 
 
 class RuleJudge:
@@ -214,7 +219,7 @@ def _statement(new: Incoming) -> Statement:
     )
 
 
-def _stated(record: MemoryRecord, said: str) -> Statement:
+def stated(record: MemoryRecord, said: str) -> Statement:
     """What a memory says, as a judge sees it: without the notes of dates and names."""
     return Statement(
         text=said,
