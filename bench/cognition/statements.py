@@ -29,11 +29,13 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from bench.machine import REPO
 from spector.language.frames import Statement, compare, extract
+from spector.language.tables import in_languages
 
 #: conversations of LoCoMo that rules were fitted on
 _FITTED: Final = (0, 1)
@@ -180,7 +182,10 @@ def carb(options: argparse.Namespace) -> list[Row]:
         for sentence, tuples in gold.items():
             if is_report(sentence) != half:
                 continue
-            found = [triple_of(sentence, each) for each in extract(sentence, language="en")]
+            found = [
+                triple_of(sentence, each)
+                for each in in_languages(("en",), partial(extract, sentence))
+            ]
             found = [each for each in found if each[0]]
             got = score(tuples, found)
             precision, recall = precision + got[0], recall + got[1]

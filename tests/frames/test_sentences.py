@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from spector.language.frames import Statement, compare, extract, normal_value
 from spector.language.frames.sentences import sentences
+from spector.language.tables import in_languages
 from spector.language.words import plain
 from tests.frames import english, turkish
 from tests.frames.test_values import values_differ
@@ -108,9 +109,11 @@ def test_the_turns_of_a_transcript_have_their_own_speakers() -> None:
 
 
 def test_the_language_may_be_given() -> None:
-    assert [said(each) for each in extract("adim Ali", language="tr")] == ["user | is_named | Ali"]
-    assert extract("adim Ali", language="en") == ()
-    assert extract("I live in Oslo.", language="tr") == ()
+    def read(code: str, text: str) -> list[str]:
+        return in_languages((code,), lambda: [said(each) for each in extract(text)])
+
+    assert read("tr", "adim Ali") == ["user | is_named | Ali"]
+    assert read("en", "adim Ali") == read("tr", "I live in Oslo.") == []
 
 
 def test_what_a_statement_says_of_time_and_change() -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from spector.language.statements import ASKS_TR, ASSISTANTS, NOW, NOW_TR, Speakers
+from spector.language.statements import ASKS_TR, ASSISTANTS, NOW, NOW_TR
 from spector.language.words import Token, compose, is_turkish, plain, tokens
 from spector.process import keeps
 
@@ -306,12 +305,8 @@ class Decision:
     reason: str
 
 
-def need_gate(cue: str, speakers: Speakers | Iterable[str] = ()) -> Decision:
+def need_gate(cue: str) -> Decision:
     """Decide whether a cue is worth a recall.
-
-    Args:
-        cue: any text.
-        speakers: the known speakers of the store; a greeting may name them in any spelling.
 
     Skipped are: cues without a letter or digit ("...", emoji); a slash command with at most four
     words that ask nothing; known phrases, fillers and the addressee's name of up to two words.
@@ -324,8 +319,7 @@ def need_gate(cue: str, speakers: Speakers | Iterable[str] = ()) -> Decision:
     if len(cue) > _MOST_CHARS:
         return Decision(True, "longer than small talk is")
     found = tokens(compose(cue).replace("\n", " . "))  # a line is a sentence
-    known = speakers if isinstance(speakers, Speakers) else Speakers.of(speakers)
-    return _of_phrases(found, known)
+    return _of_phrases(found)
 
 
 def skip_reason(decision: Decision) -> str:
@@ -340,7 +334,7 @@ def _of_command(name: str, rest: str) -> Decision:
     return Decision(False, f"slash command /{name}")
 
 
-def _of_phrases(found: list[Token], known: Speakers) -> Decision:
+def _of_phrases(found: list[Token]) -> Decision:
     """Small talk if phrases cover every word; the reason names the first one's class."""
     phrases, longest_from = _phrases()
     words = [_undraw(token.text) for token in found]
@@ -355,7 +349,7 @@ def _of_phrases(found: list[Token], known: Speakers) -> Decision:
         if what is None and _is_laughter(words[at]):
             length, what = 1, "acknowledgement"
         if what is None:
-            length, what = _names_at(found, at, said, known, shouted), "name"
+            length, what = _names_at(found, at, said, shouted), "name"
             if not length:
                 return Decision(True, f'says "{found[at].raw[:40]}"')
         if what != "filler" or not said:
@@ -377,15 +371,15 @@ def _phrase_at(
     return 0, None
 
 
-def _names_at(found: list[Token], at: int, said: list[str], known: Speakers, shouted: bool) -> int:
+def _names_at(found: list[Token], at: int, said: list[str], shouted: bool) -> int:
     """How many words from a token on are the name of the addressee.
 
-    A known speaker; or, after a greeting, thanks or a farewell and at most a comma, up to two
+    An assistant; or, after a greeting, thanks or a farewell and at most a comma, up to two
     capitalised words at the end of a sentence that is not a question.
     """
     if not said:
         return 0
-    if found[at].text in known.first_words or found[at].text in ASSISTANTS:
+    if found[at].text in ASSISTANTS:
         return 1
     before = found[at - 1]
     if said[-1] not in _ADDRESSED or shouted or (before.sign and before.text != ","):

@@ -293,7 +293,6 @@ def extract(
     *,
     speaker: str | None = None,
     role: str = "user",
-    language: str | None = None,
     reference_time: int | None = None,
     modalities: Collection[Modality] = _STATES,
     single_valued: Collection[str] = (),
@@ -306,7 +305,6 @@ def extract(
             or ``agent`` for the roles of an assistant, and "you" is the other of the two;
             a named speaker leaves "you" open.
         role: of the message; in those of a tool or a document "I" stands for no one known.
-        language: "en" or "tr"; without it each sentence is judged by its own words.
         reference_time: of the message, milliseconds since 1970: what "tomorrow" is counted from.
         modalities: what is returned. Questions, conditions, reports and plans state nothing and are
             left out unless they are asked for.
@@ -314,7 +312,7 @@ def extract(
     """
     out: list[Statement] = []
     text = own_words(text)
-    language = language or only_language()
+    language = only_language()
     first, second = _persons(role)
     if speaker:
         first, second = speaker, ""
