@@ -454,7 +454,7 @@ def _make_parts(
     def promoter() -> ConceptPromoter:
         from spector.write import ConceptPromoter
 
-        return ConceptPromoter(context(), knowledge(), restate=updater().restate)
+        return ConceptPromoter(context(), knowledge())
 
     @part
     def sleeper() -> Sleeper:

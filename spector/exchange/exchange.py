@@ -177,7 +177,7 @@ class Exchange:
         parse_callback(progress, "progress")
         takes_owners = parse_switch(scopes_from_message, "scopes_from_message")
         notes: list[str] = []
-        path, limit = self.check_lines(
+        path, read, zone = self.check_lines(
             source,
             change=change,
             limit=limit,
@@ -188,20 +188,9 @@ class Exchange:
         )
         for note in notes[:_MOST_NOTES]:
             warnings.warn(f"{path}: {note}", RuntimeWarning, stacklevel=5)
-        zone = None if timezone is None else zone_named(timezone)
         out: list[MemoryRecord] = []
         arrivals = Arrivals()
-        read = batches(
-            path,
-            self._vectors,
-            self._most,
-            limit,
-            change,
-            accepts,
-            takes_owners=takes_owners,
-            notes=[],  # said above
-        )
-        for batch in read:
+        for batch in read(notes=[]):  # said above
             with _placed(path, batch):
                 out += self._store(path, batch, arrivals, zone, brings_back=brings_back)
             if progress is not None and batch.memories:
@@ -218,8 +207,8 @@ class Exchange:
         timezone: Any = None,
         takes_owners: bool = False,
         notes: list[str] | None = None,
-    ) -> tuple[str, int | None]:
-        """Read every line as `import_` does, and store none; the path and limit that are meant.
+    ) -> tuple[str, Callable[..., Iterator[Batch]], tzinfo | None]:
+        """Read every line as `import_` does, and store none; path, batches and zone of its times.
 
         Args:
             notes: gets what is left out of the file, and why.
@@ -236,7 +225,8 @@ class Exchange:
                 hint="pass a function from a line's dictionary to the one to import",
             )
         zone = None if timezone is None else zone_named(timezone)
-        read = batches(
+        read = partial(
+            batches,
             path,
             self._vectors,
             self._most,
@@ -244,13 +234,12 @@ class Exchange:
             change,
             accepts,
             takes_owners=takes_owners,
-            notes=[] if notes is None else notes,
         )
-        for batch in read:
+        for batch in read(notes=[] if notes is None else notes):
             with _placed(path, batch):
                 for line in batch.memories:
                     draft_of(line, path, self._arrivals.draft, lambda given: given, zone)
-        return path, limit
+        return path, read, zone
 
     def _store(
         self,

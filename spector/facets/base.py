@@ -3,31 +3,44 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypedDict, TypeVar, Unpack
 
 from spector.arguments import id_of, parse_tags
 from spector.errors import InvalidInputError, UnknownRecordError
-from spector.knowledge import Changes, KnowledgeReader, folded
+from spector.knowledge import Changes, KnowledgeReader, folded, items_made
 from spector.layout import Flag
 from spector.messages import items_of, no_attribute, refuse_unknown, with_hints, with_keywords
 from spector.parts import Parts
 from spector.process import managed, verb
-from spector.records import MemoryRecord
+from spector.records import ForgetReport, MemoryRecord
 from spector.store.catalog import ANYBODY, Scope
 from spector.store.payloads import moment_of
 from spector.tiers import unknown
-from spector.write import FIELDS, Memories
+from spector.write import FIELDS, Change, Committed, Memories, Named, Prepared, UnpreparedError
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+#: an item of a facet
+ItemT = TypeVar("ItemT")
 
 
-class Guard(TypedDict, total=False):
-    """The scope of a verb that names memories; one outside of it is unknown to the verb."""
+class Owner(TypedDict, total=False):
+    """Whose knowledge a verb is about; None restricts nothing."""
 
     user_id: str | None
     agent_id: str | None
+
+
+class Guard(Owner, total=False):
+    """The scope of a verb that names memories; one outside of it is unknown to the verb."""
+
     session_id: str | None
+
+
+def owned(method: F) -> F:
+    """A `verb` about the knowledge of an owner, with these keywords in its signature."""
+    return verb(with_keywords(Owner)(method))
 
 
 def guarded(method: F) -> F:
@@ -43,6 +56,7 @@ class Facet:
     """
 
     def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
         with_hints(cls)
 
     if not TYPE_CHECKING:
@@ -69,6 +83,32 @@ class Facet:
 
     def _scope(self, user_id: Any = None, agent_id: Any = None, session_id: Any = None) -> Scope:
         return self._parts.listing.scope(user_id, agent_id, session_id)
+
+    def _commit(
+        self,
+        decide: Callable[[KnowledgeReader, Changes, int], T],
+        prepared: Sequence[Prepared] = (),
+        *,
+        is_known: bool = False,
+        **how: Any,
+    ) -> tuple[T, Committed]:
+        """Commit what ``decide`` adds to a change set under the lock: its answer, what was made.
+
+        Args:
+            is_known: what would be prepared is in the store, unless it is forgotten meanwhile.
+        """
+        found: list[T] = []
+
+        def decided(reader: KnowledgeReader, now_ms: int) -> Changes:
+            changes = Changes()
+            found[:] = [decide(reader, changes, now_ms)]
+            return changes
+
+        if is_known:
+            with contextlib.suppress(UnpreparedError):
+                return self._commit(decide, **how)
+        done = self._parts.knowledge.commit(decided, prepared, **how)
+        return found[0], done
 
     def _record(self, record_id: int, scope: Scope = ANYBODY) -> MemoryRecord:
         """A living record of a scope.
@@ -99,6 +139,18 @@ class Facet:
             with contextlib.suppress(UnknownRecordError):
                 out[each] = self._record(each, scope)
         return out
+
+    def _forget(self, memory: int, scope: Scope) -> ForgetReport:
+        """Forget a memory of a scope that is not protected; what it was drawn from stays."""
+        return self._parts.forgetting.forget(
+            memory,
+            {},
+            scope.labels,
+            purge=False,
+            verify=False,
+            include_protected=False,
+            skip_protected=False,
+        )
 
     def _typed(self, target: Any, sort: str, scope: Scope = ANYBODY) -> int:
         """The id of a memory that has a payload of a sort.
@@ -157,10 +209,10 @@ def one_id_of(target: Any, argument: str) -> int:
 _FIXED = frozenset(
     "tier category supersedes aliases key namespace expires_in expires_at refresh".split()
 )
-_HIDDEN = Flag.SUPERSEDED | Flag.DORMANT | Flag.QUARANTINED
+HIDDEN = Flag.SUPERSEDED | Flag.DORMANT | Flag.QUARANTINED
 
 
-class ItemFacet(Facet):
+class ItemFacet(Facet, Generic[ItemT]):
     """A facet whose items are memories with a payload of one sort."""
 
     sort: str
@@ -200,36 +252,49 @@ class ItemFacet(Facet):
 
     def _change(
         self,
-        memory: int,
-        plan: Callable[[dict[str, Any], int], Changes],
-        strengthen: Iterable[tuple[int, Any]] = (),
-        scope: Scope = ANYBODY,
-    ) -> None:
-        """Change the payload of an item, read in the moment of the commit."""
+        id: Named,
+        plan: Callable[[dict[str, Any], int], Mapping[str, Any]],
+        guard: Guard,
+        strengthen: Change | None = None,
+    ) -> ItemT:
+        """Change the fields of an item that ``plan`` names, read in the moment of the commit."""
+        self._may_write()
+        scope = self._scope(**guard)
+        memory = self._typed(id, self.sort, scope)
 
-        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+        def decide(reader: KnowledgeReader, changes: Changes, now_ms: int) -> None:
             values = reader.payloads([memory], self.sort).get(memory)
             if values is None:
                 raise InvalidInputError(
                     f"memory {memory} is no {self.sort}", hint="it was forgotten meanwhile"
                 )
-            return plan(values, now_ms)
+            if changed := plan(values, now_ms):
+                changes.payload(memory, self.sort, {**values, **changed})
 
-        self._parts.knowledge.commit(
-            decide, strengthen=list(strengthen), scope=scope, named=[memory]
-        )
+        strengthening = [] if strengthen is None else [(memory, strengthen)]
+        self._commit(decide, strengthen=strengthening, scope=scope, named=[memory])
+        return self._get(memory, scope)
 
-    def _payload(self, memory: int) -> dict[str, Any]:
-        """The fields of an item.
+    def _get(self, memory: int, scope: Scope = ANYBODY) -> ItemT:
+        """An item.
 
         Raises:
             UnknownRecordError: It was forgotten meanwhile.
         """
+        for made in self._items([self._record(memory, scope)]):
+            return made
+        raise unknown(memory)
+
+    def _items(self, records: Iterable[MemoryRecord]) -> list[ItemT]:
+        """The items of memories that are there still."""
+        known = list(records)
         with self._read() as reader:
-            values = reader.payloads([memory], self.sort).get(memory)
-        if values is None:
-            raise unknown(memory)
-        return values
+            payloads = reader.payloads([each.id for each in known], self.sort)
+        return self._made((each, payloads[each.id]) for each in known if each.id in payloads)
+
+    def _made(self, found: Iterable[tuple[MemoryRecord, dict[str, Any]]]) -> list[ItemT]:
+        with self._read() as reader:
+            return items_made(reader, self.sort, found)
 
     def _triggered(
         self, tags: Iterable[str], scope: Scope
@@ -246,7 +311,7 @@ class ItemFacet(Facet):
         return [
             (record, payloads[each], common[each])
             for each, record in self._living(payloads, scope).items()
-            if not record.flags & _HIDDEN
+            if not record.flags & HIDDEN
         ]
 
     def _every(self, scope: Scope) -> list[tuple[MemoryRecord, dict[str, Any]]]:
@@ -256,15 +321,20 @@ class ItemFacet(Facet):
         living = self._living(sorted(payloads), scope)
         return [(record, payloads[each]) for each, record in living.items()]
 
-    def _triggers(self, records: Iterable[MemoryRecord]) -> dict[int, tuple[str, ...]]:
-        """The tags by which items are found, as they were spelled."""
-        known = {each.id: each for each in records}
-        with self._read() as reader:
-            names = reader.names_of(known)
-        out: dict[int, tuple[str, ...]] = {}
-        for each, rows in names.items():
-            left = {row["folded"] for row in rows if row["sort"] == "trigger"}
-            spelled = [tag for tag in known[each].tags if folded(tag) in left]
-            left -= set(map(folded, spelled))  # tags of the record may have been changed
-            out[each] = (*dict.fromkeys(spelled), *sorted(left))
-        return out
+
+class TriggeredFacet(ItemFacet[ItemT]):
+    """A facet whose items are found by tags of situations."""
+
+    @guarded
+    def get(self, id: Named, **guard: Unpack[Guard]) -> ItemT:
+        """An item by its id or record.
+
+        Raises:
+            UnknownRecordError: There is none. InvalidInputError: The memory is of another sort.
+        """
+        scope = self._scope(**guard)
+        return self._get(self._typed(id, self.sort, scope), scope)
+
+    def _all(self, field: str, wanted: Any, scope: Scope) -> list[ItemT]:
+        """The items of a scope with this value of a field, or all, oldest first."""
+        return self._made(each for each in self._every(scope) if wanted in (None, each[1][field]))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Unpack
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from spector.arguments import check_text, parse_choice, parse_integer, parse_number
 from spector.errors import InvalidInputError, InvalidVectorError, UnknownRecordError
-from spector.facets.base import Guard, ItemFacet, guarded, ids_of, one_id_of
+from spector.facets.base import HIDDEN, Guard, ItemFacet, Owner, guarded, ids_of, one_id_of, owned
 from spector.facets.grounding import Grounding, concept_context
 from spector.knowledge import (
     PROVENANCES,
@@ -30,34 +31,24 @@ from spector.knowledge import (
     plan_reference,
     plan_reinforcement,
     plan_without_reference,
-    references_of,
 )
-from spector.layout import Category, Flag
+from spector.layout import Category
 from spector.process import verb
 from spector.providers import PromotionSource, embedded
-from spector.records import Concept, MemoryRecord, Percept, Statistic
-from spector.store.catalog import ANYBODY, Scope
-from spector.tiers import unknown
-from spector.write import (
-    SAME_CONCEPT,
-    Memories,
-    Named,
-    Prepared,
-    UnpreparedError,
-    codes_of,
-    cosines,
-)
+from spector.records import Concept, Percept, Statistic
+from spector.store.catalog import Scope
+from spector.write import SAME_CONCEPT, Change, Memories, Named, Prepared, codes_of, cosines
 
 #: categories of concepts that are patterns; others are things
 _PATTERNS = frozenset({"causal_pattern", "operational_pattern"})
 
 
-class Concepts(ItemFacet):
+class Concepts(ItemFacet[Concept]):
     """Things, persons, actions and patterns; each is a memory with references to others."""
 
     sort = "concept"
 
-    @verb
+    @owned
     def find_or_create(
         self,
         name: str,
@@ -66,8 +57,7 @@ class Concepts(ItemFacet):
         definition: str = "",
         properties: Mapping[str, Any] | None = None,
         provenance: str = "episodic_consolidation",
-        user_id: str | None = None,
-        agent_id: str | None = None,
+        **owner: Unpack[Owner],
     ) -> tuple[Concept, bool]:
         """The concept of a name and category, and whether it was made now.
 
@@ -78,26 +68,7 @@ class Concepts(ItemFacet):
         Raises:
             InvalidInputError: The name is empty, or properties are no JSON.
         """
-        return self._find_or_create(
-            name,
-            category,
-            definition=definition,
-            properties=properties,
-            provenance=provenance,
-            scope=self._scope(user_id, agent_id),
-        )
-
-    def _find_or_create(
-        self,
-        name: str,
-        category: str,
-        *,
-        definition: str = "",
-        properties: Mapping[str, Any] | None = None,
-        scope: Scope,
-        provenance: str = "episodic_consolidation",
-        is_automatic: bool = False,
-    ) -> tuple[Concept, bool]:
+        scope = self._scope(**owner)
         self._may_write()
         name, category = checked_part(name, "name"), folded(checked_part(category, "category"))
         if not concept_key(name):
@@ -107,41 +78,24 @@ class Concepts(ItemFacet):
         origin = parse_choice(provenance, "provenance", *PROVENANCES)
         user, text = scope.user_id or "", concept_text(name, meaning)
         alike = self._same(name, category, text, user)
-        made: list[int | None] = []
 
-        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+        def decide(reader: KnowledgeReader, changes: Changes, now_ms: int) -> int | None:
             found = concepts_named(reader, name, category=category, scope=user)
             known = next(iter(found), alike)
-            if known is not None and reader.payloads([known], self.sort):
-                made[:] = [known]
-                return plan_concept_met(
-                    reader,
-                    known,
-                    name=name,
-                    properties=given,
-                    provenance=origin,
-                    scope=user,
-                    is_automatic=is_automatic,
-                )
-            made[:] = [None]
-            return plan_concept(
-                name, category, meaning, given, origin, user, is_automatic=is_automatic
-            )
+            if known is None or not reader.payloads([known], self.sort):
+                plan_concept(changes, name, category, meaning, given, origin, user)
+                return None
+            plan_concept_met(reader, changes, known, name, given, origin, user)
+            return known
 
-        fields: dict[str, Any] = {
+        kind = Category.PATTERN if category in _PATTERNS else Category.ENTITY
+        fields = {
             "tier": "semantic",
             "user_id": scope.user_id,
             "agent_id": scope.agent_id,
-            "category": Category.PATTERN if category in _PATTERNS else Category.ENTITY,
+            "category": kind,
         }
-        fields = {key: value for key, value in fields.items() if value is not None}
-        try:
-            done = self._parts.knowledge.commit(
-                decide, [] if alike is not None else [Prepared(text, fields)]
-            )
-        except UnpreparedError:  # forgotten between the two looks
-            done = self._parts.knowledge.commit(decide, [Prepared(text, fields)])
-        known = made[0]
+        known, done = self._commit(decide, [Prepared(text, fields)], is_known=alike is not None)
         if known is not None:
             return self._get(known), False
         return self._get(done.records[0].id), True
@@ -192,9 +146,9 @@ class Concepts(ItemFacet):
         with self._read() as reader:
             found = concepts_named(reader, name, scope=scope.user_id)
         records = self._living(found, scope)
-        return next(iter(self._made(list(records.values())[:1])), None)
+        return next(iter(self._items([*records.values()][:1])), None)
 
-    @verb
+    @owned
     def find(
         self,
         *,
@@ -202,11 +156,10 @@ class Concepts(ItemFacet):
         category: str | None = None,
         property: tuple[str, Any] | None = None,
         limit: int = 100,
-        user_id: str | None = None,
-        agent_id: str | None = None,
+        **owner: Unpack[Owner],
     ) -> list[Concept]:
         """Concepts of a name, a category and a property with its value; the oldest first."""
-        most, scope = parse_integer(limit, "limit", low=1), self._scope(user_id, agent_id)
+        most, scope = parse_integer(limit, "limit", low=1), self._scope(**owner)
         wanted: list[tuple[str, str]] = []
         if name is not None:
             wanted.append(("concept", concept_key(checked_part(name, "name"))))
@@ -219,38 +172,26 @@ class Concepts(ItemFacet):
                 set(reader.all_payloads(self.sort))
             ]
         ids = sorted(set.intersection(*found))
-        records = [
-            record
-            for record in self._living(ids, scope).values()
-            if not record.flags & (Flag.DORMANT | Flag.SUPERSEDED | Flag.QUARANTINED)
-        ]
-        return self._made(records[:most])
+        records = [each for each in self._living(ids, scope).values() if not each.flags & HIDDEN]
+        return self._items(records[:most])
 
-    @verb
+    @owned
     def similar(
-        self,
-        text: str,
-        *,
-        min_likeness: float = 0.8,
-        limit: int = 5,
-        user_id: str | None = None,
-        agent_id: str | None = None,
+        self, text: str, *, min_likeness: float = 0.8, limit: int = 5, **owner: Unpack[Owner]
     ) -> list[Concept]:
         """Concepts whose words are like a text, the most alike first."""
         least = parse_number(min_likeness, "min_likeness", low=-1.0, high=1.0)
-        most, scope = parse_integer(limit, "limit", low=1), self._scope(user_id, agent_id)
+        most, scope = parse_integer(limit, "limit", low=1), self._scope(**owner)
         words = check_text(text, self._parts.config)
         records = {record.id: record for record, _ in self._every(scope)}
         found = self._likeness(words, records) if records else []
-        return self._made([records[each] for each, like in found if like >= least][:most])
+        return self._items([records[each] for each, like in found if like >= least][:most])
 
-    @verb
-    def stats(self, *, user_id: str | None = None, agent_id: str | None = None) -> dict[str, Any]:
+    @owned
+    def stats(self, **owner: Unpack[Owner]) -> dict[str, Any]:
         """Counts of concepts and references, how sure they are, and what the worker has to do."""
-        found = self._made([record for record, _ in self._every(self._scope(user_id, agent_id))])
-        categories: dict[str, int] = {}
-        for each in found:
-            categories[each.category] = categories.get(each.category, 0) + 1
+        found = self._items([record for record, _ in self._every(self._scope(**owner))])
+        categories = Counter(each.category for each in found)
         references = sum(len(ids) for each in found for ids in each.memory_refs.values())
         return {
             **self._parts.worker.status(),
@@ -309,15 +250,14 @@ class Concepts(ItemFacet):
         of = self._typed(concept, self.sort, self._scope(**guard))
         return Grounding(self._parts).statistics([of]).get(of, [])
 
-    @verb
+    @owned
     def context(
         self,
         percept: Percept,
         *,
         limit: int | None = None,
         budget_ms: float | None = None,
-        user_id: str | None = None,
-        agent_id: str | None = None,
+        **owner: Unpack[Owner],
     ) -> list[dict[str, Any]]:
         """What is known of the concepts of a percept, the surest first, within a time budget.
 
@@ -326,16 +266,12 @@ class Concepts(ItemFacet):
         Args:
             limit, budget_ms: None as configured: five concepts, 50 milliseconds.
         """
-        scope, usual = self._scope(user_id, agent_id), self._parts.config.association
+        usual = self._parts.config.association
         limit = usual.concept_limit if limit is None else limit
         budget_ms = usual.budget_ms if budget_ms is None else budget_ms
         return concept_context(
-            Grounding(self._parts), percept, scope, limit=limit, budget_ms=budget_ms
+            Grounding(self._parts), percept, self._scope(**owner), limit=limit, budget_ms=budget_ms
         )
-
-    @property
-    def _most_refs(self) -> int:
-        return self._parts.config.knowledge.max_refs
 
     # -- references ---------------------------------------------------------------------------
 
@@ -349,13 +285,14 @@ class Concepts(ItemFacet):
         self._may_write()
         scope, name = self._scope(**guard), layer_name(layer)
         concept, memory = ends = self._ends(id, record, scope)
-
-        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
-            changes = Changes()
-            plan_reference(reader, changes, concept, name, memory, most=self._most_refs)
-            return changes
-
-        self._parts.knowledge.commit(decide, scope=scope, named=ends)
+        most = self._parts.config.knowledge.max_refs
+        self._commit(
+            lambda reader, changes, _: plan_reference(
+                reader, changes, concept, name, memory, most=most
+            ),
+            scope=scope,
+            named=ends,
+        )
         return self._get(concept, scope)
 
     @guarded
@@ -363,16 +300,15 @@ class Concepts(ItemFacet):
         """Untie a concept from a memory; False when nothing ties them."""
         self._may_write()
         scope, name = self._scope(**guard), layer_name(layer)
-        concept, memory = self._typed(id, self.sort, scope), one_id_of(record, "record")
-        gone: list[bool] = []
-
-        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
-            changes = Changes()
-            gone[:] = [plan_without_reference(reader, changes, concept, name, memory)]
-            return changes
-
-        self._parts.knowledge.commit(decide, scope=scope, named=(concept, memory))
-        return gone[0]
+        ends = self._typed(id, self.sort, scope), one_id_of(record, "record")
+        gone, _ = self._commit(
+            lambda reader, changes, _: plan_without_reference(
+                reader, changes, ends[0], name, ends[1]
+            ),
+            scope=scope,
+            named=ends,
+        )
+        return gone
 
     @guarded
     def reinforce(self, id: Named, source: Named, **guard: Unpack[Guard]) -> Concept:
@@ -383,22 +319,18 @@ class Concepts(ItemFacet):
         self._may_write()
         scope = self._scope(**guard)
         concept, memory = ends = self._ends(id, source, scope)
-        strengthen: list[tuple[int, Any]] = []
+        strengthen: list[tuple[int, Change]] = []
 
-        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
-            changes = Changes()
+        def decide(reader: KnowledgeReader, changes: Changes, now_ms: int) -> None:
             sorts = reader.sorts([memory]).get(memory, set())
             layer = next(
                 (f"{each}s" for each in ("concept", "statistic") if each in sorts), "episodes"
             )
-            strengthen.clear()
-            if plan_reinforcement(
-                reader, changes, concept, layer, memory, now_ms, most=self._most_refs
-            ):
-                strengthen.append((concept, self._parts.changer.reinforcing(True)))
-            return changes
+            most = self._parts.config.knowledge.max_refs
+            if plan_reinforcement(reader, changes, concept, layer, memory, now_ms, most=most):
+                strengthen[:] = [(concept, self._parts.changer.reinforcing(True))]
 
-        self._parts.knowledge.commit(decide, strengthen=strengthen, scope=scope, named=ends)
+        self._commit(decide, strengthen=strengthen, scope=scope, named=ends)
         return self._get(concept, scope)
 
     def _ends(self, concept: Any, record: Any, scope: Scope) -> tuple[int, int]:
@@ -412,32 +344,3 @@ class Concepts(ItemFacet):
                 hint="a reference is another memory of the same user",
             )
         return first, second
-
-    def _get(self, concept: int, scope: Scope = ANYBODY) -> Concept:
-        found = self._made([self._record(concept, scope)])
-        if not found:
-            raise unknown(concept)
-        return found[0]
-
-    def _made(self, records: Sequence[MemoryRecord]) -> list[Concept]:
-        ids = [each.id for each in records]
-        with self._read() as reader:
-            payloads = reader.payloads(ids, self.sort)
-            references = references_of(reader, ids)
-        return [
-            Concept(
-                id=each.id,
-                name=values["name"],
-                category=values["category"],
-                definition=values["definition"],
-                properties=values["properties"],
-                provenance=values["provenance"],
-                confidence=values["confidence"],
-                reinforcement_count=values["reinforcement_count"],
-                memory_refs=references.get(each.id, {}),
-                record=each,
-            )
-            for each in records
-            if each.id in payloads  # else it was forgotten meanwhile
-            for values in (payloads[each.id],)
-        ]

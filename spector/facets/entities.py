@@ -9,11 +9,12 @@ from typing import Any, Final, Unpack
 from spector.arguments import id_of, parse_integer
 from spector.clock import from_ms
 from spector.errors import InvalidInputError, UnknownRecordError
-from spector.facets.base import Facet, Guard, guarded
+from spector.facets.base import Facet, Guard, Owner, guarded, owned
 from spector.knowledge import (
     ENTITY_NAMES,
     Changes,
     KnowledgeReader,
+    New,
     checked_part,
     folded,
     plan_alias,
@@ -21,7 +22,6 @@ from spector.knowledge import (
     plan_split,
     spellings,
 )
-from spector.process import verb
 from spector.records import Entity, MemoryRecord
 from spector.store.catalog import Scope
 
@@ -38,22 +38,15 @@ class Entities(Facet):
     ``user`` and ``agent`` are the first and the second person of what a user says.
     """
 
-    @verb
-    def find(
-        self,
-        name: str,
-        *,
-        limit: int = 10,
-        user_id: str | None = None,
-        agent_id: str | None = None,
-    ) -> list[Entity]:
+    @owned
+    def find(self, name: str, *, limit: int = 10, **owner: Unpack[Owner]) -> list[Entity]:
         """Entities of this name or alias, then those whose names have words that begin so.
 
         Within both groups the most mentioned comes first. Case and accents make no difference.
         """
         wanted = folded(checked_part(name, "name"))
         most = parse_integer(limit, "limit", low=1)
-        scope = self._scope(user_id, agent_id)
+        scope = self._scope(**owner)
         with self._read() as reader:
             rows = reader.named(wanted, ENTITY_NAMES, scope.user_id)
             exact = {row["id"] for row in rows}
@@ -64,27 +57,23 @@ class Entities(Facet):
         found.sort(key=lambda each: (each.id not in exact, -each.mentions, each.id))
         return found[:most]
 
-    @verb
-    def all(
-        self, *, limit: int | None = None, user_id: str | None = None, agent_id: str | None = None
-    ) -> list[Entity]:
+    @owned
+    def all(self, *, limit: int | None = None, **owner: Unpack[Owner]) -> list[Entity]:
         """Every entity that memories of the scope mention, the most mentioned first."""
         most = None if limit is None else parse_integer(limit, "limit", low=1)
-        scope = self._scope(user_id, agent_id)
+        scope = self._scope(**owner)
         with self._read() as reader:
             found = self._made(reader, reader.items_of("entity", scope.user_id), scope)
         return sorted(found, key=lambda each: (-each.mentions, each.id))[:most]
 
-    @verb
-    def alike(
-        self, *, user_id: str | None = None, agent_id: str | None = None
-    ) -> list[tuple[Entity, Entity]]:
+    @owned
+    def alike(self, **owner: Unpack[Owner]) -> list[tuple[Entity, Entity]]:
         """Persons who may be one: (Mel, Melanie). Nothing is merged; ``merge(b, a)`` does it.
 
         A name of three letters or more begins the first name of exactly one other person, and no
         memory mentions both: then they are two.
         """
-        scope = self._scope(user_id, agent_id)
+        scope = self._scope(**owner)
         with self._read() as reader:
             found = self._made(reader, reader.items_of("entity", scope.user_id), scope)
             found = [each for each in found if each.type == "person"]
@@ -106,22 +95,15 @@ class Entities(Facet):
                 out.append((short, known[other]))
         return sorted(out, key=lambda pair: (-pair[0].mentions, pair[0].id))
 
-    @verb
-    def profile(
-        self,
-        name: str,
-        *,
-        limit: int = 15,
-        user_id: str | None = None,
-        agent_id: str | None = None,
-    ) -> list[MemoryRecord]:
+    @owned
+    def profile(self, name: str, *, limit: int = 15, **owner: Unpack[Owner]) -> list[MemoryRecord]:
         """The memories that mention an entity of this name or alias, the most useful first.
 
         Of equal utility the newer comes first.
         """
         wanted = folded(checked_part(name, "name"))
         most = parse_integer(limit, "limit", low=1)
-        scope = self._scope(user_id, agent_id)
+        scope = self._scope(**owner)
         with self._read() as reader:
             ids = [row["id"] for row in reader.named(wanted, ENTITY_NAMES, scope.user_id)]
             links = reader.links("mention", a=ids)
@@ -159,23 +141,21 @@ class Entities(Facet):
         self._may_write()
         text, scope = checked_part(name, "name"), self._scope(**guard)
 
-        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
-            changes = Changes()
-            found[:] = [self._one(reader, of, "of", scope)]
-            owner = reader.items(found)[found[0]]["scope"]
+        def decide(reader: KnowledgeReader, changes: Changes, now_ms: int) -> int:
+            found = self._one(reader, of, "of", scope)
+            owner = reader.items([found])[found]["scope"]
             taken = reader.named(folded(text), ENTITY_NAMES, owner)
-            if any(row["id"] != found[0] for row in taken):
+            if any(row["id"] != found for row in taken):
                 raise InvalidInputError(
                     f"name {text!r:.60} is that of another entity",
                     hint="entities.merge(of, name) makes one of both",
                 )
             if not taken:
-                plan_alias(reader, changes, owner, text, found[0])
-            return changes
+                plan_alias(reader, changes, owner, text, found)
+            return found
 
-        found: list[int] = []
-        self._parts.knowledge.commit(decide)
-        return self._get(found[0], scope)
+        found, _ = self._commit(decide)
+        return self._get(found, scope)
 
     @guarded
     def merge(self, a: Any, b: Any, **guard: Unpack[Guard]) -> Entity:
@@ -194,26 +174,23 @@ class Entities(Facet):
         self._may_write()
         scope = self._scope(**guard)
 
-        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
-            changes = Changes()
-            kept[:] = [self._one(reader, a, "a", scope)]
-            gone = self._one(reader, b, "b", scope)
-            items = reader.items([kept[0], gone])
-            if kept[0] == gone:
+        def decide(reader: KnowledgeReader, changes: Changes, now_ms: int) -> int:
+            kept, gone = self._one(reader, a, "a", scope), self._one(reader, b, "b", scope)
+            items = reader.items([kept, gone])
+            if kept == gone:
                 raise InvalidInputError(
                     f"a and b are one entity: {items[gone]['json']['name']!r:.60}",
                     hint="entities.split(a) undoes a merge",
                 )
-            if items[kept[0]]["scope"] != items[gone]["scope"]:
+            if items[kept]["scope"] != items[gone]["scope"]:
                 raise InvalidInputError(
                     "a and b belong to different users", hint="merge entities of one user"
                 )
-            plan_merge(reader, changes, kept[0], gone)
-            return changes
+            plan_merge(reader, changes, kept, gone)
+            return kept
 
-        kept: list[int] = []
-        self._parts.knowledge.commit(decide)
-        return self._get(kept[0], scope)
+        kept, _ = self._commit(decide)
+        return self._get(kept, scope)
 
     @guarded
     def split(self, entity: Any, **guard: Unpack[Guard]) -> Entity:
@@ -226,10 +203,8 @@ class Entities(Facet):
         """
         self._may_write()
         scope = self._scope(**guard)
-        made: list[Any] = []
 
-        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
-            changes = Changes()
+        def decide(reader: KnowledgeReader, changes: Changes, now_ms: int) -> New:
             item = self._one(reader, entity, "entity", scope)
             about = reader.items([item])[item]["json"]
             if not about.get("merged"):
@@ -243,11 +218,10 @@ class Entities(Facet):
                     f"no memory mentions {about['merged'][-1]['item']['name']!r:.60} any more",
                     hint="an entity lives as long as a memory mentions it",
                 )
-            made[:] = [plan_split(reader, changes, item)]
-            return changes
+            return plan_split(reader, changes, item)
 
-        done = self._parts.knowledge.commit(decide)
-        return self._get(done.id_of(made[0]), scope)
+        made, done = self._commit(decide)
+        return self._get(done.id_of(made), scope)
 
     def _one(self, reader: KnowledgeReader, target: Any, argument: str, scope: Scope) -> int:
         """The id of the one entity of a scope that an argument names."""

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final, Literal, Unpack
 
-from spector.arguments import parse_as_of, parse_choice, parse_integer, parse_number, parse_switch
-from spector.clock import from_ms
+from spector.arguments import (
+    check_text,
+    id_of,
+    parse_as_of,
+    parse_choice,
+    parse_integer,
+    parse_number,
+    parse_switch,
+)
 from spector.errors import InvalidInputError, UnknownRecordError
-from spector.facets.base import Guard, guarded, ids_of
-from spector.facets.statements import FACT_GROWTH, Statements
+from spector.facets.base import Facet, Guard, Owner, guarded, ids_of, owned
 from spector.knowledge import (
     ENTITY_NAMES,
     Changes,
@@ -18,33 +25,51 @@ from spector.knowledge import (
     FactToAdd,
     KnowledgeReader,
     New,
+    Reading,
     checked_part,
     current_facts,
     declared,
     fact_steps,
+    facts_made,
     folded,
     held_fact,
     plan_fact,
+    plan_reading,
     predicate_named,
+    read_text,
     sentence,
+    statement_of,
+    with_names,
 )
+from spector.language.frames import Statement
 from spector.layout import Category
 from spector.process import verb
-from spector.records import FactEdge, FactRecord, ForgetReport, MemoryRecord
-from spector.store.catalog import ANYBODY, Row, Scope
-from spector.store.payloads import compact_json
-from spector.write import Memories, Prepared, UnpreparedError
+from spector.providers import Fact, embedded
+from spector.records import (
+    FactEdge,
+    FactRecord,
+    ForgetReport,
+    MemoryRecord,
+    ReadReport,
+    is_user_said,
+)
+from spector.store.catalog import ANYBODY, Scope
+from spector.write import Memories, Prepared
 
+#: sorts of payloads that memories of messages have, which are read
+_OF_MESSAGES: Final = frozenset({"observed", "episode"})
+#: facts fade half as fast as texts (UCMA: first stability of a fact is twice that of an episode)
+FACT_GROWTH = 2.0
 #: the subject of what a user says of himself, and the predicate of his name
 _USER: Final = "user"
 _NAMED: Final = "is_named"
 _FIRST_PERSON: Final = frozenset(("i", "me", "myself"))
 
 
-class Facts(Statements):
+class Facts(Facet):
     """Triples with deterministic keys; each is a memory, found and forgotten like any other."""
 
-    @verb
+    @owned
     def add(
         self,
         subject: str,
@@ -55,8 +80,7 @@ class Facts(Statements):
         confidence: float = 0.5,
         text: str | None = None,
         importance: float | None = None,
-        user_id: str | None = None,
-        agent_id: str | None = None,
+        **owner: Unpack[Owner],
     ) -> FactRecord:
         """State a fact; one that is known and holds gains confidence from each new source.
 
@@ -84,69 +108,59 @@ class Facts(Statements):
             parts[1] = declared(reader).slot(parts[1])
         degree = parse_number(confidence, "confidence", low=0.0, high=1.0)
         sources = ids_of(source, "source")
-        scope = self._scope(user_id, agent_id)
+        scope = self._scope(**owner)
         records = [self._lasting(each, scope) for each in sources]
-        users = {each.user_id for each in records}
-        if len(users) > 1:
+        if len({each.user_id for each in records}) > 1:
             raise InvalidInputError(
                 "the sources of a fact are of several users",
                 hint="a fact belongs to one user: add it once for each",
             )
-        owner = records[0].user_id if records else scope.user_id
+        user = records[0].user_id if records else scope.user_id
         fact = FactToAdd(
             subject=parts[0],
             predicate=parts[1],
             object=parts[2],
-            scope=owner or "",
+            scope=user or "",
             confidence=degree,
             sources=sources,
         )
         fields: dict[str, Any] = {
             "tier": "semantic",
             "category": Category.FACT,
-            "user_id": owner,
+            "user_id": user,
             "agent_id": scope.agent_id if not records else records[0].agent_id,
             "importance": importance
             if importance is not None or not records
             else max(each.importance for each in records),
             "confidence": min((each.confidence for each in records), default=None),
         }
-        given = {name: value for name, value in fields.items() if value is not None}
-        prepared = [Prepared(text or sentence(*parts), given, FACT_GROWTH)]
-        if self._known(fact):
-            prepared = []  # nothing to embed, unless it goes before the commit
-        made: list[int | New] = []
 
-        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
-            changes, which = plan_fact(
+        def decide(reader: KnowledgeReader, changes: Changes, now_ms: int) -> int | New:
+            return plan_fact(
                 fact,
                 reader,
+                changes,
                 now_ms=now_ms,
                 step=self._parts.config.knowledge.fact_step,
                 single_valued=declared(reader).single,
                 unchangeable=self._unchangeable(reader, fact),
             )
-            made[:] = [which]
-            return changes
 
-        try:
-            done = self._parts.knowledge.commit(decide, prepared)
-        except UnpreparedError:  # forgotten between the two looks
-            done = self._parts.knowledge.commit(
-                decide, [Prepared(text or sentence(*parts), given, FACT_GROWTH)]
-            )
-        return self._get(done.id_of(made[0]))
-
-    @property
-    def _fetch(self) -> Callable[[Sequence[int]], Mapping[int, Row]]:
-        return self._parts.store.catalog.fetch
-
-    def _now_ms(self) -> int:
-        return self._parts.clock.now_ms()
-
-    def _known(self, fact: FactToAdd) -> bool:
         with self._read() as reader:
-            return held_fact(reader, fact) is not None
+            is_known = held_fact(reader, fact) is not None
+        made, done = self._commit(
+            decide,
+            [Prepared(text or sentence(*parts), fields, FACT_GROWTH)],
+            is_known=is_known,
+        )
+        return self._get(done.id_of(made))
+
+    def _current(
+        self, reader: KnowledgeReader, rows: Iterable[dict[str, Any]], moment: int | None = None
+    ) -> list[dict[str, Any]]:
+        """Those of some facts that have neither ended nor rest, at a moment or now."""
+        now_ms = moment or self._parts.clock.now_ms()
+        return current_facts(reader, rows, self._parts.store.catalog.fetch, now_ms)
 
     def _unchangeable(self, reader: KnowledgeReader, fact: FactToAdd) -> set[int]:
         present = reader.facts(
@@ -158,15 +172,9 @@ class Facts(Statements):
         records = self._living(row["id"] for row in present)
         return {each.id for each in records.values() if each.pinned or each.immutable}
 
-    @verb
+    @owned
     def about(
-        self,
-        entity: str,
-        *,
-        limit: int | None = None,
-        learn: bool = False,
-        user_id: str | None = None,
-        agent_id: str | None = None,
+        self, entity: str, *, limit: int | None = None, learn: bool = False, **owner: Unpack[Owner]
     ) -> list[FactRecord]:
         """Facts that hold and have a name as their subject or object, the surest first.
 
@@ -174,12 +182,10 @@ class Facts(Statements):
         the user to those about the user.
         """
         name = folded(checked_part(entity, "entity"))
-        scope = self._scope(user_id, agent_id)
+        scope = self._scope(**owner)
         with self._read() as reader:
             rows = _about(reader, name, scope.user_id, self._users_named(reader, name, scope))
-            found = self._made(
-                reader, current_facts(reader, rows.values(), self._fetch, self._now_ms()), scope
-            )
+            found = self._made(reader, self._current(reader, rows.values()), scope)
         found.sort(key=lambda each: (-each.confidence, each.id))
         most = None if limit is None else parse_integer(limit, "limit", low=1)
         found = found[:most]
@@ -200,7 +206,7 @@ class Facts(Statements):
             if each.speaker is not None and folded(each.speaker) == name
         }
 
-    @verb
+    @owned
     def query(
         self,
         *,
@@ -209,8 +215,7 @@ class Facts(Statements):
         object: str | None = None,
         min_confidence: float = 0.0,
         as_of: datetime | str | None = None,
-        user_id: str | None = None,
-        agent_id: str | None = None,
+        **owner: Unpack[Owner],
     ) -> list[FactRecord]:
         """Facts with these parts, oldest first: those that hold, or that held at ``as_of``."""
         given = {"subject": subject, "predicate": predicate, "object": object}
@@ -229,11 +234,8 @@ class Facts(Statements):
                     _names_like(conditions["predicate"], declared(reader))
                 )
             rows = [row for row in reader.facts(**conditions) if row["confidence"] >= least]
-            found = self._made(
-                reader,
-                current_facts(reader, rows, self._fetch, moment or self._now_ms()),
-                self._scope(user_id, agent_id),
-            )
+            current = self._current(reader, rows, moment)
+            found = self._made(reader, current, self._scope(**owner))
         if moment is None:
             return found
         return [each for each in found if _held_at(each.record, moment)]
@@ -261,17 +263,9 @@ class Facts(Statements):
         """Forget a fact; what it was drawn from stays."""
         self._may_write()
         scope = self._scope(**guard)
-        return self._parts.forgetting.forget(
-            self._typed(fact, "fact", scope),
-            {},
-            scope.labels,
-            purge=False,
-            verify=False,
-            include_protected=False,
-            skip_protected=False,
-        )
+        return self._forget(self._typed(fact, "fact", scope), scope)
 
-    @verb
+    @owned
     def traverse(
         self,
         entity: str,
@@ -279,15 +273,14 @@ class Facts(Statements):
         hops: int = 3,
         direction: Literal["both", "out", "in"] = "both",
         limit: int = 1000,
-        user_id: str | None = None,
-        agent_id: str | None = None,
+        **owner: Unpack[Owner],
     ) -> list[FactEdge]:
         """Facts around a name, breadth-first from subject to object and back, each once."""
         name = checked_part(entity, "entity")
         hops = parse_integer(hops, "hops", low=1, high=16)
         direction = parse_choice(direction, "direction", "both", "out", "in")
         most = parse_integer(limit, "limit", low=1)
-        scope = self._scope(user_id, agent_id)
+        scope = self._scope(**owner)
         out: list[FactEdge] = []
         with self._read() as reader:
             users = {
@@ -298,14 +291,10 @@ class Facts(Statements):
             for user in sorted(users):
                 if scope.user_id not in (None, user):
                     continue
-                steps = list(
-                    fact_steps(
-                        reader, name, user, hops=hops, direction=direction, limit=most - len(out)
-                    )
+                steps = fact_steps(
+                    reader, name, user, hops=hops, direction=direction, limit=most - len(out)
                 )
-                current = current_facts(
-                    reader, [row for row, _ in steps], self._fetch, self._now_ms()
-                )
+                current = self._current(reader, [row for row, _ in steps])
                 for row, hop in steps:
                     if row not in current:
                         continue
@@ -319,6 +308,163 @@ class Facts(Statements):
             living = self._living((each.fact_id for each in out), scope)
             out = [each for each in out if each.fact_id in living]
         return out
+
+    # -- what texts state ---------------------------------------------------------------------
+
+    @verb
+    def extract(self, text: str) -> list[Fact]:
+        """The statements of a text in their order, at most 3 a sentence; stores nothing.
+
+        Questions, conditions, reports and plans state nothing. "I" is ``user``.
+
+        Raises:
+            InvalidTextError: This is no text.
+        """
+        self._parts.access.ensure()
+        text = check_text(text, self._parts.config)
+        with self._read() as reader:
+            single = declared(reader).single
+        return [
+            Fact(
+                one.subject,
+                one.predicate,
+                one.object,
+                one.confidence,
+                one.polarity,
+                one.modality,
+                one.span,
+            )
+            for one in (each.statement for each in self._reading(text, single)[0].facts)
+        ]
+
+    def _reading(self, text: str, single: frozenset[str], **about: Any) -> tuple[Reading, bool]:
+        """What a text says, and whether the caller's model failed; no lock is held."""
+        extractor = self._parts.fact_extractor
+        found: list[Statement] | None = None
+        failed = False
+        if extractor is not None:
+            try:
+                found = [statement_of(each, text, single) for each in extractor.extract(text)]
+            except Exception:  # any model may fail in any way: the rules decide, and it is reported
+                failed = True
+        return read_text(text, single_valued=single, statements=found, **about), failed
+
+    @guarded
+    def learn(self, source: Memories, **guard: Unpack[Guard]) -> ReadReport:
+        """Read memories now: keep the facts that they state and the names that they mention.
+
+        One commit holds what one memory says. Facts belong to the user of their memory, and go
+        with their last source. What an assistant or a tool says neither replaces nor confirms
+        what a user said. Memories that were read before add nothing.
+
+        Args:
+            source: The memories to read, by id, hit or record; they are read by event time.
+
+        Raises:
+            UnknownRecordError: One does not exist. InvalidInputError: One is of a volatile tier.
+        """
+        self._may_write()
+        return self._learn(ids_of(source, "source"), self._scope(**guard))
+
+    def _is_read(self, target: Any) -> bool:
+        """Whether what a memory says was read: by observing, learning or sleep."""
+        memory = id_of(target)
+        if type(memory) is not int or not 0 <= memory < 1 << 63:
+            return False
+        with self._read() as reader:
+            state = reader.sleep_state()
+            return bool(
+                "observed" in reader.sorts([memory]).get(memory, ())
+                or reader.links("source", b=[memory])
+                or reader.links("mention", b=[memory])
+                or (state and memory <= state["extracted_id"])
+            )
+
+    def _read_anew(self, record: MemoryRecord) -> MemoryRecord:
+        """Read a memory whose words have changed, and return it."""
+        self._learn([record.id], self._scope(), _OF_MESSAGES)
+        return record
+
+    def _learn(
+        self, ids: Iterable[int], scope: Scope, also: frozenset[str] = frozenset()
+    ) -> ReadReport:
+        """Read memories; those of a sort are left out, unless it is among ``also``."""
+        records = sorted(
+            (self._lasting(each, scope) for each in ids), key=lambda each: (each.event_ms, each.id)
+        )
+        skipped: Counter[str] = Counter()
+        with self._read() as reader:
+            sorts = reader.sorts([each.id for each in records])
+            derived = {each for each, found in sorts.items() if found - also}
+            single = declared(reader).single
+        found: list[tuple[MemoryRecord, Reading]] = []
+        fallbacks = 0
+        for record in records:
+            if record.id in derived or record.superseded:
+                skipped["derived" if record.id in derived else "superseded"] += 1
+                continue
+            reading, failed = self._reading(
+                record.text,
+                single,
+                role=record.role,
+                speaker=record.speaker,
+                reference_ms=record.event_ms,
+                vectors=self._parts.embedder,
+            )
+            fallbacks += failed
+            found.append((record, reading))
+        with self._read() as reader:
+            read = [
+                (record, with_names(reader, record.user_id or "", reading))
+                for record, reading in found
+            ]
+        self._embed([each.text for _, reading in read for each in reading.facts])
+        facts: dict[int, None] = {}
+        for record, reading in read:
+            facts |= dict.fromkeys(self._keep(record, reading))
+        with self._read() as reader:
+            made = self._made(reader, reader.facts(id=list(facts)), self._scope())
+        return ReadReport(
+            ids=tuple(record.id for record, _ in read),
+            facts=tuple(made),
+            skipped=dict(skipped),
+            fallbacks=fallbacks,
+        )
+
+    def _embed(self, texts: list[str]) -> None:
+        """Embed many texts at once, so that the commits find them in the cache."""
+        if self._parts.embedder is not None and len(texts) > 1:
+            embedded(self._parts.embedder, texts)
+
+    def _keep(self, record: MemoryRecord, reading: Reading) -> list[int]:
+        """Commit what a memory says; the ids of the facts that it states."""
+        role = None if is_user_said(record.role) else record.role
+        fields: dict[str, Any] = {
+            "tier": "semantic",
+            "category": Category.FACT,
+            "user_id": record.user_id,
+            "agent_id": record.agent_id,
+            "importance": record.importance,
+            "confidence": record.confidence,
+            "event_time": record.event_time,
+            "role": role,
+        }
+
+        def decide(reader: KnowledgeReader, changes: Changes, now_ms: int) -> list[int | New]:
+            present = self._living([record.id]).get(record.id)
+            if present is None or present.text != record.text:
+                return []  # it was forgotten, or says something else by now
+            if present.user_id != record.user_id:
+                return []
+            found, facts = plan_reading(
+                reader, present, reading, self._living, now_ms=now_ms, config=self._parts.config
+            )
+            changes.add(found)
+            return facts
+
+        texts = [each.text for each in reading.facts]
+        stated, done = self._commit(decide, [Prepared(each, fields, FACT_GROWTH) for each in texts])
+        return [done.id_of(each) for each in stated]
 
     @verb
     def declare(
@@ -344,8 +490,8 @@ class Facts(Statements):
         names = [predicate_named(each, "aliases") for each in aliases]
         given = None if single_valued is None else parse_switch(single_valued, "single_valued")
 
-        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
-            changes, known = Changes(), declared(reader)
+        def decide(reader: KnowledgeReader, changes: Changes, now_ms: int) -> None:
+            known = declared(reader)
             items = reader.items_of("predicate").values()
             rows = {row["json"]["name"]: row["item_id"] for row in items}
             main = known.aliases.get(one, one)
@@ -359,16 +505,10 @@ class Facts(Statements):
                         f"{name!r} is a name of another relation, like {min(others)!r}",
                         hint=f"declare further names of {name!r}",
                     )
-                changes.put(
-                    "item",
-                    item_id=rows[name] if name in rows else changes.new_item(),
-                    sort="predicate",
-                    scope="",
-                    json=compact_json({"name": name, "of": of, "single": single}),
-                )
-            return changes
+                item = rows[name] if name in rows else changes.new_item()
+                changes.item(item, "predicate", "", {"name": name, "of": of, "single": single})
 
-        self._parts.knowledge.commit(decide)
+        self._commit(decide)
         with self._read() as reader:
             return declared(reader).aliases
 
@@ -386,28 +526,7 @@ class Facts(Statements):
     ) -> list[FactRecord]:
         """Facts of rows whose memories live in a scope."""
         by_id = {row["id"]: row for row in rows}
-        sources = reader.sources(list(by_id))  # of the moment of the rows
-        records = self._living(by_id, scope)
-        out = []
-        for fact_id, record in records.items():
-            row, said = by_id[fact_id], by_id[fact_id]["json"]
-            out.append(
-                FactRecord(
-                    id=fact_id,
-                    key=row["fact_key"],
-                    subject=said["subject"],
-                    predicate=said["predicate"],
-                    object=said["object"],
-                    text=record.text,
-                    confidence=row["confidence"],
-                    sources=sources.get(fact_id, ()),
-                    created_at=record.recorded_at,
-                    last_verified=from_ms(row["verified_ms"]),
-                    holds=bool(row["holds"]),
-                    record=record,
-                )
-            )
-        return out
+        return facts_made(reader, by_id, self._living(by_id, scope))
 
 
 def _names_like(predicate: str, known: Declared) -> set[str]:

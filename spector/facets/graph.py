@@ -11,8 +11,8 @@ import numpy as np
 from spector.arguments import parse_choice, parse_integer, parse_number, parse_switch
 from spector.clock import from_ms
 from spector.errors import InvalidInputError
-from spector.facets.base import Guard, guarded, ids_of, one_id_of
-from spector.facets.grounding import CompletingFacet
+from spector.facets.base import Facet, Guard, Owner, guarded, ids_of, one_id_of, owned
+from spector.facets.grounding import Grounding, parse_percept
 from spector.knowledge import (
     LAYERS,
     Changes,
@@ -23,15 +23,15 @@ from spector.knowledge import (
     activate,
     best_path,
     checked_json,
-    edge_row,
     layer_name,
     levels,
     pagerank,
+    predicted_outcomes,
     reach,
     scaled,
 )
 from spector.process import verb
-from spector.records import Activation, Edge, Reached, RelationKind
+from spector.records import Activation, Edge, Percept, PredictedOutcome, Reached, RelationKind
 from spector.store.catalog import RecordLinks, Row, Scope
 from spector.write import Memories, Named
 
@@ -41,7 +41,7 @@ _TIMES_MEAN = 1.5
 _MOST_HOPS = 16
 
 
-class Graph(CompletingFacet):
+class Graph(Facet):
     """Edges between memories of one user. ``supersedes`` and ``parents`` appear as edges too."""
 
     def __init__(self, parts: Any) -> None:
@@ -88,20 +88,18 @@ class Graph(CompletingFacet):
             priority=parse_integer(priority, "priority", low=0, high=1000),
             origin=str(origin),
         )
-        made: list[RelationKind] = []
 
-        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
-            changes, registry = Changes(), Registry(reader.kinds())
+        def decide(reader: KnowledgeReader, changes: Changes, now_ms: int) -> RelationKind:
+            registry = Registry(reader.kinds())
             is_new = name not in registry
-            made[:] = [registry.add(kind)]
+            made = registry.add(kind)
             if is_new:
-                about = json.dumps(made[0].to_dict(), ensure_ascii=False)
+                about = json.dumps(made.to_dict(), ensure_ascii=False)
                 item = changes.new_item()
                 changes.put("item", item_id=item, sort="relation_kind", scope="", json=about)
-            return changes
+            return made
 
-        self._parts.knowledge.commit(decide)
-        return made[0]
+        return self._commit(decide)[0]
 
     # -- edges --------------------------------------------------------------------------------
 
@@ -151,68 +149,40 @@ class Graph(CompletingFacet):
                 hint="an edge never joins users",
             )
         _check_note(note)
-        made: list[Edge] = []
 
-        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
-            changes = Changes()
+        def decide(reader: KnowledgeReader, changes: Changes, now_ms: int) -> Edge:
             first, second, relation = Registry(reader.kinds()).stored(ends[0], ends[1], kind)
+            old = reader.edge(first, relation.name, second)
             edge = Edge(
                 source=first,
                 target=second,
                 kind=relation.name,
-                weight=strength,
-                confidence=sure,
-                created_at=from_ms(now_ms),
-                note=None if note is None else dict(note),
+                weight=strength if old is None else max(old.weight, strength),
+                confidence=sure if old is None else max(old.confidence, sure),
+                origin="user" if old is None else old.origin,
+                created_at=from_ms(now_ms) if old is None else old.created_at,
+                note=dict(note) if note is not None else None if old is None else old.note,
             )
-            created_ms, found = (
-                now_ms,
-                [
-                    each
-                    for each in reader.edges([first], direction="out", kinds=[relation.name])
-                    if each.target == second
-                ],
-            )
-            if found:
-                old = found[0]
-                edge = Edge(
-                    source=first,
-                    target=second,
-                    kind=relation.name,
-                    weight=max(old.weight, strength),
-                    confidence=max(old.confidence, sure),
-                    origin=old.origin,
-                    created_at=old.created_at,
-                    note=old.note if edge.note is None else edge.note,
-                )
-                assert old.created_at is not None
-                created_ms = round(old.created_at.timestamp() * 1000)
-            made[:] = [edge]
-            if not found or found[0] != edge:
-                changes.put("edge", **edge_row(edge, created_ms))
-            return changes
+            if edge != old:
+                changes.edge(edge)
+            return edge
 
-        self._parts.knowledge.commit(decide, scope=scope, named=ends)
-        return made[0]
+        return self._commit(decide, scope=scope, named=ends)[0]
 
     @guarded
     def unlink(self, source: Named, target: Named, kind: str, **guard: Unpack[Guard]) -> bool:
         """Remove a stored edge; False when there is none."""
         self._may_write()
         ends = [one_id_of(source, "source"), one_id_of(target, "target")]
-        gone: list[bool] = []
 
-        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
-            changes = Changes()
+        def decide(reader: KnowledgeReader, changes: Changes, now_ms: int) -> bool:
             first, second, relation = Registry(reader.kinds()).stored(ends[0], ends[1], kind)
-            found = reader.edges([first], direction="out", kinds=[relation.name])
-            gone[:] = [any(each.target == second for each in found)]
-            if gone[0]:
+            found = reader.edge(first, relation.name, second)
+            if found is not None:
                 changes.drop("edge", first, relation.name, second)
-            return changes
+            return found is not None
 
-        self._parts.knowledge.commit(decide, scope=self._scope(**guard), named=ends)
-        return gone[0]
+        return self._commit(decide, scope=self._scope(**guard), named=ends)[0]
 
     @guarded
     def edges(
@@ -356,6 +326,26 @@ class Graph(CompletingFacet):
                 f"there is no layer {each!r:.60}", hint=f"one of: {', '.join(known)}"
             )
         return wanted
+
+    @owned
+    def complete(
+        self, percept: Percept, *, limit: int = 5, **owner: Unpack[Owner]
+    ) -> list[PredictedOutcome]:
+        """What happened in the newest twenty episodes of the concepts of a percept.
+
+        Episodes without a tool foretell nothing. The newest come first, then the surest.
+        """
+        wanted = parse_percept(percept)
+        most, scope = parse_integer(limit, "limit", low=1), self._scope(**owner)
+        ground = Grounding(self._parts)
+        concepts = ground.active(sorted(ground.matching(wanted, scope)), scope)
+        ids = {each for ids in ground.episodes(concepts).values() for each in ids}
+        living = self._living(sorted(ids), scope)
+        figures = {
+            each.name: each.text for found in ground.statistics(concepts).values() for each in found
+        }
+        newest = self._parts.config.association.completion_episodes
+        return predicted_outcomes(ground.experiences(living), figures, most, newest)
 
     # -- centrality ---------------------------------------------------------------------------
 

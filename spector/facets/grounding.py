@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from spector.arguments import parse_integer, parse_number
-from spector.clock import from_ms
 from spector.errors import InvalidInputError
-from spector.facets.base import Facet
+from spector.facets.base import HIDDEN, Facet
 from spector.knowledge import (
     ENOUGH,
     Changes,
@@ -21,17 +21,18 @@ from spector.knowledge import (
     Registry,
     certainty,
     concepts_named,
+    experiences,
     figures_of,
+    items_made,
     normalize_tokens,
     plan_cooccurrence,
     plan_new_figures,
     plan_restated_figure,
-    predicted_outcomes,
     references_of,
+    statistics_of,
 )
-from spector.layout import MUTABLE_DTYPE, Category, Flag
-from spector.process import verb
-from spector.records import Percept, PredictedOutcome, Statistic
+from spector.layout import MUTABLE_DTYPE, Category
+from spector.records import Percept, Statistic
 from spector.store.catalog import Scope
 from spector.write import Prepared
 
@@ -44,46 +45,21 @@ class Grounding(Facet):
         asked = list(dict.fromkeys(ids))
         with self._read() as reader:
             rows = self._parts.store.catalog.fetch(asked)  # the bytes of vectors are not needed
-            details = reader.payloads(list(rows), "episode")
-            observed = reader.payloads(list(rows), "observed")
-        headers = {each: np.frombuffer(row.mutable, MUTABLE_DTYPE)[0] for each, row in rows.items()}
-        return [
-            Experience(
-                each,
-                rows[each].event_ms,
-                float(headers[each]["importance"]),
-                details.get(each, {}),
-                observed.get(each, {}).get("novelty"),
-                bool(int(headers[each]["flags"]) & Flag.CONSOLIDATED),
-            )
-            for each in asked
-            if each in rows
-        ]
+            known = {}
+            for each, row in rows.items():
+                header = np.frombuffer(row.mutable, MUTABLE_DTYPE)[0]
+                known[each] = row.event_ms, float(header["importance"]), int(header["flags"])
+            return experiences(reader, asked, known)
 
     def statistics(self, concepts: Collection[int]) -> dict[int, list[Statistic]]:
         """The statistics of concepts that are stored, by concept."""
         with self._read() as reader:
-            ties = reader.edges(concepts, direction="in", kinds=["quantifies"])
-            payloads = reader.payloads([each.source for each in ties], "statistic")
-        records = self._living(sorted(payloads))
-        out: dict[int, list[Statistic]] = {}
-        for each, record in records.items():
-            values = payloads[each]
-            out.setdefault(values["concept_id"], []).append(
-                Statistic(
-                    id=each,
-                    concept_id=values["concept_id"],
-                    name=values["name"],
-                    category=values["category"],
-                    domain=values["domain"],
-                    values=values["values"],
-                    text=record.text,
-                    code=values["code"],
-                    confidence=values["confidence"],
-                    computed_at=from_ms(values["computed_ms"]),
-                    record=record,
-                )
-            )
+            payloads = statistics_of(reader, concepts)
+            living = self._living(sorted(payloads))
+            found = [(record, payloads[each]) for each, record in living.items()]
+            out: dict[int, list[Statistic]] = {}
+            for made in items_made(reader, "statistic", found):
+                out.setdefault(made.concept_id, []).append(made)
         return out
 
     def ground(self, concept: int, name: str, episodes: Collection[int]) -> list[Statistic]:
@@ -95,7 +71,11 @@ class Grounding(Facet):
         for each in figures:
             old = stored.get(each.code)
             if old is not None:
-                self._restate(each, old, concept, ids)
+                with self._read() as reader:
+                    now_ms = self._parts.clock.now_ms()
+                    changes = plan_restated_figure(reader, each, old.id, concept, ids, now_ms)
+                if changes:
+                    self._parts.updater.restate(old.id, each.text, changes)
         fresh = [each for each in figures if each.code not in stored]
         if fresh:
             self._store(fresh, concept, ids)
@@ -103,45 +83,20 @@ class Grounding(Facet):
         return self.statistics([concept]).get(concept, []) if figures else []
 
     def _store(self, figures: list[Figure], concept: int, episodes: list[int]) -> None:
-        record = self._record(concept)
-        fields = {"tier": "semantic", "category": Category.SUMMARY}
-        if record.user_id is not None:
-            fields["user_id"] = record.user_id
+        user = self._record(concept).user_id
+        fields = {"tier": "semantic", "category": Category.SUMMARY, "user_id": user}
 
-        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
-            living = [each for each in episodes if each in self._living([each])]
-            return plan_new_figures(figures, concept, living, now_ms)
+        def decide(reader: KnowledgeReader, changes: Changes, now_ms: int) -> None:
+            living = list(self._living(episodes))
+            changes.add(plan_new_figures(figures, concept, living, now_ms))
 
-        self._parts.knowledge.commit(decide, [Prepared(each.text, fields) for each in figures])
+        self._commit(decide, [Prepared(each.text, fields) for each in figures])
 
-    def _restate(self, figure: Figure, old: Statistic, concept: int, episodes: list[int]) -> None:
-        with self._read() as reader:
-            edges = reader.edges([old.id], direction="out", kinds=["computed_from"])
-        before = [each.target for each in edges]
-        if dict(old.values) == dict(figure.values) and set(before) == set(episodes):
-            return
-        now_ms = self._parts.clock.now_ms()
-        changes = plan_restated_figure(figure, old.id, concept, before, episodes, now_ms)
-        self._parts.updater.restate(old.id, figure.text, changes)
+    def matching(self, percept: Percept, scope: Scope) -> dict[int, dict[str, Any]]:
+        """Concepts of a percept, active or not, with their fields.
 
-    def matching(self, percept: Percept, scope: Scope) -> list[int]:
-        """Active concepts of a percept: objects and people by name, the goal by its tokens."""
-        return self.active(self.named(percept, scope), scope)
-
-    def surest(self, percept: Percept, scope: Scope, most: int) -> dict[int, dict[str, Any]]:
-        """The same, with their fields: the ``most`` surest ones, of equals the older."""
-        payloads = self.payloads(self.named(percept, scope))
-        order = sorted(payloads, key=lambda each: (-payloads[each]["confidence"], each))
-        chosen: dict[int, dict[str, Any]] = {}
-        for each in order:  # records are read one by one: most names have few concepts
-            if len(chosen) == most:
-                break
-            if self.active([each], scope):
-                chosen[each] = payloads[each]
-        return chosen
-
-    def named(self, percept: Percept, scope: Scope) -> list[int]:
-        """Concepts with the names of a percept, whether they are active or not."""
+        Objects and people are found by their names, the goal by its tokens as well.
+        """
         names = [*percept.objects, *percept.people]
         if percept.goal:
             names += [percept.goal, *normalize_tokens(percept.goal)]
@@ -149,100 +104,52 @@ class Grounding(Facet):
             found = {
                 each for name in names for each in concepts_named(reader, name, scope=scope.user_id)
             }
-        return sorted(found)
+            return reader.payloads(sorted(found), "concept")
 
     def active(self, concepts: Iterable[int], scope: Scope) -> list[int]:
         """Those that recalls may show."""
-        return [
-            each
-            for each, record in self._living(concepts, scope).items()
-            if not record.flags & (Flag.DORMANT | Flag.SUPERSEDED | Flag.QUARANTINED)
-        ]
+        living = self._living(concepts, scope)
+        return [each for each, record in living.items() if not record.flags & HIDDEN]
 
-    def references(self, concepts: Collection[int]) -> Mapping[int, dict[str, tuple[int, ...]]]:
-        """Layer -> memories, of each concept."""
+    def episodes(self, concepts: Collection[int]) -> dict[int, tuple[int, ...]]:
+        """The episodes that concepts refer to."""
         with self._read() as reader:
-            return references_of(reader, concepts)
+            found = references_of(reader, concepts)
+        return {each: layers.get("episodes", ()) for each, layers in found.items()}
 
     def episode_counts(self, concepts: Collection[int]) -> dict[int, int]:
         """How many episodes each concept refers to."""
         with self._read() as reader:
             return {each: reader.reference_count(each, "episodes") for each in concepts}
 
-    def payloads(self, concepts: Collection[int]) -> dict[int, dict[str, Any]]:
-        """The fields of concepts."""
-        with self._read() as reader:
-            return reader.payloads(concepts, "concept")
-
     def relations(self, concept: int) -> list[dict[str, Any]]:
         """Relations of a concept to other living concepts, the strongest first."""
+        out = []
         with self._read() as reader:
             edges = reader.edges([concept])
-            others = {each.source for each in edges} | {each.target for each in edges}
-            return _relations_of(reader, concept, self._living(sorted(others)))
+            others = {end for each in edges for end in (each.source, each.target)}
+            names = reader.payloads(list(self._living(sorted(others))), "concept")
+            kinds = {each.name: each for each in Registry(reader.kinds())}
+        for each in edges:
+            is_out = each.source == concept
+            other, kind = (each.target if is_out else each.source), kinds.get(each.kind)
+            name = each.kind if is_out or (kind and kind.symmetric) else kind and kind.inverse
+            if name and other in names and other != concept:
+                out.append({"type": name, "target": names[other]["name"], "weight": each.weight})
+        return sorted(out, key=lambda each: (-each["weight"], each["type"], each["target"]))
 
     def relate(self, concept: int) -> None:
         """Renew the ties of a concept to those with which it shares episodes."""
-
-        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
-            least = self._parts.config.knowledge.jaccard
-            return plan_cooccurrence(reader, concept, now_ms, least)
-
-        self._parts.knowledge.commit(decide)
-
-
-def _relations_of(
-    reader: KnowledgeReader, concept: int, living: Collection[int]
-) -> list[dict[str, Any]]:
-    """Relations of a concept to other living concepts, the strongest first."""
-    kinds = {each.name: each for each in Registry(reader.kinds())}
-    edges = reader.edges([concept])
-    others = {each.source for each in edges} | {each.target for each in edges}
-    names = reader.payloads(sorted(others & set(living)), "concept")
-    out = []
-    for each in edges:
-        is_out = each.source == concept
-        other, kind = (each.target if is_out else each.source), kinds.get(each.kind)
-        name = each.kind if is_out or (kind and kind.symmetric) else kind and kind.inverse
-        if name and other in names and other != concept:
-            out.append({"type": name, "target": names[other]["name"], "weight": each.weight})
-    return sorted(out, key=lambda each: (-each["weight"], each["type"], each["target"]))
+        least = self._parts.config.knowledge.jaccard
+        self._parts.knowledge.commit(
+            lambda reader, now_ms: plan_cooccurrence(reader, concept, now_ms, least)
+        )
 
 
 # From a percept to concepts, what is known of them, and what their episodes foretell.
 
 #: levels of an entry: everything, what is stored, the name alone
 _FULL, _STORED, _NAMED = 1, 2, 3
-
-
-class CompletingFacet(Facet):
-    """A facet that completes a percept from experience."""
-
-    @verb
-    def complete(
-        self,
-        percept: Percept,
-        *,
-        limit: int = 5,
-        user_id: str | None = None,
-        agent_id: str | None = None,
-    ) -> list[PredictedOutcome]:
-        """What happened in the newest twenty episodes of the concepts of a percept.
-
-        Episodes without a tool foretell nothing. The newest come first, then the surest.
-        """
-        wanted = parse_percept(percept)
-        most, scope = parse_integer(limit, "limit", low=1), self._scope(user_id, agent_id)
-        ground = Grounding(self._parts)
-        concepts = ground.matching(wanted, scope)
-        references = ground.references(concepts)
-        ids = {each for layers in references.values() for each in layers.get("episodes", ())}
-        living = self._living(sorted(ids), scope)
-        figures = {
-            each.name: each.text for found in ground.statistics(concepts).values() for each in found
-        }
-        newest = self._parts.config.association.completion_episodes
-        return predicted_outcomes(ground.experiences(living), figures, most, newest)
 
 
 def parse_percept(percept: Any) -> Percept:
@@ -284,14 +191,17 @@ def concept_context(
     start = time.monotonic()
     most = parse_integer(limit, "limit", low=1)
     budget_s = parse_number(budget_ms, "budget_ms", low=0.0, high=3.6e6) / 1000.0
-    chosen = ground.surest(parse_percept(percept), scope, most)
+    known = ground.matching(parse_percept(percept), scope)
+    order = sorted(known, key=lambda each: (-known[each]["confidence"], each))
+    # records are read one by one: most names have few concepts
+    chosen = list(islice((each for each in order if ground.active([each], scope)), most))
     counts = ground.episode_counts(chosen)
     out = []
-    for each, values in chosen.items():
+    for each in chosen:
         entry: dict[str, Any] = {
-            "name": values["name"],
-            "category": values["category"],
-            "confidence": values["confidence"],
+            "name": known[each]["name"],
+            "category": known[each]["category"],
+            "confidence": known[each]["confidence"],
             "episode_count": counts[each],
             "relationships": [],
             "properties": {},
@@ -302,32 +212,23 @@ def concept_context(
         spent = time.monotonic() - start
         if spent < budget_s:
             entry["level"] = _STORED
-            _fill(entry, ground, each)
-            if spent < budget_s / 2:
-                entry["level"] = _FULL
-                _renew(entry, ground, each)
+            entry["relationships"] = ground.relations(each)
+            for one in ground.statistics([each]).get(each, []):
+                _note(entry, one, one.confidence)
+        if spent < budget_s / 2:
+            entry["level"] = _FULL
+            if entry["episode_count"] >= ENOUGH:
+                episodes = ground.experiences(ground.episodes([each]).get(each, ()))
+                for figure in figures_of(entry["name"], episodes):
+                    _note(entry, figure, certainty(figure.n))
     return out
 
 
-def _fill(entry: dict[str, Any], ground: Grounding, concept: int) -> None:
-    """Add what is stored: relations to other concepts, statistics."""
-    entry["relationships"] = ground.relations(concept)
-    for each in ground.statistics([concept]).get(concept, []):
-        _note(entry, each.code, each.name, each.text, each.values, each.confidence)
-
-
-def _renew(entry: dict[str, Any], ground: Grounding, concept: int) -> None:
-    """Put what the episodes say now in the place of stored statistics."""
-    if entry["episode_count"] >= ENOUGH:
-        episodes = ground.references([concept]).get(concept, {}).get("episodes", ())
-        for each in figures_of(entry["name"], ground.experiences(episodes)):
-            _note(entry, each.code, each.name, each.text, each.values, certainty(each.n))
-
-
-def _note(
-    entry: dict[str, Any], code: str, name: str, text: str, values: Any, confidence: float
-) -> None:
-    entry["properties"][code] = values["rate"] if "rate" in values else values["mean"]
-    verbal = {"layer": "statistics", "name": name, "verbal": text, "confidence": confidence}
-    others = [each for each in entry["layer_context"] if each["name"] != name]
-    entry["layer_context"] = [*others, verbal]
+def _note(entry: dict[str, Any], one: Statistic | Figure, confidence: float) -> None:
+    """Have an entry say a statistic, in place of one of its name."""
+    entry["properties"][one.code] = one.values.get("rate", one.values.get("mean"))
+    others = [each for each in entry["layer_context"] if each["name"] != one.name]
+    entry["layer_context"] = [
+        *others,
+        {"layer": "statistics", "name": one.name, "verbal": one.text, "confidence": confidence},
+    ]

@@ -59,7 +59,7 @@ class MemoryLayer(Protocol):
     def __iter__(self) -> Iterator[int]: ...
 
 
-class StoreLayer(ItemFacet):
+class StoreLayer(ItemFacet[Any]):
     """A layer of the store: a view of the memories of one sort."""
 
     def __init__(self, parts: Parts, name: str) -> None:
@@ -98,19 +98,18 @@ class StoreLayer(ItemFacet):
         details = episode if episode is not None else given.pop("episode", None)
         if details is None:
             return self._parts.writer.remember({"text": text}, given).id
-        values = encode("episode", _episode(details))
-        fields = self._fields(given, "layers.store")
-
-        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
-            changes = Changes(store=[0])
-            changes.put("payload", id=New(0), sort="episode", json=values)
-            return changes
-
+        values, fields = _episode(details), self._fields(given, "layers.store")
+        encode("episode", values)  # refused before the text
         if not isinstance(text, str):
             raise InvalidInputError(
                 f"text must be a text, not {type(text).__name__}", hint='pass {"text": "..."}'
             )
-        return self._parts.knowledge.commit(decide, [Prepared(text, fields)]).records[0].id
+
+        def decide(reader: KnowledgeReader, changes: Changes, now_ms: int) -> None:
+            changes.store.append(0)
+            changes.payload(New(0), "episode", values)
+
+        return self._commit(decide, [Prepared(text, fields)])[1].records[0].id
 
     @guarded
     def get(self, id: Named, **guard: Unpack[Guard]) -> MemoryRecord:
@@ -153,15 +152,7 @@ class StoreLayer(ItemFacet):
             if scope.is_open:
                 return False
             raise
-        self._parts.forgetting.forget(
-            record.id,
-            {},
-            scope.labels,
-            purge=False,
-            verify=False,
-            include_protected=False,
-            skip_protected=False,
-        )
+        self._forget(record.id, scope)
         return True
 
     @verb

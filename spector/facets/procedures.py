@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Literal, Unpack
 
 from spector.arguments import SCOPES, parse_choice, parse_integer, parse_number, parse_switch
-from spector.clock import from_ms
 from spector.errors import ImmutableRecordError, InvalidInputError
-from spector.facets.base import Guard, ItemFacet, guarded
+from spector.facets.base import Guard, Owner, TriggeredFacet, guarded, owned
 from spector.knowledge import (
     Changes,
     KnowledgeReader,
@@ -18,23 +18,21 @@ from spector.knowledge import (
     parse_steps,
     plan_outcome,
     plan_procedure,
-    plan_status,
     procedure_score,
     procedure_text,
     tools_of,
 )
 from spector.layout import Category
 from spector.process import verb
-from spector.records import MemoryRecord, Procedure, Step
+from spector.records import Procedure, Step
 from spector.session import Session
-from spector.store.catalog import ANYBODY, Scope
 from spector.write import Memories, Named, Prepared
 
 Status = Literal["draft", "active", "deprecated"]
 _STATUSES: tuple[Status, ...] = ("draft", "active", "deprecated")
 
 
-class Procedures(ItemFacet):
+class Procedures(TriggeredFacet[Procedure]):
     """Steps with a success rate, found by the situations they are for."""
 
     sort = "procedure"
@@ -84,24 +82,23 @@ class Procedures(ItemFacet):
         }
         text = procedure_text(given.name, given.description, given.steps)
 
-        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
-            if replaced is None:
-                return plan_procedure(given, now_ms=now_ms)
-            before = reader.payloads([replaced], self.sort)[replaced]
-            return plan_procedure(given, now_ms=now_ms, replaced=(replaced, before))
+        def decide(reader: KnowledgeReader, changes: Changes, now_ms: int) -> None:
+            before = None
+            if replaced is not None:
+                before = replaced, reader.payloads([replaced], self.sort)[replaced]
+            plan_procedure(changes, given, now_ms, replaced=before)
 
-        done = self._parts.knowledge.commit(decide, [Prepared(text, fields)])
+        _, done = self._commit(decide, [Prepared(text, fields)])
         return self._get(done.records[0].id)
 
-    @verb
+    @owned
     def for_situation(
         self,
         tags: Iterable[str],
         *,
         min_success_rate: float = 0.0,
         limit: int = 10,
-        user_id: str | None = None,
-        agent_id: str | None = None,
+        **owner: Unpack[Owner],
     ) -> list[Procedure]:
         """Procedures with one of these tags as trigger, the most proven first.
 
@@ -109,15 +106,14 @@ class Procedures(ItemFacet):
         """
         least = parse_number(min_success_rate, "min_success_rate", low=0.0, high=1.0)
         most = parse_integer(limit, "limit", low=1)
-        scope = self._scope(user_id, agent_id)
         found = [
             each
-            for each in self._triggered(self._tags(tags, "tags"), scope)
+            for each in self._triggered(self._tags(tags, "tags"), self._scope(**owner))
             if each[1]["status"] != "deprecated" and each[1]["success_rate"] >= least
         ]
         trust = self._parts.config.knowledge.procedure_trust
         found.sort(key=lambda each: (-procedure_score(each[1], trust), -each[2], -each[0].id))
-        return self._made([(record, values) for record, values, _ in found[:most]])
+        return self._made((record, values) for record, values, _ in found[:most])
 
     @guarded
     def record_outcome(
@@ -134,57 +130,33 @@ class Procedures(ItemFacet):
             InvalidInputError: No step has that name.
         """
         self._may_write()
-        worked, scope = parse_switch(success, "success"), self._scope(**guard)
-        memory = self._typed(id, self.sort, scope)
+        worked = parse_switch(success, "success")
 
-        def plan(values: dict[str, Any], now_ms: int) -> Changes:
+        def plan(values: dict[str, Any], now_ms: int) -> dict[str, Any]:
             if failed_step is not None:
                 _check_failed(failed_step, worked, values["steps"])
-            return plan_outcome(memory, values, worked, now_ms=now_ms, failed_step=failed_step)
+            return plan_outcome(values, worked, now_ms, failed_step)
 
-        self._change(memory, plan, [(memory, self._parts.changer.reinforcing(worked))], scope)
-        return self._get(memory, scope)
+        return self._change(id, plan, guard, self._parts.changer.reinforcing(worked))
 
-    @guarded
-    def get(self, id: Named, **guard: Unpack[Guard]) -> Procedure:
-        """A procedure by its id or record.
-
-        Raises:
-            UnknownRecordError: There is none. InvalidInputError: The memory is no procedure.
-        """
-        scope = self._scope(**guard)
-        return self._get(self._typed(id, self.sort, scope), scope)
-
-    @verb
-    def all(
-        self,
-        status: Status | None = None,
-        *,
-        user_id: str | None = None,
-        agent_id: str | None = None,
-    ) -> list[Procedure]:
+    @owned
+    def all(self, status: Status | None = None, **owner: Unpack[Owner]) -> list[Procedure]:
         """Procedures of a status, or all, oldest first."""
         if status is not None:
             parse_choice(status, "status", *_STATUSES)
-        found = self._every(self._scope(user_id, agent_id))
-        return self._made([each for each in found if status in (None, each[1]["status"])])
+        return self._all("status", status, self._scope(**owner))
 
     @guarded
     def set_status(self, id: Named, status: Status, **guard: Unpack[Guard]) -> Procedure:
         """Make a procedure a draft, active, or deprecated: then no situation finds it."""
         self._may_write()
-        wanted, scope = parse_choice(status, "status", *_STATUSES), self._scope(**guard)
-        memory = self._typed(id, self.sort, scope)
-        self._refuse_immutable(memory)
-
-        def plan(values: dict[str, Any], now_ms: int) -> Changes:
-            changes = Changes()
-            if values["status"] != wanted:
-                plan_status(changes, memory, values, wanted)
-            return changes
-
-        self._change(memory, plan, scope=scope)
-        return self._get(memory, scope)
+        wanted = parse_choice(status, "status", *_STATUSES)
+        self._refuse_immutable(self._typed(id, self.sort, self._scope(**guard)))
+        return self._change(
+            id,
+            lambda values, _: {} if values["status"] == wanted else {"status": wanted},
+            guard,
+        )
 
     @verb
     def replace(
@@ -208,12 +180,8 @@ class Procedures(ItemFacet):
         scope = self._scope(**{each: fields.get(each) for each in SCOPES})
         old = self._get(self._typed(id, self.sort, scope), scope)
         self._refuse_immutable(old.id)
-        kept = {
-            "user_id": old.record.user_id,
-            "agent_id": old.record.agent_id,
-            "importance": old.record.importance,
-        }
-        fields = {**{key: value for key, value in kept.items() if value is not None}, **fields}
+        kept = ("user_id", "agent_id", "importance")
+        fields = {**{each: getattr(old.record, each) for each in kept}, **fields}
         given = ProcedureToAdd(
             name=old.name if name is None else checked_part(name, "name"),
             steps=parse_steps(steps),
@@ -261,19 +229,8 @@ class Procedures(ItemFacet):
             "agent_id": records[0].agent_id,
             "confidence": min(each.confidence for each in records),
         }
-        limit = self._parts.config.max_tags
-        fields = {key: value for key, value in fields.items() if value is not None}
-        tagged = self._tags(list(given.triggers)[:limit], "triggers")
-        return self._store(
-            ProcedureToAdd(
-                name=given.name,
-                steps=given.steps,
-                triggers=tagged,
-                scope=given.scope,
-                evidence=given.evidence,
-            ),
-            fields,
-        )
+        tags = list(given.triggers)[: self._parts.config.max_tags]
+        return self._store(replace(given, triggers=self._tags(tags, "triggers")), fields)
 
     def _of_session(self, session: Session) -> list[int]:
         """The living episodes of a session and of its user, with those of its agent only."""
@@ -292,31 +249,6 @@ class Procedures(ItemFacet):
             raise ImmutableRecordError(
                 f"procedure {memory} is immutable", hint="outcomes are counted, all else stays"
             )
-
-    def _get(self, memory: int, scope: Scope = ANYBODY) -> Procedure:
-        record = self._record(memory, scope)
-        return self._made([(record, self._payload(memory))])[0]
-
-    def _made(self, found: Sequence[tuple[MemoryRecord, dict[str, Any]]]) -> list[Procedure]:
-        triggers = self._triggers(record for record, _ in found)
-        return [
-            Procedure(
-                id=record.id,
-                name=values["name"],
-                description=values["description"],
-                steps=tuple(Step(**each) for each in values["steps"]),
-                triggers=triggers.get(record.id, ()),
-                status=values["status"],
-                success_rate=values["success_rate"],
-                executions=values["execution_count"],
-                last_used=None
-                if values["last_used_ms"] is None
-                else from_ms(values["last_used_ms"]),
-                failed_steps=values["failed_steps"],
-                record=record,
-            )
-            for record, values in found
-        ]
 
 
 def _described(description: Any) -> str:

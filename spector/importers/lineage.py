@@ -19,7 +19,7 @@ from spector.importers.sources import SourceFile
 if TYPE_CHECKING:
     from spector.memory import Memory
     from spector.store.payloads import KeyPath
-    from spector.write.drafts import Draft
+    from spector.write import Draft
 
 
 # Names of messages, by which a second import knows what the first one has stored.
@@ -87,7 +87,7 @@ _OBSERVED: Final = "observed"
 
 def observed_path(draft: Draft) -> KeyPath:
     """The key that is marked when a message was observed."""
-    from spector.write.drafts import path_of_draft
+    from spector.write import path_of_draft
 
     path = path_of_draft(draft)
     return path._replace(namespace=f"{_OBSERVED}/{path.namespace}")
@@ -107,7 +107,7 @@ class Foresight:
 
     def of(self, draft: Draft) -> str:
         """What a message will become: "new", "known" or "forgotten"."""
-        from spector.write.drafts import path_of_draft
+        from spector.write import path_of_draft
 
         if draft.key is None:
             return "new"

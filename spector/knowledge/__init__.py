@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         themes_about,
         themes_among,
         themes_named,
-        typed_items,
     )
     from spector.knowledge.changes import Changes, New
     from spector.knowledge.concepts import (
@@ -63,23 +62,11 @@ if TYPE_CHECKING:
         plan_split,
         spellings,
     )
-    from spector.knowledge.extraction import (
-        Element,
-        Extracted,
-        Named,
-        Trend,
-        concept_of,
-        members_of_shared_entities,
-        named_after,
-        named_in,
-        plan_extraction,
-        trend_text,
-    )
     from spector.knowledge.facts import (
         Declared,
         FactToAdd,
         checked_part,
-        contradiction,
+        contradict,
         current_facts,
         declared,
         fact_steps,
@@ -104,13 +91,36 @@ if TYPE_CHECKING:
         Experience,
         Figure,
         concepts_to_ground,
+        experiences,
         figure_text,
         figures_of,
         plan_cooccurrence,
         plan_new_figures,
         plan_restated_figure,
         predicted_outcomes,
+        statistics_of,
     )
+    from spector.knowledge.induction import (
+        CAUSAL,
+        OPERATIONAL,
+        Admitted,
+        Element,
+        Extracted,
+        Named,
+        Trend,
+        admitted,
+        causal_candidates,
+        concept_of,
+        is_same_pattern,
+        members_of_shared_entities,
+        named_after,
+        named_in,
+        operational_candidates,
+        plan_extraction,
+        plan_promotion,
+        trend_text,
+    )
+    from spector.knowledge.items import facts_made, items_made, typed_items
     from spector.knowledge.lessons import (
         ConceptUse,
         Lesson,
@@ -124,40 +134,38 @@ if TYPE_CHECKING:
         practices_of,
         runs_of,
     )
-    from spector.knowledge.parsing import MEMORY_KEYS, Knowledge, parse_memory
-    from spector.knowledge.planning import Arrival, Arrivals, MetError
+    from spector.knowledge.lines import (
+        ITEM_KEY,
+        MEMORY_KEYS,
+        Arrival,
+        Arrivals,
+        Knowledge,
+        KnowledgeLines,
+        MetError,
+        Place,
+        parse_item,
+        parse_memory,
+    )
     from spector.knowledge.procedures import (
         ProcedureToAdd,
         learned_procedure,
         learning_title,
         parse_steps,
         plan_application,
-        plan_learning,
+        plan_item,
         plan_outcome,
         plan_procedure,
-        plan_status,
         plan_validation,
         procedure_score,
         procedure_text,
         tools_of,
     )
-    from spector.knowledge.promotion import (
-        CAUSAL,
-        OPERATIONAL,
-        Admitted,
-        admitted,
-        causal_candidates,
-        is_same_pattern,
-        operational_candidates,
-        plan_promotion,
-    )
-    from spector.knowledge.reader import KnowledgeReader, edge_row
+    from spector.knowledge.reader import KnowledgeReader
     from spector.knowledge.reading import (
         Reading,
         ToName,
         names_in,
         plan_reading,
-        read_statements,
         read_text,
         stated_of,
         statement_of,
@@ -166,7 +174,6 @@ if TYPE_CHECKING:
         with_names,
     )
     from spector.knowledge.statistics import ENOUGH, certainty
-    from spector.knowledge.writing import ITEM_KEY, KnowledgeLines, Place, parse_item
 
 
 __getattr__ = on_first_use(__name__)

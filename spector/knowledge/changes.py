@@ -10,7 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from spector.store.payloads import PayloadTable, decode, table_named
+from spector.records import Edge
+from spector.store.payloads import (
+    PayloadTable,
+    compact_json,
+    decode,
+    encode,
+    table_named,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,67 @@ class Changes:
     def drop(self, table: str, *key: Any) -> None:
         """Delete a row by its key."""
         self.drops.append((table_named(table), key))
+
+    def payload(self, memory: int | New, sort: str, fields: Mapping[str, Any]) -> None:
+        """Put the payload of a memory."""
+        self.put("payload", id=memory, sort=sort, json=encode(sort, fields))
+
+    def dreamt(self, memory: int | New, **about: Any) -> None:
+        """Have a memory say that sleep made it, and goes with its sources."""
+        self.payload(memory, "observed", {"write_source": "dream", **about})
+
+    def item(self, item: int | New, sort: str, scope: str, about: Mapping[str, Any]) -> None:
+        """Put an item: an entity, an association, a kind of relation, a predicate."""
+        self.put("item", item_id=item, sort=sort, scope=scope, json=compact_json(dict(about)))
+
+    def name(self, scope: str, sort: str, folded: str, of: int | New) -> None:
+        """Have a folded name lead to a memory or an item."""
+        self.put("name", scope=scope, sort=sort, folded=folded, id=of)
+
+    def link(
+        self, a: int | New, kind: str, b: int | New, n: int | None = None, t_ms: int | None = None
+    ) -> None:
+        """Put a link of ``a`` to a memory: a source, a mention, a reference, evidence, a pair."""
+        self.put("link", a=a, kind=kind, b=b, n=n, t_ms=t_ms)
+
+    def tie(
+        self,
+        source: int | New,
+        kind: str,
+        target: int | New,
+        origin: str,
+        now_ms: int,
+        weight: float = 1.0,
+        confidence: float | None = None,
+        note: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Put an edge between two memories; it is as sure as it is strong by default."""
+        self.put(
+            "edge",
+            source_id=source,
+            kind=kind,
+            target_id=target,
+            weight=weight,
+            confidence=weight if confidence is None else confidence,
+            origin=origin,
+            created_ms=now_ms,
+            note=None if note is None else compact_json(dict(note)),
+        )
+
+    def edge(self, edge: Edge) -> None:
+        """Put an edge as it is."""
+        assert edge.created_at is not None
+        now_ms = round(edge.created_at.timestamp() * 1000)
+        self.tie(
+            edge.source,
+            edge.kind,
+            edge.target,
+            edge.origin,
+            now_ms,
+            edge.weight,
+            edge.confidence,
+            edge.note,
+        )
 
     def new_item(self) -> New:
         """The placeholder of one more item."""

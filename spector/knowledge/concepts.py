@@ -16,9 +16,8 @@ from spector.errors import InvalidInputError
 from spector.knowledge.changes import Changes, New
 from spector.knowledge.facts import checked_part
 from spector.knowledge.reader import KnowledgeReader
-from spector.knowledge.statistics import ENOUGH, certainty, rhythm
+from spector.knowledge.statistics import certainty, rhythm
 from spector.language.words import concept_key, folded, normalize_tokens
-from spector.store.payloads import compact_json, encode
 
 MOST_REFERENCES: Final = 200
 PROVENANCES: Final = (
@@ -95,6 +94,7 @@ def concepts_with(
 
 
 def plan_concept(
+    changes: Changes,
     name: str,
     category: str,
     definition: str,
@@ -102,17 +102,16 @@ def plan_concept(
     provenance: str,
     scope: str,
     *,
-    is_automatic: bool = False,
     n: int = 0,
     count: int = 0,
-) -> Changes:
-    """What a new concept changes: memory ``n`` gets its payload and its names.
+) -> None:
+    """A new concept: memory ``n`` gets its payload and its names.
 
     Args:
-        is_automatic: It was extracted, and goes with the last memory that it refers to.
         count: How many memories have reinforced it.
     """
-    changes, made = Changes(store=[n]), New(n)
+    made = New(n)
+    changes.store.append(n)
     values = {
         "name": name,
         "category": category,
@@ -122,52 +121,58 @@ def plan_concept(
         "reinforcement_count": count,
         "confidence": certainty(count),
     }
-    changes.put("payload", id=made, sort="concept", json=encode("concept", values))
-    if is_automatic:
-        about = encode("observed", {"write_source": "dream"})
-        changes.put("payload", id=made, sort="observed", json=about)
-    for sort, each in (
-        ("concept", concept_key(name)),
-        ("category", folded(category)),
-        *(("property", property_name(*pair)) for pair in properties.items()),
-    ):
-        changes.put("name", scope=scope, sort=sort, folded=each, id=made)
-    return changes
+    changes.payload(made, "concept", values)
+    for sort, each in names_of_concept(values):
+        changes.name(scope, sort, each, made)
+
+
+def names_of_concept(values: Mapping[str, Any], *others: str) -> list[tuple[str, str]]:
+    """Sort and folded name of all by which a concept is found, each once.
+
+    Args:
+        others: further folded names of it.
+    """
+    names = [("concept", each) for each in (concept_key(values["name"]), *others)]
+    names.append(("category", folded(values["category"])))
+    names += [("property", property_name(*pair)) for pair in values["properties"].items()]
+    return list(dict.fromkeys(names))
 
 
 def plan_concept_met(
     reader: KnowledgeReader,
+    changes: Changes,
     concept: int,
-    *,
     name: str,
     properties: Mapping[str, Any],
     provenance: str,
     scope: str,
+    *,
     is_automatic: bool = False,
-) -> Changes:
+) -> Mapping[str, Any]:
     """A concept is met again: another name leads to it, what is new about it is noted.
 
     Another provenance makes it ``hybrid``. One that was extracted stays for itself from when a
     caller asks for it.
+
+    Returns:
+        Its properties from now on.
     """
-    changes = Changes()
     values = reader.payloads([concept], "concept")[concept]
     if not is_automatic and "observed" in reader.sorts([concept]).get(concept, ()):
         changes.drop("payload", concept, "observed")
     if concept not in concepts_named(reader, name, scope=scope):
-        changes.put("name", scope=scope, sort="concept", folded=concept_key(name), id=concept)
+        changes.name(scope, "concept", concept_key(name), concept)
     known: dict[str, Any] = values["properties"]
     fresh = {key: value for key, value in properties.items() if known.get(key, _NONE) != value}
     for key, value in fresh.items():
         if key in known:
             changes.drop("name", scope, "property", property_name(key, known[key]), concept)
-        changes.put(
-            "name", scope=scope, sort="property", folded=property_name(key, value), id=concept
-        )
+        changes.name(scope, "property", property_name(key, value), concept)
     both = values["provenance"] if provenance == values["provenance"] else "hybrid"
     if fresh or both != values["provenance"]:
-        _put(changes, concept, values, properties=known | fresh, provenance=both)
-    return changes
+        changed = {"properties": known | fresh, "provenance": both}
+        changes.payload(concept, "concept", values | changed)
+    return known | fresh
 
 
 def references_of(
@@ -211,10 +216,10 @@ def plan_reference(
     t_ms = reinforced_ms if own is None or own["t_ms"] is None else own["t_ms"]
     if own is not None and own["n"] is not None:
         if t_ms != own["t_ms"]:
-            changes.put("link", a=concept, kind=kind, b=memory, n=own["n"], t_ms=t_ms)
+            changes.link(concept, kind, memory, own["n"], t_ms)
         return
     last = placed[-1]["n"] if placed else -1
-    changes.put("link", a=concept, kind=kind, b=memory, n=last + 1, t_ms=t_ms)
+    changes.link(concept, kind, memory, last + 1, t_ms)
     for row in placed[: max(0, len(placed) + 1 - most)]:
         changes.put("link", **row | {"n": None})
 
@@ -253,35 +258,30 @@ def plan_reinforcement(
     plan_reference(reader, changes, concept, layer, memory, reinforced_ms=now_ms, most=most)
     values = reader.payloads([concept], "concept")[concept]
     count = values["reinforcement_count"] + 1
-    _put(changes, concept, values, reinforcement_count=count, confidence=certainty(count))
+    changed = {"reinforcement_count": count, "confidence": certainty(count)}
+    changes.payload(concept, "concept", values | changed)
     return True
 
 
-def plan_extracted_concept(
+def plan_shown_concept(
+    changes: Changes,
+    n: int,
     name: str,
     category: str,
+    properties: Mapping[str, Any],
+    provenance: str,
     scope: str,
     memories: Sequence[int],
     now_ms: int,
-    n: int,
-    *,
     most: int = MOST_REFERENCES,
-) -> Changes:
-    """What a new concept that memories show changes: memory ``n``, its names, its references."""
-    changes = plan_concept(
-        name, category, "", {}, PROVENANCES[0], scope, is_automatic=True, n=n, count=len(memories)
-    )
-    lost = len(memories) - most
+) -> None:
+    """A new concept that memories show: it refers to them, and goes with the last of them."""
+    count = len(memories)
+    plan_concept(changes, name, category, "", properties, provenance, scope, n=n, count=count)
+    changes.dreamt(New(n))
     for place, memory in enumerate(memories):
-        changes.put(
-            "link",
-            a=New(n),
-            kind=f"{_REFERENCE}episodes",
-            b=memory,
-            n=None if place < lost else place,
-            t_ms=now_ms,
-        )
-    return changes
+        at = None if place < count - most else place
+        changes.link(New(n), f"{_REFERENCE}episodes", memory, at, now_ms)
 
 
 def plan_reinforced_by(
@@ -322,32 +322,23 @@ def plan_reinforced_by(
     for each, place in places.items():
         if each in fresh or each in fallen:
             t_ms = now_ms if each in fresh else rows[each]["t_ms"]
-            changes.put(
-                "link", a=concept, kind=kind, b=each, n=None if each in fallen else place, t_ms=t_ms
-            )
+            changes.link(concept, kind, each, None if each in fallen else place, t_ms)
     values = reader.payloads([concept], "concept")[concept]
     both = values["provenance"] if provenance == values["provenance"] else "hybrid"
     count = values["reinforcement_count"] + len(fresh)
     have = values["properties"] if properties is None else dict(properties)
     if fresh or both != values["provenance"] or have != values["properties"]:
-        _put(
-            changes,
-            concept,
-            values,
-            reinforcement_count=count,
-            confidence=certainty(count),
-            provenance=both,
-            properties=have,
-        )
+        changed = {
+            "reinforcement_count": count,
+            "confidence": certainty(count),
+            "provenance": both,
+            "properties": have,
+        }
+        changes.payload(concept, "concept", values | changed)
     return len(fresh)
 
 
 _NONE: Final = object()
-
-
-def _put(changes: Changes, concept: int, values: Mapping[str, Any], **changed: Any) -> None:
-    text = encode("concept", {**values, **changed})
-    changes.put("payload", id=concept, sort="concept", json=text)
 
 
 def checked_properties(properties: Any) -> dict[str, Any]:
@@ -410,20 +401,17 @@ def plan_rhythms(
     concepts: Collection[int],
     zone: tzinfo,
     now_ms: int,
-    *,
     scope: str,
-    n: int = 0,
-    enough: int = ENOUGH,
 ) -> Changes:
     """Renew the rhythms of concepts of one scope: ties to the concept "time of day".
 
-    A concept with at least ``enough`` episodes, half of whose uses point to one hour (mean
+    A concept with at least eight episodes, half of whose uses point to one hour (mean
     resultant length >= 0.5), gets an edge whose weight is the coupling and whose note has phase
     and coupling; one that has lost its rhythm loses it.
 
     Args:
-        zone: in which hours are counted.
-        n: number of the prepared text "time of day", which is stored when a first rhythm is found.
+        zone: in which hours are counted. The prepared text "time of day" is stored when a first
+            rhythm is found.
     """
     changes = Changes()
     references = references_of(reader, concepts)
@@ -438,7 +426,7 @@ def plan_rhythms(
             for each in episodes.get(concept, ())
             if each in times
         ]
-        found, before = rhythm(hours, enough=enough), old.get(concept)
+        found, before = rhythm(hours), old.get(concept)
         if found is None:
             if before is not None:
                 changes.drop("edge", concept, KIND, before.target)
@@ -447,23 +435,10 @@ def plan_rhythms(
         note = {"phase": phase, "coupling": coupling}
         if before is not None and before.note == note:
             continue
-        target: int | New = New(n) if known is None else known
-        changes.put(
-            "edge",
-            source_id=concept,
-            kind=KIND,
-            target_id=target,
-            weight=coupling,
-            confidence=coupling,
-            origin=_ORIGIN,
-            created_ms=now_ms,
-            note=compact_json(note),
-        )
+        target = New(0) if known is None else known
+        changes.tie(concept, KIND, target, _ORIGIN, now_ms, coupling, note=note)
     if changes.puts and known is None:
-        made = plan_concept(
-            name, category, "", {}, "agent_inference", scope, is_automatic=True, n=n
-        )
-        changes.add(made)
+        plan_shown_concept(changes, 0, name, category, {}, "agent_inference", scope, (), now_ms)
     return changes
 
 

@@ -16,7 +16,6 @@ from spector.knowledge.concepts import elements_of
 from spector.knowledge.entities import entity_of_mention
 from spector.knowledge.reader import KnowledgeReader, ids_in
 from spector.language.words import concept_key, folded
-from spector.store.payloads import compact_json
 
 #: edges from a derived memory to what it was made of
 _FROM: Final = ("derived_from", "computed_from")
@@ -185,8 +184,7 @@ def plan_other_user(reader: KnowledgeReader, changes: Changes, memory: int, scop
         if item is None:
             item = changes.new_item()
             own = {name: about[name] for name in ("uri", "name", "type")}
-            text = compact_json(own)
-            changes.put("item", item_id=item, sort="entity", scope=scope, json=text)
+            changes.item(item, "entity", scope, own)
             name = folded(about["name"])
-            changes.put("name", scope=scope, sort="entity", folded=name, id=item)
-        changes.put("link", a=item, kind="mention", b=memory, n=count, t_ms=None)
+            changes.name(scope, "entity", name, item)
+        changes.link(item, "mention", memory, count)

@@ -12,7 +12,6 @@ from typing import Any, Final
 from spector.knowledge.changes import Changes, New
 from spector.knowledge.reader import KnowledgeReader, ids_in
 from spector.language.words import entity_uri, folded
-from spector.store.payloads import compact_json
 
 #: sorts of names that lead to an entity
 ENTITY_NAMES: Final = ("entity", "alias")
@@ -45,14 +44,20 @@ def plan_mentions(
             continue
         item: int | New | None = known.get(key, made.get(key))
         if item is None:
-            item = made[key] = changes.new_item()
-            about = {"uri": entity_uri(name, kind), "name": name, "type": kind}
-            changes.put("item", item_id=item, sort="entity", scope=scope, json=compact_json(about))
-            changes.put("name", scope=scope, sort="entity", folded=key, id=item)
+            item = made[key] = make_entity(changes, scope, name, kind)
         if item not in out:
             out.append(item)
-            changes.put("link", a=item, kind="mention", b=memory, n=count, t_ms=None)
+            changes.link(item, "mention", memory, count)
     return out
+
+
+def make_entity(changes: Changes, scope: str, name: str, kind: str) -> New:
+    """A new entity, which its name leads to."""
+    item = changes.new_item()
+    about = {"uri": entity_uri(name, kind), "name": name, "type": kind}
+    changes.item(item, "entity", scope, about)
+    changes.name(scope, "entity", folded(name), item)
+    return item
 
 
 def plan_alias(
@@ -60,10 +65,10 @@ def plan_alias(
 ) -> None:
     """Another name of an entity; its row keeps how the name is spelled."""
     key = folded(alias)
-    changes.put("name", scope=scope, sort="alias", folded=key, id=entity)
+    changes.name(scope, "alias", key, entity)
     about = reader.items([entity])[entity]["json"]
     about |= {"aliases": {**about.get("aliases", {}), key: alias}}
-    changes.put("item", item_id=entity, sort="entity", scope=scope, json=compact_json(about))
+    changes.item(entity, "entity", scope, about)
 
 
 def spellings(about: Mapping[str, Any]) -> dict[str, str]:
@@ -86,10 +91,10 @@ def plan_merge(reader: KnowledgeReader, changes: Changes, kept: int, gone: int) 
     mentions = reader.links("mention", a=[gone])
     own = {row["b"]: row["n"] or 1 for row in reader.links("mention", a=[kept])}
     for row in names:
-        changes.put("name", scope=row["scope"], sort="alias", folded=row["folded"], id=kept)
+        changes.name(row["scope"], "alias", row["folded"], kept)
     for row in mentions:
         count = (row["n"] or 1) + own.get(row["b"], 0)
-        changes.put("link", a=kept, kind="mention", b=row["b"], n=count, t_ms=None)
+        changes.link(kept, "mention", row["b"], count)
     about = items[kept]["json"]
     merged = {
         "item": ended["json"],
@@ -97,38 +102,34 @@ def plan_merge(reader: KnowledgeReader, changes: Changes, kept: int, gone: int) 
         "mentions": [[row["b"], row["n"] or 1] for row in mentions],
     }
     about = about | {"merged": [*about.get("merged", []), merged]}
-    changes.put(
-        "item", item_id=kept, sort="entity", scope=items[kept]["scope"], json=compact_json(about)
-    )
+    changes.item(kept, "entity", items[kept]["scope"], about)
     changes.forget.add(gone)
 
 
-def plan_split(reader: KnowledgeReader, changes: Changes, entity: int) -> New | None:
+def plan_split(reader: KnowledgeReader, changes: Changes, entity: int) -> New:
     """Undo the last merge into an entity; the one that was merged is made anew."""
     row = reader.items([entity])[entity]
-    merged: list[dict[str, Any]] = list(row["json"].get("merged", []))
-    if not merged:
-        return None
+    merged: list[dict[str, Any]] = list(row["json"]["merged"])
     last, scope = merged.pop(), row["scope"]
     about = {name: value for name, value in row["json"].items() if name != "merged"}
     if merged:
         about["merged"] = merged
-    changes.put("item", item_id=entity, sort="entity", scope=scope, json=compact_json(about))
+    changes.item(entity, "entity", scope, about)
     item = changes.new_item()
-    changes.put("item", item_id=item, sort="entity", scope=scope, json=compact_json(last["item"]))
+    changes.item(item, "entity", scope, last["item"])
     for sort, name in last["names"]:
         changes.drop("name", scope, "alias", name, entity)
-        changes.put("name", scope=scope, sort=sort, folded=name, id=item)
+        changes.name(scope, sort, name, item)
     present = {link["b"]: link["n"] or 1 for link in reader.links("mention", a=[entity])}
     for memory, count in last["mentions"]:
         if memory not in present:
             continue  # it has been forgotten since
         if present[memory] > count:
             rest = present[memory] - count
-            changes.put("link", a=entity, kind="mention", b=memory, n=rest, t_ms=None)
+            changes.link(entity, "mention", memory, rest)
         else:
             changes.drop("link", entity, "mention", memory)
-        changes.put("link", a=item, kind="mention", b=memory, n=count, t_ms=None)
+        changes.link(item, "mention", memory, count)
     return item
 
 
@@ -170,14 +171,13 @@ def plan_lost_mentions(
         about, names = _reduced(merged, counts, before, frozenset(gone))
         if about == row["json"]:
             continue
-        text = compact_json(about)
-        changes.put("item", item_id=item, sort="entity", scope=row["scope"], json=text)
+        changes.item(item, "entity", row["scope"], about)
         after = {(sort, name) for sort, name in names}
         for sort, name in before:
             if (sort, name) not in after:
                 changes.drop("name", row["scope"], sort, name, item)
         for sort, name in sorted(after.difference(before)):
-            changes.put("name", scope=row["scope"], sort=sort, folded=name, id=item)
+            changes.name(row["scope"], sort, name, item)
 
 
 def entity_of_mention(about: Mapping[str, Any], memory: int, count: int) -> dict[str, Any]:

@@ -165,13 +165,14 @@ def is_single_valued(predicate: str, registered: Collection[str] = ()) -> bool:
 def plan_fact(
     fact: FactToAdd,
     reader: KnowledgeReader,
+    changes: Changes,
     *,
     now_ms: int,
     step: float,
-    single_valued: Collection[str] = (),
-    unchangeable: Collection[int] = (),
-) -> tuple[Changes, int | New]:
-    """What adding a fact changes, and its id.
+    single_valued: Collection[str],
+    unchangeable: Collection[int],
+) -> int | New:
+    """Add a fact; returns its id.
 
     Args:
         reader: The moment in which the change is made.
@@ -180,29 +181,30 @@ def plan_fact(
         unchangeable: Present facts that are pinned or immutable: they are contradicted, not
             superseded.
     """
-    changes = Changes()
-    row = held_fact(reader, fact)
-    if row is not None:
-        sources = reader.sources([row["id"]]).get(row["id"], ())
-        confirm_fact(changes, row, sources, fact.sources, now_ms=now_ms, step=step)
-        return changes, row["id"]
+    known = held_fact(reader, fact)
+    if known is not None:
+        which: int = known["id"]
+        sources = reader.sources([which]).get(which, ())
+        confirm_fact(changes, known, sources, fact.sources, now_ms=now_ms, step=step)
+        return which
     made = New(0)
     changes.store.append(0)
     gone: list[int] = []
     if is_single_valued(fact.predicate, single_valued):
         for row in reader.facts(
-            scope=fact.scope, subject=folded(fact.subject), predicate=folded(fact.predicate)
+            scope=fact.scope,
+            subject=folded(fact.subject),
+            predicate=folded(fact.predicate),
+            holds=1,
         ):
-            if not row["holds"]:
-                continue
             if row["id"] in unchangeable:
-                changes.put("edge", **contradiction(row["id"], made, 1.0, now_ms))
+                contradict(changes, row["id"], made, 1.0, now_ms)
             else:
                 gone.append(row["id"])
     if gone:
         changes.supersedes[made] = tuple(gone)
     put_fact(changes, made, fact, now_ms=now_ms, step=step)
-    return changes, made
+    return made
 
 
 def held_fact(reader: KnowledgeReader, fact: FactToAdd) -> dict[str, Any] | None:
@@ -221,6 +223,17 @@ def put_fact(
     changes: Changes, made: New, fact: FactToAdd, *, now_ms: int, step: float = 0.0
 ) -> None:
     """The row of a new fact, tied to its sources."""
+    said: dict[str, Any] = {
+        "subject": fact.subject,
+        "predicate": fact.predicate,
+        "object": fact.object,
+    }
+    if not fact.polarity:
+        said["polarity"] = False
+    if fact.modality != "asserted":
+        said["modality"] = fact.modality
+    if fact.spans:
+        said["spans"] = [list(each) for each in fact.spans]
     # a later source adds its step as it would in a call of its own
     grown = min(1.0, round(fact.confidence + step * max(0, len(fact.sources) - 1), 9))
     changes.put(
@@ -234,7 +247,7 @@ def put_fact(
         holds=1,
         confidence=grown,
         verified_ms=now_ms,
-        json=_details(fact),
+        json=compact_json({**said, **fact.about}),
     )
     _tie(changes, made, fact.sources, 0, now_ms)
 
@@ -252,35 +265,14 @@ def confirm_fact(
     fresh = [each for each in sources if each not in known]
     if fresh:
         confidence = min(1.0, round(row["confidence"] + step * len(fresh), 9))
-        changes.put("fact", **_with(row, confidence=confidence, verified_ms=now_ms))
+        text = compact_json(row["json"])
+        changes.put("fact", **row | {"json": text, "confidence": confidence, "verified_ms": now_ms})
         _tie(changes, row["id"], fresh, len(known), now_ms)
 
 
-def contradiction(old: int | New, new: New, confidence: float, now_ms: int) -> dict[str, Any]:
-    """The edge between two facts that cannot both be so, and are both kept."""
-    edge = _edge(old, new, "contradicts", 1.0, "gate", now_ms)
-    return edge | {"confidence": confidence}
-
-
-def _with(row: dict[str, Any], **changed: Any) -> dict[str, Any]:
-    """A row that was read, as it is written again."""
-    return {**row, "json": compact_json(row["json"]), **changed}
-
-
-def _details(fact: FactToAdd) -> str:
-    said: dict[str, Any] = {
-        "subject": fact.subject,
-        "predicate": fact.predicate,
-        "object": fact.object,
-    }
-    if not fact.polarity:
-        said["polarity"] = False
-    if fact.modality != "asserted":
-        said["modality"] = fact.modality
-    if fact.spans:
-        said["spans"] = [list(each) for each in fact.spans]
-    said |= fact.about
-    return compact_json(said)
+def contradict(changes: Changes, old: int | New, new: New, confidence: float, now_ms: int) -> None:
+    """Tie two facts that cannot both be so, and are both kept."""
+    changes.tie(old, "contradicts", new, "gate", now_ms, confidence=confidence)
 
 
 def _tie(
@@ -288,23 +280,8 @@ def _tie(
 ) -> None:
     """Tie a fact to memories that state it."""
     for n, source in enumerate(sources, first):
-        changes.put("link", a=fact, kind="source", b=source, n=n, t_ms=now_ms)
-        changes.put("edge", **_edge(fact, source, "derived_from", SOURCE_WEIGHT, "facts", now_ms))
-
-
-def _edge(
-    source: int | New, target: int | New, kind: str, weight: float, origin: str, now_ms: int
-) -> dict[str, Any]:
-    return {
-        "source_id": source,
-        "kind": kind,
-        "target_id": target,
-        "weight": weight,
-        "confidence": weight,
-        "origin": origin,
-        "created_ms": now_ms,
-        "note": None,
-    }
+        changes.link(fact, "source", source, n, now_ms)
+        changes.tie(fact, "derived_from", source, "facts", now_ms, SOURCE_WEIGHT)
 
 
 def fact_steps(

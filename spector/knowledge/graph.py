@@ -229,9 +229,7 @@ def reach(
     return out
 
 
-def best_path(
-    edges: Adjacency, start: int, end: int, *, hops: int = 6, min_weight: float = 0.0
-) -> list[Edge] | None:
+def best_path(edges: Adjacency, start: int, end: int, *, hops: int = 6) -> list[Edge] | None:
     """Edges of the path with the greatest product of weights, or None when none is short enough.
 
     From a node to itself it is the empty path.
@@ -244,7 +242,12 @@ def best_path(
     while heap:
         weight, done, node = heapq.heappop(heap)
         if node == end:
-            return _steps_back(steps, node, done)
+            path: list[Edge] = []
+            while done:
+                node, edge = steps[node, done]
+                path.append(edge)
+                done -= 1
+            return path[::-1]
         if done >= fewest.get(node, hops + 1):
             continue
         fewest[node] = done
@@ -252,32 +255,18 @@ def best_path(
             continue
         for target, edge in fetched.of(node, (each for _, at, each in heap if at < hops)):
             at = (target, done + 1)
-            if edge.weight < min_weight or done + 1 >= fewest.get(target, hops + 1):
-                continue
-            if -weight * edge.weight > weights.get(at, 0.0):
+            shorter = done + 1 < fewest.get(target, hops + 1)
+            if shorter and -weight * edge.weight > weights.get(at, 0.0):
                 weights[at] = -weight * edge.weight
                 steps[at] = (node, edge)
                 heapq.heappush(heap, (weight * edge.weight, done + 1, target))
     return None
 
 
-def _steps_back(
-    steps: Mapping[tuple[int, int], tuple[int, Edge]], node: int, done: int
-) -> list[Edge]:
-    path: list[Edge] = []
-    while done:
-        node, edge = steps[node, done]
-        path.append(edge)
-        done -= 1
-    return path[::-1]
-
-
-def levels(
-    edges: Adjacency, start: int, *, hops: int = 2, limit: int | None = None
-) -> list[list[int]]:
+def levels(edges: Adjacency, start: int, *, hops: int = 2) -> list[list[int]]:
     """Nodes by their distance in edges: ``levels(...)[0]`` is one edge away; ids ascending.
 
-    Ends with the last level that has a node. ``limit`` bounds the number of nodes in all.
+    Ends with the last level that has a node.
     """
     seen = {start}
     front: Collection[int] = (start,)
@@ -285,8 +274,6 @@ def levels(
     for _ in range(hops):
         found = edges.leaving(front)
         front = sorted({node for each in found.values() for node, _ in each} - seen)
-        if limit is not None:
-            front = front[: max(0, limit - len(seen) + 1)]
         if not front:
             break
         seen.update(front)
@@ -540,7 +527,6 @@ def pagerank(
     return rank
 
 
-def scaled(ranks: Mapping[int, float] | Iterable[tuple[int, float]]) -> dict[int, float]:
+def scaled(ranks: Mapping[int, float]) -> dict[int, float]:
     """Ranks as an importance in [0, 1]: ten times the rank, at most 1."""
-    items = ranks.items() if isinstance(ranks, Mapping) else ranks
-    return {each: min(10.0 * rank, 1.0) for each, rank in items}
+    return {each: min(10.0 * rank, 1.0) for each, rank in ranks.items()}

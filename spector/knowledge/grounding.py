@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,8 +10,8 @@ from spector.knowledge.changes import Changes, New
 from spector.knowledge.concepts import references_of
 from spector.knowledge.reader import KnowledgeReader
 from spector.knowledge.statistics import ENOUGH, assess, certainty, jaccard
+from spector.layout import Flag
 from spector.records import PredictedOutcome
-from spector.store.payloads import encode
 
 #: confidence of a prediction whose episode was compressed, or says nothing of its own
 _UNSURE: Final = 0.3
@@ -151,55 +151,67 @@ def plan_new_figures(
     changes = Changes(store=list(range(len(figures))))
     for n, each in enumerate(figures):
         made = New(n)
-        text = encode("statistic", each.payload(concept, now_ms))
-        changes.put("payload", id=made, sort="statistic", json=text)
-        about = encode("observed", {"write_source": "dream"})
-        changes.put("payload", id=made, sort="observed", json=about)
-        _tie(changes, made, "quantifies", concept, now_ms)
+        changes.payload(made, "statistic", each.payload(concept, now_ms))
+        changes.dreamt(made)
+        changes.tie(made, "quantifies", concept, _ORIGIN, now_ms)
         for episode in episodes:
-            _tie(changes, made, "computed_from", episode, now_ms)
+            changes.tie(made, "computed_from", episode, _ORIGIN, now_ms)
     return changes
+
+
+def experiences(
+    reader: KnowledgeReader, ids: Iterable[int], known: Mapping[int, tuple[int, float, int]]
+) -> list[Experience]:
+    """Living episodes with their details, in the order of the ids.
+
+    Args:
+        known: memory -> event time in ms, importance and flags, of those that live.
+    """
+    details = reader.payloads(list(known), "episode")
+    observed = reader.payloads(list(known), "observed")
+    return [
+        Experience(
+            each,
+            event_ms,
+            importance,
+            details.get(each, {}),
+            observed.get(each, {}).get("novelty"),
+            bool(flags & Flag.CONSOLIDATED),
+        )
+        for each in ids
+        if each in known
+        for event_ms, importance, flags in (known[each],)
+    ]
+
+
+def statistics_of(reader: KnowledgeReader, concepts: Collection[int]) -> dict[int, dict[str, Any]]:
+    """The statistics of concepts that are stored: memory -> its fields."""
+    ties = reader.edges(concepts, direction="in", kinds=["quantifies"])
+    return reader.payloads([each.source for each in ties], "statistic")
 
 
 def plan_restated_figure(
+    reader: KnowledgeReader,
     figure: Figure,
     statistic: int,
     concept: int,
-    before: Sequence[int],
-    episodes: Sequence[int],
+    episodes: Collection[int],
     now_ms: int,
 ) -> Changes:
-    """A statistic that is computed anew: other values, other episodes."""
-    changes = Changes()
-    text = encode("statistic", figure.payload(concept, now_ms))
-    changes.put("payload", id=statistic, sort="statistic", json=text)
-    for gone in sorted(set(before) - set(episodes)):
+    """A statistic that is computed anew: other values, other episodes; nothing without them."""
+    changes, after = Changes(), set(episodes)
+    edges = reader.edges([statistic], direction="out", kinds=["computed_from"])
+    before = {each.target for each in edges}
+    values = reader.payloads([statistic], "statistic").get(statistic)
+    if values is None or (dict(values["values"]) == dict(figure.values) and before == after):
+        return changes
+    changes.payload(statistic, "statistic", figure.payload(concept, now_ms))
+    for gone in sorted(before - after):
         changes.drop("edge", statistic, "computed_from", gone)
     # it may be a reference of its concept, and nothing is computed from itself
-    for fresh in sorted(set(episodes) - {*before, statistic}):
-        _tie(changes, statistic, "computed_from", fresh, now_ms)
+    for fresh in sorted(after - {*before, statistic}):
+        changes.tie(statistic, "computed_from", fresh, _ORIGIN, now_ms)
     return changes
-
-
-def _tie(
-    changes: Changes,
-    source: int | New,
-    kind: str,
-    target: int,
-    now_ms: int,
-    weight: float = 1.0,
-) -> None:
-    changes.put(
-        "edge",
-        source_id=source,
-        kind=kind,
-        target_id=target,
-        weight=weight,
-        confidence=weight,
-        origin=_ORIGIN,
-        created_ms=now_ms,
-        note=None,
-    )
 
 
 def plan_cooccurrence(
@@ -224,7 +236,7 @@ def plan_cooccurrence(
         tie = known.get(each)
         if len(own & theirs) >= _COMMON and weight >= least:
             if tie is None or (tie.origin == _ORIGIN and tie.weight != weight):
-                _tie(changes, ends[0], "related_to", ends[1], now_ms, weight)
+                changes.tie(ends[0], "related_to", ends[1], _ORIGIN, now_ms, weight)
         elif tie is not None and tie.origin == _ORIGIN:
             changes.drop("edge", ends[0], "related_to", ends[1])
     return changes

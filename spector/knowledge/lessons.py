@@ -14,7 +14,7 @@ from spector.knowledge.procedures import (
     ProcedureToAdd,
     learned_procedure,
     learning_title,
-    plan_learning,
+    plan_item,
     plan_procedure,
     procedure_text,
     tools_of,
@@ -22,7 +22,6 @@ from spector.knowledge.procedures import (
 from spector.knowledge.reader import KnowledgeReader
 from spector.knowledge.statistics import running_rate
 from spector.language.words import concept_key, normalize_tokens
-from spector.store.payloads import encode
 
 #: of a learning that is not validated yet
 _SURE: Final = 0.5
@@ -184,8 +183,17 @@ def plan_lesson(reader: KnowledgeReader, lesson: Lesson, now_ms: int) -> Changes
         "confidence": _SURE,
         "impact": _SURE,
     }
-    changes = plan_learning(values, lesson.applies_to, lesson.evidence, lesson.scope, now_ms)
-    put_origin(changes, lesson.key)
+    changes = Changes()
+    plan_item(
+        changes,
+        "learning",
+        values,
+        lesson.scope,
+        lesson.applies_to,
+        lesson.evidence,
+        now_ms,
+    )
+    changes.dreamt(New(0), data_source="system", kind=lesson.key)
     return changes
 
 
@@ -368,13 +376,19 @@ def _dreamt(reader: KnowledgeReader, ids: Collection[int]) -> set[int]:
 
 def plan_practice(reader: KnowledgeReader, practice: Practice, now_ms: int) -> Changes:
     """What a practice changes: a draft, or one more execution of the one that is there."""
-    known = practice.known
+    known, changes = practice.known, Changes()
     if known is None:
-        changes = plan_procedure(practice.draft(), now_ms=now_ms)
-        _put_counts(changes, practice, now_ms)
-        put_origin(changes, "practice")
+        good, bad = len(practice.runs), len(practice.failed)
+        plan_procedure(
+            changes,
+            practice.draft(),
+            now_ms,
+            success_rate=good / (good + bad),
+            execution_count=good + bad,
+            last_used_ms=now_ms,
+        )
+        changes.dreamt(New(0), data_source="system", kind="practice")
         return changes
-    changes = Changes()
     values = reader.payloads([known], "procedure").get(known)
     if values is None:
         return changes
@@ -391,62 +405,15 @@ def plan_practice(reader: KnowledgeReader, practice: Practice, now_ms: int) -> C
         count += 1
         rate = running_rate(rate, count, success)
         for each in run.ids:
-            changes.put("edge", **_derived(known, each, now_ms))
+            changes.tie(known, "derived_from", each, "runs", now_ms, 0.8)
     if fresh:
         changed = {
             "success_rate": min(1.0, max(0.0, rate)),
             "execution_count": count,
             "last_used_ms": now_ms,
         }
-        text = encode("procedure", {**values, **changed})
-        changes.put("payload", id=known, sort="procedure", json=text)
+        changes.payload(known, "procedure", {**values, **changed})
     return changes
-
-
-def _put_counts(changes: Changes, practice: Practice, now_ms: int) -> None:
-    """Have the draft say how often it was seen."""
-    good, bad = len(practice.runs), len(practice.failed)
-    given = practice.draft()
-    values = {
-        "name": given.name,
-        "description": given.description,
-        "status": "draft",
-        "steps": [each.to_dict() for each in given.steps],
-        "success_rate": good / (good + bad),
-        "execution_count": good + bad,
-        "last_used_ms": now_ms,
-    }
-    changes.put("payload", id=New(0), sort="procedure", json=encode("procedure", values))
-
-
-def put_origin(changes: Changes, kind: str) -> None:
-    """Have memory 0 say that sleep made it, and of which kind it is."""
-    changes.put(
-        "payload",
-        id=New(0),
-        sort="observed",
-        json=encode(
-            "observed",
-            {
-                "write_source": "dream",
-                "data_source": "system",
-                "kind": kind,
-            },
-        ),
-    )
-
-
-def _derived(made: int | New, source: int, now_ms: int) -> dict[str, Any]:
-    return {
-        "source_id": made,
-        "kind": "derived_from",
-        "target_id": source,
-        "weight": 0.8,
-        "confidence": 0.8,
-        "origin": "runs",
-        "created_ms": now_ms,
-        "note": None,
-    }
 
 
 def practice_text(practice: Practice) -> str:
@@ -551,6 +518,6 @@ def plan_moved_references(
         if other is not None:
             n = min((each for each in (n, other["n"]) if each is not None), default=None)
             t_ms = min((each for each in (t_ms, other["t_ms"]) if each is not None), default=None)
-        changes.put("link", a=row["a"], kind=row["kind"], b=kept, n=n, t_ms=t_ms)
+        changes.link(row["a"], row["kind"], kept, n, t_ms)
         moved.append(row["a"])
     return moved

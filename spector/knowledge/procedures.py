@@ -11,7 +11,6 @@ from spector.knowledge.changes import Changes, New
 from spector.knowledge.statistics import running_rate
 from spector.language.words import folded, normalize_tokens
 from spector.records import Step
-from spector.store.payloads import encode
 
 #: executions after which a draft that mostly works becomes active
 _PROVEN: Final = 3
@@ -126,62 +125,61 @@ def procedure_score(values: Mapping[str, Any], trust: int = 10) -> float:
     return rate * min(executions / trust, 1.0)
 
 
+def plan_item(
+    changes: Changes,
+    sort: str,
+    values: Mapping[str, Any],
+    scope: str,
+    tags: Iterable[str],
+    evidence: Iterable[int],
+    now_ms: int,
+) -> None:
+    """Add a procedure or a learning: memory 0 gets its payload, triggers and edges."""
+    made = New(0)
+    changes.store.append(0)
+    changes.payload(made, sort, values)
+    put_triggers(changes, scope, made, tags)
+    for each in evidence:
+        changes.tie(made, "derived_from", each, f"{sort}s", now_ms, _EVIDENCE)
+
+
 def plan_procedure(
-    given: ProcedureToAdd, *, now_ms: int, replaced: tuple[int, Mapping[str, Any]] | None = None
-) -> Changes:
-    """What adding a procedure changes: memory 0 gets its payload, triggers and edges.
+    changes: Changes,
+    given: ProcedureToAdd,
+    now_ms: int,
+    *,
+    replaced: tuple[int, Mapping[str, Any]] | None = None,
+    **counts: Any,
+) -> None:
+    """Add a procedure.
 
     Args:
         replaced: id and payload of the procedure whose place it takes: deprecated, superseded.
+        counts: further fields: how often it was seen to work.
     """
-    changes, made = Changes(store=[0]), New(0)
     values = {
         "name": given.name,
         "description": given.description,
         "status": given.status,
         "steps": [each.to_dict() for each in given.steps],
+        **counts,
     }
-    changes.put("payload", id=made, sort="procedure", json=encode("procedure", values))
-    put_triggers(changes, given.scope, made, given.triggers)
-    for each in given.evidence:
-        changes.put(
-            "edge",
-            source_id=made,
-            kind="derived_from",
-            target_id=each,
-            weight=_EVIDENCE,
-            confidence=_EVIDENCE,
-            origin="procedures",
-            created_ms=now_ms,
-            note=None,
-        )
+    plan_item(changes, "procedure", values, given.scope, given.triggers, given.evidence, now_ms)
     if replaced is not None:
         old, before = replaced
-        plan_status(changes, old, before, "deprecated")
-        changes.supersedes[made] = (old,)
-    return changes
+        changes.payload(old, "procedure", {**before, "status": "deprecated"})
+        changes.supersedes[New(0)] = (old,)
 
 
 def put_triggers(changes: Changes, scope: str, memory: int | New, tags: Iterable[str]) -> None:
     """Let a memory be found by these tags."""
     for each in dict.fromkeys(map(folded, tags)):
-        changes.put("name", scope=scope, sort="trigger", folded=each, id=memory)
-
-
-def plan_status(changes: Changes, memory: int, values: Mapping[str, Any], status: str) -> None:
-    """Another status of a procedure."""
-    text = encode("procedure", {**values, "status": status})
-    changes.put("payload", id=memory, sort="procedure", json=text)
+        changes.name(scope, "trigger", each, memory)
 
 
 def plan_outcome(
-    memory: int,
-    values: Mapping[str, Any],
-    success: bool,
-    *,
-    now_ms: int,
-    failed_step: str | None = None,
-) -> Changes:
+    values: Mapping[str, Any], success: bool, now_ms: int, failed_step: str | None = None
+) -> dict[str, Any]:
     """One more execution: rate, count, time, and a draft that has proved itself is active."""
     executions = values["execution_count"] + 1
     rate = running_rate(values["success_rate"], executions, success)
@@ -195,10 +193,7 @@ def plan_outcome(
     if failed_step is not None:
         failures: dict[str, int] = values["failed_steps"]
         changed["failed_steps"] = failures | {failed_step: failures.get(failed_step, 0) + 1}
-    changes = Changes()
-    text = encode("procedure", {**values, **changed})
-    changes.put("payload", id=memory, sort="procedure", json=text)
-    return changes
+    return changed
 
 
 def tools_of(steps: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -256,52 +251,15 @@ def learning_title(insight: str) -> str:
     return insight[:_TITLE_CHARS]
 
 
-def plan_learning(
-    values: Mapping[str, Any],
-    applies_to: tuple[str, ...],
-    evidence: tuple[int, ...],
-    scope: str,
-    now_ms: int,
-) -> Changes:
-    """What adding a learning changes: memory 0 gets its payload, triggers and edges."""
-    changes, made = Changes(store=[0]), New(0)
-    changes.put("payload", id=made, sort="learning", json=encode("learning", values))
-    put_triggers(changes, scope, made, applies_to)
-    for each in evidence:
-        changes.put(
-            "edge",
-            source_id=made,
-            kind="derived_from",
-            target_id=each,
-            weight=_EVIDENCE,
-            confidence=_EVIDENCE,
-            origin="learnings",
-            created_ms=now_ms,
-            note=None,
-        )
-    return changes
-
-
-def plan_application(memory: int, values: Mapping[str, Any], now_ms: int) -> Changes:
+def plan_application(values: Mapping[str, Any], now_ms: int) -> dict[str, Any]:
     """One more use of a learning."""
-    return _put(
-        memory, values, application_count=values["application_count"] + 1, last_applied_ms=now_ms
-    )
+    return {"application_count": values["application_count"] + 1, "last_applied_ms": now_ms}
 
 
-def plan_validation(memory: int, values: Mapping[str, Any], success: bool, step: float) -> Changes:
+def plan_validation(values: Mapping[str, Any], success: bool, step: float) -> dict[str, Any]:
     """A learning that helped is surer by a step and validated; one that misled is less sure."""
-    confidence = values["confidence"] + (step if success else -step)
-    return _put(
-        memory,
-        values,
-        confidence=min(1.0, max(0.0, round(confidence, 9))),
-        validated=success or values["validated"],
-    )
-
-
-def _put(memory: int, values: Mapping[str, Any], **changed: Any) -> Changes:
-    changes = Changes()
-    text = encode("learning", {**values, **changed})
-    changes.put("payload", id=memory, sort="learning", json=text)
-    return changes
+    confidence = round(values["confidence"] + (step if success else -step), 9)
+    return {
+        "confidence": min(1.0, max(0.0, confidence)),
+        "validated": success or values["validated"],
+    }

@@ -11,7 +11,6 @@ from spector.records import Edge, RelationKind
 from spector.store.payloads import (
     Connection,
     PayloadTable,
-    compact_json,
     count_named,
     count_of,
     decode,
@@ -49,14 +48,15 @@ class Owner(NamedTuple):
     event_ms: int
 
 
+_OF_KIND = frozenset(RelationKind.__slots__)
 #: the part of a key of which many rows of one change differ
 _SPREAD = {"payload": 0, "fact": 0, "item": 0, "name": 3, "edge": 2, "link": 2}
 #: scopes that are looked up one by one; of more, every name is read
 _MOST_SCOPES = 64
 
 
-class RunReader:
-    """Rows by the order in which memories came, and where memories belong.
+class SleepReader:
+    """Rows by the order in which memories came, where memories belong, and the rows of sleep.
 
     Args:
         db: A connection, in a snapshot or in the transaction that will change something.
@@ -116,25 +116,23 @@ class RunReader:
         """The first memories after an id that mention an entity, ascending."""
         return mentioning_after(self._db, after_id, limit) if self.holds_any else []
 
-
-class SleepReader(RunReader):
-    """The rows of sleep in one moment of a catalog."""
-
     def has_observed(self) -> bool:
         """Whether a message was ever observed."""
         return next(self._rows(_PAYLOAD, {"sort": "observed"}, limit=1), None) is not None
 
+    def _has(self, table: str) -> bool:
+        """Whether there is this table, which is made when the first night needs it."""
+        return self.holds_any and has_tables(self._db, table)
+
     def sleep_state(self) -> dict[str, Any] | None:
         """Where sleep has come to; None in a store that never slept."""
-        if not (self.holds_any and has_tables(self._db, "sleep_state")):
-            return None
-        return next(iter(self._rows(_STATE, {"one": 1})), None)
+        return next(self._rows(_STATE, {"one": 1}), None) if self._has("sleep_state") else None
 
     def cycle_changes(
         self, what: str | None = None, cycle: int | None = None
     ) -> list[dict[str, Any]]:
         """What cycles have changed, in order; of one kind, or of one cycle."""
-        if not (self.holds_any and has_tables(self._db, "cycle_change")):
+        if not self._has("cycle_change"):
             return []
         wanted = {"what": what, "cycle": cycle}
         wanted = {name: value for name, value in wanted.items() if value is not None}
@@ -145,15 +143,17 @@ class SleepReader(RunReader):
 
     def last_ordinal(self, cycle: int) -> int:
         """The number of the last change of a cycle; -1 without any."""
-        if not (self.holds_any and has_tables(self._db, "cycle_change")):
+        if not self._has("cycle_change"):
             return -1
         return greatest(self._db, _CHANGE, "ordinal", {"cycle": cycle})
 
     def ordinals_before(self, cycle: int) -> list[tuple[int, int]]:
         """Keys of the changes of earlier cycles."""
-        if not (self.holds_any and has_tables(self._db, "cycle_change")):
-            return []
-        return keys_below(self._db, _CHANGE, "cycle", cycle)
+        return keys_below(self._db, _CHANGE, "cycle", cycle) if self._has("cycle_change") else []
+
+    def living(self, ids: Collection[int]) -> set[int]:
+        """Which of these memories are there in this moment."""
+        return living_among(self._db, ids)
 
 
 class KnowledgeReader(SleepReader):
@@ -180,10 +180,6 @@ class KnowledgeReader(SleepReader):
         for row in self._rows(_PAYLOAD, {"id": list(ids)}):
             out.setdefault(row["id"], {})[row["sort"]] = json.loads(row["json"])
         return out
-
-    def living(self, ids: Collection[int]) -> set[int]:
-        """Which of these memories are there in this moment."""
-        return living_among(self._db, ids)
 
     def payloads_of(self, ids: Collection[int]) -> dict[int, dict[str, dict[str, Any]]]:
         """Fields of every payload of memories, by memory and sort."""
@@ -232,14 +228,13 @@ class KnowledgeReader(SleepReader):
     # -- items and names ----------------------------------------------------------------------
 
     def items(self, ids: Collection[int]) -> dict[int, dict[str, Any]]:
-        return {
-            row["item_id"]: row | {"json": json.loads(row["json"])}
-            for row in self._rows(_ITEM, {"item_id": list(ids)})
-        }
+        return self._items({"item_id": list(ids)})
 
     def items_of(self, sort: str, scope: str | None = None) -> dict[int, dict[str, Any]]:
         """Items of a sort, of one scope or of all."""
-        conditions = {"sort": sort} | ({} if scope is None else {"scope": scope})
+        return self._items({"sort": sort} | ({} if scope is None else {"scope": scope}))
+
+    def _items(self, conditions: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
         return {
             row["item_id"]: row | {"json": json.loads(row["json"])}
             for row in self._rows(_ITEM, conditions)
@@ -290,6 +285,11 @@ class KnowledgeReader(SleepReader):
             for row in self._rows(_EDGE, wanted | {end: list(ids)}):
                 found[row["source_id"], row["kind"], row["target_id"]] = edge_of(row)
         return [found[key] for key in sorted(found)]
+
+    def edge(self, source: int, kind: str, target: int) -> Edge | None:
+        """The edge of a kind from one memory to another; None without one."""
+        key = {"source_id": source, "kind": kind, "target_id": target}
+        return next(map(edge_of, self._rows(_EDGE, key)), None)
 
     def strong_edges(
         self,
@@ -351,16 +351,13 @@ class KnowledgeReader(SleepReader):
 
     def kinds(self) -> list[RelationKind]:
         """Relations that callers have registered."""
+        known = sorted(self.items_of("relation_kind").items())
         return [
             RelationKind(
-                name=row["json"]["name"],
-                symmetric=row["json"].get("symmetric", False),
-                inverse=row["json"].get("inverse"),
-                prunable=row["json"].get("prunable", False),
-                priority=row["json"].get("priority", 0),
-                origin=row["json"].get("origin", "agent"),
+                **{"origin": "agent"}
+                | {name: value for name, value in row["json"].items() if name in _OF_KIND}
             )
-            for _, row in sorted(self.items_of("relation_kind").items())
+            for _, row in known
         ]
 
     # -- counts -------------------------------------------------------------------------------
@@ -395,21 +392,6 @@ def edge_of(row: Mapping[str, Any]) -> Edge:
         created_at=from_ms(row["created_ms"]),
         note=None if row["note"] is None else json.loads(row["note"]),
     )
-
-
-def edge_row(edge: Edge, created_ms: int) -> dict[str, Any]:
-    """The row of an edge."""
-    note = None if edge.note is None else compact_json(dict(edge.note))
-    return {
-        "source_id": edge.source,
-        "kind": edge.kind,
-        "target_id": edge.target,
-        "weight": edge.weight,
-        "confidence": edge.confidence,
-        "origin": edge.origin,
-        "created_ms": created_ms,
-        "note": note,
-    }
 
 
 def ids_in(rows: Iterable[Mapping[str, Any]], column: str) -> Sequence[int]:

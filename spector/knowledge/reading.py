@@ -22,7 +22,7 @@ from spector.knowledge.facts import (
     FactToAdd,
     checked_part,
     confirm_fact,
-    contradiction,
+    contradict,
     declared,
     is_single_valued,
     put_fact,
@@ -108,6 +108,7 @@ def read_text(
     vectors: Any = None,
     single_valued: Collection[str] = (),
     statements: Sequence[Statement] | None = None,
+    names: bool = True,
 ) -> Reading:
     """The mentions of a text, at most 8, and its statements.
 
@@ -117,6 +118,7 @@ def read_text(
         reference_ms: Time of the message, which "tomorrow" is counted from.
         vectors: The embedder; the trained head is asked if it was trained on this one.
         statements: What a model found, instead of the frames.
+        names: Whether mentions are looked for.
     """
     name = person_of(role, speaker)
     if statements is None:
@@ -127,32 +129,8 @@ def read_text(
             reference_time=reference_ms,
             single_valued=single_valued,
         )
-    return Reading(
-        names_in([ToName(text, role, name)], vectors)[0],
-        stated_of(statements),
-        text,
-    )
-
-
-def read_statements(
-    text: str,
-    *,
-    role: str | None = None,
-    speaker: str | None = None,
-    reference_ms: int | None = None,
-    single_valued: Collection[str] = (),
-    statements: Sequence[Statement] | None = None,
-) -> Reading:
-    """The statements of a text alone; see `read_text`."""
-    if statements is None:
-        statements = extract(
-            text,
-            speaker=person_of(role, speaker),
-            role=role or "user",
-            reference_time=reference_ms,
-            single_valued=single_valued,
-        )
-    return Reading({}, stated_of(statements), text)
+    mentions = names_in([ToName(text, role, name)], vectors)[0] if names else {}
+    return Reading(mentions, stated_of(statements), text)
 
 
 def stated_of(statements: Iterable[Statement]) -> tuple[Stated, ...]:
@@ -361,11 +339,11 @@ def _settle(
         if free and _is_read(reading, memory.event_ms, row, found):
             gone.append(row["id"])
         else:
-            changes.put("edge", **contradiction(row["id"], made, verdict.confidence, now_ms))
+            contradict(changes, row["id"], made, verdict.confidence, now_ms)
     for before, other in earlier:
         verdict = compare([before], new, memory.text)
         if verdict.kind != "none":
-            changes.put("edge", **contradiction(other, made, verdict.confidence, now_ms))
+            contradict(changes, other, made, verdict.confidence, now_ms)
     if gone:
         changes.supersedes[made] = tuple(gone)
 

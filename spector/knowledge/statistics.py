@@ -115,7 +115,7 @@ def intervals_are_random(times: Sequence[float]) -> bool:
     return distance < _KS / math.sqrt(n)
 
 
-def is_noise(outcomes: Sequence[bool], times: Sequence[float], *, enough: int = ENOUGH) -> bool:
+def is_noise(outcomes: Sequence[bool], times: Sequence[float], enough: int = ENOUGH) -> bool:
     """Whether a pattern may be chance: its outcomes and its times are random, both.
 
     With fewer than ``enough`` observations nothing can be told: False.

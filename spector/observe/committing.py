@@ -17,8 +17,6 @@ from spector.knowledge import (
     Changes,
     KnowledgeReader,
     New,
-    edge_row,
-    encode,
     plan_reading,
 )
 from spector.layout import Flag
@@ -345,7 +343,8 @@ class Committer:
         for each in edges:
             before = known.get((each.source, each.kind, each.target))
             if before is None or before < each.confidence:
-                changes.put("edge", **edge_row(each, self._series.now_ms))
+                now_ms = self._series.now_ms
+                changes.tie(each.source, each.kind, each.target, each.origin, now_ms, each.weight)
         self._series.put(changes)
 
     def _note(self, job: Job, record: MemoryRecord, done: Done) -> None:
@@ -463,10 +462,9 @@ def observed_of(job: Job, decision: Decision, done: Done) -> dict[str, Any]:
 
 def put_details(changes: Changes, job: Job, memory: int, observed: dict[str, Any]) -> None:
     """Put how a memory was observed, and the details of its episode."""
-    changes.put("payload", id=memory, sort="observed", json=encode("observed", observed))
+    changes.payload(memory, "observed", observed)
     if job.analysis.message.episode is not None:
-        episode = encode("episode", job.analysis.message.episode.to_dict())
-        changes.put("payload", id=memory, sort="episode", json=episode)
+        changes.payload(memory, "episode", job.analysis.message.episode.to_dict())
 
 
 def strengthened(reinforce: Change, header: Any, record: MemoryRecord) -> bool:

@@ -14,11 +14,11 @@ from spector.knowledge import (
     TIME_OF_DAY,
     Changes,
     ConceptUse,
-    Experience,
     Figure,
     KnowledgeReader,
     concepts_to_ground,
     concepts_to_retire,
+    experiences,
     figures_of,
     members_of_shared_entities,
     phases_of,
@@ -27,6 +27,7 @@ from spector.knowledge import (
     plan_restated_figure,
     plan_rhythms,
     references_of,
+    statistics_of,
 )
 from spector.layout import Category, Flag, TierCode
 from spector.search import Strengths
@@ -56,7 +57,7 @@ def rhythm(night: Night, cursor: int) -> Units:
             def decide(
                 reader: KnowledgeReader, now_ms: int, part: list[int] = part, user: str = user
             ) -> Changes:
-                return plan_rhythms(reader, part, zone, now_ms, scope=user)
+                return plan_rhythms(reader, part, zone, now_ms, user)
 
             with night.survey.knowledge() as reader:
                 found = decide(reader, night.started_ms)
@@ -70,7 +71,7 @@ def rhythm(night: Night, cursor: int) -> Units:
                 **night.vector_of(part),
             }
             yield Unit(
-                prepared=[Prepared(TIME_OF_DAY[0], _given(fields))],
+                prepared=[Prepared(TIME_OF_DAY[0], fields)],
                 decide=decide,
                 seen=len(part),
                 reason="used at one hour of the day",
@@ -130,21 +131,26 @@ def _grounded(night: Night, concept: int, name: str) -> Iterable[Unit]:
     """Units that make or restate the statistics of a concept."""
     with night.survey.knowledge() as reader:
         episodes = references_of(reader, [concept]).get(concept, {}).get("episodes", ())
-        known = _experiences(night, reader, episodes)
-        ties = reader.edges([concept], direction="in", kinds=["quantifies"])
-        stored = reader.payloads([each.source for each in ties], "statistic")
+        known = experiences(
+            reader,
+            episodes,
+            {
+                int(row["id"]): (int(row["event_ms"]), float(row["importance"]), int(row["flags"]))
+                for row in night.survey.of(episodes).rows
+            },
+        )
+        stored = statistics_of(reader, [concept])
         user = reader.owners([concept])[concept].scope or None
     figures = figures_of(name, known, night.config.knowledge.ground_from)
-    old = {values["code"]: (each, values) for each, values in stored.items()}
+    old = {values["code"]: each for each, values in stored.items()}
     ids = [each.id for each in known]
     for figure in figures:
         if figure.code in old:
-            statistic, values = old[figure.code]
             yield Unit(
-                restates=statistic,
+                restates=old[figure.code],
                 prepared=[Prepared(figure.text, {})],
                 seen=1,
-                decide=_restated(figure, statistic, values, concept, ids),
+                decide=_restated(figure, old[figure.code], concept, ids),
                 reason="grounded",
             )
     fresh = [each for each in figures if each.code not in old]
@@ -167,7 +173,7 @@ def _grounded(night: Night, concept: int, name: str) -> Iterable[Unit]:
         return plan_new_figures(fresh, concept, living, now_ms)
 
     yield Unit(
-        prepared=[Prepared(each.text, _given(fields)) for each in fresh],
+        prepared=[Prepared(each.text, fields) for each in fresh],
         decide=decide,
         seen=len(fresh),
         reason="grounded",
@@ -175,42 +181,15 @@ def _grounded(night: Night, concept: int, name: str) -> Iterable[Unit]:
 
 
 def _restated(
-    figure: Figure,
-    statistic: int,
-    values: Mapping[str, Any],
-    concept: int,
-    episodes: Collection[int],
+    figure: Figure, statistic: int, concept: int, episodes: Collection[int]
 ) -> Callable[[KnowledgeReader, int], Changes]:
     def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
-        edges = reader.edges([statistic], direction="out", kinds=["computed_from"])
-        before = [each.target for each in edges]
-        living = [each for each in episodes if each in reader.living(episodes)]
-        same = dict(values["values"]) == dict(figure.values) and set(before) == set(living)
-        if same or not living or not reader.payloads([statistic], "statistic"):
+        living = reader.living(episodes) & {*episodes}
+        if not living:
             return Changes()
-        return plan_restated_figure(figure, statistic, concept, before, living, now_ms)
+        return plan_restated_figure(reader, figure, statistic, concept, living, now_ms)
 
     return decide
-
-
-def _experiences(night: Night, reader: KnowledgeReader, ids: Collection[int]) -> list[Experience]:
-    """Living episodes with their details, in the order of the ids."""
-    part = night.survey.of(ids).rows
-    rows = {int(row["id"]): row for row in part}
-    details = reader.payloads(list(rows), "episode")
-    observed = reader.payloads(list(rows), "observed")
-    return [
-        Experience(
-            each,
-            int(rows[each]["event_ms"]),
-            float(rows[each]["importance"]),
-            details.get(each, {}),
-            observed.get(each, {}).get("novelty"),
-            bool(int(rows[each]["flags"]) & Flag.CONSOLIDATED),
-        )
-        for each in ids
-        if each in rows
-    ]
 
 
 def _related(night: Night, concept: int) -> Iterable[Unit]:
@@ -295,10 +274,6 @@ def patterns(night: Night) -> Units:
     return None
 
 
-def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value is not None}
-
-
 # Steps that move memories between tiers or take them out of recall by age and use.
 
 
@@ -347,11 +322,8 @@ def _moving(night: Night) -> Iterator[Unit]:
     """Episodes of an entity that enough of them share move to the semantic tier."""
     sleep, rows = night.sleep, night.memories.rows
     with night.survey.knowledge() as reader:
-        found = members_of_shared_entities(
-            reader,
-            entity_memories=sleep.promote_entity_memories,
-            entity_sessions=sleep.promote_entity_sessions,
-        )
+        shared = sleep.promote_entity_memories, sleep.promote_entity_sessions
+        found = members_of_shared_entities(reader, shared)
 
     def may_move(rows: Rows) -> Mask:
         may: Mask = (

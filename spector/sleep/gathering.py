@@ -15,7 +15,6 @@ from spector.knowledge import (
     Changes,
     KnowledgeReader,
     New,
-    encode,
     figure_text,
     themes_about,
     themes_among,
@@ -239,33 +238,11 @@ def _ties(
             for edge in reader.edges([before], direction="out", kinds=["derived_from"]):
                 if edge.target not in living:
                     changes.drop("edge", edge.source, edge.kind, edge.target)
-        changes.put(
-            "payload",
-            id=made,
-            sort="observed",
-            json=encode(
-                "observed",
-                {
-                    "write_source": "dream",
-                    "data_source": "system",
-                    "kind": "theme",
-                },
-            ),
-        )
+        changes.dreamt(made, data_source="system", kind="theme")
         for each in living:
-            changes.put(
-                "edge",
-                source_id=made,
-                kind="derived_from",
-                target_id=each,
-                weight=_DERIVED,
-                confidence=_DERIVED,
-                origin="dream",
-                created_ms=now_ms,
-                note=None,
-            )
+            changes.tie(made, "derived_from", each, "dream", now_ms, _DERIVED)
         if of_entity:
-            changes.put("link", a=subject, kind="mention", b=made, n=len(sources), t_ms=None)
+            changes.link(subject, "mention", made, len(sources))
         return changes
 
     return decide

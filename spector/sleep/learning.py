@@ -20,7 +20,6 @@ from spector.knowledge import (
     Reading,
     Registry,
     declared,
-    encode,
     lessons_of,
     pagerank,
     plan_lesson,
@@ -28,7 +27,7 @@ from spector.knowledge import (
     plan_reading,
     practice_text,
     practices_of,
-    read_statements,
+    read_text,
     runs_of,
     statements_of,
     with_names,
@@ -173,8 +172,9 @@ def _reading(night: Night, record: MemoryRecord, single: frozenset[str]) -> tupl
     found, fallback = night.facts_of(text)
     stated = None if found is None else statements_of(found, text, single)
     fallback = fallback or (found is not None and stated is None)
-    reading = read_statements(
+    reading = read_text(
         text,
+        names=False,
         role=record.role,
         speaker=record.speaker,
         reference_ms=record.event_ms,
@@ -212,7 +212,7 @@ def _unit(night: Night, batch: _Batch) -> Unit:
 
 
 def _fields(night: Night, record: MemoryRecord) -> dict[str, Any]:
-    fields: dict[str, Any] = {
+    return {
         "tier": "semantic",
         "category": Category.FACT,
         "user_id": record.user_id,
@@ -223,7 +223,6 @@ def _fields(night: Night, record: MemoryRecord) -> dict[str, Any]:
         "role": None if is_user_said(record.role) else record.role,
         **night.vector_of([record.id]),
     }
-    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _decide(
@@ -250,15 +249,10 @@ def _decide(
                 first=first[record.id],
             )
             for n in found.store:
-                found.put(
-                    "payload",
-                    id=New(n),
-                    sort="observed",
-                    json=encode("observed", {"write_source": "dream"}),
-                )
+                found.dreamt(New(n))
             changes.add(found)
             fields = {**known.get(record.id, {}), "abstracted": True}
-            changes.put("payload", id=record.id, sort="episode", json=encode("episode", fields))
+            changes.payload(record.id, "episode", fields)
         return changes
 
     return decide

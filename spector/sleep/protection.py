@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.knowledge import Changes, KnowledgeReader, declared, encode, is_single_valued
+from spector.knowledge import Changes, KnowledgeReader, declared, is_single_valued
 from spector.language.frames import extract
 from spector.language.observing import only_likes
 from spector.language.statements import find_instruction
@@ -335,17 +335,13 @@ def noting_rest(
         changes = Changes()
         for each in sorted(reader.owners(list(ids))):
             rule = why if isinstance(why, str) else why.get(each, "")
-            changes.put(
-                "payload",
-                id=each,
-                sort="rest",
-                json=encode(
-                    "rest",
-                    {
-                        "since_ms": night.started_ms,
-                        "rule": without_ids(rule),
-                    },
-                ),
+            changes.payload(
+                each,
+                "rest",
+                {
+                    "since_ms": night.started_ms,
+                    "rule": without_ids(rule),
+                },
             )
         return changes
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from spector.knowledge import Changes, KnowledgeReader, encode, plan_moved_references
+from spector.knowledge import Changes, KnowledgeReader, plan_moved_references
 from spector.language.worth import Wording, is_other_event, same_particulars
 from spector.layout import Flag, TierCode
 from spector.providers import estimated_tokens
@@ -233,19 +233,9 @@ def _moved(loser: int, kept: int, likeness: float) -> Callable[[KnowledgeReader,
         held = reader.sources([row["a"] for row in reader.links("source", b=[loser])])
         for fact, sources in sorted(held.items()):
             if kept not in sources and fact != kept:
-                changes.put("link", a=fact, kind="source", b=kept, n=len(sources), t_ms=now_ms)
+                changes.link(fact, "source", kept, len(sources), now_ms)
         first, second = min(loser, kept), max(loser, kept)
-        changes.put(
-            "edge",
-            source_id=first,
-            kind="similar_to",
-            target_id=second,
-            weight=min(1.0, likeness),
-            confidence=min(1.0, likeness),
-            origin="dream",
-            created_ms=now_ms,
-            note=None,
-        )
+        changes.tie(first, "similar_to", second, "dream", now_ms, min(1.0, likeness))
         return changes
 
     return decide
@@ -349,7 +339,7 @@ def _summaries(
         for each, summary in short.items():
             if summary and not known.get(each, {}).get("summary"):
                 fields = {**known.get(each, {}), "summary": summary}
-                changes.put("payload", id=each, sort="episode", json=encode("episode", fields))
+                changes.payload(each, "episode", fields)
         return changes
 
     return decide, fallback

@@ -7,30 +7,42 @@ from typing import TYPE_CHECKING
 from spector.faces import on_first_use
 
 if TYPE_CHECKING:
+    from spector.write.append import path_of_draft
     from spector.write.changing import Change, Changer
+    from spector.write.commit import (
+        Committed,
+        KnowledgeWriter,
+        Prepared,
+        UnpreparedError,
+        UseRecorder,
+    )
     from spector.write.context import WriteContext, refuse_missing
-    from spector.write.drafts import FIELDS, Draft, Memories, MemoryFields, Named
+    from spector.write.draft import Draft
+    from spector.write.fields import FIELDS, Memories, MemoryFields, Named
     from spector.write.forgetting import Forgetter, Manner
-    from spector.write.knowledge import (
+    from spector.write.promotion import (
         SAME_CONCEPT,
-        ArrivalWriter,
-        ChangedError,
         ConceptExtractor,
         ConceptPromoter,
         ConceptRun,
-        Incoming,
-        KnowledgeWriter,
-        Prepared,
         Promotion,
+        codes_of,
+        cosines,
+    )
+    from spector.write.reembed import reembed_store, source_model
+    from spector.write.replacing import Beside, EndMover, KeyWriter
+    from spector.write.series import (
+        ArrivalWriter,
+        ChangedError,
+        Incoming,
         Ready,
         Series,
         SeriesWriter,
+    )
+    from spector.write.speakers import Speakers
+    from spector.write.units import (
         Unit,
         UnitWriter,
-        UnpreparedError,
-        UseRecorder,
-        codes_of,
-        cosines,
         differences,
         item_mark,
         plan_rows_back,
@@ -38,9 +50,6 @@ if TYPE_CHECKING:
         unpacked,
         unpacked_rows,
     )
-    from spector.write.reembed import reembed_store, source_model
-    from spector.write.replacing import Beside, EndMover, KeyWriter
-    from spector.write.speakers import Speakers
     from spector.write.updating import Updater
     from spector.write.writer import Writer
 

@@ -21,7 +21,8 @@ from spector.store.payloads import has_tables, make_tables, put_rows, table_name
 from spector.tiers import TierStore, unknown
 from spector.write import supersede
 from spector.write.context import WriteContext
-from spector.write.drafts import Draft, Named
+from spector.write.draft import Draft
+from spector.write.fields import Named
 
 # Rows and bytes of records that are about to change.
 

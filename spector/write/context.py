@@ -20,7 +20,8 @@ from spector.records import MemoryRecord
 from spector.store.catalog import Row
 from spector.store.core import Store
 from spector.tiers import Finder, TierRouter, TierStore
-from spector.write.drafts import Batch, Draft, Encoded, encode_batch, strengths_of
+from spector.write.append import Batch, Encoded, encode_batch, strengths_of
+from spector.write.draft import Draft
 from spector.write.speakers import Speakers
 
 

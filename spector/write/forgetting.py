@@ -33,8 +33,8 @@ from spector.store.payloads import (
 from spector.tiers import unknown
 from spector.write import supersede
 from spector.write.changing import with_flag
+from spector.write.commit import apply_changes, changes_of_names
 from spector.write.context import WriteContext, refuse_conflict
-from spector.write.knowledge import apply_changes, changes_of_names
 from spector.write.supersede import requoted, stage_quotes
 
 #: ids that an error names
@@ -311,7 +311,7 @@ class Forgetter:
             supersede.apply(tx, heirs)
             stage_quotes(tx, quoting, due_ms)
             if store is self._parts.router.durable_store():
-                apply_changes(tx, doomed.changes, {}, ())
+                apply_changes(tx, doomed.changes)
                 kept = set(doomed.derived).difference(row.id for row in rows)
                 ended = {each.after.id: each.after for each in heirs}
                 found = store.catalog.fetch(sorted(kept))

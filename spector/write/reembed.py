@@ -21,7 +21,7 @@ from spector.store.files import Bytes, DiskFiles
 from spector.store.partitions import image_rows
 from spector.store.rewriting import rewrite_all
 from spector.store.words import spoken_words, stored_words
-from spector.write.drafts import reseal
+from spector.write.append import reseal
 from spector.write.forgetting import flags_of
 
 if TYPE_CHECKING:

@@ -51,19 +51,12 @@ from spector.store.payloads import (
 )
 from spector.store.sqlite import TransactionReads
 from spector.write import supersede
+from spector.write.append import Batch, ClaimIds, Work, append_batch, path_of_draft, records_of
 from spector.write.changing import row_of, with_flag, words_of_row
+from spector.write.commit import apply_changes, words_in
 from spector.write.context import WriteContext, conflict
-from spector.write.drafts import (
-    Batch,
-    ClaimIds,
-    Draft,
-    Work,
-    append_batch,
-    path_of_draft,
-    records_of,
-)
+from spector.write.draft import Draft
 from spector.write.forgetting import Forgetter, flags_of, stage_deletion
-from spector.write.knowledge import apply_changes, words_in
 from spector.write.supersede import Ending, ended, flagged, starts_at, was_ended, with_end
 
 # What is attached to a memory that changes: it stays, is replaced, or goes.
@@ -112,9 +105,7 @@ class Beside:
         """Stage the rows in the transaction of the memory's change."""
         with TransactionReads(store.catalog):
             changes = self.rows(KnowledgeReader(tx.connection, store.catalog.path))
-        now_ms = parts.clock.now_ms()
-        items = claim_ids(tx, changes.items, now_ms) if changes.items else []
-        apply_changes(tx, changes, {}, items)
+        apply_changes(tx, changes, claim_ids, parts.clock.now_ms())
 
 
 # Keys of memories that have expired are free: they are forgotten before another one takes them.
@@ -245,9 +236,7 @@ class Ties:
         """Stage them in the transaction of the memory's change."""
         if not (self.changes or self.rows or self.items):
             return
-        now_ms = parts.clock.now_ms()
-        items = claim_ids(tx, self.changes.items, now_ms) if self.changes.items else []
-        apply_changes(tx, self.changes, {}, items)
+        apply_changes(tx, self.changes, claim_ids, parts.clock.now_ms())
         delete_owned(tx.connection, self.items)
         if self.rows:
             stage_deletion(tx, self.rows, parts.erasure_due_ms())

@@ -44,7 +44,8 @@ from spector.store.core import Store, Transaction, header_of, verified_image
 from spector.store.files import Bytes
 from spector.store.words import Utterance, newest_utterances
 from spector.tiers import TierRouter, TierStore
-from spector.write.drafts import Draft, reseal
+from spector.write.append import reseal
+from spector.write.draft import Draft
 
 Opens = Callable[[str], Opening | None]
 _Scope = tuple[str | None, str | None]

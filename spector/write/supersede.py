@@ -42,7 +42,7 @@ from spector.store.erasure import note_erasure
 from spector.store.payloads import has_tables, note_holding
 from spector.tiers import Finder, TierRouter
 from spector.write.context import WriteContext
-from spector.write.drafts import Draft
+from spector.write.draft import Draft
 from spector.write.speakers import Naming, renoted
 
 

@@ -22,22 +22,18 @@ from spector.store.core import Store, Transaction
 from spector.store.payloads import make_tables, put_rows
 from spector.tiers import TierStore
 from spector.write import supersede
-from spector.write.context import WriteContext, importance_of, vectors_of
-from spector.write.drafts import (
-    FIELDS,
+from spector.write.append import (
     Batch,
-    Draft,
     KeyStore,
     Settler,
     Work,
     append_batch,
-    is_own,
-    make_draft,
-    may_name,
     records_of,
     refuse_future_parents,
-    wordless,
 )
+from spector.write.context import WriteContext, importance_of, vectors_of
+from spector.write.draft import Draft, is_own, make_draft, may_name, wordless
+from spector.write.fields import FIELDS
 from spector.write.speakers import (
     Naming,
     draft_words,

@@ -33,7 +33,7 @@ from spector import (
 )
 from spector.arguments import parse_truth
 from spector.messages import items_of, reading, said, shown
-from spector.write.drafts import FIELDS
+from spector.write import FIELDS
 from tests.api.helpers import own_vectors, refused, vector, vectors
 from tests.crash.harness import in_fresh_process
 from tests.fakes import FakeEmbedder

@@ -46,7 +46,7 @@ READING = VERB | set(
     numpy sqlite3 arguments config kernel kernel.contract kernel.reference
     language.cues language.words providers records search.listing search.request store store.catalog
     store.core store.erasure store.files store.integrity store.opening
-    store.partitions store.payloads store.sqlite tiers write.drafts
+    store.partitions store.payloads store.sqlite tiers write
     """.split()
 )
 SHOWING = READING | {"language.statements", "search.origins"}
@@ -66,7 +66,7 @@ ROOMS = {
     | set(
         """
         difflib knowledge.association knowledge.concepts knowledge.entities knowledge.graph
-        knowledge.procedures knowledge.statistics language.dates language.tables lexical recall
+        knowledge.items knowledge.procedures knowledge.statistics language.dates language.tables lexical recall
         search.associations search.features search.fusion search.hot search.named search.newer
         search.ordering search.plan search.probes search.scoring search.searcher search.selection
         search.signals search.snapshot search.standing search.words upkeep

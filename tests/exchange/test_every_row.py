@@ -19,7 +19,7 @@ import spector
 from spector import ManualClock, Memory
 from spector.arguments import SORTS as EVERY_SORT
 from spector.exchange.lines import KNOWN
-from spector.knowledge.writing import _ITEMS
+from spector.knowledge.lines import _ITEMS
 from spector.store.payloads import SORTS
 from tests.exchange.travels import exported, normal, travelled
 from tests.fakes import FakeEmbedder

@@ -20,10 +20,10 @@ import spector
 from spector import Config, InvalidInputError, Memory, PromotionCandidate, SleepConfig
 from spector.knowledge import Changes, KnowledgeReader
 from spector.knowledge.concepts import phases_of, plan_rhythms
-from spector.knowledge.extraction import associations_of
+from spector.knowledge.induction import associations_of, is_same_pattern
 from spector.knowledge.lessons import ConceptUse, concepts_to_retire, plan_moved_references
-from spector.knowledge.promotion import is_same_pattern
 from spector.write import Prepared
+from tests.facets.promoting import promote
 from tests.fakes import FakeEmbedder
 
 START = datetime(2026, 3, 2, 8, tzinfo=UTC)
@@ -135,7 +135,7 @@ def test_episodes_without_a_tool_or_an_outcome_teach_no_cause(memory: Memory) ->
 
 def test_eight_regular_successes_become_a_concept_of_eight_episodes(memory: Memory) -> None:
     ids = lived(memory, [True] * 8, objects=["mug"], people=["Ada"], user="u")
-    done = memory._parts.promoter.promote()
+    done = promote(memory)
     assert (len(done.made), done.rejected) == (3, {})
     concept = patterns(memory)["grasp → success"]
     assert concept.record.user_id == "u"
@@ -158,13 +158,13 @@ def test_eight_regular_successes_become_a_concept_of_eight_episodes(memory: Memo
 
 def test_a_second_run_changes_nothing_and_a_new_source_reinforces(memory: Memory) -> None:
     lived(memory, [True] * 4)
-    first = memory._parts.promoter.promote()
+    first = promote(memory)
     before = patterns(memory)
-    again = memory._parts.promoter.promote()
+    again = promote(memory)
     assert (again.made, again.met) == ((), first.made)
     assert patterns(memory) == before
     more = lived(memory, [True], hours=[30])
-    memory._parts.promoter.promote()
+    promote(memory)
     after = patterns(memory)["grasp → success"]
     assert after.reinforcement_count == 5
     assert after.memory_refs["episodes"][-1] == more[0]
@@ -174,11 +174,11 @@ def test_a_second_run_changes_nothing_and_a_new_source_reinforces(memory: Memory
 
 def test_a_promoted_pattern_goes_with_any_of_its_sources_and_is_made_anew(memory: Memory) -> None:
     ids = lived(memory, [True] * 4)
-    memory._parts.promoter.promote()
+    promote(memory)
     report = memory.forget(ids[3], purge=True, verify=True)
     assert len(report.derived) == 1, "its words may be those of the erased one"
     assert patterns(memory) == {}
-    memory._parts.promoter.promote()
+    promote(memory)
     assert patterns(memory)["grasp → success"].memory_refs == {"episodes": tuple(ids[:3])}
     memory.forget(ids[:3])
     assert patterns(memory) == {}
@@ -262,14 +262,14 @@ def candidate(ids: Any, **changes: Any) -> PromotionCandidate:
 def test_a_foreign_source_is_promoted_like_any_other(memory: Memory) -> None:
     ids = tuple(memory.remember(f"tea {n}", user_id="u").id for n in range(3))
     memory.concepts.add_source(_Source([candidate(ids)]))
-    done = memory._parts.promoter.promote()
+    done = promote(memory)
     assert (len(done.made), done.met, done.rejected) == (1, (), {})
     found = memory.concepts.of("tea calms")
     assert found is not None
     assert (found.category, found.properties["seen"], found.record.user_id) == ("habit", 3, "u")
     assert found.memory_refs == {"episodes": ids}
     memory.concepts.find_or_create("tea calms", "habit", provenance="direct_ingestion", user_id="u")
-    assert memory._parts.promoter.promote().met == done.made
+    assert promote(memory).met == done.made
     known = memory.concepts.of("tea calms")
     assert known is not None
     assert known.provenance == "hybrid"
@@ -307,7 +307,7 @@ def test_what_a_foreign_source_must_not_say_is_rejected_with_a_reason(memory: Me
     for reason, candidates in answers.items():
         for each in candidates:
             end = memory.concepts.add_source(_Source([each]))
-            assert memory._parts.promoter.promote().rejected == {reason: 1}, each
+            assert promote(memory).rejected == {reason: 1}, each
             end()
     assert memory.concepts.find() == []
 
@@ -317,7 +317,7 @@ def test_a_source_that_fails_stops_no_other(memory: Memory) -> None:
     memory.concepts.add_source(_Source(RuntimeError("out of order")))
     memory.concepts.add_source(_Source(7))
     memory.concepts.add_source(_Source([candidate(ids)]))
-    assert len(memory._parts.promoter.promote().made) == 1
+    assert len(promote(memory).made) == 1
     with pytest.raises(InvalidInputError, match="source of promotions"):
         memory.concepts.add_source(object())  # type: ignore[arg-type]
 
@@ -340,7 +340,7 @@ def declining(memory: Memory, days: int = 10, user: str | None = None) -> list[i
 
 def test_a_declining_tool_is_found(memory: Memory) -> None:
     ids = declining(memory, user="u")
-    done = memory._parts.promoter.promote()
+    done = promote(memory)
     found = patterns(memory, "operational_pattern")
     assert set(found) == {"stat:tool:navigate:success"}
     concept = found["stat:tool:navigate:success"]
@@ -354,10 +354,10 @@ def test_a_declining_tool_is_found(memory: Memory) -> None:
     assert {each.target for each in edges if each.kind == "computed_from"} == set(ids)
     assert {each.target for each in edges if each.kind == "quantifies"} == {concept.id}
     assert {each.target for each in edges if each.kind == "statistically_confirms"} == {concept.id}
-    again = memory._parts.promoter.promote()
+    again = promote(memory)
     assert (again.made, again.statistics) == ((), ())
     more = lived(memory, [False] * 4, tool="navigate", hours=range(240, 244), user="u")
-    memory._parts.promoter.promote()
+    promote(memory)
     assert memory.get(statistic).text.endswith("/44 on 11 days)")
     sources = memory.graph.edges(statistic, kinds=["computed_from"])
     assert {each.target for each in sources} == {*ids, *more}
@@ -367,7 +367,7 @@ def test_a_declining_tool_is_found(memory: Memory) -> None:
 @pytest.mark.parametrize("days", [7, 8])
 def test_a_trend_needs_eight_days(memory: Memory, days: int) -> None:
     declining(memory, days)
-    memory._parts.promoter.promote()
+    promote(memory)
     assert len(patterns(memory, "operational_pattern")) == (days == 8)
 
 
@@ -375,7 +375,7 @@ def test_a_steady_tool_has_no_trend(memory: Memory) -> None:
     outcomes = [n % 4 != day % 2 for day in range(12) for n in range(4)]
     hours = [24 * day + n for day in range(12) for n in range(4)]
     lived(memory, outcomes, hours=hours)
-    memory._parts.promoter.promote()
+    promote(memory)
     assert patterns(memory, "operational_pattern") == {}
 
 

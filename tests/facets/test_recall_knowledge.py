@@ -470,6 +470,18 @@ def test_hits_have_their_typed_items_and_conflicts(memory: Memory) -> None:
     assert memory.recall("Ada walks")[0].conflicts == ()
 
 
+def test_the_payload_of_a_hit_is_what_its_facet_returns(memory: Memory) -> None:
+    boat = memory.procedures.add("Sail the boat", ["load", "sail"], triggers=["Harbour"])
+    boat = memory.procedures.record_outcome(boat.id, False, failed_step="load")
+    tide = memory.learnings.add("The boat needs a tide", "domain_insight", applies_to=["Harbour"])
+    thing, _ = memory.concepts.find_or_create("boat", properties={"colour": "red"})
+    thing = memory.concepts.add_ref(thing.id, "episodes", memory.remember("The boat came in"))
+    fact = memory.facts.add("the boat", "has colour", "red")
+    found = {hit.id: hit.payload for hit in memory.recall("the boat", sorts=PAYLOAD_FACETS)}
+    for each in (boat, tide, thing, fact):
+        assert found[each.id].to_dict() == each.to_dict()  # type: ignore[attr-defined]
+
+
 def test_a_recall_of_some_sorts(memory: Memory) -> None:
     assert memory.recall("Ada", sorts=["fact"]) == []
     fact = memory.facts.add("Ada", "works at", "Acme")

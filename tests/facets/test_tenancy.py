@@ -21,6 +21,7 @@ from spector import Memory, Percept
 from spector.arguments import SORTS
 from spector.knowledge import plan_merge
 from tests.crash.harness import scratch
+from tests.facets.promoting import promote
 from tests.facets.test_erasure import commit, mention
 from tests.fakes import FakeEmbedder
 from tests.proof import Proof
@@ -235,7 +236,7 @@ class Tenants(Walk):
         self.cursor = done.last_id
 
     def promote(self) -> None:
-        self.memory._parts.promoter.promote()
+        promote(self.memory)
 
     def ground(self) -> None:
         user = self.random.choice(USERS)

@@ -147,7 +147,7 @@ def test_ranks_of_the_design() -> None:
     table = arrays([Edge(source=each, target=2, kind="causes") for each in (1, 3)])
     found = pagerank(table)
     assert found == pytest.approx([0.2128, 0.5745, 0.2128], abs=1e-4)
-    assert scaled(zip(table.ids.tolist(), found, strict=True)) == {1: 1.0, 2: 1.0, 3: 1.0}
+    assert scaled(dict(zip(table.ids.tolist(), found, strict=True))) == {1: 1.0, 2: 1.0, 3: 1.0}
     assert pagerank(arrays([])).size == 0
 
 

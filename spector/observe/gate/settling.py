@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.config import ObserveConfig
-from spector.knowledge import Changes, New, contradiction
+from spector.knowledge import Changes, New, contradict
 from spector.language.statements import speaker_in
 from spector.language.words import analyse, plain
 from spector.observe.gate.candidates import Candidate, Incoming
@@ -137,7 +137,7 @@ class Settler:
             draft.decide(replace(decided, superseded=superseded))
             for other in decided.contradicted:
                 sure = decided.confidence or 1.0
-                changes.put("edge", **contradiction(other, New(n), sure, now_ms))
+                contradict(changes, other, New(n), sure, now_ms)
         return changes
 
     def _verdicts(

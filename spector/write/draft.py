@@ -46,7 +46,7 @@ from spector.layout import Category, Flag, Modality
 from spector.messages import hint_for_argument, reading, shown
 from spector.records import NOT_GIVEN, Attached, Decision
 from spector.store.catalog import link_tags
-from spector.write.drafts.fields import FIELDS
+from spector.write.fields import FIELDS
 
 # What the key, the end and the attachment of a memory may be given with.
 
@@ -473,42 +473,6 @@ def _check_window(start_ms: int | None, end_ms: int | None) -> None:
 _Parse = Callable[[Any, str, Config, int], Any]
 
 
-def _tier(value: Any, name: str, config: Config, dim: int) -> Any:
-    return value
-
-
-def _tags(value: Any, name: str, config: Config, dim: int) -> Any:
-    return parse_tags(value, config)
-
-
-def _metadata(value: Any, name: str, config: Config, dim: int) -> Any:
-    return check_metadata(value, config)
-
-
-def _vector(value: Any, name: str, config: Config, dim: int) -> Any:
-    return parse_vector(value, dim)
-
-
-def _unit(value: Any, name: str, config: Config, dim: int) -> Any:
-    return parse_number(value, name, 0.0, 1.0)
-
-
-def _label(value: Any, name: str, config: Config, dim: int) -> Any:
-    return check_scope(value, name, config)
-
-
-def _switch(value: Any, name: str, config: Config, dim: int) -> Any:
-    return parse_switch(value, name)
-
-
-def _instant(value: Any, name: str, config: Config, dim: int) -> Any:
-    return to_ms(value, name=name, zone=config.zone)
-
-
-def _end(value: Any, name: str, config: Config, dim: int) -> Any:
-    return to_ms(value, name=name, zone=config.zone, is_end=True)
-
-
 def _attachment(value: Any, name: str, config: Config, dim: int) -> Any:
     if isinstance(value, ToolCalls):  # a message is not refused for what it calls
         value = value.within(config.max_attachment_bytes)
@@ -520,26 +484,29 @@ def _each(names: str, parse: _Parse) -> dict[str, tuple[str, _Parse]]:
 
 
 _PARSERS: dict[str, tuple[str, _Parse]] = {
-    **_each("tier", _tier),
-    **_each("tags", _tags),
-    **_each("metadata", _metadata),
+    **_each("tier", lambda v, n, c, d: v),
+    **_each("tags", lambda v, n, c, d: parse_tags(v, c)),
+    **_each("metadata", lambda v, n, c, d: check_metadata(v, c)),
     **_each("parents", lambda v, n, c, d: parse_parents(v, c)),
     **_each("supersedes", lambda v, n, c, d: parse_superseded(v, c)),
-    **_each("vector", _vector),
+    **_each("vector", lambda v, n, c, d: parse_vector(v, d)),
     **_each("valence", lambda v, n, c, d: parse_number(v, n, -1.0, 1.0)),
-    **_each("importance arousal confidence", _unit),
+    **_each("importance arousal confidence", lambda v, n, c, d: parse_number(v, n, 0.0, 1.0)),
     **_each("category", lambda v, n, c, d: parse_enum(Category, v, n)),
     **_each("modality", lambda v, n, c, d: parse_enum(Modality, v, n)),
-    **_each("session_id agent_id user_id role source", _label),
-    **_each("pinned immutable unresolved", _switch),
-    **_each("refresh", _switch),
+    **_each("session_id agent_id user_id role source", lambda v, n, c, d: check_scope(v, n, c)),
+    **_each("pinned immutable unresolved", lambda v, n, c, d: parse_switch(v, n)),
+    **_each("refresh", lambda v, n, c, d: parse_switch(v, n)),
     "expires_in": ("expires_in_ms", lambda v, n, c, d: parse_duration_ms(v, n)),
-    "expires_at": ("expires_ms", _end),
+    "expires_at": ("expires_ms", lambda v, n, c, d: to_ms(v, name=n, zone=c.zone, is_end=True)),
     **_each("attachment", _attachment),
     **_each("key", lambda v, n, c, d: parse_key(v)),
     **_each("namespace", lambda v, n, c, d: parse_namespace(v)),
     **_each("if_revision", lambda v, n, c, d: parse_integer(v, n, 0)),
-    "event_time": ("event_ms", _instant),
-    "valid_from": ("valid_from_ms", _instant),
-    "valid_until": ("valid_until_ms", _end),
+    "event_time": ("event_ms", lambda v, n, c, d: to_ms(v, name=n, zone=c.zone)),
+    "valid_from": ("valid_from_ms", lambda v, n, c, d: to_ms(v, name=n, zone=c.zone)),
+    "valid_until": (
+        "valid_until_ms",
+        lambda v, n, c, d: to_ms(v, name=n, zone=c.zone, is_end=True),
+    ),
 }

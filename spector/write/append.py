@@ -30,7 +30,7 @@ from spector.store.files import Bytes
 from spector.store.partitions import image_rows
 from spector.store.payloads import KeyPath
 from spector.tiers import PlacesByUser, TierStore
-from spector.write.drafts.draft import Draft
+from spector.write.draft import Draft
 
 if TYPE_CHECKING:
     from spector.knowledge import Changes

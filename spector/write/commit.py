@@ -22,31 +22,40 @@ from spector.records import MemoryRecord
 from spector.store.catalog import ANYBODY, Scope
 from spector.store.core import Store, Transaction
 from spector.store.payloads import delete_owned, delete_rows, make_tables, put_rows
+from spector.write.append import ClaimIds
 from spector.write.changing import Change, Changer
 from spector.write.context import WriteContext, importance_of, vectors_of
-from spector.write.drafts import Draft
+from spector.write.draft import Draft
 from spector.write.writer import Writer
 
 # Rows of a change set, as part of the transaction that stores its memories.
 
 
 def apply_changes(
-    tx: Transaction, changes: Changes, ids: Mapping[int, int], items: Sequence[int]
-) -> None:
+    tx: Transaction,
+    changes: Changes,
+    claim_ids: ClaimIds | None = None,
+    now_ms: int = 0,
+    ids: Mapping[int, int] | None = None,
+) -> list[int]:
     """Delete and put the rows of a change set; the tables are made when the first row needs them.
 
     Args:
+        claim_ids: gives the items that it makes their ids, which are returned.
         ids: number of a memory that this commit stores -> its id.
-        items: ids of the items that it makes.
     """
-    db = tx.connection
+    db, items = tx.connection, list[int]()
+    if changes.items:
+        assert claim_ids is not None
+        items = claim_ids(tx, changes.items, now_ms)
     delete_owned(db, changes.forget)
     if changes.puts:
         make_tables(db)
     for table, key in changes.drops:
         delete_rows(db, table, [key])
-    for table, row in changes.resolved(ids, items):
+    for table, row in changes.resolved(ids or {}, items):
         put_rows(db, table, [row])
+    return items
 
 
 def changes_of_names(
@@ -182,9 +191,7 @@ class KnowledgeWriter:
 
             def apply(tx: Transaction, ids: Sequence[int]) -> None:
                 made = dict(zip(changes.store, ids, strict=True))
-                if changes.items:
-                    items.extend(self._writer.claim_ids(tx, changes.items, now_ms))
-                apply_changes(tx, changes, made, items)
+                items[:] = apply_changes(tx, changes, self._writer.claim_ids, now_ms, made)
                 self._changer.stage(tx, strengthen)
                 if also is not None:
                     also(tx)

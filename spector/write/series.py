@@ -40,16 +40,11 @@ from spector.store.payloads import (
 from spector.store.sqlite import TransactionReads
 from spector.tiers import unknown
 from spector.write import supersede
+from spector.write.append import Batch, append_batch, path_of_draft, records_of
 from spector.write.changing import Change, current_bytes
+from spector.write.commit import apply_changes
 from spector.write.context import WriteContext, importance_of, vectors_of
-from spector.write.drafts import (
-    Batch,
-    Draft,
-    append_batch,
-    path_of_draft,
-    records_of,
-)
-from spector.write.knowledge.commit import apply_changes
+from spector.write.draft import Draft
 from spector.write.speakers import draft_words, namings
 from spector.write.writer import Writer
 
@@ -179,10 +174,7 @@ class Series:
         """
         if not changes:
             return ()
-        items: list[int] = []
-        if changes.items:
-            items = self._writer.claim_ids(self._tx, changes.items, self.now_ms)
-        apply_changes(self._tx, changes, made or {}, items)
+        items = apply_changes(self._tx, changes, self._writer.claim_ids, self.now_ms, made)
         self.has_changed = True
         return tuple(items)
 
@@ -496,10 +488,7 @@ class ArrivalWriter:
         path = self._parts.router.durable_store().catalog.path
 
         def apply(changes: Changes) -> Sequence[int]:
-            now_ms = self._parts.clock.now_ms()
-            items = self._writer.claim_ids(tx, changes.items, now_ms) if changes.items else []
-            apply_changes(tx, changes, {}, items)
-            return items
+            return apply_changes(tx, changes, self._writer.claim_ids, self._parts.clock.now_ms())
 
         return KnowledgeReader(tx.connection, path), apply
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -34,6 +34,7 @@ from spector.knowledge import (
     plan_new_figures,
     plan_promotion,
     plan_restated_figure,
+    statistics_of,
 )
 from spector.layout import HEADER_BYTES, MUTABLE_DTYPE, Category, Flag
 from spector.process import elsewhere
@@ -41,8 +42,8 @@ from spector.providers import PromotionSource, embedded
 from spector.records import MemoryRecord
 from spector.store.core import Store, current_image
 from spector.write.changing import Change
+from spector.write.commit import KnowledgeWriter, Prepared, UnpreparedError
 from spector.write.context import WriteContext
-from spector.write.knowledge.commit import KnowledgeWriter, Prepared, UnpreparedError
 
 # Takes over what episodes name as concepts: a run of memories is one commit.
 
@@ -106,23 +107,20 @@ class ConceptExtractor:
                 notes it itself.
         """
         with self._knowledge.reading() as reader:
-            named = named_after(reader, after_id, limit, **self._shared())
+            named = named_after(reader, after_id, limit, self._shared())
         return self._take(named, keep_cursor=keep_cursor)
 
     def extract_from(self, memories: Collection[int], *, keep_cursor: bool = False) -> Extracted:
         """The same for chosen memories, whatever the cursor says."""
         with self._knowledge.reading() as reader:
-            named = named_in(reader, sorted(memories), max(memories, default=0), **self._shared())
+            named = named_in(reader, sorted(memories), max(memories, default=0), self._shared())
         return self._take(named, keep_cursor=keep_cursor)
 
-    def _shared(self) -> dict[str, int]:
+    def _shared(self) -> tuple[int, int]:
         """From how many memories and sessions on an entity is a concept; where they move, never."""
         sleep = self._parts.config.sleep
         moves = sleep.promote_by_entity == "move"
-        return {
-            "entity_memories": _NEVER if moves else sleep.promote_entity_memories,
-            "entity_sessions": sleep.promote_entity_sessions,
-        }
+        return _NEVER if moves else sleep.promote_entity_memories, sleep.promote_entity_sessions
 
     def cursor(self) -> int:
         """Up to which id memories have been taken over."""
@@ -143,7 +141,7 @@ class ConceptExtractor:
     def concepts_after(self, after_id: int, limit: int) -> ConceptRun:
         """The same as a plan for a caller who commits it; `extract_concepts` says what it holds."""
         with self._knowledge.reading() as reader:
-            named = named_after(reader, after_id, limit, **self._shared())
+            named = named_after(reader, after_id, limit, self._shared())
         if not (named.elements or named.episodes):
             return ConceptRun(named, ())
         return self._run(named)
@@ -162,16 +160,20 @@ class ConceptExtractor:
         prepared = [
             Prepared(
                 named.elements[each][0],
-                _fields(each)
-                | (
-                    vector_field(self._parts, named.elements[each][1])
-                    if vectors is None
-                    else {"vector": vectors[n]}
-                ),
+                {
+                    "tier": "semantic",
+                    "category": Category.ENTITY,
+                    "user_id": each.scope or None,
+                    **(
+                        vector_field(self._parts, named.elements[each][1])
+                        if vectors is None
+                        else {"vector": vectors[n]}
+                    ),
+                },
             )
             for n, each in enumerate(fresh)
         ]
-        run, knowledge = ConceptRun(named, prepared), self._parts.config.knowledge
+        run, tuning = ConceptRun(named, prepared), self._parts.config.knowledge
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
             run.is_stale = any(
@@ -180,14 +182,7 @@ class ConceptExtractor:
             if run.is_stale:
                 return Changes()
             changes, found, run.left_out = plan_extraction(
-                reader,
-                named,
-                now_ms,
-                places=places,
-                alike=alike,
-                room=room,
-                rate=knowledge.association_rate,
-                most_references=knowledge.max_refs,
+                reader, named, now_ms, places=places, alike=alike, room=room, tuning=tuning
             )
             run.known[:] = sorted({each for each in found.values() if each is not None})
             if changes:
@@ -270,11 +265,6 @@ class ConceptExtractor:
         return max(0, left + asleep)
 
 
-def _fields(element: Element) -> dict[str, Any]:
-    fields: dict[str, Any] = {"tier": "semantic", "category": Category.ENTITY}
-    return fields | ({"user_id": element.scope} if element.scope else {})
-
-
 def vector_field(parts: WriteContext, sources: Sequence[int]) -> dict[str, Any]:
     """The field ``vector`` of a concept in a store without an embedder: the mean of its sources."""
     if parts.embedder is not None:
@@ -348,37 +338,12 @@ class Promotion:
     restates: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Promoted:
-    """What a promotion has come to."""
-
-    #: concepts that were made
-    made: tuple[int, ...] = ()
-    #: concepts that were reinforced, or that nothing was new about
-    met: tuple[int, ...] = ()
-    #: statistics of trends that were made
-    statistics: tuple[int, ...] = ()
-    #: reason -> candidates that were rejected
-    rejected: Mapping[str, int] = field(default_factory=dict)
-
-
 class ConceptPromoter:
-    """Promotes candidates. Callers check that the store is open and writable.
+    """Says what candidates for promotion change; sleep commits it."""
 
-    Args:
-        restate: brings a memory of knowledge to new words and rows, in one commit.
-    """
-
-    def __init__(
-        self,
-        parts: WriteContext,
-        knowledge: KnowledgeWriter,
-        *,
-        restate: Callable[[int, str, Changes], None],
-    ) -> None:
+    def __init__(self, parts: WriteContext, knowledge: KnowledgeWriter) -> None:
         self._parts = parts
         self._knowledge = knowledge
-        self._restate = restate
         self._sources: list[PromotionSource] = []
 
     def add_source(self, source: PromotionSource) -> Callable[[], None]:
@@ -402,87 +367,45 @@ class ConceptPromoter:
         statistic of a trend comes after its concept.
         """
         sleep = self._parts.config.sleep
-        asked = sleep.promote_min_confidence, sleep.promote_min_observations
-        limits: dict[str, Any] = {
-            "min_confidence": asked[0],
-            "min_observations": asked[1],
-            "operational_min_confidence": sleep.operational_min_confidence,
-            "randomness_gate": sleep.randomness_gate,
-            "randomness_from": sleep.randomness_from,
-        }
         with self._knowledge.reading() as reader:
-            causal = causal_candidates(reader, *asked)
-            trends = operational_candidates(
-                reader, sleep.operational_min_confidence, asked[1], enough=sleep.randomness_from
-            )
+            causal = causal_candidates(reader, sleep)
+            trends = operational_candidates(reader, sleep)
         for each in causal:
-            yield self._promotion(each, limits)
+            yield self._promotion(each)
         for candidate, trend in trends:
-            found = self._promotion(candidate, limits)
+            found = self._promotion(candidate)
             yield found
             statistic = self._statistic(found, trend)
             if statistic is not None:
                 yield statistic
         for source in list(self._sources):
-            for candidate in self._asked(source, *asked):
-                yield self._promotion(candidate, limits)
+            for candidate in self._asked(source):
+                yield self._promotion(candidate)
 
-    def promote(self) -> Promoted:
-        """Commit every promotion."""
-        made: list[int] = []
-        met: list[int] = []
-        statistics: list[int] = []
-        rejected: dict[str, int] = {}
-        for each in self.promotions():
-            if each.decide is None:
-                rejected[each.reason] = rejected.get(each.reason, 0) + 1
-                continue
-            ids = self._commit(each)
-            if each.category == "statistic":
-                statistics += ids
-            elif each.concept is None:
-                made += ids
-            else:
-                met.append(each.concept)
-        return Promoted(tuple(made), tuple(met), tuple(statistics), rejected)
-
-    def _commit(self, promotion: Promotion) -> list[int]:
-        """Commit a promotion; the memories that it makes."""
-        assert promotion.decide is not None
-        if promotion.restates is None:
-            done = self._knowledge.commit(promotion.decide, promotion.prepared)
-            return [record.id for record in done.records.values()]
-        with self._knowledge.reading() as reader:
-            changes = promotion.decide(reader, self._parts.clock.now_ms())
-        self._restate(promotion.restates, promotion.name, changes)
-        return []
-
-    def _asked(
-        self, source: PromotionSource, min_confidence: float, min_observations: int
-    ) -> list[Any]:
+    def _asked(self, source: PromotionSource) -> list[Any]:
         """What a foreign source answers; one that fails has nothing to say."""
+        sleep = self._parts.config.sleep
         try:
             found: Iterable[Any] = elsewhere(
-                source.get_promotion_candidates, min_confidence, min_observations
+                source.get_promotion_candidates,
+                sleep.promote_min_confidence,
+                sleep.promote_min_observations,
             )
             return list(found)
         except Exception:
             _log.exception("a source of promotions failed: %s", type(source).__name__)
             return []
 
-    def _promotion(self, candidate: Any, limits: Mapping[str, Any]) -> Promotion:
+    def _promotion(self, candidate: Any) -> Promotion:
+        sleep, most = self._parts.config.sleep, self._parts.config.knowledge.max_refs
         with self._knowledge.reading() as reader:
-            found = admitted(reader, candidate, **limits)
+            found = admitted(reader, candidate, sleep)
             if isinstance(found, str):
                 return _rejected(candidate, found)
             known = self._known(reader, found)
-        return self._admitted(found, known, limits)
-
-    def _admitted(self, found: Admitted, known: int | None, limits: Mapping[str, Any]) -> Promotion:
-        candidate = found.candidate
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
-            still = admitted(reader, candidate, **limits)
+            still = admitted(reader, candidate, sleep)
             if isinstance(still, str):  # a source was forgotten meanwhile
                 return Changes()
             concept = known
@@ -490,28 +413,21 @@ class ConceptPromoter:
                 concept = _by_name(reader, still)
             if concept is None and known is not None:
                 return Changes()  # it was forgotten: the next cycle makes it anew
-            return plan_promotion(
-                reader,
-                still,
-                now_ms,
-                known=concept,
-                most_references=self._parts.config.knowledge.max_refs,
-            )
+            return plan_promotion(reader, still, now_ms, known=concept, most=most)
 
-        fields: dict[str, Any] = {
+        fields = {
             "tier": "semantic",
             "category": Category.PATTERN if candidate.category in _BY_WORDS else Category.ENTITY,
-        } | vector_field(self._parts, found.sources)
-        if found.scope:
-            fields["user_id"] = found.scope
-        prepared = () if known is not None else (Prepared(candidate.pattern_name, fields),)
+            "user_id": found.scope or None,
+            **vector_field(self._parts, found.sources),
+        }
         return Promotion(
             candidate.pattern_name,
             candidate.category,
             candidate.confidence,
             found.sources,
             concept=known,
-            prepared=prepared,
+            prepared=() if known is not None else (Prepared(candidate.pattern_name, fields),),
             decide=decide,
         )
 
@@ -548,8 +464,7 @@ class ConceptPromoter:
                 concept = next(same, None)
             if concept is None:
                 return None
-            edges = reader.edges([concept], direction="in", kinds=["quantifies"])
-            stored = reader.payloads([each.source for each in edges], "statistic")
+            stored = statistics_of(reader, [concept])
         old = next((each for each, about in stored.items() if about["code"] == figure.code), None)
         if old is not None and dict(stored[old]["values"]) == dict(figure.values):
             return None
@@ -561,26 +476,23 @@ class ConceptPromoter:
                 return Changes()
             if old is None:
                 changes = plan_new_figures([figure], made, sources, now_ms)
-                changes.put(
-                    "edge",
-                    source_id=New(0),
-                    kind="statistically_confirms",
-                    target_id=made,
-                    weight=1.0,
+                changes.tie(
+                    New(0),
+                    "statistically_confirms",
+                    made,
+                    "promote",
+                    now_ms,
                     confidence=figure.confidence,
-                    origin="promote",
-                    created_ms=now_ms,
-                    note=None,
                 )
                 return changes
-            known = reader.edges([old], direction="out", kinds=["computed_from"])
-            before = [each.target for each in known]
-            return plan_restated_figure(figure, old, made, before, sources, now_ms)
+            return plan_restated_figure(reader, figure, old, made, sources, now_ms)
 
-        fields: dict[str, Any] = {"tier": "semantic", "category": Category.SUMMARY}
-        fields |= vector_field(self._parts, trend.sources)
-        if trend.scope:
-            fields["user_id"] = trend.scope
+        fields = {
+            "tier": "semantic",
+            "category": Category.SUMMARY,
+            "user_id": trend.scope or None,
+            **vector_field(self._parts, trend.sources),
+        }
         return Promotion(
             figure.text,
             "statistic",

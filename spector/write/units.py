@@ -22,10 +22,10 @@ from spector.store.catalog import rows as catalog_rows
 from spector.store.core import STRENGTH_DTYPE, Store, Strengths, Transaction, read_strengths
 from spector.store.payloads import PayloadTable, compact_json, table_named
 from spector.tiers import TierStore
+from spector.write.append import reseal
 from spector.write.changing import current_bytes, with_flag
+from spector.write.commit import KnowledgeWriter, Prepared
 from spector.write.context import WriteContext
-from spector.write.drafts import reseal
-from spector.write.knowledge.commit import KnowledgeWriter, Prepared
 
 # What a unit of sleep changes in rows of knowledge, as ids and numbers by which it is undone.
 #
@@ -422,11 +422,7 @@ class UnitWriter:
             restates = unit.restates is not None and unit.decide is None
             if changes or work.ids or restates or unit.judges:
                 if cycle is not None:
-                    ordinal = reader.last_ordinal(cycle) + 1
-                    if note is not None:
-                        _note(changes, cycle, ordinal, None, "cycle", note)
-                        ordinal += 1
-                    work.note(changes, cycle, ordinal, reader)
+                    work.note(_Journal(reader, changes, cycle, note), changes, reader)
                 work.is_committed = True
                 changes.put("sleep_state", **state(len(changes.store)))
             return changes
@@ -451,12 +447,8 @@ class UnitWriter:
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
             changes = Changes()
             if cycle is not None:
-                ordinal = reader.last_ordinal(cycle) + 1
-                if note is not None:
-                    _note(changes, cycle, ordinal, None, "cycle", note)
-                    ordinal += 1
                 erased = {"ids": list(unit.erases), "users": dict(unit.users)}
-                _note(changes, cycle, ordinal, None, "erased", erased)
+                _Journal(reader, changes, cycle, note).add("erased", erased)
             changes.put("sleep_state", **state(0))
             return changes
 
@@ -546,54 +538,29 @@ class _Work:
             out[1]["tier"] = self._unit.to_tier
         return out
 
-    def note(self, changes: Changes, cycle: int, ordinal: int, reader: KnowledgeReader) -> None:
-        """Add the rows by which a cycle can be undone."""
-        what = self._unit.what
-        if self._unit.packed and self.ids:
-            _note(changes, cycle, ordinal, None, what, packed(self._before, self._rows))
-            ordinal += 1
-        elif self.ids:
-            for n, each in enumerate(self.ids):
-                before, after = self.differences(n)
-                values = {name: [before[name], after[name]] for name in before}
-                if why := self._unit.reasons.get(each, self._unit.reason):
-                    values["why"] = [why]
-                _note(changes, cycle, ordinal, each, self._unit.kinds.get(each, what), values)
-                ordinal += 1
-        for which, before in self._rows_of(changes, reader):
-            _note(changes, cycle, ordinal, which[1], which[0], before)
-            ordinal += 1
-
-    def _rows_of(
-        self, changes: Changes, reader: KnowledgeReader
-    ) -> list[tuple[tuple[str, int | New | None], dict[str, Any]]]:
-        """What is made, restated and changed beside the strengths, for the record of a cycle."""
-        out: list[tuple[tuple[str, int | New | None], dict[str, Any]]] = []
-        rows = changed_rows(changes, reader)
-        if rows:
-            out.append((("rows", None), packed_rows(rows)))
-        out += [
-            (
-                ("made", New(n)),
-                {
-                    "text": text_mark(self._unit.prepared[n].text),
-                    **({"ended": list(gone)} if (gone := changes.supersedes.get(New(n))) else {}),
-                },
-            )
-            for n in changes.store
-        ]
-        out += [(("item", which), {"mark": mark}) for which, mark in made_items(changes)]
-        if (which := self._unit.restates) is not None:
-            out.append(
-                (
-                    ("restated", which),
-                    {
-                        "was": text_mark(self._parts.finder.get(which).text),
-                        "text": text_mark(self._unit.prepared[0].text),
-                    },
-                )
-            )
-        return out
+    def note(self, journal: _Journal, changes: Changes, reader: KnowledgeReader) -> None:
+        """Add what makes the unit undone: strengths, then what it made, restated and changed."""
+        unit = self._unit
+        if unit.packed and self.ids:
+            journal.add(unit.what, packed(self._before, self._rows))
+        for n, each in enumerate(() if unit.packed else self.ids):
+            before, after = self.differences(n)
+            values = {name: [before[name], after[name]] for name in before}
+            if why := unit.reasons.get(each, unit.reason):
+                values["why"] = [why]
+            journal.add(unit.kinds.get(each, unit.what), values, each)
+        if rows := changed_rows(changes, reader):
+            journal.add("rows", packed_rows(rows))
+        for n in changes.store:
+            made = {"text": text_mark(unit.prepared[n].text)}
+            gone = changes.supersedes.get(New(n))
+            journal.add("made", made | ({"ended": list(gone)} if gone else {}), New(n))
+        for which, mark in made_items(changes):
+            journal.add("item", {"mark": mark}, which)
+        if unit.restates is not None:
+            was = self._parts.finder.get(unit.restates).text
+            marks = {"was": text_mark(was), "text": text_mark(unit.prepared[0].text)}
+            journal.add("restated", marks, unit.restates)
 
     def stage(self, tx: Transaction) -> None:
         """Stage the changes of memories in the transaction of the unit."""
@@ -627,23 +594,36 @@ class _Work:
             catalog_rows.update_row(tx.connection, row, after)
 
 
-def _note(
-    changes: Changes,
-    cycle: int,
-    ordinal: int,
-    record_id: int | New | None,
-    what: str,
-    before: Mapping[str, Any],
-) -> None:
-    """Add one row to the record of a cycle."""
-    changes.put(
-        "cycle_change",
-        cycle=cycle,
-        ordinal=ordinal,
-        record_id=record_id,
-        what=what,
-        before=compact_json(before),
-    )
+class _Journal:
+    """The record of a cycle, in whose rows is what was before.
+
+    Args:
+        note: what it says of a cycle that begins with this change.
+    """
+
+    def __init__(
+        self,
+        reader: KnowledgeReader,
+        changes: Changes,
+        cycle: int,
+        note: Mapping[str, Any] | None,
+    ) -> None:
+        self._changes = changes
+        self._cycle = cycle
+        self._ordinal = reader.last_ordinal(cycle)
+        if note is not None:
+            self.add("cycle", note)
+
+    def add(self, what: str, before: Mapping[str, Any], record_id: int | New | None = None) -> None:
+        self._ordinal += 1
+        self._changes.put(
+            "cycle_change",
+            cycle=self._cycle,
+            ordinal=self._ordinal,
+            record_id=record_id,
+            what=what,
+            before=compact_json(before),
+        )
 
 
 def differences(before: Any, after: Any) -> tuple[dict[str, Any], dict[str, Any]]:

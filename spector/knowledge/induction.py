@@ -1,38 +1,34 @@
-"""Concepts that episodes name: which they are, and what a commit changes that takes them over.
-
-Sleep and the worker of the concepts do the same: `named_after` reads a run of memories in one
-moment, `plan_extraction` decides in the moment of the commit. Both can be repeated: a memory counts
-for a concept once.
-"""
+"""Concepts that episodes name, and patterns of tools that become concepts."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from spector.config import KnowledgeConfig, SleepConfig
 from spector.knowledge.changes import Changes, New
 from spector.knowledge.concepts import (
-    MOST_REFERENCES,
+    PROVENANCES,
+    checked_properties,
     concepts_named,
     elements_of,
-    plan_extracted_concept,
+    plan_concept_met,
     plan_reinforced_by,
+    plan_shown_concept,
 )
 from spector.knowledge.facts import MOST_CHARS
 from spector.knowledge.grounding import Figure
 from spector.knowledge.reader import KnowledgeReader
-from spector.knowledge.statistics import ENOUGH, assess, associated
-from spector.language.words import concept_key, normalize_tokens
+from spector.knowledge.statistics import assess, associated, is_noise
+from spector.language.words import concept_key, folded, normalize_tokens
 from spector.layout import TierCode
-from spector.store.payloads import compact_json
+from spector.records import PromotionCandidate
 
-#: memories that mention an entity, and their sessions, from which it is a concept
-ENTITY_MEMORIES: Final = 5
-ENTITY_SESSIONS: Final = 3
-
-
+#: how many memories mention an entity, of how many sessions, from which it is a concept
+Shared = tuple[int, int]
 _SPEAKERS: Final = frozenset({"entity://person/user", "entity://person/agent"})
 #: codes of the tiers that keep what happened
 _OF_EPISODES: Final = frozenset({int(TierCode.EPISODIC)})
@@ -77,40 +73,23 @@ class Extracted:
     left_out: int = 0
 
 
-def named_after(
-    reader: KnowledgeReader,
-    after_id: int,
-    limit: int,
-    *,
-    entity_memories: int = ENTITY_MEMORIES,
-    entity_sessions: int = ENTITY_SESSIONS,
-) -> Named:
+def named_after(reader: KnowledgeReader, after_id: int, limit: int, shared: Shared) -> Named:
     """What the first ``limit`` memories after an id name: details of episodes, shared entities."""
     episodes = reader.payloads_after("episode", after_id, limit)
     mentioning = reader.mentioning_after(after_id, limit)
     ids = sorted({*episodes, *mentioning})[:limit]
     last_id = ids[-1] if len(ids) == limit else max(after_id, reader.last_id)
-    return named_in(
-        reader, ids, last_id, entity_memories=entity_memories, entity_sessions=entity_sessions
-    )
+    return named_in(reader, ids, last_id, shared)
 
 
-def named_in(
-    reader: KnowledgeReader,
-    ids: Sequence[int],
-    last_id: int,
-    *,
-    entity_memories: int = ENTITY_MEMORIES,
-    entity_sessions: int = ENTITY_SESSIONS,
-) -> Named:
+def named_in(reader: KnowledgeReader, ids: Sequence[int], last_id: int, shared: Shared) -> Named:
     """The same of chosen memories."""
     details = reader.payloads(ids, "episode")
     found = elements_among(reader, details)
     touched = {row["a"] for row in reader.links("mention", b=ids)} if ids else set()
-    shared = shared_entities(
-        reader, touched, entity_memories=entity_memories, entity_sessions=entity_sessions
+    return Named(
+        last_id, len(ids), _joined(found, shared_entities(reader, touched, shared)), details
     )
-    return Named(last_id, len(ids), _joined(found, shared), details)
 
 
 def elements_among(
@@ -135,11 +114,7 @@ def elements_among(
 
 
 def shared_entities(
-    reader: KnowledgeReader,
-    entities: Collection[int],
-    *,
-    entity_memories: int = ENTITY_MEMORIES,
-    entity_sessions: int = ENTITY_SESSIONS,
+    reader: KnowledgeReader, entities: Collection[int], shared: Shared
 ) -> dict[Element, tuple[str, tuple[int, ...]]]:
     """Entities that enough episodic memories of enough sessions mention, with these memories.
 
@@ -148,7 +123,7 @@ def shared_entities(
     mentioned: dict[int, list[int]] = {}
     for row in reader.links("mention", a=entities) if entities else ():
         mentioned.setdefault(row["a"], []).append(row["b"])
-    many = {each: ids for each, ids in mentioned.items() if len(ids) >= entity_memories}
+    many = {each: ids for each, ids in mentioned.items() if len(ids) >= shared[0]}
     owners = reader.owners({each for ids in many.values() for each in ids})
     found: dict[Element, tuple[str, tuple[int, ...]]] = {}
     for item, row in sorted(reader.items(many).items()):
@@ -158,7 +133,7 @@ def shared_entities(
             )
         )
         sessions = {owners[each].session for each in episodic} - {None}
-        if len(episodic) < entity_memories or len(sessions) < entity_sessions:
+        if len(episodic) < shared[0] or len(sessions) < shared[1]:
             continue
         about, key = row["json"], concept_key(row["json"]["name"])
         if key and len(about["name"]) <= MOST_CHARS:
@@ -168,24 +143,17 @@ def shared_entities(
     return found
 
 
-def members_of_shared_entities(
-    reader: KnowledgeReader, *, entity_memories: int, entity_sessions: int
-) -> set[int]:
+def members_of_shared_entities(reader: KnowledgeReader, shared: Shared) -> set[int]:
     """Episodic memories of entities that enough of them, of enough sessions, mention.
 
     The user and the agent are in nearly all; they are no such entity.
     """
     counts = Counter(row["a"] for row in reader.links("mention"))
-    many = [each for each, count in counts.items() if count >= entity_memories]
+    many = [each for each, count in counts.items() if count >= shared[0]]
     speakers = {
         each for each, row in reader.items(many).items() if row["json"].get("uri") in _SPEAKERS
     }
-    found = shared_entities(
-        reader,
-        set(many) - speakers,
-        entity_memories=entity_memories,
-        entity_sessions=entity_sessions,
-    )
+    found = shared_entities(reader, set(many) - speakers, shared)
     return {memory for _, ids in found.values() for memory in ids}
 
 
@@ -197,8 +165,7 @@ def plan_extraction(
     places: Mapping[Element, int],
     alike: Mapping[Element, int | Element],
     room: Mapping[str, int],
-    rate: float = 0.3,
-    most_references: int = MOST_REFERENCES,
+    tuning: KnowledgeConfig,
 ) -> tuple[Changes, dict[Element, int | None], int]:
     """What taking over the elements of a run changes.
 
@@ -207,8 +174,7 @@ def plan_extraction(
         alike: element -> the concept, or the element before it, whose words are as good as the
             same.
         room: scope -> how many concepts may be made.
-        rate: how far one outcome moves the strength of a causal link.
-        most_references: how many episodes a concept refers to.
+        tuning: how far one outcome moves a causal link, how many episodes a concept refers to.
 
     Returns:
         The changes, element -> its concept (None: one that is made now), and how many elements
@@ -237,21 +203,22 @@ def plan_extraction(
         chosen[element] = concept
     for concept, shown in counted.items():
         plan_reinforced_by(
-            reader, changes, concept, sorted(set(shown)), now_ms, most=most_references
+            reader, changes, concept, sorted(set(shown)), now_ms, most=tuning.max_refs
         )
     for element, shown in fresh.items():
-        changes.add(
-            plan_extracted_concept(
-                named.elements[element][0],
-                element.category,
-                element.scope,
-                sorted(set(shown)),
-                now_ms,
-                places[element],
-                most=most_references,
-            )
+        plan_shown_concept(
+            changes,
+            places[element],
+            named.elements[element][0],
+            element.category,
+            {},
+            PROVENANCES[0],
+            element.scope,
+            sorted(set(shown)),
+            now_ms,
+            tuning.max_refs,
         )
-    plan_associations(reader, changes, named.episodes, rate=rate)
+    plan_associations(reader, changes, named.episodes, tuning.association_rate)
     return changes, chosen, left_out
 
 
@@ -282,7 +249,6 @@ def _joined(
 # Operational patterns: tools whose success changes steadily from day to day.
 
 _DAY_MS: Final = 86_400_000
-LEAST_R2: Final = 0.4
 _OVER_TIME: Final = " success over time"
 
 
@@ -343,9 +309,8 @@ def trend_text(name: str, values: Mapping[str, float]) -> str:
 def trend_of(
     association: Association,
     evidence: Sequence[tuple[int, int, bool]],
-    *,
-    enough: int = ENOUGH,
-    least_r2: float = LEAST_R2,
+    enough: int,
+    least_r2: float,
 ) -> Trend | None:
     """The trend of a tool, from ``enough`` days and from ``least_r2`` on; None without one.
 
@@ -353,8 +318,6 @@ def trend_of(
         association: Of the tool alone.
         evidence: (event time in ms, memory, success), by time.
     """
-    if association.about:
-        return None
     days: dict[int, list[bool]] = {}
     for t_ms, _, success in evidence:
         days.setdefault(t_ms // _DAY_MS, []).append(success)
@@ -440,19 +403,13 @@ def plan_associations(
     reader: KnowledgeReader,
     changes: Changes,
     episodes: Mapping[int, Mapping[str, Any]],
-    *,
-    rate: float = 0.3,
-    most: int = MOST_ASSOCIATIONS,
-) -> int:
+    rate: float,
+) -> None:
     """Learn from episodes that have a tool and an outcome, each once, in the order of their ids.
 
     Args:
         episodes: memory -> the fields of its payload ``episode``.
         rate: how far one outcome moves a strength.
-        most: associations that a scope may have.
-
-    Returns:
-        How many outcomes were counted.
     """
     owners = reader.owners(
         [
@@ -472,13 +429,12 @@ def plan_associations(
     state: dict[int | New, dict[str, Any]] = {}
     scopes: dict[int | New, str] = {}
     fresh: dict[tuple[str, str, str], New] = {}
-    counted = 0
     for memory in sorted(owners):
         scope, success = owners[memory].scope, bool(episodes[memory]["success"])
         for tool, about in _cues(episodes[memory]):
             key = concept_key(tool), concept_key(about)
             old, item = known[scope].get(key), fresh.get((scope, *key))
-            if old is None and item is None and len(known[scope]) + len(fresh) >= most:
+            if old is None and item is None and len(known[scope]) + len(fresh) >= MOST_ASSOCIATIONS:
                 continue
             if old is not None and (old.id, memory) in seen:
                 continue
@@ -502,24 +458,9 @@ def plan_associations(
             values = state[which]
             values["strength"] = associated(values["strength"], success, rate=rate)
             values["observations"] += 1
-            changes.put(
-                "link",
-                a=which,
-                kind="evidence",
-                b=memory,
-                n=int(success),
-                t_ms=owners[memory].event_ms,
-            )
-            counted += 1
+            changes.link(which, "evidence", memory, int(success), owners[memory].event_ms)
     for which, values in state.items():
-        changes.put(
-            "item",
-            item_id=which,
-            sort="association",
-            scope=scopes[which],
-            json=compact_json(values),
-        )
-    return counted
+        changes.item(which, "association", scopes[which], values)
 
 
 def _values(known: Association) -> dict[str, Any]:
@@ -541,3 +482,318 @@ def _cues(details: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if key not in known and len(about) <= MOST_CHARS and (key or about == abouts[0]):
             known.add(key)
             yield tool, about
+
+
+# Promotion: patterns that sources have found become concepts, unless they may be chance.
+#
+# Built-in sources are the associations of tools and the trends of their success; `PromotionSource` is
+# what a foreign one implements. `admitted` says of a candidate whether it passes, and why not;
+# `plan_promotion` says what its concept changes. Both take what they know from one moment.
+
+CAUSAL: Final = "causal_pattern"
+OPERATIONAL: Final = "operational_pattern"
+_ORIGIN: Final = "promote"
+#: what recurs in this share of the sources belongs to the pattern
+_RECURS: Final = 0.5
+#: edges to sources, and properties of one kind
+_MOST_SOURCES, _MOST_ELEMENTS = 200, 8
+_SECOND_MS: Final = 1_000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A candidate that passes."""
+
+    candidate: PromotionCandidate
+    scope: str
+    #: its sources that are there, in the order of their time
+    sources: tuple[int, ...]
+    properties: Mapping[str, Any]
+    #: (name, category) of what recurs in the sources -> the share of them that name it
+    elements: Mapping[tuple[str, str], float]
+    #: of two of these, the share of the sources that name both
+    together: Mapping[tuple[tuple[str, str], tuple[str, str]], float]
+
+
+def causal_candidates(reader: KnowledgeReader, tuning: SleepConfig) -> list[PromotionCandidate]:
+    """Associations that are strong enough: ``grasp mug → success``."""
+    strong = [
+        each
+        for each in associations_of(reader)
+        if each.strength >= tuning.promote_min_confidence
+        and each.observations >= tuning.promote_min_observations
+    ]
+    evidence = evidence_of(reader, [each.id for each in strong])
+    return [
+        PromotionCandidate(
+            pattern_name=each.name,
+            category=CAUSAL,
+            confidence=each.strength,
+            source_memory_ids=tuple(memory for _, memory, _ in evidence[each.id]),
+            metadata={
+                "tool": each.tool,
+                "strength": round(each.strength, 6),
+                "observations": each.observations,
+            },
+        )
+        for each in strong
+    ]
+
+
+def operational_candidates(
+    reader: KnowledgeReader, tuning: SleepConfig
+) -> list[tuple[PromotionCandidate, Trend]]:
+    """Tools whose success changes from day to day: ``stat:tool:navigate:success``."""
+    enough = tuning.randomness_from
+    least = max(tuning.promote_min_observations, enough)
+    tools = [
+        each for each in associations_of(reader) if not each.about and each.observations >= least
+    ]
+    evidence = evidence_of(reader, [each.id for each in tools])
+    out = []
+    for each in tools:
+        trend = trend_of(each, evidence[each.id], enough, tuning.operational_min_confidence)
+        if trend is None:
+            continue
+        candidate = PromotionCandidate(
+            pattern_name=trend.name,
+            category=OPERATIONAL,
+            confidence=trend.r2,
+            source_memory_ids=trend.sources,
+            metadata={
+                "tool": trend.tool,
+                "slope_per_day": round(trend.slope_per_day, 6),
+                "r2": round(trend.r2, 6),
+                "observations": trend.observations,
+            },
+        )
+        out.append((candidate, trend))
+    return out
+
+
+def admitted(reader: KnowledgeReader, candidate: Any, tuning: SleepConfig) -> Admitted | str:
+    """A candidate with what its sources have in common, or the reason why it is no concept.
+
+    Reasons: ``malformed``, ``unknown`` (a source that is gone), ``scopes`` (sources of two users),
+    ``confidence``, ``observations``, ``random`` (a causal pattern whose outcomes and times both may
+    be chance).
+    """
+    if not _is_sound(candidate):
+        return "malformed"
+    ids = list(dict.fromkeys(candidate.source_memory_ids))
+    owners = reader.owners(ids)
+    if len(owners) < len(ids) or not ids:
+        return "unknown"
+    if len({each.scope for each in owners.values()}) > 1:
+        return "scopes"
+    least = tuning.promote_min_confidence
+    if candidate.category == OPERATIONAL:
+        least = tuning.operational_min_confidence
+    if candidate.confidence < least:
+        return "confidence"
+    if len(ids) < tuning.promote_min_observations:
+        return "observations"
+    details = reader.payloads(ids, "episode")
+    if tuning.randomness_gate and candidate.category == CAUSAL:
+        told = [each for each in owners if details.get(each, {}).get("success") is not None]
+        outcomes = [bool(details[each]["success"]) for each in told]
+        times = [owners[each].event_ms / _SECOND_MS for each in told]
+        if is_noise(outcomes, times, tuning.randomness_from):
+            return "random"
+    elements, together = _recurring(details, len(ids))
+    properties = dict(candidate.metadata)
+    for plural, category in (("objects", "object"), ("people", "person"), ("goals", "goal")):
+        names = [name for name, kind in elements if kind == category]
+        if names:
+            properties.setdefault(plural, names)
+    order = sorted(ids, key=lambda each: (owners[each].event_ms, each))
+    return Admitted(
+        candidate,
+        owners[ids[0]].scope,
+        tuple(order),
+        properties,
+        {each: share for each, share in elements.items() if each[1] != "goal"},
+        together,
+    )
+
+
+def is_same_pattern(one: str, other: str) -> bool:
+    """Whether two names of patterns say the same, whatever their separators and stop words.
+
+    Likeness of vectors does not tell patterns apart: ``grasp mug → success`` and ``grasp cup →
+    success`` are alike.
+    """
+    if concept_key(one) == concept_key(other):
+        return True
+    return _words(one) == _words(other)
+
+
+def _words(name: str) -> Counter[str]:
+    return Counter(map(folded, normalize_tokens(name)))
+
+
+def plan_promotion(
+    reader: KnowledgeReader,
+    pattern: Admitted,
+    now_ms: int,
+    *,
+    known: int | None,
+    most: int,
+) -> Changes:
+    """What the concept of a pattern changes: it is made, or reinforced by its new sources.
+
+    Edges: ``derived_from`` to each source and ``instance_of`` from it, ``associates`` to the
+    concepts of what recurs, and ``correlates_with`` between those that recur together. The newest
+    200 sources have edges.
+
+    Args:
+        known: the concept, if there is one; the prepared text becomes one otherwise.
+        most: how many episodes a concept refers to.
+    """
+    changes, candidate = Changes(), pattern.candidate
+    sources = pattern.sources[-_MOST_SOURCES:]
+    if known is None:
+        plan_shown_concept(
+            changes,
+            0,
+            candidate.pattern_name,
+            candidate.category,
+            pattern.properties,
+            "agent_inference",
+            pattern.scope,
+            pattern.sources,
+            now_ms,
+            most,
+        )
+    else:
+        properties = plan_concept_met(
+            reader,
+            changes,
+            known,
+            candidate.pattern_name,
+            pattern.properties,
+            "agent_inference",
+            pattern.scope,
+            is_automatic=True,
+        )
+        plan_reinforced_by(
+            reader,
+            changes,
+            known,
+            pattern.sources,
+            now_ms,
+            provenance="agent_inference",
+            properties=properties,
+            most=most,
+        )
+    concept: int | New = New(0) if known is None else known
+    ties = (
+        set()
+        if known is None
+        else {(each.source, each.kind, each.target) for each in reader.edges([known])}
+    )
+
+    def tie(source: int | New, kind: str, target: int | New, weight: float = 1.0) -> None:
+        if (source, kind, target) not in ties:
+            changes.tie(source, kind, target, _ORIGIN, now_ms, weight)
+
+    for memory in sources:
+        tie(concept, "derived_from", memory)
+        tie(memory, "instance_of", concept)
+    found = _concepts_of(reader, pattern)
+    for element, each in found.items():
+        if each != known:
+            tie(concept, "associates", each, pattern.elements[element])
+    among = (
+        {
+            (each.source, each.target)
+            for each in reader.edges(list(found.values()), kinds=["correlates_with"])
+        }
+        if found
+        else set()
+    )
+    for (one, other), share in pattern.together.items():
+        if one in found and other in found and found[one] != found[other]:
+            ends = min(found[one], found[other]), max(found[one], found[other])
+            if ends not in among:
+                tie(ends[0], "correlates_with", ends[1], share)
+    return changes
+
+
+def _is_sound(candidate: Any) -> bool:
+    """Whether a source, which may be foreign, gave what can be kept."""
+    if not isinstance(candidate, PromotionCandidate):
+        return False
+    texts = (candidate.pattern_name, candidate.category)
+    if not all(
+        isinstance(each, str)
+        and concept_key(each)
+        and len(each) <= MOST_CHARS
+        and each.isprintable()
+        for each in texts
+    ):
+        return False
+    sure, ids = candidate.confidence, candidate.source_memory_ids
+    if isinstance(sure, bool) or not isinstance(sure, (int, float)) or not math.isfinite(sure):
+        return False
+    if not 0.0 <= sure <= 1.0 or not isinstance(ids, Iterable) or isinstance(ids, (str, bytes)):
+        return False
+    if not all(type(each) is int and 0 <= each < 1 << 63 for each in ids):
+        return False
+    try:
+        checked_properties(candidate.metadata)
+    except ValueError:
+        return False
+    return True
+
+
+def _recurring(
+    details: Mapping[int, Mapping[str, Any]], count: int
+) -> tuple[dict[tuple[str, str], float], dict[tuple[tuple[str, str], tuple[str, str]], float]]:
+    """What at least half of the sources name, the most frequent first, and which of it together."""
+    spelled: dict[tuple[str, str], str] = {}
+    named: list[set[tuple[str, str]]] = []
+    for _, each in sorted(details.items()):
+        own = set()
+        for name, category in _names_of(each):
+            key = concept_key(name), category
+            if key[0] and len(name) <= MOST_CHARS:
+                spelled.setdefault(key, name)
+                own.add(key)
+        named.append(own)
+    counts = Counter(key for own in named for key in own)
+    often = sorted(
+        (key for key, n in counts.items() if n >= _RECURS * count),
+        key=lambda key: (-counts[key], key),
+    )
+    kept = [
+        key
+        for kind in ("object", "person", "goal")
+        for key in [each for each in often if each[1] == kind][:_MOST_ELEMENTS]
+    ]
+    shown = {key: (spelled[key], key[1]) for key in kept}
+    pairs = {}
+    things = [key for key in kept if key[1] != "goal"]
+    for at, one in enumerate(things):
+        for other in things[at + 1 :]:
+            both = sum(one in own and other in own for own in named)
+            if both >= _RECURS * count:
+                pairs[shown[one], shown[other]] = both / count
+    return {shown[key]: counts[key] / count for key in kept}, pairs
+
+
+def _names_of(details: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
+    goal = details.get("goal")
+    found = [(" ".join(each.split()), "object") for each in details.get("objects") or ()]
+    found += [(" ".join(each.split()), "person") for each in details.get("people") or ()]
+    return [*found, *([(" ".join(goal.split()), "goal")] if goal else [])]
+
+
+def _concepts_of(reader: KnowledgeReader, pattern: Admitted) -> dict[tuple[str, str], int]:
+    """The concepts of what recurs, where there are any."""
+    out = {}
+    for name, category in pattern.elements:
+        found = concepts_named(reader, name, category=category, scope=pattern.scope)
+        if found:
+            out[name, category] = found[0]
+    return out

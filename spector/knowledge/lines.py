@@ -1,0 +1,1283 @@
+"""Lines of an export and an import: rows of knowledge written, read, and planned anew.
+
+What belongs to one memory stands on its line: payload, sources, references, mentions, edges that
+leave it. What ties several, or has no memory, gets lines of its own with the key ``spector``. A
+line names a memory by its id, and an entity by its name and type: ids of entities mean nothing
+elsewhere, and an export for one user has no name that only others mention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from spector.arguments import parse_choice, parse_enum, parse_integer, parse_number, parse_switch
+from spector.clock import iso_of_ms, to_ms
+from spector.errors import ImportFormatError, InvalidInputError, UnknownRelationError
+from spector.knowledge.changes import Changes, New
+from spector.knowledge.concepts import (
+    PROVENANCES,
+    checked_properties,
+    concepts_named,
+    layer_name,
+    names_of_concept,
+    plan_concept_met,
+    plan_reference,
+    plan_reinforcement,
+)
+from spector.knowledge.entities import ENTITY_NAMES, make_entity, plan_alias, plan_merge, spellings
+from spector.knowledge.facts import checked_part, confirm_fact, predicate_named
+from spector.knowledge.graph import Registry
+from spector.knowledge.grounding import statistics_of
+from spector.knowledge.procedures import parse_steps, put_triggers
+from spector.knowledge.reader import KnowledgeReader
+from spector.language.words import concept_key, entity_uri, fact_key, folded
+from spector.records import Edge, LearningType, RelationKind
+from spector.store.payloads import PAYLOAD_FACETS, SORTS, compact_json, decode, encode
+
+#: key of a line that is no memory; its value says what the line is
+ITEM_KEY: Final = "spector"
+_REFERENCE: Final = "reference:"
+#: entities, or other things that lines are about, looked up at once
+_CHUNK: Final = 500
+
+#: name and type: who is meant
+Who = tuple[str, str]
+
+
+class KnowledgeLines:
+    """What one export says of knowledge.
+
+    Args:
+        keeps: Which of some memories the export has.
+        is_whole: It has every memory, and everything that belongs to none.
+    """
+
+    def __init__(
+        self, keeps: Callable[[Collection[int]], Collection[int]], *, is_whole: bool
+    ) -> None:
+        self._keeps = keeps
+        self._is_whole = is_whole
+        self._written_kinds: set[str] = set()
+        self._predicates: set[str] = set()
+        #: entity -> who of it was mentioned: itself, and what was merged into it
+        self._mentioned: dict[int, set[Who]] = {}
+
+    def of_memories(
+        self, reader: KnowledgeReader, ids: Collection[int]
+    ) -> dict[int, dict[str, Any]]:
+        """Keys that the lines of memories get, by memory; the order of ``ids`` is kept."""
+        out: dict[int, dict[str, Any]] = {each: {} for each in ids}
+        payloads = self._payloads(reader, ids)
+        facts = [each for each, sorts in payloads.items() if "fact" in sorts]
+        concepts = [each for each, sorts in payloads.items() if "concept" in sorts]
+        edges = reader.edges(ids, direction="out")
+        links = {
+            "sources": reader.links("source", a=facts) if facts else [],
+            "references": [
+                row
+                for row in (reader.link_kinds(concepts) if concepts else ())
+                if row["kind"].startswith(_REFERENCE) and row["a"] in out
+            ],
+        }
+        others = {edge.target for edge in edges} | {
+            row["b"] for rows in links.values() for row in rows
+        }
+        kept = frozenset(self._keeps(others)) if others else frozenset()
+        for each, sorts in payloads.items():
+            out[each]["payload"] = sorts
+        for name, rows in links.items():
+            for row in sorted(rows, key=_order):
+                if row["b"] in kept:
+                    out[row["a"]].setdefault(name, []).append(_link(name, row))
+        for memory, mentions in self._mentions(reader, ids).items():
+            out[memory]["mentions"] = mentions
+        for edge in edges:
+            if edge.target in kept:
+                out[edge.source].setdefault("edges", []).append(_edge(edge))
+        return out
+
+    def before(
+        self, reader: KnowledgeReader, keys: Mapping[int, Mapping[str, Any]]
+    ) -> list[dict[str, Any]]:
+        """Lines that must stand before memories with these keys: kinds that their edges have."""
+        used = {edge["kind"] for each in keys.values() for edge in each.get("edges", ())}
+        if used <= self._written_kinds:
+            return []
+        fresh = [each for each in reader.kinds() if each.name in used - self._written_kinds]
+        self._written_kinds |= used
+        return [_kind(each) for each in sorted(fresh, key=lambda each: each.name)]
+
+    def after(self, reader: KnowledgeReader) -> Iterator[dict[str, Any]]:
+        """Lines that stand behind all memories."""
+        if self._is_whole:
+            for kind in sorted(reader.kinds(), key=lambda each: each.name):
+                if kind.name not in self._written_kinds:
+                    yield _kind(kind)
+        found = {row["json"]["name"]: row["json"] for row in reader.items_of("predicate").values()}
+        for name, said in sorted(found.items()):
+            if self._is_whole or {name, said["of"]} & self._predicates:
+                yield {
+                    ITEM_KEY: "predicate",
+                    "name": name,
+                    "of": said["of"],
+                    "single_valued": said["single"],
+                }
+        yield from self._pairs(reader)
+        yield from self._associations(reader)
+        yield from self._names(reader)
+
+    # -- what belongs to memories -------------------------------------------------------------
+
+    def _payloads(self, reader: KnowledgeReader, ids: Collection[int]) -> dict[int, dict[str, Any]]:
+        """Sort -> its fields, as rows keep them, with the names that a payload is found by."""
+        found = {each: dict(sorts) for each, sorts in reader.payload_fields(ids).items()}
+        for row in reader.facts(id=ids):
+            found.setdefault(row["id"], {})["fact"] = {
+                **row["json"],
+                "holds": bool(row["holds"]),
+                "confidence": row["confidence"],
+                "verified_ms": row["verified_ms"],
+            }
+            self._predicates.add(row["predicate"].replace(" ", "_"))
+        names = reader.names_of(found) if found else {}
+        for each, sorts in found.items():
+            rows = names.get(each, ())
+            triggers = sorted(row["folded"] for row in rows if row["sort"] == "trigger")
+            for sort in ("procedure", "learning"):
+                if sort in sorts and triggers:
+                    sorts[sort] = {**sorts[sort], "triggers": triggers}
+            if "concept" in sorts:
+                own = concept_key(sorts["concept"]["name"])
+                others = sorted(
+                    row["folded"]
+                    for row in rows
+                    if row["sort"] == "concept" and row["folded"] != own
+                )
+                if others:
+                    sorts["concept"] = {**sorts["concept"], "names": others}
+        self._without_others(found)
+        return dict(sorted(found.items()))
+
+    def _without_others(self, payloads: Mapping[int, dict[str, Any]]) -> None:
+        """Take out the fields that name a memory which the export does not have."""
+        named = [
+            (sorts, sort, field, sorts[sort][field])
+            for sorts in payloads.values()
+            for sort, field in (("statistic", "concept_id"), ("observed", "nearest_id"))
+            if sort in sorts and field in sorts[sort]
+        ]
+        kept = frozenset(self._keeps({each[3] for each in named})) if named else frozenset()
+        for sorts, sort, field, other in named:
+            if other not in kept:
+                sorts[sort] = {key: value for key, value in sorts[sort].items() if key != field}
+
+    def _mentions(
+        self, reader: KnowledgeReader, ids: Collection[int]
+    ) -> dict[int, list[dict[str, Any]]]:
+        links = reader.links("mention", b=ids)
+        items = reader.items({row["a"] for row in links}) if links else {}
+        out: dict[int, list[dict[str, Any]]] = {}
+        for row in links:
+            if row["a"] not in items:
+                continue
+            for who, count in _who(items[row["a"]]["json"], row["b"], row["n"] or 1):
+                self._mentioned.setdefault(row["a"], set()).add(who)
+                out.setdefault(row["b"], []).append(
+                    {"name": who[0], "type": who[1], "count": count}
+                )
+        for mentions in out.values():
+            mentions.sort(key=lambda each: (each["name"], each["type"]))
+        return out
+
+    # -- what belongs to none, or to several --------------------------------------------------
+
+    def _pairs(self, reader: KnowledgeReader) -> Iterator[dict[str, Any]]:
+        for row in self._kept(reader.links("pair"), "a", "b"):
+            yield {
+                ITEM_KEY: "pair",
+                "ids": [row["a"], row["b"]],
+                "count": row["n"] or 0,
+                "at": None if row["t_ms"] is None else iso_of_ms(row["t_ms"]),
+            }
+
+    def _associations(self, reader: KnowledgeReader) -> Iterator[dict[str, Any]]:
+        items = reader.items_of("association")
+        evidence: dict[int, list[dict[str, Any]]] = {}
+        for row in self._kept(reader.links("evidence"), "b"):
+            evidence.setdefault(row["a"], []).append(_link("evidence", row))
+        lines = [
+            {
+                ITEM_KEY: "association",
+                "user_id": row["scope"] or None,
+                **row["json"],
+                "evidence": evidence[item],
+            }
+            for item, row in items.items()
+            if item in evidence
+        ]
+        yield from sorted(
+            lines,
+            key=lambda line: (
+                line["user_id"] or "",
+                str(line.get("cue")),
+                str(line.get("outcome")),
+            ),
+        )
+
+    def _names(self, reader: KnowledgeReader) -> Iterator[dict[str, Any]]:
+        """Other names of entities, and which entities were merged; ids do not matter."""
+        aliases: list[dict[str, Any]] = []
+        #: user and entity -> merges in their order
+        merges: list[tuple[str, Who, list[dict[str, Any]]]] = []
+        ordered = sorted(self._mentioned)
+        for start in range(0, len(ordered), _CHUNK):
+            chunk = ordered[start : start + _CHUNK]
+            names = reader.names_of(chunk)
+            for item, row in reader.items(chunk).items():
+                about, scope = row["json"], {"user_id": row["scope"] or None}
+                others = [n["folded"] for n in names.get(item, ()) if n["sort"] == "alias"]
+                present = self._mentioned[item]
+                aliases += [
+                    {ITEM_KEY: "alias", **scope, "name": alias, "of": _named(who)}
+                    for who, alias in _aliases(about, others, present)
+                ]
+                steps = [
+                    {ITEM_KEY: "merge", **scope, "kept": _named(a), "gone": _named(b)}
+                    for a, b in _merged(about, present)[1]
+                ]
+                merges.append((row["scope"], _itself(about), steps))
+        yield from sorted(
+            aliases,
+            key=lambda line: (
+                line["user_id"] or "",
+                line["of"]["name"],
+                line["of"]["type"],
+                line["name"],
+            ),
+        )
+        for _, _, steps in sorted(merges, key=lambda each: each[:2]):
+            yield from steps
+
+    def _kept(self, rows: Collection[dict[str, Any]], *ends: str) -> Iterator[dict[str, Any]]:
+        """Rows whose memories are all part of the export, by their key."""
+        ordered = sorted(rows, key=lambda row: (row["a"], row["kind"], row["b"]))
+        for start in range(0, len(ordered), _CHUNK):
+            chunk = ordered[start : start + _CHUNK]
+            kept = frozenset(self._keeps({row[end] for row in chunk for end in ends}))
+            yield from (row for row in chunk if all(row[end] in kept for end in ends))
+
+
+def _order(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Links in the order in which they came; those that have lost their place are last."""
+    return row["a"], row["kind"], row["n"] is None, row["n"] or 0, row["b"]
+
+
+def _link(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    out: dict[str, Any] = {"id": row["b"]}
+    if row["t_ms"] is not None:
+        out["at"] = iso_of_ms(row["t_ms"])
+    if name == "references":
+        out["layer"] = row["kind"].removeprefix(_REFERENCE)
+        if row["n"] is None:
+            out["placed"] = False
+    if name == "evidence":
+        out["success"] = bool(row["n"])
+    return out
+
+
+def _edge(edge: Edge) -> dict[str, Any]:
+    names = "target kind weight confidence origin"
+    out: dict[str, Any] = {name: getattr(edge, name) for name in names.split()}
+    if edge.created_at is not None:
+        out["created_at"] = iso_of_ms(round(edge.created_at.timestamp() * 1000))
+    if edge.note is not None:
+        out["note"] = dict(edge.note)
+    return out
+
+
+def _kind(kind: RelationKind) -> dict[str, Any]:
+    return {ITEM_KEY: "kind", **kind.to_dict()}
+
+
+def _named(who: Who) -> dict[str, str]:
+    return {"name": who[0], "type": who[1]}
+
+
+def _itself(about: Mapping[str, Any]) -> Who:
+    return str(about["name"]), str(about["type"])
+
+
+def _who(about: Mapping[str, Any], memory: int, count: int) -> Iterator[tuple[Who, int]]:
+    """What a memory mentions of an entity, and how often: itself, and what was merged into it."""
+    parts = [
+        (each["item"], dict(each["mentions"]).get(memory, 0)) for each in about.get("merged", ())
+    ]
+    own = count - sum(n for _, n in parts)
+    if own > 0 or not any(n for _, n in parts):
+        yield _itself(about), max(1, own)
+    for item, n in parts:
+        if n:
+            yield from _who(item, memory, n)
+
+
+def _merged(
+    about: Mapping[str, Any], present: Collection[Who]
+) -> tuple[Who | None, list[tuple[Who, Who]]]:
+    """The entity that others were merged into, and the merges in their order.
+
+    Args:
+        present: those that the export mentions; of others it says nothing.
+    """
+    root = _itself(about) if _itself(about) in present else None
+    steps: list[tuple[Who, Who]] = []
+    for each in about.get("merged", ()):
+        other, inner = _merged(each["item"], present)
+        steps += inner
+        if other is None or other == root:
+            continue
+        if root is None:
+            root = other
+        else:
+            steps.append((root, other))
+    return root, steps
+
+
+def _aliases(
+    about: Mapping[str, Any], aliases: Collection[str], present: Collection[Who]
+) -> Iterator[tuple[Who, str]]:
+    """The further names of an entity and of those merged into it, which a merge does not give."""
+    given, spelled = {folded(str(about["name"]))}, spellings(about)
+    for each in about.get("merged", ()):
+        given |= {name for _, name in each["names"]}
+    if _itself(about) in present:
+        for alias in sorted(set(aliases) - given):
+            yield _itself(about), spelled.get(alias, alias)
+    for each in about.get("merged", ()):
+        own = [name for sort, name in each["names"] if sort == "alias"]
+        yield from _aliases(each["item"], own, present)
+
+
+# Lines of an import that are no memories: kinds, predicates, pairs, associations, names.
+
+
+def parse_item(line: Mapping[str, Any]) -> dict[str, Any]:
+    """A line that is no memory, checked; times are in ms.
+
+    Raises:
+        InvalidInputError: It is of no known kind, or a value is none that an export writes.
+    """
+    what = line[ITEM_KEY]
+    if not isinstance(what, str) or what not in _ITEMS:
+        raise InvalidInputError(f"{ITEM_KEY} is {what!r:.60}", hint=f"one of: {', '.join(_ITEMS)}")
+    refuse_halves(line)
+    all_keys, parse = _ITEMS[what]
+    needed, _, optional = all_keys.partition("(")
+    keys = {*needed.split(), *optional.rstrip(")").split()}
+    unknown = sorted(set(line) - keys - {ITEM_KEY})
+    missing = [each for each in needed.split() if line.get(each) is None]
+    if unknown or missing:
+        fault = f"has the unknown key {unknown[0]!r:.60}" if unknown else f"lacks {missing[0]}"
+        raise InvalidInputError(f"a line of {what} {fault}", hint=f"its keys: {all_keys}")
+    out = {name: line.get(name) for name in keys} | {ITEM_KEY: what}
+    if "user_id" in out:
+        user = out.pop("user_id")
+        out["scope"] = "" if user is None else text_of(user, "user_id", 10_000)
+    return out | parse(out)
+
+
+def _parsed_kind(line: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "name": text_of(line["name"], "name", MOST_NAME),
+        "symmetric": flag_in(line, "symmetric"),
+        "prunable": flag_in(line, "prunable"),
+        "inverse": None
+        if line["inverse"] is None
+        else text_of(line["inverse"], "inverse", MOST_NAME),
+        "priority": parse_integer(
+            0 if line["priority"] is None else line["priority"], "priority", low=0, high=1000
+        ),
+        "origin": text_of(line["origin"] or "agent", "origin", 10_000),
+    }
+
+
+def _pair(line: Mapping[str, Any]) -> dict[str, Any]:
+    ids = [id_of(each, "ids of a pair") for each in list_of(line["ids"], "ids of a pair")]
+    if len(set(ids)) != 2 or len(ids) != 2:
+        raise InvalidInputError(f"ids of a pair are {ids!r:.60}", hint="write two ids")
+    return {
+        "ids": ids,
+        "count": parse_integer(line["count"], "count", low=0, high=MOST_COUNT),
+        "at": moment_of(line["at"], "at"),
+    }
+
+
+def _association(line: Mapping[str, Any]) -> dict[str, Any]:
+    evidence = []
+    for each in list_of(line["evidence"], "evidence"):
+        one = fields_of(each, "evidence", "id at success")
+        evidence.append(
+            {
+                "id": id_of(one.get("id"), "id of evidence"),
+                "at": moment_of(one.get("at"), "at"),
+                "success": parse_switch(one.get("success", False), "success of evidence"),
+            }
+        )
+    if not evidence:
+        raise InvalidInputError("evidence is empty", hint="an association lives by its evidence")
+    about = "" if line["about"] in (None, "") else checked_part(line["about"], "about")
+    return {
+        "evidence": evidence,
+        "json": {
+            "cue": checked_part(line["cue"], "cue"),
+            "outcome": checked_part(line["outcome"], "outcome"),
+            "tool": checked_part(line["cue" if line["tool"] is None else "tool"], "tool"),
+            "about": about,
+            "strength": float(parse_number(line["strength"], "strength", low=0.0, high=1.0)),
+            "observations": parse_integer(
+                line["observations"], "observations", low=0, high=MOST_COUNT
+            ),
+        },
+    }
+
+
+def _predicate(line: Mapping[str, Any]) -> dict[str, Any]:
+    of = None if line["of"] is None else predicate_named(line["of"], "of")
+    single = flag_in(line, "single_valued")
+    return {"said": {"name": predicate_named(line["name"], "name"), "of": of, "single": single}}
+
+
+def _alias(line: Mapping[str, Any]) -> dict[str, Any]:
+    return {"name": checked_part(line["name"], "name"), "of": _parsed_owner(line["of"], "of")}
+
+
+def _merge(line: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _parsed_owner(line[name], name) for name in ("kept", "gone")}
+
+
+#: item -> its keys, of which those in brackets may be missing, and its parser
+_ITEMS: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], dict[str, Any]]]]] = {
+    "kind": ("name (symmetric inverse prunable priority origin)", _parsed_kind),
+    "predicate": ("name (of single_valued)", _predicate),
+    "pair": ("ids count (at)", _pair),
+    "association": (
+        "evidence (user_id cue outcome strength observations tool about)",
+        _association,
+    ),
+    "alias": ("name of (user_id)", _alias),
+    "merge": ("kept gone (user_id)", _merge),
+}
+
+
+def _parsed_owner(given: Any, name: str) -> tuple[str, str]:
+    each = fields_of(given, name, "name type")
+    return (
+        checked_part(each.get("name"), f"name of {name}"),
+        text_of(each.get("type", "thing"), f"type of {name}", MOST_NAME),
+    )
+
+
+# Ties of an import whose ends have their ids: rows of new memories, gains of known ones.
+
+#: applies changes in the transaction; returns the ids of the items that they make
+Apply = Callable[[Changes], Sequence[int]]
+#: what a source adds to the confidence of a fact that the store has
+_STEP: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a memory of the file is in the store."""
+
+    id: int
+    scope: str
+    #: its user in the file
+    given_scope: str
+    #: a user said it, so it confirms what users said
+    is_user_said: bool = True
+    #: it was there before
+    is_known: bool = False
+    #: of the store on disk: nothing is tied to what the process forgets
+    is_lasting: bool = True
+
+
+def put_tie(
+    changes: Changes, registry: Registry, place: Place, tie: Tie, other: Place, now_ms: int
+) -> None:
+    """The row of a tie whose ends have their ids."""
+    if tie.kind != "edge":
+        changes.put("link", a=place.id, kind=tie.kind, b=other.id, **tie.row)
+        return
+    source, target, kind = _stored(registry, place, tie, other)
+    row = {**tie.row, "kind": kind.name}
+    if row["created_ms"] is None:
+        row["created_ms"] = now_ms
+    changes.put("edge", source_id=source, target_id=target, **row)
+
+
+def _stored(
+    registry: Registry, place: Place, tie: Tie, other: Place
+) -> tuple[int, int, RelationKind]:
+    """Ends and kind of an edge as it is stored."""
+    try:
+        return registry.stored(place.id, other.id, tie.row["kind"])
+    except UnknownRelationError as error:
+        raise ImportFormatError(
+            f"{tie.where}: {error.message}",
+            hint='a line {"spector": "kind", "name": ...} further up registers a kind',
+        ) from error
+
+
+def meet(reader: KnowledgeReader, knowledge: Knowledge, place: Place, apply: Apply) -> None:
+    """A concept that the store has is met again: its names, properties and provenance."""
+    values = knowledge.payloads.get("concept")
+    if values is None:
+        return
+    for name in (values["name"], *knowledge.names):
+        changes = Changes()
+        plan_concept_met(
+            reader,
+            changes,
+            place.id,
+            name,
+            values["properties"],
+            values["provenance"],
+            place.scope,
+            is_automatic="observed" in knowledge.payloads,
+        )
+        if changes:
+            apply(changes)
+
+
+def tie_known(
+    reader: KnowledgeReader,
+    registry: Registry,
+    place: Place,
+    tie: Tie,
+    other: Place,
+    apply: Apply,
+    now_ms: int,
+) -> None:
+    """Tie a memory that was in the store to one of the file, as a call of a facet would."""
+    changes = Changes()
+    if tie.kind == "source":
+        (row,) = reader.facts(id=[place.id])
+        sources = reader.sources([place.id]).get(place.id, ())
+        confirm_fact(
+            changes,
+            row,
+            sources,
+            [other.id],
+            now_ms=now_ms,
+            step=_STEP if other.is_user_said else 0.0,
+        )
+    elif tie.kind == "edge":
+        source, target, kind = _stored(registry, place, tie, other)
+        edge = reader.edge(source, kind.name, target)
+        if edge is None or edge.weight < tie.row["weight"]:
+            put_tie(changes, registry, place, tie, other, now_ms)
+    else:
+        layer, at = tie.kind.partition(":")[2], tie.row["t_ms"]
+        if at is None:
+            plan_reference(reader, changes, place.id, layer, other.id)
+        else:
+            plan_reinforcement(reader, changes, place.id, layer, other.id, at)
+    if changes:
+        apply(changes)
+
+
+# From the lines of an import to checked knowledge; nothing of a line is believed.
+#
+# Every fault raises `InvalidInputError`, which the import turns into an error that names the line.
+
+#: keys of a memory's line that are about knowledge
+MEMORY_KEYS: Final = ("payload", "sources", "references", "mentions", "edges")
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """What ties the memory of a line to another one."""
+
+    #: ``edge``, ``source``, ``reference:LAYER``
+    kind: str
+    #: id of the other memory in the file
+    target: int
+    #: the columns of its row beside both ends
+    row: Mapping[str, Any]
+    #: the line that it stands on, for errors
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What the line of a memory says beside its record, checked."""
+
+    #: sort -> fields of a payload
+    payloads: Mapping[str, Mapping[str, Any]]
+    #: columns of the row of a fact but its id, scope and time
+    fact: Mapping[str, Any] | None = None
+    #: folded tags by which a procedure or a learning is found
+    triggers: tuple[str, ...] = ()
+    #: further folded names of a concept
+    names: tuple[str, ...] = ()
+    #: name, type and count of what the memory mentions
+    mentions: tuple[tuple[str, str, int], ...] = ()
+    ties: tuple[Tie, ...] = ()
+
+    @property
+    def sorts(self) -> frozenset[str]:
+        """Sorts of its payloads; a fact counts as one."""
+        return frozenset(self.payloads) | ({"fact"} if self.fact is not None else frozenset())
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether the memory repeats others; see `Changes.is_derived`."""
+        if self.fact is not None:
+            return any(each.kind == "source" for each in self.ties)
+        made = self.payloads.get("observed", {}).get("write_source") == "dream"
+        return "statistic" in self.payloads or (
+            made and not self.payloads.keys() & {"procedure", "learning"}
+        )
+
+    def identity(self, scope: str) -> tuple[Any, ...] | None:
+        """What only one memory of a store may be: a fact that holds, a concept, a statistic."""
+        if self.fact is not None:
+            return ("fact", scope, self.fact["fact_key"]) if self.fact["holds"] else None
+        if "concept" in self.payloads:
+            values = self.payloads["concept"]
+            return "concept", scope, concept_key(values["name"]), values["category"]
+        values = self.payloads.get("statistic", {})
+        if values.get("concept_id") is not None and values.get("code"):
+            return "statistic", values["concept_id"], values["code"]
+        return None
+
+
+def parse_memory(line: Mapping[str, Any], where: str = "") -> Knowledge | None:
+    """What a line says beside its memory; None when that is nothing.
+
+    Args:
+        where: the line, for errors that come when it is stored.
+
+    Raises:
+        InvalidInputError: A value is none that an export writes.
+    """
+    given = {name: line[name] for name in MEMORY_KEYS if line.get(name) is not None}
+    if not given:
+        return None
+    refuse_halves(given)
+    payload = object_of(given.get("payload", {}), "payload")
+    found: dict[str, Mapping[str, Any]] = {}
+    fact: Mapping[str, Any] | None = None
+    triggers: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    typed = sorted(set(payload) & set(PAYLOAD_FACETS))
+    if len(typed) > 1:
+        raise InvalidInputError(
+            f"payload is of several sorts: {', '.join(typed)}", hint="a memory is of one"
+        )
+    for sort, fields in payload.items():
+        values = dict(object_of(fields, f"payload.{sort:.60}"))
+        if sort == "fact":
+            fact = _fact(values)
+            continue
+        if sort not in SORTS:
+            raise InvalidInputError(
+                f"payload has the unknown sort {sort!r:.60}",
+                hint=f"one of: fact, {', '.join(SORTS)}",
+            )
+        if sort in ("procedure", "learning"):
+            triggers = folded_of(values.pop("triggers", ()), "triggers")
+        if sort == "concept":
+            names = folded_of(values.pop("names", ()), "names")
+        found[sort] = _payload(sort, values)
+    ties = [
+        *_edges(given.get("edges", ())),
+        *_links(given.get("sources", ()), "sources", is_allowed=fact is not None),
+        *_links(given.get("references", ()), "references", is_allowed="concept" in found),
+    ]
+    mentions = tuple(_mention(each) for each in list_of(given.get("mentions", ()), "mentions"))
+    return Knowledge(
+        found, fact, triggers, names, mentions, tuple(replace(tie, where=where) for tie in ties)
+    )
+
+
+# -- payloads ---------------------------------------------------------------------------------
+
+
+def _payload(sort: str, values: dict[str, Any]) -> Mapping[str, Any]:
+    """The fields of a payload, defaults filled in."""
+    text = encode(sort, values)
+    fields, problem = decode(sort, text)
+    if problem is None:
+        problem = _missing(sort, fields)
+    if problem is not None:
+        raise InvalidInputError(f"payload.{sort}: {problem}", hint="see native/FORMAT.md")
+    if sort == "procedure":
+        parse_steps(fields["steps"])
+    elif sort == "learning":
+        parse_enum(LearningType, fields["type"], "payload.learning.type")
+    elif sort == "concept":
+        fields["name"] = checked_part(fields["name"], "payload.concept.name")
+        fields["category"] = folded(checked_part(fields["category"], "payload.concept.category"))
+        if not concept_key(fields["name"]):
+            raise InvalidInputError(
+                f"payload.concept.name is {fields['name']!r:.60}", hint="use a letter or digit"
+            )
+        parse_choice(fields["provenance"], "payload.concept.provenance", *PROVENANCES)
+        checked_properties(fields["properties"])
+    return fields
+
+
+def _missing(sort: str, fields: Mapping[str, Any]) -> str | None:
+    """Which field that has no default is missing."""
+    needed = {
+        "procedure": ("name",),
+        "learning": ("type", "title"),
+        "concept": ("name",),
+        "statistic": ("name",),
+    }.get(sort, ())
+    return next((f"{name} is missing" for name in needed if not fields[name]), None)
+
+
+#: characters of what limits a fact, which is a part of a sentence
+_MOST_LIMIT: Final = 10_000
+
+
+def _fact(values: dict[str, Any]) -> dict[str, Any]:
+    """The columns of a fact."""
+    said = {
+        name: checked_part(values.pop(name, None), f"payload.fact.{name}")
+        for name in ("subject", "predicate", "object")
+    }
+    holds = parse_switch(values.pop("holds", True), "payload.fact.holds")
+    confidence = parse_number(
+        values.pop("confidence", 0.5), "payload.fact.confidence", low=0.0, high=1.0
+    )
+    verified = values.pop("verified_ms", None)
+    if verified is not None:
+        verified = parse_integer(
+            verified, "payload.fact.verified_ms", low=-MOST_COUNT, high=MOST_COUNT
+        )
+    checks: dict[str, Callable[[Any], bool]] = {
+        **dict.fromkeys(("polarity", "single", "common"), lambda v: isinstance(v, bool)),
+        **dict.fromkeys(("kin", "limit"), lambda v: isinstance(v, str) and len(v) <= _MOST_LIMIT),
+        "tense": lambda v: isinstance(v, str) and len(v) <= MOST_NAME,
+        "modality": lambda v: v in ("asserted", "hedged"),
+        "spans": _is_spans,
+        "window": lambda v: isinstance(v, (str, list, dict)),
+    }
+    for name, value in values.items():
+        if name not in checks:
+            raise InvalidInputError(
+                f"payload.fact has the unknown field {name!r:.60}",
+                hint=f"its fields: subject, predicate, object, {', '.join(checks)}",
+            )
+        if not checks[name](value):
+            raise InvalidInputError(
+                f"payload.fact.{name} is {value!r:.60}", hint="see native/FORMAT.md"
+            )
+    parts = tuple(said.values())
+    return {
+        "fact_key": fact_key(*parts),
+        "subject": folded(parts[0]),
+        "predicate": folded(parts[1]),
+        "object": folded(parts[2]),
+        "holds": int(holds),
+        "confidence": float(confidence),
+        "verified_ms": verified,
+        "json": json_of(said | values, "payload.fact"),
+    }
+
+
+def _is_spans(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(each, list)
+        and len(each) == 2
+        and all(type(n) is int and 0 <= n < MOST_COUNT for n in each)
+        for each in value
+    )
+
+
+# -- ties and mentions ------------------------------------------------------------------------
+
+
+def _edges(given: Any) -> list[Tie]:
+    out = []
+    for each in list_of(given, "edges"):
+        edge = fields_of(each, "edges", "target kind weight confidence origin created_at note")
+        weight = parse_number(edge.get("weight", 1.0), "weight of an edge", low=0.0, high=1.0)
+        if weight == 0.0:
+            raise InvalidInputError("weight of an edge is 0", hint="write a weight in (0, 1]")
+        sure = edge.get("confidence")
+        note = edge.get("note")
+        out.append(
+            Tie(
+                "edge",
+                id_of(edge.get("target"), "target of an edge"),
+                {
+                    "kind": text_of(edge.get("kind"), "kind of an edge", MOST_NAME),
+                    "weight": float(weight),
+                    "confidence": float(weight)
+                    if sure is None
+                    else float(parse_number(sure, "confidence of an edge", low=0.0, high=1.0)),
+                    "origin": text_of(edge.get("origin", "user"), "origin of an edge", MOST_NAME),
+                    "created_ms": moment_of(edge.get("created_at"), "created_at of an edge"),
+                    "note": None
+                    if note is None
+                    else json_of(object_of(note, "note of an edge"), "note of an edge"),
+                },
+            )
+        )
+    return out
+
+
+def _links(given: Any, name: str, *, is_allowed: bool) -> list[Tie]:
+    out: list[Tie] = []
+    places: dict[str, int] = {}
+    found = list_of(given, name)
+    if found and not is_allowed:
+        owner = "fact" if name == "sources" else "concept"
+        raise InvalidInputError(
+            f"{name} of a memory that is no {owner}", hint=f"only a {owner} has {name}"
+        )
+    for each in found:
+        link = fields_of(each, name, "id at" if name == "sources" else "id at layer placed")
+        at = moment_of(link.get("at"), f"at of {name}")
+        kind = "source"
+        if name == "references":
+            kind = f"reference:{layer_name(link.get('layer', 'episodes'))}"
+        n: int | None = places.get(kind, 0)
+        if parse_switch(link.get("placed", True), f"placed of {name}"):
+            places[kind] = places.get(kind, 0) + 1
+        else:
+            n = None
+        out.append(Tie(kind, id_of(link.get("id"), f"id of {name}"), {"n": n, "t_ms": at}))
+    return out
+
+
+def _mention(given: Any) -> tuple[str, str, int]:
+    each = fields_of(given, "mentions", "name type count")
+    return (
+        checked_part(each.get("name"), "name of a mention"),
+        text_of(each.get("type", "thing"), "type of a mention", MOST_NAME),
+        parse_integer(each.get("count", 1), "count of a mention", low=1, high=MOST_COUNT),
+    )
+
+
+# Values in a line of an import, each checked once; a fault names the value and what to write.
+
+_MOST_ID: Final = (1 << 63) - 1
+MOST_COUNT: Final = (1 << 53) - 1
+#: characters of a type, a kind, an origin
+MOST_NAME: Final = 64
+
+
+def refuse_halves(line: Mapping[str, Any]) -> None:
+    """Refuse texts that no encoding has: halves of a surrogate pair."""
+    try:
+        json_of(line, "the line").encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(
+            "half of a surrogate pair is no character", hint="write it in UTF-8"
+        ) from error
+
+
+def flag_in(line: Mapping[str, Any], name: str) -> bool:
+    return parse_switch(False if line[name] is None else line[name], name)
+
+
+def object_of(value: Any, name: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise InvalidInputError(f"{name} is {value!r:.60}", hint="write a JSON object: {...}")
+    return value
+
+
+def list_of(value: Any, name: str) -> list[Any]:
+    if not isinstance(value, (list, tuple)):
+        raise InvalidInputError(f"{name} is {value!r:.60}", hint="write a JSON list: [...]")
+    return list(value)
+
+
+def fields_of(value: Any, name: str, keys: str) -> Mapping[str, Any]:
+    """An object of a list that has these keys only."""
+    found = object_of(value, f"an entry of {name}")
+    unknown = sorted(set(found) - set(keys.split()))
+    if unknown:
+        raise InvalidInputError(
+            f"an entry of {name} has the unknown key {unknown[0]!r:.60}",
+            hint=f"its keys: {', '.join(keys.split())}",
+        )
+    return found
+
+
+def text_of(value: Any, name: str, most: int) -> str:
+    if not isinstance(value, str) or not value.strip() or len(value) > most:
+        raise InvalidInputError(
+            f"{name} is {value!r:.60}", hint=f"write a text of 1..{most} characters"
+        )
+    return value
+
+
+def folded_of(value: Any, name: str) -> tuple[str, ...]:
+    """Folded names, each once."""
+    found = [folded(text_of(each, name, 10_000)) for each in list_of(value, name)]
+    if not all(found):
+        raise InvalidInputError(f"{name} has an empty name", hint="use letters or digits")
+    return tuple(dict.fromkeys(found))
+
+
+def id_of(value: Any, name: str) -> int:
+    return parse_integer(value, name, low=0, high=_MOST_ID)
+
+
+def moment_of(value: Any, name: str) -> int | None:
+    return None if value is None else to_ms(value, name=name)
+
+
+def json_of(value: Mapping[str, Any], name: str) -> str:
+    try:
+        return compact_json(dict(value))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InvalidInputError(f"{name} is no JSON: {error}", hint="use finite numbers") from error
+
+
+# What an import changes: rows for the memories that a batch stores, and for the lines beside them.
+#
+# A fact, a concept or a statistic that the store has already is not stored twice: its line stands
+# for the one that is there, which gains the sources and references of the line. A tie to a memory
+# of a later line waits for it. Nothing is tied across users.
+
+#: what two associations have in common that are one
+_SAID: Final = ("cue", "outcome", "tool", "about")
+
+
+class MetError(Exception):
+    """A memory that was to be stored is in the store by now: it came between two looks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A line whose memory has its id."""
+
+    knowledge: Knowledge | None
+    #: its id in the file
+    given_id: int | None
+    place: Place
+
+
+class Arrivals:
+    """Which memories and entities the lines of one file have become, so far."""
+
+    def __init__(self) -> None:
+        self._places: dict[int, Place] = {}
+        #: (user in the file, name, type) -> user -> entity
+        self._entities: dict[tuple[str, str, str], dict[str, int]] = {}
+        #: entities that this import has made
+        self._made: set[int] = set()
+        #: id in the file that no line has had yet -> (place, tie)
+        self._waiting: dict[int, list[tuple[Place, Tie]]] = {}
+
+    def id_of(self, given: int) -> int | None:
+        """The id that a memory of the file has got."""
+        place = self._places.get(given)
+        return None if place is None else place.id
+
+    def note(self, given: int | None, place: Place) -> None:
+        """A memory of the file has got its place, and nothing is tied to it."""
+        if given is not None:
+            self._places[given] = place
+
+    def expects(self, given: Sequence[int | None], says_more: bool) -> bool:
+        """Whether lines bring knowledge: they say it, or a tie waits for their memories."""
+        return says_more or not self._waiting.keys().isdisjoint(given)
+
+    # -- what is there already ----------------------------------------------------------------
+
+    def known(
+        self, reader: KnowledgeReader, lines: Sequence[tuple[Knowledge | None, int | None, str]]
+    ) -> dict[int, int]:
+        """Number of a line -> the memory of the store that is what it says.
+
+        Args:
+            lines: what each says, its id in the file, its user in the store.
+        """
+        out: dict[int, int] = {}
+        here: dict[int, int] = {}
+        for n, (knowledge, given_id, scope) in enumerate(lines):
+            identity = None if knowledge is None else knowledge.identity(scope)
+            if identity is None:
+                continue
+            found = self._same(reader, identity, here)
+            if found is not None:
+                out[n] = found
+                if given_id is not None:
+                    here[given_id] = found
+        return out
+
+    def _same(
+        self, reader: KnowledgeReader, identity: tuple[Any, ...], here: Mapping[int, int]
+    ) -> int | None:
+        if identity[0] == "fact":
+            rows = reader.facts(scope=identity[1], fact_key=identity[2], holds=1)
+            return rows[0]["id"] if rows else None
+        if identity[0] == "concept":
+            scope, key, category = identity[1:]
+            found = concepts_named(reader, key, category=category, scope=scope)
+            return found[0] if found else None
+        concept = here.get(identity[1], self.id_of(identity[1]))
+        if concept is None:
+            return None
+        return next(
+            (
+                each
+                for each, values in sorted(statistics_of(reader, [concept]).items())
+                if values["code"] == identity[2] and values["concept_id"] == concept
+            ),
+            None,
+        )
+
+    # -- memories -----------------------------------------------------------------------------
+
+    def plan(
+        self, reader: KnowledgeReader, arrived: Sequence[Arrival], apply: Apply, now_ms: int
+    ) -> None:
+        """Apply what lines say of memories that have just been stored, or were there before.
+
+        Raises:
+            MetError: A fact that was to be stored holds already.
+            UnknownRelationError: An edge is of a kind that no line before has registered.
+        """
+        self._refuse_met(reader, arrived)
+        for each in arrived:
+            self.note(each.given_id, each.place)
+        changes = Changes()
+        for each in arrived:
+            if each.knowledge is not None and not each.place.is_known:
+                self._put_payloads(changes, each.knowledge, each.place, now_ms)
+        mentions = self._put_mentions(reader, changes, arrived)
+        registry, known = Registry(reader.kinds()), []
+        for place, tie in self._ready(arrived):
+            other = self._places[tie.target]
+            if other.given_scope != place.given_scope:
+                raise ImportFormatError(
+                    f"{tie.where}: memory {tie.target} belongs to another user",
+                    hint="nothing ties memories of two users: take the tie out",
+                )
+            if other.scope != place.scope or other.id == place.id or not other.is_lasting:
+                continue  # of another user by now, one memory by now, or of a volatile tier
+            if place.is_known:
+                known.append((place, tie, other))
+            else:
+                put_tie(changes, registry, place, tie, other, now_ms)
+        if changes:
+            self._note_entities(mentions, apply(changes))
+        for each in arrived:
+            if each.knowledge is not None and each.place.is_known:
+                meet(reader, each.knowledge, each.place, apply)
+        for place, tie, other in known:
+            tie_known(reader, registry, place, tie, other, apply, now_ms)
+
+    def _refuse_met(self, reader: KnowledgeReader, arrived: Sequence[Arrival]) -> None:
+        for each in arrived:
+            if each.knowledge is None or each.place.is_known:
+                continue
+            identity = each.knowledge.identity(each.place.scope)
+            if identity is not None and self._same(reader, identity, {}) is not None:
+                raise MetError
+
+    def _put_payloads(
+        self, changes: Changes, knowledge: Knowledge, place: Place, now_ms: int
+    ) -> None:
+        """The rows that a memory owns alone."""
+        for sort, values in knowledge.payloads.items():
+            fields = dict(values)
+            for name in ("concept_id", "nearest_id"):
+                if fields.get(name) is not None:
+                    other = self._places.get(fields[name])
+                    fields[name] = None if other is None or other.scope != place.scope else other.id
+            changes.payload(place.id, sort, fields)
+        if knowledge.fact is not None:
+            row = dict(knowledge.fact)
+            if row["verified_ms"] is None:
+                row["verified_ms"] = now_ms
+            changes.put("fact", id=place.id, scope=place.scope, **row)
+        put_triggers(changes, place.scope, place.id, knowledge.triggers)
+        if "concept" in knowledge.payloads:
+            names = names_of_concept(knowledge.payloads["concept"], *knowledge.names)
+            for sort, each in names:
+                changes.name(place.scope, sort, each, place.id)
+
+    def _ready(self, arrived: Sequence[Arrival]) -> Iterable[tuple[Place, Tie]]:
+        """Ties of these lines, and of lines before them, whose other end is there by now."""
+        for each in arrived:
+            if each.given_id is not None:
+                yield from self._waiting.pop(each.given_id, ())
+            for tie in each.knowledge.ties if each.knowledge is not None else ():
+                if tie.target in self._places:
+                    yield each.place, tie
+                else:
+                    self._waiting.setdefault(tie.target, []).append((each.place, tie))
+
+    # -- entities -----------------------------------------------------------------------------
+
+    def _put_mentions(
+        self, reader: KnowledgeReader, changes: Changes, arrived: Sequence[Arrival]
+    ) -> dict[tuple[str, str, str], dict[str, int | New]]:
+        """Tie memories to what they mention; returns which entities these are."""
+        wanted: dict[str, set[str]] = {}
+        for each in arrived:
+            for name, _, _ in each.knowledge.mentions if each.knowledge is not None else ():
+                wanted.setdefault(each.place.scope, set()).add(folded(name))
+        known: dict[tuple[str, str], list[int | New]] = {}
+        uris: dict[int | New, str] = {}
+        for scope, names in wanted.items():
+            rows = reader.named(sorted(names), ENTITY_NAMES, scope)
+            items = reader.items({row["id"] for row in rows})
+            for row in rows:
+                known.setdefault((scope, row["folded"]), []).append(row["id"])
+                uris[row["id"]] = items[row["id"]]["json"].get("uri", "")
+        out: dict[tuple[str, str, str], dict[str, int | New]] = {}
+        counts: dict[tuple[int | New, int], int] = {}
+        for each in arrived:
+            scope = each.place.scope
+            for name, kind, count in each.knowledge.mentions if each.knowledge is not None else ():
+                candidates = known.setdefault((scope, folded(name)), [])
+                item = self._choose(candidates, uris, entity_uri(name, kind))
+                if item is None:
+                    item = make_entity(changes, scope, name, kind)
+                    candidates.append(item)
+                    uris[item] = entity_uri(name, kind)
+                out.setdefault((each.place.given_scope, name, kind), {})[scope] = item
+                key = item, each.place.id
+                counts[key] = counts.get(key, 0) + count
+        for (item, memory), count in counts.items():
+            changes.link(item, "mention", memory, count)
+        return out
+
+    def _choose(
+        self, candidates: Sequence[int | New], uris: Mapping[int | New, str], uri: str
+    ) -> int | New | None:
+        """The entity of a name: of the same type, or one that was there before this import.
+
+        Two of one name that the file has apart stay apart.
+        """
+        for each in candidates:
+            if uris[each] == uri:
+                return each
+        for each in candidates:
+            if not isinstance(each, New) and each not in self._made:
+                return each
+        return None
+
+    def _note_entities(
+        self, found: Mapping[tuple[str, str, str], Mapping[str, int | New]], items: Sequence[int]
+    ) -> None:
+        self._made.update(items)
+        for who, by_scope in found.items():
+            self._entities.setdefault(who, {}).update(
+                (scope, items[item.n] if isinstance(item, New) else item)
+                for scope, item in by_scope.items()
+            )
+
+    def _entities_of(
+        self, reader: KnowledgeReader, scope: str, who: tuple[str, str]
+    ) -> dict[str, int]:
+        """User -> the entity that a line means; none when no memory mentions it."""
+        found = self._entities.get((scope, *who))
+        if found:
+            return found
+        rows = reader.named(folded(who[0]), ENTITY_NAMES, scope)
+        return {scope: rows[0]["id"]} if rows else {}
+
+    # -- lines beside memories ----------------------------------------------------------------
+
+    def plan_item(self, reader: KnowledgeReader, line: Mapping[str, Any], apply: Apply) -> None:
+        """Apply a line that is no memory.
+
+        Raises:
+            InvalidInputError: It contradicts what the store has.
+        """
+        changes = Changes()
+        getattr(self, f"_{line[ITEM_KEY]}")(reader, changes, line)
+        if changes:
+            apply(changes)
+
+    def _kind(self, reader: KnowledgeReader, changes: Changes, line: Mapping[str, Any]) -> None:
+        registry = Registry(reader.kinds())
+        is_new = line["name"] not in registry
+        kind = registry.add(RelationKind(**{name: line[name] for name in RelationKind.__slots__}))
+        if is_new:
+            changes.item(changes.new_item(), "relation_kind", "", kind.to_dict())
+
+    def _predicate(
+        self, reader: KnowledgeReader, changes: Changes, line: Mapping[str, Any]
+    ) -> None:
+        known = {row["json"]["name"] for row in reader.items_of("predicate").values()}
+        if line["said"]["name"] not in known:
+            changes.item(changes.new_item(), "predicate", "", line["said"])
+
+    def _pair(self, reader: KnowledgeReader, changes: Changes, line: Mapping[str, Any]) -> None:
+        both = [
+            each
+            for each in map(self._places.get, line["ids"])
+            if each is not None and each.is_lasting
+        ]
+        ids = sorted({each.id for each in both})
+        if len(ids) < 2 or len({each.scope for each in both}) > 1:
+            return  # one is not part of this import, or they are of two users, or one memory
+        known = [row for row in reader.links("pair", a=ids[:1]) if row["b"] == ids[1]]
+        count = line["count"] + sum(row["n"] or 0 for row in known)
+        times = [each for each in (line["at"], *(row["t_ms"] for row in known)) if each is not None]
+        changes.link(ids[0], "pair", ids[1], count, max(times, default=None))
+
+    def _association(
+        self, reader: KnowledgeReader, changes: Changes, line: Mapping[str, Any]
+    ) -> None:
+        by_scope: dict[str, list[tuple[Place, Mapping[str, Any]]]] = {}
+        for each in line["evidence"]:
+            place = self._places.get(each["id"])
+            if place is not None and place.is_lasting:
+                by_scope.setdefault(place.scope, []).append((place, each))
+        for scope, evidence in by_scope.items():
+            about = dict(line["json"])
+            item: int | New | None = None
+            for known, row in reader.items_of("association", scope).items():
+                had = row["json"]
+                if all(had.get(each) == about[each] for each in _SAID):
+                    item, about = known, _joined(had, about)
+            if item is None:
+                item = changes.new_item()
+            changes.item(item, "association", scope, about)
+            for place, each in evidence:
+                changes.link(item, "evidence", place.id, int(each["success"]), each["at"])
+
+    def _alias(self, reader: KnowledgeReader, changes: Changes, line: Mapping[str, Any]) -> None:
+        found = self._entities_of(reader, line["scope"], line["of"])
+        for scope, item in found.items():
+            if not reader.named(folded(line["name"]), ENTITY_NAMES, scope):
+                plan_alias(reader, changes, scope, line["name"], item)
+
+    def _merge(self, reader: KnowledgeReader, changes: Changes, line: Mapping[str, Any]) -> None:
+        kept = self._entities_of(reader, line["scope"], line["kept"])
+        gone = self._entities_of(reader, line["scope"], line["gone"])
+        for scope in sorted(set(kept) & set(gone)):
+            one, other = kept[scope], gone[scope]
+            if one == other:
+                continue
+            plan_merge(reader, changes, one, other)
+            for by_scope in self._entities.values():
+                if by_scope.get(scope) == other:
+                    by_scope[scope] = one
+
+
+def _joined(had: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """One association of two: observations add up, the strength is their mean by observations."""
+    counts = int(had.get("observations", 0)), int(given["observations"])
+    total = sum(counts)
+    strength = float(had.get("strength", 0.0)) * counts[0] + given["strength"] * counts[1]
+    return {
+        **had,
+        "observations": total,
+        "strength": min(1.0, strength / total) if total else given["strength"],
+    }
