@@ -158,7 +158,10 @@ def select_hits(hits: HitList, k: int, config: Config, cut: float) -> HitList:
     verdict, found = choose_hits(hits, k, config, cut=cut)
     silent = verdict.silent
     kept = [hit for hit, _, reason in found if not reason]
-    return hits._holding(kept, abstained=silent, reason=verdict.reason if silent else hits.reason)
+    ranked = [reason for hit, _, reason in found if not hit.graph_distance]
+    out = hits._holding(kept, abstained=silent, reason=verdict.reason if silent else hits.reason)
+    out._left_out = tuple([n for n, reason in enumerate(ranked) if reason])
+    return out
 
 
 def log_odds(signals: Signals) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC
@@ -267,7 +268,8 @@ class Recaller:
             if selective:
                 hits = select_hits(hits, fetched, self._config, cut_of(options, rare))
             hits = in_order_of(intent if in_order else None, hits, first, wanted)
-            hits = _page(hits, skipped, parsed.min_score)
+            whole = max(sorted_first, CROWD if selective else 0, POOL if splits else 0)
+            hits = _page(hits, skipped, max(skipped, whole), parsed.min_score)
         self._confine((*hits, *hits.standing, *hits.limits, *hits.themes), request.selection)
         self._note((*hits, *hits.standing), request, learn=learn)
         return hits
@@ -492,13 +494,18 @@ class Recaller:
         return centroid(made, given) if more else made[0]
 
 
-def _page(hits: HitList, skipped: int, min_score: float | None) -> HitList:
-    """The hits behind the first ones, and of these the ones that score enough.
+def _page(hits: HitList, skipped: int, looked_at: int, min_score: float | None) -> HitList:
+    """The hits behind those of the pages before, and of these the ones that score enough.
 
     What edges and entities tie to the best hits comes with the first page.
+
+    Args:
+        looked_at: so many memories were chosen from for the pages before, which had at most
+            ``skipped`` of them.
     """
     if skipped:
-        hits = hits._holding([hit for hit in hits if not hit.graph_distance][skipped:])
+        before = min(skipped, looked_at - bisect_left(hits._left_out, looked_at))
+        hits = hits._holding([hit for hit in hits if not hit.graph_distance][before:])
     if min_score is None:
         return hits
     return hits._holding([hit for hit in hits if hit.score >= min_score])

@@ -365,6 +365,8 @@ class HitList(list[Hit]):
     #: themes that nights made of an entity which the cue names, each with its sources
     _themes: tuple[tuple[Hit, frozenset[int]], ...] = ()
     limits: tuple[Hit, ...] = ()
+    #: places of what was left out, in the order that hits have without edges and entities
+    _left_out: tuple[int, ...] = ()
 
     def __init__(
         self,
@@ -407,7 +409,7 @@ class HitList(list[Hit]):
             outdated=self.outdated,
         )
         out.request, out.layers, out._themes = self.request, self.layers, self._themes
-        out.limits = self.limits
+        out.limits, out._left_out = self.limits, self._left_out
         return out
 
     @property

@@ -327,10 +327,15 @@ class Searcher:
         if missing > 0 and len(answer.hits) >= depth:
             hits = [*hits, *self._behind(plan, hits, answer, depth, missing)]
         hits = _cut(hits, plan.k, added)
+        left_out: tuple[int, ...] = ()
         if request.cut and not survey and _is_about(request):
             near = near_the_best(hits, request.cut, best=max(own_scores(pool), default=0.0))
-            hits = [hit for hit in hits if hit.id in added or hit in near] if added else near
-        return answer.with_hits(self._associations.described(plan, hits)).tied(ties)
+            kept = {*added, *(hit.id for hit in near)}
+            ranked = [hit.id for hit in hits if hit.id not in added]
+            left_out = tuple([n for n, each in enumerate(ranked) if each not in kept])
+            hits = [hit for hit in hits if hit.id in kept]
+        found = answer.with_hits(self._associations.described(plan, hits)).tied(ties)
+        return replace(found, left_out=left_out)
 
     def _pool(self, plan: Plan, depth: int) -> tuple[Answer, int]:
         """The first pool, and its depth: damage behind the first k hides none of these.

@@ -495,6 +495,7 @@ class Answer:
         signals: of the cue; None where nothing was measured.
         standing: instructions of the user that stand beside the hits.
         newer: id of a hit -> ids of hits that count instead: see `HitList.outdated`.
+        left_out: places among the first k of what is none of the hits, in order.
     """
 
     hits: tuple[Hit, ...] = ()
@@ -502,6 +503,7 @@ class Answer:
     signals: Signals | None = None
     standing: tuple[Hit, ...] = ()
     newer: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    left_out: tuple[int, ...] = ()
 
     def with_hits(self, hits: Sequence[Hit]) -> Answer:
         """Other hits, with all else that this answer has."""
@@ -516,10 +518,12 @@ class Answer:
 
     def hit_list(self) -> HitList:
         """The same as a recall returns it."""
-        return HitList(
+        found = HitList(
             list(self.hits),
             self.stats,
             signals=self.signals,
             standing=self.standing,
             outdated=self.newer,
         )
+        found._left_out = self.left_out
+        return found

@@ -85,6 +85,30 @@ def test_pages_are_the_unpaged_answer(filled: Memory, how: dict[str, Any]) -> No
         ], cue
 
 
+@pytest.mark.parametrize("how", [{}, {"intent": "auto"}, {"associate": True}, {"exact": True}])
+def test_pages_lose_no_hit_where_weak_beliefs_are_left_out(how: dict[str, Any]) -> None:
+    """What `cut` leaves out takes a place among the k of a page, and none among its hits."""
+    rng = random.Random(5)
+    words = "boiler kettle ladder window river violin stone garden port ferry Ada Bob tea".split()
+    with spector.open(":memory:", embedder=FakeEmbedder(dim=32)) as memory:
+        memory.remember_many(
+            [
+                {
+                    "text": f"{' '.join(rng.choices(words, k=rng.randrange(2, 9)))} {n % 60}",
+                    "tier": rng.choice(("episodic", "semantic")),
+                }
+                for n in range(300)
+            ]
+        )
+        left_out = 0
+        for cue in ("What does Ada like?", "when did the ferry come?"):
+            whole = [hit.id for hit in memory.recall(cue, k=60, **how)]
+            pages = [memory.recall(cue, k=10, offset=n, **how) for n in range(0, 60, 10)]
+            assert [hit.id for page in pages for hit in page] == whole, cue
+            left_out += len(whole) < 60
+        assert left_out
+
+
 def test_only_the_hits_of_the_page_are_used(memory: Memory) -> None:
     memory.remember_many([f"river {n}" for n in range(6)])
     page = memory.recall("river 3", k=2, offset=2, learn=True)
