@@ -55,20 +55,23 @@ environment:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line ``argv`` (default: that of the process); return the exit code."""
+    given = sys.argv[1:] if argv is None else argv
     try:
-        return _main(argv)
+        code = _main(given)
     except KeyboardInterrupt:  # as an error was being written
         return EXIT_INTERRUPTED
+    # an agent takes 2 for a veto of its hook, and drops the prompt
+    return EXIT_NO if code == EXIT_USAGE and [*given[:1]] == ["hook"] else code
 
 
-def _main(argv: Sequence[str] | None) -> int:
+def _main(argv: Sequence[str]) -> int:
     fill_closed()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError):
             # a character that the terminal cannot show must not end the command
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
-        args = parse(sys.argv[1:] if argv is None else argv)
+        args = parse(argv)
     except SystemExit as stop:
         try:
             sys.stdout.flush()

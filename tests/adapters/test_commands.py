@@ -172,6 +172,24 @@ def test_a_hook_without_a_store_prints_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    "argv", [["--usr", "x"], ["-n", "0"], ["--tz", "Mars/Base"], ["--user", ""], ["a", "b"]]
+)
+def test_a_wrong_argument_of_a_hook_is_no_veto(argv: list[str], tmp_path: Path) -> None:
+    assert cli.main(["hook", "prompt", *argv]) in (0, 1)
+    assert cli.main(["hook"]) == 1
+    assert cli.main(["mcp", "--usr", "x"]) == 2
+
+
+def test_half_an_emoji_in_a_prompt_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    with spector.open(tmp_path / "mind") as memory:
+        memory.remember("The staging server uses port 8443.")
+    said = '{"prompt": "which port \\ud83d does the staging server use? \\ud83d\\ude00"}'
+    assert "8443" in hook(monkeypatch, capsys, "prompt", str(tmp_path / "mind"), stdin=said)
+
+
 @pytest.mark.parametrize("stdin", ["", "[]", "{}", '{"prompt": 3}', "[" * 100_000])
 def test_a_hook_that_fails_never_holds_the_prompt_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture, stdin: str

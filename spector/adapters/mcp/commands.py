@@ -156,7 +156,8 @@ def _address(text: str) -> tuple[str, int]:
 
 _HOOK = """Print a context from memory for a hook of an agent: JSON that Claude Code reads. The
 prompt is read from the JSON on stdin. Without a store, or with nothing to say, nothing is printed.
-The store is that of spector mcp. Exit code 1: the store cannot be read, and stderr says why."""
+The store is that of spector mcp. Exit code 1: the store cannot be read, or an argument is wrong;
+stderr says why."""
 
 
 def add_hook(parser: argparse.ArgumentParser) -> None:

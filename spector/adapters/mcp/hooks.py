@@ -26,7 +26,8 @@ def prompt_in(document: str) -> str:
         raise InvalidInputError(
             "stdin has no prompt", hint='a hook passes JSON with it: {"prompt": "..."}'
         )
-    return found
+    # half an emoji, and what is no UTF-8, is U+FFFD as in the server
+    return found.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def answer(memory: Memory, hook: str, cue: str | None, max_tokens: int, scope: Any) -> str:
