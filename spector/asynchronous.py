@@ -33,8 +33,9 @@ R = TypeVar("R")
 #: verbs that change nothing, or nothing that an order of calls could matter to
 _READS: Final = frozenset(
     """about activate alike all backup central check context count edges export find
-    for_situation gate get history hot importance judge kinds namespaces neighbours of pagerank path profile
-    query recall records relevant sessions similar statistics stats traverse users walk""".split()
+    compressed episode for_situation gate get history hot importance judge kinds namespaces neighbours of
+    pagerank path profile query recall recall_associated records relevant sessions similar statistics stats
+    traverse users walk""".split()
 )
 #: reads that write a file: a caller hears of those that end after they were cancelled
 _FILES: Final = frozenset(("backup", "export"))
@@ -247,7 +248,7 @@ class _Facet:
     """The verbs of a facet, awaited: ``await memory.facts.about("Ada")``.
 
     Args:
-        kind: the name of its class.
+        kind: module and name of its class.
         of: gives the facet; called in a thread, since its parts are made on first use.
     """
 
@@ -257,20 +258,30 @@ class _Facet:
     def __getattr__(self, name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
         if name.startswith("_"):
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}", name=name)
-        if not callable(getattr(getattr(import_module("spector"), self._kind), name, None)):
+        module, _, kind = self._kind.rpartition(".")
+        if not callable(getattr(getattr(import_module(module), kind), name, None)):
             raise AttributeError(
-                f"{self._kind!r} has no verb {name!r}; values are those of .sync", name=name
+                f"{kind!r} has no verb {name!r}; values are those of .sync", name=name
             )
         return functools.partial(self._call, name)
 
     async def _call(self, verb: str, /, *args: Any, **kwargs: Any) -> Any:
         def call() -> Any:
-            return getattr(self._of(), verb)(*args, **kwargs)
+            named = {name: _beneath(each) for name, each in kwargs.items()}
+            return getattr(self._of(), verb)(*map(_beneath, args), **named)
 
         # what a session recalls changes it
         reads = verb in _READS and self._facet != "session" and not kwargs.get("learn")
         found = await self._pool.run(f"{self._facet}.{verb}", call, reads=reads)
         return AsyncSession(self._pool, found) if isinstance(found, Session) else found
+
+
+class _Layers(_Facet):
+    """The layers by name, whose verbs are awaited: ``await memory.layers["episodes"].recall()``."""
+
+    def __getitem__(self, name: str) -> _Facet:
+        kind, layers = "spector.facets.layers.StoreLayer", self._of
+        return _Facet(self._pool, f"layers[{name!r}]", kind, lambda: layers()[name])
 
 
 class AsyncSession(_Facet):
@@ -281,7 +292,7 @@ class AsyncSession(_Facet):
     """
 
     def __init__(self, pool: _Pool, session: Session) -> None:
-        super().__init__(pool, "session", "Session", lambda: session)
+        super().__init__(pool, "session", "spector.Session", lambda: session)
         self.sync = session
 
     async def __aenter__(self) -> Self:
@@ -289,6 +300,10 @@ class AsyncSession(_Facet):
 
     async def __aexit__(self, *_: object) -> None:
         await self._call("end")
+
+
+def _beneath(value: Any) -> Any:
+    return value.sync if isinstance(value, AsyncSession) else value
 
 
 class AsyncMemory:
@@ -306,13 +321,14 @@ class AsyncMemory:
         self.sync, self._pool = sync, pool
         pool.closed = lambda: sync._calls.closed()
         for name in "facts entities graph layers learnings procedures concepts daemon".split():
-            kind = "ReflectDaemon" if name == "daemon" else name.capitalize()
-            setattr(self, name, _Facet(pool, name, kind, functools.partial(getattr, sync, name)))
+            kind = f"spector.{'ReflectDaemon' if name == 'daemon' else name.capitalize()}"
+            facet = _Layers if name == "layers" else _Facet
+            setattr(self, name, facet(pool, name, kind, functools.partial(getattr, sync, name)))
 
     facts: _Facet
     entities: _Facet
     graph: _Facet
-    layers: _Facet
+    layers: _Layers
     learnings: _Facet
     procedures: _Facet
     concepts: _Facet

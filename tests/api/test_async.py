@@ -129,6 +129,16 @@ def test_it_answers_as_the_memory_beneath() -> None:
             assert copy.copy(memory) is memory
             with pytest.raises(AttributeError, match="no verb 'abuot'"):
                 await memory.facts.abuot("ana")
+            episodes = memory.layers["episodes"]
+            made = await episodes.store("The kiln was lit on Monday.")
+            assert (await episodes.get(made)).text == "The kiln was lit on Monday."
+            with pytest.raises(AttributeError, match="no verb 'graph'"):
+                await episodes.graph()
+            with pytest.raises(spector.InvalidInputError, match="there is no layer 'dreams'"):
+                await memory.layers["dreams"].recall()
+            async with await memory.session("t") as talk:  # as the session beneath
+                assert await memory.procedures.learn(talk) is None
+            await memory.forget(made)
             assert await memory.run(first.to_dict) == first.to_dict()
             await memory.remember_many([f"Note {n}" for n in range(25)])
             ids = [each.id for each in memory.sync.records()]
