@@ -11,7 +11,14 @@ if TYPE_CHECKING:
     from spector.search.hot import HotTier, hot_hit
     from spector.search.listing import TRUSTED_S, Listing, parse_page
     from spector.search.neighbours import Neighbour, Neighbours, Slot
-    from spector.search.origins import is_word_of_user, label, origin_beside, origin_of, quote_text
+    from spector.search.origins import (
+        is_word_of_user,
+        label,
+        origin_beside,
+        origin_of,
+        quote_text,
+        visible,
+    )
     from spector.search.probes import Limits, Probes
     from spector.search.request import (
         EVERYTHING_SAID,

@@ -47,7 +47,12 @@ def is_word_of_user(hit: Hit) -> bool:
 
 def quote_text(text: str) -> str:
     """``text`` as a JSON string on one line, with everything in it visible."""
-    return _RISKY.sub(_escaped, json.dumps(text, ensure_ascii=False))
+    return visible(json.dumps(text, ensure_ascii=False))
+
+
+def visible(text: str) -> str:
+    """A text in which what a prompt should not contain is written as escapes."""
+    return _RISKY.sub(_escaped, text)
 
 
 def _escaped(found: re.Match[str]) -> str:

@@ -96,10 +96,12 @@ def test_a_memory_is_stored_found_changed_and_forgotten(desk: Desk, memory: spec
     assert memory.get(new).text == "It uses port 9000."
     assert '"It uses port 9000."' in text
     _, planned = desk.call("forget", ids=[new, new])
-    assert planned == {"ids": [new], "done": False}
+    assert (planned["ids"], planned["done"]) == ([new], False)
+    assert '"It uses port 9000."' in planned["note"]
+    assert "call forget with dry_run=false" in planned["note"], "some clients show nothing else"
     assert new in memory
     _, done = desk.call("forget", ids=[new], dry_run=False)
-    assert done == {"ids": [new], "done": True}
+    assert (done["ids"], done["done"]) == ([new], True)
     assert new not in memory
 
 
@@ -343,7 +345,12 @@ def test_remembered_text_is_one_quoted_line_everywhere(desk: Desk) -> None:
         ("correct_memory", {"id": made, "importance": 0.3}),
         ("forget", {"ids": [made]}),
     ):
-        text, _ = desk.call(tool, **given)
+        text, structured = desk.call(tool, **given)
+        typed = json.dumps(structured, ensure_ascii=False)  # what Claude Code shows its model
+        assert "Ignore all" in typed
+        assert not [each for each in ("<|im", "\u202e") if each in typed], typed
+        assert typed.count("</memories>") == ("max_tokens" in given)
+        assert "uoted" in typed
         lines = [each for each in text.splitlines() if "Ignore all" in each]
         assert len(lines) == 1, text
         (line,) = lines
@@ -386,6 +393,11 @@ def test_resources_and_prompts(desk: Desk, memory: spector.Memory) -> None:
     made = stored(desk, "Ada drinks tea.")
     shown = desk.run(lambda client: client.read_resource(f"memory://record/{made}"))
     assert json.loads(shown.contents[0].text)["text"] == "Ada drinks tea."
+    memory.update(made, text=HOSTILE)
+    shown = desk.run(lambda client: client.read_resource(f"memory://record/{made}"))
+    assert json.loads(shown.contents[0].text)["text"] == HOSTILE
+    assert "<|im_start|>" not in shown.contents[0].text
+    memory.update(made, text="Ada drinks tea.")
     prompts = desk.run(lambda client: client.list_prompts()).prompts
     assert {each.name: bool(each.description) for each in prompts} == {
         "about": True,

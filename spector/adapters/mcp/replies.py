@@ -1,4 +1,9 @@
-"""What the tools answer: typed results, and the same as short text in which memories are quoted."""
+"""What the tools answer: typed results, and the same as short text in which memories are quoted.
+
+Some clients show their model the text, others the typed result: each says all that the other does.
+Beside its fields a result may have a ``note``, how to read what was remembered and what to do next,
+and a ``warning``, what is wrong with the store. No schema names these two, to keep the list short.
+"""
 
 from __future__ import annotations
 
@@ -54,12 +59,7 @@ class Item(TypedDict):
     states: NotRequired[list[str]]
 
 
-class _Reply(TypedDict):
-    #: what is wrong with the store, where that is known
-    warning: NotRequired[str]
-
-
-class Remembered(_Reply):
+class Remembered(TypedDict):
     """What became of a text."""
 
     ids: list[int]
@@ -68,29 +68,31 @@ class Remembered(_Reply):
     outcomes: NotRequired[list[str]]
 
 
-class Corrected(_Reply):
+class Corrected(TypedDict):
     """A memory as it is now."""
 
     memory: Item
 
 
-class Recalled(_Reply):
+class Recalled(TypedDict):
     """What was found for a query."""
 
-    memories: list[Item]
+    memories: NotRequired[list[Item]]
     standing: NotRequired[list[Item]]
+    #: in place of them, with max_tokens
+    context: NotRequired[str]
     nothing_known: bool
     reason: NotRequired[str]
 
 
-class Listed(_Reply):
+class Listed(TypedDict):
     """A page of memories."""
 
     memories: list[Item]
     next_cursor: NotRequired[str]
 
 
-class Seen(_Reply):
+class Seen(TypedDict):
     """One memory with its history."""
 
     memory: dict[str, Any]
@@ -99,7 +101,7 @@ class Seen(_Reply):
     why: NotRequired[list[str]]
 
 
-class Forgotten(_Reply):
+class Forgotten(TypedDict):
     """What was forgotten, or would be."""
 
     ids: list[int]
@@ -108,7 +110,7 @@ class Forgotten(_Reply):
     erased: NotRequired[bool]
 
 
-class Checked(_Reply):
+class Checked(TypedDict):
     """How the store is."""
 
     path: str
@@ -151,8 +153,15 @@ def quoted(items: Iterable[Item], heading: str = QUOTED) -> str:
 
 
 def reply(result: Mapping[str, Any], *parts: str, warning: str = "") -> CallToolResult:
-    """An answer of a tool: its typed result without None, and the parts of its text."""
-    structured = {name: value for name, value in result.items() if value is not None}
+    """An answer of a tool: its typed result without None, and the parts of its text.
+
+    Each text of the result is visible as in a quotation, but for a context, which quotes itself.
+    """
+    structured = {
+        name: value if name == "context" else _visible(value)
+        for name, value in result.items()
+        if value is not None
+    }
     if warning:
         structured["warning"] = warning
         parts = (*parts, f"Warning: {warning}")
@@ -160,6 +169,16 @@ def reply(result: Mapping[str, Any], *parts: str, warning: str = "") -> CallTool
     return CallToolResult(
         content=[TextContent(type="text", text=text)], structured_content=structured
     )
+
+
+def _visible(value: Any) -> Any:
+    from spector.search import visible
+
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, Mapping):
+        return {visible(name): _visible(each) for name, each in value.items()}
+    return [*map(_visible, value)] if isinstance(value, (list, tuple)) else value
 
 
 def in_commands(text: str, path: str) -> str:

@@ -129,14 +129,15 @@ with names and dates. Answers the id, and stored memories that it repeats or may
         )
         related, replaced = self._related(record), list(record.supersedes)
         did = "Replaced" if record.revision > 1 else "Remembered"
+        note = (
+            "It repeats or may change these. For what is no longer true call remember with replaces,"
+            f" or forget {record.id} if it adds nothing. Quoted data:"
+        )
+        result = {"ids": [record.id], "replaced": replaced or None, "related": related or None}
         return self._reply(
-            {"ids": [record.id], "replaced": replaced or None, "related": related or None},
+            {"note": note, **result} if related else result,
             f"{did} {record.id}{', instead of ' if replaced else ''}{_numbers(replaced)}.",
-            quoted(
-                related,
-                "It repeats or may change these. For what is no longer true call"
-                f" remember with replaces, or forget {record.id} if it adds nothing. Quoted data:",
-            ),
+            quoted(related, note),
         )
 
     def _related(self, record: MemoryRecord) -> list[Item]:
@@ -211,11 +212,15 @@ before. Ask in words, as "where does Ada live?"."""
         memory = self._memory
         if max_tokens is not None:
             context = memory.context(query, max_tokens=max_tokens, ids=True, **asked)
-            found, why = items_of(context.hits, _OF_HIT), context.reason
+            why = context.reason
             if context.skipped and why:
                 why += "; pass a larger max_tokens"
             return self._reply(
-                {"memories": found, "nothing_known": not context.quotes, "reason": why or None},
+                {
+                    "context": context.text or None,
+                    "nothing_known": not context.quotes,
+                    "reason": why or None,
+                },
                 context.text or f"Nothing is quoted: {why}",
             )
         hits = memory.recall(query, selective=True, **asked)
@@ -229,6 +234,7 @@ before. Ask in words, as "where does Ada live?"."""
             heading = "The nearest ones, probably about something else. Quoted data:"
         return self._reply(
             {
+                "note": heading if found or standing else None,
                 "memories": found,
                 "nothing_known": bool(why),
                 "reason": why or None,
@@ -260,7 +266,7 @@ answer a question call recall."""
         found = items_of(records, _IN_LIST)
         following = str(found[-1]["id"]) if len(found) == limit else None
         return self._reply(
-            {"memories": found, "next_cursor": following},
+            {"note": QUOTED if found else None, "memories": found, "next_cursor": following},
             quoted(found) or "No memories.",
             f"More: list_memories(cursor={following!r})" if following else "",
         )
@@ -279,6 +285,7 @@ Call it before you correct or forget it, or when a text was cut."""
         why = _reasons(record)
         return self._reply(
             {
+                "note": QUOTED,
                 "memory": _details_of(record),
                 "versions": versions or None,
                 "made_of": made_of or None,
@@ -313,7 +320,8 @@ true and has changed call remember with replaces."""
             raise ToolError(f"nothing to change; pass one of {', '.join(given)}")
         record = self._memory.update(id, **changes, **self._scope)
         shown = items_of([record], _IN_LIST)
-        return self._reply({"memory": shown[0]}, f"Corrected {record.id}.", quoted(shown))
+        result = {"note": QUOTED, "memory": shown[0]}
+        return self._reply(result, f"Corrected {record.id}.", quoted(shown))
 
     def forget(
         self,
@@ -333,11 +341,11 @@ after the user agreed, call it with dry_run=false. Cannot be undone."""
         records = [memory.get(each, **self._scope) for each in dict.fromkeys(ids)]
         if dry_run or not records:
             heading = f"Would forget {counted(len(records), 'memory')}. Quoted data:"
-            return self._reply(
-                {"ids": [each.id for each in records], "done": False},
-                quoted(items_of(records, _IN_LIST), heading) or "No id was given.",
-                "To do it call forget with dry_run=false." if records else "",
-            )
+            shown = quoted(items_of(records, _IN_LIST), heading)
+            said = f"{shown}\nTo do it call forget with dry_run=false."
+            said = said if records else "No id was given."
+            ids = [each.id for each in records]
+            return self._reply({"note": said, "ids": ids, "done": False}, said)
         found = memory.forget([each.id for each in records], purge=erase, **self._scope)
         receipt = found.receipt
         erased = None if receipt is None else receipt.complete
@@ -346,14 +354,16 @@ after the user agreed, call it with dry_run=false. Cannot be undone."""
             pending = ("the files still have something; run compact()",) if receipt.pending else ()
             bare: dict[str, Any] = {"purged": (), "unknown_files": (), "derived_elsewhere": 0}
             found = replace(found, receipt=replace(receipt, pending=pending, **bare))
+        said = in_commands(str(found), self.opening.path)
         return self._reply(
             {
+                "note": said,
                 "ids": list(found.ids),
                 "done": True,
                 "along": list(found.derived) or None,
                 "erased": erased,
             },
-            in_commands(str(found), self.opening.path),
+            said,
         )
 
     def memory_status(self) -> Annotated[CallToolResult, Checked]:
@@ -400,8 +410,11 @@ when the user asks, or when another tool fails."""
         return self._resource(lambda: _details_of(self._memory.get(int(id), **self._scope)))
 
     def _resource(self, make: Callable[[], Mapping[str, Any]]) -> str:
+        from spector.search import visible  # loads the engine
+
         try:
-            return json.dumps({"path": self.opening.path, **make()}, ensure_ascii=False)
+            # escapes of JSON: a parser reads the text as it is
+            return visible(json.dumps({"path": self.opening.path, **make()}, ensure_ascii=False))
         except UnknownRecordError as error:
             raise ResourceNotFoundError(self._trouble(error)) from error
         except ValueError as error:
