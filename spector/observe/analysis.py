@@ -206,7 +206,7 @@ class Analyst:
         ]
         found = names_in(
             [
-                to_name(text, analysis.message, unit.text, unit.notes)
+                to_name(text, analysis.message, unit.text, unit.notes, unit.turn_before[1])
                 for analysis, unit, text in pending
             ],
             self._vectors,

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spector.clock import Clock, from_ms
 from spector.config import Config
@@ -83,6 +84,8 @@ class Work:
     analysis: Analysis
     entry_id: str
     session: SessionMemory | None
+    #: predicates that callers registered as having one value at a time
+    single: frozenset[str]
     jobs: list[Job] = field(default_factory=list)
     done: list[Done] = field(default_factory=list)
     #: the message or memory that it corrects
@@ -212,7 +215,7 @@ class Observer:
                 known[talk] = replace(analysis.referents, turns=())
             else:
                 silent[key] = told.off_record
-            out.append(Work(analysis, entry_id, session))
+            out.append(Work(analysis, entry_id, session, single))
             if analysis.turn_before[0] == "corrects":
                 out[-1].corrected = earlier
             if analysis.units:
@@ -286,7 +289,7 @@ class Observer:
         """The memories that each statement may concern, as of now."""
         if not self._config.observe.gate:
             return
-        single, now_ms = self._comparer.registered(), self._clock.now_ms()
+        now_ms = self._clock.now_ms()
         for work in works:
             for job in work.jobs:
                 if not job.analysis.quarantined:
@@ -295,7 +298,7 @@ class Observer:
                         job.ready.vector,
                         user_id=job.user_id,
                         now_ms=now_ms,
-                        single_valued=single,
+                        single_valued=work.single,
                     )
                     job.sample = self._comparer.sample(job.user_id, now_ms)
 
@@ -356,9 +359,10 @@ class Observer:
             for job in work.jobs
             if not (work.analysis.quarantined or work.analysis.doubt or _is_judged(work))
         ]
+        vectors = np.array([each.ready.vector for each in jobs])
         for n, job in enumerate(jobs):
             new = job.unit.incoming
-            near = ordering.near(new, job.candidates, _likeness(job, jobs[:n]))
+            near = ordering.near(new, job.candidates, _likeness(job, jobs[:n], vectors))
             if not job.outside.changes.keys() >= set(near):
                 job.outside.changes = ordering.changes(new.said, near)
 
@@ -651,22 +655,22 @@ def _span(unit: Unit, text: str) -> tuple[int, int]:
     return (start, start + len(unit.said)) if start >= 0 else (0, 0)
 
 
-def _likeness(job: Job, before: Sequence[Job]) -> dict[str, float]:
-    """Words of earlier messages of the same speaker -> their likeness to a later one."""
-    own, vector = job.unit.incoming, job.ready.vector
-    said = [
-        (each.unit.said, each.ready.vector)
-        for each in before
+def _likeness(job: Job, before: Sequence[Job], vectors: NDArray[np.float32]) -> dict[str, float]:
+    """Words of earlier messages of the same speaker -> their likeness to a later one.
+
+    Args:
+        vectors: (n, dim) f32, unit rows: those of the earlier messages, its own, and others.
+    """
+    own, count = job.unit.incoming, len(before)
+    alike = cosines(vectors[:count], vectors[count], [1.0] * count)
+    return {
+        each.unit.said: share
+        for each, share in zip(before, alike, strict=True)
         if each.user_id == job.user_id
         and each.unit.incoming.speaker == own.speaker
         and each.unit.incoming.data_source == own.data_source
         and each.unit.incoming.event_ms <= own.event_ms
-        and each.ready.vector is not None
-    ]
-    if vector is None or not said:
-        return {}
-    alike = cosines(np.array([each for _, each in said], np.float32), vector)
-    return {each: share for (each, _), share in zip(said, alike, strict=True)}
+    }
 
 
 def _result(work: Work, spent_ms: float, options: Options) -> ObserveResult:

@@ -61,17 +61,23 @@ _ROLES: Final = frozenset("en:reversed en:slot tr:slot".split())
 
 
 def to_name(
-    text: str, message: Message, kept: str | None = None, notes: Sequence[Note] = ()
+    text: str,
+    message: Message,
+    kept: str | None = None,
+    notes: Sequence[Note] = (),
+    before: str = "",
 ) -> ToName:
     """A text of a message as one in which names are looked for.
 
     Args:
         kept: what is stored of it. notes: what is no word of the message in that. Days are left
             out, as they are of what is embedded: the model sees the text once.
+        before: what it answers or corrects, which is embedded before it.
     """
     if kept is None:
         return ToName(text, message.role, message.speaker, None)
-    moved, added = 0, []
+    ahead = before and f"{before} "
+    kept, moved, added = ahead + kept, -len(ahead), [(0, len(ahead))]
     for each in notes:
         start, end = each.start - moved, each.end - moved
         if each.kind == "date":

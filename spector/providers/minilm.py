@@ -13,9 +13,9 @@ import importlib.util
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 from weakref import WeakValueDictionary
@@ -53,9 +53,8 @@ SLAB_TEXTS: Final = 4096
 MAX_THREADS: Final = 4
 #: texts whose words were looked at, and whose sums are kept for the embedding that follows
 _MOST_POOLED: Final = 1024
-
-#: runs the model on windows of one length
-_RunBatch = Callable[[list[Window]], NDArray[np.float32]]
+#: tokens of the texts embedded last, whose states are kept for their words: 6 MB
+_MOST_STATES: Final = 4096
 
 
 class MiniLMEmbedder:
@@ -188,10 +187,13 @@ class _LoadedModel:
         self._ahead = 2 * threads
         #: digest of a window -> the sum over its tokens
         self._pooled: OrderedDict[bytes, NDArray[np.float32]] = OrderedDict()
+        #: digest of a window of the last few texts -> the states of its tokens
+        self._states: dict[bytes, NDArray[np.float32]] = {}
         KEEPERS.add(self)
 
     def drop_caches(self) -> None:
         self._pooled.clear()
+        self._states = {}
 
     def embed(self, texts: Sequence[str], *, first: int) -> NDArray[np.float32]:
         """Embed one slab; ``first`` is the index of its first text, for error messages."""
@@ -209,35 +211,39 @@ class _LoadedModel:
         # of windows whose words were looked at before, the sums are known
         rows = [self._pooled.get(_digest(ids)) if self._pooled else None for _, ids in windows]
         new = [window for window, row in zip(windows, rows, strict=True) if row is None]
-        for batch, pooled in self._run_all(list(batches_of(new)), self._run):
-            for (n, _), row in zip(batch, pooled, strict=True):
-                rows[n] = row
+        states = self._states = {}
+        tokens = 0
+        for batch, found in self._run_all(list(batches_of(new))):
+            for (n, ids), own in zip(batch, found, strict=True):
+                rows[n] = own.sum(axis=0)
+                if (tokens := tokens + len(ids)) <= _MOST_STATES:
+                    states[_digest(ids)] = own
         sums = np.zeros((len(texts), DIM), dtype=np.float64)
         for i, row in zip(owners, rows, strict=True):  # windows of a text in their order
             sums[i] += row
         return _unit_rows(sums)
 
     def _run_all(
-        self, batches: list[list[Window]], run: _RunBatch
+        self, batches: list[list[Window]]
     ) -> Iterator[tuple[list[Window], NDArray[np.float32]]]:
-        """Results in the order of ``batches``, computed a few ahead by the pool."""
+        """Hidden states in the order of ``batches``, computed a few ahead by the pool."""
         if self._pool is None or len(batches) == 1:
             for batch in batches:
-                yield batch, run(batch)
+                yield batch, self._hidden(batch)
             return
         waiting = iter(batches)
-        queue = [(batch, self._submit(run, batch)) for batch in islice(waiting, self._ahead)]
+        queue = [(batch, self._submit(batch)) for batch in islice(waiting, self._ahead)]
         try:
             while queue:
                 batch, future = queue.pop(0)
-                yield batch, run(batch) if future is None else future.result()
-                queue += ((b, self._submit(run, b)) for b in islice(waiting, 1))
+                yield batch, self._hidden(batch) if future is None else future.result()
+                queue += ((b, self._submit(b)) for b in islice(waiting, 1))
         finally:
             for _, future in queue:
                 if future is not None:
                     future.cancel()
 
-    def _submit(self, run: _RunBatch, batch: list[Window]) -> Future[NDArray[np.float32]] | None:
+    def _submit(self, batch: list[Window]) -> Future[NDArray[np.float32]] | None:
         """Submit a batch to the pool; None once the system cannot start a thread.
 
         A pool that cannot start its thread has queued the batch already, where it may stay for
@@ -247,7 +253,7 @@ class _LoadedModel:
         if pool is None:
             return None
         try:
-            return pool.submit(run, batch)
+            return pool.submit(self._hidden, batch)
         except (RuntimeError, MemoryError):  # no thread, or the interpreter is shutting down
             self._pool = None
             return None
@@ -265,7 +271,12 @@ class _LoadedModel:
             for k, window in enumerate(windows_of(ids) if ids.size else ()):
                 windows.append((len(windows), window))
                 places.append((i, k * (WINDOW_TOKENS - OVERLAP_TOKENS)))
-        for batch, found in self._run_all(list(batches_of(windows)), self._hidden):
+        states = self._states
+        seen = [
+            ([each], states[key][None]) for each in windows if (key := _digest(each[1])) in states
+        ]
+        new = [each for each in windows if _digest(each[1]) not in states]
+        for batch, found in chain(seen, self._run_all(list(batches_of(new)))):
             sums = found.sum(axis=1)
             for (n, ids), hidden, whole in zip(batch, found, sums, strict=True):
                 self._pooled[_digest(ids)] = whole.copy()
@@ -274,11 +285,6 @@ class _LoadedModel:
         with contextlib.suppress(KeyError):  # another thread has emptied it
             while len(self._pooled) > _MOST_POOLED:
                 self._pooled.popitem(last=False)
-
-    def _run(self, batch: list[Window]) -> NDArray[np.float32]:
-        """Windows of one length -> (n, 384) float32, the sum over each window's tokens."""
-        pooled: NDArray[np.float32] = self._hidden(batch).sum(axis=1)
-        return pooled
 
     def _hidden(self, batch: list[Window]) -> NDArray[np.float32]:
         """Windows of one length -> (n, length + 2, 384) float32: last hidden states."""

@@ -289,6 +289,14 @@ def test_any_text_has_a_verdict(text: str) -> None:
     assert verdict(old(text), "I live in Paris.").action == "create"
 
 
+def test_what_states_nothing_is_not_asked_whom_it_is_about(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    name = "spector.observe.gate.contradiction.may_concern"
+    monkeypatch.setattr(name, lambda *_: pytest.fail("asked"))
+    assert verdict("It was a slow day.", "So much noise from the street.").action == "create"
+
+
 def test_the_order_of_candidates_does_not_matter() -> None:
     several = [
         old("I live in Paris.", id=1, likeness=0.5),

@@ -14,6 +14,7 @@ from spector.language.dates import rules  # noqa: F401 -- a grammar needs what i
 from spector.language.dates.grammar import Grammar, Reader, grammar_of
 from spector.language.dates.period import Meaning, Period
 from spector.language.words import analyse, is_turkish, plain
+from spector.process import keeps
 
 # Whether a short text is Turkish: by its letters, its frequent words, or its words of time.
 
@@ -172,14 +173,19 @@ class DateExpression:
         return self.period.first or self.period.until or self.period.last or date.min
 
 
-def dates_in(text: str, today: date, *, turkish: bool | None = None) -> list[DateExpression]:
+def dates_in(text: str, today: date, *, turkish: bool | None = None) -> tuple[DateExpression, ...]:
     """The dates that a text names, in its order, none inside another.
 
     Args:
         today: the day of the message where it was written.
         turkish: read it as Turkish; None decides by the text.
     """
-    text = text[:MOST_CHARS]
+    return _dates_in(text[:MOST_CHARS], today, turkish)
+
+
+@keeps(512)
+def _dates_in(text: str, today: date, turkish: bool | None) -> tuple[DateExpression, ...]:
+    """A message is looked at for its dates beside each memory that it may concern."""
     if turkish is None:
         turkish = reads_turkish(text)
     reader = Reader(text, today, grammar_of("tr" if turkish else "en"))
@@ -190,7 +196,7 @@ def dates_in(text: str, today: date, *, turkish: bool | None = None) -> list[Dat
             found.append(expression)
         if len(found) >= _MOST:
             break
-    return found
+    return tuple(found)
 
 
 def scanned(r: Reader) -> Iterator[tuple[int, int, Meaning]]:

@@ -162,7 +162,7 @@ def form(
     today = local_day(now_ms, timezone)
     own = own_words(text)
     turkish = reads_turkish(own)
-    dates = tuple(dates_in(own, today, turkish=turkish))
+    dates = dates_in(own, today, turkish=turkish)
     moments = tuple(moments_in(own, local_of_ms(now_ms, timezone), turkish=turkish))
     references = referents.references(
         own, turkish=turkish, least=reference_precision, speaker=speaker

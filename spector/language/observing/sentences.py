@@ -138,7 +138,7 @@ def news_of(text: str) -> str:
     return text
 
 
-@keeps(64)
+@keeps(512)
 def _parts_of(text: str, codes: tuple[str, ...]) -> tuple[Part, ...]:
     bare = own_words(text)
     rules = rules_of(language_of(bare))
@@ -296,7 +296,7 @@ def alarm_of(text: str) -> float:
     return _ALARM if "alarm" in found else _WEAK if "alarm_weak" in found else 0.0
 
 
-@keeps(32)
+@keeps(512)
 def _lists_in(text: str, _: tuple[str, ...]) -> frozenset[str]:
     text = text[:_MOST_CHARS]
     rules = rules_of(language_of(text))

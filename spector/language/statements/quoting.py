@@ -121,7 +121,7 @@ def shorten_quotations(text: str, most: int) -> str:
     return "".join((*out, text[at:]))
 
 
-@keeps(64)
+@keeps(512)
 def quotations(text: str) -> tuple[Quotation, ...]:
     """The parts of a text that are pasted or quoted, in their order; none overlaps another."""
     found: list[Quotation] = []

@@ -18,6 +18,7 @@ from spector.language.tables import words_of
 from spector.language.words import analyse
 from spector.observe.gate.candidates import Candidate, Incoming
 from spector.observe.gate.vetoes import distrust, fills_slot, veto
+from spector.process import keeps
 from spector.records import PairVerdict
 
 __all__ = ["changes_perhaps"]
@@ -83,7 +84,7 @@ def _has_other_value(old: str, new: str) -> bool:
 
     Words may follow it. What stands before the value is what both are about.
     """
-    before, after = ([each.text for each in words_of(text)] for text in (old, new))
+    before, after = map(_words, (old, new))
     at = next(
         (n for n, (one, other) in enumerate(zip(before, after, strict=False)) if one != other), 0
     )
@@ -96,6 +97,11 @@ def _has_other_value(old: str, new: str) -> bool:
             if is_value and after[at + come :][: len(rest)] == rest:
                 return True
     return False
+
+
+@keeps(512)
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(each.text for each in words_of(text))
 
 
 def _likeness(new: Incoming, old: Candidate) -> float:

@@ -88,6 +88,8 @@ def contradictions(
         for each in candidates
         if each.id in verdicts and not each.is_dormant
     ]
+    if not (new.statements or new.corrects):  # what states nothing contradicts nothing
+        candidates = ()
     candidates = [each for each in candidates if each.id not in verdicts]
     living = [
         each
