@@ -164,13 +164,14 @@ if TYPE_CHECKING:
     from spector.knowledge.reading import (
         Reading,
         ToName,
-        names_in,
+        heard_in,
         plan_reading,
         read_text,
         stated_of,
         statement_of,
         statement_of_fact,
         statements_of,
+        with_facts,
         with_names,
     )
     from spector.knowledge.statistics import ENOUGH, certainty

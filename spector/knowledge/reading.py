@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from spector.arguments import parse_choice, parse_number, parse_switch
 from spector.config import Config
@@ -30,22 +33,25 @@ from spector.knowledge.facts import (
 )
 from spector.knowledge.reader import KnowledgeReader
 from spector.language.entities import (
-    EntityHead,
     Mention,
     Whole,
-    WordVectors,
     entities_of,
     load_head,
     person_mentions,
+    seen_in,
 )
 from spector.language.frames import (
+    BY_HEAD,
     Statement,
     canonical,
     compare,
     extract,
     is_of_before,
     is_read,
+    load_statement_head,
+    meets,
     normal_value,
+    tagged_statements,
     unread_clauses,
 )
 from spector.language.statements import may_instruct, person_of
@@ -55,6 +61,8 @@ from spector.records import MemoryRecord, is_user_said
 
 #: entities of one text
 MOST_ENTITIES: Final = 8
+#: facts of one text that the head may add
+MOST_FOUND: Final = 8
 #: confidence from which on a memory changes facts
 _BELIEVED: Final = 0.5
 #: confidence of a memory of the user's words; what others state is less sure by as much as they are
@@ -129,7 +137,7 @@ def read_text(
             reference_time=reference_ms,
             single_valued=single_valued,
         )
-    mentions = names_in([ToName(text, role, name)], vectors)[0] if names else {}
+    mentions = heard_in([ToName(text, role, name)], vectors)[0].mentions if names else {}
     return Reading(mentions, stated_of(statements), text)
 
 
@@ -156,17 +164,50 @@ class ToName:
     role: str | None = None
     speaker: str | None = None
     whole: Whole | None = None
+    reference_ms: int | None = None
 
 
-def names_in(texts: Sequence[ToName], vectors: Any = None) -> list[dict[tuple[str, str], int]]:
-    """The mentions of each text, as those of `read_text`; the model sees all texts at once."""
-    known = vectors if isinstance(vectors, WordVectors) else None
-    head = _head_of(known)
+class Heard(NamedTuple):
+    """What heads find in a text: its mentions, as `read_text`, and statements with vectors."""
+
+    mentions: dict[tuple[str, str], int]
+    facts: tuple[Stated, ...] = ()
+
+
+def heard_in(texts: Sequence[ToName], vectors: Any = None) -> list[Heard]:
+    """The mentions and the statements of each text; the embedder sees all texts at once."""
     asked = [(each.text, [each.speaker] if each.speaker else []) for each in texts]
-    found = entities_of(
-        asked, head=head, vectors=known if head else None, wholes=[each.whole for each in texts]
+    head, stating = load_head(), load_statement_head()
+    seen = seen_in(
+        [each.text for each in texts],
+        vectors,
+        "" if head is None else head.fingerprint,
+        [each.whole for each in texts],
     )
-    return [_counted(each, own) for each, own in zip(texts, found, strict=True)]
+    out = []
+    for each, own, named in zip(texts, seen, entities_of(asked, head=head, seen=seen), strict=True):
+        facts: list[Stated] = []
+        if own is not None and stating is not None:
+            found = tagged_statements(
+                each.text,
+                own,
+                stating,
+                speaker=person_of(each.role, each.speaker),
+                role=each.role or "user",
+                reference_time=each.reference_ms,
+            )
+            facts = [Stated(canonical(one.statement), one.vector) for one in found]
+        out.append(Heard(_counted(each, named), tuple(facts)))
+    return out
+
+
+def with_facts(reading: Reading, found: Iterable[Stated]) -> Reading:
+    """A reading with facts of the head whose value no frame has read."""
+    spans = [each.statement.object_span for each in reading.facts]
+    new = [
+        each for each in found if not any(meets(each.statement.object_span, own) for own in spans)
+    ]
+    return replace(reading, facts=(*reading.facts, *new[:MOST_FOUND])) if new else reading
 
 
 def _counted(about: ToName, found: list[Mention]) -> dict[tuple[str, str], int]:
@@ -181,15 +222,6 @@ def _counted(about: ToName, found: list[Mention]) -> dict[tuple[str, str], int]:
                 best[key] = each
     chosen = sorted(best.items(), key=lambda item: (-item[1].confidence, item[1].start))
     return {(each.name, each.type): counts[key] for key, each in chosen[:MOST_ENTITIES]}
-
-
-def _head_of(vectors: WordVectors | None) -> EntityHead | None:
-    head = None if vectors is None else load_head()
-    return (
-        head
-        if head is not None and vectors is not None and (head.fingerprint == vectors.fingerprint)
-        else None
-    )
 
 
 def _persons(text: str, role: str | None, speaker: str | None) -> list[Mention]:
@@ -254,7 +286,7 @@ def plan_reading(
     aliases = declared(reader).aliases if reader.holds_any else {}
     for n, one in enumerate(reading.facts, first):
         if (alias := one.statement.predicate) in aliases:
-            one = Stated(replace(one.statement, predicate=aliases[alias]))
+            one = replace(one, statement=replace(one.statement, predicate=aliases[alias]))
         trust = 1.0 if _is_of_user(memory) else min(1.0, memory.confidence / _USERS_TRUST)
         fact = fact_of(one, scope, memory.id, trust)
         known = reader.facts(scope=scope, fact_key=fact.key)
@@ -278,6 +310,8 @@ def plan_reading(
         changes.store.append(n)
         put_fact(changes, made, fact, now_ms=now_ms)
         facts.append(made)
+        if one.by_head:
+            continue
         _settle(
             reader, changes, memory, reading, one.statement, made, records, now_ms, config, earlier
         )
@@ -294,7 +328,7 @@ def _named_by(reading: Reading) -> dict[tuple[str, str], int]:
         word for name, kind in reading.mentions if kind != "thing" for word in folded(name).split()
     }
     out: dict[tuple[str, str], int] = {}
-    for one in (each.statement for each in reading.facts):
+    for one in (each.statement for each in reading.facts if not each.by_head):
         kinds = _KINDS_OF_ENDS.get(one.predicate)
         for name, kind in zip((one.subject, one.object), kinds or (), strict=False):
             words = name.split()
@@ -352,7 +386,7 @@ def _is_read(
     reading: Reading, event_ms: int, row: Mapping[str, Any], found: Mapping[int, MemoryRecord]
 ) -> bool:
     """Whether a text that ends a fact is understood whole, or else about that fact."""
-    stated = [each.statement for each in reading.facts]
+    stated = [each.statement for each in reading.facts if not each.by_head]
     unread = unread_clauses(reading.said, stated, event_ms)
     old = " ".join(each.text for each in found.values())
     return is_read(unread, old, [statement_of_fact(row).object])
@@ -406,9 +440,19 @@ FORMER: Final = "formerly_"
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A statement as a fact is made of it."""
+    """A statement as a fact is made of it.
+
+    Attributes:
+        vector: of its words in their text, where the embedder has seen them.
+    """
 
     statement: Statement
+    vector: NDArray[np.float32] | None = field(default=None, compare=False)
+
+    @property
+    def by_head(self) -> bool:
+        """Whether the head found it: it is filed, and changes nothing that is kept."""
+        return self.statement.frame == BY_HEAD
 
     @property
     def predicate(self) -> str:
@@ -441,6 +485,7 @@ def statement_of_fact(row: Mapping[str, Any]) -> Statement:
         kin=said.get("kin", ""),
         limit=said.get("limit", ""),
         common=said.get("common", False),
+        frame=said.get("by", ""),
     )
 
 
@@ -464,6 +509,8 @@ def fact_of(stated: Stated, scope: str, memory: int, trust: float = 1.0) -> Fact
     if one.window:
         about["window"] = one.window
     about |= {name: told for name in _LIMITS if (told := getattr(one, name))}
+    if stated.by_head:
+        about["by"] = BY_HEAD
     return FactToAdd(
         subject=one.subject,
         predicate=stated.predicate,

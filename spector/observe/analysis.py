@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 
 from spector.config import ObserveConfig
 from spector.errors import StoreClosedError
-from spector.knowledge import Reading, entity_uri, names_in, read_text, statement_of
+from spector.knowledge import (
+    Reading,
+    entity_uri,
+    heard_in,
+    read_text,
+    statement_of,
+    with_facts,
+)
 from spector.language.emotion import emotion_in, load_head
 from spector.language.formation import Formed, Referents, cut, form, rewritten
 from spector.language.frames import Statement
@@ -37,6 +44,7 @@ from spector.observe.jobs import Analysis, Unit
 from spector.observe.messages import Message
 from spector.observe.resolving import (
     MACHINES,
+    Moves,
     after_turn,
     moved_back,
     resolved,
@@ -200,19 +208,30 @@ class Analyst:
             )
 
     def name(self, analyses: Sequence[Analysis]) -> None:
-        """Have the trained head look for names in all statements, in one call of the model."""
-        pending = [
-            (analysis, unit, text) for analysis in analyses for unit, text in analysis.unnamed
-        ]
-        found = names_in(
+        """Have the trained heads look for names and facts in all statements, in one call of the
+        model. The gate has read what may change others: these facts are filed, and no more."""
+        pending = [(analysis, *each) for analysis in analyses for each in analysis.unnamed]
+        found = heard_in(
             [
-                to_name(text, analysis.message, unit.text, unit.notes, unit.turn_before[1])
-                for analysis, unit, text in pending
+                to_name(
+                    text,
+                    analysis.message,
+                    unit.text,
+                    unit.notes,
+                    unit.turn_before[1],
+                    analysis.event_ms,
+                )
+                for analysis, unit, text, _ in pending
             ],
             self._vectors,
         )
-        for (_, unit, _), own in zip(pending, found, strict=True):
-            unit.reading = replace(unit.reading, mentions=self._fewest(own))
+        for (analysis, unit, _, moves), own in zip(pending, found, strict=True):
+            unit.reading = replace(unit.reading, mentions=self._fewest(own.mentions))
+            if moves is not None and not analysis.doubt:
+                facts = [
+                    replace(each, statement=moved_back(each.statement, moves)) for each in own.facts
+                ]
+                unit.reading = with_facts(unit.reading, facts)
         for each in analyses:
             each.unnamed.clear()
             named = dict.fromkeys(entity for unit in each.units for entity in unit.entities)
@@ -371,7 +390,7 @@ class Analyst:
             if statements is None
             else [each for each in statements if formed.start <= each.span[0] < formed.end]
         )
-        reading, read = self._read(
+        reading, read, moves = self._read(
             out, formed.said, formed.references, single_valued, own, formed.start, formed.subject
         )
         text, raw = formed.text, None
@@ -400,7 +419,7 @@ class Analyst:
                 event_ms=out.event_ms,
             ),
         )
-        out.unnamed.append((unit, read))
+        out.unnamed.append((unit, read, moves if statements is None else None))
         return unit
 
     def _rewritten(self, out: Analysis, formed: Formed) -> tuple[str, str | None]:
@@ -421,8 +440,9 @@ class Analyst:
         statements: Sequence[Statement] | None,
         start: int = 0,
         subject: str = "",
-    ) -> tuple[Reading, str]:
-        """Names and statements of a text without its questions, and the text as it was read.
+    ) -> tuple[Reading, str, Moves]:
+        """Names and statements of a text without its questions, the text as it was read, and where
+        its words were.
 
         References are resolved, and nothing is read of what it quotes. The trained head is asked
         later (`name`), about all at once: most messages are stopped without it.
@@ -453,7 +473,7 @@ class Analyst:
             )
         if out.doubt:
             reading = replace(reading, facts=())
-        return reading, text
+        return reading, text, back
 
     def _fewest(self, mentions: Mapping[tuple[str, str], int]) -> dict[tuple[str, str], int]:
         """As many mentions as a message may have."""

@@ -282,14 +282,12 @@ class Committer:
             job.facts[n].draft.derived = True
             fact = series.store(job.facts[n], record.importance, supersedes=gone, layer=None)
             made[n] = fact.id
-            self._add(
-                job,
-                candidate_of(
-                    fact,
-                    statements=(job.unit.reading.facts[n].statement,),
-                    is_knowledge=True,
-                ),
-            )
+            stated_fact = job.unit.reading.facts[n]
+            if not stated_fact.by_head:
+                self._add(
+                    job,
+                    candidate_of(fact, statements=(stated_fact.statement,), is_knowledge=True),
+                )
         series.put(changes, made)
         return tuple(each if isinstance(each, int) else made[each.n] for each in stated)
 

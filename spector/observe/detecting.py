@@ -16,6 +16,7 @@ from spector.language.formation import Referents
 from spector.language.frames import Statement
 from spector.observe.analysis import Analyst
 from spector.observe.jobs import Analysis, Unit, asked
+from spector.observe.resolving import Moves
 from spector.process import elsewhere
 from spector.providers import CoreferenceResolver, Detectors, RelationDetector
 from spector.records import Emotion, Reference
@@ -72,16 +73,18 @@ class DetectingAnalyst(Analyst):
             known = _Resolved(known.turns, resolver=resolver, analysis=out)
         return super()._units(out, known, single_valued, statements)
 
-    def _read(self, out: Analysis, said: str, *rest: Any, **more: Any) -> tuple[Reading, str]:
-        reading, text = super()._read(out, said, *rest, **more)
+    def _read(
+        self, out: Analysis, said: str, *rest: Any, **more: Any
+    ) -> tuple[Reading, str, Moves]:
+        reading, text, moves = super()._read(out, said, *rest, **more)
         extractor = self._detectors.entities
         if extractor is None or out.quarantined or "entities" in out.fallbacks:
-            return reading, text
+            return reading, text, moves
         found = asked(out, "entities", lambda: _names(elsewhere(extractor.entities, text), text))
         if found is None:
-            return reading, text
+            return reading, text, moves
         own = {each: n for each, n in reading.mentions.items() if each[1] in ("user", "agent")}
-        return replace(reading, mentions=self._fewest({**own, **found})), text
+        return replace(reading, mentions=self._fewest({**own, **found})), text, moves
 
     def name(self, analyses: Sequence[Analysis]) -> None:
         """Ask the head about what no extractor has named."""

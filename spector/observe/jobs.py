@@ -94,8 +94,9 @@ class Analysis:
     fallbacks: list[str] = field(default_factory=list)
     #: who has been named, for the message after it
     referents: Referents = field(default_factory=Referents)
-    #: statements that the trained head has not seen yet, and their texts as they are read
-    unnamed: list[tuple[Unit, str]] = field(default_factory=list)
+    #: statements that the trained heads have not seen yet, their texts as they are read, and where
+    #: the words of these stand in what was said; None where its facts are the caller's
+    unnamed: list[tuple[Unit, str, list[tuple[int, int]] | None]] = field(default_factory=list)
     #: what its session keeps of the wish not to be remembered
     off_record: str | None = None
     #: texts that rules have read
@@ -207,7 +208,10 @@ def facts_of(analysis: Analysis, unit: Unit) -> list[tuple[str, dict[str, Any]]]
         "role": message.role if message.speaker or message.data_source != "user_message" else None,
     }
     kept = {name: value for name, value in fields.items() if value is not None}
-    return [(each.text, kept) for each in unit.reading.facts]
+    return [
+        (each.text, kept if each.vector is None else {**kept, "vector": each.vector})
+        for each in unit.reading.facts
+    ]
 
 
 @dataclass(slots=True, kw_only=True)

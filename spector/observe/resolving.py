@@ -35,6 +35,7 @@ from spector.records import Note, Reference
 __all__ = [
     "MACHINES",
     "Heard",
+    "Moves",
     "after_turn",
     "heard",
     "is_retold",
@@ -66,6 +67,7 @@ def to_name(
     kept: str | None = None,
     notes: Sequence[Note] = (),
     before: str = "",
+    event_ms: int | None = None,
 ) -> ToName:
     """A text of a message as one in which names are looked for.
 
@@ -75,7 +77,7 @@ def to_name(
         before: what it answers or corrects, which is embedded before it.
     """
     if kept is None:
-        return ToName(text, message.role, message.speaker, None)
+        return ToName(text, message.role, message.speaker, None, event_ms)
     ahead = before and f"{before} "
     kept, moved, added = ahead + kept, -len(ahead), [(0, len(ahead))]
     for each in notes:
@@ -84,7 +86,7 @@ def to_name(
             kept, moved = kept[:start] + kept[end:], moved + end - start
         else:
             added.append((start, end))
-    return ToName(text, message.role, message.speaker, Whole(kept, tuple(added)))
+    return ToName(text, message.role, message.speaker, Whole(kept, tuple(added)), event_ms)
 
 
 def _days_named(message: Message, event_ms: int, config: ObserveConfig) -> frozenset[str]:
@@ -162,13 +164,13 @@ def without_questions(text: str) -> str:
     return out if out.strip() else text
 
 
-#: start and end in a resolved text, and how far what is behind it was moved
-_Moves = list[tuple[int, int]]
+#: places in a resolved text, and how far what is behind them was moved
+Moves = list[tuple[int, int]]
 
 
 def resolved(
     text: str, references: Sequence[Reference], start: int, subject: str = ""
-) -> tuple[str, _Moves]:
+) -> tuple[str, Moves]:
     """A text with names in place of the words that surely stand for them.
 
     Args:
@@ -176,7 +178,7 @@ def resolved(
     """
     out = f"{subject} " if subject else ""
     at, moved = 0, len(out)
-    moves: _Moves = [(0, moved)] if subject else []
+    moves: Moves = [(0, moved)] if subject else []
     for each in references:
         place = each.start - start
         if each.chosen is None or text[place : place + len(each.word)] != each.word:
@@ -189,7 +191,7 @@ def resolved(
     return out + text[at:], moves
 
 
-def moved_back(one: Statement, moves: _Moves) -> Statement:
+def moved_back(one: Statement, moves: Moves) -> Statement:
     """A statement of a resolved text with the places of the text before."""
 
     def back(place: tuple[int, int]) -> tuple[int, int]:
@@ -203,7 +205,7 @@ def moved_back(one: Statement, moves: _Moves) -> Statement:
     )
 
 
-def _back(at: int, moves: _Moves) -> int:
+def _back(at: int, moves: Moves) -> int:
     moved = 0
     for end, by in moves:
         if at >= end:

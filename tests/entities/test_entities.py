@@ -24,6 +24,7 @@ from spector.language.entities import (
     load_head,
     person_mentions,
     rule_mentions,
+    seen_in,
     split_words,
 )
 from spector.language.entities.head import word_features
@@ -34,7 +35,17 @@ from tests.fakes import FakeEmbedder
 def entities_in(
     text: str, *, speakers: Sequence[str] = (), head: EntityHead | None = None, vectors: Any = None
 ) -> list[Mention]:
-    return entities_of([(text, speakers)], head=head, vectors=vectors)[0]
+    return names_of([text], speakers, head, vectors)[0]
+
+
+def names_of(
+    texts: Sequence[str], speakers: Sequence[str], head: EntityHead | None, vectors: Any
+) -> list[list[Mention]]:
+    return entities_of(
+        [(each, speakers) for each in texts],
+        head=head,
+        seen=None if head is None else seen_in(texts, vectors, head.fingerprint),
+    )
 
 
 def found(text: str, **options: object) -> list[tuple[str, str]]:
@@ -198,7 +209,7 @@ def test_names_of_many_texts_are_those_of_each() -> None:
         "I use Redis and Postgres at Acme Inc.",
     ]
     vectors, head = MiniLMEmbedder(), load_head()
-    found = entities_of([(each, ["Ada"]) for each in texts], head=head, vectors=vectors)
+    found = names_of(texts, ["Ada"], head, vectors)
     assert found == [
         entities_in(each, speakers=["Ada"], head=head, vectors=vectors) for each in texts
     ]

@@ -13,6 +13,7 @@ import pytest
 
 import spector
 from spector import ManualClock, MemoryRecord, Session
+from spector.knowledge import reading
 from tests.fakes import FakeEmbedder
 
 ASSISTANT = "assistant"
@@ -184,8 +185,14 @@ def test_what_is_forgotten_goes_from_what_corrects_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("end", ["forget", "purge", "reflect", "compact", "purge of another"])
-def test_no_commit_lies_between_a_memory_and_what_quotes_it(tmp_path: Path, end: str) -> None:
-    """A kill after any commit leaves no word of what has gone, of an expired memory either."""
+def test_no_commit_lies_between_a_memory_and_what_quotes_it(
+    tmp_path: Path, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kill after any commit leaves no word of what has gone, of an expired memory either.
+
+    ``cascade=False`` leaves facts, so there are none here.
+    """
+    monkeypatch.setattr(reading, "load_statement_head", lambda: None)
     clock = ManualClock("2026-06-01T09:00:00Z")
     with spector.open(tmp_path / "m", clock=clock) as memory:
         session, store = memory.session("s", user_id="mira"), memory._parts.router.durable_store()

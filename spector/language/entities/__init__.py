@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from spector.language.entities.extraction import LEAST, Whole, WordVectors, entities_of
+from spector.language.entities.extraction import (
+    LEAST,
+    Seen,
+    Whole,
+    WordVectors,
+    entities_of,
+    parts_of,
+    seen_in,
+)
 from spector.language.entities.head import EntityHead, load_head
 from spector.language.entities.rules import (
     Mention,
@@ -10,18 +18,23 @@ from spector.language.entities.rules import (
     person_mentions,
     rule_mentions,
 )
-from spector.language.entities.words import split_words
+from spector.language.entities.words import affix_buckets, shape_features, split_words
 
 __all__ = [
     "LEAST",
     "EntityHead",
     "Mention",
+    "Seen",
     "Whole",
     "WordVectors",
+    "affix_buckets",
     "entities_of",
     "is_first_name",
     "load_head",
+    "parts_of",
     "person_mentions",
     "rule_mentions",
+    "seen_in",
+    "shape_features",
     "split_words",
 ]

@@ -19,7 +19,7 @@ from spector.language.entities.rules import (
 from spector.language.entities.words import Word, split_words
 from spector.language.words import is_turkish, plain
 
-__all__ = ["LEAST", "Whole", "WordVectors", "entities_of"]
+__all__ = ["LEAST", "Seen", "Whole", "WordVectors", "entities_of", "parts_of", "seen_in"]
 
 #: probability from which the head is believed: .88 of what it finds in messages of others is right
 LEAST: Final = 0.6
@@ -50,47 +50,72 @@ class WordVectors(Protocol):
         ...
 
 
+class Seen(NamedTuple):
+    """The words of a text and the (n, d) vectors that an embedder gave them."""
+
+    words: tuple[Word, ...]
+    vectors: NDArray[np.float32]
+
+
+def seen_in(
+    texts: Sequence[str],
+    vectors: object,
+    fingerprint: str,
+    wholes: Sequence[Whole | None] | None = None,
+) -> list[Seen | None]:
+    """The words of each English text with their vectors, in one call of the model; None for others.
+
+    Args:
+        fingerprint: of the embedder that heads were trained on; another one is not asked.
+        wholes: what the embedder reads in place of each text, where all words of it are there.
+    """
+    out: list[Seen | None] = [None] * len(texts)
+    if not isinstance(vectors, WordVectors) or vectors.fingerprint != fingerprint:
+        return out
+    asked = [
+        (n, split_words(text)) for n, text in enumerate(texts) if not is_turkish(text, plain(text))
+    ]
+    rows = _vectors_of(
+        vectors, [(words, None if wholes is None else wholes[n]) for n, words in asked]
+    )
+    for (n, words), own in zip(asked, rows, strict=True):
+        out[n] = Seen(words, own)
+    return out
+
+
 def entities_of(
     texts: Sequence[tuple[str, Collection[str]]],
     *,
     head: EntityHead | None = None,
-    vectors: WordVectors | None = None,
+    seen: Sequence[Seen | None] | None = None,
     least: float = LEAST,
-    wholes: Sequence[Whole | None] | None = None,
 ) -> list[list[Mention]]:
     """Persons, organisations, places, products and what else each text names.
 
     Args:
-        texts: each with the names known to speak; the model sees them in batches.
-        head: a trained head, which takes the place of the rules in English.
-        vectors: the embedder that the head was trained on; with another one rules decide alone.
+        texts: each with the names known to speak.
+        head: a trained head, which takes the place of the rules where words were seen.
+        seen: the words of each text, by the embedder that the head was trained on.
         least: probability from which the head is believed.
-        wholes: what the embedder reads in place of each text, where all words of it are there.
     """
-    found: list[list[Mention] | None] = [None] * len(texts)
-    if head is not None and vectors is not None and vectors.fingerprint == head.fingerprint:
-        asked = [
-            (n, split_words(text))
-            for n, (text, _) in enumerate(texts)
-            if not is_turkish(text, plain(text))
-        ]
-        rows = _vectors_of(
-            vectors, [(words, None if wholes is None else wholes[n]) for n, words in asked]
-        )
-        for (n, words), own in zip(asked, rows, strict=True):
-            text, speakers = texts[n]
-            named = list(speaker_mentions(text, speakers))
-            for start in range(0, len(words), _AT_ONCE):
-                part = words[start : start + _AT_ONCE]
-                spans = head.spans(
-                    [each.text for each in part], own[start : start + _AT_ONCE], least=least
-                )
-                named += _named(text, part, spans)
-            found[n] = named
-    return [
-        merged(rule_mentions(text, speakers=speakers) if own is None else own)
-        for (text, speakers), own in zip(texts, found, strict=True)
-    ]
+    out = []
+    for (text, speakers), own in zip(texts, seen or [None] * len(texts), strict=True):
+        if head is None or own is None:
+            out.append(merged(rule_mentions(text, speakers=speakers)))
+            continue
+        named = list(speaker_mentions(text, speakers))
+        for words, rows in parts_of(own):
+            spans = head.spans([each.text for each in words], rows, least=least)
+            named += _named(text, words, spans)
+        out.append(merged(named))
+    return out
+
+
+def parts_of(seen: Seen) -> Iterator[Seen]:
+    """The words of a text as heads see them, so many at once."""
+    for start in range(0, len(seen.words), _AT_ONCE):
+        part = slice(start, start + _AT_ONCE)
+        yield Seen(seen.words[part], seen.vectors[part])
 
 
 def _vectors_of(

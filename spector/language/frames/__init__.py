@@ -18,6 +18,7 @@ from spector.language.frames.extraction import (
     sentence_spans,
     unread_clauses,
 )
+from spector.language.frames.head import StatementHead, load_statement_head
 from spector.language.frames.predicates import (
     ONE_VALUED,
     canonical,
@@ -31,4 +32,5 @@ from spector.language.frames.sentences import (
     Statement,
 )
 from spector.language.frames.subjects import are_of_same
+from spector.language.frames.tagged import BY_HEAD, Tagged, tagged_statements
 from spector.language.frames.values import forms_differ, is_of_before, normal_value

@@ -313,10 +313,10 @@ def extract(
     out: list[Statement] = []
     text = own_words(text)
     language = only_language()
-    first, second = _persons(role)
+    first, second = persons_of(role)
     if speaker:
         first, second = speaker, ""
-    turns = [] if speaker else _turns(text)
+    turns = [] if speaker else turns_in(text)
     for said in sentences(text):
         sentence = said._replace(words=without_talk(said.words))
         while turns and turns[0][0] <= sentence.start:
@@ -354,7 +354,7 @@ def _name_behind(draft: Draft, text: str) -> str:
     return " ".join(words[first:])
 
 
-def _persons(role: str) -> tuple[str, str]:
+def persons_of(role: str) -> tuple[str, str]:
     """(I, you) of a message by its role."""
     folded = plain(role)
     if folded in ASSISTANTS:
@@ -362,15 +362,15 @@ def _persons(role: str) -> tuple[str, str]:
     return (USER, AGENT) if folded in USERS else ("", "")
 
 
-def _turns(text: str) -> list[tuple[int, str, str]]:
+def turns_in(text: str) -> list[tuple[int, str, str]]:
     """(start, speaker, listener) of each turn of a transcript; one opening makes none."""
     found: list[tuple[int, str, str]] = []
     start = 0
     while 0 <= start < len(text):
         opening = opening_of(text[start : start + _OPENING_CHARS].partition("\n")[0])
         if opening is not None and predicate_of(opening.name)[0] not in SLOTS:
-            if any(_persons(opening.folded)):
-                found.append((start, *_persons(opening.folded)))
+            if any(persons_of(opening.folded)):
+                found.append((start, *persons_of(opening.folded)))
             elif opening.proper:
                 found.append((start, opening.name, ""))
         start = text.find("\n", start) + 1 or -1

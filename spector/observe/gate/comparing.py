@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from spector.config import ObserveConfig
 from spector.knowledge import statement_of_fact
+from spector.language.frames import BY_HEAD
 from spector.layout import Flag
 from spector.observe.gate.candidates import Candidate, Incoming, candidate_of, statements_in
 from spector.observe.gate.trust import data_source_of, speaker_of
@@ -107,7 +108,8 @@ class Comparer:
         now_ms: int,
         count: int,
     ) -> list[Neighbour]:
-        """What was said: themes that nights made quote it, and would take its places."""
+        """What was said: themes that nights made quote it, and would take its places. Facts that
+        the head found decide nothing."""
         slots = [(each.subject, each.predicate) for each in new.statements]
 
         def find(count: int) -> list[Neighbour]:
@@ -116,14 +118,16 @@ class Comparer:
             )
 
         found = find(count)
-        dreams = sum(map(_is_dream, found))
-        if dreams:
-            found = find(count + dreams)
-        return [each for each in found if not _is_dream(each)]
+        others = sum(map(_is_aside, found))
+        if others:
+            found = find(count + others)
+        return [each for each in found if not _is_aside(each)]
 
 
-def _is_dream(near: Neighbour) -> bool:
-    return near.fact is None and Flag.AUXILIARY in near.record.flags
+def _is_aside(near: Neighbour) -> bool:
+    if near.fact is not None:
+        return bool(near.fact["json"].get("by") == BY_HEAD)
+    return Flag.AUXILIARY in near.record.flags
 
 
 def _read(near: Neighbour, single_valued: Collection[str]) -> Candidate:

@@ -3,5 +3,13 @@
 from __future__ import annotations
 
 from spector.language.frames.english import vocabulary
-from spector.language.frames.english.matcher import english_drafts
+from spector.language.frames.english.matcher import doubts, english_drafts, sentence_modality
 from spector.language.frames.english.phrases import Phrase, group_at, phrase_at
+from spector.language.frames.english.vocabulary import (
+    ARTICLES,
+    CONJUNCTIONS,
+    MODALS,
+    POSSESSIVES,
+    PREPOSITIONS,
+    PRONOUNS,
+)
