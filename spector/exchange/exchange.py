@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import tzinfo
 from functools import partial
 from itertools import islice
@@ -144,11 +145,10 @@ class Exchange:
         """An export; with vectors by default where nothing here can make them again."""
         with_vectors = not self._vectors.can_embed if vectors is None else vectors
         return Export(
-            self._router,
-            keeps,
-            is_whole=is_whole,
-            damaged=damaged,
+            router=self._router,
+            knowledge=KnowledgeLines(keeps, is_whole=is_whole),
             vectors=self._vectors if with_vectors else None,
+            damaged=damaged,
         )
 
     def import_(
@@ -299,31 +299,20 @@ def _parted(
 _MOST_ATTACHED: Final = 16 << 20
 
 
+@dataclass(kw_only=True)
 class Export:
-    """One export: its lines, in their order.
+    """One export: its lines, in their order."""
 
-    Args:
-        router: leads to the store that has knowledge, and to others.
-        keeps: which of some memories the export has.
-        is_whole: it has every memory.
-        vectors: the model whose vectors it has; None leaves them out.
-        damaged: collects the ids of memories whose knowledge is damaged; None raises.
-    """
+    #: leads to the store that has knowledge, and to others
+    router: TierRouter
+    knowledge: KnowledgeLines
+    #: the model whose vectors it has; None leaves them out
+    vectors: Vectors | None
+    #: collects the ids of memories whose knowledge is damaged; None raises
+    damaged: list[int] | None
 
-    def __init__(
-        self,
-        router: TierRouter,
-        keeps: Callable[[Collection[int]], Collection[int]],
-        *,
-        is_whole: bool,
-        vectors: Vectors | None,
-        damaged: list[int] | None,
-    ) -> None:
-        self._router = router
-        self._store = router.durable_store()
-        self._vectors = vectors
-        self._damaged = damaged
-        self._knowledge = KnowledgeLines(keeps, is_whole=is_whole)
+    def __post_init__(self) -> None:
+        self.store = self.router.durable_store()
 
     def write(
         self,
@@ -361,20 +350,20 @@ class Export:
                 if record.id in keys:
                     yield _by_itself({**self._line(record, image), **keys[record.id]}), True
         with self._reading() as (_, reader):
-            last = list(self._knowledge.after(reader)) if reader.holds_any else []
+            last = list(self.knowledge.after(reader)) if reader.holds_any else []
         yield from ((line, False) for line in last)
 
     def _line(self, record: MemoryRecord, image: Bytes) -> dict[str, Any]:
         out = {name: value for name, value in record.to_dict().items() if name in KNOWN}
-        if self._vectors is not None:
-            out["vector"] = self._vectors.of(image)
-            out["vector_model"] = self._vectors.fingerprint
+        if self.vectors is not None:
+            out["vector"] = self.vectors.of(image)
+            out["vector_model"] = self.vectors.fingerprint
         return out
 
     @managed
     def _reading(self) -> Iterator[tuple[Connection, KnowledgeReader]]:
         """What the store knows, in one moment."""
-        catalog = self._store.catalog
+        catalog = self.store.catalog
         with moment_of(catalog) as db:
             yield db, KnowledgeReader(db, catalog.path)
 
@@ -383,19 +372,19 @@ class Export:
     ) -> tuple[list[dict[str, Any]], dict[int, dict[str, Any]]]:
         """Lines that come first, and the keys of memories that are there still, in one moment."""
         elsewhere = [
-            record.id for record, _ in chunk if self._router[record.tier].store is not self._store
+            record.id for record, _ in chunk if self.router[record.tier].store is not self.store
         ]
         with self._reading() as (db, reader):
             living = reader.living([record.id for record, _ in chunk if record.id not in elsewhere])
             keys = self._keys(reader, sorted(living))
-            if self._damaged is not None:
+            if self.damaged is not None:
                 # the walk has proved them; only the search by their keys is led astray
                 hidden = [record.id for record, _ in chunk if record.id not in living]
                 keys |= {each: {} for each in hidden if each not in elsewhere}
             for record, _ in chunk:
                 if record.attachment_bytes is not None and record.id in keys:
                     self._attach(db, record, keys)
-            first = self._knowledge.before(reader, keys)
+            first = self.knowledge.before(reader, keys)
         return first, keys | {each: {} for each in elsewhere}
 
     def _attach(
@@ -403,11 +392,11 @@ class Export:
     ) -> None:
         """Add what is attached to a memory to the keys of its line."""
         try:
-            found = attachment_of(db, record.id, self._store.catalog.path)
+            found = attachment_of(db, record.id, self.store.catalog.path)
         except CatalogCorruptError:
-            if self._damaged is None:
+            if self.damaged is None:
                 raise
-            self._damaged.append(record.id)
+            self.damaged.append(record.id)
             del keys[record.id]
             return
         if found is not None and found.form == "json":
@@ -421,16 +410,16 @@ class Export:
         if not reader.holds_any:
             return {each: {} for each in ids}
         try:
-            return self._knowledge.of_memories(reader, ids)
+            return self.knowledge.of_memories(reader, ids)
         except CatalogCorruptError:
-            if self._damaged is None:
+            if self.damaged is None:
                 raise
         out: dict[int, dict[str, Any]] = {}
         for each in ids:
             try:
-                out |= self._knowledge.of_memories(reader, [each])
+                out |= self.knowledge.of_memories(reader, [each])
             except CatalogCorruptError:
-                self._damaged.append(each)
+                self.damaged.append(each)
         return out
 
 

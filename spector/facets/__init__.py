@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from spector.parts import Parts
 from spector.process import Sole
@@ -58,44 +58,37 @@ class Faceted(Sole):
     @property
     def concepts(self) -> Concepts:
         """What several memories have in common, and which memories these are."""
-        found: Concepts = self._facet("concepts")
-        return found
+        return cast("Concepts", self._facet("concepts"))
 
     @property
     def entities(self) -> Entities:
         """Persons, organisations, places and things, and the memories that mention them."""
-        found: Entities = self._facet("entities")
-        return found
+        return cast("Entities", self._facet("entities"))
 
     @property
     def facts(self) -> Facts:
         """Statements as subject, predicate and object."""
-        found: Facts = self._facet("facts")
-        return found
+        return cast("Facts", self._facet("facts"))
 
     @property
     def graph(self) -> Graph:
         """Typed links between memories, and walks over them."""
-        found: Graph = self._facet("graph")
-        return found
+        return cast("Graph", self._facet("graph"))
 
     @property
     def layers(self) -> Layers:
         """Episodes, concepts and statistics behind one protocol, with callbacks."""
-        found: Layers = self._facet("layers")
-        return found
+        return cast("Layers", self._facet("layers"))
 
     @property
     def learnings(self) -> Learnings:
         """Insights with evidence, and whether they proved themselves."""
-        found: Learnings = self._facet("learnings")
-        return found
+        return cast("Learnings", self._facet("learnings"))
 
     @property
     def procedures(self) -> Procedures:
         """How things are done, and how often that has worked."""
-        found: Procedures = self._facet("procedures")
-        return found
+        return cast("Procedures", self._facet("procedures"))
 
 
 def __getattr__(name: str) -> Any:

@@ -22,6 +22,7 @@ from spector.records import (
     Step,
     details_of,
 )
+from spector.store.payloads import SORTS
 
 #: sort of a payload -> what a memory that has one is
 _KINDS: Final[Mapping[str, type]] = {
@@ -38,8 +39,13 @@ _STORED: Final[Mapping[str, str]] = {
     "last_applied": "last_applied_ms",
     "computed_at": "computed_ms",
 }
+#: sort -> the fields that its payload has: the name in the item, and that in the payload
 _FIELDS: Final = {
-    sort: [(each.name, _STORED.get(each.name, each.name)) for each in fields(kind)]
+    sort: [
+        (each.name, stored)
+        for each in fields(kind)
+        if (stored := _STORED.get(each.name, each.name)) in {field.name for field in SORTS[sort]}
+    ]
     for sort, kind in _KINDS.items()
 }
 _PARSED: Final[Mapping[str, Callable[[Any], Any]]] = {
@@ -61,19 +67,19 @@ def items_made(
     triggers = _triggers(reader, known) if sort in ("procedure", "learning") else {}
     out = []
     for record, values in known:
-        beside: dict[str, Any] = {
-            "id": record.id,
-            "record": record,
-            "memory_refs": references.get(record.id, {}),
-            "computed_at": record.recorded_at,
-            **dict.fromkeys(("text", "insight"), record.text),
-            **dict.fromkeys(("triggers", "applies_to"), triggers.get(record.id, ())),
-        }
-        given = {}
+        given: dict[str, Any] = {"id": record.id, "record": record}
+        if sort == "procedure":
+            given["triggers"] = triggers.get(record.id, ())
+        elif sort == "learning":
+            given |= {"insight": record.text, "applies_to": triggers.get(record.id, ())}
+        elif sort == "concept":
+            given["memory_refs"] = references.get(record.id, {})
+        else:
+            given |= {"text": record.text, "computed_at": record.recorded_at}
         for name, stored in _FIELDS[sort]:
-            value = values.get(stored)
+            value = values[stored]
             if value is None:
-                given[name] = beside.get(name)
+                given.setdefault(name)
             else:
                 given[name] = _PARSED[name](value) if name in _PARSED else value
         out.append(_KINDS[sort](**given))
@@ -104,17 +110,21 @@ def facts_made(
     return [
         FactRecord(
             id=each,
-            key=rows[each]["fact_key"],
-            **{name: rows[each]["json"][name] for name in ("subject", "predicate", "object")},
+            key=row["fact_key"],
+            subject=said["subject"],
+            predicate=said["predicate"],
+            object=said["object"],
             text=record.text,
-            confidence=rows[each]["confidence"],
+            confidence=row["confidence"],
             sources=sources.get(each, ()),
             created_at=record.recorded_at,
-            last_verified=from_ms(rows[each]["verified_ms"]),
-            holds=bool(rows[each]["holds"]),
+            last_verified=from_ms(row["verified_ms"]),
+            holds=bool(row["holds"]),
             record=record,
         )
         for each, record in records.items()
+        for row in (rows[each],)
+        for said in (row["json"],)
     ]
 
 

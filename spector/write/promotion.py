@@ -150,7 +150,8 @@ class ConceptExtractor:
         """What taking over a run takes: texts with their vectors, and the decision."""
         with self._knowledge.reading() as reader:
             fresh = [each for each in named.elements if concept_of(reader, each) is None]
-            vectors = self._vectors([named.elements[each][0] for each in fresh])
+            embedder, names = self._parts.embedder, [named.elements[each][0] for each in fresh]
+            vectors = embedded(embedder, names) if embedder is not None and names else None
             alike = self._alike(reader, fresh, vectors)
             room = {
                 scope: self._room(reader, scope, len(fresh))
@@ -216,12 +217,6 @@ class ConceptExtractor:
             tuple(sorted(made)),
             run.left_out,
         )
-
-    def _vectors(self, names: Sequence[str]) -> NDArray[np.float32] | None:
-        """(n, dim) f32 of names; None without an embedder."""
-        if self._parts.embedder is None or not names:
-            return None
-        return embedded(self._parts.embedder, list(names))
 
     def _alike(
         self,
