@@ -56,7 +56,7 @@ _MOST_CHARS: Final = 300
 #: origins that say nothing of themselves that matters
 MACHINES: Final = frozenset(("assistant_message", "system", "tool"))
 #: predicates of a sentence that says who or what something is
-_IDENTITY: Final = frozenset("is is_a is_named is_called named_after works_as".split())
+_IDENTITY: Final = frozenset("is is_named is_called named_after works_as".split())
 #: forms that say the same of a name by its role: "X is the N of Y", "the N of Y is X"
 _ROLES: Final = frozenset("en:reversed en:slot tr:slot".split())
 

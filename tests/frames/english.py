@@ -10,10 +10,8 @@ STATES = """
 my name is Dana btw -> user | is_named | Dana
 my port is 8080 thx -> user | port | 8080
 my cat is called Minnoş :) -> user's cat | is_named | Minnoş
-I bought a flat in Porto at Christmas. -> user | bought | flat
 I use Postgres for the database. -> user | database | Postgres
 I have a buyer for the house. -> user | has | buyer
-I got a dog for my birthday. -> user | got | dog
 James lives in Oslo. -> James | lives_in | Oslo
 Barış likes künefe. -> Barış | likes | künefe
 Ayşe drinks rakı. -> Ayşe | drinks | rakı
@@ -92,14 +90,9 @@ I've got a parrot. -> user | has | parrot
 I have two cats. -> user | has | two cats
 I have no siblings. -> user | not has | siblings
 I don't have a car. -> user | not has | car
-I own a sailing boat. -> user | owns | sailing boat
 I drive a Subaru. -> user | drives | Subaru
-I play the cello. -> user | plays | cello
 I speak Portuguese and Dutch. -> user | speaks | Portuguese; user | speaks | Dutch
-I study chemistry. -> user | studies | chemistry
 I stopped eating meat. -> user | not eats | meat
-I bought a red car -> user | bought | red car
-I bought a bike and a helmet. -> user | bought | bike; user | bought | helmet
 Turns out Ines isn't allergic to hazelnuts. -> Ines | not allergic_to | hazelnuts
 It turns out that my port is 8080. -> user | port | 8080
 Max is my dog. -> user | dog | Max
@@ -159,7 +152,6 @@ My house is in Gent. -> user | lives_in | Gent
 I'm based in Gent. -> user | lives_in | Gent
 The price of the ticket rose to 45 euros. -> ticket | price | 45 euros
 Maybe I live in Oz. -> user | lives_in | Oz
-Two weeks ago I bought myself a telescope. -> user | bought | telescope
 """
 
 STATES_NOTHING = """

@@ -95,10 +95,10 @@ def test_the_speaker_is_who_says_i() -> None:
 
 
 def test_the_turns_of_a_transcript_have_their_own_speakers() -> None:
-    text = "Ines: I live in Oslo.\nOmar: I play chess.\nI like tea. I also like rum."
+    text = "Ines: I live in Oslo.\nOmar: I like chess.\nI like tea. I also like rum."
     assert [said(each) for each in extract(text)] == [
         "Ines | lives_in | Oslo",
-        "Omar | plays | chess",
+        "Omar | likes | chess",
         "Omar | likes | tea",
         "Omar | likes | rum",
     ]

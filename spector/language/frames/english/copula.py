@@ -19,7 +19,6 @@ from spector.language.frames.english.slots import (
     KINDS,
     MARITAL,
     MONTHS,
-    NO_ROLES,
     Slot,
     Value,
     head_of,
@@ -293,8 +292,6 @@ def _identity(
             yield made("diet", phrase.first, phrase.end, "en:diet")
         elif is_role(words, phrase):
             yield made("works_as", phrase.first, phrase.end, "en:role")
-        elif _identifies(words, subject, phrase, person):
-            yield made("is_a", phrase.first, phrase.end, "en:identity")
     elif is_person(words, subject) and is_named(words, phrase) and not phrase.article:
         slot = slot_at(words, subject, text)
         if words[phrase.first].capital and slot is not None:
@@ -319,18 +316,6 @@ def _identity(
         )
     ):
         yield made("is_named", phrase.first, phrase.end, "en:named")
-
-
-def _identifies(words: Sequence[Word], subject: Phrase, phrase: Phrase, person: bool) -> bool:
-    """Whether "a N" says what a person is, and neither praises nor compares."""
-    head = head_of(words, phrase).text
-    if head in words_of.VAGUE | words_of.GENERAL | NO_ROLES or phrase.end - phrase.first > 6:
-        return False
-    if person and head.endswith(("er", "ing", "ed", "y")):
-        return False
-    if not (person or subject.owner or subject.first or subject.end - subject.first > 1):
-        return False  # the first word of a sentence need not be a name
-    return words[phrase.first].text not in ("bit", "lot", "little", "few", "huge", "great")
 
 
 def _thing(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> Iterator[Draft]:

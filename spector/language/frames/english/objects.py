@@ -214,7 +214,7 @@ def _is_urged(words: Sequence[Word], at: int, frame: VerbFrame) -> bool:
 def _fits(words: Sequence[Word], phrase: Phrase, frame: VerbFrame, negated: bool) -> bool:
     """Whether an object is of the kind that a frame asks for; "no car" counts as "a car"."""
     if phrase.article == '"':
-        return frame.kind in ("liked", "name", "played")
+        return frame.kind in ("liked", "name")
     return KINDS[frame.kind](words, phrase._replace(article="a") if negated else phrase)
 
 

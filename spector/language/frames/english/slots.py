@@ -49,9 +49,6 @@ _PRAISE: Final = frozenset(
     """meaningful incredible lovely rough tough crazy wicked quiet funny great good quick nice
     wonderful amazing awesome fantastic big long hard similar such new first""".split()
 )
-_FIELD_STOPS: Final = frozenset(
-    """hard fast full-time part-time overtime late remotely there""".split()
-)
 #: heads of what one "has" that say nothing about the one who has it
 _EMPTY_HAD: Final = frozenset(
     """story stories boost shot hang day weekend week time turnout feeling rush kick blast hint
@@ -153,16 +150,6 @@ def _is_org(words: Sequence[Word], phrase: Phrase) -> bool:
     )
 
 
-def _is_field(words: Sequence[Word], phrase: Phrase) -> bool:
-    head = head_of(words, phrase)
-    return (
-        not phrase.article
-        and not phrase.owner
-        and _is_thing(words, phrase)
-        and (head.text not in _FIELD_STOPS)
-    )
-
-
 def _is_address(words: Sequence[Word], phrase: Phrase) -> bool:
     inside = words[phrase.first : phrase.end]
     return is_amount(words, phrase) and any(word.capital for word in inside)
@@ -174,7 +161,6 @@ KINDS: Final[dict[str, Check]] = {
     "address": _is_address,
     "role": is_role,
     "org": _is_org,
-    "field": _is_field,
     "liked": _is_liked,
     "bare": lambda words, phrase: (
         not phrase.owner and not phrase.article and _is_thing(words, phrase)
@@ -188,9 +174,6 @@ KINDS: Final[dict[str, Check]] = {
     "thing": _is_thing,
     "had": _is_had,
     "language": lambda words, phrase: words[phrase.end - 1].capital and not phrase.article,
-    "played": lambda words, phrase: (
-        not phrase.owner and phrase.article != "a" and _is_thing(words, phrase)
-    ),
     "name": is_named,
     "amount": is_amount,
 }

@@ -34,11 +34,8 @@ _TABLE: Final = """
 lives_in      | live reside dwell          | in       | place    |
 lives_in      | live                       | at       | address  |
 lives_in      | move relocate              | to       | place    | changes past
-died_in       | die                        | in       | place    | past
 works_as      | work                       | as       | role     |
 works_at      | work                       | at for   | org      |
-studies       | study major                | -        | field    |
-studies       | major                      | in       | field    |
 likes         | like love enjoy adore      | -        | liked    |
 likes         | hate dislike detest loathe | -        | liked    | denies
 eats          | eat                        | -        | bare     |
@@ -46,15 +43,11 @@ drinks        | drink                      | -        | bare     |
 prefers       | prefer                     | -        | liked    |
 uses          | use                        | -        | used     |
 uses          | switch migrate             | to       | used     | changes past
-owns          | own                        | -        | thing    |
 has           | have                       | -        | had      | now
-got           | get                        | -        | had      | past
-bought        | buy                        | -        | thing    | past
 sold          | sell                       | -        | thing    | past
 quit          | quit                       | -        | thing    | past
 drives        | drive                      | -        | had      |
 speaks        | speak                      | -        | language |
-plays         | play                       | -        | played   |
 listens_on    | listen                     | on       | used     |
 scheduled_for | start begin open leave     | at       | moment   |
 closes_at     | close shut                 | at       | moment   |
@@ -68,6 +61,7 @@ uses          | run                        | -        | slot     |
 
 #: verbs without a frame, whose forms are no nouns
 _OTHERS: Final = """
+buy die get major own play study
 accept achieve admire adopt apply arrange assemble assist attend bake become believe belong borrow
 brainstorm break bring build bump call capture care carve catch celebrate change check choose
 choreograph clean climb close co coach cofound collaborate collect come compete complete compose
