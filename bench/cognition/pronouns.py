@@ -37,8 +37,6 @@ from spector.language.formation.persons import (
 from spector.language.words import plain
 
 __all__ = [
-    "FIRST",
-    "SECOND",
     "THIRD",
     "Mention",
     "Model",
@@ -50,8 +48,6 @@ __all__ = [
 ]
 
 MEN: Final = frozenset("he him his himself".split())
-FIRST: Final = frozenset("i me my mine myself".split())
-SECOND: Final = frozenset("you your yours yourself ya".split())
 THIRD: Final = frozenset("he she him her his hers himself herself".split())
 FOLDS: Final = 8
 #: turns that are remembered
@@ -86,9 +82,6 @@ class Mention:
     text: str
     at: int
     speaker: str | None
-    #: who spoke before and after, the nearest first
-    before: tuple[str, ...]
-    behind: tuple[str, ...]
     turns: tuple[Turn, ...]
     episode: int
     gold: str
@@ -143,7 +136,7 @@ def _of_gap(
             if any(person.start == start for _, person in each.places)
         )
         right = any(gold[n] for n in places) if places or any(gold) else None
-        row = features(each, [other for other in fitting if other is not each], (), text, at, word)
+        row = features(each, [other for other in fitting if other is not each], text, at, word)
         found.append(Candidate(each.name, row, right, places))
     return tuple(found)
 
@@ -175,8 +168,6 @@ def _of_scene(episode: int, utterances: Sequence[dict[str, Any]]) -> Iterator[Me
     for n, utterance in enumerate(utterances):
         text, starts = _spelled(utterance["tokens"])
         own = speakers[n]
-        before = tuple(each for each in reversed(speakers[:n]) if each and each != own)
-        behind = tuple(each for each in speakers[n + 1 :] if each and each != own)
         for at, mentions in enumerate(utterance["character_entities"]):
             for begin, end, *who in mentions:
                 if len(who) == 1:
@@ -186,13 +177,11 @@ def _of_scene(episode: int, utterances: Sequence[dict[str, Any]]) -> Iterator[Me
                         text,
                         starts[at][begin],
                         own,
-                        before,
-                        behind,
                         tuple(turns[-TURNS:]),
                         episode,
                         who[0],
                     )
-        turns.append(Turn(text, own, tuple(mentioned(text))))
+        turns.append(Turn(text, own, mentioned(text)))
 
 
 def friends() -> list[Pronoun]:
@@ -214,9 +203,7 @@ def friends() -> list[Pronoun]:
         candidates = tuple(
             Candidate(
                 one.name,
-                features(
-                    one, [o for o in fitting if o is not one], each.turns, each.text, each.at, word
-                ),
+                features(one, [o for o in fitting if o is not one], each.text, each.at, word),
                 same_name(gold, name_parts(one.name)) and not each.gold.startswith("#"),
             )
             for one in fitting

@@ -17,43 +17,15 @@ from spector.language.statements import (
     is_question,
     names_of,
 )
+from spector.language.tables import patterns_of
 from spector.language.words import analyse, compose, is_stop, plain, tokens, words
+
+_RE: Final = patterns_of("worth")
 
 # What a text says in words: its content, numbers, dates and denials, as two texts are compared.
 
-#: signs that say of what a value is
-_SIGN: Final = r"(?:[$€£₺¥%#★☆+]|(?<![^\s(])[-\u2212](?=[\d.$€£₺¥]))"
-_WORD: Final = re.compile(rf"[^\W_]+(?:['’][^\W_]+)?|{_SIGN}")
 _NUMBER: Final = re.compile(r"((?:(?<![^\s(])[-\u2212])?)(\d[\d.,:/-]*)")
-NUMBER_WORDS: Final = re.compile(
-    r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen"
-    r"|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty"
-    r"|ninety|hundred|thousand|million|iki|uc|dort|bes|alti|yedi|sekiz|dokuz|yirmi|otuz|kirk|elli"
-    r"|altmis|yetmis|seksen|doksan)\b"
-)
-_NOT: Final = re.compile(
-    r"\b(?:not|never|no(?:(?= [a-z])|body|ne|thing|where)|hardly|barely|scarcely|seldom"
-    r"|any ?more|neither|nor|cannot|without|stopped|quit"
-    r"|degil|degilim|yok|asla|hic|\w{2,}m[iu]yor\w*|\w{2,}m[ae]z\w{0,3}|\w{2,}m[ae]d[iu]\w{0,3}"
-    r"|\w{2,}m[ae]y[ae]ca[gk]\w*"
-    r"|(?:do|does|did|is|are|was|were|has|have|had|wo|ca|could|should|would|must|need|ai)nt)\b"
-    r"|n['’]t\b"
-)
-#: makes a wish, a guess, a plan or a condition of a statement
-_MODAL: Final = re.compile(
-    r"\b(?:might|may|maybe|perhaps|probably|possibly|could|would|should|will|shall|must|if|unless"
-    r"|want|wants|wanted|hope|hopes|wish|plan|plans|planning|planned|going to|gonna|think|guess"
-    r"|suppose|consider|considering|thinking|almost|nearly|used|tried|trying|try|need|needs|had"
-    r"|was|were|belki|sanirim|galiba|eger|umarim|isterim|istiyor\w*|planliyor\w*|dusunuyor\w*"
-    r"|lazim|gerek\w*|\w+[ae]ca[gk]\w*|\w+[ae]bilir\w*|\w+s[ae]m|eskiden|neredeyse)\b|'(?:ll|d)\b"
-)
-#: says where, whose, who or in what: two texts that differ in it say two things
-_TURN: Final = re.compile(
-    r"\b(?:on|off|in|into|out|onto|up|down|to|from|over|under|above|below|before|after|for|against"
-    r"|with|without|he|she|him|her|hers|his|they|them|their|you|your|yours|we|us|our"
-    r"|benim|senin|onun|bizim|sizin|onlarin|bana|sana|ona|bize|size|onlara|once|sonra)\b"
-    rf"|{_SIGN}"
-)
+NUMBER_WORDS: Final = _RE["number_words"]
 
 
 @dataclass(frozen=True)
@@ -74,7 +46,7 @@ class Wording:
     @cached_property
     def words(self) -> tuple[str, ...]:
         """Every word, number and sign in order, without case, accents and punctuation."""
-        return tuple(_WORD.findall(self.folded))
+        return tuple(_RE["word"].findall(self.folded))
 
     @cached_property
     def _pairs(self) -> tuple[tuple[str, str], ...]:
@@ -119,17 +91,17 @@ class Wording:
     @cached_property
     def denials(self) -> int:
         """How many words of it deny something."""
-        return len(_NOT.findall(self.folded))
+        return len(_RE["not"].findall(self.folded))
 
     @cached_property
     def modals(self) -> frozenset[str]:
         """Words that make a wish, a plan or a condition of it."""
-        return frozenset(_MODAL.findall(self.folded))
+        return frozenset(_RE["modal"].findall(self.folded))
 
     @cached_property
     def turns(self) -> tuple[str, ...]:
         """Its prepositions, persons and signs, in order: "on", "her", "€"."""
-        return tuple(_TURN.findall(self.folded))
+        return tuple(_RE["turn"].findall(self.folded))
 
     @property
     def asks(self) -> bool:
@@ -159,16 +131,7 @@ def same_particulars(one: Wording, other: Wording) -> bool:
 
 # The density of a text: content words, names, numbers, and what asks or opens.
 
-#: openers that say little, at the beginning of a text
-_OPENER: Final = re.compile(
-    r"(?:wow|oh|haha|lol|yeah|yes|yep|no|nope|ok|okay|hey|hi|hello|thanks|thank you|great|awesome"
-    r"|cool|nice|sure|absolutely|exactly|right|that's|sounds|glad|congrats|evet|hayir|tamam|peki"
-    r"|merhaba|selam|tesekkur\w*|harika|super|guzel)\b"
-)
 _NAME, _OF_NUMBER, _FIRST, _QUESTION, _OPENS = 1.5, 1.5, 0.7, 2.0, 1.0
-_FIRST_TR: Final = re.compile(
-    r"\b(?:ben|bana|beni|benim|bende|biz|bizim)\b|\w+(?:[iu]yorum|d[iu]m|ac[ae]g[iu]m|eceg[iu]m)\b"
-)
 #: characters that are read
 _LONGEST: Final = 4000
 
@@ -183,7 +146,7 @@ def says_little(sentence: str) -> bool:
     density = content_density(sentence)
     if density < _LITTLE or ends_with_question(sentence):
         return True
-    reacts = _OPENER.match(plain(compose(sentence[:_LONGEST])).lstrip()) is not None
+    reacts = _RE["opener"].match(plain(compose(sentence[:_LONGEST])).lstrip()) is not None
     return reacts and density < _LITTLE_REACTION
 
 
@@ -199,11 +162,11 @@ def content_density(text: str) -> float:
     found = {each.text for each in tokens(text)}
     times = sum(any(c.isdigit() for c in each) or is_of_time(each) for each in found)
     names = len(set(names_of(text)))
-    first = FIRST_PERSON.search(folded) or _FIRST_TR.search(folded)
+    first = FIRST_PERSON.search(folded) or _RE["first_tr"].search(folded)
     score = len(content) + _NAME * names + _OF_NUMBER * times
     score += _FIRST * (first is not None)
     score -= _QUESTION * ends_with_question(text)
-    score -= _OPENS * (_OPENER.match(folded.lstrip()) is not None)
+    score -= _OPENS * (_RE["opener"].match(folded.lstrip()) is not None)
     return max(0.0, score)
 
 
@@ -213,23 +176,6 @@ _MS_PER_DAY: Final = 86_400_000
 _EVERY: Final = ("asserted", "hedged", "planned", "reported", "conditional", "asked")
 #: happened once, and is so for good
 _LASTING: Final = frozenset("born_in born_on founded_in built_in died_in founded_by".split())
-_PAST: Final = re.compile(
-    r"\b(?:\w{2,}ed|was|were|went|got|had|made|did|said|told|saw|met|came|took|bought|sold|paid"
-    r"|ate|drank|ran|won|lost|left|found|gave|sent|spent|wrote|read|slept|swam|flew|drove|rode"
-    r"|broke|fell|felt|began|caught|chose|cut|heard|hit|kept|knew|led|put|sat|spoke|stood|taught"
-    r"|thought|threw|woke|wore|built|brought|became|hurt|let|held|grew|drew)\b"
-)
-_PAST_TR: Final = re.compile(
-    r"\b\w{2,}(?:[dt][iu]|m[iu]s)(?:m|n|k|niz|nuz|l[ae]r)?(?=[.,;!?)]|\s*$)"
-)
-_FUTURE: Final = re.compile(
-    r"\b(?:will|going to|gonna|tomorrow|tonight|next|plan(?:s|ning)? to|\w+[ae]ca[gk]\w*|yarin"
-    r"|gelecek|haftaya|planliyor\w*)\b|'ll\b"
-)
-#: an entry of a ledger: an amount, and no verb that says what holds
-_AMOUNT: Final = re.compile(
-    r"[$€£₺]\s*\d|\b\d[\d.,]*\s*(?:[$€£₺]|eur|usd|gbp|tl|lira|euros?|dollars?|pounds?|avro|dolar)\b"
-)
 
 
 def is_event(text: Wording) -> bool:
@@ -242,14 +188,14 @@ def is_event(text: Wording) -> bool:
             and each.predicate not in _LASTING and not each.changed
         ]  # fmt: skip
         if moves or all(each.tense == "present" for each in found):
-            return bool(moves) or _FUTURE.search(text.folded) is not None
+            return bool(moves) or _RE["future"].search(text.folded) is not None
         return False
     return bool(
         text.dates
-        or _PAST.search(text.folded)
-        or _PAST_TR.search(text.folded)
-        or _FUTURE.search(text.folded)
-        or _AMOUNT.search(text.folded)
+        or _RE["past"].search(text.folded)
+        or _RE["past_tr"].search(text.folded)
+        or _RE["future"].search(text.folded)
+        or _RE["amount"].search(text.folded)
     )
 
 
@@ -267,14 +213,6 @@ def is_other_event(one: Wording, other: Wording) -> bool:
 
 # A short extract of texts: the sentences that say most, in the order in which they stood.
 
-#: ends of sentences; a full stop within a number, an ordinal, a name or an abbreviation is none
-_END: Final = re.compile(
-    r"(?:(?<!\b(?:mr|dr|ms|st|vs|av|sn|vb|vd|tl))(?<!\b(?:mrs|e\.g|i\.e|etc|örn|bkz))"
-    r"(?<!\bprof)(?<!\bdoç)(?<!\b(?-i:[A-HJ-ZÇĞİÖŞÜ]))(?!(?<=\bno)\.\s?\d)"
-    r"(?!(?<=\d)\.\s(?-i:[a-zçğıöşü]))\.(?=[\s\"'”’)\]]|$)|\.{2,}|[!?…])"
-    r"[.!?…]*[\"'”’)\]]*|\n+",
-    re.IGNORECASE,
-)
 _MOST_CHARS: Final = 400
 #: after these a text goes on: no end of a sentence
 _OPEN_ENDS: Final = " ,;:-–—"
@@ -295,7 +233,7 @@ def _ended(sentence: str) -> str:
 def sentences_of(text: str) -> list[str]:
     """The sentences of a text, as they stand in it, without what is empty."""
     found, start = [], 0
-    for end in (*(each.end() for each in _END.finditer(text)), len(text)):
+    for end in (*(each.end() for each in _RE["end"].finditer(text)), len(text)):
         found.append(text[start:end].strip())
         start = end
     return [each for each in found if any(c.isalnum() for c in each)]
@@ -335,10 +273,6 @@ def extract_of(
 
 
 # What of a text only repeats other texts, clause by clause, in whatever words around it.
-
-_CLAUSE: Final = re.compile(
-    r"(?<=[.!?\u2026\u3002])\s+|\n+|(?<=[,;:])\s+|\s+(?=(?:and|but|that|you|your|ve|ama)\s)"
-)
 
 
 def without(text: str, is_known: Callable[[str], bool], split: re.Pattern[str]) -> str:
@@ -384,4 +318,4 @@ def without_repeats(text: str, known: Sequence[Wording]) -> str:
             for each in known
         )
 
-    return without(text, is_known, _CLAUSE)
+    return without(text, is_known, _RE["clause"])

@@ -107,27 +107,6 @@ def test_turkish_pronouns(text: str, names: list[str | None]) -> None:
     assert [each.chosen for each in found] == names
 
 
-def test_you_is_the_one_who_is_called_or_spoke_before() -> None:
-    talk = Referents().after("I am here", speaker="Ada Lovelace").after("So am I", speaker="Bob")
-    assert talk.addressed("You are late", speaker="Carl") == "Bob"
-    assert talk.addressed("Ada, you are late", speaker="Carl") == "Ada Lovelace"
-    assert talk.addressed("You are late", speaker="Bob") == "Ada Lovelace"
-    assert Referents().addressed("You are late", speaker="Bob") is None
-    assert Referents().addressed("You?", speaker="Bob", answered_by="Ada") == "Ada"
-
-
-def test_a_role_is_no_name() -> None:
-    talk = Referents().after("He is here", speaker="user")
-    assert talk.addressed("you", speaker="assistant") is None
-
-
-def test_a_short_name_is_the_full_one_that_was_said() -> None:
-    talk = Referents().after("Mary Smith called. Bob was there.")
-    assert talk.full_name("Smith") == "Mary Smith"
-    assert talk.full_name("Mary") == "Mary Smith"
-    assert talk.full_name("Bob") == "Bob"
-
-
 @pytest.mark.parametrize(
     ("name", "gender"),
     [

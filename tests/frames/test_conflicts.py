@@ -42,9 +42,7 @@ def verdict(old: str, new: str, **more: object) -> Verdict:
         ("My favourite colour is blue.", "Green is the colour I like best.", "value"),
         ("Rize'de yaşıyorum.", "Ordu'da yaşıyorum.", "value"),
         ("Rize'de yaşıyorum.", "Artık Rize'de yaşamıyorum.", "polarity"),
-        ("Kedileri seviyorum.", "Kedileri sevmiyorum.", "polarity"),
-        ("Rize'de yaşıyorum.", "Rize'den Ordu'ya taşındım.", "said"),
-        ("Vim kullanıyorum.", "Vim'den Helix'e geçtim.", "said"),
+        ("Rize'de yaşıyorum.", "Ordu'ya taşındım.", "value"),
         ("En sevdiğim renk mavi.", "En sevdiğim renk artık mor.", "said"),
         ("Projenin veritabanı MySQL.", "Veritabanı artık SQLite.", "said"),
         ("Sunucu 8080 portunda çalışıyor.", "Sunucunun portu 8443.", "value"),
@@ -92,8 +90,6 @@ def test_a_new_statement_replaces_the_old_one(old: str, new: str, rule: str) -> 
         ("My age is 42.", "My brother is 35 years old."),
         ("Rize'de yaşıyorum.", "Ablam Ordu'da yaşıyor."),
         ("Rize'de yaşıyorum.", "Ordu'da mı yaşıyorsun?"),
-        ("Kahveyi severim.", "Çayı severim."),
-        ("Kedim var.", "Köpeğim var."),
         ("En sevdiğim renk mavi.", "Ablamın en sevdiği renk mor."),
         ("Rize'de yaşıyorum.", "Belki Ordu'da yaşarım."),
     ],
@@ -114,15 +110,6 @@ def test_words_of_change_need_one_slot_to_change() -> None:
     (new,) = extract("From now on I prefer coffee.")
     two = [*extract("I prefer tea."), *extract("I prefer cocoa.")]
     assert compare(two, new, "From now on I prefer coffee.") == Verdict("none")
-
-
-def test_a_correction_needs_likeness_where_a_predicate_may_have_several_values() -> None:
-    old = extract("I use Vim.")
-    text = "Actually, I use Helix."
-    (new,) = extract(text)
-    assert compare(old, new, text, likeness=[0.8]).rule == "said"
-    assert compare(old, new, text, likeness=[0.2]) == Verdict("none")
-    assert compare(old, new, text) == Verdict("none")
 
 
 def test_two_values_of_an_unknown_role_in_other_words_are_both_kept() -> None:
@@ -190,9 +177,7 @@ def test_what_holds_at_times_that_come_back_leaves_other_times_alone(old: str, n
         ("I weigh 80 kg.", "I weigh 78 kg."),
         ("The depot closes at 17:00.", "The depot closes at 18:00."),
         ("Yazın Roma'da yaşıyorum.", "Yazın Oslo'da yaşıyorum."),
-        ("My brother Tom lives in Rome.", "My brother lives in Oslo now."),
         ("My brother Tom lives in Rome.", "My brother Tom lives in Oslo."),
-        ("My wife Anna works at Nokia.", "My wife works at Ericsson."),
     ],
 )
 def test_another_value_at_the_same_time_replaces(old: str, new: str) -> None:

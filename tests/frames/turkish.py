@@ -12,7 +12,6 @@ Kuzenim Ali İzmir'de yaşıyor. -> Ali | lives_in | İzmir
 bu arada adım Deniz -> user | is_named | Deniz
 telefonum 555 0199 haberin olsun -> user | phone | 555 0199
 Mehmet Okur Bursa'da yaşıyor. -> Mehmet Okur | lives_in | Bursa
-Ece Gezer çay sever. -> Ece Gezer | likes | çay
 Trabzon'da yaşıyorum. -> user | lives_in | Trabzon
 Trabzon’da yaşıyorum. -> user | lives_in | Trabzon
 Artık Mersin'de yaşıyorum. -> user | lives_in | Mersin
@@ -26,46 +25,23 @@ Rize'den Ordu'ya taşındım. -> user | lives_in | Ordu
 Ablam Rize'de yaşıyor. -> user's abla | lives_in | Rize
 Abim Van'da yaşıyor ve ben Rize'de yaşıyorum. -> user's abi | lives_in | Van; user | lives_in | Rize
 Selin Rize'de yaşıyor. -> Selin | lives_in | Rize
-Ben öğretmenim. -> user | works_as | öğretmen
-Hemşireyim. -> user | works_as | hemşire
 Mesleğim avukat. -> user | works_as | avukat
 Yeni işim garson. -> user | works_as | garson
 Aşçı olarak çalışıyorum. -> user | works_as | Aşçı
 Veri analisti olarak çalışıyorum. -> user | works_as | Veri analisti
 Turkcell'de çalışıyorum. -> user | works_at | Turkcell
 Kardeşim Vestel'de çalışıyor. -> user's kardeş | works_at | Vestel
-Selin mimar. -> Selin | works_as | mimar
 Adım Selin. -> user | is_named | Selin
 Benim adım Selin Ak. -> user | is_named | Selin Ak
 İsmim Kerem. -> user | is_named | Kerem
 Kedimin adı Boncuk. -> user's kedi | is_named | Boncuk
 Eşimin adı Kerem. -> user's eş | is_named | Kerem
-28 yaşındayım. -> user | age | 28
-Yirmi sekiz yaşındayım. -> user | age | Yirmi sekiz
 Yaşım 28. -> user | age | 28
-Kuzenim 31 yaşında. -> user's kuzen | age | 31
 E-postam selin@ornek.org. -> user | email | selin@ornek.org
 Telefon numaram 555 01 99. -> user | phone | 555 01 99
-Evliyim. -> user | marital_status | evli
-Bekarım. -> user | marital_status | bekar
-Boşandım. -> user | marital_status | boşanmış
-Veganım. -> user | diet | vegan
-Vejetaryenim. -> user | diet | vejetaryen
-Vegan oldum. -> user | diet | vegan
-Polene alerjim var. -> user | allergic_to | Polen
-Fındığa alerjim yok. -> user | not allergic_to | Fındık
-Kahveyi severim. -> user | likes | Kahve
 Oturduğum şehir Rize. -> user | lives_in | Rize
 Yaşadığım ilçe Bornova. -> user | lives_in | Bornova
 Çalıştığım şirket Arçelik. -> user | works_at | Arçelik
-Kahveyi ve çayı severim. -> user | likes | çay
-Kedileri seviyorum. -> user | likes | Kediler
-Kedileri sevmiyorum. -> user | not likes | Kediler
-Köpekleri sevmem. -> user | not likes | Köpekler
-Kapuskadan nefret ediyorum. -> user | not likes | Kapuska
-Kitap okumayı seviyorum. -> user | likes | Kitap okuma
-Treni tercih ederim. -> user | prefers | Tren
-Çayı kahveye tercih ederim. -> user | prefers | Çay
 En sevdiğim renk lacivert. -> user | favourite_colour | lacivert
 Lacivert en sevdiğim renktir. -> user | favourite_colour | Lacivert
 En sevdiğim renk artık mor. -> user | favourite_colour | mor
@@ -73,14 +49,6 @@ Bu aralar en sevdiğim yemek mantı. -> user | favourite_yemek | mantı
 Ablamın en sevdiği renk bordo. -> user's abla | favourite_colour | bordo
 Renklerden en çok griyi severim. -> user | favourite_colour | gri
 Favori rengim haki. -> user | favourite_colour | haki
-Vim kullanıyorum. -> user | uses | Vim
-Linux'tan macOS'a geçtim. -> user | uses | macOS
-Keman çalıyorum. -> user | plays | Keman
-Satranç oynuyorum. -> user | plays | Satranç
-Almanca konuşuyorum. -> user | speaks | Almanca
-Almanca ve Rusça biliyorum. -> user | speaks | Rusça
-Artık et yemiyorum. -> user | not eats | et
-Kahve içmem. -> user | not drinks | Kahve
 Sunucu 8080 portunda çalışıyor. -> Sunucu | port | 8080
 Test sunucusu 8443 portunu kullanıyor. -> Test sunucusu | port | 8443
 Sunucunun portu 8443. -> Sunucu | port | 8443
@@ -97,16 +65,8 @@ en sevdigim renk mor -> user | favourite_colour | mor
 Düzeltme: Biletin fiyatı 45 lira. -> Bilet | price | 45 lira
 Porto'da oturuyorum artık. -> user | lives_in | Porto
 API sürümü 2.4. -> API | version | 2.4
-Babam emekli. -> user's baba | works_as | emekli
-Uzun uçuşlarda cam kenarını tercih ederim. -> user | prefers | cam kenarı
-Sabahları kahve içiyorum. -> user | drinks | kahve
-Kahve yerine çay içiyorum. -> user | drinks | çay
 Ali'nin telefon numarası 555 12 12. -> Ali | phone | 555 12 12
-Ekibimiz Python kullanıyor. -> user's ekip | uses | Python
-Artık öğretmen değilim. -> user | not works_as | öğretmen
 İşim Globex'te. -> user | works_at | Globex
-Ayranı içmem. -> user | not drinks | Ayranı
-Kahveyi içmem. -> user | not drinks | Kahve
 Vejetaryen besleniyorum. -> user | diet | Vejetaryen
 sürüm: 2.4 -> sürüm | is | 2.4
 Belki Rize'de yaşarım. -> user | lives_in | Rize

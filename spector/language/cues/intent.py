@@ -13,7 +13,11 @@ from typing import Final
 from spector.language.cues.kinds import Intent, Kind, Mode
 from spector.language.cues.topic import Frame, topic_of
 from spector.language.statements import FIRST_PERSON, Speakers
+from spector.language.tables import pattern_rows, patterns_of, word_lists
 from spector.language.words import compose, is_turkish, plain
+
+_WORDS: Final = word_lists("intent")
+_RE: Final = patterns_of("intent")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,84 +79,14 @@ class Route:
 
 # -- kind ------------------------------------------------------------------------------------------
 
-_PAST: Final = re.compile(
-    r"\b(?:did|was|were|have i|had|has|how many|how much|mentioned|said|told)\b"
-    # "the book you recommended", but not "you need" and "can you feed"
-    r"|(?<!\bcan )(?<!\bcould )(?<!\bwould )(?<!\bwill )(?<!\bshould )(?<!\bdo )"
-    r"\byou(?:'ve| have)? (?!need|feed|proceed|embed|exceed|succeed)(?:\w+ed|gave|wrote|chose|made"
-    r"|sent|showed|shown)\b"
-)
-#: asks to repeat something: "could you remind me when", "do you remember my"; not "remind me to",
-#: which is a request
-_TOLD_AGAIN: Final = re.compile(
-    r"\bremind (?:me|us) (?!to\b)"
-    r"|\b(?:can|could|would|will) you (?:please )?(?:tell|remind) (?:me|us) (?:again )?"
-    r"(?:when|who|whose|whom|where|how (?:many|much|old|long|often)|if|whether|my|our"
-    r"|(?:what|which)\b(?! (?:\w+ ){0,3}(?:should|can|could|would) ))"
-    r"|\bdo you (?:still )?(?:remember|recall|know) (?:my|our|when|where|who|whose|what|which)\b"
-)
-_REQUEST: Final = re.compile(
-    r"\b(?:recommend|suggest|advise|advice|tips?|ideas?|options?)\w*"
-    r"|\b(?:can|could|would|will) you\b"
-    r"|\bwhat(?:'?s| is| are) (?:some|the best|a good)\b"
-    r"|\b(?:how|what|where|which) (?:\w+ ){0,3}(?:should|can|could|would) (?:i|we|you)\b"
-    # "how do I take it apart", but not "how do I usually", "how do I like"
-    r"|\bhow (?:\w+ )?do (?:i|we) (?!(?:usually|normally|always|typically|mostly|like|take|feel"
-    r"|prefer|spell|pronounce|know|look)\b)"
-    r"|\bdo (?:i|we) (?:need|have) to\b|\bwhat do (?:i|we) do (?:if|when|about|with|now)\b"
-    r"|\b(?:what|which|how|where) (?:\w+ ){0,3}do you (?:think|say|propose|advise)\b"
-    r"|\bhelp me\b|\b(?:good|best|better|right|suitable) (?:for|to) (?:me|us)\b"
-    r"|\bi(?:'m| am) (?:looking|planning|trying|thinking|about|considering|interested)\b"
-    r"|\bi(?:'m| am) in the mood\b"
-    r"|(?<!\bdo )\bi (?:need|want|would like)\b|\bi'd like\b|\bplease\b|\bremind (?:me|us) to\b"
-    r"|\bwhat (?:steps|tools|libraries|strategies)\b"
-)
-#: a question about a third person: "What advice does Ann give?", "Would Ann take that option?"
-#: (matched in the original cue, because names have capitals)
-_OTHERS: Final = re.compile(
-    r"\b(?i:does|do|might|may|would|could|can|will|should) "
-    r"(?:(?i:he|she|they)\b|(?!I\b)[A-ZÇĞİÖŞÜ])"
-)
 _PERSONS: Final = re.compile(r"\b(?:i|i'm|i'd|i've|me|my|we|our|you|your)\b")
-_QUESTION: Final = re.compile(
-    r"\s*(?:when|what|who|where|which|how|why|did|does|do|is|are|was|were|has|have|will|would|can"
-    r"|could)\b"
-)
 
-_ORDERED: Final = re.compile(
-    r"^(?:tell me|remind me(?! to\b)|show me|give me|list|describe|name|find|look up)\b"
-    r"|\b(?:anlat|hatirlat|goster|listele|soyle|sirala)[.!]?$"
-)
 #: one or two words without punctuation
 _LOOKUP: Final = re.compile(r"[^\s.!?,;:]+(?: [^\s.!?,;:]+)?")
 _MOST_OF_A_LOOKUP: Final = 80
-#: the same, with dots within a word ("node.js") and after an abbreviation ("dr. weiss")
-_NAME: Final = re.compile(
-    r"(?!.*\.\.)(?:[^\s!?,;:]*[^\s.!?,;:]|(?:[^\W\d_]{1,3}\.){1,4}(?= ))"
-    r"(?: [^\s!?,;:]*[^\s.!?,;:])?"
-)
 #: question words that are also names, in English or Turkish
 _CALLED: Final = frozenset({"can", "do", "kim", "will"})
 _PRONOUNS: Final = frozenset({"he", "i", "it", "she", "they", "we", "you"})
-
-_PAST_TR: Final = re.compile(
-    r"\b(?:kac|soylemistim|soyledim|demistim|bahsetmistim|bahsettim|anlatmistim)\b"
-    r"|\b\w+[dt][iu](?:m|n|k|niz|nuz|ler|lar)?\b"
-    r"|\b\w+[dt][iu]g[iu]n(?:[iu]z)?\b"  # "onerdigin kitap": the book you recommended
-)
-_TOLD_AGAIN_TR: Final = re.compile(
-    r"\bhatirlat(?:ir|abilir)? ?(?:m[iu]s[iu]n|m[iu]s[iu]n[iu]z)?[.!?]*$"
-    r"|\b(?:ne|neydi|kim|kimdi|nerede|neresi|hangi|hangisi|kac)\b.*"
-    r"\bsoyle(?:r|yebilir) m[iu]s[iu]n(?:[iu]z)?\b"
-)
-_REQUEST_TR: Final = re.compile(
-    r"\b(?:oner|tavsiye|fikir|fikr|yardimci ol|yardim et|lutfen|istiyoru|isterim|ariyoru|planliyoru"
-    r"|dusunuyoru)|\b(?:misin|musun|misiniz|musunuz)\b|\b\w+m[ae]l[iy]+(?:im|yim|iz|yiz)\b"
-)
-_QUESTION_TR: Final = re.compile(
-    r"\b(?:ne|neler|neyi|neydi|kim|kimi|kimin|kimle|nerede|neresi|nereye|nereden|hangi|hangisi|nasil"
-    r"|neden|nicin|niye|kac|mi|mu|midir|miydi|muydu)\b"
-)
 
 
 _ABOUT_TALK: Final[Mapping[Frame, str]] = MappingProxyType(
@@ -188,19 +122,23 @@ def _kind(cue: str) -> tuple[Kind, str]:
         return Kind.FACT, _ABOUT_TALK[topic.kind]
     folded = plain(stripped)
     turkish = is_turkish(cue, folded)
-    if _TOLD_AGAIN.search(folded) or (turkish and _TOLD_AGAIN_TR.search(folded)):
+    if _RE["told_again"].search(folded) or (turkish and _RE["told_again_tr"].search(folded)):
         return Kind.FACT, "asks to repeat something"
-    others = bool(_OTHERS.search(cue)) and not _PERSONS.search(folded)
-    past = others or bool(_PAST.search(folded)) or (turkish and bool(_PAST_TR.search(folded)))
+    others = bool(_RE["others"].search(cue)) and not _PERSONS.search(folded)
+    past = (
+        others
+        or bool(_RE["past"].search(folded))
+        or (turkish and bool(_RE["past_tr"].search(folded)))
+    )
     if not past:
-        words = _REQUEST.search(folded) or (turkish and _REQUEST_TR.search(folded))
+        words = _RE["request"].search(folded) or (turkish and _RE["request_tr"].search(folded))
         if words:
             return Kind.REQUEST, f'asks for help ("{words.group()[:30].strip()}")'
-    if folded.endswith("?") or _QUESTION.match(folded):
+    if folded.endswith("?") or _RE["question"].match(folded):
         return Kind.FACT, "a question"
-    if turkish and _QUESTION_TR.search(folded):
+    if turkish and _RE["question_tr"].search(folded):
         return Kind.FACT, "a question"
-    if _ORDERED.search(folded):
+    if _RE["ordered"].search(folded):
         return Kind.FACT, "asks by name"
     # "US" in "Which US cities" is not the pronoun
     first = bool(FIRST_PERSON.search(folded.replace("us", "") if "US" in cue else folded))
@@ -216,9 +154,11 @@ def is_name(cue: str) -> bool:
     her does not answer it.
     """
     folded = plain(cue).strip().rstrip(".,;:")
-    if len(folded) > _MOST_OF_A_LOOKUP or not _NAME.fullmatch(folded):
+    if len(folded) > _MOST_OF_A_LOOKUP or not _RE["name"].fullmatch(folded):
         return False
-    asking = (_QUESTION, _QUESTION_TR) if is_turkish(cue, folded) else (_QUESTION,)
+    asking = (
+        (_RE["question"], _RE["question_tr"]) if is_turkish(cue, folded) else (_RE["question"],)
+    )
     if not any(words.search(folded) for words in asking):
         return True
     first, _, second = folded.partition(" ")
@@ -234,66 +174,6 @@ def is_name(cue: str) -> bool:
 
 # -- intent and mode -------------------------------------------------------------------------------
 
-#: intents in the order in which they are tried, with English and Turkish patterns (the latter only
-#: for cues that look Turkish)
-_INTENTS: Final[tuple[tuple[Intent, re.Pattern[str], re.Pattern[str]], ...]] = (
-    (
-        Intent.CAUSAL,
-        re.compile(
-            r"\b(?:why|how come|what (?:caused|causes|led to|made|makes)|because of what"
-            r"|(?:the )?(?:reason|cause|motivation)s? (?:for|of|behind|why)|what motivated"
-            r"|what inspired|as a result of)\b"
-        ),
-        re.compile(r"\b(?:neden|nicin|niye|sebebi|nedeni|sonucunda|yol acti)\b"),
-    ),
-    (
-        Intent.PROCEDURAL,
-        re.compile(
-            r"\b(?:how to|how do (?:i|you|we)|how (?:can|should) (?:i|we)|steps? (?:to|for)"
-            r"|(?:procedure|workflow|process|instructions|recipe) (?:to|for)|guide to|tutorial)\b"
-        ),
-        re.compile(
-            r"\b(?:nasil (?:yap|kur)\w{0,12}|adim adim|adimlari|tarifi|talimat\w{0,8})\b"
-        ),
-    ),
-    (
-        Intent.TEMPORAL,
-        re.compile(
-            r"\b(?:when|what (?:time|date|day|year|month)|which (?:date|day|year|month)|how long"
-            r"|how (?:often|recently)|yesterday|today|tonight|tomorrow|last (?:week|month|year|time"
-            r"|session|night|weekend)|earlier today|recently|lately|previously|ago|a while ago"
-            r"|the other day|in what order|order in which|chronological(?:ly)?|timeline|since when"
-            r"|before|after|until|\d{4})\b"
-        ),
-        re.compile(
-            r"\b(?:ne zaman|ne kadar sure|hangi (?:gun|ay|yil|tarih)\w{0,5}"
-            r"|kac (?:gun|hafta|ay|yil)|dun|bugun|yarin|gecen (?:hafta|ay|yil|sefer|gun)"
-            r"|once|sonra|son zamanlarda|gecenlerde|beri|daha once|\d{4})\b"
-        ),
-    ),
-    (
-        Intent.PREFERENCE,
-        re.compile(
-            r"\b(?:prefer\w{0,8}|favou?rites?|likes?|dislikes?|hates?|loves?|enjoys?|tastes?"
-            r"|would (?:i|he|she|they) (?:like|enjoy)|into)\b"
-        ),
-        re.compile(
-            r"\b(?:tercih\w{0,10}|sever\w{0,6}|sevdig\w{0,6}|favori\w{0,5}|begen\w{0,8}|hoslan\w{0,8}|nefret\w{0,8})\b"
-        ),
-    ),
-    (
-        Intent.ENTITY_PROFILE,
-        re.compile(
-            r"^\s*(?:what do (?:you|we|i) know (?:about|of)|tell me (?:everything |more )?about"
-            r"|who (?:is|are|was|were)\b|facts about|describe|what is .{1,40} like\b|profile of)"
-        ),
-        re.compile(r"\b(?:hakkinda (?:ne|neler)|kimdir|kim bu|tanit\w{0,6}|nasil biri\w{0,4})\b"),
-    ),
-)  # fmt: skip
-_FACTUAL: Final = re.compile(
-    r"^\s*(?:what|who|whom|whose|where|which|how|did|does|do|is|are|was|were|has|have|had|can|could"
-    r"|will|would)\b"
-)
 
 _MODES: Final[Mapping[Intent, Mode]] = MappingProxyType(
     {
@@ -330,13 +210,14 @@ def _intent(cue: str, folded: str, how: Kind) -> tuple[Intent, str]:
     if how is Kind.TALK:
         return Intent.GENERAL, "talk"  # its words are not a question
     turkish = is_turkish(cue, folded)
-    for intent, english, also in _INTENTS:
+    rows = pattern_rows("intent", "intents")
+    for (name, english), (_, also) in zip(rows[::2], rows[1::2], strict=True):
         found = english.search(folded) or (also.search(folded) if turkish else None)
         if found:
-            return intent, f'"{found.group()[:40].strip()}"'
+            return Intent(name), f'"{found.group()[:40].strip()}"'
     if how is Kind.REQUEST:
         return Intent.PREFERENCE, "a request: preferences count"
-    if _FACTUAL.match(folded) or folded.rstrip().endswith("?"):
+    if _RE["factual"].match(folded) or folded.rstrip().endswith("?"):
         return Intent.FACTUAL, "a question"
     return Intent.GENERAL, "no rule matches"
 
@@ -352,35 +233,12 @@ MOST_PARTS: Final = 4
 #: longer cues are documents
 _MOST_CHARS: Final = 2_000
 
-#: a cue without a match is not compound
-_MAY_HAVE_SEAM: Final = re.compile(
-    r"[?\uff1f\u061f].|[,;&]|\b(?:and|or|plus|also|as well|ve|veya|ile|ayr[iı]ca)\b",
-    re.IGNORECASE | re.DOTALL,
-)
 _END: Final = re.compile(r"[?\uff1f\u061f]+[\"'”’)]*\s*")
 _WORD: Final = re.compile(r"[^\W_]+")
-#: conjunction before a second question in a sentence
-_SEAM: Final = re.compile(
-    r"(?:[,;]\s*|\s+)(?:(?:and|plus|ve)(?:\s+(?:also|then|ayrica))?|also|ayrica|as well as)\s+"
-    r"(?=(?:what|when|where|who|whom|whose|which|why|how|ne zaman|nerede|nereye|kim|kimin|hangi"
-    r"|nasil|neden|nicin|niye|kac)\b"
-    r"|(?:did|does|do|is|are|was|were|has|have|had|can|could|will|would) "
-    r"(?:i|you|he|she|it|we|they|there)\b)",
-    re.IGNORECASE,
-)
 #: separators of the names in a list
 _BETWEEN: Final = re.compile(r"\s*(?:,|&|,?\s*(?:and|or|ve|ile|veya))\s*", re.IGNORECASE)
 _BOTH: Final = re.compile(r"\bboth (?:of )?$", re.IGNORECASE)
 _PRONOUN: Final = re.compile(r"\b(he|she|him|his|her|hers)\b(?=(\s+[^\W\d_])?)", re.IGNORECASE)
-
-#: words without content; a part needs another word
-_EMPTY: Final = frozenset(
-    """a about am an and any are as at be been but by can could did do does for from had has have he
-    her him his how i if in is isn it its just me my no not of on or our out right she so than that
-    the their them then there they this to too up us was we were what when where which who whom
-    whose why will with would yes you your also t s ne kim nerede hangi nasil neden ve de da mi mu
-    bir bu o zaman kac""".split()
-)
 
 
 def split_cue(cue: str, speakers: Speakers | Iterable[str] = ()) -> list[str]:
@@ -394,7 +252,7 @@ def split_cue(cue: str, speakers: Speakers | Iterable[str] = ()) -> list[str]:
         1 to `MOST_PARTS` distinct texts. Talk is never split, because its sentences describe one
         situation. A statement next to a question stays with it.
     """
-    if len(cue) > _MOST_CHARS or not _MAY_HAVE_SEAM.search(cue):
+    if len(cue) > _MOST_CHARS or not _RE["may_have_seam"].search(cue):
         return [cue]
     if kind_of(cue) is Kind.TALK:
         return [cue]
@@ -428,7 +286,7 @@ def _joined(question: str) -> list[str]:
     folded = plain(question)
     # positions must correspond: if folding changes the length, only English boundaries are found
     searched = folded if len(folded) == len(question) else question
-    cuts = [(match.start(), match.end()) for match in _SEAM.finditer(searched)]
+    cuts = [(match.start(), match.end()) for match in _RE["seam"].finditer(searched)]
     pieces, at = [], 0
     for start, end in cuts:
         pieces.append(question[at:start].strip())
@@ -450,7 +308,7 @@ def _merged(pieces: list[str], joint: str = " ") -> list[str]:
 
 def _says_something(text: str) -> bool:
     """True if a text has a content word."""
-    return any(match.group() not in _EMPTY for match in _WORD.finditer(plain(text)))
+    return any(match.group() not in _WORDS["empty"] for match in _WORD.finditer(plain(text)))
 
 
 def _by_person(text: str, known: Speakers) -> list[str]:

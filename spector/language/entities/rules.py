@@ -13,10 +13,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from spector.language.entities.lexicon import LEXICON
 from spector.language.entities.words import Word, split_words
+from spector.language.tables import grammar_table, word_lists
 from spector.language.words import plain
 from spector.process import keeps
+
+_WORDS: Final = word_lists("entities")
 
 __all__ = ["Mention", "is_first_name", "person_mentions", "rule_mentions", "speaker_mentions"]
 
@@ -36,13 +38,6 @@ _I: Final = frozenset("i me my mine myself i'm ben beni bana benim bende benden"
 _YOU: Final = frozenset("you your yours yourself sen seni sana senin sende senden".split())
 #: words that join the parts of a name
 _INNER: Final = frozenset("of the de da van von der den la le el al and & ve".split())
-#: days and months: when something was, never where (folded)
-_CALENDAR: Final = frozenset(
-    """monday tuesday wednesday thursday friday saturday sunday january february march april may
-    june july august september october november december pazartesi sali carsamba persembe cuma
-    cumartesi pazar ocak subat mart nisan mayis haziran temmuz agustos eylul ekim kasim
-    aralik""".split()
-)
 #: words before a day or month that is not the name of a person
 _BEFORE_CALENDAR: Final = frozenset("in on since until till by during last next this every".split())
 #: a capital that begins a sentence proves nothing: these never open a name there
@@ -54,7 +49,7 @@ _OPENERS: Final = (
     okay well just also maybe today tomorrow yesterday bu su o bir ben sen biz siz onlar ne nerede
     neden nasil evet hayir tamam merhaba selam bugun yarin dun""".split()
     )
-    | _CALENDAR
+    | _WORDS["calendar"]
 )
 #: first names that begin sentences as words
 _WORDS_TOO: Final = frozenset("alan jordan madison ray art robin ruby hazel lily".split())
@@ -66,7 +61,8 @@ _WORD_BEFORE_PLACE: Final = frozenset("in to from near around at visiting toward
 
 @lru_cache(maxsize=1)
 def _lexicon() -> dict[str, frozenset[str]]:
-    return {key: frozenset(plain(text).split()) for key, text in LEXICON.items()}
+    named = grammar_table("any", "entities")["named"]
+    return {key: frozenset(plain(text).split()) for key, text in named.items()}
 
 
 def is_first_name(folded: str) -> bool:
@@ -176,7 +172,9 @@ def _kind_of(text: str, words: Sequence[Word], at: int, end: int) -> tuple[str, 
     if folded[0] in lexicon["titles"] and len(run) > 1:
         return "person", "title", 0.95
     whole = " ".join(folded)
-    if whole in _CALENDAR and (before in _BEFORE_CALENDAR or whole not in lexicon["persons"]):
+    if whole in _WORDS["calendar"] and (
+        before in _BEFORE_CALENDAR or whole not in lexicon["persons"]
+    ):
         return None
     if whole in lexicon["places"]:
         return "place", "list", 0.9
@@ -210,13 +208,7 @@ def _is_capital(word: Word) -> bool:
 
 def _is_plain_word(word: Word, low: str) -> bool:
     """Names of technologies that are words as well count only with a capital: Go, Swift, Rust."""
-    return low in _COMMON_TECH and not word.text[:1].isupper()
-
-
-_COMMON_TECH: Final = frozenset(
-    """swift rust ruby julia react angular spring flask rails node rest helm kafka notion slack
-    sentry apache windows julia vite""".split()
-)
+    return low in _WORDS["common_tech"] and not word.text[:1].isupper()
 
 
 def _continues(text: str, words: Sequence[Word], at: int) -> bool:

@@ -9,143 +9,17 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from spector.language.entities import rule_mentions
-from spector.language.formation.splitting import is_english_verb
+from spector.language.formation.verbs import is_english_verb
 from spector.language.formation.weights import BIAS, WEIGHTS
+from spector.language.tables import patterns_of, word_lists
 from spector.language.words import plain
+from spector.process import keeps
+
+_WORDS: Final = word_lists("names")
+_RE: Final = patterns_of("names")
 
 # People that a text names, and what their names say: a woman's, a man's, or either.
 
-_WOMEN: Final = """
-    abby abigail ada adele adriana agnes aimee alana alexandra alexandria alexis alice alicia
-    alison alma alyssa amanda amber amelia amy ana anastasia andrea angela angelica angelina anita
-    ann anna annabel anne annette annie april ariana arlene ashley astrid audrey aurora barbara
-    beatrice becky belinda bella bernadette bernice bertha bess beth bethany betsy betty beverly
-    bianca bonnie brenda bridget brigitte brittany brooke camilla camille candace carla carmen
-    carol carole caroline carolyn carrie cassandra catherine cathy cecilia celeste celia charlene
-    charlotte chelsea cheryl chloe christina christine cindy claire clara clarissa claudia
-    colleen constance cora cordelia courtney crystal cynthia daisy dana daniela danielle daphne
-    dawn deborah debra deirdre delia della denise diana diane dolores donna dora doreen doris
-    dorothy edith edna eileen elaine eleanor elena elisa elisabeth eliza elizabeth ella ellen
-    eloise elsa elsie emilia emily emma erica erin esmeralda estelle esther ethel eugenia eunice
-    eva evangeline eve evelyn faith fanny faye felicia fiona flora florence frances francesca
-    freda gabriela gabriella gabrielle gail georgia georgina geraldine gertrude gina ginger gisela
-    giselle gladys glenda gloria grace greta gretchen guinevere gwen gwendolyn hannah harriet
-    hazel heather heidi helen helena helga henrietta hilary hilda holly hope ida ilse imogen ina
-    ines ingrid irene iris irma isabel isabella isabelle ivy jackie jacqueline jan jane janet
-    janice janine jasmine jean jeanette jeanne jemima jenna jennifer jenny jessica jill joan
-    joanna joanne jocelyn josephine joy joyce juanita judith judy julia juliana julie juliet
-    june justine karen karin karla kate katherine kathleen kathryn kathy katie katrina kay kayla
-    keira kelly kelsey kerry kim kimberly kirsten kristen kristin kristina lana lara laura lauren
-    lavinia leah leila lena leona leslie leticia lila lilian lillian lily linda lindsay lindsey
-    lisa liz liza lois lola loretta lorna lorraine lottie louise lucia lucille lucinda lucy lydia
-    lynn mabel madeleine madison maggie marcia margaret margarita margot maria mariah marian
-    marianne marie marilyn marina marion marjorie marlene marsha martha martina mary matilda maud
-    maureen maxine maya megan melanie melinda melissa mercedes meredith mia michelle mildred millie
-    mindy minnie miranda miriam moira molly mona monica muriel myra myrtle nadia nancy naomi
-    natalia natalie natasha nell nellie nicole nina nora norma octavia olga olive olivia opal
-    ophelia pamela patricia patsy patty paula pauline pearl peggy penelope penny petra phoebe
-    phyllis polly priscilla rachel ramona raquel rebecca regina renata rhoda rita roberta robin
-    rosa rosalie rosalind rosamund rose rosemary roxanne ruby ruth sabina sabrina sally samantha
-    sandra sara sarah selena selma serena shannon sharon sheila shelley sheryl shirley sibyl
-    silvia simone sofia sonia sophia sophie stacey stella stephanie sue susan susanna susannah
-    susie suzanne sybil sylvia tabitha tamara tanya tara tatiana teresa tess tessa thelma theresa
-    tiffany tina toni tracy trudy ursula valentina valerie vanessa vera veronica vicky victoria
-    viola violet virginia vivian wanda wendy wilhelmina willa winifred yolanda yvette yvonne zelda
-    zoe zoey hermione priya anjali lakshmi fatima aisha amina leyla yuki mei ling sakura
-    ayşe fatma emine hatice zeynep elif meryem şerife zehra sultan hanife merve havva zeliha esra
-    fadime özlem hülya yasemin sevim ayla aylin ayça aslı bahar banu berna beste burcu büşra canan
-    ceren cansu çiğdem damla derya dilek ebru ece eda ela esin filiz gamze gizem gül gülşen hande
-    irem ipek melis melek nazlı nehir nilüfer nur pelin pınar selin seda sevgi sibel şule tuğba
-    yağmur aysel ayten belgin betül birgül gülay gülcan gülhan gülten güler hacer hale hayriye
-    kader kadriye lale mine mualla müge müjde naciye nalan nermin neslihan nesrin nevin nihal
-    nuran nuray nurcan oya perihan rabia reyhan rukiye saadet safiye seher selma semra serap
-    serpil sevda sevil songül suna suzan şengül şermin tülay tülin türkan ümran vildan yeliz
-    yeşim yıldız zerrin ayşegül defne duru azra asya miray zümra hiranur ecrin öykü tuana
-"""
-_MEN: Final = """
-    aaron abel abraham adam adrian aidan alan albert alec alexander alfred alistair allan allen
-    alvin amos andre andreas andrew andy angelo angus anthony anton antonio archibald archie arnold
-    arthur augustus austin barnaby barney barry bart basil ben benedict benjamin bernard bert
-    bill billy bob bobby boris brad bradley brandon brendan brent brett brian bruce bruno bryan
-    byron caleb calvin cameron carl carlos cecil cedric chad chandler charles charlie chester chris
-    christian christoph christopher chuck clarence clark claude clayton clement clifford clint
-    clinton clive clyde colin conrad connor craig curtis cyril damian dan daniel danny darren dave
-    david dean dennis derek desmond dexter dick diego dominic don donald doug douglas duncan dustin
-    dwight dylan earl ed eddie edgar edmund eduardo edward edwin eli elias elijah elliot ellis
-    elmer elton emil enrique eric erik ernest ernie ethan eugene evan everett ezra felix ferdinand
-    fernando floyd frank franklin fred freddie frederick gabriel garrett gary gavin gene geoffrey
-    george gerald gerard gerry gilbert giovanni glen glenn gordon graham grant greg gregory gunther
-    gus gustav guy hal hans harold harrison harry harvey hector henry herbert herman homer horace
-    howard hubert hugh hugo humphrey ian igor ira irving isaac isaiah ivan jack jackson jacob jake
-    james jared jason jasper jay jeff jeffrey jeremiah jeremy jerome jerry jesse jim jimmy joe
-    joel joey johann johannes john johnny jon jonah jonas jonathan jordan jorge jose joseph josh
-    joshua juan julian julius justin karl keith ken kenneth kevin kirk kurt kyle lance larry
-    laurence lawrence lee leo leon leonard leonardo leroy lester lewis liam lionel lloyd logan
-    lorenzo lou louis luca lucas ludwig luis luke luther lyle malcolm manuel marc marco marcus
-    mario mark marshall martin marty marvin mason mathew matt matthew maurice max maximilian
-    maxwell melvin michael miguel mike miles milton mitchell mohamed mohammed morris moses nathan
-    nathaniel neil nelson nicholas nick nicolas nigel noah noel norman oliver omar orlando oscar
-    oswald otis otto owen pablo paolo pascal pat patrick paul pedro percy perry pete peter phil
-    philip phillip pierre quentin quincy rafael ralph ramon randall randy raphael raul ray raymond
-    reginald rene rex ricardo richard rick ricky rob robert roberto rodney roger roland roman
-    ronald ronnie ross roy rudolf rudy rufus rupert russell ryan salvatore sam samuel saul scott
-    sean sebastian sergio seth seymour shane shaun sheldon sherman sid sidney sigmund silas simon
-    spencer stan stanley stefan stephen steve steven stewart stuart sven ted terence terrence terry
-    thaddeus theo theodore thomas tim timothy tobias toby todd tom tommy tony travis trevor
-    tristan troy tyler ulrich ulysses vernon victor vincent virgil vladimir wallace wally walter
-    warren wayne wesley wilbur wilfred will willard william willie winston wolfgang wyatt xavier
-    zachary zack raj rahul arjun ravi ali ahmed hassan hiroshi kenji wei chen
-    ahmet mehmet mustafa hüseyin hasan ibrahim ismail osman yusuf murat ömer ramazan halil süleyman
-    abdullah mahmut recep salih fatih kadir emre hakan serkan burak can cem deniz ege emir eren
-    erdem gökhan kaan kemal kerem levent mert oğuz onur orhan ozan selim sinan tolga tuna ufuk
-    umut volkan yiğit adem adnan arif atilla aydın bayram bekir berk berkay bilal bülent cahit
-    celal cemal cengiz cihan coşkun çağlar çağrı doğan ender engin ercan erdal erdoğan erkan erol
-    ersin ertuğrul faruk ferhat fikret furkan güven halit hamza harun haydar hilmi ilhan ilker
-    ilyas ismet kazım koray korhan metin muhammed muhammet muharrem musa nail necati nihat nuri
-    oktay okan polat rıza sabri sadık şahin samet savaş sedat selçuk serdar servet suat şakir
-    şevket taner tarık tayfun tayyip timur turan turgut tuncay uğur ulaş vedat veli yakup yalçın
-    yaşar yavuz yılmaz zafer zeki arda baran batuhan çınar doruk poyraz rüzgar toprak
-"""
-_FEMALE: Final = frozenset(
-    """mrs ms miss madam lady queen princess sister mother mom aunt grandma duchess actress hanım
-    abla teyze hala anne""".split()
-)
-_MALE: Final = frozenset(
-    """mr sir lord king prince brother father dad uncle grandpa duke bey abi amca dayı
-    baba""".split()
-)
-_PART: Final = r"(?:[^\W\d_a-z]\.|[^\W\d_a-z][^\W\d_]*(?:['\u2019-][^\W\d_a-z][^\W\d_]+)*)"
-_NAME: Final = re.compile(
-    rf"{_PART}(?:[ \t](?:(?:de|da|van|von|der|del|di|la|le|bin|al|el)[ \t])*{_PART})*"
-)
-#: words that a capital does not make a name
-_COMMON: Final = frozenset(
-    """the a an this that these those there here i you he she it we they my your his her its our
-    their what when where who why how which if then and but or so yes no not do does did is are was
-    were will would can could should may might have has had please thanks thank hi hello hey oh ok
-    okay well just also maybe today tomorrow yesterday tonight monday tuesday wednesday thursday
-    friday saturday sunday january february march april june july august september october november
-    december in on at by for from to of with as after before during while although though because
-    since until both all some many most each every other another one two three first second last
-    next later however despite upon following according under over into about between through
-    sure wow cool great awesome yeah yep yup congrats cheers absolutely definitely totally sounds
-    good nice glad love loved happy sorry really true right exactly amazing perfect haha lol aww
-    english french german turkish american british spanish italian indian chinese japanese russian
-    european african asian canadian australian irish scottish christmas easter god internet tv
-    mr mrs ms dr prof sir lady miss st mom dad
-    bu su o bir ben sen biz siz onlar ne nerede neden nasil evet hayir tamam merhaba selam bugun
-    kardesim annem babam ablam abim agabeyim esim arkadasim oglum kizim amcam teyzem halam dayim
-    dedem ninem anneannem babaannem patronum hocam kuzenim yegenim komsum
-    yarin dun ve ama fakat sonra once cok daha icin gibi her hangi kim""".split()
-)
-_NOT_PEOPLE: Final = frozenset(
-    """university college school institute company club team band award awards festival church
-    museum hospital bank street avenue road city county river lake house party court league cup
-    championship series film movie album song book magazine news times press records studio
-    studios theatre theater association society center centre park international national states
-    kingdom republic army navy force war battle act parliament congress senate council ministry
-    department""".split()
-)
 _PLACE_HEADS: Final = frozenset(
     "san los las saint fort mount cape new north south east west".split()
 )
@@ -166,7 +40,7 @@ class Person(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _names() -> tuple[frozenset[str], frozenset[str]]:
-    women, men = frozenset(plain(_WOMEN).split()), frozenset(plain(_MEN).split())
+    women, men = (frozenset(map(plain, _WORDS[each])) for each in ("women", "men"))
     both = women & men
     return women - both, men - both
 
@@ -175,9 +49,9 @@ def gender_of(name: str) -> str:
     """f or m as a first name or a title says, "" where it says neither."""
     women, men = _names()
     for word in plain(name).replace(".", " ").split():
-        if word in women or word in _FEMALE:
+        if word in women or word in _WORDS["female"]:
             return "f"
-        if word in men or word in _MALE:
+        if word in men or word in _WORDS["male"]:
             return "m"
     return ""
 
@@ -188,7 +62,7 @@ def people_in(text: str) -> list[Person]:
     others = [(each.start, each.end) for each in typed.values() if each.type != "person"]
     women, men = _names()
     found: list[Person] = []
-    for match in _NAME.finditer(text):
+    for match in _RE["name"].finditer(text):
         start, end = match.start(), match.end()
         name = match.group().rstrip(".")
         if start and text[start - 1].isalnum():
@@ -215,7 +89,7 @@ def people_in(text: str) -> list[Person]:
             )
         )
         if not known and (
-            _NOT_PEOPLE & set(words)
+            _WORDS["not_people"] & set(words)
             or name.isupper()
             or any(a < start + len(name) and start < b for a, b in others)
             or (_opens(text, start) and len(words) == 1 and not _is_repeated(text, name, start))
@@ -231,7 +105,7 @@ def _is_no_name(word: str, *, opens: bool) -> bool:
     low = plain(word).rstrip(".")
     if not word[0].isupper():
         return True
-    return low in _COMMON and (opens or not any(low in names for names in _names()))
+    return low in _WORDS["common"] and (opens or not any(low in names for names in _names()))
 
 
 def _title(text: str, start: int) -> str:
@@ -271,25 +145,14 @@ def _unified(found: list[Person]) -> list[Person]:
 # What speaks for and against a person as the one that a pronoun means.
 
 #: the features, in the order of the weights
-FEATURES: Final = (
-    "here", "same_sentence", "sentence_before", "sentences", "words", "latest", "first", "mentions",
-    "share", "subject", "subject_here", "opens", "owner", "after_preposition", "bound", "parallel",
-    "possessive_subject", "later", "full_name", "known", "gender", "rivals", "turns", "turn_before",
-    "speaks", "addressed", "latest_turn", "vocative", "alone", "alone_here", "gender_here",
-    "gender_turns", "rivals_here",
-)  # fmt: skip
+FEATURES: Final = tuple(
+    """here same_sentence sentence_before sentences latest first mentions share subject
+    subject_here opens after_preposition bound parallel full_name known gender turns turn_before
+    latest_turn vocative gender_here gender_turns""".split()
+)
 
 _SENTENCE: Final = re.compile(r"[.!?]+[\"'\u201d)]*\s+(?=[\"'\u201c(]*[^\Wa-z_])|\n+")
 _WORD: Final = re.compile(r"[^\W_]+")
-_CLAUSE: Final = re.compile(
-    r"[,;:()]|\b(?:and|but|that|who|which|when|while|because|as|if|where|after|before|since|so|or"
-    r"|until|although|though)\b",
-    re.IGNORECASE,
-)
-_PREPOSITIONS: Final = frozenset(
-    """of to with by from for in on at about against between under after before like than as into
-    over near behind beside toward towards without through""".split()
-)
 _POSSESSIVES: Final = frozenset(("his", "hers", "their"))
 
 
@@ -325,16 +188,17 @@ def clusters(turns: Sequence[Turn], people: Sequence[Person]) -> list[Cluster]:
     return found
 
 
-def mentioned(text: str) -> list[Person]:
+@keeps(64)
+def mentioned(text: str) -> tuple[Person, ...]:
     """The people that a text speaks of; those that it only calls by name are spoken to."""
     people = people_in(text)
     spoken = [each for each in people if not is_called(text, each)]
     names = [name_parts(each.name) for each in spoken]
-    return [
+    return tuple(
         each
         for each in people
         if each in spoken or any(same_name(name_parts(each.name), name) for name in names)
-    ]
+    )
 
 
 def _add(found: list[Cluster], back: int, person: Person, *, speaks: int = 0) -> None:
@@ -382,7 +246,6 @@ def same_name(one: list[str], two: list[str]) -> bool:
 def features(
     cluster: Cluster,
     rivals: Sequence[Cluster],
-    turns: Sequence[Turn],
     text: str,
     at: int,
     word: str,
@@ -394,26 +257,15 @@ def features(
         at, word: where the pronoun stands in the text, and which one it is, folded.
     """
     known: dict[str, float] = {
-        "full_name": " " in cluster.name, "known": cluster.known, "gender": bool(cluster.gender),
-        "rivals": math.log1p(len(rivals)),
-    }  # fmt: skip
+        "full_name": " " in cluster.name,
+        "known": cluster.known,
+        "gender": bool(cluster.gender),
+    }
     here = [person for back, person in cluster.places if back == 0]
     before = [person for person in here if person.end <= at]
     if before:
         _of_text(known, before, here, rivals, text, at, word)
-    elif here:
-        known["later"] = 1.0
-        known["words"] = math.log1p(len(_WORD.findall(text[at : here[0].start])))
-    _of_turns(known, cluster, rivals, turns)
-    named = [each for each in rivals if each.places and each.gender]
-    near = [
-        each
-        for each in named
-        if any(back == 0 and person.end <= at for back, person in each.places)
-    ]
-    known["alone"] = not named and bool(cluster.places)
-    known["alone_here"] = bool(before) and not near
-    known["rivals_here"] = math.log1p(len(near))
+    _of_turns(known, cluster, rivals)
     known["gender_here"] = bool(before) and bool(cluster.gender)
     known["gender_turns"] = bool(known.get("turns")) and bool(cluster.gender)
     return tuple(float(known.get(name, 0.0)) for name in FEATURES)
@@ -439,7 +291,6 @@ def _of_text(
     known |= {
         "here": 1.0, "same_sentence": apart == 0, "sentence_before": apart == 1,
         "sentences": min(apart, 5) / 5,
-        "words": math.log1p(len(_WORD.findall(text[last.end : at]))),
         "latest": all(person.start < last.start for person in others),
         "first": all(person.start > before[0].start for person in others),
         "mentions": math.log1p(len(here)), "share": len(before) / max(1, total),
@@ -449,23 +300,21 @@ def _of_text(
     follows = plain(following.group()) if following else ""
     direct = following is not None and not behind[: following.start()].strip(" ,")
     known["subject"] = direct and is_english_verb(follows, subject=True)
-    known["owner"] = behind.startswith(("'s", "\u2019s", "' ", "\u2019 "))
     previous = plain(text[max(0, last.start - 14) : last.start]).split()
-    known["after_preposition"] = bool(previous) and previous[-1] in _PREPOSITIONS
+    known["after_preposition"] = bool(previous) and previous[-1] in _WORDS["prepositions"]
     known["vocative"] = is_called(text, last)
     opens = any(0 <= last.start - start < 3 for start in starts)
     known["opens"] = opens
     possessive = word in _POSSESSIVES or (word == "her" and is_possessive(text, at))
     subject = word in ("he", "she")
     known["subject_here"] = apart == 0 and bool(known["subject"] or opens)
-    known["possessive_subject"] = possessive and bool(known["subject_here"])
     clause = text[last.end : at]
     known["bound"] = (
         apart == 0
         and not possessive
         and not subject
         and word not in ("himself", "herself")
-        and not _CLAUSE.search(clause)
+        and not _RE["clause"].search(clause)
     )
     pronoun_opens = at - sentence < 4 or text[sentence:at].rstrip().endswith(",")
     known["parallel"] = subject and pronoun_opens and apart == 1 and bool(known["subject"] or opens)
@@ -489,25 +338,19 @@ def is_possessive(text: str, at: int) -> bool:
     return following is not None and plain(following.group(1)) not in _AFTER_OBJECT
 
 
-_AFTER_OBJECT: Final = _PREPOSITIONS | frozenset(
+_AFTER_OBJECT: Final = _WORDS["prepositions"] | frozenset(
     """and or but that when while because if so then again back up down out off away too now there
     here a the an some what how who is was to not""".split()
 )
 
 
-def _of_turns(
-    known: dict[str, float], cluster: Cluster, rivals: Sequence[Cluster], turns: Sequence[Turn]
-) -> None:
-    if not turns:
-        return
+def _of_turns(known: dict[str, float], cluster: Cluster, rivals: Sequence[Cluster]) -> None:
     named = [back for back, _ in cluster.places if back > 0]
     if named:
         known["turns"] = math.log1p(min(named))
         known["turn_before"] = min(named) == 1
         nearest = min((back for each in rivals for back, _ in each.places), default=99)
         known["latest_turn"] = min(named) < nearest
-    known["speaks"] = cluster.speaks > 0
-    known["addressed"] = bool(turns[-1].speaker) and cluster.speaks == 1
 
 
 # How likely a person is the one that a pronoun means: weights of features, fitted and tested.
@@ -519,11 +362,11 @@ _AT: Final = {name: n for n, name in enumerate(FEATURES)}
 
 
 def likelihoods(
-    fitting: Sequence[Cluster], turns: Sequence[Turn], text: str, at: int, word: str
+    fitting: Sequence[Cluster], text: str, at: int, word: str
 ) -> list[tuple[str, float]]:
     """(name, score) of all who may be meant, the best first; scores are at most 1 together."""
     rows = [
-        features(each, [other for other in fitting if other is not each], turns, text, at, word)
+        features(each, [other for other in fitting if other is not each], text, at, word)
         for each in fitting
     ]
     scores = settled(rows, [_score(row) for row in rows])

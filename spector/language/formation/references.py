@@ -12,37 +12,25 @@ from spector.language.formation.persons import (
     Cluster,
     Turn,
     clusters,
-    is_called,
     is_possessive,
     likelihoods,
     mentioned,
     name_parts,
-    people_in,
     same_name,
 )
+from spector.language.tables import patterns_of, word_lists
 from spector.language.words import plain
 from spector.records import Reference
 
-_ENGLISH: Final = re.compile(
-    r"\b(he|him|his|himself|she|her|hers|herself|it|this|they|them|theirs?)\b(?!['\u2019]?\w)",
-    re.IGNORECASE,
-)
-_TURKISH: Final = re.compile(
-    r"\b(onu|onun|ona|ondan|onunla|onda|o|bunu|bunun|bu|onlar|onlar[\u0131i]n?|onlara)\b"
-    r"(?!['\u2019])",
-    re.IGNORECASE,
-)
+_WORDS: Final = word_lists("references")
+_RE: Final = patterns_of("references")
+
 _MEN: Final = frozenset("he him his himself".split())
 _WOMEN: Final = frozenset("she her hers herself".split())
 _ROLES: Final = frozenset("user assistant system tool agent human ai bot".split())
-#: behind "o" these leave it alone: it stands for a name; before a noun it is "that"
-_BEHIND_O: Final = frozenset(
-    """da de simdi dun bugun yarin artik hala cok hic her zaten bir benim bana beni bizim senin ise
-    gercekten henuz daha en""".split()
-)
 #: turns that are remembered, and characters of each
 _MOST_TURNS: Final = 8
-_MOST_CHARS: Final = 2_000
+_MOST_CHARS: Final = 1_000
 _MOST_CANDIDATES: Final = 5
 #: words of one text that are looked at
 _MOST_REFERENCES: Final = 32
@@ -75,8 +63,8 @@ class Referents:
         asked: str = "",
     ) -> Referents:
         """With one more turn; only the last eight are kept."""
-        kept = text[-_MOST_CHARS:]
-        turn = Turn(kept, _named(speaker), tuple(mentioned(kept)))
+        kept = text.strip()[-_MOST_CHARS:]  # the text that was read with its notes
+        turn = Turn(kept, _named(speaker), mentioned(kept))
         return Referents((*self.turns, turn)[-_MOST_TURNS:], asked_by, asked)
 
     def references(
@@ -88,7 +76,7 @@ class Referents:
             least: the score from which on the best candidate is chosen.
             speaker: who speaks; never meant by a third person.
         """
-        pattern = _TURKISH if turkish else _ENGLISH
+        pattern = _RE["turkish"] if turkish else _RE["english"]
         matches = [each for each in pattern.finditer(text)
                    if not turkish or _stands_alone(text, each)][:_MOST_REFERENCES]  # fmt: skip
         if not matches:
@@ -110,40 +98,13 @@ class Referents:
                 scored = self._turkish(others, text, at)
             elif word in _MEN | _WOMEN:
                 fitting = [each for each in others if _fits(each, word) and _is_before(each, at)]
-                scored = tuple(likelihoods(fitting, self.turns, text, at, word))
+                scored = tuple(likelihoods(fitting, text, at, word))
             else:
                 scored = self._things(text, at, is_bare=word == "it")
             scored = scored[:_MOST_CANDIDATES]
             chosen = scored[0][0] if scored and scored[0][1] >= least else None
             found.append(Reference(match.group(), at, scored, chosen))
         return tuple(found)
-
-    def addressed(
-        self, text: str, *, speaker: str | None = None, answered_by: str | None = None
-    ) -> str | None:
-        """Who "you" is: the one that a text calls by name, else the last other speaker.
-
-        Args:
-            answered_by: who speaks next, where a whole conversation is read; counts where no other
-                has spoken yet.
-        """
-        own = name_parts(_named(speaker) or "")
-        others = [turn.speaker for turn in reversed(self.turns)
-                  if turn.speaker and not same_name(own, name_parts(turn.speaker))]  # fmt: skip
-        for person in people_in(text):
-            if is_called(text, person):
-                for name in others:
-                    if same_name(name_parts(person.name), name_parts(name)):
-                        return name
-        return others[0] if others else answered_by
-
-    def full_name(self, name: str) -> str:
-        """The longest name that the conversation has for a name."""
-        known = [turn.speaker for turn in self.turns if turn.speaker]
-        known += [person.name for turn in self.turns for person in turn.people]
-        fitting = [each for each in reversed(known)
-                   if same_name(name_parts(name), name_parts(each)) and " " in each]  # fmt: skip
-        return fitting[0] if fitting else name
 
     def _turkish(
         self, others: Sequence[Cluster], text: str, at: int
@@ -222,4 +183,4 @@ def _stands_alone(text: str, match: re.Match[str]) -> bool:
     behind = re.match(r"\s+([^\W\d_]+)", text[match.end() :])
     if behind is None:
         return False
-    return behind.group(1)[0].isupper() or plain(behind.group(1)) in _BEHIND_O
+    return behind.group(1)[0].isupper() or plain(behind.group(1)) in _WORDS["behind_o"]

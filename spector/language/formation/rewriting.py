@@ -6,36 +6,21 @@ import re
 from typing import Final
 
 from spector.language.dates import reads_turkish
-from spector.language.formation.splitting import is_english_verb
+from spector.language.formation.verbs import is_english_verb
+from spector.language.tables import patterns_of, word_lists
 from spector.language.words import plain
+
+_WORDS: Final = word_lists("rewriting")
+_RE: Final = patterns_of("rewriting")
 
 #: characters of a rewritten text at most
 _MOST: Final = 500
-_FILLERS: Final = re.compile(
-    r"(?:^|(?<=[.!?]\s))(?:well|so|um+|uh+|hmm+|oh|ok(?:ay)?|you know|i mean|anyway|honestly|like|"
-    r"actually|basically|yani|sey|şey|hani|neyse|aslinda|aslında|iste|işte)[,.]?\s+"
-    r"|,?\s*\b(?:um+|uh+|you know|i mean)\b,?(?=\s)",
-    re.IGNORECASE,
-)
-_UNSAFE: Final = re.compile(r"[?\uff1f\"\u201c\u201d`{}<>]|\bi'd\b|\bif i were\b", re.IGNORECASE)
-_FIRST: Final = re.compile(r"\b(?:i|me|my|mine|myself|i'm|i've|i'll|im|ive)\b", re.IGNORECASE)
-_OTHERS: Final = re.compile(r"\b(?:we|us|our|ours|ourselves)\b", re.IGNORECASE)
-_WORD: Final = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?|[^\w\s]|\s+")
-_ADVERBS: Final = frozenset(
-    """always never often also really still just usually rarely sometimes absolutely definitely
-    only currently now already truly personally recently finally simply probably""".split()
-)
-_UNCHANGED: Final = frozenset(
-    """was will would can could should must might may shall did had cannot can't won't couldn't
-    wouldn't shouldn't didn't hadn't mustn't wasn't""".split()
-)
 _SPECIAL: Final = {
     "am": "is", "have": "has", "do": "does", "don't": "doesn't", "haven't": "hasn't", "go": "goes",
     "ain't": "isn't", "'m": "is",
 }  # fmt: skip
 _CONTRACTED: Final = {"i'm": "is", "im": "is", "i've": "has", "ive": "has", "i'll": "will"}
 _OBJECTS: Final = {"me": "{}", "my": "{}'s", "mine": "{}'s", "myself": "themselves"}
-_PAST: Final = re.compile(r".{2,}ed")
 #: first person of Turkish verbs -> third person
 _TURKISH_ENDINGS: Final = (
     (re.compile(r"yorum$"), "yor"), (re.compile(r"([dt][ıiuü])m$"), r"\1"),
@@ -43,9 +28,6 @@ _TURKISH_ENDINGS: Final = (
     (re.compile(r"(m[ıiuü]ş)[ıiuü]m$"), r"\1"), (re.compile(r"([aeıiuü]r)[ıiuü]m$"), r"\1"),
     (re.compile(r"mam$"), "maz"), (re.compile(r"mem$"), "mez"),
 )  # fmt: skip
-_TURKISH_OTHERS: Final = re.compile(
-    r"\b(?:beni|bana|benim|bende|benden|biz|bizim|bize|bizi)\b|\w{3,}(?:[ıiuü]m)\b", re.IGNORECASE
-)
 
 
 def rewritten(text: str, name: str) -> str:
@@ -53,14 +35,14 @@ def rewritten(text: str, name: str) -> str:
 
     Questions, quotations, code and what the rules cannot turn safely stay as they were said.
     """
-    cleaned = _FILLERS.sub("", text).strip()
+    cleaned = _RE["fillers"].sub("", text).strip()
     if cleaned[:1].islower() and text.strip()[:1].isupper():
         cleaned = cleaned[:1].upper() + cleaned[1:]
-    if _UNSAFE.search(cleaned) or not cleaned:
+    if _RE["unsafe"].search(cleaned) or not cleaned:
         return _short(text.strip())
-    if reads_turkish(cleaned) and not _FIRST.search(cleaned):
+    if reads_turkish(cleaned) and not _RE["first"].search(cleaned):
         return _short(_turkish(cleaned, name))
-    if not _FIRST.search(cleaned) or _OTHERS.search(cleaned):
+    if not _RE["first"].search(cleaned) or _RE["others"].search(cleaned):
         return _short(cleaned)
     turned = _english(cleaned, name)
     return _short(cleaned if turned is None else turned)
@@ -74,7 +56,7 @@ def _short(text: str) -> str:
 
 
 def _english(text: str, name: str) -> str | None:
-    pieces = _WORD.findall(text)
+    pieces = _RE["word"].findall(text)
     out: list[str] = []
     at = 0
     while at < len(pieces):
@@ -102,7 +84,7 @@ def _subject(pieces: list[str], at: int, out: list[str], name: str) -> int | Non
     at += 1
     while at < len(pieces):
         piece, low = pieces[at], plain(pieces[at])
-        if piece.isspace() or low in _ADVERBS:
+        if piece.isspace() or low in _WORDS["adverbs"]:
             out.append(piece)
             at += 1
             continue
@@ -117,7 +99,7 @@ def _subject(pieces: list[str], at: int, out: list[str], name: str) -> int | Non
 
 def _second_verb(pieces: list[str], at: int, out: list[str], first: str) -> int:
     """The verb of "I cook and bake" behind the first: of the same subject."""
-    if first in _UNCHANGED or first in ("do", "don't", "am"):
+    if first in _WORDS["unchanged"] or first in ("do", "don't", "am"):
         return at
     rest = pieces[at:]
     for n in range(len(rest) - 2):
@@ -141,26 +123,17 @@ def _second_verb(pieces: list[str], at: int, out: list[str], first: str) -> int:
 def _third(verb: str) -> str | None:
     if verb in _SPECIAL:
         return _SPECIAL[verb]
-    if verb in _UNCHANGED:
+    if verb in _WORDS["unchanged"]:
         return verb
     if not is_english_verb(verb, subject=True):
         return None
-    if _PAST.fullmatch(verb) or verb in _IRREGULAR_PAST:
+    if _RE["past"].fullmatch(verb) or verb in _WORDS["irregular_past"]:
         return verb
     if verb.endswith("y") and verb[-2:-1] not in "aeiou":
         return verb[:-1] + "ies"
     if verb.endswith(("s", "sh", "ch", "x", "z", "o")):
         return verb + "es"
     return verb + "s"
-
-
-_IRREGULAR_PAST: Final = frozenset(
-    """became began bit bought broke brought built burnt came caught chose dealt drank drew drove
-    ate fell fed felt fought found flew forgot forgave froze gave got went grew heard held hid kept
-    knew laid led left lent lost made meant met paid rode rang ran said sat saw sold sent shook
-    shone shot showed sang sank slept spoke spent stood stole stuck swam swore swept taught took
-    threw told thought understood woke won wore wrote was were had did""".split()
-)
 
 
 def _turkish(text: str, name: str) -> str:
@@ -177,7 +150,7 @@ def _turkish(text: str, name: str) -> str:
         if turned == last:
             continue
         body = " ".join(words[:-1])
-        if _TURKISH_OTHERS.search(body) or re.search(r"[.!;]\s", text):
+        if _RE["turkish_others"].search(body) or re.search(r"[.!;]\s", text):
             return text
         head = f"{body[:1].lower() if words[0][:1].isupper() and len(words) > 1 else body[:1]}"
         keep = words[0][1:2].isupper() or "'" in words[0] or "\u2019" in words[0]

@@ -6,8 +6,11 @@ import re
 from typing import Final, NamedTuple
 
 from spector.language.cues import asks_for_value
+from spector.language.tables import grammar_table, pattern_rows, patterns_of
 from spector.language.words import analyse, plain
 from spector.process import keeps
+
+_RE: Final = patterns_of("amounts")
 
 _FIGURES: Final = {
     word: str(at)
@@ -21,42 +24,6 @@ _FIGURES: Final = {
     for at, word in enumerate(row.split(), begin)
 }
 _FIGURE: Final = re.compile(rf"\b(?:{'|'.join(sorted(_FIGURES, key=len, reverse=True))})(?= [a-z])")
-_MONTHS: Final = (
-    r"(?:january|february|march|april|may|june|july|august|september|october|november|december"
-    r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec"
-    r"|ocak|subat|mart|nisan|mayis|haziran|temmuz|agustos|eylul|ekim|kasim|aralik)"
-)
-#: case of a Turkish word or number, with or without an apostrophe
-_CASE: Final = r"(?:'?(?:[dt][ae](?:n|ki)?|n?[iu]n|y?[aeiu]|nda|nde|na|ne))?"
-_DAYS: Final = (
-    r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekdays|weekends"
-    r"|pazartesi|cumartesi|carsamba|persembe|cuma|pazar|sali)"
-)
-_UNIT: Final = (
-    r"(?:mg|mcg|ml|g|gr|grams?|kilos?|kg|km|miles?|meters?|metre|cm|lbs?|pounds?|dollars?|bucks"
-    r"|usd|euros?|eur|gbp|tl|lira|dolar|avro|percent|gb|mb|hours?|hrs?|minutes?|mins?|saat|dakika"
-    r"|weeks?|months?|years?|days?|gun|hafta|ay|yil|[%$€£₺])"
-)
-#: kind -> pattern, in the order in which they are looked for
-_PATTERNS: Final = tuple((kind, re.compile(pattern)) for kind, pattern in (
-    ("mail", r"\S+@\S+\.\w+"),
-    ("phone", r"\+?\d[\d ()-]{5,}\d"),
-    ("date", rf"\b(?:{_MONTHS} \d{{1,2}}(?:st|nd|rd|th)?|\d{{1,2}}(?:st|nd|rd"
-             rf"|th)?(?: of)? {_MONTHS}{_CASE})\b"),
-    ("day", rf"\b{_DAYS}(?:{_CASE}|'?l?[ae]r[iae]?)\b"),
-    ("month", rf"(?<=\bin )(?:march|may)\b|(?<=\bto )(?:march|may)\b|\b(?!(?:may|march|mart|jan|mar"
-              rf"|dec|sep|ekim|kasim|ocak)\b){_MONTHS}{_CASE}\b"),
-    ("hour", rf"\b\d{{1,2}}(?::\d\d)? ?[ap]\.?m\b|\b\d{{1,2}}[:.]\d\d\b(?! ?{_UNIT}){_CASE}"
-             rf"|\b\d{{1,2}} bucu(?:k|g){_CASE}\b|\bsaat \d{{1,2}}{_CASE}\b"
-             rf"|(?<=\bat )\d{{1,2}}\b(?! ?{_UNIT})|\b(?:noon|midnight)\b"),
-    ("place", r"\b\d+(?:st|nd|rd|th)\b|\b\d+\. ?(?=kat|sinif|sira)"),
-    ("code", r"\b(?=[a-z_-]*[a-z])[a-z][a-z_-]{2,}\d[a-z0-9_-]*\b"),
-    ("number", rf"(?P<sign>[$€£₺]) ?(?P<of>\d[\d.,]*)|\b(?P<n>\d+(?:[.,]\d+)*)"
-               rf"(?: ?(?P<many>k|bin|milyon|million|thousand|grand)(?:y?[ae]|[dt][ae]n?)?\b)?"
-               rf"(?:(?<=\d)'?(?:[dt][ae](?:n|ym[iu]s)?|y?[aeiu]|n?[iu]n(?:d[ae]n?|[aeiu])?"
-               rf"|l[iu]k|[iu]m[iu]z|y?m[iu]s)\b"
-               rf"|(?: ?(?P<unit>{_UNIT})(?:y?[ae]|y?m[iu]s|da|de)?(?![a-z]))?)"),
-))  # fmt: skip
 _MANY: Final = {
     "k": 1000,
     "bin": 1000,
@@ -85,7 +52,7 @@ def values_and_rest(folded: str) -> tuple[tuple[Amount, ...], str]:
     """The values of a text in folded letters, and the text with blanks in their places."""
     text = _FIGURE.sub(lambda found: _FIGURES[found.group()], folded)
     out: list[Amount] = []
-    for kind, pattern in _PATTERNS:
+    for kind, pattern in pattern_rows("amounts", "kinds"):
         for found in list(pattern.finditer(text)):
             start, end = found.span()
             if kind == "phone" and sum(map(str.isdigit, found.group())) < _DIGITS:
@@ -130,32 +97,16 @@ _STEMS: Final = tuple(
     "mon tues wednes thurs fri satur sun weekday weekend pazartesi cumartesi carsamba persembe cuma"
     " pazar sali".split()
 )
-_UNITS: Final = (
-    ("kilo", "kg"),
-    ("dol", "$"),
-    ("usd", "$"),
-    ("buck", "$"),
-    ("eur", "€"),
-    ("avro", "€"),
-    ("pound", "lb"),
-    ("lbs", "lb"),
-    ("gbp", "£"),
-    ("lira", "tl"),
-    ("₺", "tl"),
-    ("hour", "h"),
-    ("hr", "h"),
-    ("saat", "h"),
-    ("min", "min"),
-    ("dakika", "min"),
-    ("percent", "%"),
-)
+_UNITS: Final[dict[str, str]] = grammar_table("any", "amounts")["units"]
 
 
 _MONEY: Final = frozenset(("$", "€", "£", "tl", "lb"))
 
 
 def _unit_of(word: str) -> str:
-    return next((unit for start, unit in _UNITS if word.startswith(start)), word.rstrip("s"))
+    return next(
+        (unit for start, unit in _UNITS.items() if word.startswith(start)), word.rstrip("s")
+    )
 
 
 def _hour(word: str) -> str:
@@ -169,7 +120,7 @@ def _hour(word: str) -> str:
 
 def _date(word: str) -> str:
     day = "".join(re.findall(r"\d+", word))
-    name = next((each.group() for each in re.finditer(_MONTHS, word)), "")
+    name = next((each.group() for each in _RE["months"].finditer(word)), "")
     return f"{name[:3]} {day}".strip()
 
 
@@ -207,18 +158,6 @@ _SENTENCES: Final = 40
 _LEAST: Final = 2
 _CODE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _SENTENCE: Final = re.compile(r"(?<!\d)[.!?;\n]+\s+|\n+")
-_COUNTS: Final = re.compile(
-    r"\bhow many (?:total |different )?(?P<n>\w+(?: \w+){0,2})|\bkac (?P<k>\w+)"
-)
-#: says that a value is a new one
-_NEW: Final = re.compile(
-    r"\b(?:now|recently|new|newly|currently|latest|just|updated?|reach\w*|increas\w*|decreas\w*"
-    r"|improv\w*|rais\w*|lower\w*|extend\w*|adjust\w*|reschedul\w*|mov(?:ed|ing)|push\w*|postpon\w*"
-    r"|grew|grown|growth|rose|risen|went (?:up|down)|chang\w*|shift\w*|bump\w*|reduc\w*|drop\w*"
-    r"|upgrad\w*"
-    r"|expand\w*|instead|already|artik|simdi|yeni|oldu|son|guncel\w*|degis\w*|ertele\w*|yuksel\w*"
-    r"|arttir\w*|artti|dustu|indi|cikti|alindi|kaydi\w*)\b"
-)
 _OWNER: Final = re.compile(r"\b([a-z]+)['’]s\b|\b((?:anne|baba|kardes|abi|abla|es)\w*[iu]n)\b")
 _PLACES: Final = frozenset("first second third fourth fifth next final".split())
 _NO_OWNERS: Final = frozenset("it that what there he she who let here how where today".split())
@@ -266,7 +205,7 @@ class ValueAsked(NamedTuple):
                 if not self.counted or self._is_count(each, folded)
             )
             if found:
-                best = Given(found, shared, _NEW.search(folded) is not None)
+                best = Given(found, shared, _RE["new"].search(folded) is not None)
         return best
 
     def _is_of_another(self, folded: str) -> bool:
@@ -305,7 +244,7 @@ def value_asked(cue: str) -> ValueAsked | None:
         for form, stem in dict(zip(known.forms, known.words, strict=True)).items()
         if stem in known.content() and stem not in _NOTHING
     )
-    found = _COUNTS.search(folded)
+    found = _RE["counts"].search(folded)
     noun = next(filter(None, found.groups())) if found else ""
     counted = frozenset(each[:_STEM] for each in analyse(noun).content())
     places = _PLACES & set(known.forms)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -18,38 +17,21 @@ from spector.language.frames.predicates import (
 )
 from spector.language.frames.sentences import Statement
 from spector.language.frames.values import UNIT_GROUPS, UNITS, forms_differ, normal_value
-from spector.language.tables import territories
+from spector.language.tables import patterns_of, territories, word_lists
 from spector.language.words import plain
+
+_RE: Final = patterns_of("conflicts")
 
 Kind = Literal["none", "contradicts", "replaces"]
 Rule = Literal["", "value", "polarity", "said"]
 
-#: a message that corrects what was said before
-_CORRECTS: Final = re.compile(
-    r"\b(?:actually|correction|i meant|my mistake|scratch that|not anymore|was wrong|should be"
-    r"|to correct|aslinda|duzeltme|yanlis (?:soyledim|yazdim)|demek istedim|yanlisti)\b"
-)
-#: names another time than now: the value may have changed since and come back
-_PAST_WORDS: Final = re.compile(
-    r"\b(?:used to|back then|back when|at the time|in those days|as a (?:kid|child)|growing up"
-    r"|when i was|previously|formerly|once lived|eskiden|o zamanlar|cocukken|bir zamanlar"
-    r"|onceden)\b"
-)
+#: slots that persons fill
+_PERSONS: Final = frozenset("is_named manager owner president".split())
+#: with them "is a cook" tells how someone is
+_PRAISE: Final = word_lists("conflicts")["praise"]
 #: predicates that may have several values, but "now" means another one
 _ONE_AT_A_TIME: Final = frozenset("prefers drives runs_on".split())
-#: how likely rule (c) takes a noun of a correction for that of the old statement
-_LIKE: Final = 0.45
-_CONFIDENCE: Final = {
-    "said": 0.98,
-    "ended": 0.975,
-    "value": 0.97,
-    "polarity": 0.97,
-    "form": 0.9,
-}
-#: verbs for the end of what one had, did or was so far
-_ENDINGS: Final = frozenset("sold quit stopped left cancelled".split())
-#: what one may leave for a while
-_NOT_ENDED: Final = {"left": ("lives_in", "located_in", "likes", "owns", "has")}
+_CONFIDENCE: Final = {"said": 0.98, "value": 0.97, "polarity": 0.97, "form": 0.9}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +55,7 @@ class Verdict:
 NO_CONFLICT: Final = Verdict("none")
 
 
-def compare(
-    old: Sequence[Statement],
-    new: Statement,
-    new_text: str = "",
-    *,
-    likeness: Sequence[float] | None = None,
-) -> Verdict:
+def compare(old: Sequence[Statement], new: Statement, new_text: str = "") -> Verdict:
     """The strongest contradiction between a new statement and the living ones of its scope.
 
     Hedges, questions, plans and reports, values of another subject, additions ("also") and other
@@ -87,55 +63,33 @@ def compare(
 
     Args:
         old: the living statements. new_text: the message that the new one is from.
-        likeness: of the new message to that of each old statement, 0 to 1; lets a correction
-            ("Actually, 8443") meet the old value of a predicate that may have several.
     """
-    found = verdicts(old, new, new_text, likeness=likeness)
+    found = verdicts(old, new, new_text)
     return max(found, key=lambda each: each.confidence, default=NO_CONFLICT)
 
 
-def verdicts(
-    old: Sequence[Statement],
-    new: Statement,
-    new_text: str = "",
-    *,
-    likeness: Sequence[float] | None = None,
-) -> list[Verdict]:
+def verdicts(old: Sequence[Statement], new: Statement, new_text: str = "") -> list[Verdict]:
     """Every contradiction, as `compare`; one old statement may have several."""
     if not _states(new) or new.added:
         return []
     found: list[Verdict] = []
-    corrects = _CORRECTS.search(plain(new_text)) is not None
+    folded = plain(new_text)
     same = [at for at, each in enumerate(old) if _states(each) and _is_same_subject(each, new)]
-    same += _of_only_name(old, new)
-    same = [at for at in same if not _is_unnamed(old[at], new)]
     for at in same:
         each = old[at]
-        if not _is_same_time(each, new):
-            if new.predicate in _ENDINGS and _ends(each, new):
-                found.append(Verdict("replaces", "said", _CONFIDENCE["ended"], at))
+        if each.predicate != new.predicate or not _is_same_time(each, new):
             continue
-        differ = forms_differ(_value(each), _value(new))
-        if each.predicate == new.predicate and each.polarity != new.polarity:
+        if each.polarity != new.polarity:
             if _value(each) == _value(new):
                 sure = each.limit == new.limit or (new.changed and not new.limit)
                 found.append(_verdict("polarity", sure, at))
-            elif _ends(each, new):
-                found.append(Verdict("replaces", "said", _CONFIDENCE["ended"], at))
-        elif each.predicate == new.predicate and new.polarity and differ and new.single:
+        elif new.polarity and new.single and forms_differ(_value(each), _value(new)):
             known = new.predicate in SLOTS or is_single_valued(new.predicate)
-            sure = not _are_of_two_kinds(each, new) and (
-                new.changed
-                or (
-                    (known or each.frame == new.frame)
-                    and not _may_be_traits(each, new)
-                    and (corrects or not _may_both_hold(each, new))
-                )
-            )
-            found.append(_verdict("value", sure, at))
-        elif _ends(each, new):
-            found.append(Verdict("replaces", "said", _CONFIDENCE["ended"], at))
-    said = _said(old, same, new, new_text, likeness)
+            is_form = known or each.frame == new.frame
+            corrects = _RE["corrects"].search(folded) is not None
+            sure = new.changed or (is_form and (corrects or not _may_both_hold(each, new)))
+            found.append(_verdict("value", sure and _are_alike(each, new), at))
+    said = _said(old, same, new, folded)
     return found if said is None else [*found, said]
 
 
@@ -145,92 +99,55 @@ def _verdict(rule: Rule, sure: bool, at: int) -> Verdict:
 
 
 def _may_both_hold(old: Statement, new: Statement) -> bool:
-    """Whether two values are of two persons or units, limited in two ways, or one a kind."""
-    is_one_name = _folded(new.subject) == _folded(old.subject)
-    if is_one_name and bool(new.kin) != bool(old.kin):  # "my aunt Sarah" need not be Sarah
+    """Whether two values are of two persons, or tell two things of one person, or are limited in
+    two ways, a town and a country, or of units that do not mix."""
+    if new.subject.split()[-1] in MANY_NOUNS or bool(new.kin) != bool(old.kin):
         return True
-    if new.subject.split()[-1] in MANY_NOUNS:  # of two sons
+    if _are_traits(old, new) or _is_country(old.object) != _is_country(new.object):
         return True
-    if _is_country(old.object) != _is_country(new.object):  # a town may lie in it
-        return True
-    if old.limit != new.limit or _are_incomparable(_value(old), _value(new)):
-        return True
-    return (old.common and _has_name(new)) or (new.common and _has_name(old))
+    one, other = ({*_value(each).split()} & UNITS for each in (old, new))
+    mixed = any(one <= group and other <= group for group in UNIT_GROUPS)
+    return old.limit != new.limit or bool(one and other and one.isdisjoint(other) and not mixed)
+
+
+def _are_traits(old: Statement, new: Statement) -> bool:
+    """Whether values may tell how someone is: "my wife is Canadian", "is a wonderful cook"."""
+    if new.predicate == "works_as":
+        return any(_PRAISE & set(plain(each.object).split()) for each in (old, new))
+    return _is_of_person(new) and not (_is_name(old) and _is_name(new))
+
+
+def _is_of_person(one: Statement) -> bool:
+    return one.predicate.rpartition("_")[2] in KIN or one.predicate in _PERSONS
 
 
 def _is_country(value: str) -> bool:
     return plain(value).removeprefix("the ") in territories()
 
 
-def _is_unnamed(old: Statement, new: Statement) -> bool:
-    """Whether an employer or a town is none: one works at a desk, and lives in a flat, in one."""
-    is_value = old.predicate == new.predicate and old.polarity == new.polarity
-    return is_value and new.predicate in NAMED and (old.common or new.common)
+def _are_alike(old: Statement, new: Statement) -> bool:
+    """Whether two values are written alike: two names, two amounts, or two common words.
+
+    "fear" is no name beside "Porto". Slots that hold no names are
+    written either way: "Green is the colour I like best".
+    """
+    if new.predicate in SLOTS.keys() - NAMED or new.predicate.startswith("favourite_"):
+        return True
+    if new.predicate in NAMED and (old.common or new.common):
+        return False  # one works at a desk, and lives in a flat
+    names = {_is_name(old), _is_name(new)}
+    digits = {any(map(str.isdigit, each.object)) for each in (old, new)}
+    return len(digits) == 1 and old.common == new.common and not names >= {True, False}
 
 
-def _are_of_two_kinds(old: Statement, new: Statement) -> bool:
-    """Whether only one of two values is written as a name where both are names: "fear", "Porto"."""
-    if new.predicate == "is_named":
-        return not (_is_name(old.object) and _is_name(new.object))
-    return new.predicate in NAMED and old.object.islower() != new.object.islower()
-
-
-def _has_name(one: Statement) -> bool:
-    """Whether a value is surely written as a name: not one that only opens its sentence."""
+def _is_name(one: Statement) -> bool | None:
+    """Whether a value has a capital, and does not say where someone is from; None where it only
+    has the one that opens a text."""
     opens = one.span[1] > 0 and one.object_span[0] == one.span[0]  # a kept fact has no places
-    return not one.common and not opens and any(word[:1].isupper() for word in one.object.split())
-
-
-def _are_incomparable(first: str, second: str) -> bool:
-    """Whether two amounts are of units that cannot be counted in each other: kg and pounds."""
-    one, other = ({*each.split()} & UNITS for each in (first, second))
-    return (
-        bool(one and other)
-        and one.isdisjoint(other)
-        and not any(one <= group and other <= group for group in UNIT_GROUPS)
-    )
-
-
-def _may_be_traits(old: Statement, new: Statement) -> bool:
-    """Whether two values of a person may both be told of him: "my wife is Ann", "is Canadian"."""
-    if new.predicate == "works_as":
-        return any(_PRAISE & set(plain(each.object).split()) for each in (old, new))
-    role = new.predicate.rpartition("_")[2]
-    if role not in KIN and role not in _ROLES:
+    words = one.object.split()[1 if opens else 0 :]
+    if words and _is_of_person(one) and _RE["origin"].search(plain(words[-1])):
         return False
-    return not (_is_name(old.object) and _is_name(new.object))
-
-
-def _is_name(value: str) -> bool:
-    """Whether a value is written like a name, and not like where someone is from."""
-    words = value.split()
-    return value[:1].isupper() and not _ORIGIN.search(plain(words[-1]))
-
-
-#: with them "is a cook" tells how someone is
-_PRAISE: Final = frozenset(
-    """wonderful great good amazing excellent terrible talented avid passionate huge big bad
-    fantastic awful brilliant decent poor fast slow born natural harika iyi kotu muthis""".split()
-)
-_ROLES: Final = frozenset("manager owner president director chair captain".split())
-_ORIGIN: Final = re.compile(r"(?:[aeio]an|ish|ese|[dn]ch|ss|eek|ani|aqi|man|ian|can|thai|lu|li)$")
-
-
-def _ends(old: Statement, new: Statement) -> bool:
-    """Whether a new statement says that an old state is over: "I sold the Civic", "I no longer
-    like coffee" of one who liked it in the morning."""
-    if old.tense != "present" or not old.polarity:
-        return False
-    over, before = _value(new).split(), _value(old).split()
-    within = {*over} <= {*before} and over[-1:] == before[-1:]  # of one head: not "my mother's cat"
-    if new.predicate == old.predicate:
-        return within and not new.polarity and new.changed
-    return (
-        within
-        and new.polarity
-        and new.predicate in _ENDINGS
-        and (old.predicate not in _NOT_ENDED.get(new.predicate, ()))
-    )
+    return any(each[:1].isupper() for each in words) if words else None
 
 
 def _states(statement: Statement) -> bool:
@@ -240,33 +157,11 @@ def _states(statement: Statement) -> bool:
 def _is_same_subject(one: Statement, other: Statement) -> bool:
     first, second = _folded(one.subject), _folded(other.subject)
     if first == second:
-        return not (one.kin and other.kin) or _is_same_kin(one.kin, other.kin)
-    if "'s " in first or "'s " in second or not _is_thing(one, other):
+        return not (one.kin and other.kin) or _folded(one.kin) == _folded(other.kin)
+    if "'s " in first or "'s " in second or not {"user", "agent"}.isdisjoint((first, second)):
         return False
     # "the report" and "the annual report" may be two; "server" and "Server's" are one
     return first.replace(" ", "") == second.replace(" ", "")
-
-
-def _of_only_name(old: Sequence[Statement], new: Statement) -> list[int]:
-    """The statements about "my sister Ann" that "my sister" is about, if only Ann is known."""
-    if new.kin or "'s " not in new.subject:
-        return []
-    found = [
-        at
-        for at, each in enumerate(old)
-        if each.kin and _states(each) and _is_same_kin(each.kin, new.subject)
-    ]
-    return found if len({_folded(old[at].subject) for at in found}) == 1 else []
-
-
-def _is_same_kin(one: str, other: str) -> bool:
-    """Whether two names for what someone is are of one person: "older sister" and "sister"."""
-    first, second = _folded(one).split("'s "), _folded(other).split("'s ")
-    return first[:-1] == second[:-1] and first[-1].split()[-1] == second[-1].split()[-1]
-
-
-def _is_thing(one: Statement, other: Statement) -> bool:
-    return one.subject not in ("user", "agent") and other.subject not in ("user", "agent")
 
 
 def _folded(name: str) -> str:
@@ -284,12 +179,9 @@ def _is_same_time(old: Statement, new: Statement) -> bool:
         return (old.window or new.window or "").startswith(("since", "Since"))
     if old.tense == "future" or new.tense == "future":
         return False
-    return (old.tense == "past") == (new.tense == "past") or _lasts(old, new)
-
-
-def _lasts(old: Statement, new: Statement) -> bool:
-    """A birth is past and does not end; what was before may be what a change has ended."""
-    return new.predicate in ("born_in", "born_on") or new.changed
+    # a birth is past and does not end; what was before may be what a change has ended
+    lasts = new.changed or new.predicate in ("born_in", "born_on")
+    return (old.tense == "past") == (new.tense == "past") or lasts
 
 
 def _value(statement: Statement) -> str:
@@ -297,64 +189,35 @@ def _value(statement: Statement) -> str:
 
 
 def _said(
-    old: Sequence[Statement],
-    same: Sequence[int],
-    new: Statement,
-    new_text: str,
-    likeness: Sequence[float] | None,
+    old: Sequence[Statement], same: Sequence[int], new: Statement, folded: str
 ) -> Verdict | None:
     """Rule (c): the new message says itself that a value is replaced."""
-    if not new.polarity:
+    if not new.polarity or _RE["past_words"].search(folded):
         return None
-    value = _value(new)
-    if new.replaced and not _PAST_WORDS.search(plain(new_text)):
-        before = normal_value(new.replaced)
-        named = [
-            at
-            for at in same
-            if old[at].polarity
-            and not forms_differ(_value(old[at]), before)
-            and forms_differ(_value(old[at]), value)
-            and _may_be_replaced(old[at], new)
-            and _is_same_time(old[at], new)
-        ]
-        if len(named) == 1:
-            return Verdict("replaces", "said", _CONFIDENCE["said"], named[0])
-    of_slot = _of_slot(old, same, new, new_text, likeness)
-    if len(of_slot) != 1:
-        return None
-    each = old[of_slot[0]]
-    if not each.polarity or not forms_differ(_value(each), value) or not _is_same_time(each, new):
-        return None
-    if _are_of_two_kinds(each, new):
-        return None
-    return Verdict("replaces", "said", _CONFIDENCE["said"], of_slot[0])
+    value, before = _value(new), normal_value(new.replaced or "")
+    named = [
+        at
+        for at in same
+        if before
+        and not forms_differ(_value(old[at]), before)
+        and (old[at].predicate == new.predicate or (old[at].single and old[at].tense == "present"))
+    ]
+    for found in (named, _of_slot(old, same, new)):
+        if len(found) == 1:
+            each = old[found[0]]
+            differ = each.polarity and forms_differ(_value(each), value)
+            if differ and _is_same_time(each, new) and (found is named or _are_alike(each, new)):
+                return Verdict("replaces", "said", _CONFIDENCE["said"], found[0])
+    return None
 
 
-def _may_be_replaced(old: Statement, new: Statement) -> bool:
-    """Whether a value that a message calls the old one is that of a slot, and not just mentioned:
-    "I moved from Ankara" changes neither where one was born nor what one likes."""
-    return old.predicate == new.predicate or (old.single and old.tense == "present")
-
-
-def _of_slot(
-    old: Sequence[Statement],
-    same: Sequence[int],
-    new: Statement,
-    new_text: str,
-    likeness: Sequence[float] | None,
-) -> list[int]:
-    """The statements whose slot a message of change or correction is about."""
-    folded = plain(new_text)
-    if new.tense == "past" or _PAST_WORDS.search(folded):
+def _of_slot(old: Sequence[Statement], same: Sequence[int], new: Statement) -> list[int]:
+    """The statements whose slot a message of change is about."""
+    if new.tense == "past" or not new.changed:
         return []
     of_slot = [at for at in same if old[at].predicate == new.predicate]
-    if new.changed:
-        if new.predicate == "is" and not of_slot:  # "the database is X now": the only database
-            name = predicate_of(new.subject)[0]
-            return [at for at, each in enumerate(old) if _states(each) and each.predicate == name]
-        single = new.single or is_single_valued(new.predicate) or new.predicate in _ONE_AT_A_TIME
-        return of_slot if single else []
-    if likeness is None or not _CORRECTS.search(folded):
-        return []
-    return [at for at in of_slot if likeness[at] >= _LIKE]
+    if new.predicate == "is" and not of_slot:  # "the database is X now": the only database
+        name = predicate_of(new.subject)[0]
+        return [at for at, each in enumerate(old) if _states(each) and each.predicate == name]
+    single = new.single or is_single_valued(new.predicate) or new.predicate in _ONE_AT_A_TIME
+    return of_slot if single else []

@@ -8,115 +8,23 @@ from dataclasses import replace
 from typing import Final
 
 from spector.language.frames.sentences import Statement
-from spector.language.tables import aliases_of_relations
+from spector.language.tables import aliases_of_relations, grammar_table, patterns_of, word_lists
 from spector.language.words import plain
 
-#: one value at a time, whatever the sentence looks like
-ONE_VALUED: Final = frozenset(
-    """lives_in works_as works_at is_named age version port email phone deadline status
-    married_to marital_status diet born_in born_on died_in located_in founded_in
-    built_in price birthday weighs closes_at""".split()
-)
+_WORDS: Final = word_lists("predicates")
+_RE: Final = patterns_of("predicates")
+
+ONE_VALUED: Final = _WORDS["one_valued"]
 _FAVOURITE: Final = "favourite_"
 
 #: predicates whose value has a name: what has none is a part of it, or says where in it
-NAMED: Final = frozenset(("lives_in", "works_at"))
+NAMED: Final = frozenset(("lives_in", "works_at", "is_named"))
 #: predicate -> the nouns that name it, English | Turkish; the last word of a longer name counts
-SLOTS: Final[dict[str, str]] = {
-    "is_named": "name | ad isim",
-    "age": "age | yas",
-    "works_as": "job occupation profession | meslek is",
-    "works_at": "employer workplace | isyeri isveren",
-    "lives_in": "home house apartment flat | ev ikametgah",
-    "address": "address | adres",
-    "email": "email e-mail mail | eposta e-posta mail",
-    "phone": "phone phone_number telephone telephone_number mobile_number cell_number number_phone"
-    " | telefon telefon_numara cep_telefon numara_telefon",
-    "version": "version release | surum versiyon",
-    "port": "port | port",
-    "deadline": "deadline due_date | teslim_tarih son_tarih son_teslim_tarih son_gun",
-    "status": "status state | durum",
-    "marital_status": "marital_status relationship_status | medeni_hal medeni_durum",
-    "price": "price cost | fiyat ucret",
-    "budget": "budget | butce",
-    "diet": "diet | diyet beslenme",
-    "birthday": "birthday birth_date date_of_birth | dogum_gun dogum_tarih",
-    "born_in": "birthplace place_of_birth | dogum_yer",
-    "located_in": "location headquarters | konum merkez",
-    "password": "password passphrase | sifre parola",
-    "username": "username login | kullanici_ad",
-    "database": "database db | veritaban veritabani",
-    "language": "language | dil",
-    "colour": "colour color | renk reng",
-    "size": "size | beden boyut",
-    "height": "height | boy",
-    "weight": "weight | kilo agirlik",
-    "capacity": "capacity | kapasite",
-    "limit": "limit quota | limit sinir kota",
-    "timeout": "timeout | zamanasimi",
-    "owner": "owner | sahip sahib",
-    "url": "url website homepage | url site",
-    "host": "host hostname | host sunucu",
-    "branch": "branch | dal",
-    "capital": "capital | baskent",
-    "president": "president | baskan",
-    "manager": "manager boss | mudur yonetici patron",
-    "nationality": "nationality citizenship | uyruk vatandaslik",
-    "start_time": "start_time | baslangic_saat",
-    "salary": "salary | maas",
-    "blood_type": "blood_type | kan_grub kan_grup",
-    "shoe_size": "shoe_size | ayakkabi_numara",
-}
-#: nouns of which one person or thing has several at once, English and Turkish
-MANY_NOUNS: Final = frozenset(
-    """sister brother sibling friend colleague coworker co-worker classmate neighbour
-    neighbor cousin uncle aunt nephew niece grandparent grandson granddaughter
-    grandchild child kid son daughter twin pet dog cat hobby interest allergy skill
-    sport habit book song movie film game food dish recipe goal dream plan idea problem
-    issue question point reason advice tip concern thing part member player employee
-    student teacher client customer partner roommate flatmate language device feature
-    example advantage benefit quality strength weakness trait memory passion fear ally
-    competitor neighbor's daughter-in-law memory inspiration motivation role kardes abi
-    abla arkadas kuzen komsu dayi amca teyze hala yegen torun cocuk ogul kiz hobi alerji
-    beceri spor kitap sarki film oyun yemek hedef hayal plan fikir sorun soru neden
-    calisan ogrenci ogretmen musteri ortak evcil kedi kopek dil ilgi tutku korku
-    aliskanlik""".split()
-)
-#: nouns of persons and animals that belong to a person
-KIN: Final = frozenset(
-    """mother mom mum mama father dad daddy papa parents sister brother siblings son
-    daughter kids kid child children baby wife husband spouse partner girlfriend
-    boyfriend fiance fiancee grandmother grandma granny grandfather grandpa grandparents
-    aunt uncle cousin cousins nephew niece friend friends bestie roommate flatmate
-    neighbour neighbor neighbours neighbors boss colleague colleagues coworker coworkers
-    team teammate manager landlord doctor dentist therapist teacher coach dog dogs cat
-    cats puppy puppies kitten kittens pup pet pets horse parrot rabbit hamster family
-    mother-in-law father-in-law sister-in-law brother-in-law stepfather stepmother
-    godmother godfather twin twins fam""".split()
-)
-PETS: Final = frozenset(
-    """dog dogs cat cats puppy puppies pup pups kitten kittens horse parrot rabbit
-    hamster""".split()
-)
-#: nouns of talk: "my point is", "the problem is"; what follows is not a value
-DISCOURSE_NOUNS: Final = frozenset(
-    """point question problem issue idea thought opinion guess hope wish fear worry
-    concern goal aim plan dream advice suggestion reason answer thing fact truth bet bad
-    mistake fault take view impression feeling sense intention purpose excuse rule
-    result conclusion key trick way type kind sort part rest best worst most bit lot
-    matter case story news thanks pleasure turn motto go-to fave favs fav favorite
-    favourite heart mind life day time world journey experience work passion focus
-    priority secret inspiration motivation excitement ultimate challenge biggest
-    struggle bottom line weekend kisi sey soru sorun mesele fikir amac umut neden sonuc
-    gercek istek""".split()
-)
+SLOTS: Final[dict[str, str]] = grammar_table("any", "predicates")["slots"]
+MANY_NOUNS: Final = _WORDS["many_nouns"]
+KIN: Final = _WORDS["kin"]
+DISCOURSE_NOUNS: Final = _WORDS["discourse_nouns"]
 
-#: open a text as a name does, and name what follows instead of who speaks
-_LABELS: Final = frozenset(
-    """correction corrections update updated edit edited note notes reminder ps fyi tldr important
-    info fact todo question answer title subject re summary duzeltme guncelleme not hatirlatma
-    onemli bilgi ozet soru cevap konu again tekrar""".split()
-)
 
 _NAMED: Final[dict[str, str]] = {
     noun: predicate
@@ -148,7 +56,7 @@ def predicate_of(nouns: str) -> tuple[str, str]:
 
 def is_label(name: str) -> bool:
     """Whether a name that a text opens with, before a colon, tells what follows, not who speaks."""
-    return plain(name) in _LABELS or predicate_of(name)[0] in SLOTS
+    return plain(name) in _WORDS["labels"] or predicate_of(name)[0] in SLOTS
 
 
 def names_of_predicate(predicate: str) -> tuple[str, ...]:
@@ -205,7 +113,7 @@ def canonical(said: Statement) -> Statement:
         (parts for mark in _OWNERS if (parts := said.subject.rpartition(mark))[1]), ("", "", "")
     )
     role = "_".join(role.lower().split())
-    known = role in aliases_of_relations() or role in PETS or role in KIN - MANY_NOUNS
+    known = role in aliases_of_relations() or role in _WORDS["pets"] or role in KIN - MANY_NOUNS
     if said.predicate == _IS_NAMED and subject and known:
         single = said.single and role not in MANY_NOUNS
         said = replace(said, subject=subject, predicate=role, single=single)
@@ -236,18 +144,13 @@ _TURKISH: Final = re.compile(
     r"|\b(yaz|kis)(?:in|lari)\b|\b(ilkbahar|sonbahar)(?:da|lari)\b"
     r"|\b(gece|gunduz|sabah|aksam)(?:leri|lari)\b"
 )
-_PLACES: Final = re.compile(
-    r"\b(?:at|in|on)\s+(?:the\s+)?(home|work|school|office|gym|restaurants?|bars?|cafes?|public|private"
-    r"|production|prod|staging|development|dev|test|testing|qa|weekdays?|parties|trips)\b"
-    r"|\b(evde|ofiste|okulda|restoranda|disarida|canlida|testte|uretimde|isyerinde|partilerde)\b"
-)
 
 
 def recurring_in(text: str) -> str | None:
     """The times that come back and the places in a sentence, by name; None where it has none."""
     folded = plain(text)
     names = sorted({
-        " ".join(name.split()) for pattern in (_ENGLISH, _TURKISH, _PLACES)
+        " ".join(name.split()) for pattern in (_ENGLISH, _TURKISH, _RE["places"])
         for found in pattern.finditer(folded) for name in found.groups() if name
     })  # fmt: skip
     return EACH + " ".join(names) if names else None

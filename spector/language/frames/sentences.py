@@ -108,7 +108,7 @@ class Draft:
 _MOST_CHARS: Final = 600
 _MOST_WORDS: Final = 100
 #: the sentences of longer texts are not kept
-_KEPT_CHARS: Final = 4_000
+_KEPT_CHARS: Final = 6_000
 _ENDS: Final = re.compile("[.!?\u2026\u3002\uff01\uff1f;\n]+")
 _FENCE: Final = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*$", re.MULTILINE)
 #: what a line of a list or a heading begins with

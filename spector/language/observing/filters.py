@@ -16,27 +16,23 @@ from spector.language.observing.injection import is_injection, is_system_content
 from spector.language.observing.sentences import Part, Rules, parts_of, rules_of, tells_of_change
 from spector.language.statements import (
     ASSISTANTS,
-    Quotation,
     find_instruction,
     is_of_time,
     own_words,
     quotations,
     says_i,
 )
-from spector.language.tables import Match, language_of, words_of
+from spector.language.tables import Match, language_of, patterns_of, words_of
 from spector.language.words import analyse, compose, is_stop, plain
 from spector.language.worth import NUMBER_WORDS
+
+_RE: Final = patterns_of("filters")
 
 # How much a text says: its words of content, and what it is worth keeping for.
 
 #: weights of what makes a text worth keeping
 _OF_REACTION, _OF_TIME, _OF_QUESTION = 0.5, 1.5, 1.0
 _NUMBER: Final = re.compile(r"\d+")
-#: a name that is spoken to: "Thanks, Ada!"
-ADDRESSED: Final = re.compile(
-    r"(?:^|[,!.?]\s|^(?:[Hh]ey|[Hh]i|[Hh]ello|[Mm]erhaba|[Ss]elam)\s)"
-    r"[A-ZÇĞİÖŞÜ]\w+(?=[,!.?]|$)"
-)
 
 
 def substance_of(text: str) -> float:
@@ -73,7 +69,7 @@ def content_of(said: str, written: str, rules: Rules, found: Iterable[Match] | N
         if each.name in ("stop", "phatic"):
             empty.update(range(each.start, each.end))
         more += each.name == "temporal"
-    return max(0, len(words) - len(empty) + more - len(ADDRESSED.findall(written)))
+    return max(0, len(words) - len(empty) + more - len(_RE["addressed"].findall(written)))
 
 
 def matches(said: str, rules: Rules, name: str) -> bool:
@@ -201,14 +197,6 @@ def keep_scores(
 
 # Whether a text that sounds like a preference states one, or only likes what it speaks of.
 
-#: words of a choice that holds on: who only reacts to something says "love" and "enjoy"
-_CHOICE: Final = re.compile(
-    r"\b(?:prefer\w*|avoid\w*|hate\w*|dislik\w*|detest\w*|refus\w*|rather|stand|allerg\w*|avers\w*"
-    r"|never|always|only|favou?rites?|interest\w*|(?:not|n['\u2019]t|no longer) (?:\w+ )?"
-    r"(?:like|love|enjoy|care)"
-    r"|tercih|nefret|kacin\w*|asla|hep|daima|her zaman|en (?:cok )?sevdigim|favori\w*|alerji\w*"
-    r"|(?:sevme|hoslanma|begenme)\w*)\b"
-)
 #: characters that are read
 
 
@@ -218,7 +206,7 @@ def only_likes(text: str) -> bool:
     "I love how brave that was" is one, "I love jazz" and "I avoid crowds" are none.
     """
     said = compose(text[:_MOST])
-    return _CHOICE.search(plain(said)) is None and not extract(said)
+    return _RE["choice"].search(plain(said)) is None and not extract(said)
 
 
 #: what stops a message -> the kind of such messages
@@ -234,10 +222,6 @@ _VALUE: Final = re.compile(r"\d|\w@\w|://|\w[/\\]\w|[a-z][A-Z]")
 #: a capital within a sentence
 _NAME: Final = re.compile(r"(?<=[\w,;:)\"'(] )[\"'(]?([^\W\d_a-z][\w'’-]+)")
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-#: who speaks, as a subject or an owner: "me" of "tell me" is neither
-_OWN: Final = re.compile(
-    r"\b(?:i|i'm|i've|i'd|i'll|im|ive|we|we're|we've|we'd|we'll|my|mine|our|ours|myself)\b"
-)
 _DATIVE_TR: Final = re.compile(r"\b(?:bana|beni|bize|bizi)\b")
 #: languages of the messages that heads were trained on
 _TRAINED: Final = ("en", "tr")
@@ -247,12 +231,6 @@ _STATED: Final = 3
 _PERSON: Final = re.compile(r"(?:he|she|they)(?:'\w+)? \w+")
 #: characters in which a fact is looked for
 _MOST_CHARS: Final = 1000
-#: signs between a heading and what it names
-_GAP: Final = 2
-_VOWEL: Final = re.compile("[aeiouy]")
-_ROWS: Final = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
-_LEAST_KEYS: Final = 4
-_TWICE: Final = re.compile(r"(\w{3,})\1+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,9 +262,7 @@ def worth_keeping(text: str, *, is_own: bool = True) -> Worth:
         return Worth("empty", "prompt_injection")
     quoted, own = quotations(text), own_words(text)
     has_code = any(each.kind == "code" for each in quoted)
-    # what names the paste is a part of it
-    parts = [each for each in parts_of(own) if not _is_heading(each, quoted)]
-    said = [each for each in parts if each.kind != "idle" and not _is_mash(each.text)]
+    said = [each for each in parts_of(own) if each.kind != "idle"]
     rules = rules_of(language_of(own))
     if any(_is_kept(each, rules, is_own=is_own) for each in said):
         return Worth("keep")
@@ -355,7 +331,7 @@ def _is_kept(part: Part, rules: Rules, *, is_own: bool) -> bool:
 
 
 def _is_personal(folded: str, rules: Rules) -> bool:
-    if rules.words["subjects"] and _OWN.search(folded):
+    if rules.words["subjects"] and _RE["own"].search(folded):
         return True
     owned = _DATIVE_TR.sub("", folded)
     return says_i(owned) or (not rules.words["subjects"] and matches(owned, rules, "first_person"))
@@ -364,45 +340,18 @@ def _is_personal(folded: str, rules: Rules) -> bool:
 def _is_of_something(part: Part) -> bool:
     """Whether a machine says more in a sentence than that it is there."""
     words = _WORD.findall(part.said)
-    return not _OWN.search(part.said) and sum(not is_stop(each) for each in words) >= _STATED
-
-
-def _is_heading(part: Part, quoted: Sequence[Quotation]) -> bool:
-    """Whether words without a value only name the code behind them."""
-    end = part.start + len(part.text)
-    return (
-        part.text.endswith(":")
-        and not _has_value(part.text)
-        and any(each.kind == "code" and 0 <= each.start - end <= _GAP for each in quoted)
-    )
+    return not _RE["own"].search(part.said) and sum(not is_stop(each) for each in words) >= _STATED
 
 
 def _has_value(text: str) -> bool:
     """Whether a text has a number, a name, a time or an address."""
     if _VALUE.search(text):
         return True
-    named = ADDRESSED.sub(" ", text)  # who is spoken to is no news
+    named = _RE["addressed"].sub(" ", text)  # who is spoken to is no news
     names = (each for each in _NAME.findall(named) if each[0].isupper())
     if any(plain(each) not in ASSISTANTS for each in names):
         return True
     folded = plain(text)
     return any(each != "one" for each in NUMBER_WORDS.findall(folded)) or any(
         map(is_of_time, _WORD.findall(folded))
-    )
-
-
-def _is_mash(text: str) -> bool:
-    """Whether all words are keys that were pressed without a thought, or letters for a phrase."""
-    words = re.findall(r"\w+", text)
-    return bool(words) and all(map(_is_keys, words))
-
-
-def _is_keys(word: str) -> bool:
-    if not word.isascii() or not word.isalpha() or word.isupper():
-        return False
-    letters = _TWICE.sub(r"\1", word.lower())
-    if not _VOWEL.search(letters):
-        return True
-    return len(letters) >= _LEAST_KEYS and any(
-        letters in row or letters[::-1] in row for row in _ROWS
     )

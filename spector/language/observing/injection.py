@@ -10,7 +10,10 @@ from typing import Any, Final, Literal
 
 from spector.language.observing.sentences import patterns_of_all
 from spector.language.statements import own_words
+from spector.language.tables import patterns_of
 from spector.language.words import normalize_nfkc, plain
+
+_RE: Final = patterns_of("consent")
 
 # What a text must have in it for a pattern to match: a way to leave out patterns that cannot.
 
@@ -87,10 +90,6 @@ def _of_item(kind: str, value: Any) -> frozenset[str] | None:
 
 #: what a longer text says beyond this is not tried
 _MOST_CHARS: Final = 20_000
-#: letters of no width, soft hyphens, marks that turn the direction of writing
-_UNSEEN: Final = re.compile(
-    "[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]"
-)
 _SPACES: Final = re.compile(r"[^\S\n]+")
 _LINES: Final = re.compile(r"\s*\n\s*")
 #: signs that stand for a letter
@@ -104,25 +103,6 @@ _LONGEST_RUN: Final = 400
 _LONGEST_WORD: Final = 16
 #: words in a pattern
 _LITERAL: Final = re.compile(r"(?<![\\a-z])[a-z]{2,}")
-#: takes back what the speaker said, or a matter of his of which he then says what is so
-_TAKEN_BACK: Final = re.compile(
-    r"\b(?:ignore|disregard|forget|scrap|drop|skip|throw out|set aside|cancel|erase|delete|override"
-    r"|(?:do not|don't) follow) (?:[^.!?;:\n]{0,60}?"
-    r"(?:\b(?:i|we)(?:'ve| have| had)?(?: just| already)?"
-    r" (?:told|said|say|gave|wrote|sent|set|left|mentioned|asked|made|put|typed|listed)\b"
-    r"|\b(?:my|our)\b)[^.!?;,:\n]{0,60}"
-    r"|[^.!?;:\n]{0,40}?(?:\b(?:about|regarding|before|on)\b[^.!?;,:\n]{1,40}|\b\w+)"
-    r"[,;] (?=(?:i|i'm|we|my|our|it|it's|he|she|they|the) [^\n]{3}))"
-    r"|\b\w+(?:[iu]m[iu]|[iu]m[iu]z[iu]|d[iu]g[iu]m\w*|dikler[iu]m\w*|(?<!lar)(?<!ler)[iu])"
-    r" (?:unut|yok say|dikkate alma|iptal et|bos ver|gormezden gel|sil)[.,;]"
-    r"(?= [^.!?\n]*(?:yor(?:um|uz)|[dt][iu](?:m|k)|\b\d|yaz|g[iu]n[iu])\b)"
-)
-#: what is the agent's own, or the store's
-_OF_AGENT: Final = re.compile(
-    r"\b(?:you(?:r|rs|'re)?|system|developers?|guidelines?|polic\w+|safety|filters?|moderation"
-    r"|ethic\w*|ai|assistants?|users?|admins?|security|programming|confidential\w*|secrets?|models?"
-    r"|sistem\w*|guvenlik\w*|sana|filtre\w*|gelistirici\w*)\b(?! (?:about|that)\b)"
-)
 _MARKS: Final = re.compile(r"(?<=\w)[*_~`]{1,8}|[*_~`]{1,8}(?=\w)")
 _JOINERS: Final = re.compile(r"(?<=\w)[-_.+/]{1,8}(?=\w)")
 
@@ -134,13 +114,13 @@ def is_injection(text: str) -> bool:
     """
     screen = _screen()
     return any(
-        screen.matches(form) and screen.matches(_TAKEN_BACK.sub(_unless_of_agent, form))
+        screen.matches(form) and screen.matches(_RE["taken_back"].sub(_unless_of_agent, form))
         for form in _forms(text[:_MOST_CHARS])
     )
 
 
 def _unless_of_agent(clause: re.Match[str]) -> str:
-    return clause.group() if _OF_AGENT.search(clause.group()) else " "
+    return clause.group() if _RE["of_agent"].search(clause.group()) else " "
 
 
 def is_system_content(text: str) -> bool:
@@ -182,7 +162,7 @@ def _words_of_attacks() -> frozenset[str]:
 
 def _forms(text: str) -> Iterator[str]:
     """The text folded, and without its disguises where it has some."""
-    seen = plain(_UNSEEN.sub("", normalize_nfkc(text)))
+    seen = plain(_RE["unseen"].sub("", normalize_nfkc(text)))
     first = _LINES.sub("\n", _SPACES.sub(" ", seen))
     yield first
     bare = _MARKS.sub("", first.translate(_ALIKE))
@@ -197,83 +177,6 @@ def _forms(text: str) -> Iterator[str]:
 
 # Whether a message asks that it not be remembered, and for how long.
 
-_KEEP: Final = (
-    r"(?:remember|store|save|record|log|memori[sz]e|retain|note(?: down)?|write down|jot down"
-    r"|keep(?: a)?(?: record| note)?(?: of)?|commit|add|put|write|file|include)"
-)
-_KEPT: Final = r"(?:remembered|stored|saved|recorded|logged|memori[sz]ed|retained|noted|kept)"
-#: what is meant: the message itself, or what it tells
-_IT: Final = (
-    r"(?:this|that|it|these|any of (?:this|that|it)|anything|the following"
-    r"|what (?:i|we)\b[^.!?,;:]*"
-    r"|(?:my|our|the|this|her|his|their)(?: \w+)? (?:pass ?words?|pins?|passcodes?|codes?|numbers?"
-    r"|address|e-?mail|salary|names?|details|info(?:rmation)?|data|messages?|conversation|chat"
-    r"|secrets?|diagnosis))"
-)
-#: ends the object: "this song" is another one than "this"
-_NO_NOUN: Final = (
-    r"(?=\s*(?:[.!?,;:)-]|$|\b(?:please|pls|but|down|from|of|about|in|into|to|on|anywhere|either|for|though|ok"
-    r"|okay|until|till|because|as|since|and|yet|at all|i|my|we|part|bit|one|message|info|chat"
-    r"|conversation|thing|secret)\b))"
-)
-_OF_MEMORY: Final = r"(?:your |the )?(?:memory|memories|notes|records?|profile|files|logs?)\b"
-_UNWANTED: Final = re.compile(
-    r"(?<!\bi )(?<!\bwe )(?<!\byou )(?<!\bthey )(?<!\bwhy )\b(?:do not|don't|dont|never|please not"
-    r"|no need to|rather not|(?:can|could|would|will) you(?: please)? not)"
-    r"(?: you)?(?: ever| please| even| go and)? "
-    + _KEEP
-    + " "
-    + _IT
-    + _NO_NOUN
-    + r"|\b(?:i|we)(?:'d| would)? (?:(?:don't|do not|dont) want you to|rather you did(?:n't| not)"
-    r"|prefer you not to) "
-    + _KEEP
-    + " "
-    + _IT
-    + _NO_NOUN
-    + r"|\byou (?:don't|do not) (?:have|need) to "
-    + _KEEP
-    + " "
-    + _IT
-    + _NO_NOUN
-    + r"|\b(?:without|instead of) (?:remember|stor|sav|record|keep)ing "
-    + _IT
-    + _NO_NOUN
-    + r"|\b(?:do not|don't|never) (?:add|put|save|store|write|include|commit|keep)\b[^.!?]{1,60}"
-    r"\b(?:in|into|to|on) "
-    + _OF_MEMORY
-    + r"|\b(?:leave|keep) (?:this|that|it|these)(?: \w+)? (?:out of|off) "
-    + _OF_MEMORY
-    + r"|\b(?:off|not for) the record\b(?!-)|\bnot to be "
-    + _KEPT
-    + r"\b(?! by\b)"
-    r"|\b(?:this|that|it) ?(?:is not|isn't|should(?: not|n't)|must(?: not|n't)|may not)(?: to)? be "
-    + _KEPT
-    + r"\b(?! by\b)"
-    r"|\b(?:make sure|see that) (?:this|that|it) (?:isn't|is not|doesn't get|does not get) "
-    + _KEPT
-    + r"|\b(?:bunu|bunlari|sunu|bu (?:mesaji|bilgiyi|konusmayi|sohbeti|sifreyi)|soyleyeceg\w+"
-    r"|soyledig\w+|anlatacag\w+|sifremi|numarami|adresimi)\b[^.!?]{0,30}\b(?:kaydetme|saklama"
-    r"|hatirlama|not etme|not alma|aklinda tutma|hafizana (?:alma|ekleme|yazma)|kayda gecirme"
-    r"|ezberleme|yazma|ekleme)(?:yin(?:iz)?|zsen\w*)?\b"
-    r"|\b(?:kayit disi|kayda gecmesin|kaydedilmesin|saklanmasin|hafizana (?:alma|ekleme|yazma)\w*)"
-    r"\b"
-)
-#: for longer than the message
-_LASTING: Final = re.compile(
-    r"\b(?:until|till|unless) (?:i|we) (?:say|tell|ask|let)\b|\bfrom (?:now|here) on\b"
-    r"|\bfor the rest of\b|\b(?:this|the) (?:whole |entire )?(?:conversation|chat|session)\b"
-    r"|\banything (?:i|we)\b|\b(?:soyleyene|diyene) kadar\b|\bbundan sonra\b"
-    r"|\bwhat (?:i|we)(?:'m| am|'re| are)? (?:going to|about to|say next|will)\b"
-    r"|\bbu (?:sohbet|konusma)\w*"
-)
-_RESUMED: Final = re.compile(
-    r"\b(?:back on|on) the record\b|\b(?:you (?:can|may)|please|start|feel free to|from now on)"
-    r"(?: now| please| start| go back to)* (?:remember|sav|stor|record|keep|not)(?:e|ing)?\b"
-    r"[^.!?]{0,40}\b(?:again|now|once more)\b"
-    r"|\b(?:yeniden|tekrar|artik) (?:kayde[td]|hatirla|sakla|not al)\w*"
-)
-
 
 def consent_of(text: str) -> Literal["no", "no more", "again"] | None:
     """What a message says of being remembered.
@@ -282,6 +185,6 @@ def consent_of(text: str) -> Literal["no", "no more", "again"] | None:
     where it says nothing of it: "I don't remember this song", "don't forget the milk".
     """
     said = " ".join(plain(own_words(text)).replace("\u2019", "'").split())
-    if _UNWANTED.search(said):
-        return "no more" if _LASTING.search(said) else "no"
-    return "again" if _RESUMED.search(said) else None
+    if _RE["unwanted"].search(said):
+        return "no more" if _RE["lasting"].search(said) else "no"
+    return "again" if _RE["resumed"].search(said) else None

@@ -16,11 +16,14 @@ from spector.language.tables import (
     language_of,
     languages,
     languages_applied,
+    patterns_of,
     table_of,
     words_of,
 )
 from spector.language.words import analyse, is_stop, plain, within
 from spector.process import keeps
+
+_RE: Final = patterns_of("sorting")
 
 # The rules of one language for observing, made ready once from its table.
 
@@ -57,12 +60,6 @@ def patterns_of_all(name: str) -> tuple[re.Pattern[str], ...]:
     )
 
 
-#: ends of sentences; a full stop within a number, a name or an abbreviation is none
-_END: Final = re.compile(
-    r"(?<!\bmr)(?<!\bdr)(?<!\bms)(?<!\bmrs)(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)(?<!\bno)"
-    r"(?<!\b[a-z])\.+(?=[\s\"')\]]|$)|[!?…]+[\"')\]]*(?=\s|$|[^\w\s])|[!?]+(?=\w)|\n+",
-    re.IGNORECASE,
-)
 #: where a clause of a sentence ends
 _CLAUSE: Final = re.compile(r"(?:[,;:(](?!\d)|\s-\s|\.\.\.)\s*|\s(?=(?:and|but|so|ve|ama) )")
 #: what a longer text says beyond this is not sorted
@@ -79,10 +76,6 @@ _DENIALS: Final = frozenset("can't cannot don't won't didn't haven't never no no
 _OPENING: Final = 3
 #: a sentence without a question mark asks only if it is short
 _MOST_WORDS_UNMARKED: Final = 14
-#: a Turkish verb of the first person, which makes a statement of what stands before a last word
-_TOLD_BY_ONESELF: Final = re.compile(
-    r"\w{2,}(?:[iu]yor(?:um|uz)|[dt][iu](?:m|k)|[ae]c[ae]g(?:im|iz))"
-)
 _WORD: Final = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 #: a wish of few words: "fewer words pls"
 _PLEADS: Final = re.compile(r"^(?:\S+ ){1,4}(?:pls|plz|please|lutfen)\W*$")
@@ -143,7 +136,7 @@ def _parts_of(text: str, codes: tuple[str, ...]) -> tuple[Part, ...]:
     bare = own_words(text)
     rules = rules_of(language_of(bare))
     out: list[Part] = []
-    for start, end in within(_LONGEST, bare, (each.end() for each in _END.finditer(bare))):
+    for start, end in within(_LONGEST, bare, (each.end() for each in _RE["end"].finditer(bare))):
         piece = bare[start:end]
         if any(map(str.isalnum, piece)) and len(out) < _MOST_SENTENCES:
             indent = len(piece) - len(piece.lstrip())
@@ -198,8 +191,7 @@ def _orders(text: str, folded: str, rules: Rules) -> bool:
         return True
     if folded.endswith("?") or _NAMED.match(text):
         return False
-    words = _WORD.findall(folded)
-    return _begins_with_order(words, rules.words) or _ends_with_order(words, rules.words)
+    return _begins_with_order(_WORD.findall(folded), rules.words)
 
 
 def _begins_with_order(words: list[str], lists: Mapping[str, frozenset[str]]) -> bool:
@@ -212,20 +204,6 @@ def _begins_with_order(words: list[str], lists: Mapping[str, frozenset[str]]) ->
         and words[at] in lists["orders"]
         and (at + 1 == len(words) or words[at + 1] not in lists["auxiliaries"])
     )
-
-
-def _ends_with_order(words: list[str], lists: Mapping[str, frozenset[str]]) -> bool:
-    """Whether the verb of an order ends the sentence: "kapıyı aç"."""
-    verbs = lists["orders_last"]
-    if len(words) > 2 and words[-1] in lists["politeness"]:
-        words = words[:-1]
-    if not verbs or len(words) < 2:
-        return False
-    if any(map(_TOLD_BY_ONESELF.fullmatch, words[:-1])):
-        return False  # "İzmir'e taşınmayı düşünüyoruz belki yazın"
-    last = words[-1]
-    stems = {last, *(last.removesuffix(each) for each in lists["order_endings"])}
-    return any(stem in verbs or f"{words[-2]} {stem}" in verbs for stem in stems)
 
 
 def _stated_before(folded: str, rules: Rules) -> str:
@@ -309,29 +287,12 @@ def _lists_in(text: str, _: tuple[str, ...]) -> frozenset[str]:
 _QUESTION_CHARS: Final = 300
 #: words of a message that corrects another one
 _MOST_WORDS: Final = 16
-#: says that what was said is to be read otherwise
-_INSTEAD: Final = re.compile(
-    r"^\W*\*|\b(?:i meant?|(?:scratch|strike|scrap) (?:that|it)|make (?:it|that)|correction|typo"
-    r"|(?:my|a) (?:bad|mistake)|mis(?:typed|spoke|read|heard|wrote)|or rather|duzelt\w+|diyecektim"
-    r"|demek istemistim|yanlis (?:yaz|soyle)\w+)\b"
-)
-#: hesitates, begins anew or takes back, in the first words or the last
-_AGAIN: Final = re.compile(
-    r"^(?:\W*\b(?:oh|ah|er+m?|uh+m?|um+|hm+|no|nope|nah|sorry|wait|oops|ups|actually|turns out|yok"
-    r"|hayir|pardon|dur|aslinda|meger)\b)+|\b(?:sorry|pardon|actually|after all)\W*$"
-)
 #: adds to what was said
 _ADDS: Final = re.compile(r"\b(?:also|too|as well|another|ayrica|bir de|baska)\b")
 _FILLERS: Final = frozenset(analyse("now rather instead artık olacak oldu").content())
-_YES_NO: Final = re.compile(
-    r"^\W*(?:yes|yeah|yep|yup|no|nope|nah|never|evet|hayir|yok|var|ja|nein|oui|non|si)\b"
-)
 #: a question about the one who is asked, and one that offers to do something
 _ABOUT_YOU: Final = re.compile(r"\b(?:you|your|u|ur)\b|\w(?:s[iu]n|n var)\b")
 _OFFERS: Final = re.compile(r"\b(?:i|me|we|us|let's|shall|want|ready)\b|\w[ae]y[iu]m m[iu]\b")
-_TELL: Final = re.compile(
-    r"\b(?:tell|give|remind) me\b|\blet me know (?!if\b)|\b(?:soyle|anlat|yaz)\b"
-)
 _CAPITAL: Final = re.compile(r"(?<=[^\w'’])[A-ZÇĞİÖŞÜ][^\W\d_]+")
 
 
@@ -340,7 +301,7 @@ def question_in(text: str) -> str:
     asked = " ".join(
         part.text
         for part in parts_of(text)
-        if part.kind == "asks" or (part.kind == "orders" and _TELL.search(part.folded))
+        if part.kind == "asks" or (part.kind == "orders" and _RE["tell"].search(part.folded))
     )
     return asked[-_QUESTION_CHARS:].strip()
 
@@ -357,7 +318,7 @@ def is_answer(text: str, question: str, *, by_user: bool) -> bool:
     if need_gate(text).needed:
         return any(each.said for each in parts_of(text))
     asked = plain(question)
-    return _YES_NO.match(plain(text)) is not None and (
+    return _RE["yes_no"].match(plain(text)) is not None and (
         _ABOUT_YOU.search(asked) is not None and _OFFERS.search(asked) is None
     )
 
@@ -370,9 +331,9 @@ def is_correction(text: str, before: str, question: str = "") -> bool:
     """
     if "?" in text or len(text.split()) > _MOST_WORDS:
         return False
-    if _INSTEAD.search(plain(text)):
+    if _RE["instead"].search(plain(text)):
         return True
-    if not _AGAIN.search(plain(text)):
+    if not _RE["again"].search(plain(text)):
         return False
     return _are_alike(before, text) and _about(plain(question)) <= _about(plain(before))
 
@@ -387,7 +348,7 @@ def corrected(before: str, text: str) -> str:
     forms = {each.form for each in known}
     values = [each for each in values_and_rest(now)[0] if each.form not in forms]
     names = [each for each in _names(text) if each not in before]
-    more = _about(_INSTEAD.sub(" ", now)) - _about(folded) - set(map(plain, names))
+    more = _about(_RE["instead"].sub(" ", now)) - _about(folded) - set(map(plain, names))
     if len(values) + len(names) != 1 or more:
         return ""
     if names and len(named) == 1 and not known:
@@ -413,7 +374,7 @@ def _are_alike(one: str, other: str) -> bool:
 
 def _about(folded: str) -> frozenset[str]:
     """The words of a folded text that say what its values are of."""
-    rest = values_and_rest(_AGAIN.sub(" ", folded))[1]
+    rest = values_and_rest(_RE["again"].sub(" ", folded))[1]
     return frozenset(analyse(rest).content()) - _FILLERS
 
 

@@ -10,69 +10,26 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from spector.language.statements.speakers import says_i
-from spector.language.tables import table_of
+from spector.language.tables import patterns_of, table_of
 from spector.language.words import cue_terms
 from spector.language.words import words as terms
 from spector.process import keeps
+
+_RE: Final = patterns_of("quoting")
 
 _Kind = Literal["code", "words"]
 #: of a line, what decides whether it is code
 _MOST_LINE: Final = 2_000
 _FENCED: Final = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
 _JSON: Final = re.compile(r"[{\[]\s{0,4}\"[^\"\n]{1,200}\"\s{0,4}[:,]")
-#: what stands in a text beside it: comments, the words and titles of pictures and links
-_ASIDE: Final = re.compile(
-    r"<!--.*?(?:-->|\Z)|/\*.*?(?:\*/|\Z)|%%.*?%%|^[ \t]*%%[^\n]*|\[shares [^\[\]]*\]"
-    r"|!\[(?:[^!]|!(?!\[)){0,4000}?\](?=[(\[])|!\[[^\]\n!]*\]",
-    re.DOTALL | re.MULTILINE,
-)
 _TAG: Final = re.compile(r"<[a-zA-Z][^<>=]{0,200}=[^<>]{0,4000}>")
 _LINK: Final = re.compile(r"\[([^\[\]\n]{1,400})\]\([^()\n]*\)")
 #: signs that prose does not have
 _CODED: Final = re.compile(r"[{}<>;$\\|]|==|:=|&&| --?\w|\w\(|::|->|//|^\W*#")
 _TABLE_LINE: Final = re.compile(r"\s*\|?[^|\n]*\|[^|\n]*\|.*|\s*\|?\s*:?-{3,}.*")
 _REPLY_LINE: Final = re.compile(r"\s{0,3}>")
-#: where a mail begins that goes on to the end
-_MAIL: Final = re.compile(
-    r"^[ \t]*(?:(?:subject|betreff|konu|asunto|objet)\s*:[^\n]*\n|(?:from|von|kimden)\s*:[^\n]*\n"
-    r"|-{2,}\s*(?:original|forwarded)\b[^\n]*\n|on [^\n]{4,80} wrote:\s*\n"
-    r"|(?<=\n)[ \t]*dear [^\n]{1,40},\s*\n)",
-    re.IGNORECASE | re.MULTILINE,
-)
-#: hands over a text to work on, or a work that is done; what follows is that text
-_HANDED: Final = re.compile(
-    r"(?:^|(?<=[.!?\n]))[ \t\"'(]{0,4}(?:(?:please|kindly|now|then|and|also|ok|okay|hi|hey|hello"
-    r"|sure|of course|certainly|great|(?:can|could|would|will) you(?: please)?|help me(?: to)?"
-    r"|i (?:need|want) you to|lutfen|lütfen)[ ,!.:]+){0,4}(?:(?:"
-    r"(?:translat|proof-?read|summari[sz]|paraphras|rephras|reword|rewrit|transcrib|shorten|simplify"
-    r"|spell-?check)e?\b"
-    r"|(?:correct|edit|polish|improv|review|draft|writ|compos|reply|respond|typ|repeat|explain|fix"
-    r"|analy[sz]|check|convert|format|debug|read|answer|grad|rat)e?"
-    r" (?:a|an|the|this|these|it|my|our|to|for|into?)\b(?! (?:down|out)\b)"
-    r")[^:?!.\n]{0,120}?(?::|[?.]?[ \t]*\n)"
-    r"|(?:here(?:'s| is| are)|below is) (?:the|a|an|your|my)\b[^:\n]{0,80}:"
-    r"|[^:\n]{0,80}\b(?:cevir|çevir|duzelt|düzelt|ozetle|özetle|tercume et|tercüme et|kisalt|kısalt"
-    r"|yeniden yaz)(?:ir misin|[iı]n)?[ \t]*(?::|[?.]?[ \t]*\n))",
-    re.IGNORECASE,
-)
 #: asks to be kept, which is no work on a text
 _KEPT: Final = re.compile(r"\b(?:remember|keep|note|save|store|memori[sz]e|record|log)\b", re.I)
-#: someone else says what follows
-_SAID: Final = re.compile(
-    r"(?:^|(?<=[.!?\n]))[^:.!?\n]{1,100}\b(?:said|says|wrote|writes|texted|texts|asked|asks|answered"
-    r"|replied|replies|told (?:me|us)|tells (?:me|us)|goes|reads|dedi|diyor|yazdi|yazdı|yazmis"
-    r"|yazmış|yaziyor|yazıyor|sordu|demis|demiş)(?: to (?:me|us))?[ \t]*:[ \t]*",
-    re.IGNORECASE,
-)
-_MYSELF: Final = re.compile(
-    r"\b(?:i|we)(?:'ve| have| had)?(?: \w+)?\s+(?:said|says|wrote|texted|asked|answered|replied)\b",
-    re.IGNORECASE,
-)
-_MARKED: Final = re.compile(
-    r"[\"\u201c\u201d\u201e]([^\"\u201c\u201d\u201e]{6,4000})[\"\u201c\u201d]"
-    r"|\u00ab([^\u00ab\u00bb]{6,4000})\u00bb"
-    r"|(?<!\w)['\u2018\u201a](?=\S)([^\n\u2018]{6,400}?)(?<=\S)['\u2019](?!\w)"
-)
 _ADDRESS: Final = re.compile(r"\b(?:you|your|sen|senin|sana|siz)\b", re.IGNORECASE)
 _END: Final = re.compile(r"[.!?\u2026,]\s*\Z")
 _PARAGRAPH: Final = re.compile(r"\n[ \t\r]*\n")
@@ -135,20 +92,20 @@ def quotations(text: str) -> tuple[Quotation, ...]:
 def _candidates(text: str) -> Iterator[tuple[int, int, _Kind]]:
     for fence in _FENCED.finditer(text):
         yield *fence.span(), "code"
-    for aside in _ASIDE.finditer(text):
+    for aside in _RE["aside"].finditer(text):
         yield *aside.span(), "words"
     yield from _blocks(text)
     for tag in _TAG.finditer(text):
         yield *tag.span(), "code"
-    if mail := _MAIL.search(text):
+    if mail := _RE["mail"].search(text):
         yield mail.start(), len(text), "words"
-    for handed in _HANDED.finditer(text):
+    for handed in _RE["handed"].finditer(text):
         if not _KEPT.search(handed.group()):
             yield handed.end(), end_of_words(text, handed.end()), "words"
-    for said in _SAID.finditer(text):
-        if not _MYSELF.search(said.group()):
+    for said in _RE["said"].finditer(text):
+        if not _RE["myself"].search(said.group()):
             yield said.end(), end_of_words(text, said.end()), "words"
-    for marked in (*_MARKED.finditer(text), *_LINK.finditer(text)):
+    for marked in (*_RE["marked"].finditer(text), *_LINK.finditer(text)):
         if _is_speech(marked):
             yield *marked.span(), "words"
 
@@ -224,9 +181,6 @@ def _line_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 # Excerpts: the part of a text that matches a cue, within a budget.
 
-_SENTENCE: Final = re.compile(
-    r"[^.!?\u3002\uff01\uff1f\n]*[.!?\u3002\uff01\uff1f\n]+[\"'”’)\]\s]*|.+"
-)
 _WORD: Final = re.compile(r"[^\W_]+")
 #: longer sentences are split into pieces of about this many characters
 _PIECE_CHARS: Final = 240
@@ -313,7 +267,7 @@ def _stretch(text: str, words: Collection[str]) -> tuple[int, int]:
 def _pieces(text: str) -> list[str]:
     """Split a text into sentences, and long sentences into pieces; joined they are the text."""
     pieces: list[str] = []
-    for match in _SENTENCE.finditer(text):
+    for match in _RE["sentence"].finditer(text):
         sentence = match.group()
         while len(sentence) > _PIECE_CHARS:
             end = sentence.rfind(" ", _PIECE_CHARS // 2, _PIECE_CHARS) + 1 or _PIECE_CHARS

@@ -21,31 +21,18 @@ from spector.language.statements.speakers import (
     later_openings,
     opening_of,
 )
+from spector.language.tables import grammar_table, patterns_of, word_lists
 from spector.language.words import normalize_nfkc, normalize_unicode, plain
 from spector.process import keeps
+
+_RE: Final = patterns_of("roles")
 
 #: roles besides the user's that may instruct
 _PRINCIPALS: Final = frozenset(("system", "developer"))
 #: names that are valid roles of a message
 BARE_ROLES: Final = (ASSISTANTS | USERS) - {"model", "system"}
 #: roles that a name must not imitate, folded
-_ROLES: Final = (
-    ASSISTANTS
-    | USERS
-    | frozenset(
-        """admin administrator asistente assistente benutzer developer ferramenta function
-    herramienta human instruction ipython memorie memory moderator model nutzer operator platform
-    plugin prompt sistem sistema superuser sysadmin system systeme tool usuario utente utilisateur
-    werkzeug
-    anvandare assistent bruger bruker gebruiker uzytkownik
-    \u043f\u043e\u043b\u044c\u0437\u043e\u0432\u0430\u0442\u0435\u043b\u044c
-    \u0441\u0438\u0441\u0442\u0435\u043c\u0430
-    \u0430\u0441\u0441\u0438\u0441\u0442\u0435\u043d\u0442
-    \u7528\u6237 \u7528\u6236 \u7cfb\u7edf \u7cfb\u7d71 \u52a9\u624b \u52a9\u7406 \u5de5\u5177
-    \u30e6\u30fc\u30b6\u30fc \u30b7\u30b9\u30c6\u30e0 \u30a2\u30b7\u30b9\u30bf\u30f3\u30c8
-    \uc0ac\uc6a9\uc790 \uc2dc\uc2a4\ud15c""".split()
-    )
-)
+_ROLES: Final = ASSISTANTS | USERS | word_lists("roles")["roles"]
 #: the same without marks and with decomposed Korean syllables, as names are compared
 _BARE: Final = frozenset(
     "".join(char for char in normalize_unicode("NFD", role) if unicodedata.category(char) != "Mn")
@@ -65,39 +52,14 @@ _LONGEST: Final = max(map(len, _BARE))
 _FILLERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800")
 _INVISIBLE: Final = frozenset(("Cc", "Cf", "Cn", "Co", "Cs", "Me", "Mn"))
 _REVERSING: Final = re.compile("[\u061c\u200f\u202a-\u202e\u2066-\u2069]")
-#: "LATIN SMALL LETTER S WITH STROKE", "REGIONAL INDICATOR SYMBOL LETTER S"
-_LIKE_LATIN: Final = re.compile(
-    r"(?:.* )?(?:LATIN|REGIONAL INDICATOR SYMBOL) (?:.* )?(?:LETTER|CAPITAL) (?:[A-Z]{2,} )*([A-Z])"
-    r"(?: WITH .+)?"
-)
 #: letters of other scripts that look like Latin ones
-_LOOKALIKES: Final = str.maketrans({
-    **dict(zip(  # Cyrillic
-        "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0455\u0458\u0501\u04bb"
-        "\u051b\u0432\u043a\u043c\u043d\u0442\u0433\u0438\u043f\u0410\u0415\u041e"
-        "\u0420\u0421\u0423\u0425\u0406\u0405\u0408\u0412\u041a\u041c\u041d\u0422",
-        "aeopcyxisjdhqbkmhtrunAEOPCYXISJBKMHT", strict=True,
-    )),
-    **dict(zip(  # Greek
-        "\u03bf\u03b1\u03b5\u03b9\u03c5\u03bd\u03c1\u03c4\u03ba\u03bc\u03c3\u0391"
-        "\u0395\u039f\u0399\u03a1\u03a4\u039d\u039c\u03a5\u03a3",
-        "oaeiuvptkmoAEOIPTNMYS", strict=True,
-    )),
-    **dict(zip(  # Armenian
-        "\u057d\u0585\u0578\u0570\u0581",
-        "uonhg", strict=True,
-    )),
-    **dict(zip(  # Cherokee
-        "\u13da\u13ac\u13a1\u13a2\u13c7\u13aa\u13c6\u13de\u13d9\u13a0\u13df\u13bb"
-        "\u13a9\u13cc\u13e2\u13be\u13f4\u13e6\u13c0",
-        "SERTMAILVDCHYUPOBKG", strict=True,
-    )),
-    **dict(zip(  # Lisu
-        "\ua4f4\ua4e2\ua4f0\ua4e3\ua4d4\ua4ec\ua4df\ua4f2\ua4ee\ua4e0\ua4f3\ua4e1"
-        "\ua4f6\ua4f7",
-        "USERTYMIANOLLD", strict=True,
-    )),
-})  # fmt: skip
+_LOOKALIKES: Final = str.maketrans(
+    {
+        letter: latin
+        for letters, latins in grammar_table("any", "roles")["lookalikes"].values()
+        for letter, latin in zip(letters, latins, strict=True)
+    }
+)
 #: digits and signs in place of letters; one of them resembles two letters
 _LEET: Final = tuple(str.maketrans("03457@$1!|", f"oeastas{3 * one}") for one in "li")
 #: text before the first colon of a line; colons include lookalikes
@@ -105,11 +67,6 @@ _COLONS: Final = ":\u02d0\u02f8\u0589\u05c3\u1365\u1804\u2236\ua789\ufe13\ufe30\
 _TURN: Final = re.compile(
     f"(?:^|(?<=[\n\r\x0b\x0c\x85\u2028\u2029]))[^\\S\n]*([^\\s{_COLONS}][^\n{_COLONS}]{{0,63}})"
     f"(?:\n[^\\S\n]{{0,16}})?([{_COLONS}])"
-)
-#: invisible characters that may hide a name
-_HIDDEN: Final = re.compile(
-    "[\xad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
-    "\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]+"
 )
 _TURN_WORDS: Final = 4
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
@@ -179,7 +136,7 @@ def imitates_speaker(text: str) -> bool:
     The turn may have a role ("system: ...") or a name ("Eve: ..."), with any lookalike of a colon
     and any invisible characters. The speaker of such a text is not trusted.
     """
-    texts = [text] if text.isascii() else [text, _HIDDEN.sub("", text)]
+    texts = [text] if text.isascii() else [text, _RE["hidden"].sub("", text)]
     return any(map(_is_of_another, (found for each in texts for found in _TURN.finditer(each))))
 
 
@@ -223,7 +180,7 @@ def _folded(name: str) -> str:
 def _seen(char: str) -> str:
     if char.isascii():
         return char
-    like = _LIKE_LATIN.fullmatch(unicodedata.name(char, ""))
+    like = _RE["like_latin"].fullmatch(unicodedata.name(char, ""))
     return like[1] if like else char
 
 

@@ -9,8 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from spector.language.tables import patterns_of, word_lists
 from spector.language.words import compose, is_turkish, plain
 from spector.records import turn_before_in
+
+_WORDS: Final = word_lists("speakers")
+_RE: Final = patterns_of("speakers")
 
 # Markers in texts and cues: preferences, words of time, questions, the person of a cue.
 #
@@ -26,38 +30,14 @@ USERS: Final = frozenset(("user", "human", "kullanici"))
 FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|i've|i'd|me|my|mine|myself|we|our|us)\b")
 _WORD: Final = re.compile(r"[^\W_]+")
 
-_PREFERS: Final = re.compile(
-    r"\bi(?: (?:really|always|usually|generally|mostly|also|just|absolutely|personally|much|still"
-    r"|do|don't|do not|never|would|can't|cannot)){0,3}"
-    r" (?:prefer|like|love|enjoy|avoid|hate|dislike|detest|favou?r|stand)\b(?! to know\b)"
-    r"|\bi'd (?:rather|prefer)\b|\bi(?:'m| am) (?:not )?(?:a (?:\w+ )?fan of|fond of|keen on)\b"
-    r"|\bmy (?:\w+ ){0,2}favou?rites?\b"
-)
 #: "I would like to book ..." is about now, not a preference
 _WOULD_LIKE: Final = re.compile(r"\bi would (?:like|love)\b")
 #: substrings to search first, because the patterns take longer
 _STEMS: Final = ("prefer", "like", "love", "enjoy", "avoid", "hate", "detest", "favo", "stand",
                  "rather", "fan of", "fond", "keen")  # fmt: skip
 _STEMS_TR: Final = ("sev", "bayil", "hoslan", "begen", "kacin", "tercih", "nefret", "favori")
-_PREFERS_TR: Final = re.compile(
-    r"\b(?:sever|seviyor|bayilir|bayiliyor|hoslanir|hoslaniyor|kacinir|kaciniyor)(?:im|um)\b"
-    r"|\b(?:sevme|hoslanma|begenme|bayilma)(?:m|yorum)\b|\b(?:sevmi|hoslanmi|begenmi)yorum\b"
-    r"|\b(?:tercih|nefret) (?:ed(?:er|iyor)(?:im|um)|etmem|etmiyorum)\b"
-    r"|\ben (?:cok )?sevdigim\b|\bfavori\w{0,8}(?:m|miz)\b"
-)
 
-_TIME: Final = frozenset(
-    """yesterday today tonight ago last next week weekend month year years monday tuesday wednesday
-    thursday friday saturday sunday morning recently since day days summer winter spring fall
-    january february march april june july august september october november december soon
-    tomorrow started""".split()
-)
-_TIME_TR: Final = frozenset(
-    """dun bugun yarin once gecen gelecek hafta haftasonu ay yil sene gun pazartesi sali carsamba
-    persembe cuma cumartesi pazar sabah beri yakinda gecenlerde ocak subat mart nisan mayis haziran
-    temmuz agustos eylul ekim kasim aralik yazin kisin bahar sonbahar""".split()
-)
-_TIME_BOTH: Final = _TIME | _TIME_TR
+_TIME_BOTH: Final = _WORDS["time"] | _WORDS["time_tr"]
 #: longer texts are read only up to the last word needed
 _SHORT: Final = 1_000
 
@@ -65,11 +45,6 @@ _DIGIT: Final = re.compile(r"\d")
 
 #: Thai to Khmer, kana, Han, Hangul
 _UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
-#: words that are also names: in a cue with capitals, only capitalized ones are names
-_ALSO_WORDS: Final = frozenset(
-    """will may mark grace hope joy rose art bill jack frank faith dawn april june august summer
-    autumn guy rich drew pat chase sunny ray max can deniz umut bahar""".split()
-)
 _MOST_WORDS_OF_A_NAME: Final = 4
 
 
@@ -81,10 +56,10 @@ def states_preference(text: str, folded: str | None = None) -> bool:
     """
     folded = plain(text) if folded is None else folded
     if any(map(folded.__contains__, _STEMS)):
-        found = _PREFERS.search(folded)
+        found = _RE["prefers"].search(folded)
         if found and not _WOULD_LIKE.match(found.group()):
             return not ends_with_question(text)
-    if any(map(folded.__contains__, _STEMS_TR)) and _PREFERS_TR.search(folded):
+    if any(map(folded.__contains__, _STEMS_TR)) and _RE["prefers_tr"].search(folded):
         return not ends_with_question(text)
     return False
 
@@ -95,7 +70,7 @@ def terms_of_time(text: str, most: int = 2, folded: str | None = None) -> int:
     Part of *prior* in the ranking formula: a fact with its time ("last week", "in June 2021") is
     worth more than one without.
     """
-    known = _TIME
+    known = _WORDS["time"]
     folded = plain(text) if folded is None else folded
     if not text.isascii() and is_turkish(text, folded):
         known = _TIME_BOTH
@@ -200,7 +175,7 @@ class Speakers:
                 begin = found[at][1]
                 if (
                     length == 1
-                    and words[0] in _ALSO_WORDS
+                    and words[0] in _WORDS["also_words"]
                     and capitals
                     and (at == 0 or not begin.group()[0].isupper())
                 ):
@@ -226,16 +201,6 @@ def subject_of(cue: str, speakers: Speakers | Iterable[str]) -> str | None:
 
 
 _COLON: Final = re.compile("[:\uff1a]()()")
-#: what relays put before a message: "[Ann]: ", "<Ann> ", "[from Ann (uid:77)] "
-_TAG: Final = re.compile(
-    r"\s{0,16}(?:\[(?:from )?([^\W\d_][^\[\]()<>\n:]{0,38})(?: \([^()\n]{0,40}\))?\]"
-    r"|<([^\W\d_][^<>\n:/=]{0,38})>):?(?=\s)"
-)
-#: "yesterday [2026-11-24]", "last week [2026-11-16/2026-11-22]"
-_NOTED_DAY: Final = re.compile(
-    r"(?<=\S) \[(?:\d{4}(?:-\d\d){0,2}(?: \d\d:\d\d)?"
-    r"|(?:\d{4}-\d\d-\d\d|\.\.)/(?:\d{4}-\d\d-\d\d|\.\.))\](?![(\]])"
-)
 #: white space, byte-order marks and zero-width characters before a name
 UNSEEN: Final = " \t\n\ufeff\u200b\u200c\u200d\u2060\u00ad"
 #: most characters and words of a name
@@ -248,26 +213,7 @@ _TITLE_CHARS: Final = 4
 #: words of a name that need no capital: "van", "de", "al"
 _PARTICLE_CHARS: Final = 3
 _JOINTS: Final = frozenset("-'.\u2019\u02bc\u00b7\u2010\u2011\u30fb")
-#: headings of notes and mails, which are not names, however they are written; as the speaker of
-#: another memory they are
-_HEADS: Final = frozenset(
-    """answer date from important note question re reminder subject summary task title to todo
-    update
-    baslik cevap gorev guncelleme hatirlatma kimden kime konu not onemli ozet soru tarih
-    yanit""".split()
-)
 _LONGEST_SPEAKER: Final = 200
-#: greetings; text after a heading does not begin with one
-_GREETS: Final = re.compile(
-    r"\s*(?:hi|hello|hey|thanks|thank you|sorry|ok|okay|good (?:morning|evening|night)|merhaba"
-    r"|selam|tesekkur\w*|gunaydin|iyi aksamlar)\b"
-)
-#: "I" in several languages, and endings of the first person in Turkish; for `plain` text
-_I: Final = re.compile(
-    r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|myself|ich|mich|je|moi|yo|ik|jag|jeg|bana|beni|benim"
-    r"|\u044f|\u043c\u043d\u0435|\w+(?:[iu]yoru|[ae]c[ae]g[iu]|m[iu]s[iu])m|\w{2,}[dt][iu]m)\b"
-    r"|\bj'|[\u6211\u4ffa\u50d5\u79c1]|\u0623\u0646\u0627\b|\u092e\u0948"
-)
 _ASKS: Final = re.compile("[?\uff1f\u061f\u037e]")
 #: characters of a text that are searched for speech
 _SPOKEN_CHARS: Final = 2000
@@ -307,7 +253,7 @@ def opening_of(text: str) -> Opening | None:
     at most 40 characters, followed by a colon, white space and more text. So times ("10:30"),
     links, paths and shortcodes are not names.
     """
-    found = _TAG.match(text) or _COLON.search(text, 0, _INDENT + _NAME_CHARS + 1)
+    found = _RE["tag"].match(text) or _COLON.search(text, 0, _INDENT + _NAME_CHARS + 1)
     if found is None:
         return None
     raw = text[: found.start()].strip().lstrip(UNSEEN) or found[1] or found[2] or ""
@@ -357,7 +303,7 @@ def words_of(text: str, speaker: str | None) -> str:
 
 def without_dates(text: str) -> str:
     """A text without the days that were noted behind its words, which change no ranking."""
-    return _NOTED_DAY.sub("", text) if "[" in text else text
+    return _RE["noted_day"].sub("", text) if "[" in text else text
 
 
 def searched_words(text: str, role: object, metadata: object) -> str:
@@ -383,7 +329,7 @@ def speaker_in(role: object, metadata: object) -> str | None:
 def says_i(words: str) -> bool:
     """True for a first person or an initial greeting in one of several languages."""
     folded = plain(words[:_SPOKEN_CHARS]).replace("\u2019", "'")
-    return _I.search(folded) is not None or _GREETS.match(folded) is not None
+    return _RE["i"].search(folded) is not None or _RE["greets"].match(folded) is not None
 
 
 def is_question(words: str) -> bool:
@@ -415,7 +361,7 @@ def _has_case(char: str) -> bool:
 def _is_proper(words: list[str]) -> bool:
     cased = [word for word in words if _has_case(word[0])]
     folded = plain(" ".join(words))
-    if folded in _HEADS or folded.removesuffix("s") in _HEADS:
+    if folded in _WORDS["heads"] or folded.removesuffix("s") in _WORDS["heads"]:
         return False
     if not cased:
         return True

@@ -9,8 +9,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
+from spector.language.tables import patterns_of
 from spector.language.words import analyse, is_stop, is_turkish, plain
 from spector.process import keeps
+
+_RE: Final = patterns_of("versions")
 
 # Statements and questions as words: their person, their tense, and what is asked for.
 #
@@ -22,73 +25,14 @@ _STEM: Final = 5
 #: letters that are searched before a text is split into words
 _BEGINNING: Final = 3
 
-NOW: Final = re.compile(
-    r"\b(?:now|nowadays|currently|current|presently|today|these days|at the moment|at present|still"
-    r"|latest|newest|any ?more|up to date)\b"
-)
-NOW_TR: Final = re.compile(
-    r"\b(?:simdi|simdiki|su an|su anda|su anki|suan|artik|hala|halen|guncel|bugun|bugunlerde)\b"
-)
-ASKS_TR: Final = re.compile(
-    r"\b(?:ne|neler|neyi|kim|kimi|kimin|kimle|nerede|neresi|nereye|nereden|hangi|hangisi|nasil|kac"
-    r"|kaci|kacta|mi|mu|midir|miyim|muyum)\b"
-)
-_CHANGED: Final = re.compile(
-    r"\b(?:now|nowadays|currently|any ?more|no longer|instead|from now on|artik|simdi|su an\w*"
-    r"|bundan (?:sonra|boyle)|yerine)\b"
-)
-#: a verb of change; in English its result follows
-TURNS: Final = re.compile(
-    r"\b(?:(?:chang|mov|switch|replac|lower|rais|reduc|increas|postpon|resched)\w{1,6}"
-    r"|(?:went|gone) (?:up|down)|became)\b"
-    r"|\b(?:degis|tasin|yuksel|dus|cik|gec|ertele)\w{0,6}?[dt][iu]\w{0,3}\b|\boldu\b"
-)
-_TO: Final = re.compile(r"(?: (?:my|our) \w+(?: \w+)?)?(?: (?:to|from|by|into)\b|:)")
-_NOT: Final = re.compile(
-    r"\b(?:not|never|no longer|degil|yok|\w{2,}m[iu]yor\w*|\w{2,}m[ae]z)\b|n't\b"
-)
-_WAS: Final = re.compile(r"\b(?:was|were|did|had|been|used to|went|got|grew|ago|yesterday)\b")
-_WAS_TR: Final = re.compile(
-    r"\b\w{2,}(?:[dt][iu]|m[iu]s(?:t[iu])?)(?:m|n|k|niz|nuz|l[ae]r)?(?=[.,;!?]|$)"
-)
-#: possibility and future
-_MIGHT: Final = re.compile(
-    r"\b(?:if|would|will|might|wants?|almost|maybe|perhaps|belki|eger|isti?yor\w*"
-    r"|\w+[ae]ca[gk]\w*)\b|'ll\b|\?\s*\Z"
-)
-#: in addition to something, or occasionally
-_ALSO: Final = re.compile(
-    r"\b(?:also|too|as well|another|second|both|besides|sometimes|often|ayrica|bazen|baska|bir de"
-    r"|ikinci)\b|(?<!['’]) (?:da|de)\b"
-)
-_FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|we|we're|us|our)\b")
-_FIRST_PERSON_TR: Final = re.compile(r"\w{2,}(?:[aeiou]r[iu][mz]|y[iu][mz]|d[iu][mk]|m[ae]m)")
-_OWNER: Final = re.compile(r"\b([^\W\d_]+)'(?:s|n?[iu]n) (?:new |yeni )?([^\W\d_]+)")
-_POSSESSED: Final = re.compile(
-    r"(?:(?:^|[.,;:!?] |\b(?:and|but|that|while|because) )(?:my|our)|\b(?:his|her|their))"
-    r" (?:new |current )*([^\W\d_]+)"
-)
+NOW: Final = _RE["now"]
+NOW_TR: Final = _RE["now_tr"]
+ASKS_TR: Final = _RE["asks_tr"]
 _GENITIVE, _HELD = re.compile(r"\w{3,}[iu]n"), re.compile(r"\w{2,}[iu]")
 ARTICLES: Final = frozenset("a an the".split())
 _BE: Final = frozenset("am are be get is m re s not".split())
 _AUXILIARY: Final = frozenset("is are was were has have had can will does did".split())
-_UNIT: Final = re.compile(
-    r"(?:[kcmd]?[gml]|[kmg]b|gr|lt|km|lbs?|ft|tl|eur|usd|gbp|chf|euro|dollar|pound|lira|kilo"
-    r"|percent|degree|derece|minute|hour|day|year|month|times|dakika|saat|gun|ay|yas|per)\w{0,6}"
-    r"|[dt][ae]n?"
-)
 
-_VERB: Final = re.compile(r"\b(?:do|does|am|are) (?:i|we|you|he|she|they|it) (\w+)")
-_VERB_TR: Final = re.compile(r"\b(\w+(?:yor\w{0,4}|[aeiu]r[iu][mz]))[ ?!.]*$")
-_OPEN: Final = re.compile(
-    r"what(?: else)? (?:do|does|can|am|may|should)\b|.*\b(?:neyi|neleri?|kimleri?)\b"
-    r"|.*\bne (?!zaman\b|kadar\b)\w+(?:yor\w{0,4}|[aeiu]r[iu][mz])[ ?!.]*$"
-)
-_MANY: Final = re.compile(
-    r"\bare (?:my|our|the|all)\b|\b(?:which|what) \w+(?<!s)s (?:do|does|am|are)\b|\b(?:all|every)\b"
-    r"|\b\w{2,}l[ae]r(?:[iu]\w{0,6})?\b"
-)
-_WHERE: Final = re.compile(r"(?:where|when|what time)\b|.*\b(?:ner[ei]\w*|ne zaman|saat kac\w*)\b")
 #: "ne zaman", "saat kaçta"
 _TIME: Final = frozenset("zaman saat".split())
 
@@ -104,7 +48,7 @@ class Word(NamedTuple):
 
 def may_be_of_change(folded: str) -> bool:
     """Whether a folded text has a word of change; quicker than to read it word by word."""
-    return bool(_CHANGED.search(folded) or TURNS.search(folded))
+    return bool(_RE["changed"].search(folded) or _RE["turns"].search(folded))
 
 
 @keeps(4096)
@@ -175,34 +119,34 @@ class Statement:
     @cached_property
     def is_own(self) -> bool:
         """True for the first person; in Turkish the last word may show it."""
-        if self.turkish and self.words and _FIRST_PERSON_TR.fullmatch(self.words[-1].form):
+        if self.turkish and self.words and _RE["first_person_tr"].fullmatch(self.words[-1].form):
             return True
-        return bool(_FIRST_PERSON.search(self.folded))
+        return bool(_RE["first_person"].search(self.folded))
 
     @cached_property
     def is_negated(self) -> bool:
-        return bool(_NOT.search(self.folded))
+        return bool(_RE["not"].search(self.folded))
 
     @cached_property
     def is_of_change(self) -> bool:
         """True if it states a change."""
-        return bool(_CHANGED.search(self.folded)) or any(
-            self.turkish or _TO.match(self.folded, turn.end())
-            for turn in TURNS.finditer(self.folded)
+        return bool(_RE["changed"].search(self.folded)) or any(
+            self.turkish or _RE["to"].match(self.folded, turn.end())
+            for turn in _RE["turns"].finditer(self.folded)
         )
 
     @cached_property
     def is_of_now(self) -> bool:
         """True if it states a present fact: not past, possible or additional."""
-        rest = TURNS.sub(" ", self.folded)
-        if _ALSO.search(rest) or _MIGHT.search(rest) or _WAS.search(rest):
+        rest = _RE["turns"].sub(" ", self.folded)
+        if _RE["also"].search(rest) or _RE["might"].search(rest) or _RE["was"].search(rest):
             return False
-        return not (self.turkish and _WAS_TR.search(rest)) and not any(
+        return not (self.turkish and _RE["was_tr"].search(rest)) and not any(
             word.form.endswith("ed")
             and len(word.form) >= _STEM
             and not word.capital
             and not word.form.endswith("eed")
-            and not TURNS.fullmatch(word.form)
+            and not _RE["turns"].fullmatch(word.form)
             and before.form not in _BE
             for before, word in itertools.pairwise(self.words)
         )
@@ -212,14 +156,14 @@ class Statement:
         """(owner, owned): "Ayla's husband", but not "it's"."""
         return [
             (owner, owned)
-            for owner, owned in _OWNER.findall(self.folded)
+            for owner, owned in _RE["owner"].findall(self.folded)
             if not is_stop(analyse(owner).words[0])
         ]
 
     @cached_property
     def possessed(self) -> list[str]:
         """Words after "my" or "his" at the start of a clause."""
-        return list(_POSSESSED.findall(self.folded))
+        return list(_RE["possessed"].findall(self.folded))
 
     @cached_property
     def genitives(self) -> list[tuple[str, str]]:
@@ -244,7 +188,7 @@ class Statement:
             kind, number, behind = self.words[n - 1 : n + 2]
             if number.form.isdecimal() and kind.tells and not kind.form.isdecimal():
                 at_start = n == 1 or (n == 2 and self.words[0].form in ARTICLES)
-                says = _UNIT.fullmatch(behind.form) or behind.form.isdecimal()
+                says = _RE["unit"].fullmatch(behind.form) or behind.form.isdecimal()
                 if behind.form in _AUXILIARY or (at_start and not says):
                     out.append((kind.form, number.form))
         return out
@@ -277,7 +221,7 @@ class Question:
         """Parse a cue as a question."""
         text = Statement.of(cue, turkish=bool(ASKS_TR.search(plain(cue))))
         folded, words = text.folded, text.words
-        verb = (_VERB_TR if text.turkish else _VERB).search(folded)
+        verb = (_RE["verb_tr"] if text.turkish else _RE["verb"]).search(folded)
         wanted = tuple(
             word
             for n, word in enumerate(words)
@@ -291,9 +235,9 @@ class Question:
             text,
             wanted,
             verb[1] if verb else "",
-            bool(_OPEN.match(folded)),
-            bool(_MANY.search(folded)),
-            bool(_WHERE.match(folded)),
+            bool(_RE["open"].match(folded)),
+            bool(_RE["many"].search(folded)),
+            bool(_RE["where"].match(folded)),
         )
 
 
@@ -303,20 +247,8 @@ ChangeKind = Literal["change", "move", "value"]
 #: most words of a value
 _VALUE_WORDS: Final = 6
 
-_NO_MORE: Final = re.compile(r"\b(?:any ?more|no longer|artik)\b")
-#: "I moved to", and nothing but a word of time in between
-_MOVED: Final = re.compile(
-    r"\W*(?:i|we)(?:'ve| have)?(?: (?:just|now|recently|finally))? moved to\b"
-    r"|.*\btasin[dt]\w[mk]\W*\Z"
-)
-#: may have several values: things that one has or likes, things with an article or a name
-_SEVERAL: Final = re.compile(
-    r"\b(?:have|has|got|owns?|likes?|names?|called|ad[iu]\w*|every|each|her"
-    r"|\w+(?:day|morning|evening|weekend)s)\b|\b(?:an?|bir) \w"
-)
 _ANY: Final = frozenset("a an bir".split())
 _PLACES: Final = frozenset("at by from in into near on to under with".split())
-_LOCATIVE: Final = re.compile(r"\w*[dt][ae]n?")
 
 
 class _Stretches(NamedTuple):
@@ -412,7 +344,7 @@ class StatementPair:
         if (
             question.is_open
             or _shape(one, new.turkish) != _shape(other, new.turkish)
-            or any(map(_SEVERAL.search, (frame, *(word.form for word in other))))
+            or any(map(_RE["several"].search, (frame, *(word.form for word in other))))
         ):
             return False
         while forms and forms[-1] in _PLACES:
@@ -425,7 +357,7 @@ class StatementPair:
         if not behind and not new.is_own:
             return True
         where = (other[-1].form, *(word.form for word in behind[:1]))
-        return question.asks_where and any(map(_LOCATIVE.fullmatch, where))
+        return question.asks_where and any(map(_RE["locative"].fullmatch, where))
 
     def _covers(self) -> bool:
         """True if both have all words of the question, except for its verb and for words before
@@ -463,7 +395,9 @@ class StatementPair:
             adds = old.is_negated and not all(
                 self._is_known(word.form) for word in new.words if word.tells
             )
-            if (len(kept) == len(said) and not adds) or (kept and _NO_MORE.search(new.folded)):
+            if (len(kept) == len(said) and not adds) or (
+                kept and _RE["no_more"].search(new.folded)
+            ):
                 return True
         if question.is_open or question.is_of_many or not (self._shared or kept):
             return False
@@ -471,7 +405,7 @@ class StatementPair:
 
     def _is_move(self) -> bool:
         """True for "I moved to Berlin", which implies where the user lives."""
-        moved = self._old.is_own and _MOVED.match(self._new.folded)
+        moved = self._old.is_own and _RE["moved"].match(self._new.folded)
         return bool(moved) and self._question.asks_where and not self._shared
 
     def _is_foreign(self) -> bool:
@@ -493,10 +427,10 @@ class StatementPair:
             word.tells
             and not self._is_known(word.form)
             and not is_now(word.form)
-            and not TURNS.match(word.form)
+            and not _RE["turns"].match(word.form)
             for word in before
         )
-        own = re.search(rf"(?:{TURNS.pattern}) (?:my|our) ", self._new.folded)
+        own = _RE["own_turn"].search(self._new.folded)
         return strange and not (own and len(self._shared) < len(self._question.wanted))
 
 
@@ -506,6 +440,6 @@ def _shape(value: Sequence[Word], turkish: bool) -> tuple[bool, bool, bool, bool
     rest = [word for word in value if word.form not in ARTICLES and word.form not in _PLACES]
     return (
         first in ARTICLES,
-        bool(_LOCATIVE.fullmatch(value[-1].form)) if turkish else first in _PLACES,
+        bool(_RE["locative"].fullmatch(value[-1].form)) if turkish else first in _PLACES,
         bool(rest) and rest[0].form[0].isdecimal(), bool(rest) and rest[0].capital,
     )  # fmt: skip

@@ -16,8 +16,11 @@ from spector.language.tables.files import (
     aliases_of_relations,
     grammar_table,
     languages,
+    pattern_rows,
+    patterns_of,
     read_table,
     table_of,
     territories,
+    word_lists,
 )
 from spector.language.tables.lexicon import Lexicon, Match, Word, words_of

@@ -44,8 +44,8 @@ PARTS: Final[Mapping[str, Shape]] = {
         "inflected negated urgent",
     ),
     "observing": _shape(
-        "stop phatic hedges orders orders_last order_endings politeness auxiliaries relatives"
-        " subjects alarm alarm_weak temporal corrections changes additions",
+        "stop phatic hedges orders politeness auxiliaries relatives"
+        " subjects alarm alarm_weak temporal changes additions",
         "correction rule preference decision plan fact entity injection system asks"
         " again announces request keep reminder lasting first_person reaction",
     ),
@@ -173,6 +173,50 @@ def territories() -> frozenset[str]:
 def grammar_table(language: str, part: str) -> dict[str, Any]:
     """The rows of a grammar of a language that ships, with its classes and lists of words."""
     return tomllib.loads((FOLDER / language / f"{part}.toml").read_text(encoding="utf-8"))
+
+
+#: a pattern names a part of itself so: "@{name}"
+_PART: Final = re.compile(r"@\{(\w+)\}")
+
+
+@lru_cache(maxsize=32)
+def word_lists(part: str) -> Mapping[str, frozenset[str]]:
+    """The closed lists of words of a part, by name; of all languages together."""
+    return {name: frozenset(text.split()) for name, text in _closed(part)["words"].items()}
+
+
+@lru_cache(maxsize=32)
+def patterns_of(part: str) -> Mapping[str, re.Pattern[str]]:
+    """The patterns of a part for folded text, by name; of all languages together.
+
+    Ends of lines within a pattern are nothing, and "@{name}" is another one or a part.
+    """
+    return {name: _whole(part, text) for name, text in _closed(part)["patterns"].items()}
+
+
+@lru_cache(maxsize=32)
+def pattern_rows(part: str, section: str, frame: str = "%s") -> list[tuple[str, re.Pattern[str]]]:
+    """The patterns of a section that has several under each name, in their order.
+
+    Args:
+        frame: what each of them stands in.
+    """
+    rows = _closed(part)[section].items()
+    return [(name, _whole(part, frame % text)) for name, texts in rows for text in texts]
+
+
+def _whole(part: str, text: str) -> re.Pattern[str]:
+    """A pattern with the parts that it names."""
+    table = _closed(part)
+    known = {**table.get("parts", {}), **table["patterns"]}
+    while (named := _PART.search(text)) is not None:
+        text = text[: named.start()] + known[named[1]] + text[named.end() :]
+    return re.compile(text.replace("\n", ""))
+
+
+@lru_cache(maxsize=32)
+def _closed(part: str) -> dict[str, Any]:
+    return grammar_table("any", part)
 
 
 def read_table(path: Path) -> Table:

@@ -106,7 +106,7 @@ def contradictions(
     ]
     found: dict[int, list[tuple[Verdict, Statement]]] = {}
     for one in new.statements[:MOST_STATEMENTS]:
-        for verdict, numbers in _verdicts(new, one, living, slots):
+        for verdict, numbers in _verdicts(new, one, slots):
             for n in numbers:
                 found.setdefault(slots[n][0], []).append((verdict, slots[n][1]))
     out = [
@@ -143,7 +143,6 @@ def _is_corrected(new: Incoming, old: Candidate) -> bool:
 def _verdicts(
     new: Incoming,
     one: Statement,
-    living: Sequence[Candidate],
     slots: Sequence[tuple[int, Statement]],
 ) -> Iterator[tuple[Verdict, tuple[int, ...]]]:
     """Verdicts of a statement with the numbers of the old ones that each is about.
@@ -156,8 +155,7 @@ def _verdicts(
         key = _key(old)
         same.setdefault(first.setdefault(key, n), []).append(n)
     chosen = list(same)
-    like = [living[slots[n][0]].likeness or 0.0 for n in chosen]
-    for verdict in verdicts([slots[n][1] for n in chosen], one, new.said, likeness=like):
+    for verdict in verdicts([slots[n][1] for n in chosen], one, new.said):
         yield verdict, tuple(same[chosen[verdict.old_index]])
 
 
