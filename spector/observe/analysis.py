@@ -346,21 +346,19 @@ class Analyst:
             if start >= _MOST_READ:
                 made.append(self._unit(out, _whole(part), single_valued, ()))
                 continue
+            formed = form(
+                part,
+                referents=known,
+                now_ms=out.event_ms,
+                timezone=message.zone,
+                annotate=config.annotate,
+                reference_precision=config.reference_precision,
+                speaker=message.speaker,
+            )
             own = statements if len(spans) == 1 else None
-            made.append(self._unit(out, self._formed(out, part, known), single_valued, own))
+            made += [self._unit(out, each, single_valued, own) for each in formed]
             known = known.after(part, speaker=message.speaker)
         return made or [self._unit(out, _whole(message.text), single_valued, ())]
-
-    def _formed(self, out: Analysis, text: str, known: Referents) -> Formed:
-        return form(
-            text,
-            referents=known,
-            now_ms=out.event_ms,
-            timezone=out.message.zone,
-            annotate=self._config.annotate,
-            reference_precision=self._config.reference_precision,
-            speaker=out.message.speaker,
-        )
 
     def _stated(self, out: Analysis, single: Collection[str]) -> list[Statement] | None:
         """What the caller's extractor reads in a message; None where there is none, or it failed.
@@ -387,8 +385,13 @@ class Analyst:
         statements: Sequence[Statement] | None,
     ) -> Unit:
         message = out.message
+        own = (
+            None
+            if statements is None
+            else [each for each in statements if formed.start <= each.span[0] < formed.end]
+        )
         reading, read, moves = self._read(
-            out, formed.said, formed.references, single_valued, statements
+            out, formed.said, formed.references, single_valued, own, formed.start, formed.subject
         )
         text, raw = formed.text, None
         if self._config.rewrite and not out.quarantined:
@@ -423,7 +426,7 @@ class Analyst:
         """The words in the third person and the words before, or the words as they were said."""
         message = out.message
         role = "Assistant" if message.data_source == "assistant_message" else "User"
-        plain_text = resolved(formed.said, formed.references)[0]
+        plain_text = resolved(formed.said, formed.references, formed.start, formed.subject)[0]
         made = rewritten(plain_text, message.speaker or role)
         made = shortened(made, self._config.max_rewritten_chars)
         return (made, formed.said) if made != formed.said else (formed.text, None)
@@ -435,6 +438,8 @@ class Analyst:
         references: Sequence[Reference],
         single_valued: Collection[str],
         statements: Sequence[Statement] | None,
+        start: int = 0,
+        subject: str = "",
     ) -> tuple[Reading, str, Moves]:
         """Names and statements of a text without its questions, the text as it was read, and where
         its words were.
@@ -443,7 +448,7 @@ class Analyst:
         later (`name`), about all at once: most messages are stopped without it.
         """
         asked = without_questions(own_words(said))
-        text, back = resolved(asked, references)
+        text, back = resolved(asked, references, start, subject)
         reading = out.known.get(text) if statements is None else None
         if reading is None:
             about = to_name(text, out.message)
@@ -496,4 +501,4 @@ def reclass(out: Analysis, kind: str) -> None:
 
 def _whole(text: str) -> Formed:
     """A text as it is."""
-    return Formed(text, text)
+    return Formed(text, text, (), (), 0, len(text), False)

@@ -41,7 +41,7 @@ from spector.observe.jobs import (
 )
 from spector.observe.messages import Message
 from spector.observe.models import Models
-from spector.observe.relating import followed
+from spector.observe.relating import causal_edges, followed
 from spector.observe.resolving import heard, speaker_key
 from spector.records import LLMUsage, MemoryRecord, ObservedUnit, ObserveResult, Statement
 from spector.write import Beside, Change, ChangedError, Draft, Series, SeriesWriter
@@ -542,11 +542,28 @@ class Observer:
             corrected = None if work.done else _corrected(work)
             work.done.append(committer.step(job, attaches=not is_attached, corrected=corrected))
             is_attached |= work.done[-1].is_new
-        records = [done.unit.record for done in work.done]
-        ids = [record.id for record in records if record is not None]
+        made = [
+            (job, done.unit.record)
+            for job, done in zip(work.jobs, work.done, strict=True)
+            if done.unit.record is not None
+        ]
+        ids = [record.id for _, record in made]
         if not work.analysis.quarantined:
             before = () if work.session is None else work.session.previous
-            committer.tie([*followed([*before[-1:], *ids])])
+            edges = [
+                *followed(before, ids),
+                *itertools.chain.from_iterable(
+                    followed([one], [other]) for one, other in itertools.pairwise(ids)
+                ),
+                *causal_edges(
+                    work.analysis.message.text,
+                    [
+                        (*_span(job.unit, work.analysis.message.text), record.id)
+                        for job, record in made
+                    ],
+                ),
+            ]
+            committer.tie(edges)
         if work.session is not None and not options.dry_run:
             self._note(work, ids)
 
@@ -631,6 +648,11 @@ def _attached(job: Job, old: MemoryRecord) -> dict[str, Any]:
     """What is attached to a message, for the memory that gets its words and has nothing yet."""
     given = job.analysis.message.fields.get("attachment")
     return {} if given is None or old.attachment_bytes is not None else {"attachment": given}
+
+
+def _span(unit: Unit, text: str) -> tuple[int, int]:
+    start = text.find(unit.said)
+    return (start, start + len(unit.said)) if start >= 0 else (0, 0)
 
 
 def _likeness(job: Job, before: Sequence[Job], vectors: NDArray[np.float32]) -> dict[str, float]:

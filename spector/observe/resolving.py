@@ -103,7 +103,8 @@ def _days_named(message: Message, event_ms: int, config: ObserveConfig) -> froze
             speaker=message.speaker,
         ),
     )
-    return frozenset(str(note.value) for note in formed.notes if note.kind == "date")
+    notes = (note for each in formed for note in each.notes)
+    return frozenset(str(note.value) for note in notes if note.kind == "date")
 
 
 def speaker_key(message: Message) -> str:
@@ -167,12 +168,19 @@ def without_questions(text: str) -> str:
 Moves = list[tuple[int, int]]
 
 
-def resolved(text: str, references: Sequence[Reference]) -> tuple[str, Moves]:
-    """A text with names in place of the words that surely stand for them."""
-    out, at, moved = "", 0, 0
-    moves: Moves = []
+def resolved(
+    text: str, references: Sequence[Reference], start: int, subject: str = ""
+) -> tuple[str, Moves]:
+    """A text with names in place of the words that surely stand for them.
+
+    Args:
+        subject: who the text is about, where another one before it says so.
+    """
+    out = f"{subject} " if subject else ""
+    at, moved = 0, len(out)
+    moves: Moves = [(0, moved)] if subject else []
     for each in references:
-        place = each.start
+        place = each.start - start
         if each.chosen is None or text[place : place + len(each.word)] != each.word:
             continue
         name = in_place_of(text, place, each.word, each.chosen)

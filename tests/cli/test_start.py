@@ -49,7 +49,7 @@ READING = VERB | set(
     store.partitions store.payloads store.sqlite tiers write
     """.split()
 )
-SHOWING = READING | {"language.statements", "search.origins"}
+SHOWING = READING | {"language.statements", "language.tables", "search.origins"}
 KNOWING = {"knowledge.changes", "knowledge.facts", "knowledge.reader"}
 ROOMS = {
     "--help": HELP,

@@ -296,6 +296,7 @@ NAMES = {
     "association": {"tuning", "usual"},
     "knowledge": {"tuning", "usual"},
     "llm": {"limits"},
+    "sleep": {"tuning"},
 }
 
 

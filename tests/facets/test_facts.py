@@ -331,7 +331,6 @@ def drawn(kin_memory: Memory, text: str) -> list[tuple[str, str, str]]:
                 "My boss is Odile.",
                 "My supervisor is called Odile.",
                 "I report to Odile.",
-                "Odile is my line manager.",
             ),
         ),
         (

@@ -1,4 +1,4 @@
-"""What was said stays, notes stand beside it, and a long message is cut in parts."""
+"""A message is taken apart into statements; what was said stays, notes stand beside it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,77 @@ from spector.records import Note, without_notes
 NOON = datetime(2026, 11, 25, 12, tzinfo=UTC)
 
 
-def formed(text: str, *, at: datetime = NOON, **how: object) -> Formed:
+def formed(text: str, *, at: datetime = NOON, **how: object) -> tuple[Formed, ...]:
     options = {"referents": Referents(), "timezone": UTC, **how}
     return form(text, now_ms=int(at.timestamp() * 1000), **options)  # type: ignore[arg-type]
 
 
+def until(one: Formed) -> datetime | None:
+    if one.valid_until_ms is None:
+        return None
+    return datetime.fromtimestamp(one.valid_until_ms / 1000, UTC)
+
+
+def test_two_things_told_are_two_statements_with_one_day() -> None:
+    message = "Yesterday Ada met Bob and Carl joined Acme"
+    one, two = formed(message)
+    assert one.text == "Yesterday [2026-11-24] Ada met Bob"
+    assert two.text == "Carl joined Acme [2026-11-24]"
+    assert (one.said, two.said) == ("Yesterday Ada met Bob", "Carl joined Acme")
+    assert [message[each.start : each.end] for each in (one, two)] == [one.said, two.said]
+
+
+@pytest.mark.parametrize(
+    ("message", "texts"),
+    [
+        ("Ada moved to Kars and works at Acme", ["Ada moved to Kars", "[Ada] works at Acme"]),
+        (
+            "Last Friday Ada met Bob, and Carl joined Acme.",
+            ["Last Friday [2026-11-20] Ada met Bob", "Carl joined Acme [2026-11-20]."],
+        ),
+        (
+            "My brother lives in Izmir and my sister moved to Bursa",
+            ["My brother lives in Izmir", "my sister moved to Bursa"],
+        ),
+        (
+            "Dün Ada Bob'la buluştu ve Can Acme'ye katıldı.",
+            ["Dün [2026-11-24] Ada Bob'la buluştu", "Can Acme'ye katıldı [2026-11-24]."],
+        ),
+        (
+            "Ada Kars'a taşındı ve Acme'de çalışıyor",
+            ["Ada Kars'a taşındı", "[Ada] Acme'de çalışıyor"],
+        ),
+    ],
+)
+def test_a_conjunction_splits_where_both_sides_tell_something(
+    message: str, texts: list[str]
+) -> None:
+    assert [each.text for each in formed(message)] == texts
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "I bought bread and butter",
+        "Ada and Bob went to Paris",
+        "Ada likes Paris and Rome",
+        "Ada met Bob and Carl at the station",
+        "Wow, John, sounds like you and Max had a great time!",
+        "I have something new, Samantha and I have decided to move",
+        'We love "Klaus", it is so warm and gets us going in Kars',
+        "Did Ada meet Bob and did Carl join Acme?",
+        'She said "Ada met Bob and Carl joined Acme"',
+        "Ada ve Bob Kars'a gitti",
+        "Ekmek ve peynir aldım",
+        "If Ada calls and Bob answers, tell Carl",
+    ],
+)
+def test_lists_questions_and_quotations_stay_whole(message: str) -> None:
+    assert [each.said for each in formed(message)] == [message]
+
+
 def test_a_pronoun_with_one_name_before_it_is_annotated() -> None:
-    one = formed("Ada called. She is in Kars.")
+    (one,) = formed("Ada called. She is in Kars.")
     assert one.text == "Ada called. She [Ada] is in Kars."
     assert one.said == "Ada called. She is in Kars."
     (reference,) = one.references
@@ -32,13 +96,13 @@ def test_a_pronoun_with_one_name_before_it_is_annotated() -> None:
 
 def test_a_name_of_the_turn_before_is_meant() -> None:
     before = Referents().after("Omar wrote to me today.")
-    one = formed("He is flying to Lisbon tomorrow.", referents=before)
+    (one,) = formed("He is flying to Lisbon tomorrow.", referents=before)
     assert one.text == "He [Omar] is flying to Lisbon tomorrow [2026-11-26]."
     assert one.plan
 
 
 def test_an_unsure_pronoun_stands_alone_and_shows_its_candidates() -> None:
-    one = formed("Omar met Carl and David. He is late.")
+    (one,) = formed("Omar met Carl and David. He is late.")
     assert one.text == one.said
     (reference,) = one.references
     assert reference.chosen is None
@@ -46,21 +110,21 @@ def test_an_unsure_pronoun_stands_alone_and_shows_its_candidates() -> None:
 
 
 def test_a_woman_is_not_he() -> None:
-    one = formed("Ada called. He is late.")
+    (one,) = formed("Ada called. He is late.")
     assert one.references[0].chosen is None
     assert one.text == one.said
 
 
 def test_the_speaker_of_a_message_is_no_other() -> None:
     before = Referents().after("I am here", speaker="Omar")
-    one = formed("Omar here. He is late.", referents=before, speaker="Omar")
+    (one,) = formed("Omar here. He is late.", referents=before, speaker="Omar")
     assert one.references[0].chosen is None
 
 
 def test_a_turkish_pronoun_is_annotated_and_a_determiner_is_not() -> None:
-    one = formed("Ada aradı. O Kars'ta.")
+    (one,) = formed("Ada aradı. O Kars'ta.")
     assert one.text == "Ada aradı. O [Ada] Kars'ta."
-    other = formed("Ada aradı. O zaman evdeydim.")
+    (other,) = formed("Ada aradı. O zaman evdeydim.")
     assert other.text == other.said
 
 
@@ -76,7 +140,7 @@ def test_a_turkish_pronoun_is_annotated_and_a_determiner_is_not() -> None:
     ],
 )
 def test_what_names_a_day_ahead_is_a_plan(message: str) -> None:
-    assert formed(message).plan
+    assert [each.plan for each in formed(message)] == [True]
 
 
 @pytest.mark.parametrize(
@@ -91,11 +155,11 @@ def test_what_names_a_day_ahead_is_a_plan(message: str) -> None:
     ],
 )
 def test_what_names_no_day_ahead_is_none(message: str) -> None:
-    assert not formed(message).plan
+    assert not any(each.plan for each in formed(message))
 
 
 def test_brackets_of_the_user_are_no_notes() -> None:
-    one = formed("He [Omar] said [sic] it yesterday [2020-01-01].")
+    (one,) = formed("He [Omar] said [sic] it yesterday [2020-01-01].")
     assert one.said == "He [Omar] said [sic] it yesterday [2020-01-01]."
     assert without_notes(one.text, one.notes) == one.said
     assert [note.value for note in one.notes] == ["2026-11-24"]
@@ -120,19 +184,32 @@ def test_brackets_of_the_user_are_no_notes() -> None:
 def test_a_note_says_the_day_that_is_named_and_only_where_there_is_one(
     message: str, text: str
 ) -> None:
-    assert formed(message).text == text
+    assert formed(message)[0].text == text
+
+
+def test_a_time_that_opens_is_noted_in_the_first_sentence_of_each_part() -> None:
+    one, two = formed("Last year I took a trip to Rome and Ada sold her flat. It was sad.")
+    assert one.text == "Last year [2025] I took a trip to Rome"
+    assert two.text == "Ada sold her [Ada] flat [2025]. It was sad."
+
+
+def test_a_repeated_subject_is_named_apart() -> None:
+    _, two = formed("Ada moved to Kars and works at Acme")
+    assert two.subject == "Ada"
+    assert two.said == "works at Acme"
 
 
 def test_without_annotation_nothing_is_added_and_everything_is_found() -> None:
-    one = formed("Ada called yesterday. She is in Kars.", annotate=False)
+    (one,) = formed("Ada called yesterday. She is in Kars.", annotate=False)
     assert one.text == one.said
     assert one.notes == ()
     assert one.references[0].chosen == "Ada"
+    assert [str(each.period.first) for each in one.dates] == ["2026-11-24"]
 
 
 @pytest.mark.parametrize("message", ["", "   ", "\n\t"])
 def test_an_empty_message_states_nothing(message: str) -> None:
-    assert formed(message) == Formed("", "")
+    assert formed(message) == ()
 
 
 def test_notes_stand_where_they_say() -> None:
@@ -144,24 +221,26 @@ def test_notes_stand_where_they_say() -> None:
         "I\u0307stanbul'da du\u0308n yag\u0306mur yag\u0306di",
         "a\x00b yesterday \x1b[0m tomorrow",
     ):
-        one = formed(message)
-        assert without_notes(one.text, one.notes) == one.said == message
-        for note in one.notes:
-            assert one.text[note.start : note.end].strip() == f"[{note.value}]"
+        for one in formed(message):
+            assert without_notes(one.text, one.notes) == one.said == message[one.start : one.end]
+            for note in one.notes:
+                assert one.text[note.start : note.end].strip() == f"[{note.value}]"
 
 
 def test_the_day_is_that_of_the_zone() -> None:
     """At 00:30 in Istanbul it is 21:30 of the day before in UTC."""
     at = datetime(2026, 11, 25, 21, 30, tzinfo=UTC)
-    one = formed("yesterday I slept", at=at, timezone=ZoneInfo("Europe/Istanbul"))
+    (one,) = formed("yesterday I slept", at=at, timezone=ZoneInfo("Europe/Istanbul"))
     assert one.text == "yesterday [2026-11-25] I slept"
-    other = formed("yesterday I slept", at=at)
+    (other,) = formed("yesterday I slept", at=at)
     assert other.text == "yesterday [2026-11-24] I slept"
 
 
 def test_a_huge_message_is_read_in_bounded_time() -> None:
     message = "Ada met Bob and Carl joined Acme yesterday. " * 500
-    assert formed(message).said == message.strip()
+    found = formed(message)
+    assert found[0].said == "Ada met Bob"
+    assert sum(len(each.said) for each in found) > len(message) * 0.8
 
 
 # -- A long message is cut where it pauses, and nothing of it is lost ------------------------------
@@ -281,6 +360,12 @@ def test_a_note_stands_behind_its_word_and_its_span_takes_the_space() -> None:
     assert text[2:9] == " [Omar]"
 
 
+def test_a_subject_stands_in_front() -> None:
+    text, notes = annotated("works at Acme", [Insertion(0, "Ada", "subject", leads=True)])
+    assert text == "[Ada] works at Acme"
+    assert without_notes(text, notes) == "works at Acme"
+
+
 def test_brackets_that_are_no_notes_stay() -> None:
     text, notes = annotated("a [b] c", [Insertion(7, "d", "date")])
     assert text == "a [b] c [d]"
@@ -294,10 +379,12 @@ def test_notes_that_do_not_fit_a_text_take_nothing_out() -> None:
 
 @given(
     st.text(max_size=40),
-    st.lists(st.tuples(st.integers(0, 50), st.text(max_size=8)), max_size=6),
+    st.lists(st.tuples(st.integers(0, 50), st.text(max_size=8), st.booleans()), max_size=6),
 )
-def test_what_goes_in_comes_out(said: str, places: list[tuple[int, str]]) -> None:
-    insertions = [Insertion(at, value, "date") for at, value in places]
+def test_what_goes_in_comes_out(said: str, places: list[tuple[int, str, bool]]) -> None:
+    insertions = [
+        Insertion(0 if leads else at, value, "date", leads=leads) for at, value, leads in places
+    ]
     text, notes = annotated(said, insertions)
     assert without_notes(text, notes) == said
     assert [text[each.start : each.end].strip() for each in notes] == [

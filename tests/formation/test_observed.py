@@ -35,6 +35,18 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         yield memory
 
 
+def test_both_halves_have_the_day_and_neither_says_it(memory: Memory) -> None:
+    result = memory.observe("Yesterday Ada met Bob and Carl joined Acme")
+    assert [each.text for each in result.records] == [
+        "Yesterday [2026-11-24] Ada met Bob",
+        "Carl joined Acme [2026-11-24]",
+    ]
+    for record in (*result.records, *(memory.get(each.id) for each in result.records)):
+        assert "[" not in record.said
+        assert [note.value for note in record.notes] == ["2026-11-24"]
+    assert [each.said for each in result.records] == ["Yesterday Ada met Bob", "Carl joined Acme"]
+
+
 def test_a_pronoun_stays_and_its_name_stands_beside_it(memory: Memory) -> None:
     (record,) = memory.observe("Ada called. She is in Kars.").records
     assert record.text == "Ada called. She [Ada] is in Kars."
@@ -64,6 +76,16 @@ def test_tomorrow_is_that_of_the_calls_zone(memory: Memory) -> None:
     own = datetime(2026, 11, 25, 23, 30, tzinfo=UTC).astimezone(spector.clock.zone_named("+02:00"))
     (given,) = memory.observe("I will call Carl tomorrow", event_time=own, timezone="UTC").records
     assert given.text == "I will call Carl tomorrow [2026-11-27]"
+
+
+def test_a_statement_whose_subject_is_repeated_states_its_fact(memory: Memory) -> None:
+    result = memory.observe("Ada moved to Kars and works at Acme")
+    assert result.records[1].text == "[Ada] works at Acme"
+    assert result.records[1].said == "works at Acme"
+    facts = [memory.facts.get(each) for unit in result.units for each in unit.facts]
+    assert ("Ada", "works_at", "Acme") in {
+        (each.subject, each.predicate, each.object) for each in facts if each is not None
+    }
 
 
 def test_what_is_hers_is_that_of_her_name(memory: Memory) -> None:
@@ -163,7 +185,7 @@ def test_an_unknown_zone_is_an_error_with_a_next_step(name: str) -> None:
 
 
 def day_of(text: str, at: datetime, zone: str) -> str:
-    one = form(
+    (one,) = form(
         text, referents=Referents(), now_ms=int(at.timestamp() * 1000), timezone=zone_named(zone)
     )
     return one.notes[0].value

@@ -191,6 +191,18 @@ def test_a_flashbulb(clock: ManualClock) -> None:
         assert not calm.units[0].flashbulb
 
 
+def test_two_statements_become_two_memories_with_their_day(clock: ManualClock) -> None:
+    with opened(clock) as memory:
+        result = memory.observe("Yesterday Ada met Bob and Carl joined Acme")
+        assert len(result.records) == 2
+        assert all("[2026-11-24]" in each.text for each in result.records)
+        assert all("[" not in each.said for each in result.units)
+        assert result.units[1].said.startswith("Carl")
+        first, second = (each.id for each in result.records)
+        kinds = {(each.source, each.kind, each.target) for each in memory.graph.edges(first)}
+        assert (first, "followed_by", second) in kinds
+
+
 def test_a_pronoun_gets_its_name_beside_it(clock: ManualClock) -> None:
     with opened(clock) as memory:
         result = memory.observe("Ada called. She is in Kars.")

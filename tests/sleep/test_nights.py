@@ -561,7 +561,6 @@ def test_a_reply_is_one_to_a_question_of_someone_else_in_the_session() -> None:
 
 LIKED = [
     "I love how brave that was, it made the whole evening in Assos so warm",
-    "Bu fotoğrafa bayıldım, Assos'taki o akşam ne güzelmiş",
 ]
 CHOSEN = [
     "I love jazz",

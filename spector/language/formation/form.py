@@ -1,17 +1,19 @@
-"""A message with notes on who and when is meant, and long ones in parts."""
+"""A message in its statements, with notes on who and when is meant."""
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, tzinfo
 from typing import Final, NamedTuple
 
 from spector.clock import from_ms, local_of_ms
-from spector.language.dates import DateExpression, dates_in, moments_in, reads_turkish
+from spector.language.dates import DateExpression, Moment, dates_in, moments_in, reads_turkish
 from spector.language.formation.references import Referents
-from spector.language.statements import is_invisible, own_words
+from spector.language.formation.splitting import Unit, units_of
+from spector.language.statements import is_invisible, own_words, quotations
 from spector.language.words import plain
 from spector.records import Note, Reference
 
@@ -70,11 +72,15 @@ def _end(text: str, start: int, limit: int) -> int:
 
 
 class Insertion(NamedTuple):
-    """A note to write behind its word: where in the text, what it says, and of which kind it is."""
+    """A note to write: where in the text, what it says, and of which kind it is.
+
+    A note stands behind its word with a space before it; ``leads`` writes it in front of a text.
+    """
 
     at: int
     value: str
     kind: str
+    leads: bool = False
 
 
 def annotated(said: str, insertions: Iterable[Insertion]) -> tuple[str, tuple[Note, ...]]:
@@ -82,11 +88,11 @@ def annotated(said: str, insertions: Iterable[Insertion]) -> tuple[str, tuple[No
     pieces: list[str] = []
     notes: list[Note] = []
     done = length = 0
-    for each in sorted(insertions, key=lambda one: one.at):
+    for each in sorted(insertions, key=lambda one: (one.at, not one.leads)):
         at = min(max(each.at, done), len(said))
         pieces.append(said[done:at])
         length += at - done
-        piece = f" [{each.value}]"
+        piece = f"[{each.value}] " if each.leads else f" [{each.value}]"
         notes.append(Note(length, length + len(piece), each.kind, each.value))
         pieces.append(piece)
         length += len(piece)
@@ -101,23 +107,33 @@ _EVERY_YEAR: Final = re.compile(
     r"|dogdu\w*|dogum\w*|yil ?donum\w*|her yil|her sene)\b"
 )
 
+#: signs that close a sentence: a note at its end stands before them
+_CLOSING: Final = ".!?\u2026\"'\u201d\u2019)"
+
 
 @dataclass(frozen=True, slots=True)
 class Formed:
-    """What a message says.
+    """One statement of a message.
 
     Attributes:
-        text: what was said with notes in square brackets. said: without them.
+        text: what was said with notes in square brackets.
+        said: the span of the message, ``message[start:end]``.
         notes: the notes, by their place in ``text``.
-        references: words that stand for a name, by their place in what was said.
+        references: words that stand for a name, by their place in the message.
         plan: it names a day that lies ahead.
+        dates: the dates that it names, by their place in the message.
+        subject: who it is about, where the span has no subject of its own.
     """
 
     text: str
     said: str
-    notes: tuple[Note, ...] = ()
-    references: tuple[Reference, ...] = ()
-    plan: bool = False
+    notes: tuple[Note, ...]
+    references: tuple[Reference, ...]
+    start: int
+    end: int
+    plan: bool
+    dates: tuple[DateExpression, ...] = ()
+    subject: str = ""
 
 
 def form(
@@ -129,8 +145,8 @@ def form(
     annotate: bool = True,
     reference_precision: float = 0.75,
     speaker: str | None = None,
-) -> Formed:
-    """What a message says, with notes.
+) -> tuple[Formed, ...]:
+    """The statements of a message, in its order.
 
     Args:
         text: the message; words of it are never changed, and what it quotes is not read.
@@ -141,23 +157,71 @@ def form(
         reference_precision: a reference is annotated from this score of its best candidate on.
         speaker: who speaks: never meant by "he" or "she" of the own message.
     """
-    said, own = text.strip(), own_words(text.strip())
-    today, turkish = local_day(now_ms, timezone), reads_turkish(own)
+    if not text.strip():
+        return ()
+    today = local_day(now_ms, timezone)
+    own = own_words(text)
+    turkish = reads_turkish(own)
     dates = dates_in(own, today, turkish=turkish)
+    moments = tuple(moments_in(own, local_of_ms(now_ms, timezone), turkish=turkish))
     references = referents.references(
         own, turkish=turkish, least=reference_precision, speaker=speaker
     )
-    notes: list[Insertion] = []
-    if annotate:
-        moments = moments_in(own, local_of_ms(now_ms, timezone), turkish=turkish)
-        notes = [
-            *_of_references(own, references),
-            *(Insertion(each.end, each.iso, "date") for each in dates if _is_noted(own, each)),
-            *(Insertion(each.end, each.iso, "date") for each in moments),
-        ]
-    shown, kept = annotated(said, notes)
-    plan = any(each.starts > today for each in dates)
-    return Formed(shown, said, kept, references, plan)
+    is_quoting = own != text  # a quotation belongs to the sentences around it: all are one
+    units = (Unit(0, len(text)),) if is_quoting else units_of(own, dates, turkish=turkish)
+    made = assembled(
+        own, units, dates=dates, moments=moments, references=references, now_ms=now_ms,
+        timezone=timezone, annotate=annotate,
+    )  # fmt: skip
+    return tuple(_quoting(each, text) for each in made) if is_quoting else made
+
+
+def _quoting(whole: Formed, text: str) -> Formed:
+    """A statement that was formed of own words, with what stands quoted among them."""
+    shown, moved, notes = whole.text, 0, list(whole.notes)
+    for each in quotations(text):
+        while notes and notes[0].start <= each.start + moved:
+            moved += notes[0].end - notes[0].start
+            del notes[0]
+        start, end = each.start + moved, each.end + moved
+        shown = shown[:start] + text[each.start : each.end] + shown[end:]
+    return replace(whole, text=shown, said=text)
+
+
+def assembled(
+    text: str,
+    units: Sequence[Unit],
+    *,
+    dates: Sequence[DateExpression],
+    moments: Sequence[Moment],
+    references: Sequence[Reference],
+    now_ms: int,
+    timezone: tzinfo,
+    annotate: bool,
+) -> tuple[Formed, ...]:
+    """Units of a message with the notes that belong to them."""
+    today = local_day(now_ms, timezone)
+    opening = _opening(text, dates, units)
+    made = []
+    for unit in units:
+        inside = tuple(each for each in dates if unit.start <= each.start < unit.end)
+        meant = tuple(each for each in references if unit.start <= each.start < unit.end)
+        carried = opening.get(unit)
+        shown = _insertions(text, unit, inside, meant, carried) if annotate else []
+        if annotate:
+            shown += [
+                Insertion(each.end - unit.start, each.iso, "date")
+                for each in moments
+                if unit.start <= each.start and each.end <= unit.end
+            ]
+        said = text[unit.start : unit.end]
+        whole, notes = annotated(said, shown)
+        named = (*inside, *([carried] if carried is not None else ()))
+        plan = any(each.starts > today for each in named)
+        made.append(
+            Formed(whole, said, notes, meant, unit.start, unit.end, plan, named, unit.subject)
+        )
+    return tuple(made)
 
 
 def local_day(now_ms: int, timezone: tzinfo) -> date:
@@ -169,15 +233,76 @@ def local_day(now_ms: int, timezone: tzinfo) -> date:
         return moment.date()
 
 
-def _of_references(text: str, references: Sequence[Reference]) -> Iterator[Insertion]:
-    """Notes of the names that are sure; one in a sentence as long as no other is meant."""
-    name, at = "", 0
-    for each in references:
-        if each.chosen is None:
+def _opening(
+    text: str, dates: Sequence[DateExpression], units: Sequence[Unit]
+) -> dict[Unit, DateExpression]:
+    """Units to which the time that opens their sentence belongs, though it does not stand there."""
+    found: dict[Unit, DateExpression] = {}
+    for before, unit in itertools.pairwise(units):
+        seam = text[before.end : unit.start]
+        opener = found.get(before) or _opener(text, before, dates)
+        if opener is None or any(mark in seam for mark in ".!?\n"):
             continue
-        if each.chosen != name or any(mark in text[at : each.start] for mark in ".!?\n"):
-            yield Insertion(each.start + len(each.word), each.chosen, "reference")
-        name, at = each.chosen, each.start
+        if any(unit.start <= each.start < unit.end for each in dates):
+            continue
+        found[unit] = opener
+    return found
+
+
+def _opener(text: str, unit: Unit, dates: Sequence[DateExpression]) -> DateExpression | None:
+    """The time that opens the last sentence of a unit."""
+    start = unit.start
+    for at in range(unit.end - 1, unit.start, -1):
+        if text[at - 1] in ".!?\n" and text[at].isspace():
+            start = at
+            break
+    while start < unit.end and not text[start].isalnum():
+        start += 1
+    for each in dates:
+        lead = text[start : each.start] if start <= each.start < unit.end else None
+        if lead is not None and lead.strip().lower() in ("", "on", "in", "the"):
+            return each
+    return None
+
+
+def _insertions(
+    text: str,
+    unit: Unit,
+    dates: tuple[DateExpression, ...],
+    references: tuple[Reference, ...],
+    carried: DateExpression | None,
+) -> list[Insertion]:
+    found = []
+    if unit.subject:
+        found.append(Insertion(0, unit.subject, "subject", leads=True))
+    done = ("", unit.start)
+    for reference in references:
+        if reference.chosen is None:
+            continue
+        between = text[done[1] : reference.start]
+        if reference.chosen != done[0] or any(mark in between for mark in ".!?\n"):
+            at = reference.start + len(reference.word) - unit.start
+            found.append(Insertion(at, reference.chosen, "reference"))
+        done = (reference.chosen, reference.start)
+    found += [
+        Insertion(min(each.end, unit.end) - unit.start, each.iso, "date")
+        for each in dates
+        if _is_noted(text, each)
+    ]
+    if carried is not None and carried.relative and not carried.vague:
+        end = _first_end(text, unit)
+        while end > unit.start and text[end - 1] in _CLOSING:
+            end -= 1
+        found.append(Insertion(end - unit.start, carried.iso, "date"))
+    return found
+
+
+def _first_end(text: str, unit: Unit) -> int:
+    """Where the first sentence of a unit ends."""
+    for at in range(unit.start + 1, unit.end):
+        if text[at].isspace() and text[at - 1] in ".!?\u2026":
+            return at
+    return unit.end
 
 
 def _is_noted(text: str, each: DateExpression) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -88,7 +89,9 @@ def tagged_statements(
             if made is not None:
                 chosen = [*each.relation, *range(*each.value), *range(*(each.subject or (0, 0)))]
                 mean = vectors[chosen].mean(axis=0)
-                out.append(Tagged(made, mean / max(float(np.linalg.norm(mean)), 1e-9)))
+                out.append(
+                    Tagged(made, mean / max(math.sqrt(float(np.einsum("i,i->", mean, mean))), 1e-9))
+                )
     return out
 
 
