@@ -86,8 +86,8 @@ def test_the_figures_on_messages_of_strangers_are_measured() -> None:
     for n, cells in enumerate(zip(*lines, strict=True)):
         shown = [_numbers(each) for each in cells]
         one = 100 / 64  # question: the model rounds by the threads that it has
-        assert shown[0] == pytest.approx(chats[n][::2], abs=one)
-        assert shown[1] == pytest.approx(chats[n][1::2], abs=one)
+        assert shown[0] == pytest.approx(chats[-n][::2], abs=one)
+        assert shown[1] == pytest.approx(chats[-n][1::2], abs=one)
         of_pairs = pairs[-2:] if n else pairs[:2]  # what was written last lies between
         for (first, hidden, *_), found in zip(shown[2:4], of_pairs, strict=True):
             assert (pytest.approx(first, abs=1), hidden) == tuple(found[:2])

@@ -36,14 +36,13 @@ def rows_of(name: str, part: str) -> list[dict[str, Any]]:
 
 
 def _on_each(measure: Callable[[str], Iterator[Score]]) -> Callable[[], list[Score]]:
-    """A row on the unseen lists, then on those of development; the last writer wrote no chats."""
+    """A row on the unseen lists, then on those of development."""
 
     @functools.wraps(measure)
     def row() -> list[Score]:
         return [
             replace(each, what=f"{name}: {each.what}")
             for name, part in _PARTS.items()
-            if part != "last" or measure.__name__ != "chats"
             for each in measure(part)
         ]
 
