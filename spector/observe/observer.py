@@ -48,9 +48,9 @@ from spector.write import Beside, Change, ChangedError, Draft, Series, SeriesWri
 
 __all__ = ["Observer", "Options"]
 
-#: attempts before other writers have to wait
 #: filters of messages that ask or order, and so are what "No, ..." corrects
 _ASKED: Final = frozenset(("question", "request"))
+#: attempts before other writers have to wait
 _ATTEMPTS: Final = 3
 #: facts fade half as fast as texts (UCMA)
 _FACT_GROWTH: Final = 2.0

@@ -335,7 +335,7 @@ class Searcher:
             left_out = tuple([n for n, each in enumerate(ranked) if each not in kept])
             hits = [hit for hit in hits if hit.id in kept]
         found = answer.with_hits(self._associations.described(plan, hits)).tied(ties)
-        return replace(found, left_out=left_out)
+        return replace(found, left_out=left_out) if left_out else found
 
     def _pool(self, plan: Plan, depth: int) -> tuple[Answer, int]:
         """The first pool, and its depth: damage behind the first k hides none of these.

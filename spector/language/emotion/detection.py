@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import zlib
 from collections import Counter
@@ -10,12 +9,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spector.language.tables import Lexicon, Match, Word, language_of, table_of, words_of
+from spector.language.weights import read_weights
 from spector.language.words import plain
 from spector.process import keeps
 from spector.records import Emotion
@@ -170,13 +170,9 @@ class EmotionHead:
 
 @lru_cache(maxsize=1)
 def _stored() -> EmotionHead | None:
-    if not _PATH.exists():
+    if (found := read_weights(_PATH)) is None:
         return None
-    with np.load(_PATH, allow_pickle=False) as stored:
-        about: dict[str, Any] = json.loads(bytes(stored["about"]).decode())
-        weights = {
-            name: stored[name].astype(np.float32) for name in stored.files if name != "about"
-        }
+    about, weights = found
     return EmotionHead(weights, about["fingerprint"])
 
 

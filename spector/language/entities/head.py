@@ -7,12 +7,11 @@ where it is not sure.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +23,7 @@ from spector.language.entities.words import (
     affix_features,
     shape_features,
 )
+from spector.language.weights import read_weights
 
 __all__ = ["EntityHead", "Span", "load_head", "word_features"]
 
@@ -195,9 +195,7 @@ def _shifted(rows: F32, by: int) -> F32:
 @lru_cache(maxsize=1)
 def load_head() -> EntityHead | None:
     """The head that comes with spector; None when its file is not there."""
-    if not _PATH.exists():
+    if (found := read_weights(_PATH)) is None:
         return None
-    with np.load(_PATH, allow_pickle=False) as stored:
-        about: dict[str, Any] = json.loads(bytes(stored["about"]).decode())
-        weights = {name: stored[name].astype(np.float32) for name in ("w1", "b1", "w2", "b2")}
+    about, weights = found
     return EntityHead(tuple(about["kinds"]), weights, about["fingerprint"])

@@ -7,7 +7,6 @@ embedder; with another the head says nothing.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -24,6 +23,7 @@ from spector.language.frames.english import (
     POSSESSIVES,
     PREPOSITIONS,
 )
+from spector.language.weights import read_weights
 
 __all__ = ["StatementHead", "Triple", "load_statement_head"]
 
@@ -230,11 +230,7 @@ def _are_alike(one: _Span, other: _Span) -> bool:
 @lru_cache(maxsize=1)
 def load_statement_head() -> StatementHead | None:
     """The head that comes with spector; None when its file is not there."""
-    if not _PATH.exists():
+    if (found := read_weights(_PATH)) is None:
         return None
-    with np.load(_PATH, allow_pickle=False) as stored:
-        about: dict[str, Any] = json.loads(bytes(stored["about"]).decode())
-        weights = {
-            name: stored[name].astype(np.float32) for name in stored.files if name != "about"
-        }
+    about, weights = found
     return StatementHead(weights, about["fingerprint"], about)

@@ -81,14 +81,14 @@ def tagged_statements(
         return []
     out = []
     parts = [Sentence((), 0, 0, False), *sentences(text)]
-    for words, vectors in parts_of(seen):
-        for each in head.triples([word.text for word in words], vectors, least):
-            place = _place(words, each.value)
+    for part in parts_of(seen):
+        for each in head.triples([word.text for word in part.words], part.vectors, least):
+            place = _place(part, each.value)
             own = next((one for one in parts if one.start <= place[0] < one.end), parts[0])
-            made = _statement(text, Seen(words, vectors), each, own, first, reference_time)
+            made = _statement(text, part, each, own, first, reference_time)
             if made is not None:
                 chosen = [*each.relation, *range(*each.value), *range(*(each.subject or (0, 0)))]
-                mean = vectors[chosen].mean(axis=0)
+                mean = part.vectors[chosen].mean(axis=0)
                 out.append(
                     Tagged(made, mean / max(math.sqrt(float(np.einsum("i,i->", mean, mean))), 1e-9))
                 )
@@ -101,8 +101,8 @@ def as_written(text: str, place: Place) -> Place:
     return place[0], found.end() if found else place[1]
 
 
-def _place(words: Sequence[object], span: tuple[int, int]) -> Place:
-    return words[span[0]].start, words[span[1] - 1].end  # type: ignore[attr-defined]
+def _place(seen: Seen, span: tuple[int, int]) -> Place:
+    return seen.words[span[0]].start, seen.words[span[1] - 1].end
 
 
 def _statement(
@@ -114,7 +114,7 @@ def _statement(
     start, end = found.value
     while start < end - 1 and low[start] in english.ARTICLES:
         start += 1
-    place = as_written(text, _place(seen.words, (start, end)))
+    place = as_written(text, _place(seen, (start, end)))
     value = " ".join(text[slice(*place)].split())
     subject = _subject(text, seen, found.subject, first, low)
     predicate, polarity = _predicate(found, low)
@@ -148,19 +148,19 @@ def _subject(
     """(name, role in which it is named, place) of a subject; None where the text names no one."""
     if span is None:
         return first, "", (len(text), 0)
-    place, (start, end) = _place(seen.words, span), span
+    place, (start, end) = _place(seen, span), span
     owner = english.POSSESSIVES.get(low[start], 0)
     start += owner > 0 or low[start] in english.ARTICLES
     if owner > 1 or start == end:
         return None
     if all(word in english.PRONOUNS for word in low[start:end]):
         return (first, "", place) if low[start] in ("i", "we", "me", "us") else None
-    said = " ".join(text[slice(*_place(seen.words, (start, end)))].split())
+    said = " ".join(text[slice(*_place(seen, (start, end)))].split())
     if not owner:
         return said, "", place
     whose = f"{first}'s {said}"
     if low[start] in KIN and start + 1 < end and seen.words[start + 1].text[:1].isupper():
-        named = text[slice(*_place(seen.words, (start + 1, end)))]
+        named = text[slice(*_place(seen, (start + 1, end)))]
         return " ".join(named.split()), f"{first}'s {low[start]}", place
     return whose, "", place
 
