@@ -25,7 +25,7 @@ from spector.providers import Embedder, resolve
 from spector.records import MAX_PROBLEMS, BackupReport, CheckReport, Problem, RepairReport
 from spector.store.catalog import CATALOG_NAME
 from spector.store.files import DiskFiles, WriterLock, without_writer
-from spector.store.opening import Stamp, has_partitions, no_store, open_disk, reading_catalog
+from spector.store.opening import Stamp, has_partitions, no_store_at, open_disk, reading_catalog
 from spector.tiers import TierRouter, TierStore, default_tiers
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def check(
     parse_callback(progress, "progress")
     files = DiskFiles(where)
     if not files.exists(CATALOG_NAME):
-        raise no_store(files)
+        raise no_store_at(files.root)
     router = _router(extra_tiers)
     tiers = {tier.code: tier.files for tier in router}
     try:
@@ -105,7 +105,7 @@ def reembed(
     where = parse_directory(path, "path")
     files = DiskFiles(where)
     if not files.exists(CATALOG_NAME):
-        raise no_store(files)
+        raise no_store_at(files.root)
     with open_disk(
         where,
         Stamp(None, None, None),
@@ -191,7 +191,7 @@ def repair(
     """
     # loaded by who repairs a store, not by all who open one
     from spector.store.backup import Destination, building
-    from spector.store.repair import identify, recover_catalog, refuse_newer, salvage
+    from spector.store.repair import Salvage, identify, recover_catalog, refuse_newer
     from spector.write import source_model
 
     started = time.perf_counter()
@@ -200,7 +200,7 @@ def repair(
     files, place = DiskFiles(where), Destination.at(named)
     named = os.path.abspath(named)  # now: the current directory may be renamed meanwhile
     if not files.exists(CATALOG_NAME) and not has_partitions(files.root):
-        raise no_store(files)
+        raise no_store_at(files.root)
     place.refuse_harm(files.root)
     with (
         place.explained(files.root),
@@ -213,13 +213,7 @@ def repair(
             refuse_newer(files, recovered)
             source = source_model(files, recovered, identify(files, recovered), resolve(embedder))
             identity = source.identity
-            found = salvage(
-                files,
-                recovered,
-                identity,
-                progress=progress,
-                embed=None if source.model is None else source.embed,
-            )
+            found = Salvage(files, recovered, identity, source.embed).run(progress)
             found.notes += source.notes
         partitions = _transplant(
             staging.root, lock, recovered, identity, found, extra_tiers, progress

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import queue
 import re
 import threading
@@ -33,8 +34,7 @@ Keep = Callable[[Mapping[str, Any]], bool]
 
 def is_ops_log(name: str, of: str = OPS_LOG_NAME) -> bool:
     """Whether a file is a log or was one: ``ops-log.jsonl``, ``ops-log-2026-11-26-1.jsonl``."""
-    stem, dot, end = of.rpartition(".")
-    stem, end = (stem, dot + end) if dot else (of, "")
+    stem, end = os.path.splitext(of)
     dated = r"(?:-\d{4}-\d\d-\d\d(?:-\d+)?)?"
     pattern = f"{re.escape(stem)}{dated}{re.escape(end)}(?:{re.escape(_END)})?"
     return re.fullmatch(pattern, name) is not None
@@ -79,8 +79,7 @@ class RollingLog:
         size = self._files.size_of(self._name)
         if size < MAX_BYTES:
             return size
-        stem, dot, end = self._name.rpartition(".")
-        stem, end = (stem, dot + end) if dot else (self._name, "")
+        stem, end = os.path.splitext(self._name)
         dated, n = f"{stem}-{iso_of_ms(self._clock.now_ms())[:10]}", 0
         while self._files.exists(target := f"{dated}{f'-{n}' if n else ''}{end}"):
             n += 1
@@ -103,7 +102,8 @@ def _scrub(files: Files, name: str, keep: Keep) -> tuple[int, int]:
             files.remove(each)
             continue
         with contextlib.suppress(StoreNotFoundError):
-            before = _read(files, each)
+            with contextlib.closing(files.open(each, writable=False)) as file:
+                before = file.read_at(0, file.size())
             kept = [line for line in before.splitlines() if _stays(line, keep)]
             after = b"".join(line + b"\n" for line in kept)
             if after == before:
@@ -112,11 +112,6 @@ def _scrub(files: Files, name: str, keep: Keep) -> tuple[int, int]:
             lost += len(before) - len(after)
             _replace(files, each, after)
     return lines, lost
-
-
-def _read(files: Files, name: str) -> bytes:
-    with contextlib.closing(files.open(name, writable=False)) as file:
-        return file.read_at(0, file.size())
 
 
 def _replace(files: Files, name: str, content: bytes) -> None:
@@ -289,7 +284,8 @@ class OpsLog(Sole):
         try:
             lines = [line for each in operations if self.keeps(line := self._line(each))]
             if lines:
-                self._log.append([_encoded(line) for line in lines])
+                written = [json.dumps(line, ensure_ascii=False, default=str) for line in lines]
+                self._log.append([each.encode("utf-8", "backslashreplace") for each in written])
                 self.written += len(lines)
         except Exception as error:  # there is no caller to raise it to
             self.errors += 1
@@ -337,7 +333,3 @@ def _quotes(text: str, gone: Iterable[int | str]) -> bool:
     """Whether a snippet has the words of a text that is gone, or its beginning."""
     starts = (each[:SNIPPET] for each in gone if isinstance(each, str))
     return any(each == text or (len(each) >= _TELLING and each in text) for each in starts)
-
-
-def _encoded(line: Mapping[str, Any]) -> bytes:
-    return json.dumps(line, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace")

@@ -19,15 +19,14 @@ from spector.store.catalog import (
     SegmentRow,
     clear_journal,
     move_rows,
-    put_meta,
-    replace_file,
+    replace_files,
     slots_of,
-    write_change_seq,
 )
 from spector.store.core import Store, damaged_record
 from spector.store.files import CHECK, Bytes, as_bytes
 from spector.store.integrity import refuse_disagreement
 from spector.store.partitions import (
+    ExpectedHeader,
     Segment,
     record_ids,
     remove_idx,
@@ -202,7 +201,7 @@ def live_images(store: Store, segment: Segment) -> Bytes:
     """(live, stride) u8 copy of the live records, after verifying their checksums.
 
     Raises:
-        PartitionCorruptError: a checksum is wrong; it names the memories by the catalog's ids.
+        PartitionCorruptError: a checksum is wrong, or rows and slots do not agree.
     """
     partition = segment.partition()
     require_readable(partition.data, segment.where)
@@ -214,19 +213,15 @@ def live_images(store: Store, segment: Segment) -> Bytes:
             hint=CHECK,
         )
     with store.catalog.latest() as db:
-        slots = slots_of(db, segment.row.id)
-    if slots != np.flatnonzero(alive).tolist():  # damage killed as many as it revived
+        ids = slots_of(db, segment.row.id)
+    if [*ids] != np.flatnonzero(alive).tolist():  # damage killed as many as it revived
         raise PartitionCorruptError(
             f"{segment.where}: the live records are not those of the catalog", hint=CHECK
         )
     wrong = wrong_checksums(images, store.uuid)
     if len(wrong):
-        slots = np.flatnonzero(alive)[wrong].tolist()
-        at = {
-            slot: record_id
-            for _, slot, record_id in store.catalog.places("segment_id = ?", (segment.row.id,))
-        }
-        raise damaged_record(segment.where, slots[0], at.get(slots[0]), more=len(slots) - 1)
+        slot = [*ids][wrong[0]]
+        raise damaged_record(segment.where, slot, ids[slot], more=len(wrong) - 1)
     return images
 
 
@@ -304,7 +299,8 @@ def _write_all(
     dim, version = int(shape["dim"]), int(shape["format_version"])
     for segment in list(store.segments.values()):
         images = live_images(store, segment)
-        ids = _ids_of(store, segment, len(images))
+        with store.catalog.latest() as db:
+            ids = np.array([*slots_of(db, segment.row.id).values()], dtype=np.int64)
         new = np.zeros((len(images), stride_of(dim)), dtype=np.uint8)
         for start in range(0, len(ids), _BATCH):
             part = slice(start, start + _BATCH)
@@ -319,21 +315,6 @@ def _write_all(
     return done
 
 
-def _ids_of(store: Store, segment: Segment, count: int) -> NDArray[np.int64]:
-    """(live,) ids of a partition's live records in the order of their slots, from the catalog."""
-    alive = np.flatnonzero(alive_in(store, segment))
-    places = sorted(
-        (slot, record_id)
-        for _, slot, record_id in store.catalog.places("segment_id = ?", (segment.row.id,))
-    )
-    if [slot for slot, _ in places] != alive.tolist() or len(places) != count:
-        raise PartitionCorruptError(
-            f"{segment.where}: {count} live records, but the catalog has {len(places)}, or others",
-            hint=CHECK,
-        )
-    return np.array([record_id for _, record_id in places], dtype=np.int64)
-
-
 def _write(store: Store, row: SegmentRow, images: Bytes, dim: int, version: int) -> SegmentRow:
     """Write the next generation of a partition, durable, not yet named by the catalog."""
     tier = store.partitions.tiers[row.tier]
@@ -346,15 +327,8 @@ def _write(store: Store, row: SegmentRow, images: Bytes, dim: int, version: int)
         state=state,
         path=tier.path(row.day, row.sequence, row.generation + 1),
     )
-    segment = Segment(
-        store.files,
-        new_row,
-        magic=tier.magic,
-        stride=stride_of(dim),
-        dim=dim,
-        uuid=store.uuid,
-        version=version,
-    )
+    header = ExpectedHeader(tier.magic, stride_of(dim), dim, store.uuid, version)
+    segment = Segment(store.files, new_row, header)
     if store.files.exists(new_row.path):
         store.files.remove(new_row.path)  # left by an earlier run that was killed
     segment.create(new_row.path, allocate=len(images) * stride_of(dim))
@@ -375,11 +349,9 @@ def _switch(store: Store, meta: Mapping[str, str], fresh: list[_Rewritten]) -> N
         change_seq = store.next_change_seq()
         clear_journal(db)
         for each in fresh:
-            replace_file(db, each.old.id, each.new, change_seq)
             move_rows(db, [(i, each.old.id, n) for n, i in enumerate(each.ids.tolist())])
-        put_meta(db, meta)
+        replace_files(db, [each.new for each in fresh], meta, change_seq)
         store.note_change(db, change_seq)
-        write_change_seq(db, change_seq)
     store.partitions.retired_slots.keep([])  # they were in the files that go
     if store.catalog.relaxed:
         store.sync_log()  # the old files must not go before the commit that lets them go is safe

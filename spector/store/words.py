@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spector.errors import CatalogCorruptError, StoreError
 from spector.kernel import crc32c
@@ -171,9 +172,11 @@ class WordFiles:
             self._head = image[:LEXICAL_HEADER_BYTES].tobytes().hex()
             for block, entry in zip(kept.blocks, saved.named, strict=True):
                 self._written[id(block)] = (block, int(entry["number"]), int(entry["body_crc"]))
-            self._rows = len(saved.alive)
-            self._dead = int(np.count_nonzero(~saved.alive))
+            self._count(saved.alive)
         return kept
+
+    def _count(self, alive: NDArray[np.bool_]) -> None:
+        self._rows, self._dead = len(alive), int(np.count_nonzero(~alive))
 
     def _read(self, entry: Any) -> StoredBlock | None:
         image = bytes_of(self._files, name_of(int(entry["number"])))
@@ -264,8 +267,7 @@ class WordFiles:
         replace_derived(self._files, LIST, image)
         self._written, self._spoilt = written, False
         self._head = bytes(image[:LEXICAL_HEADER_BYTES]).hex()
-        self._rows = len(columns["alive"])
-        self._dead = int(np.count_nonzero(~columns["alive"]))
+        self._count(columns["alive"])
         mine = {LIST, *(name_of(number) for _, number, _ in written.values())}
         _remove(self._files, keep=mine)
 
@@ -456,26 +458,13 @@ def _notes_on_list(files: Files, uuid: bytes, kernel: Kernel) -> Iterator[tuple[
         if found is None:
             yield name, f"{problem}; {_ANEW}"
         else:
-            blocks.append(_without_postings(found))
-    if len(blocks) == len(saved.named) and not _fits(saved, blocks):
+            # what is compared with the others: a sixth of it, copied
+            columns = {name: column.copy() for name, column in found.columns.items()}
+            none = found.start[:0].copy(), found.row[:0].copy(), found.count[:0].copy()
+            blocks.append(StoredBlock(found.hash[:0].copy(), found.dir[:0].copy(), *none, columns))
+    untrusted, are_whole = [False] * len(saved.extents), len(blocks) == len(saved.named)
+    if are_whole and image_from_files(saved, blocks, untrusted) is None:
         yield LIST, f"its blocks do not belong together; {_ANEW}"
-
-
-def _without_postings(block: StoredBlock) -> StoredBlock:
-    """The part of a block that is compared with the others: a sixth of it, copied."""
-    columns = {name: column.copy() for name, column in block.columns.items()}
-    return StoredBlock(
-        block.hash[:0].copy(),
-        block.dir[:0].copy(),
-        block.start[:0].copy(),
-        block.row[:0].copy(),
-        block.count[:0].copy(),
-        columns,
-    )
-
-
-def _fits(saved: SavedRows, blocks: list[StoredBlock]) -> bool:
-    return image_from_files(saved, blocks, [False] * len(saved.extents)) is not None
 
 
 def _block(
@@ -555,7 +544,9 @@ class Words:
         # a writer's store has these words: a strong reference back would keep both, and all maps,
         # until the next garbage collection
         self._follows = weakref.ref(store)
-        self._word_files = WordFiles(store, _mixed(fingerprint(), mark_version))
+        raw = fingerprint().to_bytes(8, "little") + mark_version.to_bytes(8, "little", signed=True)
+        both = int.from_bytes(hashlib.blake2b(raw, digest_size=8).digest(), "little")
+        self._word_files = WordFiles(store, both)
         self._kernel, self._key, self._mark = store.kernel, store.uuid, mark
         self._index = self._make_index()
         if store.writable:
@@ -567,7 +558,9 @@ class Words:
         A store in memory has no snapshots: its catalog may be ahead of the view, and a memory that
         has moved meanwhile may be missing. Then ``Store.moves`` differs from the view's.
         """
-        return self._index.follow(view.partitions, self._source())
+        store = self._follows()
+        assert store is not None, "who asks for words has the store that they are of"
+        return self._index.follow(view.partitions, _Source(store))
 
     def drop_caches(self) -> None:
         """Give the memory of the index back. It begins anew when it is asked again."""
@@ -609,24 +602,9 @@ class Words:
             self._kernel, self._key, mark=self._mark, saved=partial(_kept, self._word_files)
         )
 
-    @property
-    def _store(self) -> Store:
-        store = self._follows()
-        assert store is not None, "who asks for words has the store that they are of"
-        return store
-
-    def _source(self) -> _Source:
-        return _Source(self._store)
-
 
 def _kept(files: WordFiles, extents: Sequence[Extent]) -> IndexImage | None:
     return files.load([extent for extent in extents if isinstance(extent, Partition)])
-
-
-def _mixed(fingerprint: int, version: int) -> int:
-    """64 bits of both."""
-    raw = fingerprint.to_bytes(8, "little") + version.to_bytes(8, "little", signed=True)
-    return int.from_bytes(hashlib.blake2b(raw, digest_size=8).digest(), "little")
 
 
 class _Source:
@@ -642,8 +620,8 @@ class _Source:
         except StoreError as error:
             if not self._is_passable(error):
                 raise
-            for segment_id, slots in self._partitions():
-                yield from self.texts(segment_id, 0, slots)
+            for row in self._store.catalog.segments():
+                yield from self.texts(row.id, 0, row.slots)
 
     def texts(self, segment_id: int, first: int, stop: int) -> Iterator[MemoryText]:
         """The readable texts of some slots: a damaged page only costs the memories on it."""
@@ -671,9 +649,6 @@ class _Source:
         return self._failures <= _MOST_FAILURES and (
             isinstance(error, CatalogCorruptError) or code & 0xFF == sqlite3.SQLITE_IOERR
         )
-
-    def _partitions(self) -> list[tuple[int, int]]:
-        return [(row.id, row.slots) for row in self._store.catalog.segments()]
 
     def known(self, segment_id: int) -> Iterable[SlotEntry]:
         try:
@@ -829,13 +804,11 @@ def newest_utterances(
 
 def _read(rows: Iterable[tuple[Any, ...]]) -> Iterator[Utterance]:
     for record_id, *written in rows:
-        session, text, role, metadata = map(_lenient, written)
+        session, text, role, metadata = [
+            raw.decode("utf-8", "replace") if isinstance(raw, bytes) else None for raw in written
+        ]
         if text:
             yield Utterance(record_id, session, text, speaker_of(role, metadata))
-
-
-def _lenient(raw: object) -> str | None:
-    return raw.decode("utf-8", "replace") if isinstance(raw, bytes) else None
 
 
 def spoken_words(row: Row) -> str:

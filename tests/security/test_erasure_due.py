@@ -20,7 +20,7 @@ from spector import ManualClock, Memory, StoreFullError
 from spector.store.catalog.catalog import Catalog
 from spector.store.core.store import Store
 from spector.store.erasure import catalog as erase
-from spector.store.sqlite.reads import Connections
+from spector.store.sqlite.database import Database
 from tests.api.helpers import files_with, ids
 from tests.crash.harness import in_fresh_process
 from tests.sleep.test_damaged import damage
@@ -147,7 +147,7 @@ def test_a_damaged_partition_does_not_make_each_sleep_repeat_an_erasure(
     each sleep rewrote every partition that had a tombstone, and the catalog."""
     once, vacuums = erase.vacuum, []
 
-    def vacuum(database: Connections) -> tuple[int, int, int]:
+    def vacuum(database: Database) -> tuple[int, int, int]:
         vacuums.append(database.path)
         return once(database)
 

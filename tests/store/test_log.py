@@ -189,7 +189,7 @@ def test_damaged_page_met_by_a_compaction_is_a_typed_error(tmp_path: Path) -> No
         catalog = _store(memory).catalog
         main = catalog.main
         catalog.main = Failing(  # type: ignore[assignment]
-            main, "SELECT slot FROM record", sqlite3.SQLITE_CORRUPT
+            main, "SELECT slot, id FROM record", sqlite3.SQLITE_CORRUPT
         )
         with pytest.raises(CatalogCorruptError, match=r"catalog\.db"):
             memory.compact()

@@ -7,7 +7,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -43,6 +43,7 @@ from spector.store.backup.destination import (
 )
 from spector.store.catalog import (
     CATALOG_NAME,
+    LOG_NAME,
     Catalog,
     Lineage,
     SegmentRow,
@@ -55,9 +56,17 @@ from spector.store.catalog import (
     strengths_in,
 )
 from spector.store.core import Store, View
-from spector.store.files import CHECK, Bytes, DiskFiles, WriterLock, as_bytes, without_writer
+from spector.store.files import (
+    CHECK,
+    Bytes,
+    DiskFiles,
+    WriterLock,
+    as_bytes,
+    first_bytes,
+    without_writer,
+)
 from spector.store.integrity import check_files
-from spector.store.partitions import pack_header, require_readable
+from spector.store.partitions import require_readable
 from spector.store.sqlite import open_connection, truncate_log, typed_sql_errors
 
 # The earlier backup at a copy's destination: whether it may be replaced, or is up to date.
@@ -77,14 +86,6 @@ class CopyCounts:
     reused: int = 0
     bytes: int = 0
     bytes_copied: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class EarlierBackup:
-    """The unused backup at the destination, which is locked meanwhile."""
-
-    path: str
-    rows: dict[str, SegmentRow]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +171,10 @@ def unchanged_backup(
 
 
 @managed
-def held_backup(place: Destination, request: Request) -> Iterator[EarlierBackup | None]:
-    """The backup at the destination, locked; None where the destination is free.
+def held_backup(place: Destination, request: Request) -> Iterator[dict[str, SegmentRow] | None]:
+    """Path -> row of the partitions of the backup at the destination, which is locked meanwhile.
+
+    None where the destination is free.
 
     Raises:
         StoreExistsError: what is there may not be replaced. StoreLockedError: it is being written.
@@ -184,7 +187,7 @@ def held_backup(place: Destination, request: Request) -> Iterator[EarlierBackup 
     try:
         rows = _rows_of_backup(files, request)
         place.drop_aside()
-        yield EarlierBackup(place.target, rows)
+        yield rows
     finally:
         lock.release()
 
@@ -214,8 +217,8 @@ def replaceable_backup(place: Destination, request: Request) -> DiskFiles | None
 
 
 def _rows_of_backup(files: DiskFiles, request: Request) -> dict[str, SegmentRow]:
-    log = f"{CATALOG_NAME}-wal"
-    in_use = files.exists(log) and files.size_of(log) > 0  # a writer died: closing leaves none
+    # a writer died: closing leaves none
+    in_use = files.exists(LOG_NAME) and files.size_of(LOG_NAME) > 0
     try:
         with frozen_catalog(files) as catalog, catalog.latest() as db:
             meta = read_meta(db)
@@ -293,15 +296,9 @@ def copy_store(
         if done is None:
             with staged(place) as (files, _), held_backup(place, request) as older:
                 done = _Copy(store, place, files, older, taken_ms, progress).run()
+    elapsed_ms = (time.perf_counter() - started) * 1000
     return BackupReport(
-        path=place.target,
-        source=store.where,
-        records=done.records,
-        partitions=done.partitions,
-        reused=done.reused,
-        bytes=done.bytes,
-        bytes_copied=done.bytes_copied,
-        elapsed_ms=(time.perf_counter() - started) * 1000,
+        path=place.target, source=store.where, elapsed_ms=elapsed_ms, **asdict(done)
     )
 
 
@@ -313,7 +310,7 @@ class _Copy:
         store: Store,
         place: Destination,
         files: DiskFiles,
-        older: EarlierBackup | None,
+        older: dict[str, SegmentRow] | None,
         taken_ms: int | None,
         progress: Progress | None,
     ) -> None:
@@ -406,7 +403,8 @@ class _Copy:
                     f"another program has opened {path}, which is not complete yet",
                     hint="close it there, then try again",
                 )
-        self._sync(CATALOG_NAME)
+        with contextlib.closing(self._files.open(CATALOG_NAME)) as file:
+            file.sync()
 
     # -- the partitions -----------------------------------------------------------------------
 
@@ -435,36 +433,24 @@ class _Copy:
         safe only because we hold the lock of the older one, which is about to be removed; two
         stores that stay must never share a file, whose mutable halves are rewritten in place.
         """
-        if self._older is None or self._older.rows.get(row.path) != row:
+        target = self._place.target
+        if self._older is None or self._older.get(row.path) != row:
             return False
-        older = f"{self._older.path}/{row.path}"
         try:
-            if DiskFiles(self._older.path).size_of(row.path) != self._size_of(row):
+            if DiskFiles(target).size_of(row.path) != self._size_of(row):
                 return False
-            share(older, f"{self._files.root}/{row.path}")
+            share(f"{target}/{row.path}", f"{self._files.root}/{row.path}")
         except StoreError:  # gone, or a file system without links
             return False
-        if not self._is_sound(row):
+        if first_bytes(self._files, row.path, PARTITION_HEADER_BYTES) != self._header(row):
             self._files.remove(row.path)
             return False
         self._done.reused += 1
         return True
 
-    def _is_sound(self, row: SegmentRow) -> bool:
-        """True when the reused file has the header that its row implies."""
-        with contextlib.closing(self._files.open(row.path, writable=False)) as file:
-            return file.read_at(0, PARTITION_HEADER_BYTES) == self._header(row)
-
     def _header(self, row: SegmentRow) -> bytes:
-        store = self._store
-        return pack_header(
-            row,
-            magic=store.partitions.tiers[row.tier].magic,
-            stride=store.stride,
-            dim=store.dim,
-            uuid=store.uuid,
-            version=store.format_version,
-        )
+        partitions = self._store.partitions
+        return partitions.header_of(partitions.tiers[row.tier]).pack(row)
 
     def _copy(self, row: SegmentRow, records: Bytes | None, db: sqlite3.Connection) -> None:
         if row.slots and (records is None or len(records) < row.slots):
@@ -491,10 +477,6 @@ class _Copy:
                 self._store.kernel,
                 lambda done, total: self._reach(start + rest * done // (total + 1)),
             )
-
-    def _sync(self, name: str) -> None:
-        with contextlib.closing(self._files.open(name)) as file:
-            file.sync()
 
     def _reach(self, done: int) -> None:
         self._reached = min(done, self._total)

@@ -11,7 +11,7 @@ import os
 import re
 import shlex
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
@@ -167,23 +167,6 @@ def remove_tree(root: str) -> None:
         os.rmdir(root)
 
 
-def missing_above(path: str) -> list[str]:
-    """The missing parents of ``path``, lowest first."""
-    found = []
-    above = os.path.dirname(path)
-    while above != os.path.dirname(above) and not os.path.lexists(above):
-        found.append(above)
-        above = os.path.dirname(above)
-    return found
-
-
-def remove_folders(paths: Iterable[str]) -> None:
-    """Remove directories, lowest first, up to the first that is not empty."""
-    with contextlib.suppress(OSError):
-        for path in paths:
-            os.rmdir(path)
-
-
 def _exchange(one: str, other: str) -> bool:
     """Swap two names in one step; False where the system cannot."""
     renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
@@ -282,13 +265,10 @@ class Destination:
             StoreExistsError
         """
         found = entry_kind(self.target)
-        if found is EntryKind.DIRECTORY:
+        if found in (EntryKind.DIRECTORY, EntryKind.OTHER):
+            what = "not empty" if found is EntryKind.DIRECTORY else found.value
             raise StoreExistsError(
-                f"{self.target} is not empty", hint="name a directory that does not exist yet"
-            )
-        if found is EntryKind.OTHER:
-            raise StoreExistsError(
-                f"{self.target} is {found.value}", hint="name a directory that does not exist yet"
+                f"{self.target} is {what}", hint="name a directory that does not exist yet"
             )
 
     def put_back(self) -> None:
@@ -382,17 +362,14 @@ def refuse_strange(path: str, *, mine: bool = True) -> None:
         except FileNotFoundError:
             return
     if not stat.S_ISDIR(status.st_mode):
-        what = "a symbolic link" if stat.S_ISLNK(status.st_mode) else "not a directory"
-        raise StoreError(f"{path} is {what}; a copy uses this name", hint=_RENAME)
-    if mine and status.st_uid != os.geteuid():
-        raise StoreError(f"{path} belongs to another user; a copy uses this name", hint=_RENAME)
-    strange = stranger_in(path)
-    if strange is not None:
-        raise StoreError(
-            f"{path} has {strange} in it, which no copy of a store has left there; a copy uses"
-            " this name",
-            hint=_RENAME,
-        )
+        problem = "is " + ("a symbolic link" if stat.S_ISLNK(status.st_mode) else "not a directory")
+    elif mine and status.st_uid != os.geteuid():
+        problem = "belongs to another user"
+    elif (strange := stranger_in(path)) is not None:
+        problem = f"has {strange} in it, which no copy of a store has left there"
+    else:
+        return
+    raise StoreError(f"{path} {problem}; a copy uses this name", hint=_RENAME)
 
 
 def stranger_in(root: str, *, links: bool = False) -> str | None:
@@ -413,15 +390,13 @@ def stranger_in(root: str, *, links: bool = False) -> str | None:
                     name = os.path.join(within, entry.name)
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(name)
-                    elif _is_ours(entry, name) or (links and entry.is_symlink()):
                         continue
-                    elif os.path.lexists(entry.path):  # and has not just been removed
+                    ours = entry.is_file(follow_symlinks=False) and _OURS.fullmatch(name)
+                    if ours or (links and entry.is_symlink()):
+                        continue
+                    if os.path.lexists(entry.path):  # and has not just been removed
                         return name
     return None
-
-
-def _is_ours(entry: os.DirEntry[str], name: str) -> bool:
-    return entry.is_file(follow_symlinks=False) and _OURS.fullmatch(name) is not None
 
 
 def _short(name: str) -> str:
@@ -453,13 +428,11 @@ def _is_mount(path: str) -> bool:
         return True
     try:
         with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as lines:
-            return any(_unescaped(line.split(" ")[4]) == path for line in lines)
+            names = [line.split(" ")[4] for line in lines]
     except (OSError, IndexError):
         return False
-
-
-def _unescaped(name: str) -> str:
-    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), name)
+    octal = re.compile(r"\\([0-7]{3})")
+    return path in (octal.sub(lambda found: chr(int(found[1], 8)), name) for name in names)
 
 
 def _is_named(path: str, message: str) -> bool:
@@ -502,7 +475,10 @@ def staged(place: Destination) -> Iterator[tuple[DiskFiles, WriterLock]]:
         StoreExistsError: the directory in the way has been used as a store.
         StoreError: what is in the way was not left by a copy.
     """
-    made = missing_above(place.target)
+    made, above = list[str](), os.path.dirname(place.target)
+    while not os.path.lexists(above):  # lowest first
+        made.append(above)
+        above = os.path.dirname(above)
     try:
         refuse_strange(place.staging)  # a foreign directory does not even get a lock file
         _refuse_used(place, read_durable_mark(place.staging))
@@ -514,24 +490,20 @@ def staged(place: Destination) -> Iterator[tuple[DiskFiles, WriterLock]]:
         try:
             refuse_strange(place.staging, mine=False)  # no other copy changes it from here on
             _refuse_used(place, lock.mark)
-            with _removed_on_failure(place):
+            try:
                 place.put_back()
                 clear(files)
                 yield files, lock
+            except BaseException:
+                with contextlib.suppress(StoreError):  # the first error matters
+                    remove_tree(place.staging)
+                raise
         finally:
             lock.release()
     except BaseException:
-        remove_folders(made)
-        raise
-
-
-@managed
-def _removed_on_failure(place: Destination) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        with contextlib.suppress(StoreError):  # the first error matters
-            remove_tree(place.staging)
+        with contextlib.suppress(OSError):  # up to the first that is not empty
+            for path in made:
+                os.rmdir(path)
         raise
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spector.store.catalog import rows, schema
-from spector.store.catalog.catalog import Catalog, Lineage, Way, lineage_of, note_opening, pad_ids
+from spector.store.catalog.catalog import Catalog, Lineage, Way, lineage_of, note_opening
 from spector.store.catalog.filters import WITHOUT_USER, SqlFilter, compile_where, told_between
 from spector.store.catalog.journal import (
     LOG_NAME,
@@ -11,19 +11,16 @@ from spector.store.catalog.journal import (
     Log,
     clear_journal,
     delete_journal_of,
-    is_journal_empty,
     last_segment_id,
     raise_epoch,
     read_journal,
     read_journal_after,
     read_retired,
-    replace_file,
+    replace_files,
     segments_in_journal,
     trim_journal,
-    write_change_seq,
     write_head,
     write_journal,
-    write_segments,
 )
 from spector.store.catalog.queries import (
     ANYBODY,
@@ -104,3 +101,4 @@ from spector.store.catalog.schema import (
     put_meta,
     read_meta,
 )
+from spector.store.sqlite import pad_ids

@@ -29,12 +29,19 @@ from spector.store.catalog.row_codec import (
 from spector.store.catalog.schema import (
     APPLICATION_ID,
     FULLTEXT_SQL,
+    TABLES,
     check_format,
     create_tables,
     read_meta,
 )
 from spector.store.payloads import Ends, holds_ends
-from spector.store.sqlite import Database, refuse_foreign_code, typed_sql_errors
+from spector.store.sqlite import (
+    Database,
+    id_chunks,
+    refuse_foreign_code,
+    select_among,
+    typed_sql_errors,
+)
 
 # Ways to memories by tags and scopes: the index that has the fewest leads, the others are probed.
 #
@@ -186,8 +193,6 @@ def note_opening(db: sqlite3.Connection, first: int, after: int) -> None:
     db.execute("INSERT OR REPLACE INTO session VALUES (?, ?)", (first, after))
 
 
-#: variables per statement; SQLite allows 32,766 since 3.32, older builds 999
-_CHUNK: Final = 900
 #: no memory has a greater id
 _LAST_ID: Final = (1 << 63) - 1
 
@@ -299,7 +304,7 @@ class Catalog(Database):
                     f"{self.path} is a SQLite database, but not a spector catalog",
                     hint="pass the directory of a spector store",
                 )
-            refuse_foreign_code(self.main, self.path, FULLTEXT_SQL)
+            refuse_foreign_code(self.main, self.path, FULLTEXT_SQL, TABLES)
             if self._mode == "rw":
                 # SQLite opens a file that it may not write for reading, and reports that here
                 self.main.execute("DELETE FROM meta WHERE 0")
@@ -355,15 +360,9 @@ class Catalog(Database):
     def _find(
         self, connection: sqlite3.Connection, ids: Sequence[int], sql: str, params: Sequence[Any]
     ) -> list[tuple[Any, ...]]:
-        out: list[tuple[Any, ...]] = []
         alive, now = self.ends.alive()
-        for chunk in id_chunks(ids):
-            marks = ",".join("?" * len(chunk))
-            out += connection.execute(
-                f"{self._row_sql} WHERE record.id IN ({marks}) AND ({sql}){alive}",
-                (*chunk, *params, *now),
-            )
-        return out
+        where = f"WHERE record.id IN (:ids) AND ({sql}){alive}"
+        return select_among(connection, f"{self._row_sql} {where}", ids, (*params, *now))
 
     def select(
         self,
@@ -468,15 +467,10 @@ class Catalog(Database):
 
     def places_of(self, ids: Sequence[int]) -> dict[int, tuple[int, int]]:
         """id -> (segment id, slot) of those ids that exist."""
-        out: dict[int, tuple[int, int]] = {}
+        sql = "SELECT id, segment_id, slot FROM record WHERE id IN (:ids)"
         with self.reading() as connection:
-            for chunk in id_chunks(ids):
-                marks = ",".join("?" * len(chunk))
-                for record_id, segment_id, slot in connection.execute(
-                    f"SELECT id, segment_id, slot FROM record WHERE id IN ({marks})", tuple(chunk)
-                ):
-                    out[record_id] = (segment_id, slot)
-        return out
+            found = select_among(connection, sql, ids)
+        return {record_id: (segment_id, slot) for record_id, segment_id, slot in found}
 
     def refuse_hidden(self, ids: Sequence[int]) -> None:
         """Raise when one of these ids, which were not found, exists and cannot be reached.
@@ -515,20 +509,3 @@ _HIDDEN = """SELECT id FROM content WHERE id IN ({marks})
 UNION ALL SELECT id FROM record AS place INDEXED BY record_place WHERE +id IN ({marks})
   AND NOT EXISTS (SELECT 1 FROM record JOIN content ON content.id = record.id
                   WHERE record.id = place.id)"""
-
-
-def id_chunks(ids: Sequence[int], size: int = _CHUNK) -> Iterator[tuple[int, ...]]:
-    """Slices small enough for one statement's variables, see `pad_ids`."""
-    for start in range(0, len(ids), size):
-        yield pad_ids(ids[start : start + size], size)
-
-
-def pad_ids(ids: Sequence[int], most: int = _CHUNK) -> tuple[int, ...]:
-    """The same set of ids for an ``IN (?, ...)``, padded to a power of two with the last one.
-
-    Each length is a statement of its own. Prepared for 500 ids it takes 100 KB, and a connection
-    caches hundreds of them: with sets of every size a process would grow for hours.
-    """
-    out = tuple(ids)
-    length = min(1 << (len(out) - 1).bit_length(), most) if out else 0
-    return out + out[-1:] * max(0, length - len(out))

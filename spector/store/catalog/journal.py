@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import Final
 
@@ -16,6 +16,7 @@ from spector.store.catalog.schema import (
     JOURNAL_MUTABLE,
     JOURNAL_RECORDS,
     JOURNAL_RETIRE,
+    put_meta,
 )
 from spector.store.files import Files
 from spector.store.sqlite import (
@@ -31,17 +32,34 @@ from spector.store.sqlite import (
 JournalEntry = tuple[int, int, int, bytes | memoryview]
 
 
-def write_journal(db: sqlite3.Connection, first: int, entries: Iterable[JournalEntry]) -> None:
-    """Add redo images with ascending numbers from ``first`` on."""
+_PUT_SEGMENT: Final = (
+    f"INSERT OR REPLACE INTO segment VALUES (?{', ?' * (len(SegmentRow.__slots__) - 1)})"
+)
+_values_of = attrgetter(*SegmentRow.__slots__)
+
+
+def write_journal(
+    db: sqlite3.Connection, first: int, entries: Iterable[JournalEntry], rows: Iterable[SegmentRow]
+) -> None:
+    """Add redo images with ascending numbers from ``first`` on; put the rows of partitions."""
     db.executemany(
         "INSERT INTO journal VALUES (?, ?, ?, ?, ?)",
         [(first + n, *entry) for n, entry in enumerate(entries)],
     )
+    db.executemany(_PUT_SEGMENT, map(_values_of, rows))
 
 
-def is_journal_empty(db: sqlite3.Connection) -> bool:
-    """True when every commit is durable in its partition."""
-    return not db.execute("SELECT EXISTS (SELECT 1 FROM journal)").fetchone()[0]
+def write_head(db: sqlite3.Connection, head: Head) -> None:
+    """Set the store's counters."""
+    db.execute(
+        "UPDATE head SET last_id = ?, change_seq = ?, journal_seq = ?, retire_epoch = ?",
+        (head.last_id, head.change_seq, head.journal_seq, head.retire_epoch),
+    )
+
+
+def raise_epoch(db: sqlite3.Connection) -> None:
+    """Tell the scans of a store in memory that slots which memories have left are retired."""
+    db.execute("UPDATE head SET retire_epoch = retire_epoch + 1")
 
 
 def read_journal(db: sqlite3.Connection) -> Iterator[tuple[int, int, int, bytes]]:
@@ -61,12 +79,20 @@ def read_journal_after(
     ).fetchall()
 
 
+def read_retired(db: sqlite3.Connection) -> list[tuple[int, int, int, bytes]]:
+    """(journal number, segment id, slot, block) of each slot that waits to be retired."""
+    sql = "SELECT seq, segment_id, slot, image FROM journal WHERE kind = ? ORDER BY seq"
+    return db.execute(sql, (JOURNAL_RETIRE,)).fetchall()
+
+
+def segments_in_journal(db: sqlite3.Connection) -> list[int]:
+    """The partitions of which not every commit is known to be durable."""
+    return [found for (found,) in db.execute("SELECT DISTINCT segment_id FROM journal")]
+
+
 def clear_journal(db: sqlite3.Connection, *, keep_retired: bool = False) -> None:
     """Drop every entry, or all but the slots that wait to be retired."""
-    if keep_retired:
-        db.execute("DELETE FROM journal WHERE kind <> ?", (JOURNAL_RETIRE,))
-    else:
-        db.execute("DELETE FROM journal")
+    db.execute("DELETE FROM journal WHERE kind <> ?", (JOURNAL_RETIRE if keep_retired else -1,))
 
 
 def delete_journal_of(db: sqlite3.Connection, segment_id: int) -> None:
@@ -76,65 +102,26 @@ def delete_journal_of(db: sqlite3.Connection, segment_id: int) -> None:
 
 def trim_journal(db: sqlite3.Connection, last: int, waiting: int) -> None:
     """Drop entries up to ``last``, but no slot to retire numbered ``waiting`` or later."""
-    db.execute(
-        "DELETE FROM journal WHERE seq <= ? AND (kind <> ? OR seq < ?)",
-        (last, JOURNAL_RETIRE, waiting),
-    )
+    sql = "DELETE FROM journal WHERE seq <= ? AND (kind <> ? OR seq < ?)"
+    db.execute(sql, (last, JOURNAL_RETIRE, waiting))
 
 
-def segments_in_journal(db: sqlite3.Connection) -> list[int]:
-    """The partitions of which not every commit is known to be durable."""
-    return [found for (found,) in db.execute("SELECT DISTINCT segment_id FROM journal")]
-
-
-def read_retired(catalog: Catalog) -> list[tuple[int, int, int, bytes]]:
-    """(journal number, segment id, slot, block) of each slot that waits to be retired."""
-    with catalog.latest() as db:
-        return db.execute(
-            "SELECT seq, segment_id, slot, image FROM journal WHERE kind = ? ORDER BY seq",
-            (JOURNAL_RETIRE,),
-        ).fetchall()
-
-
-def write_segments(db: sqlite3.Connection, rows: Iterable[SegmentRow]) -> None:
-    """Insert partitions' rows, or replace the ones with the same ids."""
+def replace_files(
+    db: sqlite3.Connection, rows: Iterable[SegmentRow], meta: Mapping[str, str], change_seq: int
+) -> None:
+    """Point partitions at the files and counts of their rows; set the description, the counter."""
     db.executemany(
-        "INSERT OR REPLACE INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        map(attrgetter(*SegmentRow.__slots__), rows),
-    )
-
-
-def replace_file(db: sqlite3.Connection, segment_id: int, row: SegmentRow, change_seq: int) -> None:
-    """Point a partition at the file and the counts of ``row``."""
-    db.execute(
         "UPDATE segment SET generation = ?, path = ?, state = ?, slots = ?, live = ?,"
         " change_seq = ? WHERE id = ?",
-        (row.generation, row.path, row.state, row.slots, row.live, change_seq, segment_id),
+        [(r.generation, r.path, r.state, r.slots, r.live, change_seq, r.id) for r in rows],
     )
-
-
-def last_segment_id(catalog: Catalog) -> int:
-    """The greatest number that a partition has had; 0 when there was none."""
-    with catalog.latest() as db:
-        return int(db.execute("SELECT coalesce(max(id), 0) FROM segment").fetchone()[0])
-
-
-def write_head(db: sqlite3.Connection, head: Head) -> None:
-    """Set the store's counters."""
-    db.execute(
-        "UPDATE head SET last_id = ?, change_seq = ?, journal_seq = ?, retire_epoch = ?",
-        (head.last_id, head.change_seq, head.journal_seq, head.retire_epoch),
-    )
-
-
-def write_change_seq(db: sqlite3.Connection, change_seq: int) -> None:
-    """Set the change counter only."""
+    put_meta(db, meta)
     db.execute("UPDATE head SET change_seq = ?", (change_seq,))
 
 
-def raise_epoch(db: sqlite3.Connection) -> None:
-    """Tell the scans of a store in memory that slots which memories have left are retired."""
-    db.execute("UPDATE head SET retire_epoch = retire_epoch + 1")
+def last_segment_id(db: sqlite3.Connection) -> int:
+    """The greatest number that a partition has had; 0 when there was none."""
+    return int(db.execute("SELECT coalesce(max(id), 0) FROM segment").fetchone()[0])
 
 
 # The catalog's write-ahead log: synced on request, copied into the catalog when it is long.

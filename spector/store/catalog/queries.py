@@ -13,7 +13,7 @@ from spector.kernel.contract import ENDED, LINK, RESERVED
 from spector.layout import Flag
 from spector.process import keeps
 from spector.records import MemoryRecord
-from spector.store.catalog.catalog import Catalog, Way, count_led, id_chunks
+from spector.store.catalog.catalog import Catalog, Way, count_led
 from spector.store.catalog.filters import SqlFilter
 from spector.store.catalog.row_codec import Row, StoredRow
 from spector.store.catalog.schema import DERIVED_IDS_SQL, DERIVED_SQL
@@ -24,6 +24,7 @@ from spector.store.payloads import (
     key_condition,
     own_condition,
 )
+from spector.store.sqlite import select_among
 
 # The scope of a call: which user, agent and session a memory must belong to.
 #
@@ -62,16 +63,12 @@ ANYBODY: Final = Scope()
 
 def members(catalog: Catalog, ids: Iterable[int], scope: Scope, *, inside: bool) -> set[int]:
     """Those of the ids that are living memories inside the scope, or outside of it."""
-    out: set[int] = set()
     asked = [(name, value) for name in SCOPES if (value := getattr(scope, name)) is not None]
     within = " AND ".join(f"{name} IS ?" for name, _ in asked) or "1"
     values = tuple(value for _, value in asked)
+    sql = f"SELECT id FROM record WHERE id IN (:ids) AND ({within}) = ?"
     with catalog.reading() as db:
-        for chunk in id_chunks(sorted(ids)):
-            marks = ",".join("?" * len(chunk))
-            sql = f"SELECT id FROM record WHERE id IN ({marks}) AND ({within}) = ?"
-            out.update(each for (each,) in db.execute(sql, (*chunk, *values, int(inside))))
-    return out
+        return {each for (each,) in select_among(db, sql, sorted(ids), (*values, int(inside)))}
 
 
 # Which memory supersedes which: a reserved tag of the newer memory names the older one.
@@ -180,14 +177,10 @@ def successors(catalog: Catalog, ids: Sequence[int]) -> dict[int, tuple[int, ...
     """id -> the living memories that supersede it, ascending; only ids that have any."""
     out: dict[int, list[int]] = {}
     alive, now = catalog.ends.alive("record_tag")
+    sql = f"SELECT tag, id FROM record_tag WHERE tag IN (:ids){alive} ORDER BY id"
     with catalog.reading() as connection:
-        for chunk in id_chunks(ids):
-            marks = ",".join("?" * len(chunk))
-            for tag, newer in connection.execute(
-                f"SELECT tag, id FROM record_tag WHERE tag IN ({marks}){alive} ORDER BY id",
-                (*link_tags(chunk), *now),
-            ):
-                out.setdefault(int(tag.removeprefix(LINK)), []).append(newer)
+        for tag, newer in select_among(connection, sql, link_tags(ids), now):
+            out.setdefault(int(tag.removeprefix(LINK)), []).append(newer)
     return {older: tuple(newer) for older, newer in out.items()}
 
 
@@ -282,12 +275,8 @@ def labels_after(catalog: Catalog, after: int, limit: int = -1) -> list[tuple[An
 
 def labels_of(catalog: Catalog, ids: Sequence[int]) -> list[tuple[Any, ...]]:
     """The same of these memories, in the order of ``ids``, which ascend."""
-    out: list[tuple[Any, ...]] = []
     with catalog.reading() as db:
-        for chunk in id_chunks(ids):
-            marks = ",".join("?" * len(chunk))
-            out += db.execute(f"{_LABELS} id IN ({marks}) ORDER BY id", chunk)
-    return out
+        return select_among(db, f"{_LABELS} id IN (:ids) ORDER BY id", ids)
 
 
 def strength_of(db: sqlite3.Connection, record_id: int) -> tuple[int, int, bytes] | None:
@@ -308,10 +297,10 @@ def strengths_in(
     ).fetchall()
 
 
-def slots_of(db: sqlite3.Connection, segment_id: int) -> list[int]:
-    """The slots of a partition that hold memories, ascending."""
-    found = db.execute("SELECT slot FROM record WHERE segment_id = ? ORDER BY slot", (segment_id,))
-    return [slot for (slot,) in found]
+def slots_of(db: sqlite3.Connection, segment_id: int) -> dict[int, int]:
+    """Slot -> id of the memories in a partition, by ascending slot."""
+    sql = "SELECT slot, id FROM record WHERE segment_id = ? ORDER BY slot"
+    return dict(db.execute(sql, (segment_id,)))
 
 
 def ring_of(

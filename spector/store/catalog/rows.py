@@ -13,9 +13,9 @@ from typing import Any
 from spector.errors import CatalogCorruptError
 from spector.messages import counted
 from spector.process import keeps
-from spector.store.catalog.catalog import id_chunks
 from spector.store.catalog.row_codec import ROW, SEALED, WORDS, Row, recovery_hint, seal_of
 from spector.store.payloads import delete_owned
+from spector.store.sqlite import id_chunks
 
 Columns = Mapping[str, list[Any]]
 

@@ -16,6 +16,7 @@ Tables::
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -24,6 +25,7 @@ from spector._version import __version__
 from spector.errors import CatalogCorruptError, FormatVersionError
 from spector.layout import FORMAT_VERSION, MAX_DIM
 from spector.store.files import SALVAGE
+from spector.store.payloads import PAYLOAD_TABLES
 
 CATALOG_NAME: Final = "catalog.db"
 #: "SPEC" in SQLite's own header: file(1) and a stray open can tell whose database it is
@@ -95,6 +97,13 @@ CREATE TABLE journal(
 CREATE TABLE erasure(id INTEGER PRIMARY KEY, due_ms INTEGER NOT NULL);
 CREATE TABLE session(first INTEGER PRIMARY KEY, after INTEGER NOT NULL);
 """
+
+
+#: of a catalog, but for the full text
+TABLES: Final = (
+    *re.findall(r"CREATE TABLE (\w+)", _SCHEMA),
+    *(each.name for each in PAYLOAD_TABLES),
+)
 
 
 def create_tables(db: sqlite3.Connection, meta: Mapping[str, str]) -> None:

@@ -6,7 +6,7 @@ import sqlite3
 import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -226,7 +226,26 @@ def to_record(
     row: Row, header: Any, tier: str, superseded_by: tuple[int, ...] = ()
 ) -> MemoryRecord:
     """The user's view of a record."""
-    return _record(row, tier, superseded_by, *_of_fields(header.item()))
+    tags, supersedes, own_until_ms = split_reserved_tags(row.tags)
+    found: dict[str, Any] = dict(zip(_FIELDS, _of_fields(header.item()), strict=True))
+    found |= zip(_ROW_FIELDS, _of_row(row), strict=True)
+    return MemoryRecord(
+        **found
+        | {
+            "tier": tier,
+            "tags": tags,
+            "supersedes": supersedes,
+            "superseded_by": superseded_by,
+            "own_until_ms": own_until_ms,
+            "confidence": found["confidence"] / 255,
+            "valence": max(-1.0, found["valence"] / 127),
+            "arousal": found["arousal"] / 255,
+            "flags": _FLAGS[found["flags"] & 0x7FF],
+            # a newer version may have written values that have no name here
+            "category": _CATEGORIES.get(found["category"], Category.OTHER),
+            "modality": _MODALITIES.get(found["modality"], Modality.TEXT),
+        }
+    )
 
 
 def to_records(
@@ -291,6 +310,7 @@ _ROW_FIELDS = (
     "source",
     "parents",
 )
+_of_row = attrgetter(*_ROW_FIELDS)
 
 
 class _Flags(dict[int, Flag]):
@@ -304,58 +324,6 @@ class _Flags(dict[int, Flag]):
 _FLAGS = _Flags()
 _CATEGORIES = {int(member): member for member in Category}
 _MODALITIES = {int(member): member for member in Modality}
-
-
-def _record(
-    row: Row,
-    tier: str,
-    superseded_by: tuple[int, ...],
-    event_ms: int,
-    confidence: int,
-    importance: float,
-    valence: int,
-    arousal: int,
-    stability_days: float,
-    utility: float,
-    access_count: int,
-    last_access_s: int,
-    flags: int,
-    category: int,
-    modality: int,
-) -> MemoryRecord:
-    tags, supersedes, own_until_ms = split_reserved_tags(row.tags)
-    return MemoryRecord(
-        id=row.id,
-        text=row.text,
-        tier=tier,
-        tags=tags,
-        metadata=row.metadata,
-        event_ms=event_ms,
-        recorded_ms=row.recorded_ms,
-        valid_from_ms=row.valid_from_ms,
-        valid_until_ms=row.valid_until_ms,
-        session_id=row.session_id,
-        agent_id=row.agent_id,
-        user_id=row.user_id,
-        role=row.role,
-        source=row.source,
-        confidence=confidence / 255,
-        importance=importance,
-        valence=max(-1.0, valence / 127),
-        arousal=arousal / 255,
-        stability_days=stability_days,
-        utility=utility,
-        access_count=access_count,
-        last_access_s=last_access_s,
-        flags=_FLAGS[flags & 0x7FF],
-        # a newer version may have written values that have no name here
-        category=_CATEGORIES.get(category, Category.OTHER),
-        modality=_MODALITIES.get(modality, Modality.TEXT),
-        parents=row.parents,
-        supersedes=supersedes,
-        superseded_by=superseded_by,
-        own_until_ms=own_until_ms,
-    )
 
 
 # Fills in what records lack that rows alone made: details from payloads, and when they were read.

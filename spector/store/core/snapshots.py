@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass, replace
 from threading import get_ident
-from types import TracebackType
 from typing import Generic, TypeVar
 
 from spector.config import Config
@@ -28,7 +27,7 @@ from spector.errors import (
 )
 from spector.kernel.contract import Kernel
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
-from spector.process import Sole, held_by_calling
+from spector.process import Sole, held_by_calling, managed
 from spector.store.catalog import (
     MOST_SEGMENTS,
     SPENT,
@@ -40,7 +39,7 @@ from spector.store.catalog import (
     recovery_hint,
 )
 from spector.store.files import CHECK, Bytes, Files
-from spector.store.partitions import Indexes, Partition, Segment, remove_idx
+from spector.store.partitions import ExpectedHeader, Indexes, Partition, Segment, remove_idx
 from spector.store.sqlite import UNKNOWN_MARKS, Marks, copy_log
 
 # What a scan sees of a store: all partitions at one moment, and the tiers they belong to.
@@ -307,7 +306,8 @@ class PartitionSet:
 
     def resume_ids(self) -> None:
         """Number new partitions after those that there are."""
-        self._next_id = last_segment_id(self.catalog) + 1
+        with self.catalog.latest() as db:
+            self._next_id = last_segment_id(db) + 1
 
     def handle_of(self, row: SegmentRow) -> Segment:
         """A handle for the partition of a row; nothing is opened yet."""
@@ -317,17 +317,13 @@ class PartitionSet:
                 f"{row.path} belongs to tier {row.tier}, which is not registered",
                 hint="pass the tier to spector.open(extra_tiers=[...])",
             )
-        return Segment(
-            self.files,
-            row,
-            magic=tier.magic,
-            stride=self._stride,
-            dim=self._dim,
-            uuid=self._uuid,
-            writable=self._writable,
-            version=self._format_version,
-            guard=self.config.guard_reads and self.files.durable,
-        )
+        guard = self.config.guard_reads and self.files.durable
+        header = self.header_of(tier)
+        return Segment(self.files, row, header, writable=self._writable, guard=guard)
+
+    def header_of(self, tier: TierFiles) -> ExpectedHeader:
+        """What the headers of a tier's partitions have in common."""
+        return ExpectedHeader(tier.magic, self._stride, self._dim, self._uuid, self._format_version)
 
     def add(self, segment: Segment) -> None:
         """Add a partition that existed before this process."""
@@ -397,7 +393,8 @@ class PartitionSet:
 
     def resume_retired_slots(self) -> None:
         """Take over the slots that other writers left, and leave out those that they retired."""
-        found = {entry[0]: RetiredSlot(*entry) for entry in read_retired(self.catalog)}
+        with self.catalog.latest() as db:
+            found = {entry[0]: RetiredSlot(*entry) for entry in read_retired(db)}
         queue = self.retired_slots
         queue.keep([slot for slot in queue if slot.journal_seq in found])
         known = {slot.journal_seq for slot in queue}
@@ -445,32 +442,6 @@ class PartitionSet:
 
 
 _SNAPSHOT_ATTEMPTS = 20
-
-
-class _Pinned:
-    """A view with the catalog's snapshot of the same moment, which is the resource."""
-
-    __slots__ = ("_lease", "_store")
-
-    def __init__(self, store: StoreViews) -> None:
-        self._store = store
-        self._lease = store.catalog.snapshot()
-
-    def __enter__(self) -> View:
-        db = self._lease.__enter__()
-        try:
-            return self._store._indexed(self._store._settled_view(db))
-        except BaseException as error:
-            self._lease.__exit__(type(error), error, error.__traceback__)
-            raise
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._lease.__exit__(kind, error, trace)
 
 
 class StoreViews(StoreStatus):
@@ -597,7 +568,13 @@ class StoreViews(StoreStatus):
         """
         if self.catalog.in_memory:
             return contextlib.nullcontext(self._indexed(self.view()))
-        return _Pinned(self)
+        return self._pinned()
+
+    @managed
+    def _pinned(self) -> Iterator[View]:
+        """A view with the catalog's snapshot of the same moment, which is the resource."""
+        with self.catalog.snapshot() as db:
+            yield self._indexed(self._settled_view(db))
 
     def _indexed(self, view: View) -> View:
         """The same moment with more scan indexes, if some are missing and no thread writes now."""

@@ -21,7 +21,6 @@ from spector.store.catalog import (
     delete_journal_of,
     write_head,
     write_journal,
-    write_segments,
 )
 from spector.store.core.snapshots import PartitionSet, RetiredSlot
 from spector.store.files import Bytes, as_bytes
@@ -169,9 +168,7 @@ class Transaction:
         row = self.row(segment_id)
         assert row.live == 0, "a partition with live records may not be dropped"
         self._rows[segment_id] = replace(row, state=int(PartitionState.COMPACTED), slots=0)
-        delete_journal_of(self.connection, segment_id)
-        self._moves_places = True
-        self._dropped.append((segment_id, row.path))
+        self._leave_file(segment_id, segment_id, row.path)
 
     def replace_segment(self, old: SegmentRow, images: Bytes) -> None:
         """The partition created with ``replaces=old.id`` takes over with ``images`` as its content.
@@ -185,9 +182,12 @@ class Transaction:
         segment.write_records(0, as_bytes(images))
         segment.write_header(row)
         segment.sync()
-        delete_journal_of(self.connection, old.id)
+        self._leave_file(old.id, -1, old.path)
+
+    def _leave_file(self, segment_id: int, dropped: int, path: str) -> None:
+        delete_journal_of(self.connection, segment_id)
         self._moves_places = True
-        self._dropped.append((-1, old.path))
+        self._dropped.append((dropped, path))
 
     # -- records ------------------------------------------------------------------------------
 
@@ -271,9 +271,8 @@ class Transaction:
         head = self.head()
         self._rows = {i: replace(row, change_seq=head.change_seq) for i, row in self._rows.items()}
         db = self.connection
-        if self.partitions.files.durable:
-            write_journal(db, self._before.journal_seq + 1, self._journal)
-        write_segments(db, self._rows.values())
+        entries = self._journal if self.partitions.files.durable else ()
+        write_journal(db, self._before.journal_seq + 1, entries, self._rows.values())
         self._note_change(db, head.change_seq)
         write_head(db, head)
 

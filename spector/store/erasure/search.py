@@ -40,7 +40,7 @@ from spector.store.files import LOCK_NAME, Bytes, File, written_ranges
 from spector.store.ops_log import is_ops_log
 from spector.store.partitions import Segment, idx_of
 from spector.store.payloads import KNOWLEDGE, PayloadTable, tables_in, words_of_row
-from spector.store.sqlite import open_connection
+from spector.store.sqlite import open_connection, varint
 from spector.store.words import is_words
 
 # Search for many byte strings in one pass over many gigabytes.
@@ -204,7 +204,7 @@ class Finder:
                     at = block.find(piece, at + 1) if piece in wanted else -1
             words = _words(block if self._beginnings or self._table is not None else b"")
             for beginnings in self._beginnings:
-                for at in beginnings.places(words).tolist():
+                for at in beginnings.table.places(words).tolist():
                     for length in beginnings.lengths.get(block[at : at + beginnings.size], ()):
                         piece = block[at : at + length]
                         if piece in wanted:
@@ -305,11 +305,7 @@ class _Beginnings:
             lengths.setdefault(piece[: self.size], set()).add(len(piece))
         self.lengths = {begin: sorted(each) for begin, each in lengths.items()}
         joined = np.frombuffer(b"".join(lengths), np.uint8)
-        self._table = _Table(joined.reshape(-1, self.size), steps)
-
-    def places(self, words: NDArray[np.uint32]) -> NDArray[np.intp]:
-        """Offsets at which one of the pieces may begin."""
-        return self._table.places(words)
+        self.table = _Table(joined.reshape(-1, self.size), steps)
 
 
 def _bytes_of(rows: _Whole) -> NDArray[np.uint8]:
@@ -384,9 +380,9 @@ def words_left(catalog: Catalog, texts: Iterable[str]) -> WordCheck:
         # as hashes, because as objects they take several times the memory of the texts
         terms = words.execute("SELECT CAST(term AS BLOB) FROM words")
         wanted = np.sort(np.fromiter((hash(term) for (term,) in terms), np.int64))
-        with catalog.reading() as db:
+        with catalog.reading() as db, _vocabulary(db):
             there = _with_hashes(_terms(db, catalog.path), wanted) if len(wanted) else set()
-            left = there.difference(_living(db, there))
+            left = [term for term in there if not _has(db, "temp.said", term)]
         # two words may share a hash, so each is looked up once more
         return WordCheck(len(wanted), sum(_has(words, "words", term) for term in left))
 
@@ -406,14 +402,20 @@ def living_terms(catalog: Catalog) -> Iterator[list[bytes]]:
 
     They are in lower case, stemmed ("allergi" for "allergy") and folded by the index's own rules.
     """
-    with catalog.reading() as db:
-        db.execute("CREATE VIRTUAL TABLE temp.said USING fts5vocab(main, fulltext, row)")
-        try:
-            terms = db.execute("SELECT CAST(term AS BLOB) FROM temp.said")
-            while found := terms.fetchmany(_TERMS_AT_ONCE):
-                yield [term for (term,) in found]
-        finally:
-            db.execute("DROP TABLE temp.said")
+    with catalog.reading() as db, _vocabulary(db):
+        terms = db.execute("SELECT CAST(term AS BLOB) FROM temp.said")
+        while found := terms.fetchmany(_TERMS_AT_ONCE):
+            yield [term for (term,) in found]
+
+
+@managed
+def _vocabulary(db: sqlite3.Connection) -> Iterator[None]:
+    """The terms of texts that have not been deleted, in a table ``temp.said``."""
+    db.execute("CREATE VIRTUAL TABLE temp.said USING fts5vocab(main, fulltext, row)")
+    try:
+        yield
+    finally:
+        db.execute("DROP TABLE temp.said")
 
 
 @managed
@@ -427,15 +429,6 @@ def _words_of(texts: Iterable[str]) -> Iterator[sqlite3.Connection]:
         db.execute("CREATE VIRTUAL TABLE words USING fts5vocab(said, row)")
         db.executemany("INSERT INTO said(text) VALUES (?)", ((each,) for each in texts))
         yield db
-
-
-def _living(db: sqlite3.Connection, terms: Iterable[bytes]) -> Iterator[bytes]:
-    """The terms that some text contains which has not been deleted."""
-    db.execute("CREATE VIRTUAL TABLE temp.said USING fts5vocab(main, fulltext, row)")
-    try:
-        yield from (term for term in terms if _has(db, "temp.said", term))
-    finally:
-        db.execute("DROP TABLE temp.said")
 
 
 def _has(db: sqlite3.Connection, table: str, term: bytes) -> bool:
@@ -464,26 +457,15 @@ def _terms_of_leaf(block: bytes) -> Iterator[bytes]:
         raise ValueError("no leaf")
     at, place, term = end, 0, b""
     while at < len(block):
-        step, at = _varint(block, at)
+        step, at = varint(block, at)
         first, place = not place, place + step
-        kept, start = (0, place) if first else _varint(block, place)
-        length, start = _varint(block, start)
+        kept, start = (0, place) if first else varint(block, place)
+        length, start = varint(block, start)
         if kept > len(term) or start + length > end:
             raise ValueError("a term that is longer than its page")
         term = term[:kept] + block[start : start + length]
         if term[:1] == _MAIN:
             yield term[1:]
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """(value, end) of a SQLite varint: seven bits a byte, eight in the ninth."""
-    value = 0
-    for n in range(8):
-        byte = data[at + n]
-        value = value << 7 | byte & 0x7F
-        if byte < 0x80:
-            return value, at + n + 1
-    return value << 8 | data[at + 8], at + 9
 
 
 # What living memories and rows of knowledge hold, as bytes, in short stretches.
@@ -498,12 +480,18 @@ _CONTENT: Final = ("text", "tags", "metadata", "content.role", "content.source",
 _RECORD: Final = ("session_id", "agent_id", "user_id")
 #: columns that hold JSON, and the characters that JSON escapes
 JSON_COLUMNS: Final = frozenset({"tags", "metadata", "parents", "json", "note"})
-_MEMORIES: Final = f"""
-SELECT record.id, {", ".join(f"CAST({name} AS BLOB)" for name in (*_CONTENT, *_RECORD))}
-  FROM record JOIN content ON content.id = record.id
- WHERE record.id > ? ORDER BY record.id LIMIT {_AT_ONCE}"""
 #: stands for the memory of a row that belongs to none, like a registered relation
 NO_MEMORY: Final = -1
+
+
+def _as_blobs(names: Iterable[str]) -> str:
+    return ", ".join(f"CAST({name} AS BLOB)" for name in names)
+
+
+_MEMORIES: Final = (
+    f"SELECT record.id, record.id, {_as_blobs((*_CONTENT, *_RECORD))}"
+    " FROM record JOIN content ON content.id = record.id"
+)
 
 
 class Stretch(NamedTuple):
@@ -519,53 +507,35 @@ class Stretch(NamedTuple):
 
 def living_stretches(store: Store) -> Iterator[Stretch]:
     """Every living memory by ascending id, then every row of knowledge."""
-    yield from _memories(store)
+    for rows in _rows(store, _MEMORIES, ("record.id",)):
+        yield Stretch((*_CONTENT, *_RECORD), rows, len(_CONTENT))
     with store.catalog.reading() as db:
         tables = tables_in(db)
     for table in tables:
-        yield from _knowledge(store, table)
+        names = tuple(each.name for each in table.columns if each.kind in (str, bytes))
+        # numbers of sleep belong to no memory
+        owner = f"{table.name}.{table.owners[0]}" if table.owners else str(NO_MEMORY)
+        # an item is of no memory itself, and counts as its first mention's; only tables of
+        # knowledge may name one
+        of_item = (
+            f" (SELECT min(b) FROM link WHERE a = {owner})," if table.group == KNOWLEDGE else ""
+        )
+        sql = (
+            f"SELECT coalesce((SELECT id FROM record WHERE id = {owner}),{of_item} {NO_MEMORY}),"
+            f" {', '.join(table.key)}, {_as_blobs(names)} FROM {table.name}"
+        )
+        for rows in _rows(store, sql, table.key):
+            yield Stretch(names, rows, len(names))
 
 
-def _memories(store: Store) -> Iterator[Stretch]:
-    after = -1
+def _rows(store: Store, sql: str, key: tuple[str, ...]) -> Iterator[list[tuple[int, list[bytes]]]]:
+    """(memory, values) of rows by their key, whose columns stand between these two."""
+    keys, count = ", ".join(key), len(key)
+    after: tuple[Any, ...] | None = None
     while True:
+        where = "" if after is None else f" WHERE ({keys}) > ({', '.join('?' * count)})"
         rows: list[tuple[int, list[bytes]]] = []
-        room = _BYTES_AT_ONCE
-        with (
-            store.catalog.reading() as db,
-            contextlib.closing(db.execute(_MEMORIES, (after,))) as found,
-        ):
-            for record_id, *values in found:
-                rows.append((record_id, [value or b"" for value in values]))
-                room -= sum(map(len, rows[-1][1]))
-                if room <= 0:
-                    break
-        if not rows or rows[-1][0] <= after:  # a damaged key, which check reports
-            return
-        after = rows[-1][0]
-        yield Stretch((*_CONTENT, *_RECORD), rows, len(_CONTENT))
-
-
-def _knowledge(store: Store, table: PayloadTable) -> Iterator[Stretch]:
-    """The texts and bytes of a table; a row of an entity counts as its first mention's."""
-    names = tuple(each.name for each in table.columns if each.kind in (str, bytes))
-    # numbers of sleep belong to no memory
-    owner = f"{table.name}.{table.owners[0]}" if table.owners else str(NO_MEMORY)
-    # an item is of no memory itself; only tables of knowledge may name one
-    of_item = f" (SELECT min(b) FROM link WHERE a = {owner}),"
-    if table.group != KNOWLEDGE:
-        of_item = ""
-    keys = ", ".join(table.key)
-    marks = ", ".join("?" * len(table.key))
-    sql = (
-        f"SELECT coalesce((SELECT id FROM record WHERE id = {owner}),{of_item} {NO_MEMORY}),"
-        f" {keys}, {', '.join(f'CAST({name} AS BLOB)' for name in names)} FROM {table.name}"
-    )
-    after: tuple[object, ...] | None = None
-    while True:
-        where = "" if after is None else f" WHERE ({keys}) > ({marks})"
-        rows: list[tuple[int, list[bytes]]] = []
-        room = _BYTES_AT_ONCE
+        room, last = _BYTES_AT_ONCE, after
         with (
             store.catalog.reading() as db,
             contextlib.closing(
@@ -573,14 +543,17 @@ def _knowledge(store: Store, table: PayloadTable) -> Iterator[Stretch]:
             ) as found,
         ):
             for memory, *values in found:
-                after = tuple(values[: len(table.key)])
-                rows.append((memory, [value or b"" for value in values[len(table.key) :]]))
+                after = tuple(values[:count])
+                rows.append((memory, [value or b"" for value in values[count:]]))
                 room -= sum(map(len, rows[-1][1]))
                 if room <= 0:
                     break
-        if not rows:
+        if not rows or after is None:
             return
-        yield Stretch(names, rows, len(names))
+        # a damaged key leads nowhere, or back, which check reports
+        if last is not None and (after == last or (count == 1 and after < last)):
+            return
+        yield rows
 
 
 # Attribute bytes that a search found to living memories, or to the store itself.
@@ -652,15 +625,15 @@ class LivingMentions:
             plain.drop(_found(exact, values, self.pieces))
             if not strict.done:
                 _found(strict, _exact_values(stretch), self.exactly)
-            named.look_at_bytes(values)
-            if plain.wanted or named.texts_wanted:
+            named.look(named.bytes, values)
+            if plain.wanted or not named.texts.done:
                 values = _Values()
                 for record_id, row in rows:
                     values.add(record_id, _folded_row(row))
                 found = plain.look(values)
                 exact.found(found)
                 self.pieces |= found
-                named.look_at_text(values)
+                named.look(named.texts, values)
             if exact.done and strict.done and named.done:
                 break
         self.ids |= named.ids - {NO_MEMORY}
@@ -751,25 +724,16 @@ class _GivenNeedles:
 
     def __init__(self, given: Collection[bytes]) -> None:
         texts = {fold_text(text).encode() for each in given if (text := _text_of(each)) is not None}
-        self._texts = Finder(texts - {b""})
-        self._bytes = Finder(each for each in given if _text_of(each) is None)
+        self.texts = Finder(texts - {b""})
+        self.bytes = Finder(each for each in given if _text_of(each) is None)
         self.ids: set[int] = set()
 
     @property
-    def texts_wanted(self) -> bool:
-        return not self._texts.done
-
-    @property
     def done(self) -> bool:
-        return self._texts.done and self._bytes.done
+        return self.texts.done and self.bytes.done
 
-    def look_at_bytes(self, values: _Values) -> None:
-        self._look(self._bytes, values)
-
-    def look_at_text(self, values: _Values) -> None:
-        self._look(self._texts, values)
-
-    def _look(self, finder: Finder, values: _Values) -> None:
+    def look(self, finder: Finder, values: _Values) -> None:
+        """Look for the bytes or, in folded values, for the texts."""
         if not finder.done:
             self.ids.update(record_id for _, record_id in values.search(finder))
 
@@ -779,8 +743,7 @@ def _store_values(store: Store) -> _Values:
     values = _Values()
     with store.catalog.reading() as db:
         for table, names in _ITSELF:
-            columns = ", ".join(f"CAST({name} AS BLOB)" for name in names)
-            for row in db.execute(f"SELECT {columns} FROM {table}"):
+            for row in db.execute(f"SELECT {_as_blobs(names)} FROM {table}"):
                 values.add(0, b"".join(filter(None, row)))
     for value in (*_MAGIC, *_PASSING):
         values.add(0, value)

@@ -15,6 +15,7 @@ from spector.store.files.bad_sectors import (
     read_file,
     read_raw,
     unreadable_stretches,
+    written_end,
     written_ranges,
 )
 from spector.store.files.disk import (

@@ -42,19 +42,15 @@ _NAMED: Final = 8
 _HOLE: Final = 64 << 20
 
 
-class _Readable(Protocol):
+class _Source(Protocol):
     def read_at(self, offset: int, length: int) -> bytes: ...
 
-    def size(self) -> int: ...
-
-
-class _Mapped(Protocol):
     def extent(self, offset: int) -> tuple[int, int] | None: ...
 
     def size(self) -> int: ...
 
 
-def written_ranges(file: _Mapped) -> Iterator[tuple[int, int]]:
+def written_ranges(file: _Source) -> Iterator[tuple[int, int]]:
     """(first, end) of the written ranges of a file, in order.
 
     Long holes lie between and after them. Shorter holes are part of a range.
@@ -74,8 +70,13 @@ def written_ranges(file: _Mapped) -> Iterator[tuple[int, int]]:
         yield low, high
 
 
+def written_end(file: _Source) -> int:
+    """Where the first long hole of a file begins, or the file ends."""
+    return next((high for low, high in written_ranges(file) if not low), 0)
+
+
 def read_around(
-    file: _Readable, offset: int, length: int, *, within_bad: bool = False
+    file: _Source, offset: int, length: int, *, within_bad: bool = False
 ) -> tuple[bytes, list[tuple[int, int]]]:
     """(bytes of a range up to the end of the file, unreadable ranges, which are zeros in them).
 
@@ -111,7 +112,7 @@ def read_around(
     return bytes(out), bad
 
 
-def _read(file: _Readable, at: int, length: int) -> bytes | None:
+def _read(file: _Source, at: int, length: int) -> bytes | None:
     """Bytes of a file; None where its disk cannot read them."""
     try:
         return file.read_at(at, length)
@@ -126,7 +127,7 @@ def is_of_disk(error: StoreError) -> bool:
     return error.errno in _OF_THE_DISK
 
 
-def _edge(file: _Readable, low: int, end: int) -> int:
+def _edge(file: _Source, low: int, end: int) -> int:
     """The end of a bad stretch that includes the page ``low``; ``end`` if no end is found.
 
     The distance doubles until a page can be read, then a binary search finds the edge. Good pages
@@ -214,35 +215,23 @@ def read_raw(files: Files, name: str, length: int) -> Raw:
     """
     with contextlib.closing(files.open(name, writable=False)) as file:
         noting, bad = _Noting(file), list[tuple[int, int]]()
-        data = b"".join(_blocks(noting, 0, length, bad))
+        data = b"".join(blocks_of(noting, 0, length, bad))
         return Raw(data, file.size(), _stretches(name, bad, noting))
 
 
-def read_file(files: Files, name: str, *, most: int) -> bytearray:
+def read_file(files: Files, name: str, *, most: int) -> bytes:
     """All of a derived file, by calls and not through a map.
-
-    Its size is taken when it is opened: a writer may replace the file meanwhile.
 
     Raises:
         StoreError: some of it cannot be read, or it has more than ``most`` bytes.
     """
-    with contextlib.closing(files.open(name, writable=False)) as file:
-        noting, bad = _Noting(file), list[tuple[int, int]]()
-        size, at = file.size(), 0
-        if size > most:
-            raise StoreError(
-                f"{size} bytes, where there can be {most} at most",
-                hint="delete it: it is derived and will be rebuilt",
-            )
-        data = bytearray(size)
-        for block in _blocks(noting, 0, size, bad):
-            data[at : at + len(block)] = block
-            at += len(block)
-    if bad:
-        first = _stretches(name, bad, noting)[0]
-        raise StoreError(str(first), hint="delete it: it is derived and will be rebuilt")
-    del data[at:]
-    return data
+    raw = read_raw(files, name, most)
+    problem = str(raw.bad[0]) if raw.bad else ""
+    if raw.size > most:
+        problem = f"{raw.size} bytes, where there can be {most} at most"
+    if problem:
+        raise StoreError(problem, hint="delete it: it is derived and will be rebuilt")
+    return raw.data
 
 
 def first_bytes(files: Files, name: str, count: int) -> bytes:
@@ -255,7 +244,7 @@ def first_bytes(files: Files, name: str, count: int) -> bytes:
         return bytes(file.read_at(0, count))
 
 
-def _blocks(file: _Noting, at: int, end: int, bad: list[tuple[int, int]]) -> Iterator[bytes]:
+def blocks_of(file: _Source, at: int, end: int, bad: list[tuple[int, int]]) -> Iterator[bytes]:
     """The blocks of a file from ``at`` to ``end``; appends unreadable ranges to ``bad``."""
     while at < end:
         within = bool(bad) and bad[-1][1] == at
@@ -275,7 +264,7 @@ def unreadable_stretches(name: str, file: File) -> tuple[Stretch, ...]:
     """The unreadable stretches among the written ranges of an open file."""
     noting, bad = _Noting(file), list[tuple[int, int]]()
     for low, high in written_ranges(file):
-        for _ in _blocks(noting, low, high, bad):
+        for _ in blocks_of(noting, low, high, bad):
             pass
     return _stretches(name, bad, noting)
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from spector.errors import StoreError, StoreNotFoundError
 from spector.process import Sole, held_by_calling, kind_of, postpone
 from spector.store.files import syncing
-from spector.store.files.bad_sectors import join_ranges, read_around, written_ranges
+from spector.store.files.bad_sectors import blocks_of, written_ranges
 from spector.store.files.protocol import Bytes, translate_os_errors, typed_os_error
 
 # File descriptors that an interrupt neither loses nor closes twice.
@@ -313,7 +313,6 @@ def populate(view: NDArray[np.uint8]) -> bool:
 _NO_BYTES: Bytes = np.zeros(0, dtype=np.uint8)
 #: what names a file inside the store: no empty part, no "." and no ".."
 _NAME = re.compile(r"(?!\.{1,2}(?:/|$))[^/\0]+(?:/(?!\.{1,2}(?:/|$))[^/\0]+)*")
-_COPIED_AT_ONCE = 1 << 20
 
 
 class DiskFile(Sole):
@@ -584,14 +583,9 @@ class DiskFiles:
             contextlib.closing(other.open(name, create=True)) as target,
         ):
             for offset, end in written_ranges(source):
-                while offset < end:
-                    within = bool(bad) and bad[-1][1] == offset
-                    length = min(_COPIED_AT_ONCE, end - offset)
-                    block, unread = read_around(source, offset, length, within_bad=within)
-                    if not block:  # cut off meanwhile
-                        break
+                for block in blocks_of(source, offset, end, bad):
                     target.write_at(offset, block)
-                    offset, bad = offset + len(block), join_ranges(bad, unread)
+                    offset += len(block)
         return bad
 
     def _path(self, name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -105,8 +105,29 @@ def as_bytes(array: NDArray[Any]) -> memoryview:
 
 # Errors of the operating system, as the typed errors that a user can act on.
 
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
+#: number of an error -> its type, and what to do about it
+_CAUSES: Final[Mapping[int, tuple[type[StoreError], str]]] = {
+    **dict.fromkeys(
+        (errno.ENOSPC, errno.EDQUOT, errno.EFBIG),
+        (StoreFullError, "free some space, then try again"),
+    ),
+    **dict.fromkeys(
+        (errno.EACCES, errno.EPERM, errno.EROFS),
+        (StoreReadOnlyError, 'check the permissions, or open with mode="r" to read only'),
+    ),
+    **dict.fromkeys(
+        (errno.EMFILE, errno.ENFILE),
+        (StoreError, "raise the limit of open files: ulimit -n"),
+    ),
+    errno.ENOENT: (StoreNotFoundError, "check the path"),
+    errno.ELOOP: (
+        StoreError,
+        "move the link away without deleting what it leads to, and put the file itself in its"
+        " place; or restore a backup",
+    ),
+    errno.ENAMETOOLONG: (StoreError, "choose a shorter name"),
+    errno.ENOMEM: (StoreError, "memory is short: free some, then try again"),
+}
 
 
 @contextlib.contextmanager
@@ -135,30 +156,10 @@ def typed_os_error(error: OSError, action: str, path: str) -> StoreError:
     if is_time_limit(error):
         raise error
     reason = error.strerror or str(error)
-    message = f"cannot {action} {path}: {reason}"
-    found: StoreError
-    if error.errno in _FULL:
-        found = StoreFullError(message, hint="free some space, then try again")
-    elif error.errno in _DENIED:
-        found = StoreReadOnlyError(
-            message, hint='check the permissions, or open with mode="r" to read only'
-        )
-    elif error.errno == errno.ENOENT:
-        found = StoreNotFoundError(message, hint="check the path")
-    elif error.errno == errno.ELOOP:
-        found = StoreError(
-            f"cannot {action} {path}: it is a symbolic link",
-            hint="move the link away without deleting what it leads to, and put the file itself in"
-            " its place; or restore a backup",
-        )
-    elif error.errno == errno.ENAMETOOLONG:
-        found = StoreError(message, hint="choose a shorter name")
-    elif error.errno in (errno.EMFILE, errno.ENFILE):
-        found = StoreError(message, hint="raise the limit of open files: ulimit -n")
-    elif error.errno == errno.ENOMEM:
-        found = StoreError(message, hint="memory is short: free some, then try again")
-    else:
-        found = StoreError(message, hint="run: spector check PATH")
+    if error.errno == errno.ELOOP:
+        reason = "it is a symbolic link"
+    kind, hint = _CAUSES.get(error.errno or 0, (StoreError, CHECK))
+    found = kind(f"cannot {action} {path}: {reason}", hint=hint)
     found.errno = error.errno
     return found
 

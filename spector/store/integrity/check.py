@@ -7,7 +7,6 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,6 @@ from spector.errors import (
 )
 from spector.kernel.contract import Kernel, namespace_mask, record_mask
 from spector.layout import (
-    FORMAT_VERSION,
     HEADER_BYTES,
     MUTABLE_BYTES,
     MUTABLE_OFFSET,
@@ -76,10 +74,12 @@ from spector.store.integrity.recovery import (
 )
 from spector.store.ops_log import is_ops_log
 from spector.store.partitions import (
+    ExpectedHeader,
     idx_of,
     is_ahead,
     is_idx,
     problem_of_file,
+    rows_in,
     unpack_header,
     wrong_checksums,
 )
@@ -89,118 +89,237 @@ from spector.store.words import is_words, notes_on_words
 
 # The part of a check that reads a partition: its header, its records and the catalog's rows.
 
-#: of a header, what never changes while its file lives
-_LASTING = ("magic", "version", "stride", "dim", "day", "sequence", "generation")
 
-
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """What the catalog says of one partition; ``pending`` are its entries of the journal."""
-
-    row: SegmentRow
-    dim: int
-    uuid: bytes
-    magic: int | None
-    pending: list[tuple[int, int, bytes]]
-    #: a relaxed writer has not closed it; the next writer will ``reconcile``
-    unsynced: bool = False
-    #: format of the store
-    version: int = FORMAT_VERSION
-
-    @property
-    def stride(self) -> int:
-        return stride_of(self.dim)
-
-
-@dataclass(frozen=True, slots=True)
-class _Records:
-    """The records of a partition with the journal applied: (slots, stride) u8."""
-
-    images: Bytes
-    #: (slots,) bool: some of the record cannot be read, and the journal does not have it either
-    unread: NDArray[np.bool_]
-    bad: tuple[Stretch, ...]
-
-
-def check_partition(
-    db: sqlite3.Connection,
-    files: Files,
-    expected: Expected,
-    found: Findings,
-    earlier: Raw | None = None,
-) -> None:
+class _PartitionCheck:
     """I1, I2, I3, I4, I8, I10, I11, I16, I20 of one partition.
 
-    ``earlier`` are its bytes, if they were read before.
+    Args:
+        header: its magic is 0 where the tier is unknown.
+        pending: entries of the journal that the partition may not have yet.
+        unsynced: a relaxed writer has not closed it; the next writer will ``reconcile``.
     """
-    row = expected.row
-    records = _read(files, expected, found, earlier)
-    if records is None:
-        return
-    images, unread = records.images, records.unread
-    lost = _check_unread(db, expected, records, found)
-    if not len(images):
-        return
-    if expected.unsynced and _reconciled(db, row, images) and not records.bad:
-        _note_later(row.path, found)
-    headers = headers_of(images)
-    alive = ((headers["flags"] & int(Flag.TOMBSTONE)) == 0) & ~unread
-    live = int(alive.sum()) + lost
-    found.records += live
-    found.tombstones += len(images) - live
-    with found.surviving():
-        _check_checksums(db, expected, images, alive, unread, found)
-    if live != row.live:
-        found.add("I4", row.path, f"{live} live slots, the catalog says {row.live}")
-    with found.surviving():
-        _check_bijection(db, expected, headers, images, alive, unread, found)
-    for code, slot, offset, message in _strange_values(headers, images, expected.dim):
-        if alive[slot]:
-            found.add(
-                code,
-                row.path,
-                message,
-                slot=slot,
-                stride=expected.stride,
-                offset=offset,
-                record_id=int(headers["id"][slot]),
-            )
 
+    def __init__(
+        self,
+        files: Files,
+        found: Findings,
+        row: SegmentRow,
+        header: ExpectedHeader,
+        pending: list[tuple[int, int, bytes]],
+        *,
+        unsynced: bool,
+    ) -> None:
+        self._files, self._found, self._row = files, found, row
+        self._header, self._stride = header, header.stride
+        self._pending, self._unsynced = pending, unsynced
+        #: (slots, stride) u8: the records with the journal applied
+        self._images: Bytes
+        #: (slots,) bool: some of the record cannot be read, and the journal does not have it either
+        self._unread: NDArray[np.bool_] = np.zeros(row.slots, dtype=bool)
+        self._bad: tuple[Stretch, ...] = ()
 
-def _read(
-    files: Files, expected: Expected, found: Findings, earlier: Raw | None
-) -> _Records | None:
-    row, stride = expected.row, expected.stride
-    need = PARTITION_HEADER_BYTES + row.slots * stride
-    raw = earlier or read_raw(files, row.path, need)
-    found.bytes += raw.size
-    if raw.size < need and not expected.pending:
-        found.add(
-            "I2",
-            row.path,
-            f"{raw.size} bytes, but {row.slots} records need {need}",
-            offset=raw.size,
+    def run(self, db: sqlite3.Connection, earlier: Raw | None = None) -> None:
+        """``earlier`` are its bytes, if they were read before."""
+        found, row = self._found, self._row
+        if not self._read(earlier):
+            return
+        images, lost = self._images, self._check_unread(db)
+        if not len(images):
+            return
+        if self._unsynced and self._reconciled(db) and not self._bad:
+            said = "of a later moment than the catalog; the next writer takes it back to that"
+            found.note(row.path, said)
+        headers = headers_of(images)
+        alive = ((headers["flags"] & int(Flag.TOMBSTONE)) == 0) & ~self._unread
+        live = int(alive.sum()) + lost
+        found.records += live
+        found.tombstones += len(images) - live
+        with found.surviving():
+            self._check_checksums(db, alive)
+        if live != row.live:
+            found.add("I4", row.path, f"{live} live slots, the catalog says {row.live}")
+        with found.surviving():
+            self._check_bijection(db, headers, alive)
+        for code, slot, offset, message in _strange_values(headers, images, self._header.dim):
+            if alive[slot]:
+                self._add(code, message, slot, int(headers["id"][slot]), offset)
+
+    def _add(
+        self,
+        code: str,
+        message: str,
+        slot: int | None,
+        record_id: int | None = None,
+        offset: int = 0,
+    ) -> None:
+        """Add a finding at an offset in a record."""
+        self._found.add(
+            code,
+            self._row.path,
+            message,
+            slot=slot,
+            stride=self._stride,
+            offset=None if slot is None else offset,
+            record_id=record_id,
         )
-        return None
-    body = raw.data[PARTITION_HEADER_BYTES:need]
-    if not any(stretch.low < PARTITION_HEADER_BYTES for stretch in raw.bad):
-        _check_header(raw.data[:PARTITION_HEADER_BYTES], expected, found)
-    flat = np.zeros(row.slots * stride, dtype=np.uint8)
-    flat[: len(body)] = np.frombuffer(body, dtype=np.uint8)
-    images: Bytes = flat.reshape(row.slots, stride)
-    refused = lay_over(images, expected.pending, expected.uuid)
-    for slot in refused:
-        message = "the journal's image of this record is damaged; what the partition has stays"
-        found.add("I3", row.path, message, slot=slot, stride=stride)
-    unread = np.zeros(row.slots, dtype=bool)
-    bad = tuple(each for each in raw.bad if each.low < need)
-    for stretch in bad:
-        unread[_slots_in(stretch, stride)] = True
-    for kind, first, image in expected.pending:
-        if kind == JOURNAL_RECORDS and first >= 0:
-            own = np.arange(first, min(first + len(image) // stride, row.slots))
-            unread[np.setdiff1d(own, refused)] = False
-    return _Records(images, unread, bad)
+
+    def _read(self, earlier: Raw | None) -> bool:
+        """Read the records; False where there are fewer than the catalog says."""
+        row, stride, found = self._row, self._stride, self._found
+        need = PARTITION_HEADER_BYTES + row.slots * stride
+        raw = earlier or read_raw(self._files, row.path, need)
+        found.bytes += raw.size
+        if raw.size < need and not self._pending:
+            message = f"{raw.size} bytes, but {row.slots} records need {need}"
+            found.add("I2", row.path, message, offset=raw.size)
+            return False
+        if not any(stretch.low < PARTITION_HEADER_BYTES for stretch in raw.bad):
+            self._check_header(raw.data[:PARTITION_HEADER_BYTES])
+        self._images = rows_in(raw.data[PARTITION_HEADER_BYTES:need], row.slots, stride)
+        refused = lay_over(self._images, self._pending, self._header.uuid)
+        for slot in refused:
+            message = "the journal's image of this record is damaged; what the partition has stays"
+            self._add("I3", message, slot)
+        self._bad = tuple(each for each in raw.bad if each.low < need)
+        for stretch in self._bad:
+            self._unread[_slots_in(stretch, stride)] = True
+        for kind, first, image in self._pending:
+            if kind == JOURNAL_RECORDS and first >= 0:
+                own = np.arange(first, min(first + len(image) // stride, row.slots))
+                self._unread[np.setdiff1d(own, refused)] = False
+        return True
+
+    def _check_header(self, raw: bytes) -> None:
+        """I1. Fields that the next writer will write anyway may be old or torn; others may not."""
+        row, found, pending = self._row, self._found, bool(self._pending) or self._unsynced
+        try:
+            header = unpack_header(raw, where=row.path, uuid=self._header.uuid)
+        except SpectorError as error:
+            is_format = isinstance(error, FormatVersionError)
+            torn = len(raw) == PARTITION_HEADER_BYTES and "checksum" in error.message
+            if is_format or not (pending and torn):
+                found.add("I1", row.path, error.message, offset=4 if is_format else 0)
+            return
+        assert PARTITION_DTYPE.fields is not None
+        if pending and not self._unsynced and is_ahead(header, row):
+            found.add("I1", row.path, "the header is of a later commit than the catalog", offset=8)
+        for name, value in self._header.differences(header, row, lasting=pending):
+            message = f"{name} is {header[name]}, the catalog says {value}"
+            found.add("I1", row.path, message, offset=PARTITION_DTYPE.fields[name][1])
+
+    def _names(self, db: sqlite3.Connection) -> dict[int, int]:
+        """Slot -> id of the memories that the catalog has in the partition."""
+        with self._found.surviving():
+            sql = "SELECT slot, id FROM record WHERE segment_id = ?"
+            rows = db.execute(sql, (self._row.id,))
+            return {slot: each for slot, each in rows if type(slot) is type(each) is int}
+        return {}
+
+    def _check_unread(self, db: sqlite3.Connection) -> int:
+        """I20: a finding for each stretch. Returns how many memories they have."""
+        names = self._names(db) if self._bad else {}
+        told, waiting = 0, self._unread.copy()
+        for stretch in self._bad:
+            at = _slots_in(stretch, self._stride)
+            slots = np.flatnonzero(waiting[at]) + at.start
+            waiting[slots] = False
+            ids = [names[slot] for slot in slots.tolist() if slot in names]
+            parts = ["the partition's header"] if stretch.low < PARTITION_HEADER_BYTES else []
+            if ids:
+                parts.append(name_some(ids))
+            what = " and ".join(parts) or "no memory, only what is left of forgotten ones"
+            keeps = "; --repair keeps the words" if ids else "; --repair goes around them"
+            self._found.unread(stretch, f"in them: {what}{keeps}", ids)
+            told += len(ids)
+        return told
+
+    def _reconciled(self, db: sqlite3.Connection) -> bool:
+        """Give the records the mutable halves that ``reconcile`` would give them.
+
+        True when a power cut has left later ones. Rows that the next writer would refuse change
+        nothing; the comparison of records and rows finds them.
+        """
+        halves = self._images[:, MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES]
+        try:
+            wanted = mutable_halves(db, self._row, halves)
+        except (SpectorError, sqlite3.Error, ValueError, TypeError, IndexError):
+            return False
+        later = bool((halves != wanted).any())
+        halves[:] = wanted
+        return later
+
+    def _check_checksums(self, db: sqlite3.Connection, alive: NDArray[np.bool_]) -> None:
+        """Name each damaged record by the catalog's id, which ``forget`` takes."""
+        wrong = wrong_checksums(self._images, self._header.uuid).tolist()
+        wrong = [slot for slot in wrong if not self._unread[slot]]
+        names = self._names(db) if wrong else {}
+        for slot in wrong:
+            message = "the record's checksum does not match"
+            if not alive[slot]:
+                message += "; it is forgotten, and compact removes it"
+            elif slot in names:
+                message = (
+                    f"the checksum of memory {names[slot]} does not match; --repair keeps its words,"
+                    f" forget({names[slot]}) drops it"
+                )
+            self._add("I3", message, slot, names.get(slot))
+
+    def _check_bijection(
+        self, db: sqlite3.Connection, headers: NDArray[np.void], alive: NDArray[np.bool_]
+    ) -> None:
+        row, images = self._row, self._images
+        seen = np.zeros(len(images), dtype=bool)
+        details = detail_tables(db)
+        keys = "NULL FROM record"
+        if "entry" in details:
+            keys = (
+                "entry.namespace FROM record"
+                " LEFT JOIN entry ON entry.id = record.id AND record_key IS NOT NULL"
+            )
+        cursor = db.execute(
+            "SELECT record.id, slot, event_ms, record.user_id, record.agent_id, session_id, mutable,"
+            f" tags, {keys} LEFT JOIN content ON content.id = record.id WHERE segment_id = ?",
+            (row.id,),
+        )
+        for record_id, slot, event_ms, *labels, mutable, tags, namespace in cursor:
+            is_slot = isinstance(slot, int) and 0 <= slot < len(images)
+            if is_slot and self._unread[slot]:
+                continue  # reported already
+            if not is_slot or not alive[slot]:
+                message = f"memory {record_id} points to slot {slot}, which is not alive"
+                self._add("I4", message, slot if isinstance(slot, int) else None, record_id)
+                continue
+            seen[slot] = True
+            header = headers[slot]
+            if int(header["id"]) != record_id or int(header["tier"]) != row.tier:
+                message = f"memory {record_id} points to the record {int(header['id'])}"
+                self._add("I4", message, slot, record_id)
+                continue
+            if int(header["event_ms"]) != event_ms:
+                self._add("I4", "the event time differs from the catalog's", slot, record_id, 16)
+            if images[slot, MUTABLE_OFFSET:HEADER_BYTES].tobytes() != mutable:
+                message = (
+                    f"the flags and strength of memory {record_id} differ from the catalog's copy"
+                )
+                self._add("I16", message, slot, record_id, MUTABLE_OFFSET)
+            try:
+                said, bits = json.loads(tags or "[]"), int(header["tags"])
+                bare = record_mask([str(tag) for tag in said], *labels)
+                whole = bare if namespace is None else bare | namespace_mask(str(namespace))
+                # a record may be older than the tags of namespaces
+                if bits == whole or (bits == bare and NAMESPACES_TAGGED not in details):
+                    continue
+                if bits & bare == bare:
+                    entries_of(db, [record_id])
+            except CatalogCorruptError:
+                continue  # a damaged entry is I27, and says nothing of the namespace
+            except (ValueError, TypeError, RecursionError):
+                pass
+            message = "the Bloom filter does not fit the exact tags"
+            self._add("I8", message, slot, record_id, 24)
+        for slot in np.flatnonzero(alive & ~seen).tolist():
+            message = "a live record that the catalog does not know"
+            self._add("I4", message, slot, int(headers["id"][slot]))
 
 
 def _slots_in(stretch: Stretch, stride: int) -> slice:
@@ -209,206 +328,14 @@ def _slots_in(stretch: Stretch, stride: int) -> slice:
     return slice(low // stride, -(-high // stride))
 
 
-def _check_unread(
-    db: sqlite3.Connection, expected: Expected, records: _Records, found: Findings
-) -> int:
-    """I20: a finding for each stretch. Returns how many memories they have."""
-    if not records.bad:
-        return 0
-    names: dict[int, int] = {}
-    with found.surviving():
-        names = {
-            slot: record_id
-            for slot, record_id in db.execute(
-                "SELECT slot, id FROM record WHERE segment_id = ?", (expected.row.id,)
-            )
-            if type(slot) is int and type(record_id) is int
-        }
-    told = 0
-    waiting = records.unread.copy()
-    for stretch in records.bad:
-        here = np.flatnonzero(waiting[_slots_in(stretch, expected.stride)])
-        slots = here + _slots_in(stretch, expected.stride).start
-        waiting[slots] = False
-        ids = [names[slot] for slot in slots.tolist() if slot in names]
-        parts = ["the partition's header"] if stretch.low < PARTITION_HEADER_BYTES else []
-        if ids:
-            parts.append(name_some(ids))
-        what = " and ".join(parts) or "no memory, only what is left of forgotten ones"
-        keeps = "; --repair keeps the words" if ids else "; --repair goes around them"
-        found.unread(stretch, f"in them: {what}{keeps}", ids)
-        told += len(ids)
-    return told
-
-
-def _check_header(raw: bytes, expected: Expected, found: Findings) -> None:
-    """I1. Fields that the next writer will write anyway may be old or torn; others may not."""
-    row, pending = expected.row, bool(expected.pending) or expected.unsynced
-    try:
-        header = unpack_header(raw, where=row.path, uuid=expected.uuid)
-    except FormatVersionError as error:
-        found.add("I1", row.path, error.message, offset=4)
-        return
-    except SpectorError as error:
-        torn = len(raw) == PARTITION_HEADER_BYTES and "checksum" in error.message
-        if not (pending and torn):
-            found.add("I1", row.path, error.message, offset=0)
-        return
-    wanted = {
-        "version": expected.version,
-        "count": row.live,
-        "tombstone_count": row.dead,
-        "capacity": row.capacity,
-        "state": row.state,
-        "stride": expected.stride,
-        "dim": expected.dim,
-        "day": row.day,
-        "sequence": row.sequence,
-        "generation": row.generation,
-    }
-    if expected.magic is not None:
-        wanted["magic"] = expected.magic
-    assert PARTITION_DTYPE.fields is not None
-    if pending and not expected.unsynced and is_ahead(header, row):
-        found.add("I1", row.path, "the header is of a later commit than the catalog", offset=8)
-    for name, value in wanted.items():
-        if header[name] != value and not (pending and name not in _LASTING):
-            found.add(
-                "I1",
-                row.path,
-                f"{name} is {header[name]}, the catalog says {value}",
-                offset=PARTITION_DTYPE.fields[name][1],
-            )
-
-
-def _reconciled(db: sqlite3.Connection, row: SegmentRow, images: Bytes) -> bool:
-    """Give (slots, stride) images the mutable halves that ``reconcile`` would give them.
-
-    True when a power cut has left later ones. Rows that the next writer would refuse change
-    nothing; the comparison of records and rows finds them.
-    """
-    halves = images[:, MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES]
-    try:
-        wanted = mutable_halves(db, row, halves)
-    except (SpectorError, sqlite3.Error, ValueError, TypeError, IndexError):
-        return False
-    later = bool((halves != wanted).any())
-    halves[:] = wanted
-    return later
-
-
-def _note_later(path: str, found: Findings) -> None:
-    found.note(path, "of a later moment than the catalog; the next writer takes it back to that")
-
-
-def _check_checksums(
-    db: sqlite3.Connection,
-    expected: Expected,
-    images: Bytes,
-    alive: NDArray[np.bool_],
-    unread: NDArray[np.bool_],
-    found: Findings,
-) -> None:
-    """Name each damaged record by the catalog's id, which ``forget`` takes."""
-    wrong = [n for n in wrong_checksums(images, expected.uuid).tolist() if not unread[n]]
-    if not wrong:
-        return
-    row = expected.row
-    names: dict[int, int] = {}
-    with found.surviving():
-        names = dict(db.execute("SELECT slot, id FROM record WHERE segment_id = ?", (row.id,)))
-    for slot in wrong:
-        message = "the record's checksum does not match"
-        if not alive[slot]:
-            message += "; it is forgotten, and compact removes it"
-        elif slot in names:
-            message = (
-                f"the checksum of memory {names[slot]} does not match; --repair keeps its words, "
-                f"forget({names[slot]}) drops it"
-            )
-        found.add(
-            "I3", row.path, message, slot=slot, stride=expected.stride, record_id=names.get(slot)
-        )
-
-
-def _check_bijection(
-    db: sqlite3.Connection,
-    expected: Expected,
-    headers: NDArray[np.void],
-    images: Bytes,
-    alive: NDArray[np.bool_],
-    unread: NDArray[np.bool_],
-    found: Findings,
-) -> None:
-    row, stride = expected.row, expected.stride
-    seen = np.zeros(len(images), dtype=bool)
-
-    def add(code: str, slot: int, message: str, record_id: int | None, offset: int = 0) -> None:
-        found.add(
-            code, row.path, message, slot=slot, stride=stride, offset=offset, record_id=record_id
-        )
-
-    details = detail_tables(db)
-    keys = "NULL FROM record"
-    if "entry" in details:
-        keys = (
-            "entry.namespace FROM record"
-            " LEFT JOIN entry ON entry.id = record.id AND record_key IS NOT NULL"
-        )
-    cursor = db.execute(
-        "SELECT record.id, slot, event_ms, record.user_id, record.agent_id, session_id, mutable,"
-        f" tags, {keys} LEFT JOIN content ON content.id = record.id WHERE segment_id = ?",
-        (row.id,),
-    )
-    for record_id, slot, event_ms, user, agent, session, mutable, tags, namespace in cursor:
-        if isinstance(slot, int) and 0 <= slot < len(images) and unread[slot]:
-            continue  # reported already
-        if not isinstance(slot, int) or not 0 <= slot < len(images) or not alive[slot]:
-            message = f"memory {record_id} points to slot {slot}, which is not alive"
-            found.add(
-                "I4",
-                row.path,
-                message,
-                slot=slot if isinstance(slot, int) else None,
-                stride=stride,
-                record_id=record_id,
-            )
-            continue
-        seen[slot] = True
-        header = headers[slot]
-        if int(header["id"]) != record_id or int(header["tier"]) != row.tier:
-            message = f"memory {record_id} points to the record {int(header['id'])}"
-            add("I4", slot, message, record_id)
-            continue
-        if int(header["event_ms"]) != event_ms:
-            add("I4", slot, "the event time differs from the catalog's", record_id, 16)
-        if images[slot, MUTABLE_OFFSET:HEADER_BYTES].tobytes() != mutable:
-            message = f"the flags and strength of memory {record_id} differ from the catalog's copy"
-            add("I16", slot, message, record_id, MUTABLE_OFFSET)
-        try:
-            said, bits = json.loads(tags or "[]"), int(header["tags"])
-            bare = record_mask([str(tag) for tag in said], user, agent, session)
-            whole = bare if namespace is None else bare | namespace_mask(str(namespace))
-            # a record may be older than the tags of namespaces
-            if bits == whole or (bits == bare and NAMESPACES_TAGGED not in details):
-                continue
-            if bits & bare == bare:
-                entries_of(db, [record_id])
-        except CatalogCorruptError:
-            continue  # a damaged entry is I27, and says nothing of the namespace
-        except (ValueError, TypeError, RecursionError):
-            pass
-        add("I8", slot, "the Bloom filter does not fit the exact tags", record_id, 24)
-    for slot in np.flatnonzero(alive & ~seen).tolist():
-        add("I4", slot, "a live record that the catalog does not know", int(headers["id"][slot]))
-
-
 def _strange_values(
     headers: NDArray[np.void], images: Bytes, dim: int
 ) -> Iterator[tuple[str, int, int, str]]:
     """(code, slot, offset, message) of values that no version of spector writes."""
     with np.errstate(invalid="ignore", over="ignore"):
         scale = headers["scale"].astype(np.float64)
+        importance, utility = headers["importance"], headers["utility"]
+        days, padding = headers["stability_days"], images[:, HEADER_BYTES + dim :]
         codes = images[:, HEADER_BYTES : HEADER_BYTES + dim].view(np.int8)
         norms = scale * np.sqrt(np.einsum("ij,ij->i", codes, codes, dtype=np.float64))
         # each component of a code is at most half a step off
@@ -418,30 +345,10 @@ def _strange_values(
             ("I10", 4, "scale is not a finite number >= 0", ~(np.isfinite(scale) & (scale >= 0))),
             ("I10", 64, "the vector is not of length 1", loose & (scale != 0)),
             ("I10", 64, "a code of the vector is -128", (codes == -128).any(axis=1)),
-            (
-                "I10",
-                64 + dim,
-                "the vector's padding is not zero",
-                images[:, HEADER_BYTES + dim :].any(axis=1),
-            ),
-            (
-                "I11",
-                44,
-                "importance is not in 0..1",
-                ~((headers["importance"] >= 0) & (headers["importance"] <= 1)),
-            ),
-            (
-                "I11",
-                52,
-                "utility is not in 0..1",
-                ~((headers["utility"] >= 0) & (headers["utility"] <= 1)),
-            ),
-            (
-                "I11",
-                48,
-                "stability is not a positive number",
-                ~(np.isfinite(headers["stability_days"]) & (headers["stability_days"] > 0)),
-            ),
+            ("I10", 64 + dim, "the vector's padding is not zero", padding.any(axis=1)),
+            ("I11", 44, "importance is not in 0..1", ~((importance >= 0) & (importance <= 1))),
+            ("I11", 52, "utility is not in 0..1", ~((utility >= 0) & (utility <= 1))),
+            ("I11", 48, "stability is not a positive number", ~(np.isfinite(days) & (days > 0))),
         )
     for code, offset, message, wrong in tests:
         for slot in np.flatnonzero(wrong).tolist():
@@ -542,17 +449,11 @@ def _check_segments(
         return
     for done, row in enumerate(segments):
         tier = tiers.get(row.tier)
-        expected = Expected(
-            row,
-            dim=dim,
-            uuid=uuid,
-            magic=None if tier is None else tier.magic,
-            pending=pending.get(row.id, []),
-            unsynced=unsynced,
-            version=int(meta["format_version"]),
-        )
+        magic = 0 if tier is None else tier.magic
+        header = ExpectedHeader(magic, stride_of(dim), dim, uuid, int(meta["format_version"]))
+        due = pending.get(row.id, [])
         try:
-            check_partition(db, files, expected, found, earlier)
+            _PartitionCheck(files, found, row, header, due, unsynced=unsynced).run(db, earlier)
             useless = problem_of_file(files, row, dim=dim, uuid=uuid)
             if useless is not None:
                 found.note(idx_of(row.path), f"{useless}; it will be rebuilt")

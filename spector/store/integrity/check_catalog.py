@@ -218,22 +218,13 @@ def _check_counters(
 def check_words(db: sqlite3.Connection, catalog: Catalog, found: Findings) -> None:
     """I5 leftovers of forgotten memories, I7 text, I8 tags, I9 parents, I17 seals, I19 links."""
     for name, table in (("content", "content"), ("full text", "fulltext_docsize")):
-        with found.surviving():
-            _list(
-                db,
-                f"SELECT id FROM record EXCEPT SELECT id FROM {table}",
-                "I7",
-                f"has no {name}",
-                found,
-            )
-        with found.surviving():
-            _list(
-                db,
-                f"SELECT id FROM {table} EXCEPT SELECT id FROM record",
-                "I5",
-                f"{name} without a record",
-                found,
-            )
+        for there, absent, code, message in (
+            ("record", table, "I7", f"has no {name}"),
+            (table, "record", "I5", f"{name} without a record"),
+        ):
+            with found.surviving():
+                sql = f"SELECT id FROM {there} EXCEPT SELECT id FROM {absent}"
+                _list(db, sql, code, message, found)
     with found.surviving():
         _check_rows(db, catalog, found)
     with found.surviving():
@@ -241,7 +232,10 @@ def check_words(db: sqlite3.Connection, catalog: Catalog, found: Findings) -> No
     with found.surviving():
         _check_links(db, found)
     with found.surviving():
-        _check_full_text(db, found)
+        # I7: the index has every word of every text, and no others; the proof needs a whole copy
+        problem = None if found.catalog_unread else problem_of_full_text(db)
+        if problem is not None:
+            found.catalog("I7", f"the full-text index does not fit the texts: {problem}")
 
 
 def _list(db: sqlite3.Connection, sql: str, code: str, message: str, found: Findings) -> None:
@@ -320,15 +314,6 @@ def _check_links(db: sqlite3.Connection, found: Findings) -> None:
             found.catalog("I19", message, int(older))
 
 
-def _check_full_text(db: sqlite3.Connection, found: Findings) -> None:
-    """I7: the index has every word of every text, and no others."""
-    if found.catalog_unread:  # the proof needs a whole copy of the catalog
-        return
-    problem = problem_of_full_text(db)
-    if problem is not None:
-        found.catalog("I7", f"the full-text index does not fit the texts: {problem}")
-
-
 # The part of a check that reads the catalog's files byte by byte, before SQLite opens them.
 
 _MOST_ID: Final = (1 << 63) - 1
@@ -382,49 +367,31 @@ def _tell(stretches: list[Stretch], ids: tuple[int, ...], found: Findings) -> No
 def memories_behind(catalog: Catalog) -> tuple[int, ...]:
     """Ids whose row, text or knowledge cannot be read, as far as other tables tell them."""
     ids: set[int] = set()
-    try:
-        with catalog.reading() as db:
-            for table, other in (("record", "content"), ("content", "record")):
-                for low, high in _lost_ranges(db, table, "id"):
+    span = "BETWEEN ? AND ?"
+    with contextlib.suppress(SpectorError, *SQL_ERRORS), catalog.reading() as db:
+        tables = [t for t in tables_in(db) if t.key[0] in t.owners and t.name != "item"]
+        named = [
+            f"SELECT record.id FROM record WHERE record.id {span} AND"
+            f" EXISTS (SELECT 1 FROM {table.name} WHERE {column} = record.id)"
+            for table in tables
+            for column in table.owners
+        ]
+        looks = [
+            ("record", "id", [f"SELECT id FROM content WHERE id {span}"]),
+            ("content", "id", [f"SELECT id FROM record WHERE id {span}"]),
+            *((table.name, table.key[0], named) for table in tables),
+        ]
+        for name, key, queries in looks:
+            lost: list[LostTable] = []
+            for _ in read_table(db, name, lost, key=key):
+                pass
+            for each in lost:
+                for sql in queries:
                     with contextlib.suppress(*SQL_ERRORS):
-                        ids.update(
-                            found
-                            for (found,) in db.execute(
-                                f"SELECT id FROM {other} WHERE id BETWEEN ? AND ?", (low, high)
-                            )
-                        )
-            ids |= _with_lost_knowledge(db)
-    except (SpectorError, *SQL_ERRORS):
-        pass
+                        # a range may end at no number of SQLite's
+                        found = db.execute(sql, (each.low, min(each.high, _MOST_ID)))
+                        ids.update(record_id for (record_id,) in found)
     return tuple(sorted(i for i in ids if type(i) is int))
-
-
-def _lost_ranges(db: sqlite3.Connection, table: str, key: str) -> list[tuple[int, int]]:
-    """Ranges of keys whose rows cannot be read; the last may end at no number of SQLite's."""
-    lost: list[LostTable] = []
-    for _ in read_table(db, table, lost, key=key):
-        pass
-    return [(each.low, min(each.high, _MOST_ID)) for each in lost]
-
-
-def _with_lost_knowledge(db: sqlite3.Connection) -> set[int]:
-    """Memories in a range of lost rows of knowledge that another table of knowledge names."""
-    tables = [each for each in tables_in(db) if each.key[0] in each.owners and each.name != "item"]
-    ids: set[int] = set()
-    for table in tables:
-        for low, high in _lost_ranges(db, table.name, table.key[0]):
-            for other in tables:
-                for column in other.owners:
-                    with contextlib.suppress(*SQL_ERRORS):
-                        ids.update(
-                            found
-                            for (found,) in db.execute(
-                                f"SELECT record.id FROM record WHERE record.id BETWEEN ? AND ? AND"
-                                f" EXISTS (SELECT 1 FROM {other.name} WHERE {column} = record.id)",
-                                (low, high),
-                            )
-                        )
-    return ids
 
 
 # The part of a check that reads the tables of knowledge, keys and attachments: I21 to I31.

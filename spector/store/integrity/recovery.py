@@ -345,21 +345,14 @@ def unnamed_partitions(files: Files, catalog: Catalog, uuid: bytes) -> Iterator[
     strange = [name for name in files.listing() if name.endswith(".mem") and name not in known]
     if not strange:
         return
-    found = {name: records_in(files, name, uuid) for name in strange}
+    found: dict[str, int] = {}
+    for name in strange:
+        with contextlib.suppress(SpectorError):
+            found[name] = read_stray(files, name, uuid).records
     stems = {stem_of(path) for path in _paths(catalog)}
     for name, records in found.items():
         if records and stem_of(name) not in stems:
             yield name, records
-
-
-def records_in(files: Files, name: str, uuid: bytes) -> int:
-    """How many records a header counts, including dead ones; 0 if it is not such a partition."""
-    with contextlib.suppress(SpectorError):
-        with contextlib.closing(files.open(name, writable=False)) as file:
-            raw = file.read_at(0, PARTITION_HEADER_BYTES)
-        header = unpack_header(raw, where=name, uuid=uuid)
-        return int(header["count"]) + int(header["tombstone_count"])
-    return 0
 
 
 def stem_of(path: str) -> str:

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
         OpenedStore,
         Stamp,
         has_partitions,
-        no_store,
         no_store_at,
         open_disk,
         open_memory,

@@ -20,7 +20,7 @@ from spector.errors import (
 from spector.kernel.contract import Kernel
 from spector.layout import FORMAT_VERSION
 from spector.process import Resource, completed, drop, take
-from spector.store.catalog import CATALOG_NAME, Catalog
+from spector.store.catalog import CATALOG_NAME, LOG_NAME, Catalog
 from spector.store.core import Store, TierFiles
 from spector.store.files import LOCK_NAME, SALVAGE, DiskFiles, MemoryFiles, WriterLock
 
@@ -67,21 +67,18 @@ class Stamp:
             raise CatalogCorruptError(
                 f"{root}: the catalog does not say what store it is", hint=SALVAGE
             ) from None
-        if self.fingerprint and meta["fingerprint"] and self.fingerprint != meta["fingerprint"]:
-            raise ModelMismatchError(
-                f"{root} holds vectors of {meta['model_id']} ({meta['fingerprint']}), not of "
-                f"{self.model_id} ({self.fingerprint})",
-                hint=hint,
-            )
-        if self.fingerprint and not meta["fingerprint"]:
-            raise ModelMismatchError(
-                f"{root} holds vectors that were given by its users, not made by {self.model_id}",
-                hint=f"open it with embedder=None, or convert it: spector reembed {root}",
-            )
-        if self.dim is not None and self.dim != dim:
-            raise ModelMismatchError(
-                f"{root} holds vectors of {dim} dimensions, not {self.dim}", hint=hint
-            )
+        theirs = meta["fingerprint"]
+        if self.fingerprint and not theirs:
+            what = f"that were given by its users, not made by {self.model_id}"
+            hint = f"open it with embedder=None, or convert it: spector reembed {root}"
+        elif self.fingerprint and self.fingerprint != theirs:
+            own = f"{self.model_id} ({self.fingerprint})"
+            what = f"of {meta['model_id']} ({theirs}), not of {own}"
+        elif self.dim is not None and self.dim != dim:
+            what = f"of {dim} dimensions, not {self.dim}"
+        else:
+            return
+        raise ModelMismatchError(f"{root} holds vectors {what}", hint=hint)
 
 
 # One attempt to open the store in a directory: what it is given, and what it has opened so far.
@@ -141,8 +138,7 @@ class Attempt:
 
 def has_log(files: DiskFiles) -> bool:
     """True when the catalog was not closed properly, or is open elsewhere."""
-    log = f"{CATALOG_NAME}-wal"
-    return files.exists(log) and files.size_of(log) > 0
+    return files.exists(LOG_NAME) and files.size_of(LOG_NAME) > 0
 
 
 def emptied(catalog: Catalog) -> CatalogCorruptError:
@@ -156,40 +152,28 @@ def emptied(catalog: Catalog) -> CatalogCorruptError:
 # Directories are read two levels deep and up to a fixed number of names: a home directory or a whole
 # disk is named by mistake, and walking it would take minutes.
 
-_CATALOG: Final = "catalog.db"
 #: names and directories that are read at most; some hundredths of a second
 _MOST_LOOKS: Final = 20_000
 #: stores that a message names
 _NAMED: Final = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Below:
-    """Stores below a directory, relative to it; with ``more`` there may be others."""
-
-    names: tuple[str, ...]
-    more: bool
-
-    def __str__(self) -> str:
-        """The first five and how many more: "ann, ben and 7 more"."""
-        shown, left = ", ".join(self.names[:_NAMED]), len(self.names) - _NAMED
-        if left > 0:
-            return f"{shown} and {left}{' or' if self.more else ''} more"
-        return f"{shown} and perhaps more" if self.more else shown
-
-
 def no_store_at(root: str, hint: str = "check the path") -> StoreNotFoundError:
     """The error for a directory without a catalog, with the next step for what is there."""
     if has_partitions(root):
         return StoreNotFoundError(
-            f"{_CATALOG} is missing at {root}, but there are partitions", hint=SALVAGE
+            f"{CATALOG_NAME} is missing at {root}, but there are partitions", hint=SALVAGE
         )
-    below = stores_below(root)
-    if below.names:
-        first = os.path.join(root, below.names[0])
+    names, more = _stores_below(root)
+    if names:
+        shown, left = ", ".join(names[:_NAMED]), len(names) - _NAMED
+        if left > 0:
+            shown += f" and {left}{' or' if more else ''} more"
+        elif more:
+            shown += " and perhaps more"
         return StoreNotFoundError(
-            f"{root} is not a store; stores below it: {below}",
-            hint=f"name one of them, like {first}",
+            f"{root} is not a store; stores below it: {shown}",
+            hint=f"name one of them, like {os.path.join(root, names[0])}",
         )
     if next(_Look().entries(root), None) is not None:
         return StoreNotFoundError(
@@ -198,8 +182,8 @@ def no_store_at(root: str, hint: str = "check the path") -> StoreNotFoundError:
     return StoreNotFoundError(f"there is no store at {root}", hint=hint)
 
 
-def stores_below(root: str) -> Below:
-    """The stores one or two levels below a directory, including those without a catalog."""
+def _stores_below(root: str) -> tuple[list[str], bool]:
+    """Stores one or two levels below a directory, also without a catalog; there may be others."""
     look = _Look()
     found: list[str] = []
     deeper: list[str] = []
@@ -211,7 +195,7 @@ def stores_below(root: str) -> Below:
             for each in look.folders(os.path.join(root, name))
             if look.is_store(os.path.join(root, name, each))
         ]
-    return Below(tuple(sorted(found)), look.left <= 0)
+    return sorted(found), look.left <= 0
 
 
 def has_partitions(root: str) -> bool:
@@ -237,7 +221,7 @@ class _Look:
         self.left = _MOST_LOOKS
 
     def is_store(self, path: str) -> bool:
-        return os.path.exists(os.path.join(path, _CATALOG)) or self.has_partitions(path)
+        return os.path.exists(os.path.join(path, CATALOG_NAME)) or self.has_partitions(path)
 
     def has_partitions(self, root: str) -> bool:
         folders = []
@@ -248,7 +232,7 @@ class _Look:
                 return True
         return any(
             any(entry.name.endswith(".mem") for entry in self.entries(folder))
-            and not os.path.exists(os.path.join(folder, _CATALOG))
+            and not os.path.exists(os.path.join(folder, CATALOG_NAME))
             for folder in folders
         )
 
@@ -374,15 +358,20 @@ def open_disk(
     if not present:
         stamp.new_meta()  # a stamp without a dimension is refused before anything is created
         files.make_root()
-    if shared:
-        return _open_shared(attempt, wait_s, present)
-    lock = held or WriterLock(files.root, wait_s=wait_s)
+    store: Store
+    lock: WriterLock | None = None
     try:
-        store, created = _writing()(attempt, durability, lock)
+        if shared:
+            from spector.store.opening.shared import open_shared
+
+            store, created = open_shared(attempt, wait_s, present=present)
+        else:
+            lock = held or WriterLock(files.root, wait_s=wait_s)
+            store, created = _writing()(attempt, durability, lock)
         return OpenedStore(store, lock, created=created)
     except BaseException:
         attempt.give_up()
-        if held is None:
+        if lock is not None and held is None:
             lock.release()
         raise
 
@@ -393,19 +382,3 @@ def _writing() -> Callable[[Attempt, str, WriterLock], tuple[Store, bool]]:
     from spector.store.opening.recovery import open_writer
 
     return open_writer
-
-
-def _open_shared(attempt: Attempt, wait_s: float, present: bool) -> OpenedStore:
-    from spector.store.opening.shared import open_shared
-
-    try:
-        store, created = open_shared(attempt, wait_s, present=present)
-        return OpenedStore(store, None, created=created)
-    except BaseException:
-        attempt.give_up()
-        raise
-
-
-def no_store(files: DiskFiles, hint: str = "check the path") -> StoreNotFoundError:
-    """The error for a directory without a catalog: a damaged store, or a folder of stores."""
-    return no_store_at(files.root, hint)

@@ -17,7 +17,6 @@ from spector.store.catalog import (
     Catalog,
     SegmentRow,
     clear_journal,
-    is_journal_empty,
     read_journal,
     schema,
 )
@@ -115,8 +114,6 @@ def _recovered(attempt: Attempt, catalog: Catalog, lock: WriterLock) -> Store:
 def _replay(store: Store) -> None:
     """Copy the journal into the partitions: it is committed, but perhaps not there. Idempotent."""
     with store.catalog.latest() as db:
-        if is_journal_empty(db):
-            return
         rows = {row.id: row for row in store.catalog.segments()}
         replays: dict[int, Replay] = {}
         for entry in read_journal(db):
@@ -126,6 +123,8 @@ def _replay(store: Store) -> None:
                 replays[segment_id] = Replay(segment, store.stride, store.uuid)
             # JOURNAL_RETIRE waits until no scan needs the slot; the header does not
             replays[segment_id].write(db, kind, slot, image)
+    if not replays:
+        return
     _warn_of_damage(store, replays)
     for segment_id, segment in store.segments.items():
         segment.write_header(rows[segment_id])

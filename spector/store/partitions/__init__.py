@@ -11,15 +11,16 @@ from spector.store.partitions.scan_indexes import (
     replace_derived,
 )
 from spector.store.partitions.segment import (
+    ExpectedHeader,
     Partition,
     Segment,
     check_transition,
     image_rows,
     is_ahead,
     later_than_catalog,
-    pack_header,
     record_ids,
     require_readable,
+    rows_in,
     unpack_header,
     wrong_checksums,
 )

@@ -6,7 +6,6 @@ import contextlib
 import errno
 import struct
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -81,14 +80,6 @@ _ROWS_AT, _CHANGE_SEQ_AT, _RECORDS_CRC_AT, _HEADER_CRC_AT = (
 _RECORD_CRC: Final = slice(36, 40)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LoadedImage:
-    """A whole image in private memory, and the change counter of its row."""
-
-    image: Bytes
-    change_seq: int
-
-
 def idx_of(path: str) -> str:
     """Name of the index of the partition ``path``."""
     return path.removesuffix(".mem") + IDX
@@ -112,8 +103,10 @@ def seal_image(index: ScanIndex, row: SegmentRow, *, uuid: bytes, records: Bytes
 
 def read_image(
     files: Files, row: SegmentRow, *, dim: int, uuid: bytes, records: Bytes
-) -> LoadedImage | None:
-    """The image in the index file of a partition; None when it cannot be used.
+) -> tuple[Bytes, int] | None:
+    """The image in the index file of a partition, in private memory, and its ``change_seq``.
+
+    None when it cannot be used.
 
     The page of its header is copied. A private map shows another program's writes to the file until
     the page is written to, and a scan takes the size of every section from the header.
@@ -128,24 +121,13 @@ def read_image(
         return None
     own_header(image)
     change_seq = _number(image, _CHANGE_SEQ_AT, "<i8")
-    problem = problem_of(
-        image,
-        dim=dim,
-        uuid=uuid,
-        segment_id=row.id,
-        generation=row.generation,
-        change_seq=change_seq,
-        rows=min(row.slots, len(records)),
-        verify=True,
-        checksum=crc32c,
-    )
-    if problem is not None:
+    if _problem_of(image, row, dim, uuid, min(row.slots, len(records))) is not None:
         return None
     if change_seq != row.change_seq:
         rows = _number(image, _ROWS_AT, "<u4")
         if _records_crc(records[:rows]) != _number(image, _RECORDS_CRC_AT, "<u4"):
             return None
-    return LoadedImage(image, change_seq)
+    return image, change_seq
 
 
 def _most_bytes(row: SegmentRow, dim: int) -> int:
@@ -176,15 +158,19 @@ def problem_of_file(files: Files, row: SegmentRow, *, dim: int, uuid: bytes) -> 
         return error.message
     if len(image) < INDEX_HEADER_BYTES:
         return f"only {counted(len(image), 'byte')}" if len(image) else None
-    change_seq = _number(image, _CHANGE_SEQ_AT, "<i8")
+    return _problem_of(image, row, dim, uuid, row.slots)
+
+
+def _problem_of(image: Bytes, row: SegmentRow, dim: int, uuid: bytes, rows: int) -> str | None:
+    """Why an image is none of an index of this partition, at whatever moment."""
     return problem_of(
         image,
         dim=dim,
         uuid=uuid,
         segment_id=row.id,
         generation=row.generation,
-        change_seq=change_seq,
-        rows=row.slots,
+        change_seq=_number(image, _CHANGE_SEQ_AT, "<i8"),
+        rows=rows,
         verify=True,
         checksum=crc32c,
     )
@@ -300,8 +286,8 @@ class Indexes:
         state = segment.scan
         self._touch_up(segment)
         self._extend(segment, slots)
-        if _is_eccentric(segment):
-            self._rebuild(segment, slots)
+        if state.centred_rows < _CENTRED_ROWS and state.rows >= _RECENTRE * state.centred_rows:
+            self._rebuild(segment, slots)  # the centre is that of a small part of the records
         self._is_complete(segment)
         if segment.row.state != PartitionState.ACTIVE and state.rows > state.saved_rows:
             self._save(segment)
@@ -398,10 +384,11 @@ class Indexes:
         )
         if found is None:
             return
-        index = ScanIndex.attach(self._kernel, found.image)
+        image, change_seq = found
+        index = ScanIndex.attach(self._kernel, image)
         state.adopt(index)
-        state.saved_rows, state.saved_seq = index.rows, found.change_seq
-        state.stale = found.change_seq != segment.row.change_seq
+        state.saved_rows, state.saved_seq = index.rows, change_seq
+        state.stale = change_seq != segment.row.change_seq
         self._offer_centre(index, index.rows)
 
     def _extend(self, segment: Segment, rows: int) -> None:
@@ -517,12 +504,6 @@ class Indexes:
             image = self._files.map_private(idx_of(segment.row.path), most=size)
             if image is not None and own_header(image).tobytes() == header:
                 segment.scan.index = ScanIndex.attach(self._kernel, image)
-
-
-def _is_eccentric(segment: Segment) -> bool:
-    """True when the centre is that of a small part of the records."""
-    state = segment.scan
-    return state.centred_rows < _CENTRED_ROWS and state.rows >= _RECENTRE * state.centred_rows
 
 
 def _room(segment: Segment, rows: int) -> int:

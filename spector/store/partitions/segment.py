@@ -60,6 +60,13 @@ def image_rows(headers: NDArray[np.void], codes: NDArray[np.int8], stride: int) 
     return images
 
 
+def rows_in(data: bytes, slots: int, stride: int) -> Bytes:
+    """(slots, stride) u8 of the bytes that records begin with; zeros beyond them."""
+    flat = np.zeros(slots * stride, dtype=np.uint8)
+    flat[: len(data)] = np.frombuffer(data, dtype=np.uint8)
+    return flat.reshape(slots, stride)
+
+
 def record_ids(images: Bytes) -> NDArray[np.uint64]:
     found: NDArray[np.uint64] = images[:, 8:16].copy().view("<u8")[:, 0]
     return found
@@ -192,42 +199,6 @@ def check_transition(before: int, after: int, where: str) -> None:
         raise StateTransitionError(f"{where}: {names} is not a legal transition")
 
 
-def pack_header(
-    row: SegmentRow,
-    *,
-    magic: int,
-    stride: int,
-    dim: int,
-    uuid: bytes,
-    version: int = FORMAT_VERSION,
-) -> bytes:
-    """The 64 header bytes that a segment row implies.
-
-    Raises:
-        CatalogCorruptError: it counts more live slots than slots.
-    """
-    if row.dead < 0:
-        raise CatalogCorruptError(
-            f"the catalog's row of {row.path} is impossible: {row.live} of {row.slots} slots live",
-            hint=CHECK_OR_SALVAGE,
-        )
-    body = _HEADER.pack(
-        magic,
-        version,
-        row.live,
-        row.dead,
-        row.capacity,
-        row.state,
-        stride,
-        dim,
-        row.day,
-        row.sequence,
-        uuid,
-        row.generation,
-    )
-    return body + crc32c(body).to_bytes(4, "little")
-
-
 def unpack_header(raw: bytes, *, where: str, uuid: bytes | None) -> dict[str, Any]:
     """Fields of a partition header after checking magic-independent invariants.
 
@@ -280,6 +251,7 @@ def later_than_catalog(where: str) -> PartitionCorruptError:
 class ExpectedHeader:
     """What a store's rows and the headers of its partition files must agree in."""
 
+    #: 0 where the tier is unknown
     magic: int
     stride: int
     dim: int
@@ -287,70 +259,30 @@ class ExpectedHeader:
     version: int = FORMAT_VERSION
 
     def pack(self, row: SegmentRow) -> bytes:
-        return pack_header(
-            row,
-            magic=self.magic,
-            stride=self.stride,
-            dim=self.dim,
-            uuid=self.uuid,
-            version=self.version,
-        )
+        """The 64 header bytes that a segment row implies.
 
-    def unpack(self, raw: bytes, row: SegmentRow) -> dict[str, Any]:
-        return unpack_header(raw, where=row.path, uuid=self.uuid)
+        Raises:
+            CatalogCorruptError: it counts more live slots than slots.
+        """
+        if row.dead < 0:
+            raise CatalogCorruptError(
+                f"the catalog's row of {row.path} is impossible: {row.live} of {row.slots} slots"
+                " live",
+                hint=CHECK_OR_SALVAGE,
+            )
+        counts = self.version, row.live, row.dead, row.capacity, row.state, self.stride, self.dim
+        body = _HEADER.pack(self.magic, *counts, row.day, row.sequence, self.uuid, row.generation)
+        return body + crc32c(body).to_bytes(4, "little")
 
-    def check(self, raw: bytes, row: SegmentRow) -> None:
-        """Raise when a header is not the one that the catalog's row implies."""
-        if raw == self.pack(row):  # the checksum is in it, so equal bytes need no further look
-            return
-        found = self.unpack(raw, row)
+    def differences(
+        self, found: dict[str, Any], row: SegmentRow, *, lasting: bool
+    ) -> Iterator[tuple[str, int]]:
+        """Fields that are not what the catalog says, with what it says.
+
+        With ``lasting`` only those that no commit of one generation changes.
+        """
         expected = {
-            **self._lasting(row),
-            "count": row.live,
-            "tombstone_count": row.dead,
-            "state": row.state,
-            "capacity": row.capacity,
-        }
-        _compare(
-            found,
-            expected,
-            row.path,
-            "partition and catalog are from different moments; restore both together",
-        )
-
-    def refuse_other(self, raw: bytes, row: SegmentRow, *, later: bool) -> None:
-        """Raise when a header is whole, but of another file or (``later``) of a later commit."""
-        if raw == self.pack(row):
-            return
-        try:
-            found = self.unpack(raw, row)
-        except PartitionCorruptError as error:
-            if "checksum" in error.message:
-                return  # torn, and about to be written again
-            raise
-        if later and is_ahead(found, row):
-            raise later_than_catalog(row.path)
-        _compare(
-            found,
-            self._lasting(row),
-            row.path,
-            "this is another partition's file; move it away and put the right one back, or"
-            " salvage what there is: spector check PATH --repair DEST",
-        )
-
-    def is_later(self, raw: bytes, row: SegmentRow) -> bool:
-        """True when a header is of a later commit than the row."""
-        if raw == self.pack(row):
-            return False
-        try:
-            return is_ahead(self.unpack(raw, row), row)
-        except SpectorError:
-            return False
-
-    def _lasting(self, row: SegmentRow) -> dict[str, int]:
-        """What no commit of one generation changes."""
-        return {
-            "magic": self.magic,
+            "magic": self.magic or found["magic"],
             "version": self.version,
             "stride": self.stride,
             "dim": self.dim,
@@ -358,13 +290,47 @@ class ExpectedHeader:
             "sequence": row.sequence,
             "generation": row.generation,
         }
+        if not lasting:
+            expected |= {"count": row.live, "tombstone_count": row.dead}
+            expected |= {"state": row.state, "capacity": row.capacity}
+        return ((name, value) for name, value in expected.items() if found[name] != value)
 
+    def check(self, raw: bytes, row: SegmentRow) -> None:
+        """Raise when a header is not the one that the catalog's row implies."""
+        if raw != self.pack(row):  # the checksum is in it, so equal bytes need no further look
+            found = unpack_header(raw, where=row.path, uuid=self.uuid)
+            hint = "partition and catalog are from different moments; restore both together"
+            self._refuse(found, row, hint, lasting=False)
 
-def _compare(found: dict[str, Any], expected: dict[str, int], where: str, hint: str) -> None:
-    for name, value in expected.items():
-        if found[name] != value:
+    def refuse_other(self, raw: bytes, row: SegmentRow, *, later: bool) -> None:
+        """Raise when a header is whole, but of another file or (``later``) of a later commit."""
+        if raw == self.pack(row):
+            return
+        try:
+            found = unpack_header(raw, where=row.path, uuid=self.uuid)
+        except PartitionCorruptError as error:
+            if "checksum" in error.message:
+                return  # torn, and about to be written again
+            raise
+        if later and is_ahead(found, row):
+            raise later_than_catalog(row.path)
+        hint = (
+            "this is another partition's file; move it away and put the right one back, or salvage"
+            " what there is: spector check PATH --repair DEST"
+        )
+        self._refuse(found, row, hint, lasting=True)
+
+    def is_later(self, raw: bytes, row: SegmentRow) -> bool:
+        """True when a header is of a later commit than the row."""
+        if raw != self.pack(row):
+            with contextlib.suppress(SpectorError):
+                return is_ahead(unpack_header(raw, where=row.path, uuid=self.uuid), row)
+        return False
+
+    def _refuse(self, found: dict[str, Any], row: SegmentRow, hint: str, *, lasting: bool) -> None:
+        for name, value in self.differences(found, row, lasting=lasting):
             raise PartitionCorruptError(
-                f"{where}: {name} is {found[name]}, but the catalog says {value}", hint=hint
+                f"{row.path}: {name} is {found[name]}, but the catalog says {value}", hint=hint
             )
 
 
@@ -379,13 +345,9 @@ class Segment:
         self,
         files: Files,
         row: SegmentRow,
+        header: ExpectedHeader,
         *,
-        magic: int,
-        stride: int,
-        dim: int,
-        uuid: bytes,
         writable: bool = True,
-        version: int = FORMAT_VERSION,
         guard: bool = False,
     ) -> None:
         """``guard``: read every page of a map before its use, see ``require_readable``."""
@@ -394,7 +356,7 @@ class Segment:
         self._writable = writable
         self.dirty = False
         self._files = files
-        self._header = ExpectedHeader(magic, stride, dim, uuid, version)
+        self._header = header
         self._file: File | None = None
         self._mapped: Bytes | None = None
         #: bytes of the map that were read before they were used
@@ -580,7 +542,9 @@ class Segment:
         """Snapshot of the records committed so far."""
         current = self._partition
         row = self.row
-        image = self._image()
+        scan = self.scan  # scans may use an index that has everything
+        usable = scan.index is not None and not scan.stale and self.patched is None
+        image = scan.index.image if usable and scan.index is not None else None
         if (
             current is not None
             and current.index is image
@@ -603,12 +567,6 @@ class Segment:
         )
         self._partition = snapshot
         return snapshot
-
-    def _image(self) -> Bytes | None:
-        """The image of the scan index, if scans may use it."""
-        scan = self.scan
-        usable = scan.index is not None and not scan.stale and self.patched is None
-        return scan.index.image if usable and scan.index is not None else None
 
     def shown(self) -> Bytes:
         """(slots, stride) u8: the records of the last snapshot; needs no lock.

@@ -7,8 +7,8 @@ import json
 import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Any, Final, NamedTuple, Protocol
+from contextlib import contextmanager, suppress
+from typing import Any, Final, NamedTuple
 
 from spector.errors import CatalogCorruptError
 from spector.process import keeps, managed
@@ -22,7 +22,7 @@ from spector.store.payloads.rows import (
     rows_of,
 )
 from spector.store.payloads.tables import KEYS, table_named
-from spector.store.sqlite import read_transaction
+from spector.store.sqlite import Database, read_transaction
 
 _ENTRY: Final = table_named("entry")
 _MARK: Final = table_named("key_mark")
@@ -386,38 +386,15 @@ def expired_by_tier(db: sqlite3.Connection, ends: Ends) -> dict[int, int]:
     )
 
 
-# Reads that see one moment of a catalog, whatever a writer does meanwhile.
-
-
-class _Catalog(Protocol):
-    @property
-    def in_memory(self) -> bool: ...
-
-    def reading(self) -> AbstractContextManager[sqlite3.Connection]: ...
-
-
 @managed
-def one_moment(db: sqlite3.Connection) -> Iterator[None]:
-    """A context in which all reads of a connection see one moment.
+def moment_of(catalog: Database) -> Iterator[sqlite3.Connection]:
+    """A reading connection of a catalog that sees one moment of it, whatever a writer does.
 
-    A connection that is in a transaction sees one already.
-    """
-    if db.in_transaction:
-        yield
-    else:
-        with read_transaction(db):
-            yield
-
-
-@managed
-def moment_of(catalog: _Catalog) -> Iterator[sqlite3.Connection]:
-    """A reading connection of a catalog that sees one moment of it.
-
-    One in memory is the caller's alone while it reads, so it needs no transaction.
+    One in memory is the caller's alone while it reads, and one in a transaction sees one already.
     """
     with catalog.reading() as db:
-        if catalog.in_memory:
+        if catalog.in_memory or db.in_transaction:
             yield db
-            return
-        with one_moment(db):
-            yield db
+        else:
+            with read_transaction(db):
+                yield db

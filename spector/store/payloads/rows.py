@@ -23,13 +23,15 @@ from spector.store.payloads.tables import (
     PayloadTable,
     decode,
     table_named,
+    texts_in,
     words_in,
 )
+from spector.store.sqlite import id_chunks, select_among
 
 #: what the functions here work on
 Connection = sqlite3.Connection
-#: variables of one statement; older builds of SQLite allow 999
-_CHUNK: Final = 900
+#: values of a collection that may stand in a condition beside others
+_FEW: Final = 112
 
 
 def has_tables(db: sqlite3.Connection, name: str = "payload") -> bool:
@@ -85,7 +87,7 @@ def delete_rows(db: sqlite3.Connection, table: PayloadTable, keys: Iterable[Sequ
 def delete_owned(db: sqlite3.Connection, ids: Collection[int]) -> int:
     """Delete every row that depends on one of these memories or items; returns how many."""
     gone, tables = 0, tables_in(db) if ids else ()
-    for chunk in _chunks(sorted(ids)):
+    for chunk in id_chunks(sorted(ids)):
         marks = ", ".join("?" * len(chunk))
         for table in tables:
             for column in table.owners:
@@ -198,16 +200,12 @@ def owners_of(
     db: sqlite3.Connection, ids: Collection[int]
 ) -> list[tuple[int, int | None, str, str | None, int]]:
     """(id, code of its tier, user or "", session, event time) of those memories that exist."""
-    return [
-        each
-        for chunk in _chunks(sorted(ids))
-        for each in db.execute(
-            "SELECT record.id, segment.tier, coalesce(user_id, ''), session_id, event_ms"
-            " FROM record LEFT JOIN segment ON segment.id = record.segment_id"
-            f" WHERE record.id IN ({', '.join('?' * len(chunk))})",
-            chunk,
-        )
-    ]
+    sql = (
+        "SELECT record.id, segment.tier, coalesce(user_id, ''), session_id, event_ms"
+        " FROM record LEFT JOIN segment ON segment.id = record.segment_id"
+        " WHERE record.id IN (:ids)"
+    )
+    return select_among(db, sql, sorted(ids))
 
 
 def last_id_of(db: sqlite3.Connection) -> int:
@@ -261,14 +259,8 @@ def edge_columns(db: sqlite3.Connection) -> list[tuple[int, int, float, str, str
 
 def living_among(db: sqlite3.Connection, ids: Collection[int]) -> set[int]:
     """Which of these memories have a row."""
-    out: set[int] = set()
-    for chunk in _chunks(sorted(ids)):
-        marks = ", ".join("?" * len(chunk))
-        out.update(
-            each
-            for (each,) in db.execute(f"SELECT id FROM record WHERE id IN ({marks})", tuple(chunk))
-        )
-    return out
+    sql = "SELECT id FROM record WHERE id IN (:ids)"
+    return {each for (each,) in select_among(db, sql, sorted(ids))}
 
 
 def damaged_row(
@@ -321,7 +313,7 @@ def _conditions(
         assert name in table.names, name
         if not isinstance(value, (list, tuple, set, frozenset, range)):
             fixed.append((f"{name} IS ?" if value is None else f"{name} = ?", [value]))
-        elif len(value) <= _CHUNK // 8:
+        elif len(value) <= _FEW:
             fixed.append((f"{name} IN ({', '.join('?' * len(value))})", list(value)))
         else:
             assert long is None, "two long collections"
@@ -331,13 +323,8 @@ def _conditions(
     if long is None:
         yield where, values
         return
-    for chunk in _chunks(long[1]):
+    for chunk in id_chunks(long[1]):
         yield f"{where} AND {long[0]} IN ({', '.join('?' * len(chunk))})", [*values, *chunk]
-
-
-def _chunks(ids: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    for start in range(0, len(ids), _CHUNK):
-        yield ids[start : start + _CHUNK]
 
 
 # What is attached to memories: one row each, which nothing reads that does not ask for it.
@@ -375,25 +362,6 @@ def attachment_of(
     for row in rows_of(db, _ATTACHMENT, {"id": record_id}, path=where):
         return Attached(row["form"], row["data"])
     return None
-
-
-def attached_texts(row: Mapping[str, Any]) -> Iterator[str]:
-    """The texts in the row of an attachment that is JSON, and the names of its fields."""
-    if row["form"] != "json":
-        return
-    try:
-        waiting = [json.loads(row["data"])]
-    except (ValueError, RecursionError):  # a search after an erasure has its bytes still
-        return
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, dict):
-            yield from value
-            waiting += value.values()
-        elif isinstance(value, list):
-            waiting += value
 
 
 # What the payload tables say of memories: one query for payloads and facts, each row proved.
@@ -485,8 +453,9 @@ def rows_naming(
 
 def words_of_row(table: PayloadTable, row: Mapping[str, Any]) -> Iterator[str]:
     """Texts in a row that a person could read, and its JSON as it stands."""
-    if table.name == "attachment":
-        yield from attached_texts(row)
+    if table.name == "attachment" and row["form"] == "json":
+        with contextlib.suppress(ValueError, RecursionError):  # a search has its bytes still
+            yield from texts_in(json.loads(row["data"]))
     for column in table.columns:
         value = row[column.name]
         if not column.words or not value:
@@ -495,26 +464,9 @@ def words_of_row(table: PayloadTable, row: Mapping[str, Any]) -> Iterator[str]:
         if column.json and table.name == "payload":
             yield from words_in(row["sort"], value) if row["sort"] in SORTS else ()
         elif column.json:
-            yield from _texts(json.loads(value), named=table.name == "edge")
-
-
-def _texts(value: Any, *, named: bool) -> Iterator[str]:
-    """Texts in a JSON value.
-
-    Args:
-        named: its keys are a caller's words, too.
-    """
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list):
-        for each in value:
-            yield from _texts(each, named=named)
-    elif isinstance(value, dict):
-        for key, each in value.items():
-            if named:
-                yield key
-            if named or key not in _NO_WORDS:
-                yield from _texts(each, named=named)
+            named = table.name == "edge"  # its keys are a caller's words, too
+            without = frozenset() if named else _NO_WORDS
+            yield from texts_in(json.loads(value), keys=named, without=without)
 
 
 # What a sound row of knowledge satisfies beyond its seal; the check reports what does not.

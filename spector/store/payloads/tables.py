@@ -6,7 +6,7 @@ import itertools
 import json
 import math
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -401,17 +401,25 @@ def decode(sort: str, text: str) -> tuple[dict[str, Any], str | None]:
 def words_in(sort: str, text: str) -> list[str]:
     """Every text in a payload that a person could read, for a search after an erasure."""
     values, _ = decode(sort, text)
-    found: list[str] = []
-    waiting = [values.get(each.name) for each in SORTS[sort] if each.words]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, str):
-            found.append(value)
-        elif isinstance(value, dict):
-            waiting += [*value, *value.values()]
-        elif isinstance(value, list):
-            waiting += value
-    return [each for each in found if each]
+    found = (texts_in(values.get(each.name)) for each in SORTS[sort] if each.words)
+    return [each for texts in found for each in texts if each]
+
+
+def texts_in(
+    value: Any, *, keys: bool = True, without: Collection[str] = frozenset()
+) -> Iterator[str]:
+    """The texts in a JSON value, also those that are keys, but not in values of some keys."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for each in value:
+            yield from texts_in(each, keys=keys, without=without)
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            if keys:
+                yield key
+            if key not in without:
+                yield from texts_in(each, keys=keys, without=without)
 
 
 def _shown(value: Any) -> str:
@@ -443,142 +451,75 @@ KEYS: Final = "keys"
 #: key in ``meta``: every record with a key has the bits of its namespace in its Bloom filter
 NAMESPACES_TAGGED: Final = "namespaces_tagged"
 
+_KINDS: Final[Mapping[str, type]] = {each.__name__: each for each in _SQL_TYPES}
+
+
+def _table(
+    name: str, columns: str, *, key: str, group: str = KNOWLEDGE, **more: Any
+) -> PayloadTable:
+    """A table from its columns: name, type and marks of each."""
+    made = []
+    for each in columns.split(";"):
+        column, kind, *marks = each.split()
+        made.append(Column(column, _KINDS[kind], **dict.fromkeys(marks, True)))
+    return PayloadTable(name, tuple(made), tuple(key.split()), group=group, **more)
+
+
 #: in the order in which they are made, exported and checked
 PAYLOAD_TABLES: Final = (
-    PayloadTable(
-        "payload",
-        (
-            Column("id", int, owner=True),
-            Column("sort", str),
-            Column("json", str, json=True, words=True),
-        ),
-        key=("id", "sort"),
-    ),
-    PayloadTable(
+    _table("payload", "id int owner; sort str; json str json words", key="id sort"),
+    _table(
         "fact",
-        (
-            Column("id", int, owner=True),
-            Column("fact_key", str, indexed=True),
-            Column("scope", str),
-            Column("subject", str, indexed=True, words=True),
-            Column("predicate", str, indexed=True, words=True),
-            Column("object", str, indexed=True, words=True),
-            Column("holds", int),
-            Column("confidence", float),
-            Column("verified_ms", int),
-            Column("json", str, json=True, words=True),
-        ),
-        key=("id",),
+        "id int owner; fact_key str indexed; scope str; subject str indexed words;"
+        " predicate str indexed words; object str indexed words; holds int; confidence float;"
+        " verified_ms int; json str json words",
+        key="id",
         unique=((("scope", "fact_key"), "holds = 1"),),
     ),
-    PayloadTable(
+    _table(
         "item",
-        (
-            Column("item_id", int, owner=True),
-            Column("sort", str, indexed=True),
-            Column("scope", str),
-            Column("json", str, json=True, words=True),
-        ),
-        key=("item_id",),
+        "item_id int owner; sort str indexed; scope str; json str json words",
+        key="item_id",
     ),
-    PayloadTable(
+    _table(
         "name",
-        (
-            Column("scope", str),
-            Column("sort", str),
-            Column("folded", str, words=True),
-            Column("id", int, indexed=True, owner=True),
-        ),
-        key=("scope", "sort", "folded", "id"),
+        "scope str; sort str; folded str words; id int indexed owner",
+        key="scope sort folded id",
     ),
-    PayloadTable(
+    _table(
         "edge",
-        (
-            Column("source_id", int, owner=True),
-            Column("kind", str),
-            Column("target_id", int, indexed=True, owner=True),
-            Column("weight", float),
-            Column("confidence", float),
-            Column("origin", str),
-            Column("created_ms", int),
-            Column("note", str, optional=True, json=True, words=True),
-        ),
-        key=("source_id", "kind", "target_id"),
+        "source_id int owner; kind str; target_id int indexed owner; weight float;"
+        " confidence float; origin str; created_ms int; note str optional json words",
+        key="source_id kind target_id",
     ),
-    PayloadTable(
+    _table(
         "link",
-        (
-            Column("a", int, owner=True),
-            Column("kind", str),
-            Column("b", int, indexed=True, owner=True),
-            Column("n", int, optional=True),
-            Column("t_ms", int, optional=True),
-        ),
-        key=("a", "kind", "b"),
+        "a int owner; kind str; b int indexed owner; n int optional; t_ms int optional",
+        key="a kind b",
     ),
-    PayloadTable(
+    _table(
         "sleep_state",
-        (
-            Column("one", int),
-            Column("cycle", int),
-            Column("started_ms", int),
-            Column("step", str),
-            Column("cursor", int),
-            Column("decayed_ms", int),
-            Column("extracted_id", int),
-            Column("abstracted_id", int),
-            Column("compressed_ms", int),
-            Column("tested_ms", int),
-            Column("seed", int),
-            Column("recent", str, json=True),
-            Column("central", str, json=True),
-        ),
-        key=("one",),
+        "one int; cycle int; started_ms int; step str; cursor int; decayed_ms int;"
+        " extracted_id int; abstracted_id int; compressed_ms int; tested_ms int; seed int;"
+        " recent str json; central str json",
+        key="one",
     ),
-    PayloadTable(
+    _table(
         "cycle_change",
-        (
-            Column("cycle", int),
-            Column("ordinal", int),
-            Column("record_id", int, indexed=True, optional=True, owner=True),
-            Column("what", str),
-            Column("before", str, json=True),
-        ),
-        key=("cycle", "ordinal"),
+        "cycle int; ordinal int; record_id int indexed optional owner; what str; before str json",
+        key="cycle ordinal",
     ),
-    PayloadTable(
+    _table(
         "entry",
-        (
-            Column("id", int, owner=True),
-            Column("user_id", str, words=True),
-            Column("agent_id", str, words=True),
-            Column("namespace", str, words=True),
-            Column("record_key", str, optional=True, words=True),
-            Column("revision", int),
-            Column("expires_ms", int, optional=True, indexed=True),
-            Column("refresh_ms", int, optional=True),
-            Column("attached_bytes", int, optional=True),
-        ),
-        key=("id",),
+        "id int owner; user_id str words; agent_id str words; namespace str words;"
+        " record_key str optional words; revision int; expires_ms int optional indexed;"
+        " refresh_ms int optional; attached_bytes int optional",
+        key="id",
         unique=((("namespace", "record_key", "user_id", "agent_id"), "record_key IS NOT NULL"),),
         group=KEYS,
     ),
-    PayloadTable(
-        "attachment",
-        (
-            Column("id", int, owner=True),
-            Column("form", str),
-            Column("data", bytes),
-        ),
-        key=("id",),
-        group=KEYS,
-    ),
-    PayloadTable(
-        "key_mark",
-        (Column("owner", str), Column("digest", str), Column("salt", str)),
-        key=("owner", "digest"),
-        group=KEYS,
-    ),
+    _table("attachment", "id int owner; form str; data bytes", key="id", group=KEYS),
+    _table("key_mark", "owner str; digest str; salt str", key="owner digest", group=KEYS),
 )
 
 _BY_NAME: Final = {each.name: each for each in PAYLOAD_TABLES}

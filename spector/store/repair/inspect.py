@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from io import FileIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from spector.clock import iso_of_day, iso_of_ms
-from spector.errors import SpectorError, StoreNotFoundError
+from spector.errors import SpectorError, StoreError, StoreNotFoundError
 from spector.kernel import crc32c_rows
 from spector.layout import (
     HEADER_BYTES,
@@ -28,7 +28,6 @@ from spector.layout import (
     PartitionState,
     TierCode,
 )
-from spector.process import open_given
 from spector.store.catalog import (
     CATALOG_NAME,
     Catalog,
@@ -37,7 +36,7 @@ from spector.store.catalog import (
     split_reserved_tags,
     successors,
 )
-from spector.store.files import DiskFile, written_ranges
+from spector.store.files import DiskFiles, first_bytes, written_end
 from spector.store.opening import has_partitions, no_store_at
 from spector.store.partitions import unpack_header
 from spector.store.payloads import rows_naming
@@ -67,6 +66,7 @@ class RawStore:
         self.root = Path(root)
         if not os.path.exists(self.root / "catalog.db") and not has_partitions(str(root)):
             raise no_store_at(str(root))
+        self._files = DiskFiles(str(root))
         self.problems: list[str] = []
         self.meta: dict[str, str] = {}
         self.segments: list[SegmentRow] = []
@@ -128,9 +128,10 @@ class RawStore:
         try:
             path = self.root / name
             out.bytes = path.stat().st_size
-            raw = self._read(name, PARTITION_HEADER_BYTES)
-        except OSError as error:
-            out.problems.append(error.strerror or str(error))
+            raw = first_bytes(self._files, name, PARTITION_HEADER_BYTES)
+        except (OSError, StoreError) as error:
+            said = error.strerror if isinstance(error, OSError) else None
+            out.problems.append(said or str(error))
             return out
         if len(raw) < PARTITION_HEADER_BYTES:
             out.problems.append(f"only {len(raw)} bytes, no room for a header")
@@ -152,7 +153,12 @@ class RawStore:
 
     def find(self, record_id: int) -> dict[str, Any] | None:
         """Everything that can be read of one record; None when there is nothing of it."""
-        row = self._row(record_id)
+        row: Row | None = None
+        newer: list[int] = []
+        known: dict[str, list[dict[str, Any]]] = {}
+        if self.catalog is not None:
+            with self._noting():
+                row = self.catalog.fetch([record_id]).get(record_id)
         place = self._place_of(row) if row is not None else None
         if place is None:
             place = self._search(record_id)
@@ -161,47 +167,24 @@ class RawStore:
         out: dict[str, Any] = {"id": record_id}
         if place is not None:
             out.update(self._record(*place, record_id))
-        out["catalog"] = None if row is None else _catalog_view(row)
-        if row is not None:
-            out["catalog"]["superseded_by"] = self._newer(row)
-        known = self._knowledge(record_id)
-        if known:
-            out["knowledge"] = known
-        return out
-
-    def _knowledge(self, record_id: int) -> dict[str, list[dict[str, Any]]]:
-        """Rows of knowledge that name a record, by table; a damaged one says what is wrong."""
-        out: dict[str, list[dict[str, Any]]] = {}
-        if self.catalog is None:
-            return out
-        try:
-            with self.catalog.reading() as db:
-                for table, row, problem in rows_naming(db, record_id):
+        if self.catalog is not None:
+            with self._noting():
+                newer = list(successors(self.catalog, [record_id]).get(record_id, ()))
+            with self._noting(), self.catalog.reading() as db:
+                for table, found, problem in rows_naming(db, record_id):
                     if problem is not None:
                         self.problems.append(f"a row of {table} is damaged: {problem}")
-                        row = {**row, "problem": problem}
-                    out.setdefault(table, []).append(row)
-        except SpectorError as error:
-            self.problems.append(error.message)
-        return out
+                        found = {**found, "problem": problem}
+                    known.setdefault(table, []).append(found)
+        out["catalog"] = None if row is None else {**_catalog_view(row), "superseded_by": newer}
+        return out | ({"knowledge": known} if known else {})
 
-    def _newer(self, row: Row) -> list[int]:
-        """Ids of the memories that supersede one, as far as the catalog tells."""
-        assert self.catalog is not None, "it has the row"
+    @contextlib.contextmanager
+    def _noting(self) -> Iterator[None]:
         try:
-            return list(successors(self.catalog, [row.id]).get(row.id, ()))
+            yield
         except SpectorError as error:
             self.problems.append(error.message)
-            return []
-
-    def _row(self, record_id: int) -> Row | None:
-        if self.catalog is None:
-            return None
-        try:
-            return self.catalog.fetch([record_id]).get(record_id)
-        except SpectorError as error:
-            self.problems.append(error.message)
-            return None
 
     def _place_of(self, row: Row) -> tuple[str, int] | None:
         paths = {segment.id: segment.path for segment in self.segments}
@@ -220,18 +203,10 @@ class RawStore:
                 return name, int(slots[-1])
         return None
 
-    def _read(self, name: str, most: int | None = None) -> bytes:
-        """The first bytes of a partition; without ``most``, all up to its first hole.
-
-        It does not block on a pipe or device that has taken the file's place.
-        """
-        path = str(self.root / name)
-        with contextlib.closing(DiskFile(FileIO(open_given(path)), path)) as file:
-            end = next((high for low, high in written_ranges(file) if not low), 0)
-            return file.read_at(0, end if most is None else min(end, most))
-
     def _rows(self, name: str) -> Any:
-        raw = self._read(name)
+        """(n, stride) u8 of the records up to the first hole of a file; None without a header."""
+        with contextlib.closing(self._files.open(name, writable=False)) as file:
+            raw = file.read_at(0, written_end(file))
         if len(raw) < PARTITION_HEADER_BYTES:
             return None
         stride = int(np.frombuffer(raw[:PARTITION_HEADER_BYTES], PARTITION_DTYPE)["stride"][0])
@@ -253,14 +228,9 @@ class RawStore:
         out["header"] = _header_view(header)
         if int(header["id"]) != record_id:
             self.problems.append(f"{name} slot {slot}: holds record {int(header['id'])}")
-        uuid = self.uuid or self._uuid_of(name)
+        uuid = self.uuid or first_bytes(self._files, name, PARTITION_HEADER_BYTES)[40:56]
         out["crc_ok"] = int(crc32c_rows(image, seed=uuid)[0]) == int(header["crc"])
         return out
-
-    def _uuid_of(self, name: str) -> bytes:
-        header = np.frombuffer(self._read(name, PARTITION_HEADER_BYTES), PARTITION_DTYPE)[0]
-        uuid: bytes = header["store_uuid"].tobytes()
-        return uuid
 
 
 def _fill(out: PartitionFile, raw: bytes) -> None:

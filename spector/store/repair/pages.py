@@ -6,16 +6,15 @@ import contextlib
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.layout import MUTABLE_BYTES
-from spector.store.catalog import CATALOG_NAME, ROW, WORDS, SegmentRow
+from spector.store.catalog import CATALOG_NAME, LOG_NAME, schema
 from spector.store.files import DiskFiles, File
-from spector.store.payloads import PAYLOAD_TABLES, PayloadTable
-from spector.store.sqlite import read_frames, read_head
+from spector.store.payloads import KEYS, KNOWLEDGE, PAYLOAD_TABLES, make_tables
+from spector.store.sqlite import open_connection, read_frames, read_head, varint
 
 # Read rows of the catalog directly from SQLite pages that no B-tree leads to any more.
 #
@@ -36,18 +35,55 @@ _MAX_VALUE: Final = 256 << 20
 _MAX_COLUMNS: Final = 16
 _INTEGER_BYTES: Final = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8, 8: 0, 9: 0}
 _FLOAT: Final = 7
-_KNOWLEDGE: Final = {table.name: table for table in PAYLOAD_TABLES}
 
-#: table -> its columns in order; the key of the first five is the rowid
-COLUMNS: Final = {
-    "record": ROW,
-    "content": ("id", *WORDS, "seal"),
-    "segment": SegmentRow.__slots__,
-    "journal": ("seq", "segment_id", "kind", "slot", "image"),
-    "head": ("one", "last_id", "change_seq", "journal_seq", "retire_epoch"),
-    "meta": ("key", "value"),
-    **{name: (*table.names, "seal") for name, table in _KNOWLEDGE.items()},
+#: type of a column -> whether a value of a serial type may stand in it
+_FITS: Final[dict[str, Callable[[int], bool]]] = {
+    "INTEGER": lambda kind: kind in _INTEGER_BYTES,
+    "REAL": lambda kind: kind in _INTEGER_BYTES or kind == _FLOAT,
+    "TEXT": lambda kind: kind >= 13 and kind % 2 == 1,
+    "BLOB": lambda kind: kind >= 12 and kind % 2 == 0,
 }
+
+
+class _Form(NamedTuple):
+    """What the rows of a table look like on their pages."""
+
+    columns: tuple[str, ...]
+    #: type of each column, and whether it may be NULL
+    kinds: tuple[tuple[str, bool], ...]
+    #: its key is the rowid, and stored as NULL
+    by_rowid: bool
+
+    def fits(self, kinds: list[int], table_leaf: bool) -> bool:
+        return (self.by_rowid, len(self.kinds)) == (table_leaf, len(kinds)) and all(
+            optional if kind == 0 else _FITS[wanted](kind)
+            for (wanted, optional), kind in zip(self.kinds, kinds, strict=True)
+        )
+
+
+def _forms() -> dict[str, _Form]:
+    """Table -> its form, from the statements that make a new catalog."""
+    out = {}
+    with open_connection(":memory:") as db:
+        schema.create_tables(db, {})
+        for group in (KNOWLEDGE, KEYS):
+            make_tables(db, group)
+        for table in (*CORE_TABLES, *(each.name for each in PAYLOAD_TABLES)):
+            found = db.execute(f"PRAGMA table_info({table})").fetchall()
+            keys = [kind for _, _, kind, _, _, key in found if key]
+            by_rowid = keys == ["INTEGER"]
+            kinds = [
+                (kind, not must or bool(by_rowid and key)) for _, _, kind, must, _, key in found
+            ]
+            out[table] = _Form(tuple(each[1] for each in found), tuple(kinds), by_rowid)
+    return out
+
+
+#: tables whose rows a repair reads, besides those of knowledge
+CORE_TABLES: Final = ("meta", "segment", "record", "content", "journal", "head")
+_FORMS: Final = _forms()
+#: table -> its columns in order
+COLUMNS: Final = {table: form.columns for table, form in _FORMS.items()}
 
 
 class Pages:
@@ -58,17 +94,14 @@ class Pages:
         #: a page belongs to one chain; four times as many allow for pages that hostile bytes share
         self._budget = 4 * count + 64
 
-    def chain(self, first: int, length: int) -> bytes | None:
-        """``length`` bytes of an overflow chain that begins at ``first``; None if they are missing."""
+    def chain(self, page: int, length: int) -> bytes:
+        """``length`` bytes of an overflow chain that begins at ``page``; IndexError without them."""
         out = bytearray()
-        page = first
         while len(out) < length:
             self._budget -= 1
-            if self._budget < 0 or not 1 < page <= self.count:
-                return None
-            data = self.read(page)
+            data = self.read(page) if self._budget >= 0 and 1 < page <= self.count else b""
             if len(data) < self.size:
-                return None
+                raise IndexError("a chain that leads nowhere")
             out += data[4 : 4 + length - len(out)]
             page = int.from_bytes(data[:4], "big")
         return bytes(out)
@@ -84,44 +117,37 @@ def rows_of(page: bytes, number: int, pages: Pages) -> Iterator[tuple[str, dict[
     count = int.from_bytes(page[start + 3 : start + 5], "big")
     first = start + 8 + skip
     for at in range(first, min(first + 2 * count, len(page) - 1), 2):
-        found = _cell(page, int.from_bytes(page[at : at + 2], "big") + skip, table_leaf, pages)
-        if found is not None:
-            yield found
+        with contextlib.suppress(IndexError, UnicodeDecodeError):
+            cell = int.from_bytes(page[at : at + 2], "big") + skip
+            found = _cell(page, cell, table_leaf, pages)
+            if found is not None:
+                yield found
 
 
 def _cell(
     page: bytes, at: int, table_leaf: bool, pages: Pages
 ) -> tuple[str, dict[str, Any]] | None:
-    length, at = _varint(page, at)
-    key = 0
-    if table_leaf:
-        key, at = _varint(page, at)
-    if at >= len(page) or not 0 < length <= _MAX_VALUE or key >= 1 << 63:
+    """IndexError, UnicodeDecodeError: it is no cell."""
+    length, at = varint(page, at)
+    key, at = varint(page, at) if table_leaf else (0, at)
+    if not 0 < length <= _MAX_VALUE or key >= 1 << 63:
         return None
     local = _local_bytes(length, pages.size, table_leaf)
-    if at + local > len(page):
+    payload = page[at : at + local]
+    kinds, behind = _serial_types(payload)
+    table = next((name for name, form in _FORMS.items() if form.fits(kinds, table_leaf)), None)
+    if table is None or len(payload) < local:
         return None
-    head = page[at : at + local]
-    kinds = _serial_types(head)
-    table = _table_of(kinds, table_leaf) if kinds else None
-    if table is None:
-        return None
-    payload = head
     if local < length:
-        more = pages.chain(int.from_bytes(page[at + local : at + local + 4], "big"), length - local)
-        if more is None:
-            return None
-        payload = head + more
-    values = _values(payload, kinds)
-    if values is None:
-        return None
+        first = int.from_bytes(page[at + local : at + local + 4], "big")
+        payload += pages.chain(first, length - local)
+    values = _values(payload, behind, kinds)
     if table_leaf:
         values[0] = key
-    row = dict(zip(COLUMNS[table], values, strict=False))
-    for column in _KNOWLEDGE[table].columns if table in _KNOWLEDGE else ():
-        if column.kind is float and type(row[column.name]) is int:
-            row[column.name] = float(row[column.name])  # a whole number is stored as one
-    return table, row
+    for n, (kind, _) in enumerate(_FORMS[table].kinds):
+        if kind == "REAL" and type(values[n]) is int:
+            values[n] = float(values[n])  # a whole number is stored as one
+    return table, dict(zip(COLUMNS[table], values, strict=True))
 
 
 def _local_bytes(length: int, size: int, table_leaf: bool) -> int:
@@ -134,112 +160,30 @@ def _local_bytes(length: int, size: int, table_leaf: bool) -> int:
     return some if some <= most else least
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """(value, end) of a varint; (0, end of the data) when it is cut off."""
-    value = 0
-    for n in range(9):
-        if at + n >= len(data):
-            return 0, len(data)
-        byte = data[at + n]
-        if n == 8:
-            return value << 8 | byte, at + 9
-        value = value << 7 | byte & 0x7F
-        if byte < 0x80:
-            return value, at + n + 1
-    raise AssertionError
-
-
-def _serial_types(payload: bytes) -> list[int]:
-    """The serial types of a row's values; empty when it is not a row of the schema."""
-    end, at = _varint(payload, 0)
+def _serial_types(payload: bytes) -> tuple[list[int], int]:
+    """The serial types of a row's values, and where these begin; none if it is no row of ours."""
+    end, at = varint(payload, 0)
     kinds: list[int] = []
-    if end > len(payload):
-        return []
-    while at < end:
-        kind, at = _varint(payload, at)
+    while at < end <= len(payload) and len(kinds) <= _MAX_COLUMNS:
+        kind, at = varint(payload, at)
         kinds.append(kind)
-        if len(kinds) > _MAX_COLUMNS:
-            return []
-    return kinds if at == end else []
+    return (kinds if at == end else []), end
 
 
-def _table_of(kinds: list[int], table_leaf: bool) -> str | None:
-    """The table whose rows have values of these types."""
-    if not table_leaf:
-        is_meta = len(kinds) == 2 and all(map(_is_text, kinds))
-        return "meta" if is_meta else _knowledge_of(kinds, table_leaf)
-    if kinds[0] != 0:  # an integer primary key is the rowid and stored as NULL
-        return None
-    count = len(kinds)
-    if count == 11 and all(map(_is_int, kinds[1:5])):
-        if _is_text(kinds[5]) and all(map(_is_int, kinds[6:])):
-            return "segment"
-        optional = all(k == 0 or _is_int(k) for k in kinds[5:7])
-        optional = optional and all(k == 0 or _is_text(k) for k in kinds[7:10])
-        return "record" if optional and kinds[10] == 12 + 2 * MUTABLE_BYTES else None
-    if count in (7, 8) and _is_text(kinds[1]):
-        words = all(k == 0 or _is_text(k) for k in kinds[2:7])
-        return "content" if words and all(k == 0 or _is_int(k) for k in kinds[7:]) else None
-    if count == 5 and all(map(_is_int, kinds[1:4])):
-        if _is_int(kinds[4]):
-            return "head"
-        return "journal" if kinds[4] >= 12 and kinds[4] % 2 == 0 else None
-    return _knowledge_of(kinds, table_leaf)
-
-
-def _knowledge_of(kinds: list[int], table_leaf: bool) -> str | None:
-    """The table of knowledge whose rows have values of these types."""
-    return next(
-        (name for name, table in _KNOWLEDGE.items() if _fits(table, kinds, table_leaf)), None
-    )
-
-
-def _fits(table: PayloadTable, kinds: list[int], table_leaf: bool) -> bool:
-    by_rowid = len(table.key) == 1  # its key is the rowid, stored as NULL
-    if by_rowid != table_leaf or len(kinds) != len(table.columns) + 1 or not _is_int(kinds[-1]):
-        return False
-    for n, (column, kind) in enumerate(zip(table.columns, kinds[:-1], strict=True)):
-        if kind == 0:
-            fine = column.optional or (by_rowid and n == 0)
-        elif column.kind is str:
-            fine = _is_text(kind)
-        elif column.kind is bytes:
-            fine = kind >= 12 and kind % 2 == 0
-        else:
-            fine = _is_int(kind) or (column.kind is float and kind == _FLOAT)
-        if not fine:
-            return False
-    return True
-
-
-def _is_int(kind: int) -> bool:
-    return kind in _INTEGER_BYTES
-
-
-def _is_text(kind: int) -> bool:
-    return kind >= 13 and kind % 2 == 1
-
-
-def _values(payload: bytes, kinds: list[int]) -> list[Any] | None:
-    at, _ = _varint(payload, 0)
+def _values(payload: bytes, at: int, kinds: list[int]) -> list[Any]:
     out: list[Any] = []
     for kind in kinds:
         size = (kind - 12) // 2 if kind >= 12 else _INTEGER_BYTES.get(kind, 8 * (kind == _FLOAT))
         raw = payload[at : at + size]
         if len(raw) < size:
-            return None
+            raise IndexError("a value that is cut off")
         at += size
         if kind == 0:
             out.append(None)
         elif kind == _FLOAT:
             out.append(struct.unpack(">d", raw)[0])
-        elif kind >= 12 and kind % 2 == 0:
-            out.append(raw)
-        elif kind >= 13:
-            try:
-                out.append(raw.decode())
-            except UnicodeDecodeError:
-                return None
+        elif kind >= 12:
+            out.append(raw if kind % 2 == 0 else raw.decode())
         else:
             out.append(kind - 8 if kind in (8, 9) else int.from_bytes(raw, "big", signed=True))
     return out
@@ -285,19 +229,17 @@ def merge(scratch: DiskFiles, unread: Sequence[tuple[int, int]]) -> Merged:
 
     Nothing is changed without a log, or with one that makes no sense.
     """
-    name = f"{CATALOG_NAME}-wal"
-    if not scratch.exists(name):
+    if not scratch.exists(LOG_NAME):
         return Merged()
     create = not scratch.exists(CATALOG_NAME)
     with (
-        contextlib.closing(scratch.open(name)) as log,
+        contextlib.closing(scratch.open(LOG_NAME)) as log,
         contextlib.closing(scratch.open(CATALOG_NAME, create=create)) as catalog,
     ):
         out = Merged(page_bytes=_page_bytes(catalog, log))
-        work = _Merge(catalog, log, unread, out)
-        work.run()
+        _Merge(catalog, log, unread, out).run()
         out.exact = out.exact and not (create and log.size())
-    scratch.replace(name, LOG_COPY)
+    scratch.replace(LOG_NAME, LOG_COPY)
     return out
 
 
@@ -317,8 +259,9 @@ class _Merge:
         self._sound, order, salts = read_head(head)
         found = read_frames(log, head, out.page_bytes, order, salts if self._sound else None)
         self._heads, self._linked = found.heads, found.linked
-        if not self._sound:
-            salts = _likely_salts(self._heads["salts"])
+        if not self._sound and len(self._heads):  # those of most frames
+            values, counts = np.unique(self._heads["salts"], return_counts=True)
+            salts = int(values[np.argmax(counts)])
         self._fit: _Flags = (self._heads["page"] != 0) & (self._heads["salts"] == salts)
         self._commit: _Flags = self._fit & (self._heads["size_after"] != 0)
 
@@ -347,19 +290,15 @@ class _Merge:
         return int(ends[-1]) + 1 if len(ends) else 0
 
     def _damaged_at(self, shown: int) -> int:
-        broken = ~(self._fit & self._linked)
-        broken[:shown] = False
-        first = int(np.argmax(broken)) if broken.any() else shown
+        broken = np.flatnonzero(~(self._fit & self._linked)[shown:])
+        first = shown + int(broken[0]) if len(broken) else shown
         return _HEAD + first * self._size if self._sound else 0
 
     def _is_whole(self, shown: int, end: int) -> bool:
         """True when the newest image of each page of these frames has a correct checksum."""
-        newest: dict[int, bool] = {}
-        for n in range(shown, end):
-            if not self._fit[n]:  # its page number is unknown
-                return False
-            newest[int(self._heads["page"][n])] = bool(self._linked[n])
-        return all(newest.values())
+        here = slice(shown, end)
+        newest = dict(zip(self._heads["page"][here].tolist(), self._linked[here], strict=True))
+        return bool(self._fit[here].all()) and all(newest.values())
 
     def _is_cut(self, end: int) -> bool:
         """True when the disk cannot read what follows, which may be more of the log."""
@@ -406,11 +345,3 @@ class _Merge:
             head[28:32] = pages.to_bytes(4, "big")
             head[92:96] = head[24:28]
         self._catalog.write_at(0, bytes(head))
-
-
-def _likely_salts(salts: NDArray[np.uint64]) -> int:
-    """The salts of most frames, for a log whose header is damaged; 0 without frames."""
-    if not len(salts):
-        return 0
-    values, counts = np.unique(salts, return_counts=True)
-    return int(values[np.argmax(counts)])

@@ -8,40 +8,31 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Mapping
+from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.kernel import crc32c
-from spector.layout import (
-    FORMAT_VERSION,
-    HEADER_BYTES,
-    MAX_DIM,
-    PARTITION_DTYPE,
-    PARTITION_HEADER_BYTES,
-    Flag,
-    headers_of,
-    stride_of,
-)
+from spector.errors import SpectorError
+from spector.layout import MAX_DIM, PARTITION_HEADER_BYTES, Flag, headers_of, stride_of
 from spector.process import completed
 from spector.store.backup import clear
-from spector.store.catalog import CATALOG_NAME
+from spector.store.catalog import CATALOG_NAME, LOG_NAME
 from spector.store.files import (
     Bytes,
     DiskFiles,
     File,
     describe_ranges,
-    join_ranges,
-    read_around,
+    read_raw,
     refuse_other_than_files,
-    written_ranges,
+    written_end,
 )
-from spector.store.partitions import wrong_checksums
-from spector.store.payloads import PayloadTable, table_named, tables_in
-from spector.store.repair.pages import LOG_COPY, Merged, Pages, merge, rows_of
+from spector.store.partitions import rows_in, unpack_header, wrong_checksums
+from spector.store.payloads import PAYLOAD_TABLES, table_named, tables_in
+from spector.store.repair.pages import CORE_TABLES, LOG_COPY, Merged, Pages, merge, rows_of
 from spector.store.sqlite import (
     MAX_ROWID,
     SQL_ERRORS,
@@ -54,83 +45,27 @@ from spector.store.sqlite import (
     typed_sql_errors,
 )
 
-_LOG = f"{CATALOG_NAME}-wal"
 _SPOOL = "attachments"
 #: keys of ``meta`` whose rows are accepted from a page that no tree leads to
 _META = {"format_version", "uuid", "dim", "model_id", "fingerprint"}
-#: bytes of a partition that are read at once
-_READ_BYTES = 64 << 20
+#: table -> names of the columns that identify a row
+_KEYS = {
+    "meta": ("key",),
+    "head": ("one",),
+    "journal": ("seq",),
+    **dict.fromkeys(("segment", "record", "content"), ("id",)),
+    **{table.name: table.key for table in PAYLOAD_TABLES},
+}
 
-
-@dataclass(slots=True)
-class RecoveredCatalog:
-    """All rows of the catalog that could be read."""
-
-    meta: dict[str, str] = field(default_factory=dict)
-    segments: list[dict[str, Any]] = field(default_factory=list)
-    #: id -> row
-    records: dict[int, dict[str, Any]] = field(default_factory=dict)
-    contents: dict[int, dict[str, Any]] = field(default_factory=dict)
-    journal: list[dict[str, Any]] = field(default_factory=list)
-    #: table of knowledge -> rows; what is attached to memories is in ``spool``
-    knowledge: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    last_id: int = 0
-    lost: list[LostTable] = field(default_factory=list)
-    #: (file, ranges of bytes in words) that the disk cannot read
-    unread: list[tuple[str, str]] = field(default_factory=list)
-    #: the result of merging the log
-    log: Merged = field(default_factory=Merged)
-    #: rows of older page images, by id: they may be out of date
-    older_records: dict[int, dict[str, Any]] = field(default_factory=dict)
-    older_contents: dict[int, dict[str, Any]] = field(default_factory=dict)
-    #: id -> columns that an index of the table of records still has
-    hints: dict[int, dict[str, Any]] = field(default_factory=dict)
-    spool: Spool | None = None
-    _namespaces: dict[int, str] | None = None
-
-    def namespace_of(self, record_id: int) -> str | None:
-        """Of the key of a memory, as it is stored; None without a key, or if its entry is damaged."""
-        if self._namespaces is None:
-            entry = table_named("entry")
-            read = [entry.read([*row.values()]) for row in self.knowledge.get("entry", ())]
-            self._namespaces = {
-                row["id"]: row["namespace"]
-                for row, problem in read
-                if problem is None and row["record_key"] is not None
-            }
-        return self._namespaces.get(record_id)
-
-    def close(self) -> None:
-        """Let go of what is on disk. Idempotent."""
-        if self.spool is not None:
-            self.spool.close()
-
-
-class Spool:
-    """Bytes on their way into the new store: together they may not fit into memory.
-
-    The file has no name, so nothing is left of it, however the repair ends.
-    """
-
-    def __init__(self, scratch: DiskFiles) -> None:
-        self._file = scratch.open(_SPOOL, create=True)
-        scratch.remove(_SPOOL)
-        self._end = 0
-
-    def take(self, row: dict[str, Any], problem: str | None) -> None:
-        """Put the data of a row aside; its ``problem`` is known only while the data is there."""
-        data = row["data"]
-        self._file.write_at(self._end, data)
-        row["data"] = Spooled(self._file, self._end, len(data), problem)
-        self._end += len(data)
-
-    def close(self) -> None:
-        self._file.close()
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spooled:
-    """Bytes that were put aside, and what is wrong with the row that they are of."""
+    """The bytes of an attachment, put aside, and what is wrong with the row that they are of.
+
+    All of them together may not fit into memory.
+    """
 
     file: File
     at: int
@@ -145,22 +80,110 @@ class Spooled:
         return self.file.read_at(self.at, self.size)
 
 
+@dataclass
+class RecoveredCatalog:
+    """All rows of the catalog that could be read."""
+
+    #: table -> key -> row; the data of attachments is in ``spool``
+    rows: dict[str, dict[Any, Row]] = field(default_factory=lambda: defaultdict(dict))
+    lost: list[LostTable] = field(default_factory=list)
+    #: (file, ranges of bytes in words) that the disk cannot read
+    unread: list[tuple[str, str]] = field(default_factory=list)
+    #: the result of merging the log
+    log: Merged = field(default_factory=Merged)
+    #: table -> id -> row of an older page image, which may be out of date
+    older: dict[str, dict[int, Row]] = field(default_factory=lambda: {"record": {}, "content": {}})
+    #: id -> columns that an index of the table of records still has
+    hints: dict[int, Row] = field(default_factory=lambda: defaultdict(dict))
+    #: without a name, so nothing is left of it, however the repair ends
+    spool: File | None = None
+
+    @property
+    def records(self) -> dict[int, Row]:
+        return self.rows["record"]
+
+    @property
+    def contents(self) -> dict[int, Row]:
+        return self.rows["content"]
+
+    @property
+    def segments(self) -> list[Row]:
+        return [*self.rows["segment"].values()]
+
+    @property
+    def knowledge(self) -> dict[str, list[Row]]:
+        """Table of knowledge -> its rows."""
+        return {each.name: [*self.rows[each.name].values()] for each in PAYLOAD_TABLES}
+
+    @cached_property
+    def meta(self) -> dict[str, str]:
+        return {str(key): str(row["value"]) for key, row in self.rows["meta"].items()}
+
+    @property
+    def last_id(self) -> int:
+        """The greatest id that was given out, as far as a counter says."""
+        found = [row["last_id"] for row in self.rows["head"].values()]
+        return max([each for each in found if type(each) is int and 0 <= each < 1 << 62], default=0)
+
+    @cached_property
+    def _namespaces(self) -> dict[int, str]:
+        read = [table_named("entry").read([*row.values()]) for row in self.rows["entry"].values()]
+        return {
+            row["id"]: row["namespace"]
+            for row, problem in read
+            if problem is None and row["record_key"] is not None
+        }
+
+    def namespace_of(self, record_id: int) -> str | None:
+        """Of the key of a memory, as it is stored; None without a key, or if its entry is damaged."""
+        return self._namespaces.get(record_id)
+
+    def is_lost(self, table: str, record_id: int | None = None) -> bool:
+        """Whether rows of a table cannot be read, or that of one memory."""
+        return any(
+            lost.table == table and (record_id is None or lost.low <= record_id <= lost.high)
+            for lost in self.lost
+        )
+
+    def take(self, table: str, row: Row, scratch: DiskFiles) -> None:
+        """Add a row unless there is one with its key, which a tree or a newer page had."""
+        key = tuple(row[each] for each in _KEYS[table])
+        rows, at = self.rows[table], key if len(key) > 1 else key[0]
+        if at in rows:
+            return
+        rows[at] = row
+        data = row.get("data")
+        if table == "attachment" and type(data) is bytes:
+            problem = table_named(table).read([*row.values()])[1]
+            if self.spool is None:
+                self.spool = scratch.open(_SPOOL, create=True)
+                scratch.remove(_SPOOL)
+            end = self.spool.size()
+            self.spool.write_at(end, data)
+            row["data"] = Spooled(self.spool, end, len(data), problem)
+
+    def close(self) -> None:
+        """Close the spool. Idempotent."""
+        if self.spool is not None:
+            self.spool.close()
+
+
 def recover_catalog(files: DiskFiles, scratch: DiskFiles) -> RecoveredCatalog:
     """Every row of the catalog that can be read, from a temporary copy in ``scratch``.
 
     SQLite writes files beside what it reads, so the source is copied first.
     """
     out = RecoveredCatalog()
-    refuse_other_than_files(*(f"{files.root}/{name}" for name in (CATALOG_NAME, _LOG)))
+    refuse_other_than_files(*(f"{files.root}/{name}" for name in (CATALOG_NAME, LOG_NAME)))
     bad: list[tuple[int, int]] = []
-    for name in (CATALOG_NAME, _LOG):
+    for name in (CATALOG_NAME, LOG_NAME):
         if bad := files.copy_to(scratch, name):
             out.unread.append((name, describe_ranges(bad)))
     out.log = merge(scratch, bad)
     try:
         _read_all(scratch, out)
-        if out.lost or not out.log.exact:
-            read_pages(scratch, out)
+        if (out.lost or not out.log.exact) and scratch.exists(CATALOG_NAME):
+            _read_pages(scratch, out)
         clear(scratch)
     except BaseException:
         completed(out.close)
@@ -183,51 +206,22 @@ def _read_all(scratch: DiskFiles, out: RecoveredCatalog) -> None:
             with contextlib.suppress(*SQL_ERRORS):
                 db.execute(f"PRAGMA {pragma}")
         if (problem := problem_of_schema(db)) is not None:
-            for table in ("meta", "segment", "record", "content", "journal", "head"):
-                out.lost.append(LostTable(table, 0, MAX_ROWID, problem))
+            out.lost += [LostTable(table, 0, MAX_ROWID, problem) for table in CORE_TABLES]
             return
-        for row in read_table(db, "meta", out.lost, key=None):
-            out.meta[str(row["key"])] = str(row["value"])
-        out.segments = list(read_table(db, "segment", out.lost))
-        out.records = {row["id"]: row for row in read_table(db, "record", out.lost)}
-        out.contents = {row["id"]: row for row in read_table(db, "content", out.lost)}
-        out.journal = list(read_table(db, "journal", out.lost, key="seq"))
-        for row in read_table(db, "head", out.lost, key="one"):
-            _take_head(row, out)
-        _read_knowledge(db, scratch, out)
-        if any(lost.table == "record" for lost in out.lost):
+        tables = {table: None if table == "meta" else _KEYS[table][0] for table in CORE_TABLES}
+        try:  # which tables of knowledge there are is unknown where none can be listed
+            for known in tables_in(db):
+                tables[known.name] = known.key[0] if known.key[0] in known.owners else None
+        except UNREADABLE as error:
+            reason_of(error)
+        for table, key in tables.items():
+            for row in read_table(db, table, out.lost, key=key):
+                out.take(table, row, scratch)
+        if out.is_lost("record"):
             _read_indexes(db, out)
     finally:
         for each in kept:
             completed(each.close)
-
-
-def _read_knowledge(db: sqlite3.Connection, scratch: DiskFiles, out: RecoveredCatalog) -> None:
-    """Read the tables of knowledge; which there are is unknown where none can be listed."""
-    try:
-        tables = tables_in(db)
-    except UNREADABLE as error:
-        reason_of(error)
-        return
-    for table in tables:
-        key = table.key[0] if table.key[0] in table.owners else None
-        found = read_table(db, table.name, out.lost, key=key)
-        out.knowledge[table.name] = [_put_aside(table, row, scratch, out) for row in found]
-
-
-def _put_aside(
-    table: PayloadTable, row: dict[str, Any], scratch: DiskFiles, out: RecoveredCatalog
-) -> dict[str, Any]:
-    """A row of knowledge, whose data is put aside if it is an attachment."""
-    if table.name == "attachment" and type(row["data"]) is bytes:
-        out.spool = out.spool or Spool(scratch)
-        out.spool.take(row, table.read([*row.values()])[1])
-    return row
-
-
-def _take_head(row: dict[str, Any], out: RecoveredCatalog) -> None:
-    if type(row["last_id"]) is int and 0 <= row["last_id"] < 1 << 62:
-        out.last_id = max(out.last_id, row["last_id"])
 
 
 def _read_indexes(db: sqlite3.Connection, out: RecoveredCatalog) -> None:
@@ -238,70 +232,33 @@ def _read_indexes(db: sqlite3.Connection, out: RecoveredCatalog) -> None:
             for record_id, value in db.execute(
                 f"SELECT id, {column} FROM record INDEXED BY {index} WHERE {column} IS NOT NULL"
             ):
-                out.hints.setdefault(record_id, {})[column] = value
+                out.hints[record_id][column] = value
         except UNREADABLE as error:
             reason_of(error)
 
 
-def read_pages(scratch: DiskFiles, out: RecoveredCatalog) -> None:
+def _read_pages(scratch: DiskFiles, out: RecoveredCatalog) -> None:
     """Add rows on pages that no tree leads to; with commits missing, also on older page images."""
     size = out.log.page_bytes
-    if not scratch.exists(CATALOG_NAME):
-        return
     with contextlib.closing(scratch.open(CATALOG_NAME, writable=False)) as catalog:
         count = catalog.size() // size
         pages = Pages(lambda page: catalog.read_at((page - 1) * size, size), count, size)
-        seen = set(out.log.newest)
-        numbers = (*out.log.newest, *(n for n in range(1, count + 1) if n not in seen))
-        known = {("segment", row["id"]) for row in out.segments}
-        known |= {("journal", row["seq"]) for row in out.journal}
-        for name, rows in out.knowledge.items():
-            known |= {_key_of(name, row) for row in rows}
-        for number in numbers:
+        for number in dict.fromkeys((*out.log.newest, *range(1, count + 1))):
             for table, row in rows_of(pages.read(number), number, pages):
-                _take_row(table, row, known, scratch, out)
-        out.journal.sort(key=lambda row: row["seq"])
+                if table == "meta":
+                    is_right = row["key"] in _META
+                else:
+                    values = [*row.values()]
+                    is_right = table in CORE_TABLES or table_named(table).read(values)[1] is None
+                if is_right:
+                    out.take(table, row, scratch)
+        out.rows["journal"] = dict(sorted(out.rows["journal"].items()))
         if not out.log.exact and scratch.exists(LOG_COPY):
             with contextlib.closing(scratch.open(LOG_COPY, writable=False)) as log:
                 for offset, number in out.log.older:
                     for table, row in rows_of(log.read_at(offset, size), number, pages):
-                        if table == "record" and row["id"] not in out.records:
-                            out.older_records.setdefault(row["id"], row)
-                        elif table == "content" and row["id"] not in out.contents:
-                            out.older_contents.setdefault(row["id"], row)
-
-
-def _take_row(
-    table: str,
-    row: dict[str, Any],
-    known: set[tuple[Any, ...]],
-    scratch: DiskFiles,
-    out: RecoveredCatalog,
-) -> None:
-    """Add a row of a page unless a tree or a newer page had one with the same key."""
-    if table == "record":
-        out.records.setdefault(row["id"], row)
-    elif table == "content":
-        out.contents.setdefault(row["id"], row)
-    elif table in ("segment", "journal"):
-        key = table, row["id" if table == "segment" else "seq"]
-        if key not in known:
-            known.add(key)
-            (out.segments if table == "segment" else out.journal).append(row)
-    elif table == "head":
-        _take_head(row, out)
-    elif table == "meta":
-        if row["key"] in _META:
-            out.meta.setdefault(row["key"], row["value"])
-    elif _key_of(table, row) not in known and table_named(table).read([*row.values()])[1] is None:
-        known.add(_key_of(table, row))
-        row = _put_aside(table_named(table), row, scratch, out)
-        out.knowledge.setdefault(table, []).append(row)
-
-
-def _key_of(table: str, row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What identifies a row of knowledge among all."""
-    return table, *(row[each] for each in table_named(table).key)
+                        if table in out.older and row["id"] not in out.rows[table]:
+                            out.older[table].setdefault(row["id"], row)
 
 
 @dataclass(slots=True, eq=False)
@@ -348,39 +305,22 @@ def read_partition(
         ahead: the header may count more slots than the catalog does.
         placed: rows name records by their slots, so slots are kept.
     """
+    header = whole_header(read_raw(files, path, PARTITION_HEADER_BYTES).data)
+    if header is not None:
+        if uuid not in (None, header["store_uuid"]):
+            return None
+        uuid, dim = header["store_uuid"], header["dim"] if dim is None else dim
+    if uuid is None or dim is None or not 1 <= dim <= MAX_DIM:
+        return None
+    stride, counted = stride_of(dim), slots
     with contextlib.closing(files.open(path, writable=False)) as file:
-        # a hole at the end of the file has no records
-        size = next((high for low, high in written_ranges(file) if not low), 0)
-        raw, bad = read_around(file, 0, PARTITION_HEADER_BYTES)
-        header = whole_header(raw)
-        if header is not None and uuid is not None and header["store_uuid"].tobytes() != uuid:
-            return None
-        if header is None and (uuid is None or dim is None):
-            return None
-        dim = int(header["dim"]) if dim is None and header is not None else dim
-        uuid = header["store_uuid"].tobytes() if uuid is None and header is not None else uuid
-        assert dim is not None
-        assert uuid is not None
-        if not 1 <= dim <= MAX_DIM:
-            return None
-        stride = stride_of(dim)
-        present = max(0, size - PARTITION_HEADER_BYTES) // stride
-        counted = slots
-        if header is not None and (ahead or counted is None):
-            own = int(header["count"]) + int(header["tombstone_count"])
-            counted = max(own, counted or 0)
-        take = present if counted is None else min(present, counted)
-        images = np.zeros((take, stride), dtype=np.uint8)
-        step = max(1, _READ_BYTES // stride)
-        for start in range(0, take, step):
-            count = min(step, take - start)
-            data, unread = read_around(
-                file, PARTITION_HEADER_BYTES + start * stride, count * stride
-            )
-            bad = join_ranges(bad, unread)
-            flat = np.zeros(count * stride, dtype=np.uint8)
-            flat[: len(data)] = np.frombuffer(data, dtype=np.uint8)
-            images[start : start + count] = flat.reshape(count, stride)
+        size = written_end(file)  # a hole at the end of the file has no records
+    present = max(0, size - PARTITION_HEADER_BYTES) // stride
+    if header is not None and (ahead or counted is None):
+        counted = max(header["count"] + header["tombstone_count"], counted or 0)
+    take = present if counted is None else min(present, counted)
+    raw = read_raw(files, path, PARTITION_HEADER_BYTES + take * stride)
+    images = rows_in(raw.data[PARTITION_HEADER_BYTES:], take, stride)
     sound = np.ones(take, dtype=bool)
     sound[wrong_checksums(images, uuid)] = False
     # the count is unknown: take the records with a correct checksum, or all up to the last of them
@@ -392,22 +332,21 @@ def read_partition(
     problems = [] if header is not None else ["its header is damaged"]
     if counted is not None and present < counted:
         problems.append(f"it was cut off: {size} bytes, {present} of {counted} records")
-    if bad:
-        problems.append(f"{describe_ranges(bad)} cannot be read from the disk")
+    if raw.bad:
+        bad = describe_ranges([(each.low, each.high) for each in raw.bad])
+        problems.append(f"{bad} cannot be read from the disk")
     tier = int(images[sound][0, 1]) if sound.any() else None
     order = (0, 0, 0)
     if header is not None:
-        order = int(header["day"]), int(header["sequence"]), int(header["generation"])
+        order = header["day"], header["sequence"], header["generation"]
     problem = "; ".join(problems) or None
     return SavedPartition(path, tier, uuid, dim, images, sound, problem, order)
 
 
-def whole_header(raw: bytes) -> Any:
-    if len(raw) < PARTITION_HEADER_BYTES:
-        return None
-    header = np.frombuffer(raw, dtype=PARTITION_DTYPE)[0]
-    whole = int(header["crc"]) == crc32c(raw[:60]) and int(header["version"]) <= FORMAT_VERSION
-    return header if whole and header["stride"] == stride_of(int(header["dim"]) or 1) else None
-
-
-assert HEADER_BYTES == PARTITION_HEADER_BYTES
+def whole_header(raw: bytes) -> dict[str, Any] | None:
+    """The fields of a partition's header; None if it is not whole."""
+    with contextlib.suppress(SpectorError):
+        header = unpack_header(raw, where="", uuid=None)
+        if header["stride"] == stride_of(header["dim"] or 1):
+            return header
+    return None

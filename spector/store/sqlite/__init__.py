@@ -28,10 +28,13 @@ from spector.store.sqlite.reads import (
     UNREADABLE,
     LostTable,
     TransactionReads,
+    id_chunks,
+    pad_ids,
     read_table,
     read_transaction,
     reason_of,
     roll_back_open,
+    select_among,
     typed_sql_errors,
 )
 from spector.store.sqlite.shared_descriptors import keep_open, raw_file
@@ -42,4 +45,5 @@ from spector.store.sqlite.wal_frames import (
     read_frames,
     read_head,
     salts_of,
+    varint,
 )

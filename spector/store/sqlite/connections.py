@@ -7,7 +7,7 @@ import gc
 import os
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
@@ -31,28 +31,6 @@ SQL_ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
 #: larger than any value of ours; the most that a damaged length can make us read
 MOST_BYTES: Final = 256 << 20
 _VIRTUAL: Final = "fulltext"
-_TABLES: Final = (
-    "meta",
-    "head",
-    "segment",
-    "record",
-    "content",
-    "record_tag",
-    "journal",
-    "session",
-    "erasure",
-    "payload",
-    "fact",
-    "item",
-    "name",
-    "edge",
-    "link",
-    "sleep_state",
-    "cycle_change",
-    "entry",
-    "attachment",
-    "key_mark",
-)
 _COMMENT: Final = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
 _HIDDEN_GENERATED: Final = (2, 3)
 #: names of the C interface; Python has them, and ``setconfig``, since 3.12
@@ -89,13 +67,16 @@ class allow_attach:  # noqa: N801 - used like a function
         self._connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
 
 
-def refuse_foreign_code(db: sqlite3.Connection, path: str, fulltext_sql: str) -> None:
+def refuse_foreign_code(
+    db: sqlite3.Connection, path: str, fulltext_sql: str, tables: Iterable[str]
+) -> None:
     """Raise when the schema holds anything that would run.
 
     Unknown plain tables and indexes do no harm: a later format may have some.
 
     Args:
         fulltext_sql: the statement that made the one virtual table.
+        tables: names of the others.
     """
     for kind, name, sql in db.execute("SELECT type, name, sql FROM sqlite_master"):
         if kind in ("trigger", "view"):
@@ -104,7 +85,7 @@ def refuse_foreign_code(db: sqlite3.Connection, path: str, fulltext_sql: str) ->
         virtual = [word.upper() for word in words[1:2]] == ["VIRTUAL"]
         if virtual and (name != _VIRTUAL or words != fulltext_sql.split()):
             raise _foreign_code(path, "a virtual table", name)
-    for table in _TABLES:
+    for table in tables:
         for _, column, *_, hidden in db.execute(f"PRAGMA table_xinfo({table})"):
             if hidden in _HIDDEN_GENERATED:
                 raise _foreign_code(path, "a computed column", f"{table}.{column}")

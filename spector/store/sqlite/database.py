@@ -28,7 +28,6 @@ from spector.store.sqlite.connections import (
 )
 from spector.store.sqlite.reads import (
     ConnectionLease,
-    Connections,
     MainConnection,
     SnapshotLease,
     roll_back_open,
@@ -58,7 +57,7 @@ class Marks:
 UNKNOWN_MARKS: Final = Marks(-1, -1)
 
 
-def copy_log(database: Connections) -> Marks | None:
+def copy_log(database: Database) -> Marks | None:
     """Copy as much of the log as every snapshot of every process sees; how much that is.
 
     None for a database in memory, which has no snapshots. Without a log (some file systems support
@@ -78,13 +77,13 @@ def copy_log(database: Connections) -> Marks | None:
     return Marks(frames, copied) if frames >= 0 else Marks(0, 0)
 
 
-def limit_log(database: Connections, bytes_kept: int) -> None:
+def limit_log(database: Database, bytes_kept: int) -> None:
     """Cut a log that starts over to this many bytes."""
     with typed_sql_errors(database.path):
         database.main.execute(f"PRAGMA journal_size_limit={bytes_kept}")
 
 
-def restart_log(database: Connections, patience_ms: int) -> bool:
+def restart_log(database: Database, patience_ms: int) -> bool:
     """Copy the whole log, so that the next commit starts it over; waits that long for readers.
 
     False when a reader looks at an older moment for longer, or the disk is full.
@@ -96,7 +95,7 @@ def restart_log(database: Connections, patience_ms: int) -> bool:
         return False
 
 
-def truncate_log(database: Connections) -> int | None:
+def truncate_log(database: Database) -> int | None:
     """Copy the whole log and cut it to zero bytes; the bytes that were copied last.
 
     None when a reader in the middle of a transaction holds on to it; it is not waited for.
@@ -111,7 +110,7 @@ def truncate_log(database: Connections) -> int | None:
         return None if busy else max(0, frames) * size
 
 
-def vacuum(database: Connections) -> tuple[int, int, int]:
+def vacuum(database: Database) -> tuple[int, int, int]:
     """Rewrite the file without free pages and without old bytes in the slack of other pages.
 
     Returns its bytes before, the bytes of these in free pages, and its bytes after. Writers wait
@@ -129,14 +128,14 @@ def vacuum(database: Connections) -> tuple[int, int, int]:
         return pages * size, free * size, _pragma(database, "page_count") * size
 
 
-def page_bytes(database: Connections) -> int:
+def page_bytes(database: Database) -> int:
     """Bytes of one page of the database."""
     with typed_sql_errors(database.path):
         return _pragma(database, "page_size")
 
 
 @managed
-def _waiting(database: Connections, patience_ms: int) -> Iterator[None]:
+def _waiting(database: Database, patience_ms: int) -> Iterator[None]:
     """Wait this long for readers, and no longer."""
     database.is_impatient = True
     try:
@@ -147,7 +146,7 @@ def _waiting(database: Connections, patience_ms: int) -> Iterator[None]:
         database.is_impatient = False
 
 
-def _pragma(database: Connections, name: str) -> int:
+def _pragma(database: Database, name: str) -> int:
     return int(database.main.execute(f"PRAGMA {name}").fetchone()[0])
 
 

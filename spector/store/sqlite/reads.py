@@ -7,7 +7,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from spector.errors import (
     CatalogCorruptError,
@@ -28,6 +28,11 @@ from spector.store.sqlite.connections import (
     what_seems_damaged,
 )
 
+if TYPE_CHECKING:
+    from spector.store.sqlite.database import Database
+
+#: variables per statement; SQLite allows 32,766 since 3.32, older builds 999
+_CHUNK: Final = 900
 _DAMAGED = (
     "run: spector check PATH; restore a backup, or salvage what there is: "
     "spector check PATH --repair DEST"
@@ -101,36 +106,12 @@ def _typed_sql_error(error: sqlite3.Error, path: str) -> StoreError:
     return StoreError(message, hint=CHECK)
 
 
-class Connections(Protocol):
-    """What a read needs to know about the database that lends it a connection."""
-
-    path: str
-    in_memory: bool
-    main: sqlite3.Connection
-    #: guards ``main`` of a database in memory, which has no other connection
-    only: Any
-    #: ``pinned.connection``: that of this thread's snapshot
-    pinned: Any
-    #: an error from outside has left a read, and may keep statements running
-    cut_off: bool
-    #: the busy timeout of ``main`` is not the usual one
-    is_impatient: bool
-
-    def ensure_writable(self) -> None: ...
-
-    def borrow(self, holder: object) -> sqlite3.Connection: ...
-
-    def give_back(self, connection: sqlite3.Connection) -> None: ...
-
-    def discard(self, connection: sqlite3.Connection, holder: object) -> None: ...
-
-
 class ConnectionLease(Resource):
     """The connection of this thread's snapshot, a pooled one, or the only one in memory."""
 
     __slots__ = ("_borrowed", "_catalog", "_locked", "_translated")
 
-    def __init__(self, catalog: Connections) -> None:
+    def __init__(self, catalog: Database) -> None:
         self._catalog = catalog
         self._translated = typed_sql_errors(catalog.path)
         self._borrowed: sqlite3.Connection | None = None
@@ -191,7 +172,7 @@ class MainConnection:
 
     __slots__ = ("_catalog",)
 
-    def __init__(self, catalog: Connections) -> None:
+    def __init__(self, catalog: Database) -> None:
         self._catalog = catalog
 
     def __enter__(self) -> sqlite3.Connection:
@@ -212,7 +193,7 @@ class TransactionReads:
 
     __slots__ = ("_catalog",)
 
-    def __init__(self, catalog: Connections) -> None:
+    def __init__(self, catalog: Database) -> None:
         self._catalog = catalog
 
     def __enter__(self) -> None:
@@ -229,7 +210,7 @@ class SnapshotLease(Resource):
 
     __slots__ = ("_catalog", "_connection", "_reading")
 
-    def __init__(self, catalog: Connections) -> None:
+    def __init__(self, catalog: Database) -> None:
         self._catalog = catalog
         self._reading = ConnectionLease(catalog)
 
@@ -286,6 +267,34 @@ def read_transaction(connection: sqlite3.Connection) -> Iterator[None]:
             connection.execute("COMMIT")
     finally:
         roll_back_open(connection)
+
+
+def id_chunks(ids: Sequence[Any], size: int = _CHUNK) -> Iterator[tuple[Any, ...]]:
+    """Slices small enough for one statement's variables, see `pad_ids`."""
+    for start in range(0, len(ids), size):
+        yield pad_ids(ids[start : start + size], size)
+
+
+def pad_ids(ids: Sequence[int], most: int = _CHUNK) -> tuple[int, ...]:
+    """The same set of ids for an ``IN (?, ...)``, padded to a power of two with the last one.
+
+    Each length is a statement of its own. Prepared for 500 ids it takes 100 KB, and a connection
+    caches hundreds of them: with sets of every size a process would grow for hours.
+    """
+    out = tuple(ids)
+    length = min(1 << (len(out) - 1).bit_length(), most) if out else 0
+    return out + out[-1:] * max(0, length - len(out))
+
+
+def select_among(
+    db: sqlite3.Connection, sql: str, ids: Sequence[Any], params: Sequence[Any] = ()
+) -> list[Any]:
+    """The rows of a statement that has ``(:ids)`` before its other parameters, in any number."""
+    out: list[Any] = []
+    for chunk in id_chunks(ids):
+        marks = ",".join("?" * len(chunk))
+        out += db.execute(sql.replace("(:ids)", f"({marks})"), (*chunk, *params))
+    return out
 
 
 # Reads the rows of a damaged table around those that cannot be read.

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import CatalogCorruptError
-from spector.store.files import OPEN_FLAGS, File, open_descriptor, written_ranges
+from spector.store.files import OPEN_FLAGS, File, open_descriptor, written_end
 
 _HEAD: Final = 32
 _FRAME_HEAD: Final = 24
@@ -186,8 +186,7 @@ def read_frames(file: File, head: bytes, page_bytes: int, order: str, salts: int
     """
     size = _FRAME_HEAD + page_bytes
     # SQLite writes one frame behind the other: the log ends at the first unwritten place
-    end = next((high for low, high in written_ranges(file) if not low), 0)
-    count = max(0, end - _HEAD) // size
+    count = max(0, written_end(file) - _HEAD) // size
     heads = np.zeros(count, dtype=_FRAME)
     added = np.zeros((count, 2), dtype=np.uint32)
     silent = 0
@@ -266,6 +265,21 @@ _JOURNAL_MAGIC: Final = bytes.fromhex("d9d505f920a163d7")
 _MOST_PAGE_BYTES: Final = 1 << 16
 #: up to the number of pages that the database had before, at byte 16, and their size, at byte 24
 _HEAD_BYTES: Final = 28
+
+
+def varint(data: bytes, at: int) -> tuple[int, int]:
+    """(value, end) of a varint in a page: seven bits a byte, eight in the ninth.
+
+    Raises:
+        IndexError: it is cut off.
+    """
+    value = 0
+    for n in range(8):
+        byte = data[at + n]
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:
+            return value, at + n + 1
+    return value << 8 | data[at + 8], at + 9
 
 
 def has_journal(path: str) -> bool:
