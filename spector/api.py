@@ -51,7 +51,7 @@ def check(
     Args:
         limit: problems to list; the rest is counted (``CheckReport.unlisted``). None lists all.
     """
-    from spector.store.integrity import check_settled, check_unopened
+    from spector.store.integrity import StoreCheck, check_unopened
 
     where = parse_directory(path, "path")
     limit = parse_limit(limit)
@@ -71,7 +71,7 @@ def check(
             raise
         return CheckReport(problems=(Problem(code="I15", where=CATALOG_NAME, message=str(error)),))
     try:
-        return check_settled(files, catalog, tiers, get_kernel(), progress, limit=limit)
+        return StoreCheck(files, catalog, tiers, get_kernel()).settled(progress, limit=limit)
     finally:
         catalog.close()
 

@@ -139,7 +139,7 @@ class Keeper:
 
     def check(self, progress: Progress | None, limit: int | None) -> CheckReport:
         """One report on all stores."""
-        from spector.store.integrity import check_settled
+        from spector.store.integrity import StoreCheck
 
         limit = parse_limit(limit)
         parse_callback(progress, "progress")
@@ -150,16 +150,9 @@ class Keeper:
             with store.still():
                 if not store.files.durable:
                     store.checkpoint()  # it has no journal to look up which slots are due to go
-                reports.append(
-                    check_settled(
-                        store.files,
-                        store.catalog,
-                        tiers,
-                        store.kernel,
-                        progress if store is durable else None,
-                        limit=limit,
-                    )
-                )
+                check = StoreCheck(store.files, store.catalog, tiers, store.kernel)
+                shows = progress if store is durable else None
+                reports.append(check.settled(shows, limit=limit))
         return CheckReport(
             problems=tuple(p for r in reports for p in r.problems),
             notes=tuple(n for r in reports for n in r.notes),

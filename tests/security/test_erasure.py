@@ -27,6 +27,7 @@ import spector
 from spector import Config, InvalidInputError, ManualClock, Memory
 from spector.importers.entries import role_of_person
 from spector.records.reports import NOT_COVERED, Purged
+from spector.store.catalog import put_meta
 from spector.store.core.store import Store
 from spector.store.erasure import catalog as erase
 from spector.store.erasure.search import Needles
@@ -207,7 +208,7 @@ def test_without_the_merge_of_the_full_text_the_search_would_find_the_words(
     def rewrite(store: Store) -> list[Purged]:
         vacuum(store.catalog)
         with store.catalog.writing() as connection:
-            erase._set_stage(connection, erase.LOG)
+            put_meta(connection, {erase.DUE: erase.LOG})
         return []
 
     monkeypatch.setattr(erase, "_merge_in_pieces", lambda *_: None)

@@ -21,7 +21,7 @@ import pytest
 import spector
 from spector import ManualClock
 from spector.errors import EmbeddingError
-from spector.store.files import disk
+from spector.store.files import bad_sectors
 from tests.api.helpers import vector
 from tests.conftest import NOW, REPO
 from tests.fakes import FakeEmbedder
@@ -70,7 +70,7 @@ def peak_of_repair(source: Path, dest: Path) -> int:
 def test_a_repair_holds_no_more_than_one_of_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(disk, "_COPIED_AT_ONCE", 1 << 14)
+    monkeypatch.setattr(bad_sectors, "_BLOCK_BYTES", 1 << 14)
     count, size = 8, _MIB // 4
     peaks = {}
     for each in (64, size):

@@ -65,7 +65,7 @@ from spector.store.files import (
     first_bytes,
     without_writer,
 )
-from spector.store.integrity import check_files
+from spector.store.integrity import StoreCheck
 from spector.store.partitions import require_readable
 from spector.store.sqlite import open_connection, truncate_log, typed_sql_errors
 
@@ -162,7 +162,8 @@ def unchanged_backup(
                 if progress is not None:  # what would have been copied is there
                     progress(size + size * done // max(1, total), 2 * size)
 
-            if check_files(files, catalog, store.partitions.tiers, store.kernel, reach).problems:
+            check = StoreCheck(files, catalog, store.partitions.tiers, store.kernel)
+            if check.run(reach).problems:
                 return None
     reach(1, 1)
     return CopyCounts(
@@ -469,13 +470,10 @@ class _Copy:
 
     def _check(self) -> CheckReport:
         start, rest = self._reached, self._total - self._reached
+        tiers, kernel = self._store.partitions.tiers, self._store.kernel
         with frozen_catalog(self._files) as catalog:
-            return check_files(
-                self._files,
-                catalog,
-                self._store.partitions.tiers,
-                self._store.kernel,
-                lambda done, total: self._reach(start + rest * done // (total + 1)),
+            return StoreCheck(self._files, catalog, tiers, kernel).run(
+                lambda done, total: self._reach(start + rest * done // (total + 1))
             )
 
     def _reach(self, done: int) -> None:

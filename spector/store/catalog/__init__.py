@@ -98,6 +98,7 @@ from spector.store.catalog.schema import (
     RELAXED_LOG,
     UNSYNCED,
     delete_meta,
+    meta_value,
     put_meta,
     read_meta,
 )

@@ -212,10 +212,13 @@ class SqlFilter:
     sql: str
     params: tuple[str | int, ...]
 
+    def also(self, sql: str, params: Sequence[str | int] = ()) -> SqlFilter:
+        """Both conditions."""
+        return SqlFilter(f"({self.sql}) AND {sql}", (*self.params, *params))
+
     def among(self, ids: Sequence[int]) -> SqlFilter:
         """The same of a few records."""
-        marks = ", ".join("?" * len(ids))
-        return SqlFilter(f"({self.sql}) AND record.id IN ({marks})", (*self.params, *ids))
+        return self.also(f"record.id IN ({', '.join('?' * len(ids))})", ids)
 
 
 #: memories without a user

@@ -18,7 +18,7 @@ from spector.store.catalog.schema import (
     JOURNAL_RETIRE,
     put_meta,
 )
-from spector.store.files import Files
+from spector.store.files import File, Files
 from spector.store.sqlite import (
     LEAST_LOG_BYTES,
     UNKNOWN_MARKS,
@@ -155,20 +155,17 @@ class Log:
 
     def sync(self) -> None:
         """Make every commit durable."""
-        with (
-            contextlib.suppress(StoreNotFoundError),
-            contextlib.closing(self._files.open(LOG_NAME, writable=False)) as log,
-        ):
+        with contextlib.suppress(StoreNotFoundError), self._open() as log:
             log.sync()
 
     def salts(self) -> str | None:
         """The salts that distinguish this log from later ones; None without a log."""
-        with (
-            contextlib.suppress(StoreNotFoundError),
-            contextlib.closing(self._files.open(LOG_NAME, writable=False)) as log,
-        ):
+        with contextlib.suppress(StoreNotFoundError), self._open() as log:
             return salts_of(log) or None
         return None
+
+    def _open(self) -> contextlib.closing[File]:
+        return contextlib.closing(self._files.open(LOG_NAME, writable=False))
 
     def shorten(self) -> None:
         """After a commit: copy a long log, so that the next commit starts it over.
@@ -204,11 +201,7 @@ class Log:
         over = size / max(1, long)
         # a log that is copied whole starts over by itself, unless readers of its end prevent that
         if not copied or over >= 2:
-            copied = restart_log(self._catalog, _patience_ms(over))
+            patience_ms = max(_PATIENCE_MS, min(_MOST_PATIENCE_MS, int(_PATIENCE_MS * over**2)))
+            copied = restart_log(self._catalog, patience_ms)
         # a log that starts over is cut and then shorter than this; any other is looked at later
         self._enough = size + (_STEP_BYTES // 4 if copied else max(_STEP_BYTES, size // 4))
-
-
-def _patience_ms(over: float) -> int:
-    """How long to wait for readers when the log is ``over`` times its proper length."""
-    return max(_PATIENCE_MS, min(_MOST_PATIENCE_MS, int(_PATIENCE_MS * over**2)))

@@ -453,9 +453,7 @@ def of_sorts(
     sql = _sorts_sql(catalog, sorts)
     if sql is None:
         return condition
-    if condition is None:
-        return SqlFilter(sql, ())
-    return SqlFilter(f"({condition.sql}) AND {sql}", condition.params)
+    return SqlFilter(sql, ()) if condition is None else condition.also(sql)
 
 
 def of_keys(
@@ -474,9 +472,7 @@ def of_keys(
             sql, params = key_condition(db, keys)
     else:
         sql, params = own_condition(keys)
-    if condition is None:
-        return SqlFilter(sql, params)
-    return SqlFilter(f"({condition.sql}) AND {sql}", (*condition.params, *params))
+    return SqlFilter(sql, params) if condition is None else condition.also(sql, params)
 
 
 def _sorts_sql(catalog: Catalog, sorts: Collection[str] | None) -> str | None:

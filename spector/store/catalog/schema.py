@@ -127,6 +127,12 @@ def read_meta(db: sqlite3.Connection) -> dict[str, str]:
     return dict(db.execute("SELECT key, value FROM meta ORDER BY key"))
 
 
+def meta_value(db: sqlite3.Connection, key: str) -> str | None:
+    """An entry of the description; None without it."""
+    found = db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    return None if found is None else str(found[0])
+
+
 def put_meta(db: sqlite3.Connection, entries: Mapping[str, str]) -> None:
     """Insert or replace entries of the description."""
     db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", sorted(entries.items()))

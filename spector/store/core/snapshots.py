@@ -241,11 +241,6 @@ class RetireQueue(Generic[Item]):
         return [item for _, item in taken]
 
 
-# The partitions of a store: by number, by day, and those that commits have left behind.
-#
-# When a memory moves to a new slot, and when a compaction replaces a file, the old slot or file stays
-# until no snapshot can need it (see ``retired``).
-
 #: a file begins with one page: on most days a store gets few memories
 FIRST_EXTENT_BYTES = 4096
 #: partitions that keep their descriptor between writes

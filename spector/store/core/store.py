@@ -6,13 +6,8 @@ are the bytes copied to the partitions, and only then does a new view appear to 
     validate -> allocate room -> BEGIN, rows, full text, redo images, COMMIT     (durable here)
              -> pwrite images -> pwrite headers -> publish view -> return
 
-A checkpoint syncs the partitions and empties the journal. Opening replays what is left in it.
-
-When a memory moves to a new slot (its text changed), the old slot keeps its bytes until no snapshot
-from before the move is left (``retired``). A scan that began before the move therefore still finds
-the memory at its old place, and one that began after it finds the new place: no reader can fall
-between the two, and none has to start over. Only a store in memory, which has no snapshots, raises
-an epoch before it retires such slots; scans there do start over.
+A checkpoint syncs the partitions and empties the journal. Opening replays what is left in it. What
+becomes of the slot that a memory has left: see ``RetireQueue``.
 """
 
 from __future__ import annotations
@@ -21,13 +16,12 @@ import contextlib
 import os
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from enum import Enum, auto
 from threading import get_ident
-from typing import Protocol
+from typing import Any, Protocol
 
-from spector.config import Config
 from spector.errors import SpectorError, StoreError, StoreFullError
 from spector.kernel.contract import Kernel
 from spector.process import completed, managed
@@ -40,7 +34,7 @@ from spector.store.catalog import (
     raise_epoch,
     trim_journal,
 )
-from spector.store.core.snapshots import StoreViews, TierFiles, View, is_unsafe
+from spector.store.core.snapshots import StoreViews, View, is_unsafe
 from spector.store.core.transaction import Stage, Transaction
 from spector.store.files import Files, is_missing
 from spector.store.sqlite import SQL_ERRORS, copy_log
@@ -78,27 +72,15 @@ class WordKeeper(Protocol):
 class Store(StoreViews):
     """One catalog and its partitions. Thread-safe; one process writes, any number read."""
 
-    def __init__(
-        self,
-        files: Files,
-        catalog: Catalog,
-        kernel: Kernel,
-        *,
-        meta: Mapping[str, str],
-        tiers: Mapping[int, TierFiles],
-        config: Config,
-        writable: bool,
-    ) -> None:
-        super().__init__(
-            files, catalog, kernel, meta=meta, tiers=tiers, config=config, writable=writable
-        )
+    def __init__(self, files: Files, catalog: Catalog, kernel: Kernel, **about: Any) -> None:
+        super().__init__(files, catalog, kernel, **about)
         #: the transaction that is under way, or that an interrupt has cut off
         self._current: Transaction | None = None
         self._log = Log(files, catalog)
         self._journal_bytes = 0
         self._opened_at = self._head.change_seq
         self._leap = 0
-        if writable and files.durable:
+        if self.writable and files.durable:
             self._leap = int.from_bytes(os.urandom(8), "little") % _LEAP
         #: the index of its words, once one has been opened
         self.words: WordKeeper | None = None

@@ -15,7 +15,14 @@ from spector.kernel import crc32c_rows
 from spector.layout import HEADER_BYTES, Flag, headers_of
 from spector.messages import counted
 from spector.records import Purged
-from spector.store.catalog import CATALOG_NAME, parents_after, put_meta
+from spector.store.catalog import (
+    CATALOG_NAME,
+    delete_meta,
+    meta_value,
+    parents_after,
+    put_meta,
+    slots_of,
+)
 from spector.store.core import Store, Transaction
 from spector.store.partitions import record_ids, wrong_checksums
 from spector.store.sqlite import truncate_log, vacuum
@@ -52,7 +59,7 @@ def note_erasure(connection: sqlite3.Connection, ids: Iterable[int], due_ms: int
         " ON CONFLICT (id) DO UPDATE SET due_ms = min(due_ms, excluded.due_ms)",
         [(record_id, due_ms) for record_id in ids],
     )
-    _set_stage(connection, CATALOG)
+    put_meta(connection, {DUE: CATALOG})
 
 
 def needs_purge(store: Store) -> bool:
@@ -62,7 +69,7 @@ def needs_purge(store: Store) -> bool:
 def due_of(store: Store) -> DueErasure:
     """What is to be erased."""
     with store.catalog.reading() as db:
-        if _stage_in(db) is None:
+        if meta_value(db, DUE) is None:
             return DueErasure()
         ids = tuple(i for (i,) in db.execute("SELECT id FROM erasure ORDER BY id"))
         due_ms = db.execute("SELECT min(due_ms) FROM erasure").fetchone()[0]
@@ -108,7 +115,7 @@ def purge(store: Store, between: Callable[[], object] = int) -> tuple[list[Purge
                 done.append(Purged(where=f"{CATALOG_NAME}-wal", what="emptied", bytes=emptied))
                 if stage == LOG:
                     with store.catalog.writing() as connection:
-                        _set_stage(connection, PARTITIONS)
+                        put_meta(connection, {DUE: PARTITIONS})
                 return done, ""
     return done, (
         "a reader held on to the catalog's log, which may repeat old pages; close it and compact "
@@ -141,7 +148,7 @@ def _rewrite_catalog(store: Store) -> list[Purged]:
         connection.execute("INSERT INTO fulltext(fulltext) VALUES (?)", (how,))
     before, free, after = vacuum(store.catalog)
     with store.catalog.writing() as connection:
-        _set_stage(connection, LOG)
+        put_meta(connection, {DUE: LOG})
     return [
         Purged(where=CATALOG_NAME, what="full text merged without deleted words"),
         Purged(
@@ -185,8 +192,9 @@ def wipe_dead(store: Store, segment_id: int) -> int:
         dead = np.flatnonzero(headers["flags"] & int(Flag.TOMBSTONE))
         # no checksum covers the flags: a record that the catalog names stays, whatever they are
         with store.catalog.reading() as db:
-            rows = db.execute("SELECT slot FROM record WHERE segment_id = ?", (segment_id,))
-            dead = np.setdiff1d(dead, [slot for (slot,) in rows if type(slot) is int])
+            dead = np.setdiff1d(
+                dead, [slot for slot in slots_of(db, segment_id) if type(slot) is int]
+            )
         dead = dead[records[dead, HEADER_BYTES:].any(axis=1)]
         if not len(dead):
             return 0
@@ -209,8 +217,8 @@ def mark_erased(store: Store, ids: Collection[int]) -> None:
         connection.executemany("DELETE FROM erasure WHERE id = ?", [(i,) for i in ids])
         if connection.execute("SELECT EXISTS (SELECT 1 FROM erasure)").fetchone()[0]:
             return
-        if _stage_in(connection) == PARTITIONS:
-            _set_stage(connection, None)
+        if meta_value(connection, DUE) == PARTITIONS:
+            delete_meta(connection, [DUE])
 
 
 def postpone(store: Store, ids: Collection[int], due_ms: int) -> None:
@@ -233,7 +241,7 @@ def ids_left_in(store: Store, segment_id: int, ids: Collection[int]) -> set[int]
     partition = segment.partition()
     dead = np.ones(partition.slots, dtype=np.bool_)
     with store.catalog.reading() as db:
-        for (slot,) in db.execute("SELECT slot FROM record WHERE segment_id = ?", (segment_id,)):
+        for slot in slots_of(db, segment_id):
             if slot in range(len(dead)):  # any other value is damage, which check reports
                 dead[slot] = False
     images = np.ascontiguousarray(partition.data[dead])
@@ -267,19 +275,7 @@ def _stage(store: Store) -> str | None:
     It is read each time: a copy in memory would keep the stage of a commit that failed.
     """
     with store.catalog.reading() as db:
-        return _stage_in(db)
-
-
-def _stage_in(db: sqlite3.Connection) -> str | None:
-    found = db.execute("SELECT value FROM meta WHERE key = ?", (DUE,)).fetchone()
-    return None if found is None else str(found[0])
-
-
-def _set_stage(connection: sqlite3.Connection, stage: str | None) -> None:
-    if stage is None:
-        connection.execute("DELETE FROM meta WHERE key = ?", (DUE,))
-    else:
-        connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (DUE, stage))
+        return meta_value(db, DUE)
 
 
 # What other processes of a shared store learn of a user who was forgotten, without a name.
@@ -305,8 +301,7 @@ def note_user_gone(tx: Transaction, store: Store, user_id: str) -> None:
 def users_gone(store: Store) -> tuple[str, ...]:
     """The notes of users who were forgotten by any process, in order."""
     with store.catalog.reading() as db:
-        found = db.execute("SELECT value FROM meta WHERE key = ?", (_KEY,)).fetchone()
-    return () if found is None else tuple(str(found[0]).split())
+        return tuple((meta_value(db, _KEY) or "").split())
 
 
 def may_be_gone(

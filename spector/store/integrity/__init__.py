@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from spector.faces import on_first_use
 
 if TYPE_CHECKING:
-    from spector.store.integrity.check import check_files, check_settled
+    from spector.store.integrity.check import StoreCheck
     from spector.store.integrity.check_catalog import (
         check_unopened,
         refuse_damage,

@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spector.errors import CatalogCorruptError, PartitionCorruptError
-from spector.layout import HEADER_BYTES, MUTABLE_OFFSET, RECORD_DTYPE
+from spector.layout import HEADER_BYTES, MUTABLE_OFFSET, headers_of
 from spector.records import MemoryRecord
 from spector.store.catalog import (
     ANYBODY,
@@ -34,7 +33,7 @@ from spector.store.core import (
 )
 from spector.store.files import Bytes
 from spector.store.integrity.check_catalog import refuse_disagreement
-from spector.store.partitions import wrong_checksums
+from spector.store.partitions import record_ids, wrong_checksums
 
 _BATCH = 256
 
@@ -89,7 +88,7 @@ def walk(
         stored = next(pages, [])
         rows = _decoded(stored, damaged)
         images, sound = _gather(store, rows)
-        records = _records_of(store, rows, images, sound, tier_name, leniently=damaged is not None)
+        records = _records_of(store, rows, images, sound, tier_name, damaged)
         # a commit between the two reads would give the words of before the revision of after
         is_torn = False
         if any(each.key is not None for each in records):
@@ -121,23 +120,20 @@ def _records_of(
     images: Bytes,
     sound: Sequence[bool],
     tier_name: Callable[[int], str],
-    *,
-    leniently: bool,
+    damaged: list[int] | None,
 ) -> list[MemoryRecord]:
     """The records of a batch, with the ids of what superseded those that have ended."""
-    headers: NDArray[np.void] = images[:, :HEADER_BYTES].copy().view(RECORD_DTYPE)[:, 0]
+    headers = headers_of(images)
     tiers = [
         tier_name(code) if fine else ""
         for code, fine in zip(headers["tier"].tolist(), sound, strict=True)
     ]
     records = to_records(rows, headers, tiers)
-    ended = [n for n, row in enumerate(rows) if has_ended(row)]
-    found_newer = successors(store.catalog, [rows[n].id for n in ended])
-    for n in ended:
-        newer = found_newer.get(rows[n].id)
-        if newer:
+    found = successors(store.catalog, [row.id for row in rows if has_ended(row)])
+    for n, row in enumerate(rows):
+        if newer := found.get(row.id):
             records[n] = replace(records[n], superseded_by=newer)
-    complete_records(store.catalog, records, leniently=leniently)
+    complete_records(store.catalog, records, leniently=damaged is not None)
     return records
 
 
@@ -165,10 +161,10 @@ def _look_up(
         complete_records(store.catalog, [record], leniently=damaged is not None)
         if is_of_one_moment(store.catalog, record, row):
             return record, found[1]
-        fresh = store.catalog.fetch([row.id])
-        if row.id not in fresh:
+        fresh = store.catalog.fetch([row.id]).get(row.id)
+        if fresh is None:
             return None
-        row = fresh[row.id]
+        row = fresh
 
 
 def _decoded(stored: Sequence[tuple[Any, ...]], damaged: list[int] | None) -> list[Row]:
@@ -199,7 +195,7 @@ def _gather(store: Store, rows: Sequence[Row]) -> tuple[Bytes, list[bool]]:
         images[places] = present[slots]
     sound = np.ones(len(rows), dtype=bool)
     sound[wrong_checksums(images, store.uuid)] = False
-    ids = images[:, 8:16].copy().view("<u8")[:, 0].tolist()
+    ids = record_ids(images).tolist()
     raw = images[:, MUTABLE_OFFSET:HEADER_BYTES].tobytes()
     width = HEADER_BYTES - MUTABLE_OFFSET
     return images, [
