@@ -1,5 +1,8 @@
 """``python -m spector.mcp`` is ``spector mcp``."""
 
-from spector.adapters.mcp import main
+import sys
 
-raise SystemExit(main())
+from spector.cli.main import command
+
+sys.argv.insert(1, "mcp")
+command()

@@ -14,17 +14,20 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import pytest
 
 pytest.importorskip("mcp", reason="needs the extra mcp: pip install 'spector-memory[mcp]'")
 
 import anyio
+import onnxruntime
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 import spector
 from spector.adapters.mcp import Opening, server
+from spector.providers import change_model, minilm
 from tests.fakes import FakeEmbedder
 
 WRITERS = {"remember", "correct_memory", "forget"}
@@ -425,6 +428,36 @@ def test_tools_are_listed_before_the_memory_is_there(memory: spector.Memory) -> 
             assert not found.is_error
 
     anyio.run(main)
+
+
+@pytest.mark.parametrize("writes", [False, True])
+def test_the_models_of_the_first_calls_are_loaded_before_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes: bool
+) -> None:
+    """Else the first recall, or the first memory beside another one, waits for its model."""
+    for module in (minilm, change_model):
+        monkeypatch.setattr(module, "_NETWORKS", WeakValueDictionary())
+    loaded: list[object] = []
+    make = onnxruntime.InferenceSession
+
+    def counted(*given: Any, **more: Any) -> Any:
+        loaded.append(given)
+        return make(*given, **more)
+
+    monkeypatch.setattr(onnxruntime, "InferenceSession", counted)
+    opening = Opening("mind", lambda: spector.open(tmp_path / "mind", shared=True))
+    opening.begin(writes=writes)
+    for each in threading.enumerate():
+        if each.name == "spector-open":
+            each.join()
+    assert len(loaded) == 1 + writes
+    desk = Desk(server(opening, read_only=not writes))
+    desk.call("recall", query="which port does the staging server use?")
+    if writes:
+        stored(desk, "The staging server uses port 8080.")
+        assert desk.call("remember", text="The staging server now uses port 8443.")[1]["related"]
+    assert len(loaded) == 1 + writes
+    opening.close()
 
 
 CALLS: tuple[tuple[str, dict[str, Any]], ...] = (

@@ -25,6 +25,7 @@ from spector.language.tables import (
     TableError,
     language_of,
     languages,
+    patterns_of,
     read_table,
     table_of,
 )
@@ -45,6 +46,18 @@ def test_every_language_has_every_part_with_its_sources() -> None:
             assert set(written["patterns"]) == PARTS[part].patterns
             assert all("(" in each for each in table.sources)
     assert table_of("any", "signs").words["joy"]
+
+
+@pytest.mark.parametrize(
+    "path", sorted((FOLDER / "any").glob("*.toml")), ids=lambda path: path.stem
+)
+def test_every_pattern_of_all_languages_compiles(path: Path) -> None:
+    """They are compiled when a text first needs them, not when a program starts."""
+    for name in tomllib.loads(path.read_text("utf-8")).get("patterns", {}):
+        if path.stem in PARTS:
+            assert table_of("any", path.stem).patterns[name]
+        else:
+            assert patterns_of(path.stem)[name].pattern
 
 
 @pytest.mark.parametrize(

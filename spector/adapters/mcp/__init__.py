@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 from spector.faces import on_first_use
 
 if TYPE_CHECKING:
-    from spector.adapters.mcp.commands import main
     from spector.adapters.mcp.opening import Opening
     from spector.adapters.mcp.serving import server
 
-__all__ = ["Opening", "main", "server"]
+__all__ = ["Opening", "server"]
 
 __getattr__ = on_first_use(__name__)

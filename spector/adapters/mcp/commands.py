@@ -14,7 +14,6 @@ from spector.adapters.mcp.clients import CLIENTS, config_for
 from spector.adapters.mcp.hooks import EVENTS, answer, prompt_in
 from spector.adapters.mcp.opening import Opening, scope_of, store_path
 from spector.adapters.mcp.transports import LOOPBACK, serve_http, serve_stdio, token_of
-from spector.cli.main import main as run_command
 from spector.cli.options import (
     add_embedder,
     add_zone,
@@ -30,16 +29,11 @@ from spector.messages import install_command
 if TYPE_CHECKING:
     from spector.memory import Memory
 
-__all__ = ["add_hook", "add_mcp", "main"]
+__all__ = ["add_hook", "add_mcp"]
 
 _MCP = """Serve a store to agents by the Model Context Protocol, on stdin and stdout or by HTTP. The
 store is STORE, else $SPECTOR_STORE, else in the folder of the user's data; it is created when a
 client first connects. Several servers may use one store."""
-
-
-def main() -> int:
-    """``python -m spector.mcp``; returns the exit code."""
-    return run_command(["mcp", *sys.argv[1:]])
 
 
 def add_mcp(parser: argparse.ArgumentParser) -> None:

@@ -82,12 +82,16 @@ class Opening:
         made._is_begun = made._is_lent = True
         return made
 
-    def begin(self) -> None:
-        """Open it in the background, unless that was begun."""
+    def begin(self, *, writes: bool = True) -> None:
+        """Open it in the background, unless that was begun.
+
+        Args:
+            writes: load also what new memories are compared by.
+        """
         if not self._is_begun:
             self._is_begun = True
             # no daemon: the interpreter would end in the middle of its native code, and abort
-            threading.Thread(target=self._warm, name="spector-open").start()
+            threading.Thread(target=self._warm, args=(writes,), name="spector-open").start()
 
     def memory(self) -> Memory:
         """The memory; waits while it is being opened.
@@ -149,10 +153,11 @@ class Opening:
         if memory is not None and not self._is_lent:
             memory.close()
 
-    def _warm(self) -> None:
-        """Load what the first call would wait for. A failure is that call's to report."""
+    def _warm(self, writes: bool) -> None:
+        """Load what the first calls would wait for. A failure is that call's to report."""
         with contextlib.suppress(SpectorError):
             self.check()
             memory = self.memory()
             memory.recall("hello", k=1)
-            memory.judge("hello", "hello again")
+            if writes:  # rules decide what is alike: these two are the model's
+                memory.judge("I live in Cork.", "I moved to Ghent.")

@@ -596,7 +596,7 @@ def server(
 
     @asynccontextmanager
     async def lifespan(_: MCPServer[Any]) -> AsyncIterator[None]:
-        opening.begin()
+        opening.begin(writes=not read_only)
         yield
 
     made = _Server(

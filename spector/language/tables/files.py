@@ -185,13 +185,24 @@ def word_lists(part: str) -> Mapping[str, frozenset[str]]:
     return {name: frozenset(text.split()) for name, text in _closed(part)["words"].items()}
 
 
+class _Patterns(dict[str, re.Pattern[str]]):
+    """The patterns of a part by name; each is compiled when it is first looked up."""
+
+    def __init__(self, part: str) -> None:
+        self._part = part
+
+    def __missing__(self, name: str) -> re.Pattern[str]:
+        found = self[name] = _whole(self._part, _closed(self._part)["patterns"][name])
+        return found
+
+
 @lru_cache(maxsize=32)
 def patterns_of(part: str) -> Mapping[str, re.Pattern[str]]:
     """The patterns of a part for folded text, by name; of all languages together.
 
     Ends of lines within a pattern are nothing, and "@{name}" is another one or a part.
     """
-    return {name: _whole(part, text) for name, text in _closed(part)["patterns"].items()}
+    return _Patterns(part)
 
 
 @lru_cache(maxsize=32)
