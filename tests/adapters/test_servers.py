@@ -29,7 +29,7 @@ import anyio
 from mcp import Client, StdioServerParameters
 
 import spector
-from tests.adapters.wire import Wire
+from tests.adapters.wire import HELLO, Wire
 
 
 def texts(store: Path) -> list[str]:
@@ -293,6 +293,48 @@ def _posted(url: str, **headers: str) -> int:
     raise AssertionError("no answer")
 
 
+class Posted:
+    """A client over HTTP that sends any bytes, and leaves when it likes."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self._url, self._headers = url, {"Authorization": f"Bearer {token}"}
+
+    def send(self, body: bytes, at_most_s: float = 60) -> tuple[int, bytes]:
+        """Status and body of the answer; 0 if the client left before it."""
+        kinds = {
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+        }
+        request = urllib.request.Request(self._url, body, {**kinds, **self._headers})
+        try:
+            with urllib.request.urlopen(request, timeout=at_most_s) as answer:
+                self._session = answer.headers.get("Mcp-Session-Id")
+                return int(answer.status), answer.read()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read()
+        except OSError:
+            return 0, b""
+
+    def _said(self, message: dict[str, Any], at_most_s: float = 60) -> tuple[int, bytes]:
+        return self.send(json.dumps({"jsonrpc": "2.0", **message}).encode(), at_most_s)
+
+    def begin(self) -> None:
+        """Shake hands, once the server listens."""
+        until = time.monotonic() + 60
+        while not self._said({"id": 0, "method": "initialize", "params": HELLO})[0]:
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        self._headers["Mcp-Session-Id"] = self._session
+        assert self._said({"method": "notifications/initialized"})[0] == 202
+
+    def call(self, tool: str, id: int, at_most_s: float, **given: Any) -> tuple[int, bytes]:
+        params = {"name": tool, "arguments": given}
+        return self._said({"id": id, "method": "tools/call", "params": params}, at_most_s)
+
+    def cancel(self, id: int) -> None:
+        self._said({"method": "notifications/cancelled", "params": {"requestId": id}})
+
+
 def test_http_needs_the_token_and_a_host_of_its_own(served: tuple[str, str]) -> None:
     url, token = served
     assert _posted(url) == 401
@@ -317,3 +359,35 @@ def test_http_needs_the_token_and_a_host_of_its_own(served: tuple[str, str]) -> 
             assert "tea over coffee" in found.content[0].text
 
     anyio.run(main)
+
+
+def test_http_refuses_what_is_no_message_and_goes_on(served: tuple[str, str]) -> None:
+    """And what a client that left or cancelled was told is stored."""
+    url, token = served
+    wire = Posted(url, token)
+    wire.begin()
+    for wrong in (b"", b"{", b"[]", b"[" * 100_000, b"\xff", b'{"id": "\\ud83d"}'):
+        assert wire.send(wrong)[0] == 400
+    assert wire.send(b" " * (5 << 20))[0] in (0, 413)  # it may close the pipe before all is sent
+    rng, told, sent = random.Random(5), set[str](), set[str]()
+
+    def work(number: int) -> None:
+        for n in range(10):
+            text = f"client {number} says {n}"
+            sent.add(text)
+            at_most_s = rng.choice((0.001, 0.02, 0.05, 60))
+            status, body = wire.call("remember", 100 * number + n, at_most_s, text=text)
+            if status == 200 and b'"isError":false' in body:
+                told.add(text)
+            if rng.random() < 0.3:
+                wire.cancel(100 * number + n)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    listed = wire.call("list_memories", 1000, 60, limit=500)[1].decode()
+    there = {each for each in sent if f'\\"{each}\\"' in listed}
+    assert told
+    assert told <= there

@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Wire"]
+__all__ = ["HELLO", "Wire"]
 
-_HELLO = {
+HELLO = {
     "protocolVersion": "2025-11-25",
     "capabilities": {},
     "clientInfo": {"name": "wire", "version": "1"},
@@ -61,7 +61,7 @@ class Wire:
 
     def begin(self) -> dict[str, Any]:
         """Shake hands; the answer of the server."""
-        found = self.ask("initialize", _HELLO)
+        found = self.ask("initialize", HELLO)
         self.send("notifications/initialized", asks=False)
         return found
 
