@@ -2,30 +2,25 @@
 
 Without an explicit ``supersedes`` nothing in a store says that "I now work at Contoso" replaced "I
 work at Northwind". Where a cue asks how things are now, the later statement belongs first if both
-are one person's and `Pair` takes them for versions of one statement. The older one keeps its score
-and ranks behind.
+are one person's and it has the same words with another value, or is near and has a word of change.
+The older one keeps its score and ranks behind.
 """
 
 from __future__ import annotations
 
-import bisect
+import itertools
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spector.kernel.contract import cosine_table
 from spector.language.cues import asks_for_value
-from spector.language.statements import (
-    ChangeKind,
-    Question,
-    Statement,
-    StatementPair,
-    may_be_of_change,
-)
+from spector.language.statements import asks_for_many, value_replaced
+from spector.language.tables import words_of
 from spector.language.words import plain
 from spector.records import Hit
 from spector.search.selection import put_below, raise_above
@@ -37,12 +32,11 @@ if TYPE_CHECKING:
 
 #: hits among which newer versions are looked for; the second where half of the first are versions
 LOOKED_AT: Final = 10
-MOST_VERSIONS: Final = 32
-#: least cosine of two versions, and least score of the newer as a share of the older one's
-_ALIKE, _SHARE = 0.35, 0.75
-#: the same where the newer one shares no word with the question
-_ALIKE_MOVED, _SHARE_MOVED = 0.5, 0.6
-#: others of one frame and day from which statements are a list
+_MOST_VERSIONS: Final = 32
+#: least cosine of two versions, and of two of which the newer has no more than a word of change;
+#: least score of the newer as a share of the older one's
+_ALIKE, _ALIKE_CHANGED, _SHARE = 0.35, 0.5, 0.75
+#: others of the same words and day from which statements are a list
 _LIST: Final = 2
 _DAY_MS: Final = 86_400_000
 #: characters of a statement; longer texts say more than one thing
@@ -101,57 +95,105 @@ def newer_versions(hits: Sequence[Hit], cue: str) -> dict[int, tuple[int, ...]]:
     """Id of a hit -> ids of its newer versions among the hits.
 
     Both have one speaker, user and agent. The newer one is at least as certain and its source at
-    least as close: a document does not overrule what the user said.
+    least as close: a document does not overrule what the user said. Of a series, whose newest may
+    be farther behind, more hits are compared with the newest.
     """
-    best = [hit for hit in hits if hit._found is not None and len(hit.text) <= _LONGEST]
-    if len(best) < 2 or hits[0].score <= 0:
+    looked_at = [hit for hit in hits[:_MOST_VERSIONS] if hit._found is not None]
+    if len(looked_at) < 2 or looked_at[0].score <= 0 or asks_for_many(cue):
         return {}
-    versions = _Versions(cue, best)
-    pairs = versions.of_one_speaker()
-    if not pairs:
-        return {}
-    alike = _cosines(best)
-    changed: list[tuple[Hit, Hit]] = []
-    framed: list[tuple[Hit, Hit]] = []
-    for old, new in pairs:
-        form = versions.form(old, new, float(alike[old, new]))
-        if form is not None:
-            (changed if form == "change" else framed).append((best[old], best[new]))
-    out: dict[int, tuple[int, ...]] = {}
-    for one, other in (*changed, *_without_lists(framed)):
-        out[one.id] = (*out.get(one.id, ()), other.id)
+    versions = _Versions(cue, looked_at)
+    first, far = range(min(LOOKED_AT, len(looked_at))), range(LOOKED_AT, len(looked_at))
+    found = versions.among(itertools.combinations(first, 2))
+    if 2 * len({old for old, _ in found}) >= LOOKED_AT:
+        newest = versions.newest({new for _, new in found})
+        found += versions.among((newest, n) for n in far)
+        found = versions.in_order({n for pair in found for n in pair})
+    ids, out = [hit.id for hit in looked_at], dict[int, tuple[int, ...]]()
+    for old, new in found:
+        out[ids[old]] = (*out.get(ids[old], ()), ids[new])
     return out
 
 
-def extend_series(
-    newer: Mapping[int, tuple[int, ...]], hits: Sequence[Hit], cue: str
-) -> dict[int, tuple[int, ...]]:
-    """`newer_versions` of more hits, where the first ones are versions of one another.
+class _Versions:
+    """Hits by number, and of which two the later one is a version of the earlier one."""
 
-    Each further hit is compared with the newest of them only.
-    """
-    series = {*newer, *(each for some in newer.values() for each in some)}
-    known = [hit for hit in hits if hit.id in series]
-    newest = max(known, key=lambda hit: (found_of(hit).event_ms, hit.id))
-    rest = [
-        hit
-        for hit in hits
-        if hit.id not in series and hit._found is not None and len(hit.text) <= _LONGEST
-    ]
-    every = [newest, *rest]
-    versions = _Versions(cue, every)
-    alike = _cosines(every)
-    for old, new in versions.of_one_speaker(with_first=True):
-        if versions.form(old, new, float(alike[old, new])) is not None:
-            known.append(every[max(old, new)])
-    known.sort(key=lambda hit: found_of(hit).event_ms)
-    times = [found_of(hit).event_ms for hit in known]
-    later = [bisect.bisect_right(times, at) for at in times]
-    return {
-        hit.id: tuple(each.id for each in known[after:])
-        for hit, after in zip(known, later, strict=True)
-        if after < len(known)
-    }
+    def __init__(self, cue: str, hits: Sequence[Hit]) -> None:
+        self._asked = frozenset([each.text for each in words_of(plain(cue))])
+        self._alike = _cosines(hits)
+        self._sources = [_source_of(hit) for hit in hits]
+        self._scores, self._texts = [hit.score for hit in hits], [hit.text for hit in hits]
+        self._times = [each.event_ms for each in self._sources]
+
+    def newest(self, of: Collection[int]) -> int:
+        """The latest of some."""
+        return max(of, key=lambda n: (self._times[n], -n))
+
+    def in_order(self, of: Collection[int]) -> list[tuple[int, int]]:
+        """All pairs of a series whose times differ, the earlier first."""
+        times, ordered = self._times, sorted(of, key=self._times.__getitem__)
+        return [(a, b) for a, b in itertools.combinations(ordered, 2) if times[a] < times[b]]
+
+    def among(self, pairs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        """(earlier, later) of those of which one is a version of the other."""
+        changed: list[tuple[int, int]] = []
+        replaced: list[tuple[int, int]] = []
+        for one, other in pairs:
+            old, new = (one, other) if self._times[one] < self._times[other] else (other, one)
+            before, after, alike = self._texts[old], self._texts[new], self._alike[old, new]
+            if (
+                alike < _ALIKE
+                or max(len(before), len(after)) > _LONGEST
+                or self._scores[new] < _SHARE * self._scores[old]
+                or not _may_answer(self._sources[old], self._sources[new])
+            ):
+                continue
+            if value := value_replaced(before, after):
+                if not self._asked.issuperset(value):
+                    replaced.append((old, new))
+            elif alike >= _ALIKE_CHANGED and _tells_of_change(after):
+                changed.append((old, new))
+        return [*changed, *self._without_lists(replaced)]
+
+    def _without_lists(self, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Pairs without lists: three and more statements of one day that differ in a value."""
+        days = [each // _DAY_MS for each in self._times]
+        together = Counter(n for pair in pairs if days[pair[0]] == days[pair[1]] for n in pair)
+        return [pair for pair in pairs if all(together[n] < _LIST for n in pair)]
+
+
+class _Source(NamedTuple):
+    """When and by which speaker something was stated, and how surely."""
+
+    event_ms: int
+    scope: object
+    speaker: str
+    certainty: float
+    is_given: bool
+
+
+def _source_of(hit: Hit) -> _Source:
+    found = found_of(hit)
+    speaker = plain(found.speaker)
+    return _Source(found.event_ms, found.scope, speaker, found.certainty, found.source is not None)
+
+
+def _may_answer(was: _Source, now: _Source) -> bool:
+    """Whether what was said later may be believed in place of what was said before."""
+    return (
+        now.event_ms > was.event_ms
+        and now.scope == was.scope
+        and now.speaker == was.speaker
+        and now.certainty >= was.certainty
+        and (was.is_given or not now.is_given)
+    )
+
+
+def _tells_of_change(text: str) -> bool:
+    """Whether a text has a word of change, and neither adds nor hedges."""
+    observing = import_module("spector.language.observing")
+    return observing.tells_of_change(text) and not (
+        observing.tells_of_more(text) or observing.is_hedged(text)
+    )
 
 
 def has_value_asked(cue: str) -> bool:
@@ -184,16 +226,10 @@ def newer_values(hits: Sequence[Hit], cue: str) -> dict[int, tuple[int, ...]]:
     ]
     out: dict[int, tuple[int, ...]] = {}
     for old, one in given:
-        was = found_of(old)
         later = tuple(
             new.id
             for new, other in given
-            if (now := found_of(new)).event_ms > was.event_ms
-            and now.scope == was.scope
-            and plain(now.speaker) == plain(was.speaker)
-            and now.certainty >= was.certainty
-            and (now.source is None or was.source is not None)
-            and _is_other_value(one, other)
+            if _may_answer(_source_of(old), _source_of(new)) and _is_other_value(one, other)
         )
         if later:
             out[old.id] = later
@@ -212,77 +248,6 @@ def _is_other_value(old: Given, new: Given) -> bool:
     )
     least = len(old.shared) / _PART if new.is_new else len(old.shared)
     return changed and len(new.shared) >= least
-
-
-class _Versions:
-    """Hits by number, whose texts are analysed when that is needed."""
-
-    def __init__(self, cue: str, hits: Sequence[Hit]) -> None:
-        self._hits = hits
-        self._question = Question.of(cue)
-        #: per hit: may it answer the question, may it tell of a change
-        self._answers: list[bool] = []
-        self._changes: list[bool] = []
-        for hit in hits:
-            folded = plain(hit.text)
-            self._answers.append(self._question.may_be_answered_by(folded))
-            self._changes.append(may_be_of_change(folded))
-        self._texts: dict[int, Statement] = {}
-
-    def form(self, old: int, new: int, alike: float) -> ChangeKind | None:
-        """The form by which the later one replaces the earlier one; None where it does not."""
-        if alike < _ALIKE or not self._text_of(new).is_of_now:
-            return None
-        form = StatementPair(self._question, self._text_of(old), self._text_of(new)).form()
-        if form == "move":
-            return "change" if alike >= _ALIKE_MOVED else None
-        return form if self._hits[new].score >= _SHARE * self._hits[old].score else None
-
-    def _text_of(self, n: int) -> Statement:
-        if n not in self._texts:
-            turkish = self._question.text.turkish
-            self._texts[n] = Statement.of(self._hits[n].text, turkish=turkish)
-        return self._texts[n]
-
-    def of_one_speaker(self, *, with_first: bool = False) -> list[tuple[int, int]]:
-        """Pairs of one speaker in one scope, the older first, that may answer the question and of
-        which the later may be believed instead.
-
-        Args:
-            with_first: only those of the first hit with another one.
-        """
-        hits, answers, changes = self._hits, self._answers, self._changes
-        if not any(changes) and sum(answers) < 2:
-            return []
-        found = [found_of(hit) for hit in hits]
-        times = [each.event_ms for each in found]
-        certain = [each.certainty for each in found]
-        speakers = map(plain, [each.speaker for each in found])
-        sources = [(*each.scope, who) for each, who in zip(found, speakers, strict=True)]
-        return [
-            (o, n)
-            for n, new in enumerate(hits)
-            if changes[n] or answers[n]
-            for o, old in enumerate(hits)
-            if times[o] < times[n]
-            and (changes[n] or answers[o])
-            and sources[o] == sources[n]
-            and 0 < _SHARE_MOVED * old.score <= new.score
-            and certain[n] >= certain[o]
-            and (found[n].source is None or found[o].source is not None)
-            and old.text != new.text
-            and not (with_first and n and o)
-        ]
-
-
-def _without_lists(framed: Sequence[tuple[Hit, Hit]]) -> list[tuple[Hit, Hit]]:
-    """Pairs of one frame without lists: three and more statements of one day."""
-    together = Counter(hit.id for pair in framed if _day(pair[0]) == _day(pair[1]) for hit in pair)
-    return [pair for pair in framed if all(together[hit.id] < _LIST for hit in pair)]
-
-
-def _day(hit: Hit) -> int:
-    return found_of(hit).event_ms // _DAY_MS
 
 
 def _cosines(hits: Sequence[Hit]) -> NDArray[np.float32]:

@@ -29,8 +29,6 @@ from spector.search.fusion import Corpus, Fuser
 from spector.search.named import LexicalQuery
 from spector.search.newer import (
     LOOKED_AT,
-    MOST_VERSIONS,
-    extend_series,
     has_value_asked,
     move_newer_first,
     newer_values,
@@ -223,10 +221,7 @@ class EvidenceSearch:
             hits = demote_floods(hits, partial(self._others, plan, cue, found.ranked))
         newer: dict[int, tuple[int, ...]] = {}
         if versions:
-            text = plan.request.cue.text or ""
-            newer = newer_versions(hits[:LOOKED_AT], text)
-            if 2 * len(newer) >= LOOKED_AT:  # a series, whose newest may be farther behind
-                newer = extend_series(newer, hits[:MOST_VERSIONS], text)
+            newer = newer_versions(hits, plan.request.cue.text or "")
             hits = move_newer_first(hits, newer)
         if values:
             later = newer_values(hits[:LOOKED_AT], plan.request.cue.text or "")

@@ -49,7 +49,6 @@ from spector.language.worth import sentences_of
         "Our list:\n" + "- oats\n" * 9,
         "Ada moved to Kars 😀😀😀😀😀",
         "x" * 6000 + " my PIN is 4411",
-        "It fails on the ferry server.\n```\nx = 1;\n```",
         "Can't eat rye, what bread is there?",
         "Hamileyiz, inanabiliyor musun?",
         "Annemin numarası 0532 111.",

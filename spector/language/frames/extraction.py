@@ -33,8 +33,14 @@ from spector.language.frames.sentences import (
 )
 from spector.language.frames.turkish import is_english_sentence, is_turkish_sentence, turkish_drafts
 from spector.language.frames.values import is_common_noun, limit_of, normal_value, past_time
-from spector.language.statements import ASSISTANTS, USERS, opening_of, own_words
-from spector.language.statements import Statement as Words
+from spector.language.statements import (
+    ASSISTANTS,
+    USERS,
+    is_negated,
+    is_of_now,
+    opening_of,
+    own_words,
+)
 from spector.language.tables import only_language
 from spector.language.words import analyse, plain
 
@@ -215,8 +221,7 @@ def unread_clauses(
 
 def _doubt(clause: str) -> frozenset[str]:
     """A clause that denies or supposes, or is of another time, as a word of its own."""
-    said = Words.of(clause)
-    return frozenset({clause} if said.is_negated or not said.is_of_now else ())
+    return frozenset({clause} if is_negated(clause) or not is_of_now(clause) else ())
 
 
 def is_read(unread: Sequence[AbstractSet[str]], old_text: str, values: Sequence[str]) -> bool:

@@ -58,11 +58,10 @@ if TYPE_CHECKING:
         ASKS_TR,
         NOW,
         NOW_TR,
-        ChangeKind,
-        Question,
-        Statement,
-        StatementPair,
-        may_be_of_change,
+        asks_for_many,
+        is_negated,
+        is_of_now,
+        value_replaced,
     )
 
 

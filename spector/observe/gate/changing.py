@@ -14,11 +14,10 @@ from typing import Final
 
 from spector.config import ObserveConfig
 from spector.language.observing import is_hedged, tells_of_change, tells_of_more
-from spector.language.tables import words_of
+from spector.language.statements import value_replaced
 from spector.language.words import analyse
 from spector.observe.gate.candidates import Candidate, Incoming
 from spector.observe.gate.vetoes import distrust, fills_slot, veto
-from spector.process import keeps
 from spector.records import PairVerdict
 
 __all__ = ["changes_perhaps"]
@@ -27,8 +26,6 @@ __all__ = ["changes_perhaps"]
 _MOST: Final = 2
 #: content words in common that stand for likeness where there are no vectors
 _SHARED: Final = 2
-#: words of a value; in longer ones the subject differs as well
-_VALUE: Final = 2
 #: share of pairs with another value in one place that were changes, on the hands of development
 _IN_PLACE: Final = 0.8
 
@@ -74,34 +71,9 @@ def _confidence(new: Incoming, old: Candidate, has_cue: bool, is_free: bool) -> 
     """Of the cues; of those about one slot alone where the model has read both texts."""
     if has_cue and fills_slot(new, old):
         return _IN_PLACE
-    if is_free and _has_other_value(old.said, new.said):
+    if is_free and value_replaced(old.said, new.said):
         return _IN_PLACE
     return _likeness(new, old) if is_free and has_cue else 0.0
-
-
-def _has_other_value(old: str, new: str) -> bool:
-    """Whether a text goes as an old one does, with another value of a word or two in one place.
-
-    Words may follow it. What stands before the value is what both are about.
-    """
-    before, after = map(_words, (old, new))
-    at = next(
-        (n for n, (one, other) in enumerate(zip(before, after, strict=False)) if one != other), 0
-    )
-    if not analyse(" ".join(before[:at])).content():
-        return False
-    for gone in range(1, min(_VALUE, len(before) - at) + 1):
-        rest = before[at + gone :]
-        for come in range(1, _VALUE + 1):
-            is_value = not set(before[at : at + gone]) <= set(after[at : at + come])
-            if is_value and after[at + come :][: len(rest)] == rest:
-                return True
-    return False
-
-
-@keeps(512)
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(each.text for each in words_of(text))
 
 
 def _likeness(new: Incoming, old: Candidate) -> float:
