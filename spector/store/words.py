@@ -376,8 +376,6 @@ def _records_crc(partition: Partition, slots: int) -> int:
 # Check word files, and remove those that nothing uses any more.
 #
 # They are derived: a damaged one only costs an analysis of the texts, so it is a note and no problem.
-# A file with such a name is the store's own, whatever its bytes; otherwise one flipped bit at its
-# beginning would keep an erasure from removing the words in it.
 
 #: a writer may replace the files during a check; only findings that stay count
 _LOOKS = 3

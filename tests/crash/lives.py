@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol
@@ -89,10 +89,32 @@ def _open(scene: Scene) -> spector.Memory:
     return memory
 
 
-def _living(scene: Scene) -> spector.Memory:
+class _Acknowledged:
+    """A memory whose verbs are acknowledged to a scene once they return."""
+
+    def __init__(self, memory: spector.Memory, scene: Scene) -> None:
+        self._memory, self._scene = memory, scene
+
+    def __iter__(self) -> Iterator[spector.MemoryRecord]:
+        return iter(self._memory)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._memory, name)
+        if name.startswith("_"):
+            return found
+
+        def verb(*args: Any, **given: Any) -> Any:
+            made = found(*args, **given)
+            self._scene.did(name)
+            return made
+
+        return verb
+
+
+def _living(scene: Scene) -> Any:
     memory = _open(scene)
     scene.begin()
-    return memory
+    return _Acknowledged(memory, scene)
 
 
 # -- the lives ------------------------------------------------------------------------------------
@@ -115,7 +137,6 @@ def _append(scene: Scene) -> None:
     memory = _living(scene)
     for n, tier in enumerate(("episodic", "semantic", "episodic")):
         remember(memory, f"more{n} version 0", tier=tier, tags=[f"t{n}"], metadata={"n": n})
-        scene.did("remember")
 
 
 def _batch(scene: Scene) -> None:
@@ -124,7 +145,6 @@ def _batch(scene: Scene) -> None:
         item(f"many{n} version 0", event_time=START + timedelta(days=n // 3)) for n in range(7)
     ]
     memory.remember_many(items, progress=scene.between)
-    scene.did("remember_many")
 
 
 def _bulk(scene: Scene) -> None:
@@ -139,9 +159,7 @@ def _update(scene: Scene) -> None:
     for word in ("old0", "old2", "fact2"):
         text = f"{word} version 9"
         memory.update(ids[word], text=text, vector=vector_of(text))
-        scene.did("update")
     memory.update(ids["new0"], tags=["z"], metadata={"k": 1})
-    scene.did("update")
 
 
 def _supersede(scene: Scene) -> None:
@@ -149,35 +167,25 @@ def _supersede(scene: Scene) -> None:
     memory = _living(scene)
     ids = ids_of(memory)
     first = remember(memory, "moved0 version 0", supersedes=[ids["old2"], ids["fact3"]])
-    scene.did("remember")
     remember(memory, "moved1 version 0", supersedes=first, tier="semantic")
-    scene.did("remember")
     new = remember(memory, "moved2 version 0", supersedes=ids["new1"], user_id="u")
-    scene.did("remember")
     memory.forget(new)
-    scene.did("forget")
     memory.reinstate(ids["new1"])
-    scene.did("reinstate")
 
 
 def _forget(scene: Scene) -> None:
     memory = _living(scene)
     ids = ids_of(memory)
     memory.forget(ids["old0"])
-    scene.did("forget")
     memory.forget([ids["way0"], ids["way1"], ids["new1"]])
-    scene.did("forget")
     memory.forget(tags=["a"])
-    scene.did("forget")
 
 
 def _keys(scene: Scene) -> None:
     """Under a key there is one memory at any moment: what was, or what takes its place."""
     memory = _living(scene)
     remember(memory, "key0 version 0", key="a", user_id="u", namespace=("x", "y"))
-    scene.did("remember")
     remember(memory, "key1 version 0", key="a", user_id="u", namespace=("x", "y"), tier="semantic")
-    scene.did("replace")
     memory.remember_many(
         [
             item("key2 version 0", key="b"),
@@ -186,7 +194,6 @@ def _keys(scene: Scene) -> None:
         ],
         progress=scene.between,
     )
-    scene.did("remember_many")
     memory.remember_many(
         [
             item("key5 version 0", key="b"),
@@ -195,66 +202,45 @@ def _keys(scene: Scene) -> None:
         ],
         progress=scene.between,
     )
-    scene.did("remember_many")
     text = "key8 version 0"
     memory.update(key="b", text=text, vector=vector_of(text))
-    scene.did("update")
     memory.forget(key="c")
-    scene.did("forget")
     memory.forget(key="b", purge=True)
-    scene.did("purge")
     remember(memory, "key9 version 0", key="d", expires_in=60, refresh=True)
-    scene.did("remember")
     memory.update(key="d", expires_in=None)
-    scene.did("update")
 
 
 def _attachments(scene: Scene) -> None:
     """What is attached is there with its memory, or is not: never one of the two alone."""
     memory = _living(scene)
     remember(memory, "att0 version 0", attachment=b"0" * 9000)
-    scene.did("remember")
     memory.remember(attachment={"n": [1]}, key="a", user_id="u")
-    scene.did("remember")
     memory.remember(attachment=b"2" * 5000, key="a", user_id="u")
-    scene.did("replace")
     text = "att1 version 0"
     memory.update(key="a", user_id="u", text=text, vector=vector_of(text), attachment=[3])
-    scene.did("update")
     memory.update(key="a", user_id="u", attachment=None)
-    scene.did("update")
     memory.remember_many(
         [item(f"att{n} version 0", key=f"k{n}", attachment=bytes([n]) * 3000) for n in (2, 3)],
         progress=scene.between,
     )
-    scene.did("remember_many")
     memory.forget(key="k2")
-    scene.did("forget")
     memory.forget(key="k3", purge=True)
-    scene.did("purge")
 
 
 def _strength(scene: Scene) -> None:
     memory = _living(scene)
     ids = ids_of(memory)
     memory.reinforce(ids["old0"])
-    scene.did("reinforce")
     memory.reinforce(ids["fact3"], False)
-    scene.did("reinforce")
     memory.pin(ids["fact2"])
-    scene.did("pin")
     memory.unpin(ids["fact2"])
-    scene.did("unpin")
     memory.resolve(ids["fact1"])
-    scene.did("resolve")
     memory.recall(vector=vector_of("old4 version 0"), k=2, lexical=False, learn=True)
-    scene.did("recall")
 
 
 def _reflect(scene: Scene) -> None:
     memory = _living(scene)
     memory.reflect("upkeep")
-    scene.did("reflect")
 
 
 def _half_ordered(folder: str, done: list[str]) -> list[str]:
@@ -270,9 +256,7 @@ def _half_ordered(folder: str, done: list[str]) -> list[str]:
 def _compact(scene: Scene) -> None:
     memory = _living(scene)
     memory.forget([ids_of(memory)[word] for word in ("way0", "way1", "new2")])
-    scene.did("forget")
     memory.compact()
-    scene.did("compact")
 
 
 def _erased(folder: str, done: list[str]) -> list[str]:
@@ -293,14 +277,10 @@ def _erased(folder: str, done: list[str]) -> list[str]:
 def _checkpoint(scene: Scene) -> None:
     memory = _living(scene)
     remember(memory, "extra version 0")
-    scene.did("remember")
     text = "old0 version 2"
     memory.update(ids_of(memory)["old0"], text=text, vector=vector_of(text))
-    scene.did("update")
     memory.checkpoint()
-    scene.did("checkpoint")
     remember(memory, "after version 0")
-    scene.did("remember")
 
 
 def _close(scene: Scene) -> None:
@@ -317,7 +297,6 @@ def _export(scene: Scene) -> None:
     memory = _living(scene)
     for _ in range(2):  # to a new name, then over an old file
         memory.export(os.path.join(scene.folder, "out.jsonl"), overwrite=True)
-        scene.did("export")
 
 
 def _exported(folder: str, done: list[str]) -> list[str]:
@@ -333,14 +312,12 @@ def _import(scene: Scene) -> None:
     """As many commits as batches, strength and flags in each: a parent ends the first batch."""
     memory = _living(scene)
     memory.import_(os.path.join(scene.folder, "in.jsonl"), progress=scene.between)
-    scene.did("import")
 
 
 def _backup(scene: Scene) -> None:
     memory = _living(scene)
     for _ in range(2):  # to a new place, then over the older one
         memory.backup(os.path.join(scene.folder, "copy"))
-        scene.did("backup")
 
 
 def _whole_copy(folder: str, done: list[str]) -> list[str]:
@@ -434,7 +411,7 @@ def _merging(folder: str) -> None:
 def _everything(scene: Scene) -> None:
     """Create, fill, change, forget, reflect, compact, close, one after the other."""
     scene.begin()
-    memory = _open(scene)
+    memory: Any = _Acknowledged(_open(scene), scene)
     scene.did("open")
     memory.remember_many(
         [
@@ -443,25 +420,16 @@ def _everything(scene: Scene) -> None:
         ],
         progress=scene.between,
     )
-    scene.did("remember_many")
     ids = ids_of(memory)
     memory.update(ids["alpha"], text="alpha version 1", vector=vector_of("alpha version 1"))
-    scene.did("update")
     memory.reinforce(ids["beta"])
-    scene.did("reinforce")
     memory.forget(ids["gamma"])
-    scene.did("forget")
     memory.checkpoint()
-    scene.did("checkpoint")
-    memory._parts.clock.advance(days=3)  # type: ignore[attr-defined]
+    memory._parts.clock.advance(days=3)
     memory.reflect("upkeep")
-    scene.did("reflect")
     remember(memory, "omega version 0")
-    scene.did("remember")
     memory.compact()
-    scene.did("compact")
     memory.close()
-    scene.did("close")
 
 
 def _large(scene: Scene) -> None:
@@ -469,12 +437,9 @@ def _large(scene: Scene) -> None:
     memory = _living(scene)
     texts = [f"large{n} version 0 " + f"{n} padding " * 20_000 for n in range(6)]
     memory.remember_many([item(text) for text in texts], progress=scene.between)
-    scene.did("remember_many")
     memory.forget(ids_of(memory)["large1"])
-    scene.did("forget")
     memory.recall("padding", vector=vector_of(texts[0]))
     memory.compact()
-    scene.did("compact")
 
 
 #: too long to be killed at each call

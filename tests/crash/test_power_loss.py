@@ -149,22 +149,21 @@ def test_more_deliberate_faults_are_caught(proof: Proof) -> None:
     _found(OTHER_MUTANTS, 3000, proof)
 
 
+def _run(proof: Proof, at: int, least: int, **what: Any) -> dict[str, Any]:
+    result = in_shimmed_process("tests.crash.replay:run", seed=at, timeout_s=PATIENCE_S, **what)
+    assert result.get("states", 0) > least or result["wrong"]
+    _count([result], proof, str(at))
+    return result
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("workload", "number"),
     [(name, n) for name, (_, _, seeds) in PLAN.items() for n in range(seeds)],
 )
 def test_power_cuts(workload: str, number: int, proof: Proof) -> None:
-    states, at = PLAN[workload][1], seed(0) + number
-    result = in_shimmed_process(
-        "tests.crash.replay:run",
-        workload=workload,
-        seed=at,
-        states=states,
-        timeout_s=PATIENCE_S,
-    )
-    assert result["states"] > states // 2 or result["wrong"]
-    _count([result], proof, str(at))
+    states = PLAN[workload][1]
+    _run(proof, seed(0) + number, states // 2, workload=workload, states=states)
 
 
 @pytest.mark.slow
@@ -172,17 +171,7 @@ def test_power_cuts(workload: str, number: int, proof: Proof) -> None:
 def test_power_cuts_after_a_kill(workload: str, proof: Proof) -> None:
     """What a killed process had not synced is in the cache, and is lost with the power."""
     _, _, kills, states = KILLED[workload]
-    at = seed(0)
-    result = in_shimmed_process(
-        "tests.crash.replay:run",
-        workload=workload,
-        seed=at,
-        kills=kills,
-        states=states,
-        timeout_s=PATIENCE_S,
-    )
-    assert result["states"] > states // 2 or result["wrong"]
-    _count([result], proof, str(at))
+    _run(proof, seed(0), states // 2, workload=workload, kills=kills, states=states)
 
 
 @pytest.mark.slow
@@ -190,29 +179,13 @@ def test_power_cuts_after_a_kill(workload: str, proof: Proof) -> None:
 def test_power_cuts_and_kills_in_the_recovery_from_a_power_cut(workload: str, proof: Proof) -> None:
     """What an opening finds is what it shows, however often it is cut short."""
     _, _, recoveries, states = RECOVERIES[workload]
-    at = seed(0) + 50
-    result = in_shimmed_process(
-        "tests.crash.replay:run",
-        workload=workload,
-        seed=at,
-        recoveries=recoveries,
-        states=states,
-        timeout_s=PATIENCE_S,
+    found = _run(
+        proof, seed(0) + 50, states // 2, workload=workload, recoveries=recoveries, states=states
     )
-    assert result["states"] > states // 2 or result["wrong"]
-    assert result["mended"] or result["wrong"] or "relaxed" not in workload, "nothing to reconcile"
-    _count([result], proof, str(at))
+    assert found["mended"] or found["wrong"] or "relaxed" not in workload, "nothing to reconcile"
 
 
 @pytest.mark.slow
 def test_every_subset_of_what_is_pending_in_a_short_life(proof: Proof) -> None:
-    at = seed(0)
-    result = in_shimmed_process(
-        "tests.crash.replay:run",
-        workload="short",
-        seed=at,
-        exhaustive=True,
-        timeout_s=PATIENCE_S,
-    )
-    assert result["exhausted"] > 20
-    _count([result], proof, str(at))
+    found = _run(proof, seed(0), -1, workload="short", exhaustive=True)
+    assert found["exhausted"] > 20

@@ -21,7 +21,7 @@ from spector.kernel.contract.index import INDEX_DTYPE
 from spector.layout import HEADER_BYTES, MUTABLE_OFFSET, PARTITION_HEADER_BYTES, stride_of
 from spector.lexical.block import LEXICAL_DTYPE, LEXICAL_HEADER_BYTES
 from spector.lexical.files import NAMED_DTYPE, ROWS_DTYPE
-from spector.store.catalog.row_codec import ROW_COLUMNS, seal_of
+from spector.store.catalog.rows import ROW_COLUMNS, seal_of
 from spector.store.words import LIST
 from tests.crash.workload import DIM
 from tests.store.damage import Patient

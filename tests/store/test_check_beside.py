@@ -111,7 +111,6 @@ def test_checksums_are_verified_by_the_batch(
         return real(rows, *rest)
 
     monkeypatch.setattr(images, "crc32c_rows", counting)
-    monkeypatch.setattr("spector.store.core.records.crc32c_rows", counting)
     assert ids(memory) == made
     assert sum(sizes) == COUNT
     assert len(sizes) == 3

@@ -31,7 +31,7 @@ from spector.store.catalog.schema import UNSYNCED
 from spector.store.core.store import Store
 from spector.store.files.disk import DiskFile
 from spector.store.files.protocol import translate_os_errors
-from spector.store.sqlite.reads import typed_sql_errors
+from spector.store.sqlite.connections import typed_sql_errors
 from tests.crash.workload import open_tiny, texts_of, vector_of
 
 

@@ -17,7 +17,7 @@ import pytest
 import spector
 from spector import CatalogCorruptError
 from spector.store.sqlite import connections as fulltext
-from spector.store.sqlite.reads import typed_sql_errors
+from spector.store.sqlite.connections import typed_sql_errors
 from tests.proof import Proof
 
 #: FTS5's record of its own structure

@@ -20,7 +20,7 @@ import spector
 from spector.errors import SpectorError
 from spector.kernel.checksum import crc32c, crc32c_rows
 from spector.layout import PARTITION_HEADER_BYTES, RECORD_DTYPE, stride_of
-from spector.store.catalog.row_codec import seal_of
+from spector.store.catalog.rows import seal_of
 from spector.store.files.lock import WriterLock, read_durable_mark
 from tests.crash.workload import DIM, open_tiny, vector_of
 

@@ -19,8 +19,8 @@ import numpy as np
 import pytest
 
 import spector
-from spector.store.catalog.row_codec import is_sealed_pair, row_of_words
-from spector.store.repair.pages import COLUMNS, Pages, rows_of
+from spector.store.catalog.rows import is_sealed_pair, row_of_words
+from spector.store.repair.remnants import COLUMNS, Pages, rows_of
 from tests.crash.workload import DIM, open_tiny, vector_of, warm_up
 from tests.proof import Proof, seed
 from tests.store.damage import ram

@@ -277,7 +277,7 @@ def test_lack_of_memory_is_not_taken_for_damage(
     data = patient.bytes["catalog.db"]
     start = data.index(WORDS[6].encode()) - 20
     patient.put("catalog.db", data[:start] + HUGE + data[start + len(HUGE) :])
-    monkeypatch.setattr("spector.store.sqlite.reads.has_room", lambda: False)
+    monkeypatch.setattr("spector.store.sqlite.connections.has_room", lambda: False)
     with pytest.raises(MemoryError):
         spector.repair(patient.root, dest)
     assert not dest.exists()
@@ -393,7 +393,7 @@ def test_a_repair_that_fails_leaves_its_destination_free(
         raise StoreError("half-way")
 
     with monkeypatch.context() as patch:
-        patch.setattr("spector.store.repair.repair.insert_rows", fail)
+        patch.setattr("spector.store.repair.salvage.insert_rows", fail)
         with pytest.raises(StoreError, match="half-way"):
             spector.repair(patient.root, dest)
     assert [p.name for p in dest.parent.iterdir()] == ["mind"]

@@ -29,6 +29,9 @@ from spector.store.rewriting import rewrite_all
 from tests.crash.workload import open_tiny, vector_of
 
 LOG = "catalog.db-wal"
+NAMED_DESCRIPTORS = pytest.mark.skipif(
+    not os.path.exists("/proc/self/fd"), reason="this system does not say what a descriptor is of"
+)
 Event = tuple[str, str]
 
 
@@ -98,9 +101,7 @@ def _put(memory: Any, *texts: str) -> list[int]:
     return [memory.remember(text, vector=vector_of(text), tier="semantic").id for text in texts]
 
 
-@pytest.mark.skipif(
-    not os.path.exists("/proc/self/fd"), reason="this system does not say what a descriptor is of"
-)
+@NAMED_DESCRIPTORS
 def test_the_name_of_a_new_catalog_is_synced_before_the_store_is_open(
     tmp_path: Path, diary: Diary
 ) -> None:
@@ -117,9 +118,7 @@ def test_the_name_of_a_new_catalog_is_synced_before_the_store_is_open(
     diary.first("sync", "mind", after=made)
 
 
-@pytest.mark.skipif(
-    not os.path.exists("/proc/self/fd"), reason="this system does not say what a descriptor is of"
-)
+@NAMED_DESCRIPTORS
 def test_a_checkpoint_syncs_what_a_relaxed_writer_has_only_written(
     tmp_path: Path, diary: Diary
 ) -> None:
@@ -132,9 +131,7 @@ def test_a_checkpoint_syncs_what_a_relaxed_writer_has_only_written(
         assert log < diary.first("sync", ".mem"), "a partition has what its catalog may lose"
 
 
-@pytest.mark.skipif(
-    not os.path.exists("/proc/self/fd"), reason="this system does not say what a descriptor is of"
-)
+@NAMED_DESCRIPTORS
 @pytest.mark.parametrize("durability", ["strict", "relaxed"])
 def test_partitions_are_synced_before_the_journal_that_has_their_bytes_is_emptied(
     tmp_path: Path, diary: Diary, durability: Any
@@ -156,9 +153,7 @@ def test_partitions_are_synced_before_the_journal_that_has_their_bytes_is_emptie
         assert diary.last("sync", ".mem") < emptied
 
 
-@pytest.mark.skipif(
-    not os.path.exists("/proc/self/fd"), reason="this system does not say what a descriptor is of"
-)
+@NAMED_DESCRIPTORS
 @pytest.mark.parametrize("durability", ["strict", "relaxed"])
 def test_a_replaced_partition_is_removed_when_the_commit_that_replaces_it_is_safe(
     tmp_path: Path, diary: Diary, durability: Any
@@ -176,9 +171,7 @@ def test_a_replaced_partition_is_removed_when_the_commit_that_replaces_it_is_saf
         assert commit < diary.first("sync", LOG, after=commit) < gone
 
 
-@pytest.mark.skipif(
-    not os.path.exists("/proc/self/fd"), reason="this system does not say what a descriptor is of"
-)
+@NAMED_DESCRIPTORS
 def test_files_that_a_rewrite_replaces_are_removed_when_its_commit_is_safe(
     tmp_path: Path, diary: Diary
 ) -> None:
@@ -193,9 +186,7 @@ def test_files_that_a_rewrite_replaces_are_removed_when_its_commit_is_safe(
         assert commit < diary.first("sync", LOG, after=commit) < gone
 
 
-@pytest.mark.skipif(
-    not os.path.exists("/proc/self/fd"), reason="this system does not say what a descriptor is of"
-)
+@NAMED_DESCRIPTORS
 @pytest.mark.parametrize("durability", ["strict", "relaxed"])
 def test_an_opening_makes_commits_durable_before_it_writes_them_to_partitions(
     tmp_path: Path, diary: Diary, durability: Any
@@ -215,9 +206,7 @@ def test_an_opening_makes_commits_durable_before_it_writes_them_to_partitions(
     assert diary.first("sync", "dead") < written
 
 
-@pytest.mark.skipif(
-    not os.path.exists("/proc/self/fd"), reason="this system does not say what a descriptor is of"
-)
+@NAMED_DESCRIPTORS
 def test_no_word_is_left_of_commits_whose_sync_failed(
     tmp_path: Path, diary: Diary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -243,9 +232,7 @@ def test_no_word_is_left_of_commits_whose_sync_failed(
     memory.close()
 
 
-@pytest.mark.skipif(
-    not os.path.exists("/proc/self/fd"), reason="this system does not say what a descriptor is of"
-)
+@NAMED_DESCRIPTORS
 @pytest.mark.parametrize("way", ["backup", "restore", "repair"])
 def test_every_folder_and_partition_of_a_copy_is_synced_before_it_has_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str

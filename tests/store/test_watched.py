@@ -22,7 +22,7 @@ import pytest
 
 import spector
 from spector.errors import StoreError, StoreNotFoundError
-from spector.store.sqlite.reads import typed_sql_errors
+from spector.store.sqlite.connections import typed_sql_errors
 from tests.crash.harness import in_fork, in_fresh_process
 from tests.crash.workload import open_tiny, vector_of
 

@@ -32,9 +32,8 @@ from spector.store.files import (
 
 # Whole directories: what is at a path, and how a finished one gets its name at once.
 #
-# A copy of a store is built in a directory beside its destination and then renamed, so the
-# destination never shows half a copy. An older copy is exchanged in one step where the system can
-# (Linux, ``renameat2``), and in two steps elsewhere.
+# A copy of a store is built in a directory beside its destination and then renamed; an older copy is
+# exchanged in one step where the system can (Linux, ``renameat2``), and in two steps elsewhere.
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2

@@ -59,7 +59,7 @@ from spector.store.catalog.queries import (
     successors,
     users_by_age,
 )
-from spector.store.catalog.row_codec import (
+from spector.store.catalog.rows import (
     MOST_SEGMENTS,
     ROW,
     ROW_COLUMNS,
@@ -71,19 +71,17 @@ from spector.store.catalog.row_codec import (
     StoredRow,
     bloom,
     decode_row,
+    insert_rows,
     is_sealed,
     is_sealed_pair,
     is_typed,
+    move_rows,
     recovery_hint,
     row_of_words,
-    verify_all,
-    verify_row,
-)
-from spector.store.catalog.rows import (
-    insert_rows,
-    move_rows,
     tags_json,
     to_json,
+    verify_all,
+    verify_row,
 )
 from spector.store.catalog.schema import (
     APPLICATION_ID,

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from spector.errors import CatalogCorruptError
 from spector.records import AttachmentReader
-from spector.store.catalog.row_codec import (
+from spector.store.catalog.rows import (
     FROM,
     FROM_ANY,
     ROW_COLUMNS,

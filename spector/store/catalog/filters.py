@@ -118,27 +118,11 @@ def unknown_name(name: object, at: str, accepted: tuple[str, ...], what: str) ->
 
 
 #: operators of other query languages
-_SYNONYMS: Final = {
-    "==": "eq",
-    "=": "eq",
-    "equals": "eq",
-    "is": "eq",
-    "!=": "ne",
-    "<>": "ne",
-    "neq": "ne",
-    ">": "gt",
-    ">=": "gte",
-    "<": "lt",
-    "<=": "lte",
-    "ge": "gte",
-    "le": "lte",
-    "like": "contains",
-    "has": "contains",
-    "any": "in",
-    "&&": "and",
-    "||": "or",
-    "!": "not",
-}
+_SYNONYMS: Final = dict(
+    each.split(":")
+    for each in "==:eq =:eq equals:eq is:eq !=:ne <>:ne neq:ne >:gt >=:gte ge:gte <:lt <=:lte le:lte"
+    " like:contains has:contains any:in &&:and ||:or !:not".split()
+)
 
 
 def kind_of(value: object) -> str:

@@ -10,7 +10,7 @@ from typing import Final
 
 from spector.errors import StoreNotFoundError
 from spector.store.catalog.catalog import Catalog
-from spector.store.catalog.row_codec import Head, SegmentRow
+from spector.store.catalog.rows import Head, SegmentRow
 from spector.store.catalog.schema import (
     CATALOG_NAME,
     JOURNAL_MUTABLE,
@@ -170,12 +170,11 @@ class Log:
     def shorten(self) -> None:
         """After a commit: copy a long log, so that the next commit starts it over.
 
-        That needs a moment at which no reader sees an older one. Beside readers that never pause
-        such a moment does not come by chance, and the log would grow for ever. So the commit waits
-        for them: briefly at first, four times as long when the log is twice as long as it should
-        be. Readers that begin meanwhile need no log. After a wait in vain the log grows by a
-        quarter before the next attempt. So it starts over in the end unless a reader keeps one
-        moment for longer than ``_MOST_PATIENCE_MS``; beside such readers it grows while they last.
+        That needs a moment at which no reader sees an older one, which beside readers that never
+        pause does not come by chance. So the commit waits for them: briefly at first, four times as
+        long when the log is twice as long as it should be. After a wait in vain the log grows by a
+        quarter before the next attempt. It grows for ever only beside readers that keep one moment
+        for longer than ``_MOST_PATIENCE_MS``.
 
         Raises:
             StoreError: the copy failed, and the store with it.

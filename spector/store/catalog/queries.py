@@ -15,7 +15,7 @@ from spector.process import keeps
 from spector.records import MemoryRecord
 from spector.store.catalog.catalog import Catalog, Way, count_led
 from spector.store.catalog.filters import SqlFilter
-from spector.store.catalog.row_codec import Row, StoredRow
+from spector.store.catalog.rows import Row, StoredRow
 from spector.store.catalog.schema import DERIVED_IDS_SQL, DERIVED_SQL
 from spector.store.payloads import (
     PAYLOAD_FACETS,
@@ -74,12 +74,9 @@ def members(catalog: Catalog, ids: Iterable[int], scope: Scope, *, inside: bool)
 # Which memory supersedes which: a reserved tag of the newer memory names the older one.
 #
 # The tag begins with U+0001, which no user's tag may contain. So a link is sealed with the words of
-# its memory, found from either side (the tag index leads from the older one to the newer), and
-# copied, repaired and checked like any tag, without a table of its own. The older memory always has
-# the smaller id, so links form no cycle.
-#
-# The older memory keeps the end of validity that it had before in a reserved tag of its own. It is
-# needed when the older one is reinstated, and by then the newer one is gone.
+# its memory, found from either side, and copied, repaired and checked like any tag. The older memory
+# always has the smaller id, so links form no cycle. It keeps the end of validity that it had before
+# in a reserved tag of its own, for when it is reinstated: by then the newer one is gone.
 
 #: flags begin a mutable block, and SUPERSEDED is in their first byte
 _SUPERSEDED: Final = int(Flag.SUPERSEDED)

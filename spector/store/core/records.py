@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import CatalogCorruptError, PartitionCorruptError
-from spector.kernel import crc32c_rows
 from spector.layout import (
     HEADER_BYTES,
     MUTABLE_BYTES,
@@ -40,6 +39,7 @@ from spector.store.catalog import (
 from spector.store.core.snapshots import View
 from spector.store.core.store import Store
 from spector.store.files import CHECK, Bytes
+from spector.store.partitions import wrong_checksums
 from spector.store.payloads import described, detail_tables, entries_of
 from spector.store.sqlite import typed_sql_errors
 
@@ -161,11 +161,14 @@ def _image_in(view: View, row: Row) -> Bytes:
     )
 
 
-def _other_mutable(store: Store, row: Row | StoredRow) -> PartitionCorruptError:
+def _partition_of(store: Store, row: Row | StoredRow) -> str:
     segment = store.segments.get(row.segment_id)
-    where = segment.where if segment else f"partition {row.segment_id}"
+    return segment.where if segment else f"partition {row.segment_id}"
+
+
+def _other_mutable(store: Store, row: Row | StoredRow) -> PartitionCorruptError:
     return PartitionCorruptError(
-        f"{where} slot {row.slot}: the flags and strength of memory {row.id} are not what the "
+        f"{_partition_of(store, row)} slot {row.slot}: the flags and strength of memory {row.id} are not what the "
         "catalog says",
         hint=recovery_hint(row.id),
     )
@@ -193,13 +196,9 @@ def verified_image(store: Store, row: Row) -> Bytes:
 
 def check_image(store: Store, row: Row, image: Bytes) -> None:
     """Raise when the bytes are not the undamaged record of ``row``."""
-    crc = np.empty(1, dtype=np.uint32)
-    crc32c_rows(image.reshape(1, -1), crc, store.uuid)
-    header = header_of(image)
-    if int(header["crc"]) != int(crc[0]) or int(header["id"]) != row.id:
-        segment = store.segments.get(row.segment_id)
-        where = segment.where if segment else f"partition {row.segment_id}"
-        raise damaged_record(where, row.slot, row.id)
+    wrong = len(wrong_checksums(image.reshape(1, -1), store.uuid)) > 0
+    if wrong or int(header_of(image)["id"]) != row.id:
+        raise damaged_record(_partition_of(store, row), row.slot, row.id)
 
 
 def damaged_record(
@@ -280,35 +279,14 @@ def header_columns(headers: NDArray[np.void]) -> dict[str, list[Any]]:
     return out
 
 
-_FIELDS = (
-    "event_ms",
-    "confidence",
-    "importance",
-    "valence",
-    "arousal",
-    "stability_days",
-    "utility",
-    "access_count",
-    "last_access_s",
-    "flags",
-    "category",
-    "modality",
+_FIELDS = tuple(
+    "event_ms confidence importance valence arousal stability_days utility access_count"
+    " last_access_s flags category modality".split()
 )
 _of_fields = itemgetter(*map((RECORD_DTYPE.names or ()).index, _FIELDS))
-_ROW_FIELDS = (
-    "id",
-    "text",
-    "tags",
-    "metadata",
-    "recorded_ms",
-    "valid_from_ms",
-    "valid_until_ms",
-    "session_id",
-    "agent_id",
-    "user_id",
-    "role",
-    "source",
-    "parents",
+_ROW_FIELDS = tuple(
+    "id text tags metadata recorded_ms valid_from_ms valid_until_ms session_id agent_id user_id"
+    " role source parents".split()
 )
 _of_row = attrgetter(*_ROW_FIELDS)
 
@@ -409,18 +387,10 @@ NO_END: Final = np.iinfo(np.int64).max
 #: one row a memory: what the catalog has of it, what its header has, and its mutable half
 STRENGTH_DTYPE: Final = np.dtype(
     [
-        ("id", "<i8"),
-        ("segment_id", "<i8"),
-        ("slot", "<i8"),
-        ("event_ms", "<i8"),
-        ("recorded_ms", "<i8"),
-        ("until_ms", "<i8"),
-        ("user", "<i4"),
-        ("session", "<i4"),
-        ("tier", "u1"),
-        ("category", "u1"),
-        ("confidence", "u1"),
-        *[(name, MUTABLE_DTYPE[name].str) for name in MUTABLE_DTYPE.names or ()],
+        *((name, "<i8") for name in "id segment_id slot event_ms recorded_ms until_ms".split()),
+        *((name, "<i4") for name in ("user", "session")),
+        *((name, "u1") for name in ("tier", "category", "confidence")),
+        *((name, MUTABLE_DTYPE[name].str) for name in MUTABLE_DTYPE.names or ()),
     ]
 )
 

@@ -175,13 +175,11 @@ def is_unsafe(error: BaseException) -> bool:
 #
 # A memory whose text changed leaves a slot, a compaction leaves a file. Neither may go while a recall
 # runs in a snapshot of the moment before: its scan finds the memory in the old slot only, and its
-# partition may not have been opened yet. Readers register nowhere, but each snapshot holds a mark in
-# SQLite's log, whatever process it is in. A passive checkpoint copies the log up to the oldest mark
-# and reports how far it came. Every snapshot sees the commits before that point, so what these left
-# can go. A reader therefore never has to start over because a writer is busy.
-#
-# What cannot go yet waits for the next checkpoint or the next opening: slots are still in the
-# journal, and an opening finds the files.
+# partition may not have been opened yet. Each snapshot, of whatever process, holds a mark in SQLite's
+# log. A passive checkpoint copies the log up to the oldest mark and reports how far it came: what the
+# commits before that point have left can go. So no reader starts over because a writer is busy; only
+# a store in memory, which has no snapshots, raises an epoch first, and scans there do start over.
+# What cannot go yet waits for the next checkpoint or opening: slots are still in the journal.
 
 Item = TypeVar("Item")
 

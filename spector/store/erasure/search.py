@@ -45,8 +45,8 @@ from spector.store.words import is_words
 
 # Search for many byte strings in one pass over many gigabytes.
 #
-# A text of 100 KB has three thousand pieces of 32 bytes; as Python objects they would take forty
-# times their size. So these are kept in sorted arrays, and only the few shorter pieces as objects.
+# A text of 100 KB has three thousand pieces of 32 bytes, which as objects would take forty times
+# their size. So these are kept in sorted arrays, and only the few shorter pieces as objects.
 
 PIECE_BYTES: Final = 32
 #: shorter pieces are found everywhere
@@ -347,12 +347,10 @@ def cut(data: bytes) -> Iterator[bytes]:
 
 # Words that the full-text index still has although no living memory contains them.
 #
-# FTS5 marks deletions and drops the words when it merges segments. Until then its pages have them
-# stemmed, folded and prefix-compressed, so a byte search for the text misses them. This module reads
-# the terms of every page as FTS5 writes them (https://www.sqlite.org/fts5.html#internals and its
-# source, ``fts5_index.c``: a leaf begins with two u16, the second of which is the offset of its list
-# of terms) and compares them with the words of erased texts. FTS5 itself tells which of these a
-# living memory contains.
+# FTS5 drops the words of deleted texts when it merges segments. Until then its pages have them
+# stemmed, folded and prefix-compressed, so a byte search misses them, and the terms of every page are
+# read (https://www.sqlite.org/fts5.html#internals and its source, ``fts5_index.c``: a leaf begins
+# with two u16, the second of which is the offset of its list of terms).
 
 #: bits of a page's key above its number: the height of the node and flags of other page kinds
 _NOT_A_LEAF_SHIFT: Final = 31
@@ -558,10 +556,9 @@ def _rows(store: Store, sql: str, key: tuple[str, ...]) -> Iterator[list[tuple[i
 
 # Attribute bytes that a search found to living memories, or to the store itself.
 #
-# A search after an erasure may hit text that a living memory legitimately shares. Such hits are no
-# residue; for needles that the caller named, the ids of the memories that contain them are reported.
-# One pass serves any number of needles. It reads in short stretches, so it blocks no writer and keeps
-# no log from being emptied.
+# Text that a living memory shares is no residue; for needles that the caller named, the ids of the
+# memories that contain them are reported. One pass serves any number of needles. It reads in short
+# stretches, so it blocks no writer and keeps no log from being emptied.
 
 #: a search takes about ten times as much memory as it searches at once
 _SEARCHED_AT_ONCE: Final = 1 << 20

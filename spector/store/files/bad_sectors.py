@@ -23,15 +23,7 @@ _PATIENCE: Final = 16
 #: errors of a disk, a driver or a file system with checksums that has lost bytes
 _OF_THE_DISK: Final = {
     getattr(errno, name)
-    for name in (
-        "EIO",
-        "ENODATA",
-        "EUCLEAN",
-        "EBADMSG",
-        "EREMOTEIO",
-        "ETIMEDOUT",
-        "EILSEQ",
-    )
+    for name in "EIO ENODATA EUCLEAN EBADMSG EREMOTEIO ETIMEDOUT EILSEQ".split()
     if hasattr(errno, name)
 }
 _BLOCK_BYTES: Final = 1 << 20

@@ -1,26 +1,23 @@
 """One writer per store: ``flock`` on the file LOCK.
 
 ``flock`` belongs to the open file, so unrelated closes in this process do not drop it (``lockf``
-locks would vanish). The holder's process id is written into the file; the lock never depends on it.
-
-An unlinked lock excludes no one, so the holder checks the name before each commit (``watched``).
-
-This process recognizes its own locks by inode, not by path or process id: a link leads to the same
-file, and another container has the same ids.
+locks would vanish). This process recognizes its own locks by inode: a link leads to the same file,
+and another container has the same process ids. An unlinked lock excludes no one, so the holder
+checks the name before each commit (`Watched`).
 
 A dead holder's lock may live on for a moment: a process that it forked has the descriptor until the
 hook below or ``exec`` closes it. So an opening that finds the lock of a dead process retries for
 ``DEAD_HOLDER_WAIT_S``; one that finds a living holder is refused at once.
 
-The second line of the file is the durable mark: the change counter of the last commit that the
-writer knew to be durable. A catalog with a smaller counter has lost commits, although it looks
-sound. The line is written after each such commit and never synced. A power cut may leave an older
-mark, which is still true; a killed process leaves the newest; without the file, or with a damaged
-line, nothing is known.
+The first line of the file is the holder's process id, which the lock never depends on. A writer
+that shares a store lets go of the lock after each write, and puts a minus sign before its id. Where
+that is missing, the last writer closed the store, or was killed: then the partitions may lack what
+was committed, and the next one recovers first.
 
-A writer that shares a store lets go of the lock after each write, and says so in the first line: a
-minus sign before its process id. Where that is missing, the last writer closed the store, or was
-killed: then the partitions may lack what was committed, and the next one recovers first.
+The second line is the durable mark: the change counter of the last commit that the writer knew to
+be durable. A catalog with a smaller counter has lost commits, although it looks sound. The line is
+never synced: a power cut may leave an older mark, which is still true, a killed process leaves the
+newest; without the file, or with a damaged line, nothing is known.
 """
 
 from __future__ import annotations

@@ -527,12 +527,10 @@ class _Look:
 # Prove that the tables of a catalog have the same memories, before a walk over all of them.
 #
 # A memory has a row in the table of records, one in the table of texts and one in the index of
-# places, and its partition counts it. SQLite does not prove this: a flipped bit in the key of a row
-# misleads the search for it, and a join silently skips the memory. For one id,
-# ``Catalog.refuse_hidden`` raises. A walk cannot notice what is missing, so counts and sums of ids
-# are compared first: a key that damage has turned into a neighbour's leaves every count unchanged.
-# This takes 40 ms for 150,000 short memories, and twice that for texts of 800 characters, whose pages
-# it reads.
+# places, and its partition counts it. A flipped bit in the key of a row misleads the search for it,
+# and a join silently skips the memory. For one id, ``Catalog.refuse_hidden`` raises. A walk cannot
+# notice what is missing, so counts and sums of ids are compared first: a key that damage has turned
+# into a neighbour's leaves every count unchanged. It takes 40 ms for 150,000 short memories.
 
 #: how many memories there are and which, of one source; halves of 62 bits, of which no store has
 #: enough to overflow a sum

@@ -48,8 +48,8 @@ from spector.store.sqlite import Broken, broken_at, page_bytes, salts_of
 # Redo images of the journal, applied to records unless they are damaged themselves.
 #
 # SQLite's pages have no checksums, so an image in the journal may be damaged while the record that it
-# replaces is whole: the image was copied there right after the commit. A record's image has the
-# record's checksum; one that fails it never replaces existing bytes.
+# replaces, where it was copied right after the commit, is whole. One whose checksum fails never
+# replaces existing bytes.
 
 #: segment, kind, slot and image, as the journal keeps them
 Entry = tuple[int, int, int, bytes]
@@ -176,12 +176,9 @@ def _lasting(rows: Bytes) -> Bytes:
 # Roll partitions back to the catalog after a power cut in relaxed mode.
 #
 # ``durability="relaxed"`` does not sync the log at a commit, but still copies the bytes to the
-# partitions, and the operating system may write those first. A power cut can leave partitions that
-# are ahead of the catalog. The catalog is the truth and has the mutable half of every record, so the
-# partitions can be rolled back exactly.
-#
-# While a relaxed writer has the store open, a durable note in the catalog says so. An opening that
-# finds the note reconciles.
+# partitions, and the operating system may write those first: a power cut can leave partitions that
+# are ahead of the catalog, which has the mutable half of every record. While a relaxed writer has the
+# store open, a durable note in the catalog says so. An opening that finds it reconciles.
 
 
 def reconcile(store: Store) -> None:

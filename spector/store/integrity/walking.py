@@ -60,9 +60,8 @@ def walk(
 
     Args:
         damaged: collects the ids of damaged records, and the walk goes on; None raises.
-        trusted_s: prove first that no memory is hidden from the walk by damage to the catalog,
-            which reads every page of texts once, unless it was proved so many seconds ago; None
-            skips the proof.
+        trusted_s: prove first, by reading every page of texts, that damage hides no memory, unless
+            it was proved so many seconds ago; None skips the proof.
         scope: memories that are looked up one by one must still be in it, as by the condition.
         after: the id that they follow; None for all. most: so many are wanted at first.
         newest_first: by descending ids. ways: tags and labels of them, without ``damaged``.

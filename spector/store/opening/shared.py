@@ -1,12 +1,9 @@
 """A store that several processes write: it follows the others, and has the lock only for a write.
 
 Between two writes it is a reader. A write takes the lock in its turn, follows what others have
-committed, commits, copies that into the partitions and lets go. What a writer keeps in memory is
-brought up to date before its first change: the partitions and their numbers, the counters, and what
-listens to ``when_moved``.
-
-Where the last writer did not let go in good order, because it was killed or had the store for
-itself, the store is first opened and closed as by a single writer, which recovers it.
+committed, commits, copies that into the partitions and lets go. Where the last writer did not let
+go in good order, because it was killed or had the store for itself, the store is first opened and
+closed as by a single writer, which recovers it.
 """
 
 from __future__ import annotations

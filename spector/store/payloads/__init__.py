@@ -19,6 +19,7 @@ from spector.store.payloads.entries import (
     mark,
     mark_forgotten,
     moment_of,
+    new_entry,
     own_condition,
     path_of,
     put_entries,

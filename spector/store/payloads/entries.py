@@ -89,6 +89,12 @@ def entries_of(
     return {row["id"]: row for row in rows_of(db, _ENTRY, {"id": list(ids)}, path=where)}
 
 
+def new_entry(record_id: int, user_id: str | None, agent_id: str | None) -> dict[str, Any]:
+    """The entry of a memory without a key."""
+    labels = {"user_id": user_id or "", "agent_id": agent_id or ""}
+    return {"id": record_id, **labels, "namespace": "", "revision": 1}
+
+
 def put_entries(db: sqlite3.Connection, rows: Iterable[Mapping[str, Any]]) -> None:
     """Write entries; the tables are made when the first one needs them."""
     make_tables(db, KEYS)
@@ -195,19 +201,7 @@ def follow_user(
     row = entries_of(db, [record_id]).get(record_id)
     if row is None:
         if ends is not None:
-            put_entries(
-                db,
-                [
-                    {
-                        "id": record_id,
-                        "user_id": user_id or "",
-                        "agent_id": agent_id or "",
-                        "namespace": "",
-                        "revision": 1,
-                        **ends,
-                    }
-                ],
-            )
+            put_entries(db, [{**new_entry(record_id, user_id, agent_id), **ends}])
         return None
     before = path_of(row)
     row |= ends or {}

@@ -247,83 +247,65 @@ def _moment(value: Any) -> bool:
     return type(value) is int and abs(value) < 1 << 53
 
 
+_ACCEPTS: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "text": _text,
+    "texts": _texts,
+    "flag": _flag,
+    "count": _count,
+    "number": _number,
+    "share": _share,
+    "object": _object,
+    "objects": _objects,
+    "numbers": _numbers,
+    "notes": _notes,
+    "moment": _moment,
+}
+
+
+def _fields(lines: str) -> tuple[Field, ...]:
+    """Fields from name, kind (or names that are all its values), default as JSON, and "words"."""
+    out = []
+    for line in lines.split(";"):
+        name, kind, *marks = line.split()
+        accepts = _ACCEPTS[kind] if kind in _ACCEPTS else _one_of(*kind.split("|"))
+        default = next((json.loads(mark[1:]) for mark in marks if mark[0] == "="), None)
+        out.append(Field(name, accepts, default, "words" in marks))
+    return tuple(out)
+
+
 #: sort -> its fields
 SORTS: Final[Mapping[str, tuple[Field, ...]]] = {
-    "procedure": (
-        Field("name", _text, words=True),
-        Field("description", _text, "", words=True),
-        Field("steps", _objects, [], words=True),
-        Field("status", _one_of("draft", "active", "deprecated"), "draft"),
-        Field("success_rate", _share, 0.0),
-        Field("execution_count", _count, 0),
-        Field("last_used_ms", _moment),
-        Field("failed_steps", _numbers, {}, words=True),
+    "procedure": _fields(
+        'name text words; description text ="" words; steps objects =[] words;'
+        ' status draft|active|deprecated ="draft"; success_rate share =0.0;'
+        " execution_count count =0; last_used_ms moment; failed_steps numbers ={} words"
     ),
-    "learning": (
-        Field("type", _text),
-        Field("title", _text, words=True),
-        Field("confidence", _share, 0.5),
-        Field("impact", _share, 0.5),
-        Field("validated", _flag, False),
-        Field("application_count", _count, 0),
-        Field("last_applied_ms", _moment),
+    "learning": _fields(
+        "type text; title text words; confidence share =0.5; impact share =0.5;"
+        " validated flag =false; application_count count =0; last_applied_ms moment"
     ),
-    "concept": (
-        Field("name", _text, words=True),
-        Field("category", _text, "object"),
-        Field("definition", _text, "", words=True),
-        Field("properties", _object, {}, words=True),
-        Field("provenance", _text, "episodic_consolidation"),
-        Field("reinforcement_count", _count, 0),
-        Field("confidence", _share, 0.5),
+    "concept": _fields(
+        'name text words; category text ="object"; definition text ="" words;'
+        ' properties object ={} words; provenance text ="episodic_consolidation";'
+        " reinforcement_count count =0; confidence share =0.5"
     ),
-    "statistic": (
-        Field("concept_id", _count),
-        Field("name", _text, words=True),
-        Field("category", _one_of("summary", "pattern"), "summary"),
-        Field("domain", _one_of("concept_grounding", "operations"), "concept_grounding"),
-        Field("values", _numbers, {}),
-        Field("code", _text, ""),
-        Field("confidence", _share, 0.5),
-        Field("computed_ms", _moment),
+    "statistic": _fields(
+        'concept_id count; name text words; category summary|pattern ="summary";'
+        ' domain concept_grounding|operations ="concept_grounding"; values numbers ={};'
+        ' code text =""; confidence share =0.5; computed_ms moment'
     ),
-    "episode": (
-        Field("objects", _texts, [], words=True),
-        Field("people", _texts, [], words=True),
-        Field("goal", _text, words=True),
-        Field("context", _object, words=True),
-        Field("decision", _text, words=True),
-        Field("decision_confidence", _share),
-        Field("tool", _text, words=True),
-        Field("success", _flag),
-        Field("salience", _share),
-        Field("novelty", _share),
-        Field("run_id", _text),
-        Field("summary", _text, words=True),
-        Field("abstracted", _flag, False),
+    "episode": _fields(
+        "objects texts =[] words; people texts =[] words; goal text words; context object words;"
+        " decision text words; decision_confidence share; tool text words; success flag;"
+        " salience share; novelty share; run_id text; summary text words; abstracted flag =false"
     ),
-    "observed": (
-        Field("write_source", _one_of("manual", "observer", "formation", "dream"), "manual"),
-        Field("data_source", _text),
-        Field("kind", _text),
-        Field("emotion", _text),
-        Field("class_confidence", _share),
-        Field("novelty", _share),
-        Field("arousal_channel", _share),
-        Field("reward", _share),
-        Field("attention", _share),
-        Field("boost", _number),
-        Field("decision", _text),
-        Field("likeness", _number),
-        Field("nearest_id", _count),
-        Field("notes", _notes, [], words=True),
-        Field("raw", _text, words=True),
-        Field("reply", _flag, False),
+    "observed": _fields(
+        'write_source manual|observer|formation|dream ="manual"; data_source text; kind text;'
+        " emotion text; class_confidence share; novelty share; arousal_channel share;"
+        " reward share; attention share; boost number; decision text; likeness number;"
+        " nearest_id count; notes notes =[] words; raw text words; reply flag =false"
     ),
-    "rest": (
-        Field("since_ms", _moment),
-        Field("rule", _text),
-    ),
+    "rest": _fields("since_ms moment; rule text"),
 }
 
 

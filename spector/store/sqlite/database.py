@@ -19,17 +19,15 @@ from spector.store.files import File, Files, MemoryFile, Watched, identity, refu
 from spector.store.sqlite import shared_descriptors
 from spector.store.sqlite.connections import (
     SQL_ERRORS,
+    ConnectionLease,
+    MainConnection,
+    SnapshotLease,
     allow_attach,
     configure,
     connect_into,
     end_statements,
     has_opened,
     leaves_statements,
-)
-from spector.store.sqlite.reads import (
-    ConnectionLease,
-    MainConnection,
-    SnapshotLease,
     roll_back_open,
     typed_sql_errors,
 )
@@ -335,12 +333,9 @@ class Database(Sole):
     def abandon(self) -> None:
         """In a child after a fork: never close the inherited connections.
 
-        The last connection that closes checkpoints and deletes the log. SQLite cannot know that an
-        inherited connection is not one, so its close could delete the commits of another writer.
-
-        Nor can the child open connections of its own to that file. SQLite keeps one list of locks
-        for each file and process, so it takes the parent's locks for its own and asks the system
-        for none. Its log would be deleted under it, and it would show an old moment for ever.
+        Their close could delete the log with the commits of another writer. Nor can the child open
+        connections of its own to that file: SQLite takes the parent's locks for its own and asks
+        the system for none, so its log would be deleted under it.
         """
         if self._connections and self._file.identity is not None and not self._immutable:
             _inherited.add(self._file.identity)

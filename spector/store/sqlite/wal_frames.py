@@ -251,11 +251,10 @@ def _weights(pairs: int) -> tuple[_Words, _Words]:
 
 # Refuse files beside a catalog that would damage it once SQLite opens it.
 #
-# SQLite rolls a database back with any journal that it finds beside it, before it reads anything
-# else. A catalog is in write-ahead mode from its first page on, so it has a journal of its own at one
-# moment only: while that first page is written. A process that was killed then leaves a catalog
-# without content and a journal that says so. Every other journal came from outside, with a copy of
-# the store or by another program, and would put pages of another moment into a complete catalog.
+# SQLite rolls a database back with any journal that it finds beside it. A catalog is in write-ahead
+# mode from its first page on, so it has a journal of its own only while that page is written: a
+# process that was killed then leaves a catalog without content and a journal that says so. Every
+# other journal came from outside and would put pages of another moment into a complete catalog.
 #
 # Beside a database without a single page SQLite deletes the log, even when it only reads. So a
 # catalog that was truncated to nothing would lose the commits in its log.
