@@ -26,7 +26,7 @@ import pytest
 import spector
 from spector import NotCopyableError
 from spector.cli.main import main
-from spector.errors import InvalidInputError, StoreExistsError, StoreNotFoundError
+from spector.errors import InvalidInputError, StoreError, StoreExistsError, StoreNotFoundError
 from tests.api.helpers import own_vectors, texts, vector
 from tests.fakes import FakeEmbedder
 
@@ -220,6 +220,13 @@ def test_an_empty_folder_in_the_place_of_a_new_store_is_no_hindrance(tmp_path: P
 
 
 # -- an export -------------------------------------------------------------------------------------
+
+
+def test_a_store_beneath_a_file_is_a_wrong_path_and_no_damage(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match="Not a directory") as caught:
+        spector.open(tmp_path / "file" / "mind", embedder=None, dim=3)
+    assert "check the path: a part of it is a file" in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", ["file", "link", "link into nowhere"])

@@ -125,6 +125,7 @@ _CAUSES: Final[Mapping[int, tuple[type[StoreError], str]]] = {
         "move the link away without deleting what it leads to, and put the file itself in its"
         " place; or restore a backup",
     ),
+    errno.ENOTDIR: (StoreError, "check the path: a part of it is a file"),
     errno.ENAMETOOLONG: (StoreError, "choose a shorter name"),
     errno.ENOMEM: (StoreError, "memory is short: free some, then try again"),
 }
