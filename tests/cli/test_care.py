@@ -5,12 +5,14 @@ from __future__ import annotations
 import errno
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import spector
-from spector import ManualClock
+from spector import ManualClock, ReflectReport
 from spector.cli.main import main
 from tests.cli.conftest import Run
 from tests.crash.workload import DIM, vector_of
@@ -229,3 +231,21 @@ def test_a_night_of_the_shell_can_embed_what_it_words_anew(
     with spector.open(where, mode="r") as memory:
         (theme,) = themes_in(memory)
     assert "baker" in theme.text
+
+
+def test_a_night_lets_other_writers_in(
+    run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent's server writes while a night goes on."""
+    with spector.open(filled) as memory:
+        first = next(memory.records()).id
+    ended: list[subprocess.CompletedProcess[str]] = []
+
+    def beside(*_: object, **__: object) -> ReflectReport:
+        command = [sys.executable, "-m", "spector", "retire", str(filled), str(first)]
+        ended.append(subprocess.run([*command, "--wait", "5"], capture_output=True, text=True))
+        return ReflectReport()
+
+    monkeypatch.setattr(spector.Memory, "reflect", beside)
+    assert run("reflect", filled).code == 0
+    assert [(each.returncode, each.stderr) for each in ended] == [(0, "")]

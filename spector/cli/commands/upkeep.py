@@ -101,14 +101,15 @@ def run_reflect(args: argparse.Namespace, console: Console) -> int:
 
 
 def _opened(args: argparse.Namespace) -> Memory:
-    """The store; without a name with the default embedder, which a night needs, if it is its own."""
-    if args.embedder or os.environ.get("SPECTOR_EMBEDDER"):
-        return open_store(args)
+    """The store, whose other writers go on during a night; without a name with the default
+    embedder, which a night needs, if it is its own."""
     try:
-        return open_store(args)
+        return open_store(args, shared=True)
     except ModelMismatchError:
+        if args.embedder or os.environ.get("SPECTOR_EMBEDDER"):
+            raise
         args.embedder = "none"
-        return open_store(args)
+        return open_store(args, shared=True)
 
 
 def _show_steps(report: ReflectReport, console: Console) -> None:
