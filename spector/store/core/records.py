@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import CatalogCorruptError, PartitionCorruptError
+from spector.kernel import crc32c_rows
 from spector.layout import (
     HEADER_BYTES,
     MUTABLE_BYTES,
@@ -39,7 +40,6 @@ from spector.store.catalog import (
 from spector.store.core.snapshots import View
 from spector.store.core.store import Store
 from spector.store.files import CHECK, Bytes
-from spector.store.partitions import wrong_checksums
 from spector.store.payloads import described, detail_tables, entries_of
 from spector.store.sqlite import typed_sql_errors
 
@@ -196,8 +196,8 @@ def verified_image(store: Store, row: Row) -> Bytes:
 
 def check_image(store: Store, row: Row, image: Bytes) -> None:
     """Raise when the bytes are not the undamaged record of ``row``."""
-    wrong = len(wrong_checksums(image.reshape(1, -1), store.uuid)) > 0
-    if wrong or int(header_of(image)["id"]) != row.id:
+    crc, header = crc32c_rows(image.reshape(1, -1), seed=store.uuid), header_of(image)
+    if int(header["crc"]) != int(crc[0]) or int(header["id"]) != row.id:
         raise damaged_record(_partition_of(store, row), row.slot, row.id)
 
 
