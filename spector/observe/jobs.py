@@ -14,6 +14,7 @@ from spector.arguments import check_metadata
 from spector.config import Config
 from spector.errors import InvalidMetadataError, StoreClosedError
 from spector.knowledge import Reading, entity_uri
+from spector.language.emotion import emotion_in
 from spector.language.formation import Referents
 from spector.layout import Category
 from spector.observe.gate import Candidate, Incoming
@@ -174,13 +175,16 @@ def asked(out: Analysis, stage: str, ask: Callable[[], T]) -> T | None:
 
 def fields_of(analysis: Analysis, unit: Unit, config: Config) -> tuple[str, dict[str, Any]]:
     """Text and fields of ``remember`` of a statement."""
-    message = analysis.message
+    message, arousal = analysis.message, analysis.emotion.arousal
+    if len(analysis.units) > 1:  # a long message has more words of feeling than each of its parts
+        own = emotion_in(unit.said, exclamation=config.observe.exclamation)
+        arousal = min(arousal, own.arousal)
     fields: dict[str, Any] = {
         "confidence": analysis.class_confidence
         if config.observe.confidence == "class"
         else analysis.confidence,
         "valence": analysis.emotion.valence,
-        "arousal": 0.0 if analysis.doubt else analysis.emotion.arousal,
+        "arousal": 0.0 if analysis.doubt else arousal,
         **{name: value for name, value in message.fields.items() if value is not None},
         "category": unit.category,
     }

@@ -191,6 +191,19 @@ def test_a_flashbulb(clock: ManualClock) -> None:
         assert not calm.units[0].flashbulb
 
 
+# Damage: a long message was split into 52 memories, which were all vivid and pinned, for it had more
+# words of feeling than any of them; no budget could let one rest.
+def test_a_part_of_a_message_is_as_vivid_as_its_own_words(clock: ManualClock) -> None:
+    with opened(clock) as memory:
+        result = memory.observe(
+            "The server is DOWN, absolute EMERGENCY, we URGENTLY need HELP now and Carl joined Acme"
+        )
+        vivid, calm = (memory.get(each.id) for each in result.records)
+        assert calm.text == "Carl joined Acme"
+        assert (vivid.pinned, calm.pinned) == (True, False)
+        assert vivid.arousal > 0.8 > calm.arousal
+
+
 def test_two_statements_become_two_memories_with_their_day(clock: ManualClock) -> None:
     with opened(clock) as memory:
         result = memory.observe("Yesterday Ada met Bob and Carl joined Acme")
