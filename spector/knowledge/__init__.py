@@ -11,7 +11,6 @@ from spector.store.payloads import DESCRIBING, PAYLOAD_FACETS, checked_json, enc
 if TYPE_CHECKING:
     from spector.knowledge.association import (
         GAIN,
-        MOST_MEMBERS,
         conflicts_of,
         entities_of_cue,
         facts_of_cue,

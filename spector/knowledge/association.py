@@ -14,6 +14,7 @@ from spector.knowledge.entities import ENTITY_NAMES
 from spector.knowledge.graph import reach
 from spector.knowledge.procedures import procedure_score
 from spector.knowledge.reader import KnowledgeReader
+from spector.language.cues import USER
 from spector.language.words import folded, normalize_tokens
 from spector.records import Edge, Reached
 
@@ -224,24 +225,21 @@ def _trust_of(reader: KnowledgeReader, ids: Collection[int]) -> dict[int, float]
 
 # Themes of nights: which there are of an entity or a fact, and what each was made of.
 
-#: what more memories mention or state has no theme: everything is about it
-MOST_MEMBERS: Final = 256
-
 
 def themes_named(
     reader: KnowledgeReader, text: str | None, scope: str | None
 ) -> dict[int, frozenset[int]]:
-    """Themes of the entities that a cue names, and of facts about what it names."""
-    entities = reader.mention_counts(entities_of_cue(reader, text, scope))
-    few = [each for each, count in entities.items() if count <= MOST_MEMBERS]
-    return themes_about(reader, [*few, *facts_of_cue(reader, text, scope)])
+    """Themes of facts about what a cue names; of the user's own, by their predicates."""
+    wanted = {} if scope is None else {"scope": scope}
+    predicates = [each.replace(" ", "_") for each in cue_names(text or "")]
+    own = reader.facts(holds=1, **wanted, subject=USER, predicate=predicates)
+    return themes_about(reader, [*facts_of_cue(reader, text, scope), *(row["id"] for row in own)])
 
 
-def themes_about(reader: KnowledgeReader, subjects: Collection[int]) -> dict[int, frozenset[int]]:
-    """Themes of entities and facts, each with what it was made of."""
-    found = {row["b"] for row in reader.links("mention", a=subjects)}
-    edges = reader.edges(subjects, direction="in", kinds=["derived_from"])
-    return themes_among(reader, found | {edge.source for edge in edges})
+def themes_about(reader: KnowledgeReader, facts: Collection[int]) -> dict[int, frozenset[int]]:
+    """Themes of facts, each with the memories and facts that it was made of."""
+    edges = reader.edges(facts, direction="in", kinds=["derived_from"])
+    return themes_among(reader, {edge.source for edge in edges})
 
 
 def themes_among(reader: KnowledgeReader, ids: Collection[int]) -> dict[int, frozenset[int]]:

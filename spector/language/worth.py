@@ -239,32 +239,21 @@ def sentences_of(text: str) -> list[str]:
     return [each for each in found if any(c.isalnum() for c in each)]
 
 
-def extract_of(
-    texts: Sequence[str],
-    most: int,
-    cost: Callable[[str], int],
-    *,
-    worth: Callable[[str], float] = content_density,
-) -> str:
+def extract_of(texts: Sequence[str], most: int, cost: Callable[[str], int]) -> str:
     """Sentences of texts that say most, without repetition; "" if none fits.
 
-    Questions, greetings and reactions are left out where there is something else.
+    Questions, greetings and reactions are left out where there is something else; of sentences that
+    say as much the earlier is taken.
 
     Args:
         most: what the extract may cost. cost: of a text, as its tokens.
-        worth: of a sentence; of equal ones the earlier is taken.
     """
-    sentences: list[str] = []
-    seen: set[str] = set()
-    for text in texts:
-        for sentence in sentences_of(text):
-            known = plain(sentence).strip(" .!?")
-            if known not in seen:
-                seen.add(known)
-                sentences.append(sentence)
-    sentences = sentences[:_MOST_CHARS]
+    said: dict[str, str] = {}
+    for each in (sentence for text in texts for sentence in sentences_of(text)):
+        said.setdefault(plain(each).strip(" .!?"), each)
+    sentences = list(said.values())[:_MOST_CHARS]
     sentences = [each for each in sentences if not says_little(each)] or sentences
-    order = sorted(range(len(sentences)), key=lambda n: (-worth(sentences[n]), n))
+    order = sorted(range(len(sentences)), key=lambda n: (-content_density(sentences[n]), n))
     chosen: list[int] = []
     for n in order:
         if cost(joined([sentences[at] for at in sorted([*chosen, n])])) <= most:

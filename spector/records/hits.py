@@ -362,7 +362,7 @@ class HitList(list[Hit]):
             word beside that of others.
     """
 
-    #: themes that nights made of an entity which the cue names, each with its sources
+    #: themes that nights made of what the cue names, each with its sources
     _themes: tuple[tuple[Hit, frozenset[int]], ...] = ()
     limits: tuple[Hit, ...] = ()
     #: places of what was left out, in the order that hits have without edges and entities

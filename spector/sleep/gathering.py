@@ -1,17 +1,14 @@
-"""Themes: what one speaker said of one entity or one fact, each event once with its date."""
+"""Themes: the values that one speaker gave one matter of one subject, each with its dates."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
-
-import numpy as np
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from spector.clock import from_ms
 from spector.config import Config
 from spector.knowledge import (
-    MOST_MEMBERS,
     Changes,
     KnowledgeReader,
     New,
@@ -20,15 +17,15 @@ from spector.knowledge import (
     themes_among,
     trend_text,
 )
-from spector.language.cues import need_gate
+from spector.language.frames import noun_of_slot
 from spector.language.statements import ASSISTANTS
-from spector.language.words import folded
-from spector.language.worth import content_density, sentences_of
-from spector.layout import Category, Flag, TierCode
+from spector.language.tables import language_of
+from spector.language.words import analyse, folded, is_stop
+from spector.layout import Category, Flag
 from spector.providers import estimated_tokens
 from spector.records import MemoryRecord
 from spector.search import Strengths, Surveyor
-from spector.sleep.night import Mask, Night, Rows, Units, breathe, has_flag
+from spector.sleep.night import Mask, Night, Units, breathe, has_flag
 from spector.sleep.protection import retiring
 from spector.write import Prepared, Unit
 
@@ -37,142 +34,139 @@ _OUTDATED: Final = "quotes what has changed"
 #: roles, and sources of data, of what is not said by a person
 _ANSWER: Final = ASSISTANTS | {"tool", "function", "document", "system"}
 _SOURCES_OF_ANSWERS: Final = frozenset({"assistant_message", "tool", "document"})
-#: types of entities that are who speaks, and no subject of a theme
-_SPEAKERS: Final = frozenset({"user", "agent"})
-#: memories of one theme at most, the newest: it has room for a sentence of each
-_MOST_SOURCES: Final = 12
+#: statements of one theme at most, the newest
+_MOST_VALUES: Final = 12
+#: what is stated more often has no theme
+_MOST_TIMES: Final = 256
 _DERIVED: Final = 0.8
 
 
-def consolidate(night: Night, cursor: int) -> Units:
-    """What a speaker said of an entity becomes a theme; so do the times at which a fact was stated.
+#: scope, subject and predicate of facts
+Matter: TypeAlias = tuple[tuple[str, str], ...]
 
-    Looked at are the entities and facts of new memories, and those of themes that quote what was
-    superseded. A memory is in one theme: that of the subject which most memories have.
+
+class _Stated(NamedTuple):
+    """A memory that states a fact, and the row of the fact."""
+
+    record: MemoryRecord
+    fact: dict[str, Any]
+
+
+def consolidate(night: Night, cursor: int) -> Units:
+    """What a speaker stated of a matter three times becomes one sentence of values and dates.
+
+    A matter is a predicate of a subject. Looked at are those that were stated since the last night,
+    the most often stated first, and those of themes that quote what was superseded.
     """
-    rows = _eligible(night)
-    looked = rows["id"][rows["id"] > night.state.recent.get("gathered", 0)]
-    looked = looked[: night.sleep.records_per_cycle].tolist()
+    after, rows = night.state.recent.get("gathered", []), night.memories.rows
+    changed = rows["id"][has_flag(rows, Flag.SUPERSEDED)].tolist()
     with night.survey.knowledge() as reader:
-        subjects = _subjects(night, reader, looked)
-    taken: set[int] = set()
-    for each in subjects:
+        ties = sorted([row["t_ms"] or 0, row["a"], row["b"]] for row in reader.links("source"))
+        looked = [each for each in ties if each > after][: night.sleep.records_per_cycle]
+        edges = reader.edges(changed, direction="in", kinds=["derived_from"])
+        quoted = reader.edges([edge.source for edge in edges], kinds=["derived_from"])
+        times = Counter(each[1] for each in looked)
+        matters = Counter[Matter]()
+        for row in reader.facts(id=sorted({*times, *(edge.target for edge in quoted)})):
+            matters[_matter_of(row)] += times[row["id"]]
+    for matter in sorted(matters, key=lambda each: (-matters[each], each)):
         breathe(night)
-        yield from _themes(night, each, rows, taken)
+        yield from _themes(night, dict(matter))
     return {"recent": {"gathered": looked[-1]}} if looked else None
 
 
-def _eligible(night: Night) -> Rows:
-    """Memories that may become a part of a theme, by their ids."""
-    rows = night.memories.rows
-    tiers = [int(TierCode.EPISODIC), int(TierCode.SEMANTIC)]
-    found: Rows = rows[
-        night.is_active(rows)
-        & np.isin(rows["tier"], tiers)
-        & (rows["importance"] >= np.float32(night.sleep.cluster_min_importance))
-    ]
-    return found[np.argsort(found["id"])]
+def _matter_of(fact: Mapping[str, Any]) -> Matter:
+    return tuple((name, fact[name]) for name in ("scope", "subject", "predicate"))
 
 
-@dataclass(frozen=True, slots=True)
-class _Subject:
-    """An entity or a fact, and the memories that mention or state it."""
-
-    id: int
-    #: folded; "" for a fact
-    name: str
-    members: frozenset[int]
-
-
-def _subjects(night: Night, reader: KnowledgeReader, looked: Collection[int]) -> list[_Subject]:
-    """Entities and facts whose themes may change, those of most memories first."""
-    rows = night.memories.rows
-    changed = rows["id"][has_flag(rows, Flag.SUPERSEDED)].tolist()
-    edges = reader.edges(changed, direction="in", kinds=["derived_from"])
-    quoting = [edge.source for edge in edges]
-    found = {row["a"] for row in reader.links("mention", b=[*looked, *quoting])}
-    names = {
-        each: folded(item["json"]["name"])
-        for each, item in reader.items(found).items()
-        if item["json"]["type"] not in _SPEAKERS
-    }
-    facts = {row["a"] for row in reader.links("source", b=looked)}
-    facts |= {edge.target for edge in reader.edges(quoting, kinds=["derived_from"])} & {
-        row["id"] for row in reader.facts(id=[edge.target for edge in edges])
-    }
-    members: dict[int, set[int]] = {each: set() for each in (*names, *facts)}
-    for kind, ids in (("mention", list(names)), ("source", sorted(facts))):
-        for row in reader.links(kind, a=ids):
-            members[row["a"]].add(row["b"])
-    due = [_Subject(each, names.get(each, ""), frozenset(ids)) for each, ids in members.items()]
-    least = night.sleep.cluster_min
-    due = [each for each in due if least <= len(each.members) <= MOST_MEMBERS]
-    return sorted(due, key=lambda each: (-len(each.members), not each.name, each.id))
-
-
-def _themes(night: Night, subject: _Subject, rows: Rows, taken: set[int]) -> Iterator[Unit]:
-    """Units that make, renew or put to rest the themes of a subject."""
+def _themes(night: Night, matter: Mapping[str, str]) -> Iterator[Unit]:
+    """Units that make, renew or put to rest the themes of a matter."""
     with night.survey.knowledge() as reader:
-        themes = themes_about(reader, [subject.id])
-        said = np.array(sorted(subject.members), np.int64)
-        living = rows["id"][np.isin(rows["id"], said)].tolist()
-        edges = reader.edges(living, direction="in", kinds=["derived_from"])
-        others = themes_among(reader, {edge.source for edge in edges} - themes.keys())
-    free = set(living) - taken - {each for sources in others.values() for each in sources}
-    groups = _by_speaker(night, sorted(free), but=subject.name)
-    for theme, sources in themes.items():
-        group = next((each for each in groups if sources & each.keys()), {})
-        if not group or len(group) < night.sleep.cluster_min:
+        facts = reader.facts(**matter)
+        sources = reader.sources([row["id"] for row in facts])
+        themes = themes_about(reader, [row["id"] for row in facts])
+    times = sum(map(len, sources.values()))
+    if times > _MOST_TIMES or (times < night.sleep.cluster_min and not themes):
+        return  # no records are read of what was stated once
+    groups = _by_speaker(night, facts, sources) if _is_matter(facts) else []
+    for theme, of in themes.items():
+        group = next((each for each in groups if of & _ids(each)), [])
+        if not group:
             old = night.memories.rows[night.memories.rows["id"] == theme]
             yield from retiring(night, old, _OUTDATED, {})
-        elif group.keys() != sources - {subject.id}:
-            yield _theme(night, subject.id, group, theme)
-        if group:
-            groups.remove(group)
-            taken |= group.keys()
-    for group in groups:
-        if len(group) >= night.sleep.cluster_min:
-            yield _theme(night, subject.id, group, None)
-            taken |= group.keys()
-
-
-def _by_speaker(night: Night, ids: Sequence[int], *, but: str) -> list[dict[int, MemoryRecord]]:
-    """The newest memories of each speaker that say something, the first speaker first.
-
-    What assistants, tools and documents said is in no theme of a user.
-
-    Args:
-        but: the subject: who speaks of oneself speaks of everything.
-    """
-    groups: dict[str, list[MemoryRecord]] = {}
-    for each in night.survey.records(ids).values():
-        if (each.role or "").casefold() in _ANSWER or each.data_source in _SOURCES_OF_ANSWERS:
             continue
-        if need_gate(each.text).needed:
-            groups.setdefault(folded(each.speaker or ""), []).append(each)
-    return [
-        {each.id: each for each in sorted(group, key=_moment)[-_MOST_SOURCES:]}
-        for speaker, group in groups.items()
-        if not speaker or speaker != but
+        groups.remove(group)
+        if of != _ids(group) | _holding(group):
+            yield _theme(night, group, theme)
+    for group in groups:
+        yield _theme(night, group, None)
+
+
+def _is_matter(facts: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether values alone say what was stated: nothing is denied, and a word says of what."""
+    words = analyse(facts[0]["json"]["predicate"].replace("_", " ")).words
+    return all(row["json"].get("polarity", True) for row in facts) and not all(map(is_stop, words))
+
+
+def _ids(group: Iterable[_Stated]) -> set[int]:
+    return {each.record.id for each in group}
+
+
+def _holding(group: Iterable[_Stated]) -> set[int]:
+    return {each.fact["id"] for each in group if each.fact["holds"]}
+
+
+def _by_speaker(
+    night: Night, facts: Sequence[dict[str, Any]], sources: Mapping[int, Collection[int]]
+) -> list[list[_Stated]]:
+    """The newest statements of each speaker, of those who made enough that still hold.
+
+    What assistants, tools and documents said is in no theme of a user. What a night put to rest is.
+    """
+    groups: dict[str, list[_Stated]] = {}
+    for each in _stated(night.survey, facts, sources):
+        if _speaks(night, each.record):
+            groups.setdefault(folded(each.record.speaker or ""), []).append(each)
+    fitting = (_fitting(group, night.sleep.summary_tokens) for group in groups.values())
+    least = night.sleep.cluster_min
+    return [each for each in fitting if len(_ids(each)) >= least and _holding(each)]
+
+
+def _speaks(night: Night, record: MemoryRecord) -> bool:
+    """Whether a memory may be in a theme: no answer, and not hidden by what came later or a user."""
+    return (
+        not record.flags & (Flag.SUPERSEDED | Flag.QUARANTINED)
+        and (not record.dormant or record.dormant_rule is not None)
+        and record.importance >= night.sleep.cluster_min_importance
+        and (record.role or "").casefold() not in _ANSWER
+        and record.data_source not in _SOURCES_OF_ANSWERS
+    )
+
+
+def _stated(
+    survey: Surveyor, facts: Iterable[dict[str, Any]], sources: Mapping[int, Collection[int]]
+) -> list[_Stated]:
+    """Every statement of some facts, the oldest first; what was hedged or planned is none."""
+    records = survey.records({each for some in sources.values() for each in some})
+    found = [
+        _Stated(records[each], row)
+        for row in facts
+        if "modality" not in row["json"]
+        for each in sources.get(row["id"], ())
+        if each in records
     ]
+    return sorted(found, key=lambda each: (each.record.event_ms, each.record.id, each.fact["id"]))
 
 
-def _moment(record: MemoryRecord) -> tuple[int, int]:
-    return record.event_ms, record.id
-
-
-def _theme(night: Night, subject: int, group: dict[int, MemoryRecord], before: int | None) -> Unit:
-    """The unit that makes a theme of memories, or brings one up to date."""
-    ids, records = tuple(sorted(group)), list(group.values())
+def _theme(night: Night, group: Sequence[_Stated], before: int | None) -> Unit:
+    """The unit that makes a theme of statements, or brings one up to date."""
+    records = list({each.record.id: each.record for each in group}.values())
+    ids = tuple(each.id for each in records)
     if before is None and night.made >= night.sleep.new_memories:
         return Unit(skipped={"memories of a cycle": 1})
     if before is not None and not night.tools.embeds:
         return Unit(seen=len(ids), skipped={"no embedder": 1})
-    texts = [each.text for each in records]
-    made, fallback = night.condensed(texts, "consolidation")
-    text = made or theme_text(records, night.sleep.summary_tokens)
-    if not text:
-        return Unit(seen=len(ids), skipped={"nothing to say": 1}, fallback=fallback)
+    made, fallback = night.condensed([each.text for each in records], "consolidation")
     tags = sorted({tag for each in records for tag in each.tags})
     fields: dict[str, Any] = {
         "tier": "semantic",
@@ -187,28 +181,35 @@ def _theme(night: Night, subject: int, group: dict[int, MemoryRecord], before: i
         ids=() if before is not None else ids,
         alter=None if before is not None else _consolidated,
         what="consolidated",
-        prepared=[Prepared(text, fields)],
+        prepared=[Prepared(made or _sentence(group), fields)],
         seen=len(ids),
         restates=before,
-        reason="one theme",
-        decide=_ties(ids, subject, before),
+        reason="one matter",
+        decide=_ties(ids, _holding(group), before),
         fallback=fallback,
     )
 
 
-def theme_text(records: Sequence[MemoryRecord], most: int) -> str:
-    """What memories say, each with its date, the oldest left out while it is too long."""
-    lines: dict[str, None] = {}
-    for each in sorted(records, key=_moment):
-        found = sentences_of(each.text)
-        if found:
-            said = max(found, key=content_density)
-            day = f"{from_ms(each.event_ms):%Y-%m-%d}"
-            lines[said if day in said else f"{day}: {said}"] = None
-    kept = list(lines)
-    while kept and estimated_tokens("\n".join(kept)) > most:
+def _fitting(group: Sequence[_Stated], most: int) -> list[_Stated]:
+    """The newest statements whose sentence has at most so many tokens."""
+    kept = list(group[-_MOST_VALUES:])
+    while kept and estimated_tokens(_sentence(kept)) > most:
         kept.pop(0)
-    return "\n".join(kept)
+    return kept
+
+
+def _sentence(group: Sequence[_Stated]) -> str:
+    """The values of a matter with the days of each: "Ada, weight: 72 kg (2026-03-01), ..."."""
+    record, fact = group[-1]
+    subject, predicate = fact["json"]["subject"], fact["json"]["predicate"]
+    noun = noun_of_slot(predicate, language_of(record.said))
+    values: list[tuple[str, str, dict[str, None]]] = []
+    for each in group:
+        if not values or values[-1][0] != each.fact["object"]:
+            values.append((each.fact["object"], each.fact["json"]["object"], {}))
+        values[-1][2][f"{from_ms(each.record.event_ms):%Y-%m-%d}"] = None
+    told = ", ".join(f"{value} ({', '.join(days)})" for _, value, days in values)
+    return f"{subject}{f', {noun}' if noun else ' ' + predicate.replace('_', ' ')}: {told}"
 
 
 def _consolidated(fresh: Strengths) -> Mask:
@@ -220,18 +221,17 @@ def _consolidated(fresh: Strengths) -> Mask:
 
 
 def _ties(
-    sources: Collection[int], subject: int, before: int | None
+    sources: Collection[int], facts: Collection[int], before: int | None
 ) -> Callable[[KnowledgeReader, int], Changes]:
-    """The rows of a theme: what it is from and about; those of an earlier state are replaced."""
+    """The rows of a theme: the memories and facts it is of; those of an earlier state go."""
 
     def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
         changes, made = Changes(), New(0) if before is None else before
         living = sorted(reader.owners(list(sources)))
-        of_entity = bool(reader.items([subject]))
-        if len(living) < 2 or not (of_entity or reader.facts(id=[subject])):
+        holding = [row["id"] for row in reader.facts(id=sorted(facts))]
+        if len(living) < 2 or not holding:
             return changes
-        if not of_entity:
-            living.append(subject)
+        living += holding
         if before is None:
             changes.store.append(0)
         else:
@@ -241,8 +241,6 @@ def _ties(
         changes.dreamt(made, data_source="system", kind="theme")
         for each in living:
             changes.tie(made, "derived_from", each, "dream", now_ms, _DERIVED)
-        if of_entity:
-            changes.link(subject, "mention", made, len(sources))
         return changes
 
     return decide
@@ -255,12 +253,14 @@ def retold(survey: Surveyor, config: Config, record_id: int) -> str | None:
     """The words of a statistic or a theme; None for anything else."""
     with survey.knowledge() as reader:
         statistic = reader.payloads([record_id], "statistic").get(record_id)
-        sources = set(themes_among(reader, [record_id]).get(record_id, ()))
-        sources -= {row["id"] for row in reader.facts(id=sorted(sources))} if sources else set()
+        sources = themes_among(reader, [record_id]).get(record_id, frozenset())
+        matters = {_matter_of(row) for row in reader.facts(id=sorted(sources))}
+        facts = [row for each in sorted(matters) for row in reader.facts(**dict(each))]
+        stated = reader.sources({row["id"] for row in facts})
     if statistic is not None:
         if statistic["category"] == "pattern":
             return trend_text(statistic["name"], statistic["values"])
         return figure_text(statistic["code"], statistic["name"], statistic["values"])
-    if not sources:
-        return None
-    return theme_text([*survey.records(sorted(sources)).values()], config.sleep.summary_tokens)
+    group = _stated(survey, facts, {fact: sources & {*some} for fact, some in stated.items()})
+    group = _fitting(group, config.sleep.summary_tokens)
+    return _sentence(group) if group else None

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from spector.config import Config, SleepConfig
 from spector.kernel.contract import Curve, retained
-from spector.language.worth import content_density, extract_of
+from spector.language.worth import extract_of
 from spector.layout import Category, Flag
 from spector.providers import Fact, LLMFactExtractor, estimated_tokens
 from spector.search import NO_END, Strengths, SurveyedText, Surveyor
@@ -201,20 +201,10 @@ class Night:
         self.proposed.setdefault(unit.what, []).extend(each for each, *_ in out)
         return out
 
-    def summary_of(
-        self,
-        texts: Sequence[str],
-        task: str,
-        *,
-        worth: Callable[[str], float] = content_density,
-        most: int | None = None,
-    ) -> tuple[str, bool]:
-        """One text of many, and whether a model was to make it and did not."""
-        made, fallback = self.condensed(texts, task)
-        if made:
-            return made, fallback
-        most = self.sleep.summary_tokens if most is None else most
-        return extract_of(texts, most, estimated_tokens, worth=worth), fallback
+    def summary_of(self, text: str) -> tuple[str, bool]:
+        """A short text of a long one, and whether a model was to make it and did not."""
+        made, fallback = self.condensed([text], "summaries")
+        return made or extract_of([text], self.sleep.summary_tokens, estimated_tokens), fallback
 
     def condensed(self, texts: Sequence[str], task: str) -> tuple[str, bool]:
         """What a model makes of texts, and whether it was to and did not; "" without one."""

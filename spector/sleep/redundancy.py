@@ -329,7 +329,7 @@ def _summaries(
     """Rows with the summaries of texts that are too long to be their own; whether a model failed."""
     most = night.sleep.summary_tokens
     long = {each: text for each, text in texts.items() if estimated_tokens(text) > most}
-    made = {each: night.summary_of([text], "summaries") for each, text in long.items()}
+    made = {each: night.summary_of(text) for each, text in long.items()}
     short = {each: text for each, (text, _) in made.items()}
     fallback = any(failed for _, failed in made.values())
 

@@ -16,8 +16,7 @@ from spector import ManualClock, ReflectReport
 from spector.cli.main import main
 from tests.cli.conftest import Run
 from tests.crash.workload import DIM, vector_of
-from tests.facets.test_erasure import mention
-from tests.sleep.nights import BEGIN, themes_in
+from tests.sleep.nights import BEGIN, tell, themes_in
 
 
 def test_backup_then_restore(run: Run, filled: Path, tmp_path: Path) -> None:
@@ -179,25 +178,23 @@ def test_a_dry_run_tells_first_what_would_rest_and_be_made_in_words(
 ) -> None:
     """Fifty lines of ids whose strength would change hid all else."""
     where = str(tmp_path / "akıl")
-    with spector.open(where, embedder=None, dim=4, clock=ManualClock(BEGIN)) as memory:
+    clock = ManualClock(BEGIN)
+    with spector.open(where, embedder=None, dim=4, clock=clock) as memory:
         for n in range(70):
             memory.remember(
                 f"şey {n}", importance=0.1 if n > 60 else 0.6, vector=[1.0, n, 0.0, 0.0]
             )
         for n in range(4):
-            tea = memory.remember(
-                f"Çayı {n} şekerli severim.",
-                category="preference",
-                importance=0.6,
-                vector=[0.0, 0.0, 1.0, n / 100],
-            )
-            mention(memory, tea, "Çay")
+            said = f"Benim kilom {70 + n}."
+            memory.remember(said, importance=0.7, vector=[0.0, 0.0, 1.0, n / 100])
+        clock.advance(days=3)
+        memory.reflect(["compress", "extract"])
     assert main(["reflect", where, "--dry-run"]) == 0
     lines = capsys.readouterr().out.splitlines()
     told = [line for line in lines if line.startswith("would ")]
     assert len(told) <= 50
     assert any("would put to rest (forget)" in line and "faded: şey 6" in line for line in told)
-    assert any("would make (consolidate)" in line and "Çayı 0 şekerli" in line for line in told)
+    assert any("would make (consolidate)" in line and "kilo: 70 (" in line for line in told)
     kinds = ["strength" in line or "rehearse" in line for line in told]
     assert kinds == sorted(kinds)
     assert not any(line.startswith("sealed") for line in lines)
@@ -223,14 +220,14 @@ def test_a_night_of_the_shell_can_embed_what_it_words_anew(
     """A theme that is brought up to date needs a vector: the command opened without embedder."""
     where = tmp_path / "mind"
     with spector.open(where, clock=ManualClock(BEGIN)) as memory:
-        for each in ("moored in Foça", "has two masts", "leaks a little", "was sold to a baker"):
-            mention(memory, memory.remember(f"The Lyra {each}.", user_id="ada"), "Lyra")
-            if each == "leaks a little":
+        for each in ("12 knots", "11 knots", "10 knots", "9 knots"):
+            tell(memory, "Lyra", "makes", each, user_id="ada")
+            if each == "10 knots":
                 memory.reflect()
     assert main(["reflect", str(where)]) == 0, capsys.readouterr().err
     with spector.open(where, mode="r") as memory:
         (theme,) = themes_in(memory)
-    assert "baker" in theme.text
+    assert "9 knots" in theme.text
 
 
 def test_a_night_lets_other_writers_in(

@@ -41,6 +41,13 @@ def pass_days(clock: ManualClock, days: float) -> None:
     clock.advance(days=days)
 
 
+def tell(memory: Memory, subject: str, predicate: str, value: str, **fields: Any) -> MemoryRecord:
+    """A memory that states a fact."""
+    made = memory.remember(f"{subject} {predicate} {value}.", **{"importance": 0.6, **fields})
+    memory.facts.add(subject, predicate, value, source=made)
+    return made
+
+
 def themes_in(memory: Memory) -> list[MemoryRecord]:
     """What nights made of memories, awake or at rest, the oldest first."""
     with memory._parts.sleeper._survey.knowledge() as reader:

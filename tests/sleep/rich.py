@@ -77,6 +77,8 @@ def fill(memory: Memory, clock: ManualClock, users: int = 2, scale: int = 1) -> 
         ]
         for each in (*twins, *trip):
             mention(memory, each, "Ada" if each in trip else "Ben")
+        for each, word in zip(trip, WORDS, strict=False):
+            memory.facts.add("Ada", "bought", word, source=each)
         shock = memory.remember(f"the house of u{number} burned", arousal=0.9, **user)
         memory.remember(
             f"a meeting of u{number}", valid_until=shock.event_time + timedelta(days=1), **user

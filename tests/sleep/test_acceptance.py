@@ -10,9 +10,8 @@ import pytest
 
 import spector
 from spector import Config, Flag, ManualClock, Memory, SleepConfig
-from tests.facets.test_erasure import mention
 from tests.fakes import FakeEmbedder
-from tests.sleep.nights import BEGIN, asleep, is_dormant, pass_days, set_strength, themes_in
+from tests.sleep.nights import BEGIN, asleep, is_dormant, pass_days, set_strength, tell, themes_in
 from tests.sleep.test_steps import changed
 
 
@@ -44,11 +43,10 @@ def modelled(**models: Any) -> tuple[Memory, ManualClock]:
 
 
 def clusters(memory: Memory, count: int) -> None:
-    """Groups of three to five memories, each of one entity and session."""
+    """Groups of three to five memories, each of one matter and session."""
     for n in range(count):
         for m in range(3 + n % 3):
-            made = memory.remember(f"Ship{n} load{n}x{m} dock{n} captain{n}", session_id=f"s{n}")
-            mention(memory, made, f"Ship{n}")
+            tell(memory, f"Ship{n}", "carries", f"load{n}x{m}", session_id=f"s{n}")
 
 
 @pytest.mark.parametrize(
@@ -79,7 +77,7 @@ def test_a_model_is_called_within_its_budget_whatever_it_answers(answer: str) ->
         by_model = [r for r in themes if r.text == "they speak of a ship"]
         assert len(by_model) == (5 if "of a ship" in answer else 0)
         sizes = sorted(len(memory.graph.edges(r.id, kinds=["derived_from"])) for r in by_model)
-        assert sizes in ([], [4, 5, 5, 5, 5]), "the largest come first"
+        assert sizes in ([], [8, 10, 10, 10, 10]), "the largest come first, each with its facts"
         assert not [r for r in themes if "1492" in r.text or "99" in r.text]
         if not by_model:
             assert memory.stats()["cognition"]["llm"]["failures"] == 5
@@ -183,8 +181,7 @@ def test_an_interrupted_step_returns_after_a_unit_and_goes_on(clock: ManualClock
     config = Config(sleep=SleepConfig(batch_records=50))
     with asleep(config=config) as (memory, moved):
         for n in range(400):
-            made = memory.remember(f"Ship{n // 4} load{n} dock{n // 4}", session_id=f"s{n // 4}")
-            mention(memory, made, f"Ship{n // 4}")
+            tell(memory, f"Ship{n // 4}", "carries", f"load{n}", session_id=f"s{n // 4}")
         pass_days(moved, 1)
         calls = []
 

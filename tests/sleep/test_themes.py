@@ -1,80 +1,104 @@
-"""A theme is what one speaker said of one thing, and never stands in for what was said.
+"""A theme gives the values of one matter with their dates, and never stands in for what was said.
 
-Damage without it: a theme takes a place among the hits and hides the memory that answers; the
-daughter and the sandwiches are in one theme; five sandwiches in forty lunches are what the user
-"usually" has; a theme goes on saying what was corrected. Guard: short conversations, and nights.
+Damage without it: a theme takes a place among the hits and hides the memory that answers; weights
+and sandwiches are in one theme; five sandwiches in forty lunches are what the user "usually" has; a
+theme goes on saying what was corrected. Guard: short conversations, and nights.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
 import spector
 from spector import Config, Flag, ManualClock, Memory, SleepConfig
-from tests.facets.test_erasure import mention
-from tests.sleep.nights import BEGIN, asleep, is_dormant, pass_days, set_strength, themes_in
+from tests.sleep.nights import BEGIN, asleep, is_dormant, pass_days, set_strength, tell, themes_in
 
-FERRY = (
-    "Selin painted the ferry green.",
-    "Selin sold the ferry to a baker.",
-    "Selin swims in the bay at dawn.",
-    "Selin teaches sailing on Sundays.",
-)
+WEIGHTS = ("72 kg", "70 kg", "70 kg", "68 kg")
 
 
 @contextmanager
-def told(texts: Sequence[str], *, about: str = "Selin") -> Iterator[tuple[Memory, ManualClock]]:
-    """A memory of a user that was told of somebody, a day apart, and slept."""
+def told(values: Sequence[str] = WEIGHTS) -> Iterator[tuple[Memory, ManualClock]]:
+    """A memory of a user that was told what Selin weighs, a day apart, and slept."""
     with asleep() as (memory, clock):
-        for each in texts:
-            mention(memory, memory.remember(each, user_id="u", importance=0.6), about)
+        for each in values:
+            tell(memory, "Selin", "weighs", each, user_id="u")
             pass_days(clock, 1)
         memory.reflect(["consolidate"])
         yield memory, clock
 
 
-def test_a_theme_has_each_event_once_with_its_date() -> None:
-    with asleep() as (memory, _):
-        for day, text in ((1, FERRY[0]), (2, FERRY[1]), (2, FERRY[1]), (3, FERRY[2])):
-            made = memory.remember(text, user_id="u", event_time=f"2026-01-0{day}T10:00:00Z")
-            mention(memory, made, "Selin")
-        memory.reflect(["consolidate"])
+def test_a_theme_is_one_sentence_of_values_and_dates() -> None:
+    with told() as (memory, _):
         (theme,) = themes_in(memory)
         assert theme.text == (
-            f"2026-01-01: {FERRY[0]}\n2026-01-02: {FERRY[1]}\n2026-01-03: {FERRY[2]}"
+            "Selin weighs: 72 kg (2026-01-01), 70 kg (2026-01-02, 2026-01-03), 68 kg (2026-01-04)"
         )
 
 
-def test_what_has_no_common_subject_is_in_no_common_theme() -> None:
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ("My weight is {} kg.", "user, weight: 72 (2026-01-01), 70 (2026-01-02), 68 (2026-01-03)"),
+        ("Benim kilom {}.", "user, kilo: 72 (2026-01-01), 70 (2026-01-02), 68 (2026-01-03)"),
+    ],
+)
+def test_a_matter_is_named_in_the_language_of_what_was_said(said: str, sentence: str) -> None:
     with asleep() as (memory, clock):
-        for name in ("Selin", "Orhan", "Nazan"):
+        for each in (72, 70, 68):
+            made = memory.remember(said.format(each), importance=0.6)
+            memory.facts.add("user", "weight", str(each), source=made)
+            pass_days(clock, 1)
+        memory.reflect(["consolidate"])
+        (theme,) = themes_in(memory)
+        assert theme.text == sentence
+
+
+def test_what_is_of_another_matter_or_person_is_in_another_theme() -> None:
+    with asleep() as (memory, clock):
+        for name in ("Selin", "Orhan"):
             for n in range(4):
-                made = memory.remember(f"{name} fixed pump {n}.", session_id="s", importance=0.6)
-                mention(memory, made, name)
+                tell(memory, name, "fixed", f"pump {n}", session_id="s")
+                tell(memory, name, "met", f"Nazan at pier {n}", session_id="s")
         memory.remember_many([f"Rain again, for {n} hours." for n in range(6)], session_id="s")
         pass_days(clock, 1)
         memory.reflect(["consolidate"])
-        texts = [theme.text for theme in themes_in(memory)]
-        assert len(texts) == 3
-        for name in ("Selin", "Orhan", "Nazan"):
-            (own,) = (text for text in texts if name in text)
-            assert own.count(name) == 4
+        texts = sorted(theme.text for theme in themes_in(memory))
+        opened = ["Orhan fixed: ", "Orhan met: ", "Selin fixed: ", "Selin met: "]
+        assert [text[: text.index(":") + 2] for text in texts] == opened
+        assert all(text.count("(2026-01-01)") == 4 for text in texts)
 
 
-def test_a_memory_is_in_one_theme() -> None:
+@pytest.mark.parametrize(
+    ("predicate", "statement"),
+    [("is", {}), ("eats", {"polarity": False}), ("eats", {"modality": "hedged"})],
+)
+def test_what_values_and_dates_cannot_say_is_left_as_it_is(
+    predicate: str, statement: dict[str, Any]
+) -> None:
+    from spector.knowledge import Changes, KnowledgeReader
+
     with asleep() as (memory, clock):
-        for n in range(5):
-            made = memory.remember(f"Selin met Orhan at pier {n}.", importance=0.6)
-            mention(memory, made, "Selin", *(["Orhan"] if n < 4 else []))
+        for n in range(3):
+            tell(memory, "Selin", predicate, f"thing {n}")
+
+        def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+            changes = Changes()
+            for row in reader.facts():
+                said = json.dumps({**row["json"], **statement})
+                changes.put("fact", **{**row, "json": said})
+            return changes
+
+        memory._parts.knowledge.commit(decide)
         pass_days(clock, 1)
         memory.reflect(["consolidate"])
-        (theme,) = themes_in(memory)
-        assert all(f"pier {n}" in theme.text for n in range(5))
+        assert not themes_in(memory)
 
 
 def test_speakers_have_themes_of_their_own_and_assistants_have_none() -> None:
@@ -83,18 +107,12 @@ def test_speakers_have_themes_of_their_own_and_assistants_have_none() -> None:
             for n in range(3):
                 role = who if who == "assistant" else "user"
                 named = {} if who == role else {"metadata": {"speaker": who}}
-                made = memory.remember(
-                    f"The Lyra leaks at plank {n}, {who} saw it.",
-                    role=role,
-                    importance=0.6,
-                    **named,
-                )
-                mention(memory, made, "Lyra")
+                tell(memory, "Lyra", "leaks at", f"plank {n} ({who})", role=role, **named)
         pass_days(clock, 1)
         memory.reflect(["consolidate"])
         texts = sorted(theme.text for theme in themes_in(memory))
-        assert [text.count("Can saw") for text in texts] == [3, 0]
-        assert [text.count("Ece saw") for text in texts] == [0, 3]
+        assert [text.count("(Can)") for text in texts] == [3, 0]
+        assert [text.count("(Ece)") for text in texts] == [0, 3]
 
 
 def test_what_is_rare_is_no_habit_and_nothing_says_usually() -> None:
@@ -111,11 +129,11 @@ def test_what_is_rare_is_no_habit_and_nothing_says_usually() -> None:
 
 
 def test_a_theme_takes_no_place_among_the_hits_and_stands_beside_them() -> None:
-    with told(FERRY) as (memory, _):
+    with told() as (memory, _):
         (theme,) = themes_in(memory)
         for k in (1, 3, 10):
-            hits = memory.recall("What did Selin do with the ferry?", k=k, user_id="u")
-            assert [hit.text in FERRY for hit in hits] == [True] * min(k, 4)
+            hits = memory.recall("What does Selin weigh?", k=k, user_id="u")
+            assert [hit.id != theme.id for hit in hits] == [True] * min(k, 3)
             assert not hits.themes, "its sources are there"
         hits = memory.recall("What of Selin?", k=5, user_id="u", where={"importance": {"lt": 0.5}})
         assert not hits
@@ -125,7 +143,7 @@ def test_a_theme_takes_no_place_among_the_hits_and_stands_beside_them() -> None:
 
 
 def test_a_theme_speaks_for_sources_that_a_night_put_to_rest_and_for_no_others() -> None:
-    with told(FERRY) as (memory, _):
+    with told() as (memory, clock):
         (theme,) = themes_in(memory)
         (*_, last) = sources = [each.id for each in memory.records() if each.id != theme.id]
         other = memory.remember("Orhan knows Selin well.", user_id="u", importance=0.6)
@@ -139,6 +157,13 @@ def test_a_theme_speaks_for_sources_that_a_night_put_to_rest_and_for_no_others()
         assert "(derived)" in behind
         assert "system" not in context.text
         assert not memory.recall("What about Selin?", user_id="v").themes
+        newer = tell(memory, "Selin", "weighs", "67 kg", user_id="u")
+        pass_days(clock, 1)
+        memory.reflect(["consolidate"])
+        (theme,) = themes_in(memory)
+        edges = memory.graph.edges(theme.id, direction="out", kinds=["derived_from"])
+        assert {*sources, newer.id} <= {each.target for each in edges}, "what rests still counts"
+        assert theme.text.endswith("68 kg (2026-01-04), 67 kg (2026-01-05)")
         memory.remember("Selin gave it up.", user_id="u", supersedes=last)
         assert not memory.recall("What about Selin?", user_id="u").themes
 
@@ -160,32 +185,35 @@ def rested(memory: Memory, ids: Sequence[int]) -> None:
 
 
 def test_of_what_a_caller_retired_no_theme_speaks() -> None:
-    with told(FERRY) as (memory, _):
-        made = {each.id for each in themes_in(memory)}
+    with told() as (memory, clock):
+        (theme,) = themes_in(memory)
         for each in list(memory.records()):
-            if each.id not in made:
-                memory.retire(each.id)
+            memory.retire(each.id)
         memory.remember("Orhan knows Selin well.", user_id="u", importance=0.6)
         assert not memory.recall("What about Selin?", user_id="u").themes
+        tell(memory, "Selin", "weighs", "66 kg", user_id="u")
+        pass_days(clock, 1)
+        memory.reflect(["consolidate"])
+        assert is_dormant(memory, theme.id), "one statement is left"
 
 
 def test_a_theme_is_brought_up_to_date_and_rests_when_too_little_is_left() -> None:
-    with told(FERRY) as (memory, clock):
+    with told() as (memory, clock):
         (before,) = themes_in(memory)
         first, second, *_ = sorted(
             (each for each in memory.records() if each.id != before.id), key=lambda each: each.id
         )
-        memory.remember("Nobody painted it.", user_id="u", supersedes=first.id)
+        memory.remember("Nobody weighed her.", user_id="u", supersedes=first.id)
         pass_days(clock, 1)
         cycle = memory.reflect(["consolidate"]).cycle
         (after,) = themes_in(memory)
         assert after.id == before.id
-        assert FERRY[0] not in after.text
-        assert FERRY[1] in after.text
+        assert "72 kg" not in after.text
+        assert "68 kg" in after.text
         assert not memory.reflect(["consolidate"]).cycle
         memory.reflect_undo(cycle)
         assert memory.get(before.id).text == before.text
-        memory.remember("Nor was it sold.", user_id="u", supersedes=second.id)
+        memory.remember("Nor then.", user_id="u", supersedes=second.id)
         pass_days(clock, 1)
         memory.reflect(["consolidate"])
         assert is_dormant(memory, before.id)
@@ -197,35 +225,23 @@ def test_a_theme_is_brought_up_to_date_and_rests_when_too_little_is_left() -> No
 def test_a_night_that_is_cut_makes_the_same_themes(cut: bool) -> None:
     with asleep() as (memory, clock):
         for n in range(60):
-            made = memory.remember(f"Boat{n // 5} took load {n} to Foça.", importance=0.6)
-            mention(memory, made, f"Boat{n // 5}", *(["Foça"] if n % 3 else []))
+            tell(memory, f"Boat{n // 5}", "took", f"load {n}")
         pass_days(clock, 1)
         calls = 1
         while not memory.reflect("consolidate", max_seconds=1e-9 if cut else None).finished:
             calls += 1
         assert (calls > 3) is cut
         texts = [theme.text for theme in themes_in(memory)]
-        assert len(texts) == len(set(texts))
-        assert sum(text.count("load") for text in texts) in range(30, 61)
-
-
-def test_a_theme_quotes_an_instruction_and_gives_none() -> None:
-    rule = "Please always answer Selin in metric units."
-    with told((rule, *FERRY[:3])) as (memory, _):
-        (theme,) = themes_in(memory)
-        assert rule in theme.text
-        memory.retire(next(each.id for each in memory.records() if each.text == rule))
-        context = memory.context("Where does Selin swim?", max_tokens=300, user_id="u")
-        assert not context.standing
-        assert rule not in context.text
+        assert len(texts) == len(set(texts)) == 12
+        assert sum(text.count("load") for text in texts) == 60
 
 
 def test_nodes_that_say_nothing_are_not_quoted() -> None:
-    with told(FERRY[:2]) as (memory, _):
+    with told(WEIGHTS[:2]) as (memory, _):
         for text in ("user", "time of day"):
             memory.remember(text, tier="semantic", category="entity", user_id="u")
         found = memory.context(
-            "tell me about the user and the ferry", max_tokens=300, knowledge=True, user_id="u"
+            "tell me about the user and Selin", max_tokens=300, knowledge=True, user_id="u"
         )
         assert '"user"' not in found.text
         assert "time of day" not in found.text

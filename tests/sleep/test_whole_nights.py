@@ -21,7 +21,7 @@ from spector.arguments import SORTS
 from tests.crash.shim import in_shimmed_process
 from tests.facets.test_erasure import mention
 from tests.proof import seed
-from tests.sleep.nights import asleep, is_dormant, pass_days, themes_in
+from tests.sleep.nights import asleep, is_dormant, pass_days, tell, themes_in
 from tests.sleep.rich import CONFIG, fill, told
 
 Proof = Callable[..., None]
@@ -153,13 +153,7 @@ def test_what_a_second_night_restates_reads_as_before_when_that_is_undone() -> N
     with asleep(config=CONFIG) as (memory, clock):
         fill(memory, clock, users=1)
         memory.reflect()
-        mention(
-            memory,
-            memory.remember(
-                "Ada likes the seaside most of all, says u0.", importance=0.6, user_id="u0"
-            ),
-            "Ada",
-        )
+        tell(memory, "Ada", "bought", "a seaside hut", user_id="u0")
         memory.remember("I play chess.", importance=0.6, user_id="u0")
         pass_days(clock, 3)
         before = told(memory)

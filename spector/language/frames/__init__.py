@@ -26,6 +26,7 @@ from spector.language.frames.predicates import (
     is_label,
     is_single_valued,
     names_of_predicate,
+    noun_of_slot,
     predicates_like,
 )
 from spector.language.frames.sentences import (

@@ -65,6 +65,12 @@ def names_of_predicate(predicate: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys("_".join((predicate, *nouns)).split("_")))
 
 
+def noun_of_slot(predicate: str, language: str) -> str:
+    """The noun that names a slot in a language; "" for a predicate that is none."""
+    nouns = SLOTS.get(predicate, "").rpartition("|")[2 * (language == "tr")]
+    return nouns.split(None, 1)[0].replace("_", " ") if nouns else ""
+
+
 def is_single_valued(predicate: str, extra: Collection[str] = (), *, by_form: bool = False) -> bool:
     """Whether a predicate has one value at a time: by the table, by the caller, or by its form.
 
