@@ -6,7 +6,7 @@ import sqlite3
 import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -226,24 +226,42 @@ def to_record(
 ) -> MemoryRecord:
     """The user's view of a record."""
     tags, supersedes, own_until_ms = split_reserved_tags(row.tags)
-    found: dict[str, Any] = dict(zip(_FIELDS, _of_fields(header.item()), strict=True))
-    found |= zip(_ROW_FIELDS, _of_row(row), strict=True)
+    event_ms, confidence, importance, valence, arousal, stability_days, utility, *rest = _of_fields(
+        header.item()
+    )
+    access_count, last_access_s, flags, category, modality = rest
+    # by name and without a dictionary: a get, and each shown hit, makes one
     return MemoryRecord(
-        **found
-        | {
-            "tier": tier,
-            "tags": tags,
-            "supersedes": supersedes,
-            "superseded_by": superseded_by,
-            "own_until_ms": own_until_ms,
-            "confidence": found["confidence"] / 255,
-            "valence": max(-1.0, found["valence"] / 127),
-            "arousal": found["arousal"] / 255,
-            "flags": _FLAGS[found["flags"] & 0x7FF],
-            # a newer version may have written values that have no name here
-            "category": _CATEGORIES.get(found["category"], Category.OTHER),
-            "modality": _MODALITIES.get(found["modality"], Modality.TEXT),
-        }
+        id=row.id,
+        text=row.text,
+        tier=tier,
+        tags=tags,
+        metadata=row.metadata,
+        event_ms=event_ms,
+        recorded_ms=row.recorded_ms,
+        valid_from_ms=row.valid_from_ms,
+        valid_until_ms=row.valid_until_ms,
+        session_id=row.session_id,
+        agent_id=row.agent_id,
+        user_id=row.user_id,
+        role=row.role,
+        source=row.source,
+        confidence=confidence / 255,
+        importance=importance,
+        valence=max(-1.0, valence / 127),
+        arousal=arousal / 255,
+        stability_days=stability_days,
+        utility=utility,
+        access_count=access_count,
+        last_access_s=last_access_s,
+        flags=_FLAGS[flags & 0x7FF],
+        # a newer version may have written values that have no name here
+        category=_CATEGORIES.get(category, Category.OTHER),
+        modality=_MODALITIES.get(modality, Modality.TEXT),
+        parents=row.parents,
+        supersedes=supersedes,
+        superseded_by=superseded_by,
+        own_until_ms=own_until_ms,
     )
 
 
@@ -288,7 +306,6 @@ _ROW_FIELDS = tuple(
     "id text tags metadata recorded_ms valid_from_ms valid_until_ms session_id agent_id user_id"
     " role source parents".split()
 )
-_of_row = attrgetter(*_ROW_FIELDS)
 
 
 class _Flags(dict[int, Flag]):
