@@ -18,6 +18,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -312,7 +313,7 @@ class Posted:
                 return int(answer.status), answer.read()
         except urllib.error.HTTPError as error:
             return error.code, error.read()
-        except OSError:
+        except (OSError, HTTPException):
             return 0, b""
 
     def _said(self, message: dict[str, Any], at_most_s: float = 60) -> tuple[int, bytes]:
