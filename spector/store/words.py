@@ -231,9 +231,9 @@ class WordFiles:
         return True
 
     def _save(self, kept: IndexImage, partitions: Sequence[Partition]) -> None:
-        taken = {number for _, number, _ in self._written.values()}
-        taken |= {_number_of(name) for name in self._files.listing() if is_words(name)}
-        free = (number for number in range(MOST_BLOCKS) if number not in taken)
+        taken = {name_of(number) for _, number, _ in self._written.values()}
+        taken |= {each.removesuffix(".tmp") for each in self._files.listing()}
+        free = (number for number in range(MOST_BLOCKS) if name_of(number) not in taken)
         written: dict[int, tuple[object, int, int]] = {}
         named = np.zeros(len(kept.blocks), NAMED_DTYPE)
         for n, block in enumerate(kept.blocks):
@@ -353,11 +353,6 @@ def _remove(files: Files, *, keep: set[str]) -> int:
 def name_of(number: int) -> str:
     """The name of a block's file; ``number`` is below `MOST_BLOCKS`."""
     return f"{FOLDER}{number:08d}{_LEX}"
-
-
-def _number_of(name: str) -> int:
-    stem = name.removeprefix(FOLDER).split(".")[0]
-    return int(stem) if stem.isascii() and stem.isdecimal() and len(stem) <= 8 else -1
 
 
 def body_crc(image: Bytes) -> int:

@@ -23,7 +23,7 @@ def test_a_catalog_that_cannot_be_made_says_so_and_is_not_half_made(
     """Mutation hunting rolled back and went on as if nothing had happened; no test noticed."""
     catalog = Catalog(str(tmp_path / "catalog.db"), mode="rw", durability="strict")
     with monkeypatch.context() as patch:
-        patch.setattr(schema, "_SCHEMA", "CREATE TABLE half (made); CREATE nonsense")
+        patch.setattr(schema, "SCHEMA", "CREATE TABLE half (made); CREATE nonsense")
         with pytest.raises(spector.StoreError):
             catalog.create({"dim": "3"})
     assert catalog.is_new()

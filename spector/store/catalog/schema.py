@@ -60,7 +60,7 @@ FULLTEXT_SQL: Final = f"""CREATE VIRTUAL TABLE fulltext USING fts5(
     text, content='content', content_rowid='id',
     tokenize='{FULLTEXT_TOKENIZER}')"""
 
-_SCHEMA: Final = f"""
+SCHEMA: Final = f"""
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE head(
     one INTEGER PRIMARY KEY CHECK (one = 1),
@@ -101,7 +101,7 @@ CREATE TABLE session(first INTEGER PRIMARY KEY, after INTEGER NOT NULL);
 
 #: of a catalog, but for the full text
 TABLES: Final = (
-    *re.findall(r"CREATE TABLE (\w+)", _SCHEMA),
+    *re.findall(r"CREATE TABLE (\w+)", SCHEMA),
     *(each.name for each in PAYLOAD_TABLES),
 )
 
@@ -111,7 +111,7 @@ def create_tables(db: sqlite3.Connection, meta: Mapping[str, str]) -> None:
     db.execute(f"PRAGMA application_id={APPLICATION_ID}")
     try:
         db.execute("BEGIN IMMEDIATE")
-        for statement in _SCHEMA.split(";"):
+        for statement in SCHEMA.split(";"):
             if statement.strip():
                 db.execute(statement)
         db.executemany("INSERT INTO meta VALUES (?, ?)", sorted(meta.items()))

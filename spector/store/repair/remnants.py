@@ -7,6 +7,7 @@ read, and partitions by their own checksums. It never writes to the source.
 from __future__ import annotations
 
 import contextlib
+import re
 import sqlite3
 import struct
 from collections import defaultdict
@@ -34,10 +35,7 @@ from spector.store.files import (
 )
 from spector.store.partitions import rows_in, unpack_header, wrong_checksums
 from spector.store.payloads import (
-    KEYS,
-    KNOWLEDGE,
     PAYLOAD_TABLES,
-    make_tables,
     table_named,
     tables_in,
 )
@@ -47,7 +45,6 @@ from spector.store.sqlite import (
     UNREADABLE,
     LostTable,
     connect_into,
-    open_connection,
     problem_of_schema,
     read_frames,
     read_head,
@@ -77,6 +74,15 @@ _MAX_COLUMNS: Final = 16
 _INTEGER_BYTES: Final = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8, 8: 0, 9: 0}
 _FLOAT: Final = 7
 
+#: table -> names of the columns that identify a row
+_KEYS = {
+    "meta": ("key",),
+    "head": ("one",),
+    "journal": ("seq",),
+    **dict.fromkeys(("segment", "record", "content"), ("id",)),
+    **{table.name: table.key for table in PAYLOAD_TABLES},
+}
+
 #: type of a column -> whether a value of a serial type may stand in it
 _FITS: Final[dict[str, Callable[[int], bool]]] = {
     "INTEGER": lambda kind: kind in _INTEGER_BYTES,
@@ -105,18 +111,16 @@ class _Form(NamedTuple):
 def _forms() -> dict[str, _Form]:
     """Table -> its form, from the statements that make a new catalog."""
     out = {}
-    with open_connection(":memory:") as db:
-        schema.create_tables(db, {})
-        for group in (KNOWLEDGE, KEYS):
-            make_tables(db, group)
-        for table in (*CORE_TABLES, *(each.name for each in PAYLOAD_TABLES)):
-            found = db.execute(f"PRAGMA table_info({table})").fetchall()
-            keys = [kind for _, _, kind, _, _, key in found if key]
-            by_rowid = keys == ["INTEGER"]
+    payloads = (table.statements()[0] for table in PAYLOAD_TABLES)
+    for statement in (*schema.SCHEMA.split(";"), *payloads):
+        made = re.match(r"\s*CREATE TABLE (\w+)", statement)
+        found = re.findall(r"(\w+) (INTEGER|REAL|TEXT|BLOB)( PRIMARY KEY| NOT NULL)?", statement)
+        if made is not None and made[1] in _KEYS:
+            by_rowid = "WITHOUT ROWID" not in statement
             kinds = [
-                (kind, not must or bool(by_rowid and key)) for _, _, kind, must, _, key in found
+                (kind, not must or (by_rowid and not n)) for n, (_, kind, must) in enumerate(found)
             ]
-            out[table] = _Form(tuple(each[1] for each in found), tuple(kinds), by_rowid)
+            out[made[1]] = _Form(tuple(name for name, *_ in found), tuple(kinds), by_rowid)
     return out
 
 
@@ -391,15 +395,6 @@ class _Merge:
 _SPOOL = "attachments"
 #: keys of ``meta`` whose rows are accepted from a page that no tree leads to
 _META = {"format_version", "uuid", "dim", "model_id", "fingerprint"}
-#: table -> names of the columns that identify a row
-_KEYS = {
-    "meta": ("key",),
-    "head": ("one",),
-    "journal": ("seq",),
-    **dict.fromkeys(("segment", "record", "content"), ("id",)),
-    **{table.name: table.key for table in PAYLOAD_TABLES},
-}
-
 Row = dict[str, Any]
 
 
