@@ -1,12 +1,8 @@
 """Reads conversations and notes from files into keyword arguments of ``Memory.remember``.
 
-One module per format, each with a ``FORMAT``: its name, a reader and what shows it. To add one,
-write such a module and add it to the ``FORMATS`` of its folder, or ``register`` it in a program of
+One module per format in ``formats/``, each with a ``FORMAT``: its name, a reader and what shows it.
+To add one, write such a module and add it to the list there, or ``register`` it in a program of
 your own. ``docs/manual/importing.md`` has the mapping of each.
-
-    chats/     exports of chat programs: ChatGPT, Claude, Telegram, WhatsApp, Slack, Discord
-    tables/    JSON messages, spector exports, CSV, mem0, LangChain, data sets
-    notes/     Markdown and its vaults, plain text, transcripts
 """
 
 from __future__ import annotations

@@ -9,20 +9,17 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from spector.clock import zone_named
 from spector.errors import ImportFormatError, InvalidInputError
-from spector.importers import chats, notes, tables
-from spector.importers.entries import Broken, Entry, Format, Found, Message, Options
+from spector.importers import formats
+from spector.importers.entries import Broken, Entry, Format, Found, LeftOut, Message, Options
 from spector.importers.places import Archive, Place, place_of
 from spector.importers.sources import BAD_JSON, Head, SourceFile, iter_array
 
-#: the formats, in the order in which they are tried
-_ALL: Final[tuple[Format, ...]] = (*chats.FORMATS, *tables.FORMATS, *notes.FORMATS)
-READERS: Final[dict[str, Format]] = {each.name: each for each in _ALL}
+READERS: Final[dict[str, Format]] = {each.name: each for each in formats.FORMATS}
 #: names for ``--format``
 FORMATS: Final = ("auto", *READERS)
 
@@ -129,7 +126,7 @@ def plan_of(
     for error in place.refused:
         yield SourceFile(place.path, error.message.split(":", 1)[0]), error, {}
     taken: set[SourceFile] = set()
-    for archive in () if place.is_one else chats.ARCHIVES:
+    for archive in () if place.is_one else formats.ARCHIVES:
         if format in ("auto", archive.name):
             yield from _exported(archive, place, taken)
     rest = [each for each in place.files if each not in taken]
@@ -168,7 +165,7 @@ def _is_chat(source: SourceFile) -> bool:
     """Whether a file is a chat by itself."""
     try:
         head = head_of(source)
-        return any(each.recognizes(head) for each in chats.FORMATS)
+        return any(each.recognizes(head) for each in formats.CHATS)
     except ImportFormatError:
         return False
 
@@ -232,7 +229,7 @@ def head_of(source: SourceFile) -> Head:
     # notes may begin with "[", too: JSON continues with an object
     if start == "[" and suffix not in _MARKDOWN_SUFFIXES and re.match(r"\s*\[\s*[{\]]", text):
         with source.open_text() as stream:
-            found = next((each for _, each in islice(iter_array(stream, source), 1)), {})
+            found = next(iter_array(stream, source), {})
         return Head(source, text, "array", found)
     if start == "{" and suffix not in _MARKDOWN_SUFFIXES:
         return _head_of_objects(source, text, suffix)
@@ -294,52 +291,64 @@ def iter_messages(
         ImportFormatError: the file is missing, not of this format, or malformed; the message names
             the file and the line or entry. Earlier entries have been yielded already.
     """
-    place = place_of(Path(path))
-    zone = None if timezone is None else zone_named(timezone)
     format_named(format)
-    first: ImportFormatError | None = None
-    sound = 0
-    for source, kind, context in sources_of(place, format):
-        options = Options(zone, assume_utc, chunk_chars, context)
+    zone = None if timezone is None else zone_named(timezone)
+    place = place_of(Path(path))
+    entries = _entries_of(place, format, Options(zone, assume_utc, chunk_chars), skip_bad)
+    for entry in sound(entries, on_skip or (lambda _: None)):
+        if isinstance(entry, Found):
+            yield entry.message
+
+
+def _entries_of(place: Place, format: str, options: Options, skip_bad: bool) -> Iterator[Entry]:
+    """The entries of all files of a place; one that stops its file is the last of it."""
+    for source, kind, context in plan_of(place, format):
         try:
             if isinstance(kind, ImportFormatError):
                 raise kind
-            for entry in dated(iter_entries(source, kind, options)):
-                if isinstance(entry, Broken):
-                    if entry.stops and not skip_bad:
-                        raise entry.error
-                    first = first or entry.error
-                    if on_skip is not None:
-                        on_skip(entry.error)
-                elif isinstance(entry, Found):
-                    yield entry.message
-                sound += not isinstance(entry, Broken)
+            for entry in entries_of(source, kind, replace(options, context=context, notes=[])):
+                if isinstance(entry, Broken) and entry.stops and not skip_bad:
+                    raise entry.error
+                yield entry
         except ImportFormatError as error:
             if place.is_one:
                 raise
-            first = first or error
-            if on_skip is not None:
-                on_skip(error)
-    if first is not None and not sound:
+            yield Broken(error)
+
+
+def sound(
+    entries: Iterator[Entry], on_bad: Callable[[ImportFormatError], None]
+) -> Iterator[Found | LeftOut]:
+    """The entries that can be read.
+
+    Args:
+        on_bad: called with the error of each of the others.
+
+    Raises:
+        ImportFormatError: the first of the errors, if there is no sound entry.
+    """
+    first: ImportFormatError | None = None
+    is_any = False
+    for entry in entries:
+        if isinstance(entry, Broken):
+            first = first or entry.error
+            on_bad(entry.error)
+        else:
+            is_any = True
+            yield entry
+    if first is not None and not is_any:
         try:
             raise first
         finally:
             del first  # its traceback refers to this frame
 
 
-def sources_of(
-    place: Place, format: str = "auto"
-) -> Iterator[tuple[SourceFile, str | ImportFormatError, dict[str, object]]]:
-    """The files of a place, each with its format (or why it has none) and what it must know."""
-    return plan_of(place, format)
+def entries_of(source: SourceFile, kind: str, options: Options) -> Iterator[Entry]:
+    """The entries of a file of a known format, each with a time if one can be known."""
+    return _dated(format_named(kind).read(source, options))
 
 
-def iter_entries(source: SourceFile, kind: str, options: Options) -> Iterator[Entry]:
-    """The entries of a file of a known format."""
-    return format_named(kind).read(source, options)
-
-
-def dated(entries: Iterator[Entry]) -> Iterator[Entry]:
+def _dated(entries: Iterator[Entry]) -> Iterator[Entry]:
     """The same entries; a message without a time gets that of the nearest one of its conversation.
 
     The one before it if there is one, else the first one after it.

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from spector.chat import HALF, is_unicode
 from spector.clock import zone_named
 from spector.errors import ImportFormatError, InvalidInputError, InvalidScopeError, SpectorError
-from spector.importers.detect import dated, format_named, iter_entries, sources_of
+from spector.importers.detect import entries_of, format_named, plan_of, sound
 from spector.importers.entries import (
     Broken,
+    Entry,
     Found,
     LeftOut,
     Message,
     Options,
-    cut_text,
     is_blank,
-    owned,
 )
 from spector.importers.lineage import Foresight, Keys, Lineage, observed_path
 from spector.importers.places import Place, place_of
 from spector.importers.report import FileReport, ImportReport
 from spector.importers.sources import SourceFile
+from spector.messages import shown
 
 if TYPE_CHECKING:
     from spector.memory import Memory
@@ -42,12 +44,8 @@ NOT_KEPT: Final = frozenset({"working"})
 STEP: Final = 64
 Change = Callable[[Message], Message]
 Progress = Callable[[int, int | None], None]
-
-
-class Storing(Protocol):
-    """What stores messages; returns what became of each: "new", "known", "forgotten", ..."""
-
-    def __call__(self, messages: list[Message]) -> list[str]: ...
+#: stores messages; returns what became of each: "new", "known", "forgotten", ...
+Storing = Callable[[list[Message]], list[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +183,7 @@ class Importing:
         return self.report
 
     def _check_place(self, place: Place, memory: Memory, observes: bool) -> None:
-        for source, kind, context in sources_of(place, self.options.format):
+        for source, kind, context in plan_of(place, self.options.format):
             report = FileReport(source.label)
             try:
                 if isinstance(kind, ImportFormatError):
@@ -247,35 +245,30 @@ class Importing:
         """The messages of a file as they are stored; counted in ``report`` if there is one."""
         given = self.options
         zone = self._zone
-        options = Options(
-            None if zone is None else zone_named(zone),
-            given.assume_utc,
-            given.chunk_chars,
-            unit.context,
-        )
+        named = None if zone is None else zone_named(zone)
+        options = Options(named, given.assume_utc, given.chunk_chars, unit.context)
         tally = FileReport(unit.source.label) if report is None else report
-        entries = dated(iter_entries(unit.source, unit.kind, options))
+        entries = entries_of(unit.source, unit.kind, options)
         try:
             yield from islice(self._stored(entries, tally, unit, options.notes), given.limit)
         finally:
             tally.zoneless = options.zoneless
             tally.notes = list(options.notes)
 
-    def _stored(
-        self, entries: Iterable[Any], tally: FileReport, unit: _Unit, notes: list[str]
-    ) -> Iterator[tuple[Found, Message]]:
-        keys = Keys(unit.kind, unit.source)
-        first: ImportFormatError | None = None
-        sound = 0
+    def _read(self, entries: Iterator[Entry], tally: FileReport) -> Iterator[Entry]:
         for entry in entries:
             tally.read += 1
-            if isinstance(entry, Broken):
-                if entry.stops and not self.options.skip_bad:
-                    raise entry.error
-                first = first or entry.error
-                tally.bad.append(entry.error.message)
-                continue
-            sound += 1
+            if isinstance(entry, Broken) and entry.stops and not self.options.skip_bad:
+                raise entry.error
+            yield entry
+
+    def _stored(
+        self, entries: Iterator[Entry], tally: FileReport, unit: _Unit, notes: list[str]
+    ) -> Iterator[tuple[Found, Message]]:
+        keys = Keys(unit.kind, unit.source)
+        for entry in sound(
+            self._read(entries, tally), lambda error: tally.bad.append(error.message)
+        ):
             if isinstance(entry, LeftOut):
                 tally.left_out[entry.reason] += 1
                 continue
@@ -300,21 +293,12 @@ class Importing:
                         piece["key"] = f"{key}/{number}" if number else key
                         piece["namespace"] = keys.namespace
                     yield entry, piece
-        if first is not None and not sound:
-            try:
-                raise first
-            finally:
-                del first  # its traceback refers to this frame
 
     def _changed(self, message: Message, kind: str, notes: list[str]) -> Message:
         given = self.options
-        labels = {
-            "user_id": given.user_id,
-            "agent_id": given.agent_id,
-            "session_id": given.session_id,
-        }
+        labels = {name: getattr(given, name) for name in ("user_id", "agent_id", "session_id")}
         takes = given.scopes_from_message or kind == "spector"
-        message = owned(message, labels, notes, takes_others=takes)
+        message = _owned(message, labels, notes, takes_others=takes)
         if given.me is not None and kind != "spector":
             from spector.arguments import as_user  # as above
 
@@ -338,22 +322,21 @@ class Importing:
                 memory.remember_many(messages, if_known="keep", if_forgotten="skip").outcomes
             )
         )
-        total = self.total
-        done = 0
+        total, done = self.total, 0
+        report_progress = progress or (lambda stored, total: None)
         for unit in self._units:
             unit.report.stored = unit.report.known = unit.report.forgotten = 0
         for unit in self._units:
-            if progress is not None:
-                progress(done, total)
+            report_progress(done, total)
             if unit.kind == "spector" and storing is None:
-                before = memory.count(sorts=SORTS)
+                before, start = memory.count(sorts=SORTS), done
                 with _at_a_path(unit.source) as path:
                     memory.import_(
                         path,
                         change=Lineage(memory, self._for_line),
                         limit=self.options.limit,
                         timezone=self._zone,
-                        progress=_shifted(progress, done, total),
+                        progress=lambda stored, _: report_progress(start + stored, total),  # noqa: B023
                         scopes_from_message=self.options.scopes_from_message,
                     )
                 unit.report.stored = max(0, memory.count(sorts=SORTS) - before)
@@ -370,13 +353,55 @@ class Importing:
                     error.__notes__ = ["importing the same files again stores the rest"]
                     raise
                 done += len(batch)
-                if progress is not None:
-                    progress(done, total)
+                report_progress(done, total)
         return self.report
 
     def _for_line(self, line: dict[str, Any]) -> dict[str, Any] | None:
         changed = self._changed(line, "spector", [])
         return None if changed.get("tier") in NOT_KEPT or not is_unicode(changed) else changed
+
+
+def _owned(
+    message: Message, labels: Mapping[str, str | None], notes: list[str], *, takes_others: bool
+) -> Message:
+    """A message with the labels of an import, in place of the user and agent that it names.
+
+    Args:
+        notes: says so of a message that has lost its own.
+        takes_others: it keeps what the import leaves open.
+
+    Raises:
+        InvalidScopeError: it is of another user or agent than the import.
+    """
+    given = {name: value for name, value in labels.items() if value is not None}
+    for name in ("user_id", "agent_id"):
+        own = message.get(name)
+        if own is not None and own != given.get(name, own):
+            raise InvalidScopeError(
+                f"its {name} is {shown(own)}, and that of the import {shown(given[name])}",
+                hint="import messages of several users without one, or those of each user apart",
+            )
+    if not takes_others:
+        from spector.arguments import without_owners  # a command loads it when it runs
+
+        message = without_owners(message, notes, kept=given)
+    return {**message, **given}
+
+
+def _cut_text(text: str, most_bytes: int) -> Iterator[str]:
+    """Pieces of a text of at most so many bytes, cut between paragraphs, lines or words."""
+    while len(text) * 4 > most_bytes and len(text.encode("utf-8", "replace")) > most_bytes:
+        piece = text.encode("utf-8", "replace")[:most_bytes].decode("utf-8", "ignore")
+        at = -1
+        for mark in ("\n\n", "\n", " "):
+            at = piece.rfind(mark, len(piece) // 2)
+            if at > 0:
+                break
+        at = at if at > 0 else max(1, len(piece))
+        yield text[:at]
+        text = text[at:].lstrip("\n ")
+    if text:
+        yield text
 
 
 def _pieces(message: Message, tally: FileReport, most: int) -> Iterator[Message]:
@@ -385,7 +410,7 @@ def _pieces(message: Message, tally: FileReport, most: int) -> Iterator[Message]
     if len(text) * 4 <= most or len(text.encode("utf-8", "replace")) <= most:
         yield message
         return
-    parts = list(cut_text(text, most))
+    parts = list(_cut_text(text, most))
     tally.split += 1
     for number, part in enumerate(parts, 1):
         metadata = {**(message.get("metadata") or {}), "part": number, "parts": len(parts)}
@@ -393,32 +418,17 @@ def _pieces(message: Message, tally: FileReport, most: int) -> Iterator[Message]
         message.pop("attachment", None)  # the first part has it
 
 
-def _shifted(progress: Progress | None, done: int, total: int) -> Progress | None:
-    if progress is None:
-        return None
-    return lambda stored, _: progress(done + stored, total)
-
-
-class _at_a_path:  # noqa: N801 - used like a function
+@contextmanager
+def _at_a_path(source: SourceFile) -> Iterator[str]:
     """The path of a file; one of an archive is unpacked to a temporary one for the while."""
-
-    def __init__(self, source: SourceFile) -> None:
-        self._source = source
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
-
-    def __enter__(self) -> str:
-        if not self._source.member:
-            return os.fspath(self._source.path)
-        self._folder = tempfile.TemporaryDirectory(prefix="spector-")
-        path = Path(self._folder.name) / "export.jsonl"
-        with self._source.open_bytes() as stream, open(path, "wb") as kept:
-            while block := stream.read(1 << 20):
-                kept.write(block)
-        return str(path)
-
-    def __exit__(self, *raised: object) -> None:
-        if self._folder is not None:
-            self._folder.cleanup()
+    if not source.member:
+        yield os.fspath(source.path)
+        return
+    with tempfile.TemporaryDirectory(prefix="spector-") as folder:
+        path = Path(folder) / "export.jsonl"
+        with source.open_bytes() as stream, open(path, "wb") as kept:
+            shutil.copyfileobj(stream, kept, 1 << 20)
+        yield str(path)
 
 
 # Imports that observe: what was observed once is not observed again.
@@ -463,11 +473,8 @@ def observing(
     def store(messages: list[Message]) -> list[str]:
         paths = [path_of(each) for each in messages]
         asked = list(dict.fromkeys(path for path in paths if path is not None))
-        seen = {
-            path
-            for path, is_known in zip(asked, parts.forgetter.marked(asked), strict=True)
-            if is_known
-        }
+        marked = zip(asked, parts.forgetter.marked(asked), strict=True)
+        seen = {path for path, is_known in marked if is_known}
         outcomes, fresh = [], []
         for message, path in zip(messages, paths, strict=True):
             outcomes.append("known" if path in seen else "new")

@@ -162,19 +162,14 @@ def _fill_from_folder(place: Place) -> None:
                     place.add(source)
             else:  # a pipe, a device, a link to nothing
                 place.count("no file")
-    _add_links(place, links)
-
-
-def _add_links(place: Place, links: list[SourceFile]) -> None:
-    """Add links to files that are not read otherwise, as those of a folder that is hidden."""
     seen = {each.path for each in place.files}
-    for each in links:
-        target = each.path.resolve()
+    for link in links:  # to files that are not read otherwise, as those of a folder that is hidden
+        target = link.path.resolve()
         if target in seen:
             place.count("link within the folder")
         else:
             seen.add(target)
-            place.add(each)
+            place.add(link)
 
 
 def _fill_from_archive(place: Place, source: SourceFile) -> None:

@@ -150,71 +150,43 @@ class ImportReport:
     def pairs(self) -> dict[str, str]:
         """What is counted -> how many, in words."""
         would = "would be " if self.dry_run else ""
-        pairs = [
-            ("read", _entries(self.total("read"))),
-            ("observed" if self.observes else "stored", f"{would}{self.stored:,}"),
-        ]
-        if self.known:
-            pairs.append(("known already", f"{self.known:,}"))
-        if self.total("forgotten"):
-            pairs.append(("forgotten before, left out", f"{self.total('forgotten'):,}"))
-        left: Counter[str] = sum((each.left_out for each in self.files), Counter())
-        if left:
-            said = ", ".join(f"{reason} {count:,}" for reason, count in left.most_common())
-            pairs.append(("left out", f"{left.total():,}: {said}"))
-        pairs += self._times()
-        pairs += self._people()
-        if self.others:
-            said = ", ".join(f"{count:,} {ending}" for ending, count in self.others.most_common(6))
-            pairs.append(("files not read", said))
-        return dict(pairs)
+        read, forgotten = self.total("read"), self.total("forgotten")
+        left, speakers = self._sum("left_out"), self._sum("speakers")
+        sessions: set[str] = set().union(*(each.sessions for each in self.files))
+        zoneless = counted(self.total("zoneless"), "time")
+        pairs = {
+            "read": f"{read:,} {'entry' if read == 1 else 'entries'}",
+            "observed" if self.observes else "stored": f"{would}{self.stored:,}",
+            "known already": self.known and f"{self.known:,}",
+            "forgotten before, left out": forgotten and f"{forgotten:,}",
+            "left out": left and f"{left.total():,}: {_listed(left)}",
+            "time": self._period(),
+            "no time zone": self.total("zoneless")
+            and f"{zoneless} read as UTC; --tz names another zone",
+            "no time of their own": self.total("dated_by_others")
+            and f"{self.total('dated_by_others'):,} take that of the message next to them",
+            "no time at all": self.total("undated")
+            and f"{self.total('undated'):,} are dated as they are stored;"
+            " --event-time gives another time",
+            "speakers": _listed(speakers, _MOST_NAMED)
+            + (f" and {len(speakers) - _MOST_NAMED:,} more" * (len(speakers) > _MOST_NAMED)),
+            "sessions": sessions and f"{len(sessions):,}",
+            "split, being too long": self.total("split") and f"{self.total('split'):,}",
+            "files not read": ", ".join(f"{n:,} {end}" for end, n in self.others.most_common(6)),
+        }
+        return {name: str(said) for name, said in pairs.items() if said}
 
-    def _times(self) -> list[tuple[str, str]]:
-        out = []
+    def _sum(self, name: str) -> Counter[str]:
+        return sum((getattr(each, name) for each in self.files), Counter())
+
+    def _period(self) -> str:
         firsts = [each.first for each in self.files if each.first is not None]
         lasts = [each.last for each in self.files if each.last is not None]
-        if firsts:
-            begin, end = (local_of_ms(to_ms(each), self.zone) for each in (min(firsts), max(lasts)))
-            out.append(("time", f"{begin:%Y-%m-%d} to {end:%Y-%m-%d}"))
-        if self.total("zoneless"):
-            out.append(
-                (
-                    "no time zone",
-                    f"{counted(self.total('zoneless'), 'time')} read as UTC; --tz names"
-                    " another zone",
-                )
-            )
-        if self.total("dated_by_others"):
-            out.append(
-                (
-                    "no time of their own",
-                    f"{self.total('dated_by_others'):,} take that of the message next to them",
-                )
-            )
-        if self.total("undated"):
-            out.append(
-                (
-                    "no time at all",
-                    f"{self.total('undated'):,} are dated as they are stored; --event-time gives"
-                    " another time",
-                )
-            )
-        return out
-
-    def _people(self) -> list[tuple[str, str]]:
-        out = []
-        speakers: Counter[str] = sum((each.speakers for each in self.files), Counter())
-        if speakers:
-            named = [f"{name} {count:,}" for name, count in speakers.most_common(_MOST_NAMED)]
-            more = len(speakers) - len(named)
-            out.append(("speakers", ", ".join(named) + (f" and {more:,} more" if more else "")))
-        sessions: set[str] = set().union(*(each.sessions for each in self.files))
-        if sessions:
-            out.append(("sessions", f"{len(sessions):,}"))
-        if self.total("split"):
-            out.append(("split, being too long", f"{self.total('split'):,}"))
-        return out
+        if not firsts:
+            return ""
+        begin, end = (local_of_ms(to_ms(each), self.zone) for each in (min(firsts), max(lasts)))
+        return f"{begin:%Y-%m-%d} to {end:%Y-%m-%d}"
 
 
-def _entries(count: int) -> str:
-    return f"{count:,} {'entry' if count == 1 else 'entries'}"
+def _listed(counts: Counter[str], most: int | None = None) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in counts.most_common(most))

@@ -145,7 +145,10 @@ class SourceFile:
     def first_character(self) -> str:
         """The first character that is not white space; "" if there is none."""
         with self.open_text() as stream:
-            return first_character(stream)
+            while block := stream.read(_FIRST_READ_CHARS):
+                if block.strip():
+                    return block.lstrip()[0]
+        return ""
 
     def begins_with(self, words: str) -> bool:
         """Whether the first characters of the file have some words; False if it is no text."""
@@ -178,13 +181,14 @@ class SourceFile:
             raise self.error("", "is not a JSON object", hint="check --format")
         return document
 
-    def each_object(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """(number from 1, object) of a JSON array, or of one object alone."""
+    def each_object(self, what: str = "entry") -> Iterator[tuple[str, dict[str, Any]]]:
+        """(place, object) of a JSON array, or of one object alone; a place is like "entry 1"."""
         if self.first_character() == "{":
-            yield 1, self.load_object()
+            yield f"{what} 1", self.load_object()
             return
         with self.open_text() as stream:
-            yield from iter_array(stream, self)
+            for number, entry in enumerate(iter_array(stream, self), 1):
+                yield f"{what} {number}", entry
 
 
 @dataclass(slots=True)
@@ -217,15 +221,8 @@ class Head:
         return found if isinstance(found, dict) else {}
 
 
-def first_character(stream: TextIO) -> str:
-    while block := stream.read(_FIRST_READ_CHARS):
-        if block.strip():
-            return block.lstrip()[0]
-    return ""
-
-
-def iter_array(stream: TextIO, source: SourceFile) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (number from 1, object) for each element of a JSON array of objects.
+def iter_array(stream: TextIO, source: SourceFile) -> Iterator[dict[str, Any]]:
+    """Each element of a JSON array of objects.
 
     Only one element is in memory, so an export may have gigabytes. The amount read doubles whenever
     an element does not fit, which keeps the cost of parsing again linear.
@@ -252,7 +249,7 @@ def iter_array(stream: TextIO, source: SourceFile) -> Iterator[tuple[int, dict[s
             continue
         except BAD_JSON as exc:
             raise source.json_error(f"entry {number}", exc) from exc
-        yield number, element
+        yield element
         at, number, step = end, number + 1, _FIRST_READ_CHARS
 
 
@@ -267,37 +264,28 @@ def each_line(source: SourceFile) -> Iterator[tuple[str, dict[str, Any] | Import
     with source.open_text() as stream:
         for number, line in enumerate(stream, 1):
             if line.strip():
-                try:
-                    yield f"line {number}", parse_line(source, number, line)
-                except ImportFormatError as error:
-                    yield f"line {number}", error
+                yield f"line {number}", _object_of(line, source, f"line {number}")
+
+
+def _object_of(line: str, source: SourceFile, place: str) -> dict[str, Any] | ImportFormatError:
+    try:
+        entry = json.loads(line)
+    except json.JSONDecodeError as exc:
+        return source.error(place, f"broken JSON: {exc.msg}", hint="write one JSON object per line")
+    except BAD_JSON as exc:
+        return source.json_error(place, exc)
+    if isinstance(entry, dict):
+        return entry
+    problem = f"must be an object, got {type(entry).__name__}"
+    return source.error(place, problem, hint='write {"text": "..."}')
 
 
 def each_entry(source: SourceFile) -> Iterator[tuple[str, Any]]:
     """(place, object) of an array, of one document, or of every line, as the file is written."""
     if source.first_character() == "[":
-        for number, entry in source.each_object():
-            yield f"entry {number}", entry
+        yield from source.each_object()
         return
     try:
         yield "document", source.load_object()
     except ImportFormatError:
         yield from each_line(source)
-
-
-def parse_line(source: SourceFile, number: int, line: str) -> dict[str, Any]:
-    """The object of a line."""
-    place = f"line {number}"
-    try:
-        entry = json.loads(line)
-    except json.JSONDecodeError as exc:
-        raise source.error(
-            place, f"broken JSON: {exc.msg}", hint="write one JSON object per line"
-        ) from exc
-    except BAD_JSON as exc:
-        raise source.json_error(place, exc) from exc
-    if not isinstance(entry, dict):
-        raise source.error(
-            place, f"must be an object, got {type(entry).__name__}", hint='write {"text": "..."}'
-        )
-    return entry

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
@@ -56,8 +57,120 @@ FORMS: Final = {
 }
 _MONTHS: Final = """January February March April May June July August September October November
     December""".split()
+_NO_ZONE: Final = "no time zone"
+_ZONE_HINT: Final = (
+    "add Z or an offset to the times, or import with --tz Europe/Istanbul or --assume-utc"
+)
 #: of objects that databases write: their only time
 _OF_DATABASES: Final = ("$date", "$numberLong", "seconds", "_seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """An entry of a file while it is read: where it stands, and how its times are read."""
+
+    source: SourceFile
+    options: Options
+    place: str = ""
+
+    def at(self, place: str) -> Spot:
+        """Another place of the same file."""
+        return replace(self, place=place)
+
+    def error(self, problem: str, *, hint: str) -> ImportFormatError:
+        """An error that names the file and the place."""
+        return self.source.error(self.place, problem, hint=hint)
+
+    def time(
+        self, value: object, name: str = "event_time", *, is_end: bool = False
+    ) -> datetime | None:
+        """What :func:`parse_time` gives for a value."""
+        if value is None or value == "":
+            return None
+        if isinstance(value, dict):
+            value = next((value[key] for key in _OF_DATABASES if key in value), value)
+            value = value.get("$numberLong", value) if isinstance(value, dict) else value
+        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+            raise self.error(
+                f"{name} must be a str or a number, got {type(value).__name__}",
+                hint="write 2026-05-04T17:30:00Z or seconds since 1970",
+            )
+        if isinstance(value, str) and _NUMBER.fullmatch(value):
+            value = float(value)
+        if isinstance(value, str):
+            return None if _ZERO.fullmatch(value) else self._iso_time(_as_iso(value), name, is_end)
+        ms = ms_of_number(value)
+        if ms is None:
+            return None
+        if not MIN_MS <= ms <= MAX_MS:  # NaN fails the comparison, too
+            raise self.error(
+                f"{name} {str(value)[:40]} is outside the years 1 to 9999",
+                hint="write seconds since 1970",
+            )
+        return from_ms(round(ms))
+
+    def _iso_time(self, text: str, name: str, is_end: bool) -> datetime:
+        zone = self.options.zone or (UTC if self.options.assume_utc else None)
+        try:
+            if len(text.strip()) == 10:
+                return from_ms(to_ms(text, name=name, zone=zone or UTC, is_end=is_end))
+            if zone is not None:
+                parsed = datetime.fromisoformat(text.strip())
+                if parsed.tzinfo is None:
+                    return from_ms(to_ms(parsed.replace(tzinfo=zone), name=name))
+            return from_ms(to_ms(text, name=name))
+        except InvalidTimeError as exc:
+            is_naive = _NO_ZONE in exc.message
+            raise self.error(exc.message, hint=_ZONE_HINT if is_naive else exc.hint) from exc
+        except (ValueError, OverflowError) as exc:
+            raise self.error(
+                f"{name}: {text[:80]!r} is not an ISO 8601 time",
+                hint="write it like 2026-05-04T17:30:00Z",
+            ) from exc
+
+    def time_among(self, entry: Mapping[str, Any]) -> tuple[datetime | None, str]:
+        """The time of an entry under one of the usual names, and the name; (None, "") for none."""
+        for name in TIME_KEYS:
+            if (value := entry.get(name)) is None:
+                continue
+            moment = self.time(value, name) if name in _SURE else self._time_or_none(value)
+            if moment is not None:
+                return moment, name
+        return None, ""
+
+    def _time_or_none(self, value: object) -> datetime | None:
+        """The time that a value is, if it is one; a time without a zone is refused all the same."""
+        if isinstance(value, str) and not value[:1].isdigit():
+            return None
+        if isinstance(value, (int, float)) and (value < 0 or ms_of_number(value) is None):
+            return None
+        try:
+            return self.time(value, "time")
+        except ImportFormatError as error:
+            if _NO_ZONE in error.message:
+                raise
+            return None
+
+    def local_time(self, form: str, value: object) -> datetime:
+        """The moment that a value of one of ``FORMS`` names.
+
+        Raises:
+            ImportFormatError: it has another form.
+        """
+        found = FORMS[form].fullmatch(str(value).strip())
+        try:
+            if found is None:
+                raise ValueError(form)
+            parts = {"hour": 0, "minute": 0, **found.groupdict(0)}
+            month = str(parts["month"])
+            number = int(month) if month.isdecimal() else _MONTHS.index(month) + 1
+            hour = hour_of(parts["hour"], str(parts.get("half") or ""))
+            year, day, minute = (int(parts[name]) for name in ("year", "day", "minute"))
+            return in_zone(datetime(year, number, day, hour, minute), self.options)
+        except ValueError as exc:
+            raise self.error(
+                f"date {str(value)[:40]!r} is not like {form!r}", hint="correct the date"
+            ) from exc
 
 
 def parse_time(
@@ -78,68 +191,7 @@ def parse_time(
     Raises:
         ImportFormatError: it is none, or has no zone and the user names none.
     """
-    if value is None or value == "":
-        return None
-    if isinstance(value, dict):
-        value = next((value[key] for key in _OF_DATABASES if key in value), value)
-        value = value.get("$numberLong", value) if isinstance(value, dict) else value
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise source.error(
-            place,
-            f"{name} must be a str or a number, got {type(value).__name__}",
-            hint="write 2026-05-04T17:30:00Z or seconds since 1970",
-        )
-    if isinstance(value, str) and _NUMBER.fullmatch(value):
-        value = float(value)
-    if isinstance(value, str):
-        return (
-            None
-            if _ZERO.fullmatch(value)
-            else _parse_iso_time(_as_iso(value), source, place, options, name, is_end)
-        )
-    ms = ms_of_number(value)
-    if ms is None:
-        return None
-    if not MIN_MS <= ms <= MAX_MS:  # NaN fails the comparison, too
-        raise source.error(
-            place,
-            f"{name} {str(value)[:40]} is outside the years 1 to 9999",
-            hint="write seconds since 1970",
-        )
-    return from_ms(round(ms))
-
-
-def time_among(
-    entry: Mapping[str, Any], source: SourceFile, place: str, options: Options
-) -> tuple[datetime | None, str | None]:
-    """The time of an entry under one of the usual names, and the name."""
-    for name in TIME_KEYS:
-        value = entry.get(name)
-        if value is None:
-            continue
-        if name in _SURE:
-            moment = parse_time(value, source, place, options, name=name)
-        else:
-            moment = _time_or_none(value, source, place, options)
-        if moment is not None:
-            return moment, name
-    return None, None
-
-
-def _time_or_none(
-    value: object, source: SourceFile, place: str, options: Options
-) -> datetime | None:
-    """The time that a value is; None for what is none, although a time without a zone is refused."""
-    if isinstance(value, str) and not value[:1].isdigit():
-        return None
-    if isinstance(value, (int, float)) and (value < 0 or ms_of_number(value) is None):
-        return None
-    try:
-        return parse_time(value, source, place, options, name="time")
-    except ImportFormatError as error:
-        if "no time zone" in error.message:
-            raise
-        return None
+    return Spot(source, options, place).time(value, name, is_end=is_end)
 
 
 def in_zone(local: datetime, options: Options) -> datetime:
@@ -206,30 +258,6 @@ def iso_of(value: str, day_first: bool | None) -> str | None:
         return value
 
 
-def local_time(
-    form: str, value: object, source: SourceFile, place: str, options: Options
-) -> datetime:
-    """The moment that a value of a fixed form names.
-
-    Raises:
-        ImportFormatError: it has another form.
-    """
-    found = FORMS[form].fullmatch(str(value).strip())
-    try:
-        if found is None:
-            raise ValueError(form)
-        parts = {"hour": 0, "minute": 0, **found.groupdict(0)}
-        month = str(parts["month"])
-        number = int(month) if month.isdecimal() else _MONTHS.index(month) + 1
-        hour = hour_of(parts["hour"], str(parts.get("half") or ""))
-        day = datetime(int(parts["year"]), number, int(parts["day"]), hour, int(parts["minute"]))
-        return in_zone(day, options)
-    except ValueError as exc:
-        raise source.error(
-            place, f"date {str(value)[:40]!r} is not like {form!r}", hint="correct the date"
-        ) from exc
-
-
 # -- ISO 8601 and its relatives --------------------------------------------------------------------
 
 
@@ -242,33 +270,3 @@ def _as_iso(text: str) -> str:
         except ValueError:
             return text
     return _ZONE_NAME.sub(lambda found: found[1] or "Z", text)
-
-
-def _parse_iso_time(
-    text: str, source: SourceFile, place: str, options: Options, name: str, is_end: bool
-) -> datetime:
-    try:
-        zone = options.zone or (UTC if options.assume_utc else None)
-        if len(text.strip()) == 10:
-            return from_ms(to_ms(text, name=name, zone=zone or UTC, is_end=is_end))
-        if zone is not None:
-            parsed = datetime.fromisoformat(text.strip())
-            if parsed.tzinfo is None:
-                return from_ms(to_ms(parsed.replace(tzinfo=zone), name=name))
-        return from_ms(to_ms(text, name=name))
-    except InvalidTimeError as exc:
-        naive = "no time zone" in exc.message
-        raise source.error(
-            place,
-            exc.message,
-            hint="add Z or an offset to the times, or import with --tz Europe/Istanbul or"
-            " --assume-utc"
-            if naive
-            else exc.hint,
-        ) from exc
-    except (ValueError, OverflowError) as exc:
-        raise source.error(
-            place,
-            f"{name}: {text[:80]!r} is not an ISO 8601 time",
-            hint="write it like 2026-05-04T17:30:00Z",
-        ) from exc

@@ -16,7 +16,7 @@ import pytest
 
 from spector.errors import ImportFormatError
 from spector.importers import Importing, ImportOptions, detect_format, iter_messages
-from spector.importers.detect import iter_entries
+from spector.importers.detect import READERS
 from spector.importers.entries import LeftOut, Options
 from spector.importers.sources import SourceFile
 
@@ -27,7 +27,7 @@ def read(path: Path, **options: Any) -> list[dict[str, Any]]:
 
 def reasons(path: Path, kind: str) -> list[str]:
     """Why entries of a file are left out, in their order."""
-    entries = iter_entries(SourceFile(path), kind, Options())
+    entries = READERS[kind].read(SourceFile(path), Options())
     return [each.reason for each in entries if isinstance(each, LeftOut)]
 
 

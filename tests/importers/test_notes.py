@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from spector.importers import iter_messages
-from spector.importers.notes.markdown import properties_of, tags_in
+from spector.importers.formats.markdown import properties_of, tags_in
 
 
 def read(path: Path, **options: Any) -> list[dict[str, Any]]:

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from spector.chat import chat_message
-from spector.errors import ImportFormatError, InvalidInputError
-from spector.importers.entries import Broken, Entry, Format, Found, LeftOut, Options, label
+from spector.errors import InvalidInputError
+from spector.importers.entries import Entry, Format, LeftOut, Options, label
+from spector.importers.reading import filled, message, read_each, text_in
 from spector.importers.sources import Head, SourceFile, each_line
-from spector.importers.times import parse_time
+from spector.importers.times import Spot
 
 #: what the program writes in the name of the user: commands, their output, reminders
 _INSERTED: Final = re.compile(
@@ -37,22 +38,7 @@ def _recognizes(head: Head) -> bool:
 
 def read(source: SourceFile, options: Options) -> Iterator[Entry]:
     """What was said in a session, in the order of its lines."""
-    for place, entry in each_line(source):
-        if isinstance(entry, ImportFormatError):
-            yield Broken(entry)
-            continue
-        kind = entry.get("type")
-        if kind not in ("user", "assistant"):
-            yield LeftOut("summary" if kind == "summary" else "record of the program", place)
-            continue
-        reason = _reason(entry)
-        if reason:
-            yield LeftOut(reason, place)
-            continue
-        try:
-            yield _message(entry, source, place, options)
-        except ImportFormatError as error:
-            yield Broken(error)
+    return read_each(each_line(source), _message, source, options)
 
 
 FORMAT: Final = Format(
@@ -61,6 +47,9 @@ FORMAT: Final = Format(
 
 
 def _reason(entry: dict[str, Any]) -> str:
+    """Why a line is no message; "" for one that is."""
+    if entry.get("type") not in ("user", "assistant"):
+        return "summary" if entry.get("type") == "summary" else "record of the program"
     if entry.get("isSidechain") is True:
         return "side chain"
     if entry.get("isMeta") is True:
@@ -69,48 +58,43 @@ def _reason(entry: dict[str, Any]) -> str:
         return "summary"
     body = entry.get("message")
     is_made_up = isinstance(body, dict) and body.get("model") == "<synthetic>"
-    if entry.get("isApiErrorMessage") is True or is_made_up:
-        return "record of the program"
-    return ""
+    is_record = entry.get("isApiErrorMessage") is True or is_made_up
+    return "record of the program" if is_record else ""
 
 
-def _message(entry: dict[str, Any], source: SourceFile, place: str, options: Options) -> Entry:
+def _message(entry: dict[str, Any], spot: Spot) -> Entry:
+    if reason := _reason(entry):
+        return LeftOut(reason, spot.place)
     body = entry.get("message")
     if isinstance(body, str):
         body = {"content": body}
     if not isinstance(body, dict):
-        raise source.error(place, 'has no "message"', hint="is the line cut off?")
+        raise spot.error('has no "message"', hint="is the line cut off?")
     try:
         found = chat_message({"role": entry["type"], "content": body.get("content")})
     except InvalidInputError as error:
-        raise source.error(place, error.message, hint=error.hint) from error
+        raise spot.error(error.message, hint=error.hint) from error
     spoken = [_REMINDER.sub("", each) for each in found.texts]
     text = "\n".join(each for each in spoken if each.strip() and not _INSERTED.match(each))
     if not text.strip():
         if found.results or found.is_tool:
-            return LeftOut("tool result", place)
-        return LeftOut("record of the program" if found.texts else found.reason, place)
-    moment = parse_time(entry.get("timestamp"), source, place, options, name="timestamp")
-    message: dict[str, Any] = {
-        "text": text.strip(),
-        "role": entry["type"],
-        "source": "claude-code",
-    }
-    if moment is not None:
-        message["event_time"] = moment
-    session = label(entry.get("sessionId"))
-    if session is not None:
-        message["session_id"] = session
-    metadata = {
-        "folder": entry.get("cwd"),
-        "branch": entry.get("gitBranch"),
-        "model": body.get("model"),
-    }
-    message["metadata"] = {
-        name: value for name, value in metadata.items() if isinstance(value, str) and value
-    }
-    own_id = entry.get("uuid")
-    # a session that is gone on with has the lines of the one before, under another name
-    return Found(
-        message, place, own_id if isinstance(own_id, str) else "", conversation="claude-code"
+            return LeftOut("tool result", spot.place)
+        return LeftOut("record of the program" if found.texts else found.reason, spot.place)
+    return message(
+        spot,
+        text.strip(),
+        role=entry["type"],
+        source="claude-code",
+        event_time=spot.time(entry.get("timestamp"), "timestamp"),
+        session_id=label(entry.get("sessionId")),
+        metadata=filled(
+            {
+                "folder": text_in(entry, "cwd"),
+                "branch": text_in(entry, "gitBranch"),
+                "model": text_in(body, "model"),
+            }
+        ),
+        own_id=entry.get("uuid"),
+        # a session that is gone on with has the lines of the one before, under another name
+        conversation="claude-code",
     )

@@ -11,17 +11,19 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from spector.clock import SystemClock, from_ms
 from spector.errors import ImportFormatError
-from spector.importers.entries import Broken, Entry, Format, LeftOut, Options, left_out, said
+from spector.importers.entries import Entry, Format, LeftOut, Options
 from spector.importers.places import Archive, Export, Place, exports_around
+from spector.importers.reading import left_out, read_each, said
 from spector.importers.sources import Head, SourceFile
-from spector.importers.times import hour_of, in_zone
+from spector.importers.times import Spot, hour_of, in_zone
 
 _NAMED: Final = re.compile(r"([^:\n]{1,80}?): ?(.*)$", re.DOTALL)
 #: what stands in the place of a name in the logs of programs
@@ -45,8 +47,8 @@ _CENTURY: Final = 2000
 def _recognizes(head: Head) -> bool:
     if head.shape != "text" or head.suffix not in (".txt", ""):
         return False
-    lines = [each for each in head.text.splitlines() if without_marks(each)]
-    turns = [turn_of(each, 1) for each in lines[:_HEAD_LINES]]
+    lines = [each for each in head.text.splitlines() if _without_marks(each)]
+    turns = [_turn_of(each, 1) for each in lines[:_HEAD_LINES]]
     if not turns or turns[0] is None:
         return False
     if not _is_named_so(head.source):
@@ -76,13 +78,9 @@ def read(source: SourceFile, options: Options) -> Iterator[Entry]:
             f"{source.label}: no day is above 12, so the dates are read with the day first;"
             " check the first and last day below"
         )
-    chat = _chat_name(source, turns[0])
-    names = _names_with_colons(turns)
-    for turn in turns:
-        try:
-            yield _message(turn, day_first, chat, source, options, names)
-        except ImportFormatError as error:
-            yield Broken(error)
+    found = ((f"line {turn.line}", turn) for turn in turns)
+    names, chat = _names_with_colons(turns), _chat_name(source, turns[0])
+    yield from read_each(found, partial(_message, day_first, chat, names), source, options)
 
 
 def _is_claimed(source: SourceFile) -> bool:
@@ -91,10 +89,10 @@ def _is_claimed(source: SourceFile) -> bool:
         return False
     try:
         with source.open_text() as stream:
-            first = next((line for line in stream if without_marks(line)), "")
+            first = next((line for line in stream if _without_marks(line)), "")
     except ImportFormatError:
         return source.name == "_chat.txt"
-    return _DATED.match(without_marks(first)) is not None
+    return _DATED.match(_without_marks(first)) is not None
 
 
 def _exports(place: Place) -> Iterator[Export]:
@@ -115,11 +113,11 @@ def _turns(source: SourceFile) -> Iterator[Turn]:
     with source.open_text() as stream:
         for number, raw in enumerate(stream, 1):
             line = raw.rstrip("\r\n")
-            found = turn_of(line, number)
+            found = _turn_of(line, number)
             if found is None:
                 if turn is not None:
                     turn.texts.append(line)
-                elif without_marks(line.strip("\ufeff ")):
+                elif _without_marks(line.strip("\ufeff ")):
                     raise source.error(
                         f"line {number}",
                         "is not the first line of a message",
@@ -142,7 +140,7 @@ def _names_with_colons(turns: list[Turn]) -> dict[str, str]:
     counts: Counter[str] = Counter()
     for turn in turns:
         named = _NAMED.match(turn.texts[0])
-        if named is not None and not is_notice(named[1], named[2], turn.on_iphone):
+        if named is not None and not _is_notice(named[1], named[2], turn.on_iphone):
             more = _NAMED.match(named[2])
             rests.setdefault(named[1], set()).add("" if more is None else more[1])
             counts[named[1]] += 1
@@ -188,27 +186,21 @@ def _order(turns: list[Turn]) -> tuple[bool, bool]:
 
     Days and months beyond 12 decide; then the order in which time never runs backwards.
     """
-    if any(turn.date[0] > 31 for turn in turns):
+    dates = [turn.date for turn in turns]
+    if any(date[0] > 31 for date in dates):
         return False, True  # year first
-    day_first = any(turn.date[0] > 12 for turn in turns)
-    month_first = any(turn.date[1] > 12 for turn in turns)
+    day_first = any(date[0] > 12 for date in dates)
+    month_first = any(date[1] > 12 for date in dates)
     if day_first != month_first:
         return day_first, True
-    steps = []
-    for is_first in (True, False):
-        keys = [_key(turn, is_first) for turn in turns]
-        steps.append(_steps_back(keys))
-    if steps[0] != steps[1]:
-        return steps[0] < steps[1], True
-    return True, len({turn.date for turn in turns}) == 1 and turns[0].date[0] == turns[0].date[1]
+    days = _steps_back([(year, second, first) for first, second, year in dates])
+    months = _steps_back([(year, first, second) for first, second, year in dates])
+    if days != months:
+        return days < months, True
+    return True, len(set(dates)) == 1 and dates[0][0] == dates[0][1]
 
 
-def _key(turn: Turn, day_first: bool) -> tuple[int, ...]:
-    first, second, year = turn.date
-    return (year, second, first) if day_first else (year, first, second)
-
-
-def _moment(turn: Turn, day_first: bool, source: SourceFile, place: str) -> datetime:
+def _moment(turn: Turn, day_first: bool, spot: Spot) -> datetime:
     first, second, third = turn.date
     if first > 31:
         year, month, day = first, second, third
@@ -217,51 +209,41 @@ def _moment(turn: Turn, day_first: bool, source: SourceFile, place: str) -> date
         day, month = (first, second) if day_first else (second, first)
     hour, minute, seconds = turn.time
     if turn.odd:
-        raise source.error(
-            place,
+        raise spot.error(
             f"the word {turn.odd!r} beside the time is not known",
             hint="export the chat again with the clock of the phone set to 24 hours",
         )
     if year not in _YEARS:
-        raise source.error(
-            place,
+        raise spot.error(
             f"the year {year} is of another calendar",
             hint="export the chat again with the calendar of the phone set to Gregorian",
         )
     try:
         return datetime(year, month, day, hour_of(hour, turn.half), minute, seconds)
     except ValueError as exc:
-        raise source.error(
-            place, f"its date is no day: {exc}", hint="export the chat again, as text"
+        raise spot.error(
+            f"its date is no day: {exc}", hint="export the chat again, as text"
         ) from exc
 
 
-def _message(
-    turn: Turn,
-    day_first: bool,
-    chat: str,
-    source: SourceFile,
-    options: Options,
-    names: Mapping[str, str],
-) -> Entry:
-    place = f"line {turn.line}"
+def _message(day_first: bool, chat: str, names: Mapping[str, str], turn: Turn, spot: Spot) -> Entry:
     named = _NAMED.match("\n".join(turn.texts).rstrip())
     if named is None:
-        return LeftOut("notice", place)
+        return LeftOut("notice", spot.place)
     whole = names.get(named[1], named[1])
-    name = without_marks(whole).lstrip("~").strip()
-    text, kind = kind_left_out(named[2][len(whole) - len(named[1]) :].removeprefix(" "))
+    text, kind = _kind_left_out(named[2][len(whole) - len(named[1]) :].removeprefix(" "))
     if kind and not text:
-        return LeftOut(kind, place) if kind == "deleted" else left_out(kind, place, "picture")
-    if is_notice(named[1], named[2], turn.on_iphone):
-        return LeftOut("notice", place)
-    local = _moment(turn, day_first, source, place)
+        is_deleted = kind == "deleted"
+        return LeftOut(kind, spot.place) if is_deleted else left_out(kind, spot.place, "picture")
+    if _is_notice(named[1], named[2], turn.on_iphone):
+        return LeftOut("notice", spot.place)
+    local = _moment(turn, day_first, spot)
     return said(
+        spot,
         text,
-        place=place,
         source="whatsapp",
-        speaker=name,
-        moment=in_zone(local, options),
+        speaker=_without_marks(whole).lstrip("~").strip(),
+        moment=in_zone(local, spot.options),
         written=local.isoformat(),
         session=f"whatsapp/{chat}",
         chat=chat,
@@ -271,16 +253,16 @@ def _message(
 def _chat_name(source: SourceFile, first: Turn) -> str:
     """The name of the chat: the one that its first notice has, or that of the file or folder."""
     named = _NAMED.match(first.texts[0])
-    if named is not None and is_notice(named[1], named[2], first.on_iphone):
-        return without_marks(named[1])
+    if named is not None and _is_notice(named[1], named[2], first.on_iphone):
+        return _without_marks(named[1])
     name = source.name.removesuffix(".txt")
     if name == "_chat":
-        name = (
-            source.folders[-1]
-            if source.folders
-            else (source.path.stem if source.member else source.path.absolute().parent.name)
-        )
-    return chat_named(name) or "chat"
+        around = source.path.stem if source.member else source.path.absolute().parent.name
+        name = source.folders[-1] if source.folders else around
+    name = _COPY.sub("", name)
+    for pattern in _AROUND:
+        name = pattern.sub("", name)
+    return name.strip() or "chat"
 
 
 # What WhatsApp writes into the lines of a chat, in the languages of its phones.
@@ -348,8 +330,8 @@ _PLACE: Final = re.compile(
 _AROUND: Final = (
     re.compile(r"^(?:\w+ )?(?:d[eo] )?WhatsApp(?:[ -]\w+)? (?:with|mit|con|avec|com|met|med|с|-) "),
     re.compile(r"^WhatsApp Chat(?: - )?(?=.)"),
+    re.compile(r" ile WhatsApp Sohbeti$"),
 )
-_BEHIND: Final = re.compile(r" ile WhatsApp Sohbeti$")
 _COPY: Final = re.compile(r" ?\(\d{1,3}\)$")
 
 
@@ -370,10 +352,10 @@ class Turn:
     half: str
     odd: str
     on_iphone: bool
-    texts: list[str] = field(default_factory=list)
+    texts: list[str]
 
 
-def turn_of(line: str, number: int) -> Turn | None:
+def _turn_of(line: str, number: int) -> Turn | None:
     """The message that begins with a line; None for a line that begins none."""
     head, ends = _plain_head(line)
     found = _HEAD.match(head)
@@ -390,16 +372,8 @@ def turn_of(line: str, number: int) -> Turn | None:
                 half = _HALF_OF[bare]
             elif word is after or bare not in _FILLERS:
                 odd = word
-    turn = Turn(
-        number,
-        (int(first), int(second), int(third)),
-        (int(hour), int(minute), int(seconds or 0)),
-        half,
-        odd,
-        bool(bracket),
-    )
-    turn.texts.append(line[ends[found.end()] :])
-    return turn
+    date, time = (int(first), int(second), int(third)), (int(hour), int(minute), int(seconds or 0))
+    return Turn(number, date, time, half, odd, bool(bracket), [line[ends[found.end()] :]])
 
 
 def _plain_head(line: str) -> tuple[str, list[int]]:
@@ -417,12 +391,12 @@ def _plain_head(line: str) -> tuple[str, list[int]]:
     return "".join(out), [*ends, len(start)]
 
 
-def without_marks(text: str) -> str:
+def _without_marks(text: str) -> str:
     """A text without marks of direction at its ends, and without those of the program."""
     return text.replace(MARK, "").strip(_MARKS + " \n")
 
 
-def kind_left_out(text: str) -> tuple[str, str]:
+def _kind_left_out(text: str) -> tuple[str, str]:
     """What is left of a text without the program's words, and what these stand for.
 
     Returns:
@@ -434,7 +408,7 @@ def kind_left_out(text: str) -> tuple[str, str]:
     if "\n" + MARK in text:  # a poll has one before each of its options
         text = text.replace(MARK, "")
     said, mark, inserted = text.partition(MARK)
-    last = without_marks(inserted.rpartition(MARK)[2])
+    last = _without_marks(inserted.rpartition(MARK)[2])
     if mark and said.strip(_MARKS + " \n"):
         omitted = _OMITTED.fullmatch(last)
         if omitted is not None:
@@ -442,7 +416,7 @@ def kind_left_out(text: str) -> tuple[str, str]:
             return ("" if kind == "document" else said.strip()), kind
         if _ATTACHED.fullmatch(last) is not None:
             return said.strip(), "file"
-    bare = without_marks(text)
+    bare = _without_marks(text)
     if _DELETED.fullmatch(bare):
         return "", "deleted"
     if _PLACE.fullmatch(bare):
@@ -462,7 +436,7 @@ def _kind(omitted: re.Match[str]) -> str:
     return next((kind for pattern, kind in _KINDS if pattern.search(omitted[0])), "image")
 
 
-def is_notice(name: str, text: str, on_iphone: bool) -> bool:
+def _is_notice(name: str, text: str, on_iphone: bool) -> bool:
     """Whether the program says it, and no person: a group was made, a call was missed."""
     if any(each in name for each in '"“”„«»'):  # a name of a group, with a colon in it
         return True
@@ -471,11 +445,3 @@ def is_notice(name: str, text: str, on_iphone: bool) -> bool:
     bare = text.lstrip(_MARKS + " ")
     # a number of a telephone that was pasted begins with the mark, too; a poll has one a line
     return bare[:1].isalpha() and "\n" + MARK not in text
-
-
-def chat_named(name: str) -> str:
-    """The name of a chat in the name of a file; "" where it has none."""
-    name = _COPY.sub("", name)
-    for pattern in _AROUND:
-        name = pattern.sub("", name)
-    return _BEHIND.sub("", name).strip()

@@ -11,23 +11,14 @@ import csv
 import json
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, Final, TextIO
 
-from spector.errors import ImportFormatError
-from spector.importers.entries import (
-    Broken,
-    Entry,
-    Format,
-    Found,
-    LeftOut,
-    Message,
-    Options,
-    instructs,
-    label,
-)
+from spector.importers.entries import Entry, Format, LeftOut, Options, instructs, label
+from spector.importers.reading import filled, message, read_each
 from spector.importers.sources import Head, SourceFile
-from spector.importers.times import clock_of, iso_of, order_of, parse_time
+from spector.importers.times import Spot, clock_of, iso_of, order_of
 
 #: field of a memory -> names of its column, the surest first
 _COLUMNS: Final[dict[str, tuple[str, ...]]] = {
@@ -83,16 +74,9 @@ def read(source: SourceFile, options: Options) -> Iterator[Entry]:
             day_first = order_of(cells[at] for _, cells in rows if at < len(cells))
     with source.open_text() as stream:
         names, columns, rows = _table(stream, source, delimiter, bool(said))
-        for line, cells in rows:
-            place = f"line {line}"
-            if not any(cell.strip() for cell in cells):
-                continue
-            while len(cells) > len(names) and not cells[-1].strip():
-                cells.pop()
-            try:
-                yield _row(names, cells, columns, day_first, source, place, options)
-            except ImportFormatError as error:
-                yield Broken(error)
+        found = ((f"line {line}", cells) for line, cells in rows if any(map(str.strip, cells)))
+        row = partial(_row, names, columns, day_first)
+        yield from read_each(found, row, source, options)
 
 
 FORMAT: Final = Format(
@@ -167,70 +151,62 @@ def _columns(names: list[str], source: SourceFile) -> dict[str, int]:
 
 def _row(
     names: list[str],
-    cells: list[str],
     columns: dict[str, int],
     day_first: bool | None,
-    source: SourceFile,
-    place: str,
-    options: Options,
+    cells: list[str],
+    spot: Spot,
 ) -> Entry:
+    while len(cells) > len(names) and not cells[-1].strip():
+        cells.pop()
     if len(cells) != len(names):
-        raise source.error(
-            place,
+        raise spot.error(
             f"has {len(cells)} cells, and there are {len(names)} columns",
             hint="quote cells that contain the separator",
         )
+    named = [(name.strip(), cell.strip()) for name, cell in zip(names, cells, strict=True)]
     given = {field: cells[at].strip() for field, at in columns.items() if at != _ALL}
     text = (
         cells[columns["text"]]
         if columns["text"] != _ALL
-        else "\n".join(
-            f"{name.strip()}: {cell.strip()}"
-            for name, cell in zip(names, cells, strict=True)
-            if name.strip() and cell.strip()
-        )
+        else "\n".join(f"{name}: {cell}" for name, cell in named if name and cell)
     )
     if not text.strip():
-        return LeftOut("no text", place)
-    message: Message = {"text": text, "source": given.get("source") or source.name}
-    written, clock = given.get("event_time") or "", clock_of(given.get("clock") or "")
+        return LeftOut("no text", spot.place)
+    written, clock = given.get("event_time", ""), clock_of(given.get("clock", ""))
     if has_clock := bool(clock and 8 <= len(written) <= 10):  # a day
         written = f"{written} {clock}"
     when = iso_of(written, day_first)
     if when is None:
-        raise source.error(
-            place,
+        raise spot.error(
             f"the order of day and month in {written[:40]!r} is not clear",
             hint="write dates like 2026-05-04",
         )
-    moment = parse_time(when, source, place, options, name="time")
-    if moment is not None:
-        message["event_time"] = moment
-    for name in ("user_id", "agent_id", "session_id"):
-        if (found := label(given.get(name))) is not None:
-            message[name] = found
+    moment = spot.time(when, "time")
     speaker = label(given.get("speaker"))
     role = label(given.get("role")) or speaker
     if instructs(role):
-        return LeftOut("instructions", place)
-    if role:
-        message["role"] = role
-    if importance := given.get("importance"):
-        message["importance"] = _number(importance, source, place)
-    if tags := _tags(given.get("tags", "")):
-        message["tags"] = tags
-    metadata: dict[str, Any] = {} if speaker is None else {"speaker": speaker}
+        return LeftOut("instructions", spot.place)
     known = set(columns.values())
     if moment is None and written:  # it stands for no time
         known.discard(columns["event_time"])
     if not has_clock:
         known.discard(columns.get("clock", -1))
-    for at, name in enumerate(names):
-        if at not in known and name.strip() and cells[at].strip():
-            metadata[name.strip()] = cells[at].strip()
-    if metadata:
-        message["metadata"] = metadata
-    return Found(message, place, given.get("id", ""), written=when)
+    more = {name: cell for at, (name, cell) in enumerate(named) if name and at not in known}
+    return message(
+        spot,
+        text,
+        source=given.get("source") or spot.source.name,
+        event_time=moment,
+        user_id=label(given.get("user_id")),
+        agent_id=label(given.get("agent_id")),
+        session_id=label(given.get("session_id")),
+        role=role,
+        importance=_number(given.get("importance", ""), spot),
+        tags=_tags(given.get("tags", "")) or None,
+        metadata=filled({"speaker": speaker, **more}),
+        own_id=given.get("id", ""),
+        written=when,
+    )
 
 
 def _tags(text: str) -> list[str]:
@@ -243,10 +219,9 @@ def _tags(text: str) -> list[str]:
     return [each for part in parts if (each := label(part)) is not None]
 
 
-def _number(text: str, source: SourceFile, place: str) -> float:
+def _number(text: str, spot: Spot) -> float | None:
     try:
-        return float(text.replace(",", "."))
+        return float(text.replace(",", ".")) if text else None
     except ValueError as exc:
-        raise source.error(
-            place, f"importance is {text[:40]!r}", hint="write a number in 0..1"
-        ) from exc
+        problem = f"importance is {text[:40]!r}"
+        raise spot.error(problem, hint="write a number in 0..1") from exc

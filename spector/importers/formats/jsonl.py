@@ -7,7 +7,7 @@ keyword of ``Memory.remember``. Unknown keys go into the metadata, so that nothi
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from spector.chat import MESSAGE_KEYS, ChatMessage, chat_message, unwrapped
@@ -25,8 +25,9 @@ from spector.importers.entries import (
     label,
     role_of_person,
 )
+from spector.importers.reading import filled, numbered, text_in
 from spector.importers.sources import BAD_JSON, Head, SourceFile, each_line
-from spector.importers.times import TIME_KEYS, parse_time, time_among
+from spector.importers.times import TIME_KEYS, Spot
 from spector.messages import shown
 
 _SCOPES: Final = ("session_id", "agent_id", "user_id")
@@ -40,21 +41,8 @@ _STATE: Final = frozenset(
 )
 _FLAGS: Final = ("pinned", "immutable", "unresolved")
 _BODY: Final = frozenset(
-    (
-        "text",
-        "content",
-        "tags",
-        "metadata",
-        "vector",
-        "vector_model",
-        "attachment",
-        "lc",
-        *_FLAGS,
-        *_STRINGS,
-        *_NUMBERS,
-        *_TIMES,
-    )
-)
+    """text content tags metadata vector vector_model attachment lc""".split()
+).union(_FLAGS, _STRINGS, _NUMBERS, _TIMES)
 #: beginnings of kinds of items that say nothing
 _RECORDS: Final = ("mcp_", "compaction", "item_reference")
 #: of a chat model's message: what is worth a place in the metadata
@@ -129,7 +117,7 @@ def _read(source: SourceFile, options: Options) -> Iterator[Entry]:
         if isinstance(entry.get("spector"), str) and not {"text", "content"} & entry.keys():
             continue
         try:
-            yield entry_of(entry, source, place, options, shared)
+            yield _entry_of(entry, Spot(source, options, place), shared)
         except ImportFormatError as error:
             yield Broken(error)
 
@@ -151,17 +139,16 @@ _Place = tuple[str, dict[str, Any] | ImportFormatError, Message]
 def _entries(source: SourceFile, options: Options) -> Iterator[_Place]:
     """Place, object (or why there is none) and what its conversation says of all messages."""
     if source.first_character() == "[":
-        for number, element in source.each_object():
-            yield from _opened(element, source, f"entry {number}", options)
-        return
-    if _is_one_document(source):
-        yield from _opened(source.load_object(), source, "document", options)
-        return
-    for place, entry in each_line(source):
+        found: Iterable[tuple[str, Any]] = source.each_object()
+    elif _is_one_document(source):
+        found = [("document", source.load_object())]
+    else:
+        found = each_line(source)
+    for place, entry in found:
         if isinstance(entry, ImportFormatError):
             yield place, entry, {}
         else:
-            yield from _opened(entry, source, place, options)
+            yield from _opened(entry, Spot(source, options, place))
 
 
 def _is_one_document(source: SourceFile) -> bool:
@@ -192,57 +179,42 @@ def _list_in(entry: dict[str, Any]) -> list[Any] | None:
     return None
 
 
-def _opened(
-    entry: dict[str, Any], source: SourceFile, place: str, options: Options
-) -> Iterator[_Place]:
+def _opened(entry: dict[str, Any], spot: Spot) -> Iterator[_Place]:
     """A message as it is, or the messages of a conversation."""
     messages = _list_in(entry)
-    if messages is None:
-        yield place, entry, {}
-        return
     try:
-        shared = _shared(entry, source, place, options)
+        shared = {} if messages is None else _shared(entry, spot)
     except ImportFormatError as error:
-        yield place, error, {}
+        yield spot.place, error, {}
         return
-    for number, each in enumerate(messages, 1):
-        where = f"{place}, message {number}"
+    if messages is None:
+        yield spot.place, entry, shared
+        return
+    for place, each in numbered(f"{spot.place}, message", messages):
         if isinstance(each, dict):
-            yield where, each, shared
+            yield place, each, shared
         else:
-            yield (
-                where,
-                source.error(where, "is not an object", hint='write {"role", "content"}'),
-                {},
-            )
+            problem = spot.at(place).error("is not an object", hint='write {"role", "content"}')
+            yield place, problem, {}
 
 
-def _shared(entry: dict[str, Any], source: SourceFile, place: str, options: Options) -> Message:
+def _shared(entry: dict[str, Any], spot: Spot) -> Message:
     """What a conversation says of all its messages."""
-    shared: Message = {}
-    session = next((found for name in _IDS if (found := label(entry.get(name)))), None)
-    if session is not None:
-        shared["session_id"] = session
-    elif place != "document":  # one of several in the file, each a conversation of its own
-        shared["session_id"] = f"{source.name} {place}"
-        shared["conversation"] = "/".join((*source.folders, source.name))
-    for name in ("user_id", "agent_id"):
-        if (found := label(entry.get(name))) is not None:
-            shared[name] = found
-    moment, _ = time_among(entry, source, place, options)
-    if moment is not None:
-        shared["event_time"] = moment
-    if isinstance(entry.get("title"), str) and entry["title"].strip():
-        shared["title"] = entry["title"].strip()[:500]
-    return shared
+    shared: Message = {name: label(entry.get(name)) for name in ("user_id", "agent_id")}
+    shared["session_id"] = next((found for name in _IDS if (found := label(entry.get(name)))), None)
+    if shared["session_id"] is None and spot.place != "document":
+        # one of several in the file, each a conversation of its own
+        shared["session_id"] = f"{spot.source.name} {spot.place}"
+        shared["conversation"] = "/".join((*spot.source.folders, spot.source.name))
+    shared["event_time"], _ = spot.time_among(entry)
+    shared["title"] = text_in(entry, "title").strip()[:500]
+    return filled(shared)
 
 
 # -- one object ------------------------------------------------------------------------------------
 
 
-def entry_of(
-    entry: dict[str, Any], source: SourceFile, place: str, options: Options, shared: Message
-) -> Entry:
+def _entry_of(entry: dict[str, Any], spot: Spot, shared: Message) -> Entry:
     """The message of one JSON object.
 
     Raises:
@@ -250,19 +222,19 @@ def entry_of(
     """
     entry = dict(unwrapped(entry))
     if str(entry.get("type")).startswith(_RECORDS) and "content" not in entry:
-        return LeftOut("record of the program", place)
-    found, text = _said(entry, source, place)
+        return LeftOut("record of the program", spot.place)
+    found, text = _said(entry, spot)
     if is_blank(text):
-        return LeftOut("no text" if found is None else found.reason, place)
+        return LeftOut("no text" if found is None else found.reason, spot.place)
     message: Message = {"text": text}
-    message.update(_plain_fields(entry, source, place))
+    message.update(_plain_fields(entry, spot))
     if found is not None and isinstance(found.role, str):
         message["role"] = found.role
     if found is not None and found.is_tool and not found.texts:
         message["role"] = "tool"
     if "role" not in message and "recorded_at" not in entry:
         _add_speaker(message, entry)
-    borrowed, written, key = _add_times(message, entry, source, place, options, shared)
+    borrowed, written, key = _add_times(message, entry, spot, shared)
     if entry.get("attachment") is not None:
         message["attachment"] = entry["attachment"]
     elif found is not None and found.calls:
@@ -276,11 +248,11 @@ def entry_of(
         if name in shared:
             message.setdefault(name, shared[name])
     if "source" not in entry:
-        message["source"] = source.name
+        message["source"] = spot.source.name
     own_id = entry.get("id") if "recorded_at" not in entry else None
     return Found(
         message,
-        place,
+        spot.place,
         str(own_id) if isinstance(own_id, (str, int)) else "",
         conversation=shared.get("conversation", ""),
         borrowed=borrowed,
@@ -303,32 +275,30 @@ def _add_speaker(message: Message, entry: dict[str, Any]) -> None:
         del entry[key]
 
 
-def _said(entry: dict[str, Any], source: SourceFile, place: str) -> tuple[ChatMessage | None, str]:
+def _said(entry: dict[str, Any], spot: Spot) -> tuple[ChatMessage | None, str]:
     """The message of a chat model and its text; a text alone is no such message."""
     texts = [entry[key] for key in ("text", "content") if isinstance(entry.get(key), str)]
     if all(texts) and len(set(texts)) > 1:
-        raise source.error(place, 'has both "text" and "content"', hint="leave one of them out")
+        raise spot.error('has both "text" and "content"', hint="leave one of them out")
     body = entry.get("text", entry.get("content"))
     if isinstance(body, str) and not _is_chat(entry):
         return None, body  # its outer spaces belong to it
     if not {"text", "content", "parts"} & entry.keys() and not (
         entry.get("tool_calls") or entry.get("function_call") or _is_kind(entry.get("type"))
     ):
-        raise source.error(
-            place,
+        raise spot.error(
             'has neither "text" nor "content"',
             hint='write {"role": "user", "content": "..."}',
         )
     if "text" in entry and body is not None and not isinstance(body, (str, list)):
-        raise source.error(
-            place,
+        raise spot.error(
             f"the text must be a str, got {type(body).__name__}",
             hint="write it as a JSON string",
         )
     try:
         found = chat_message(entry)
     except InvalidInputError as error:
-        raise source.error(place, error.message, hint=error.hint) from error
+        raise spot.error(error.message, hint=error.hint) from error
     if isinstance(body, str) and found.texts:
         return found, body
     return found, found.text
@@ -339,25 +309,17 @@ def _is_chat(entry: dict[str, Any]) -> bool:
 
 
 def _add_times(
-    message: Message,
-    entry: dict[str, Any],
-    source: SourceFile,
-    place: str,
-    options: Options,
-    shared: Message,
+    message: Message, entry: dict[str, Any], spot: Spot, shared: Message
 ) -> tuple[bool, str, str]:
     """Add the times of an entry; whether its time is its conversation's, its own as written, and
     the name that it stands under.
     """
     for name in _TIMES:
-        moment = parse_time(
-            entry.get(name), source, place, options, name=name, is_end=name == "valid_until"
-        )
+        moment = spot.time(entry.get(name), name, is_end=name == "valid_until")
         if moment is not None:
             message[name] = moment
         elif isinstance(entry.get(name), (int, float)) and entry[name]:
-            raise source.error(
-                place,
+            raise spot.error(
                 f"{name} {entry[name]} is too small for seconds since 1970",
                 hint="write it like 2026-05-04T17:30:00Z",
             )
@@ -366,8 +328,8 @@ def _add_times(
     for given in (entry, entry.get("metadata")):
         if not isinstance(given, dict):
             continue
-        moment, key = time_among(given, source, place, options)
-        if moment is not None and key is not None:
+        moment, key = spot.time_among(given)
+        if moment is not None:
             message["event_time"] = moment
             return False, str(given[key]), key if given is entry else ""
     if "event_time" in shared:
@@ -398,7 +360,7 @@ def _extra(
     return out
 
 
-def _plain_fields(entry: dict[str, Any], source: SourceFile, place: str) -> Message:
+def _plain_fields(entry: dict[str, Any], spot: Spot) -> Message:
     out: Message = {}
     for name in (*_STRINGS, *_NUMBERS):
         value = entry.get(name)
@@ -408,20 +370,20 @@ def _plain_fields(entry: dict[str, Any], source: SourceFile, place: str) -> Mess
             value = str(value)  # the numbers of databases
         kinds, kind = ((str,), "a string") if name in _STRINGS else ((int, float), "a number")
         if isinstance(value, bool) or not isinstance(value, kinds):
-            raise source.error(place, f'"{name}" must be {kind}', hint=f"got {shown(value)}")
+            raise spot.error(f'"{name}" must be {kind}', hint=f"got {shown(value)}")
         out[name] = value
     tags = entry.get("tags")
     if isinstance(tags, str):
         tags = [tags]
     if tags is not None:
         if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
-            raise source.error(place, '"tags" must be a list of strings', hint=f"got {shown(tags)}")
+            raise spot.error('"tags" must be a list of strings', hint=f"got {shown(tags)}")
         if tags:
             out["tags"] = list(tags)
     metadata = entry.get("metadata")
     if metadata is not None:
         if not isinstance(metadata, dict):
-            raise source.error(place, '"metadata" must be an object', hint=f"got {shown(metadata)}")
+            raise spot.error('"metadata" must be an object', hint=f"got {shown(metadata)}")
         out["metadata"] = metadata
     # our exports name the model of their vectors; only Memory.import_ can compare it
     if entry.get("vector") is not None and not entry.get("vector_model"):

@@ -7,21 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
-from spector.errors import ImportFormatError
-from spector.importers.entries import (
-    Broken,
-    Entry,
-    Format,
-    LeftOut,
-    Options,
+from spector.importers.entries import Broken, Entry, Format, LeftOut, Options
+from spector.importers.reading import (
     left_out,
+    numbered,
+    objects_in,
+    read_each,
     said,
     short_text,
 )
 from spector.importers.sources import Head, SourceFile
-from spector.importers.times import in_zone, parse_time
+from spector.importers.times import Spot, in_zone
+
+#: what a message may have in place of words
+_WORDLESS: Final = ("photo", "file", "location_information", "contact_information", "poll")
 
 
 def _recognizes(head: Head) -> bool:
@@ -49,18 +51,14 @@ def read(source: SourceFile, options: Options) -> Iterator[Entry]:
         if not all(isinstance(each, list) for each in lists):
             raise source.error("", "has no list of chats", hint="export it again as JSON")
         found = [chat for each in lists for chat in each]
-    for number, chat in enumerate(found, 1):
+    for where, chat in numbered("chat", found):
         if not isinstance(chat, dict) or not isinstance(chat.get("messages"), list):
-            yield Broken(
-                source.error(f"chat {number}", 'has no "messages"', hint="export it again as JSON")
-            )
+            yield Broken(source.error(where, 'has no "messages"', hint="export it again as JSON"))
             continue
-        for at, entry in enumerate(chat["messages"], 1):
-            place = f"message {at}" if len(found) == 1 else f"chat {number}, message {at}"
-            try:
-                yield _message(entry, chat, source, place, options)
-            except ImportFormatError as error:
-                yield Broken(error)
+        places = "message" if len(found) == 1 else f"{where}, message"
+        yield from read_each(
+            numbered(places, chat["messages"]), partial(_message, chat), source, options
+        )
 
 
 FORMAT: Final = Format(
@@ -68,39 +66,29 @@ FORMAT: Final = Format(
 )
 
 
-def _message(
-    entry: Any, chat: dict[str, Any], source: SourceFile, place: str, options: Options
-) -> Entry:
+def _message(chat: dict[str, Any], entry: Any, spot: Spot) -> Entry:
     if not isinstance(entry, dict):
-        raise source.error(place, "is not an object", hint="export it again as JSON")
+        raise spot.error("is not an object", hint="export it again as JSON")
     if "id" in entry:
-        place = f"{place} (id {str(entry['id'])[:40]})"
+        spot = spot.at(f"{spot.place} (id {str(entry['id'])[:40]})")
     if entry.get("type") != "message":
-        return LeftOut("notice", place)
+        return LeftOut("notice", spot.place)
     text = _text(entry.get("text")) or _text(entry.get("text_entities")) or _poll(entry.get("poll"))
     if not text.strip():
-        kind = entry.get("media_type") or next(
-            (
-                name
-                for name in ("photo", "file", "location_information", "contact_information", "poll")
-                if entry.get(name)
-            ),
-            None,
-        )
-        return left_out(str(kind).split("_")[0] if kind else None, place)
+        kind = entry.get("media_type") or next(filter(entry.get, _WORDLESS), None)
+        return left_out(str(kind).split("_")[0] if kind else None, spot.place)
     name = chat.get("name")
-    forwarded = entry.get("forwarded_from")
     return said(
+        spot,
         text,
-        place=place,
         source="telegram",
         speaker=entry.get("from") or entry.get("from_id") or "deleted account",
-        moment=_time(entry, source, place, options),
+        moment=_time(entry, spot),
         session=f"telegram/{chat.get('id', name)}",
         own_id=entry.get("id"),
         chat=short_text(name),
         reply_to=entry.get("reply_to_message_id"),
-        forwarded_from=short_text(forwarded),
+        forwarded_from=short_text(entry.get("forwarded_from")),
     )
 
 
@@ -117,13 +105,13 @@ def _poll(value: Any) -> str:
     """What a poll asks, and its answers."""
     if not isinstance(value, dict) or not isinstance(value.get("question"), str):
         return ""
-    answers = value.get("answers")
-    said = [
-        each.get("text")
-        for each in (answers if isinstance(answers, list) else ())
-        if isinstance(each, dict)
-    ]
-    return "\n- ".join([value["question"], *(each for each in said if isinstance(each, str))])
+    answers = objects_in(value, "answers")
+    return "\n- ".join(
+        [
+            value["question"],
+            *(each["text"] for each in answers if isinstance(each.get("text"), str)),
+        ]
+    )
 
 
 def _piece(value: Any) -> str:
@@ -135,17 +123,12 @@ def _piece(value: Any) -> str:
     return f"{text} ({link})" if isinstance(link, str) and link and link not in text else text
 
 
-def _time(
-    entry: dict[str, Any], source: SourceFile, place: str, options: Options
-) -> datetime | None:
+def _time(entry: dict[str, Any], spot: Spot) -> datetime | None:
     if entry.get("date_unixtime") not in (None, ""):
-        return parse_time(entry["date_unixtime"], source, place, options, name="date_unixtime")
+        return spot.time(entry["date_unixtime"], "date_unixtime")
     value = entry.get("date")
-    if value is None:
-        return None
     try:
-        return in_zone(datetime.fromisoformat(value), options)
+        return None if value is None else in_zone(datetime.fromisoformat(value), spot.options)
     except (TypeError, ValueError) as exc:
-        raise source.error(
-            place, f"date {str(value)[:40]!r} is not a time", hint="export it again as JSON"
-        ) from exc
+        problem = f"date {str(value)[:40]!r} is not a time"
+        raise spot.error(problem, hint="export it again as JSON") from exc

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from spector.errors import ImportFormatError, InvalidInputError
 from spector.importers.entries import Entry, Format, Found, LeftOut, Message, Options, label
-from spector.importers.notes.plain import Block, pack, split
+from spector.importers.formats.plain import Block, pack, split
 from spector.importers.sources import Head, SourceFile
 from spector.importers.times import in_zone, parse_time
 
@@ -58,15 +58,17 @@ def _recognizes(head: Head) -> bool:
 def read(source: SourceFile, options: Options) -> Iterator[Entry]:
     """The chunks of a note in their order."""
     with source.open_text() as stream:
-        numbered = iter(enumerate((each.rstrip() for each in stream), 1))
-        matter, lines = _front_matter(numbered)
-        lines = _without_comments(lines)
-        properties = properties_of(matter)
-        title = _title(source, options)
-        blocks = list(_blocks(lines))
+        lines = [each.rstrip() for each in stream]
+    end = _end_of_properties(lines)
+    properties = properties_of(lines[1 : max(1, end - 1)])
+    title = _bare(PurePosixPath(source.name).stem) if source.suffix in _SUFFIXES else ""
+    blocks = list(_blocks(_without_comments(enumerate(lines[end:], end + 1))))
     blocks = _with_properties(blocks, properties, options)
-    named = [each for each in blocks if each.headings]
-    path = _path(source, options, title, named[0].headings[0] if named else "", blocks)
+    top = next((each.headings[0] for each in blocks if each.headings), "")
+    folders = options.context.get("folders")
+    # in a folder every chunk begins with where its note lies, alone with its name if need be
+    named = title and (title != top if folders is not None else not top)
+    path = (*map(_bare, folders or ()), *([title] if named else []))
     for block in blocks:
         block.headings = path + tuple(
             each for n, each in enumerate(block.headings) if n or not path or each != path[-1]
@@ -98,21 +100,13 @@ def _with_properties(
     return [*pieces, *blocks[1:]]
 
 
-def _front_matter(lines: Iterator[tuple[int, str]]) -> tuple[list[str], Iterator[tuple[int, str]]]:
-    """The lines of the properties, and all lines after them; no properties without their end."""
-    first = next(lines, None)
-    if first is None:
-        return [], iter(())
-    if first[1] != "---":
-        return [], _chained([first], lines)
-    taken = [first]
-    for number, line in lines:
-        taken.append((number, line))
-        if line in ("---", "..."):
-            return [text for _, text in taken[1:-1]], lines
-        if len(taken) > _MOST_LINES:
-            break
-    return [], _chained(taken, lines)
+def _end_of_properties(lines: list[str]) -> int:
+    """How many lines the properties take, with their marks; 0 for none, as without an end."""
+    if lines[:1] == ["---"]:
+        for at, line in enumerate(lines[1 : _MOST_LINES + 1], 2):
+            if line in ("---", "..."):
+                return at
+    return 0
 
 
 def _without_comments(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
@@ -139,31 +133,9 @@ def _commentless(lines: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     yield from zip((number for number, _ in lines), text.split("\n"), strict=False)
 
 
-def _chained(
-    first: list[tuple[int, str]], rest: Iterator[tuple[int, str]]
-) -> Iterator[tuple[int, str]]:
-    yield from first
-    yield from rest
-
-
-def _title(source: SourceFile, options: Options) -> str:
-    return _bare(PurePosixPath(source.name).stem) if source.suffix in _SUFFIXES else ""
-
-
 def _bare(name: str) -> str:
     """The name of a page or folder, without the number that its program adds."""
     return _NUMBERED.sub("", name) or name
-
-
-def _path(
-    source: SourceFile, options: Options, title: str, top: str, blocks: list[Block]
-) -> tuple[str, ...]:
-    """What every chunk begins with: in a folder where the note lies, else its name if need be."""
-    folders = options.context.get("folders")
-    if folders is not None:
-        return (*map(_bare, folders), *([title] if title and title != top else []))
-    has_title = any(each.headings for each in blocks)
-    return () if has_title or not title else (title,)
 
 
 def _common(source: SourceFile, options: Options, properties: dict[str, Any]) -> Message:
@@ -172,8 +144,7 @@ def _common(source: SourceFile, options: Options, properties: dict[str, Any]) ->
     tags = [each for name in tags_in(properties) if (each := label(name)) is not None]
     if tags:
         common["tags"] = tags[:_MOST_TAGS]
-    moment = _moment(source, options, properties)
-    if moment is not None:
+    if (moment := _moment(source, options, properties)) is not None:
         common["event_time"] = moment
     return common
 
@@ -184,11 +155,9 @@ def _moment(source: SourceFile, options: Options, properties: dict[str, Any]) ->
     named = _DAY.search(source.name)
     day = None if named is None else "-".join(each for each in named.groups() if each)
     given = [lower.get(name) for name in CREATED]
-    for value in (*given, day, *(lower.get(name) for name in CHANGED)):
-        moment = _time(value, source, options)
-        if moment is not None:
-            return moment
-    return None
+    values = (*given, day, *(lower.get(name) for name in CHANGED))
+    moments = (_time(value, source, options) for value in values)
+    return next((each for each in moments if each is not None), None)
 
 
 def _time(value: Any, source: SourceFile, options: Options) -> datetime | None:
@@ -359,41 +328,15 @@ def _blocks(lines: Iterable[tuple[int, str]]) -> Iterator[Block]:
 
 #: properties that say when a note was made, the surest first, and when it was changed
 CREATED: Final = (
-    "date",
-    "created",
-    "created_at",
-    "created-at",
-    "date created",
-    "datetime",
-    "timestamp",
-    "creation date",
-    "day",
+    "date,created,created_at,created-at,date created,datetime,timestamp,creation date,day".split(
+        ","
+    )
 )
 CHANGED: Final = ("updated", "updated_at", "modified", "last_modified", "date modified")
 #: properties that are fields of a memory, or are for programs
-_UNSAID: Final = frozenset(
-    (
-        *CREATED,
-        *CHANGED,
-        "tags",
-        "tag",
-        "aliases",
-        "alias",
-        "id",
-        "uuid",
-        "cssclass",
-        "cssclasses",
-        "publish",
-        "permalink",
-        "slug",
-        "layout",
-        "draft",
-        "banner",
-        "cover",
-        "icon",
-        "position",
-        "collapsed",
-    )
+_UNSAID: Final = {*CREATED, *CHANGED}.union(
+    """tags tag aliases alias id uuid cssclass cssclasses publish permalink slug layout draft banner
+    cover icon position collapsed""".split()
 )
 
 _KEY: Final = re.compile(r"^([^\s:#\-][^:#]*?)\s*:(?:\s+(.*))?$")
