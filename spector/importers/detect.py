@@ -306,10 +306,8 @@ def _entries_of(place: Place, format: str, options: Options, skip_bad: bool) -> 
         try:
             if isinstance(kind, ImportFormatError):
                 raise kind
-            for entry in entries_of(source, kind, replace(options, context=context, notes=[])):
-                if isinstance(entry, Broken) and entry.stops and not skip_bad:
-                    raise entry.error
-                yield entry
+            own = replace(options, context=context, notes=[])
+            yield from entries_of(source, kind, own, skip_bad)
         except ImportFormatError as error:
             if place.is_one:
                 raise
@@ -343,9 +341,16 @@ def sound(
             del first  # its traceback refers to this frame
 
 
-def entries_of(source: SourceFile, kind: str, options: Options) -> Iterator[Entry]:
-    """The entries of a file of a known format, each with a time if one can be known."""
-    return _dated(format_named(kind).read(source, options))
+def entries_of(source: SourceFile, kind: str, options: Options, skip_bad: bool) -> Iterator[Entry]:
+    """The entries of a file of a known format, each with a time if one can be known.
+
+    Raises:
+        ImportFormatError: one cannot be read, and refuses the file.
+    """
+    for entry in _dated(format_named(kind).read(source, options)):
+        if isinstance(entry, Broken) and entry.stops and not skip_bad:
+            raise entry.error
+        yield entry
 
 
 def _dated(entries: Iterator[Entry]) -> Iterator[Entry]:

@@ -18,7 +18,6 @@ from spector.clock import zone_named
 from spector.errors import ImportFormatError, InvalidInputError, InvalidScopeError, SpectorError
 from spector.importers.detect import entries_of, format_named, plan_of, sound
 from spector.importers.entries import (
-    Broken,
     Entry,
     Found,
     LeftOut,
@@ -248,27 +247,24 @@ class Importing:
         named = None if zone is None else zone_named(zone)
         options = Options(named, given.assume_utc, given.chunk_chars, unit.context)
         tally = FileReport(unit.source.label) if report is None else report
-        entries = entries_of(unit.source, unit.kind, options)
+        entries = entries_of(unit.source, unit.kind, options, given.skip_bad)
         try:
             yield from islice(self._stored(entries, tally, unit, options.notes), given.limit)
         finally:
             tally.zoneless = options.zoneless
             tally.notes = list(options.notes)
 
-    def _read(self, entries: Iterator[Entry], tally: FileReport) -> Iterator[Entry]:
-        for entry in entries:
-            tally.read += 1
-            if isinstance(entry, Broken) and entry.stops and not self.options.skip_bad:
-                raise entry.error
-            yield entry
-
     def _stored(
         self, entries: Iterator[Entry], tally: FileReport, unit: _Unit, notes: list[str]
     ) -> Iterator[tuple[Found, Message]]:
         keys = Keys(unit.kind, unit.source)
-        for entry in sound(
-            self._read(entries, tally), lambda error: tally.bad.append(error.message)
-        ):
+
+        def skip(error: ImportFormatError) -> None:
+            tally.read += 1
+            tally.bad.append(error.message)
+
+        for entry in sound(entries, skip):
+            tally.read += 1
             if isinstance(entry, LeftOut):
                 tally.left_out[entry.reason] += 1
                 continue

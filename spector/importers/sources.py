@@ -9,7 +9,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final, TextIO
 
@@ -31,10 +31,11 @@ _BAD_ZIP: Final = (
 _MARKS: Final = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
+@dataclass(slots=True, eq=False)
 class SourceFile:
     """A file to import: opens it as text and makes errors that name it.
 
-    Args:
+    Attributes:
         path: the file, or the archive that has it.
         label: how errors name it; its path by default.
         member: its name within the archive; "" for none.
@@ -42,20 +43,15 @@ class SourceFile:
         is_alone: the user named it, and not a folder or archive that has it.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        label: str | None = None,
-        *,
-        member: str = "",
-        folders: tuple[str, ...] = (),
-        is_alone: bool = True,
-    ) -> None:
-        self.path = path
-        self.member = member
-        self.label = label or (f"{path}!{member}" if member else str(path))
-        self.folders = folders
-        self.is_alone = is_alone
+    path: Path
+    label: str = ""
+    _: KW_ONLY
+    member: str = ""
+    folders: tuple[str, ...] = ()
+    is_alone: bool = True
+
+    def __post_init__(self) -> None:
+        self.label = self.label or (f"{self.path}!{self.member}" if self.member else str(self.path))
 
     @property
     def name(self) -> str:

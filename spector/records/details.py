@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple, Self
 
 from spector.clock import from_ms, to_ms
 from spector.errors import InvalidInputError, StoreClosedError
@@ -23,18 +23,24 @@ class AsJson:
     """Records whose fields are written one by one: times in ISO 8601, tuples as lists."""
 
     __slots__: tuple[str, ...] = ()
+    #: what is written of the memory beside it
+    _OF_RECORD: ClassVar[tuple[str, ...]] = ("user_id", "agent_id")
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON writes it; of the memory beside it only its user and agent."""
-        out: dict[str, Any] = {
-            name: _plain(getattr(self, name)) for name in self.__slots__ if name != "record"
-        }
-        if (record := getattr(self, "record", None)) is not None:
-            out |= {"user_id": record.user_id, "agent_id": record.agent_id}
+        """As JSON writes it; of the memory beside it only what `_OF_RECORD` names."""
+        out: dict[str, Any] = {}
+        for name in self.__slots__:
+            if name != "record":
+                out[name] = _plain(getattr(self, name))
+            else:
+                record = getattr(self, name)
+                out |= {each: getattr(record, each, None) for each in self._OF_RECORD}
         return out
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Note):
+        return value.to_list()
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, Mapping):

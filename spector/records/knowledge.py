@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from spector.records.details import AsJson
 
@@ -283,6 +283,8 @@ class Concept(AsJson):
 class Statistic(AsJson):
     """A number about a concept or a tool, in words and in values."""
 
+    _OF_RECORD: ClassVar[tuple[str, ...]] = ()
+
     id: int
     concept_id: int | None
     name: str
@@ -294,12 +296,6 @@ class Statistic(AsJson):
     confidence: float = 0.5
     computed_at: datetime
     record: MemoryRecord
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON writes it."""
-        out = AsJson.to_dict(self)
-        del out["user_id"], out["agent_id"]
-        return out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Literal, Protocol, get_args, runtime_checkable
+from typing import Any, ClassVar, Final, Literal, Protocol, get_args, runtime_checkable
 
 from spector.errors import InvalidInputError
 from spector.messages import shown
@@ -213,7 +213,7 @@ class Emotion(AsJson):
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(AsJson):
     """A word that stands for a name, and the names that it may stand for."""
 
     word: str
@@ -223,15 +223,6 @@ class Reference:
     candidates: tuple[tuple[str, float], ...] = ()
     #: the name that was sure enough to be annotated
     chosen: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON writes it."""
-        return {
-            "word": self.word,
-            "start": self.start,
-            "chosen": self.chosen,
-            "candidates": [list(each) for each in self.candidates],
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +256,8 @@ class Importance(AsJson):
 class ObservedUnit(AsJson):
     """One statement of a message that may become a memory, and what became of it."""
 
+    _OF_RECORD: ClassVar[tuple[str, ...]] = ("id",)
+
     #: with annotations, as it is kept
     text: str
     #: without them, as it was said
@@ -297,32 +290,6 @@ class ObservedUnit(AsJson):
     flashbulb: bool = False
     valid_until: datetime | None = None
     entities: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON writes it."""
-        until = None if self.valid_until is None else self.valid_until.isoformat()
-        return {
-            "text": self.text,
-            "said": self.said,
-            "action": self.action,
-            "relation": self.relation,
-            "id": None if self.record is None else self.record.id,
-            "likeness": self.likeness,
-            "nearest": self.nearest,
-            "rule": self.rule,
-            "verdict": self.verdict,
-            "confidence": self.confidence,
-            "references": [each.to_dict() for each in self.references],
-            "notes": [each.to_list() for each in self.notes],
-            "importance": self.importance.to_dict(),
-            "facts": list(self.facts),
-            "edges": [each.to_dict() for each in self.edges],
-            "superseded": list(self.superseded),
-            "tagged": self.tagged,
-            "flashbulb": self.flashbulb,
-            "valid_until": until,
-            "entities": list(self.entities),
-        }
 
     def stages(self) -> Iterator[tuple[str, str]]:
         """Name and outcome of each stage that this unit went through."""

@@ -13,7 +13,6 @@ from typing import Any, Final
 from spector.chat import MESSAGE_KEYS, ChatMessage, chat_message, unwrapped
 from spector.errors import ImportFormatError, InvalidInputError
 from spector.importers.entries import (
-    Broken,
     Entry,
     Format,
     Found,
@@ -25,7 +24,7 @@ from spector.importers.entries import (
     label,
     role_of_person,
 )
-from spector.importers.reading import filled, numbered, text_in
+from spector.importers.reading import filled, numbered, read_each, text_in
 from spector.importers.sources import BAD_JSON, Head, SourceFile, each_line
 from spector.importers.times import TIME_KEYS, Spot
 from spector.messages import shown
@@ -100,26 +99,13 @@ def read(source: SourceFile, options: Options) -> Iterator[Entry]:
     """The messages of a file, in their order; instructions to a model are left out."""
     for entry in _read(source, options):
         if isinstance(entry, Found) and instructs(entry.message.get("role")):
-            yield LeftOut("instructions", entry.place)
-        else:
-            yield entry
+            entry = LeftOut("instructions", entry.place)
+        yield entry
 
 
 def _read(source: SourceFile, options: Options) -> Iterator[Entry]:
-    """The messages of a file, instructions among them.
-
-    Lines of our own exports that are about several memories, or none, are passed over.
-    """
-    for place, entry, shared in _entries(source, options):
-        if isinstance(entry, ImportFormatError):
-            yield Broken(entry)
-            continue
-        if isinstance(entry.get("spector"), str) and not {"text", "content"} & entry.keys():
-            continue
-        try:
-            yield _entry_of(entry, Spot(source, options, place), shared)
-        except ImportFormatError as error:
-            yield Broken(error)
+    """The messages of a file, instructions among them."""
+    return read_each(_entries(source, options), _entry_of, source, options)
 
 
 FORMAT: Final = Format(
@@ -133,11 +119,11 @@ SPECTOR: Final = Format("spector", "output of spector export", _read, _recognize
 
 # -- the objects of a file -------------------------------------------------------------------------
 
-_Place = tuple[str, dict[str, Any] | ImportFormatError, Message]
+#: place, and an object with what its conversation says of all messages, or why there is none
+_Place = tuple[str, tuple[dict[str, Any], Message] | ImportFormatError]
 
 
 def _entries(source: SourceFile, options: Options) -> Iterator[_Place]:
-    """Place, object (or why there is none) and what its conversation says of all messages."""
     if source.first_character() == "[":
         found: Iterable[tuple[str, Any]] = source.each_object()
     elif _is_one_document(source):
@@ -145,10 +131,7 @@ def _entries(source: SourceFile, options: Options) -> Iterator[_Place]:
     else:
         found = each_line(source)
     for place, entry in found:
-        if isinstance(entry, ImportFormatError):
-            yield place, entry, {}
-        else:
-            yield from _opened(entry, Spot(source, options, place))
+        yield from _opened(entry, Spot(source, options, place))
 
 
 def _is_one_document(source: SourceFile) -> bool:
@@ -179,23 +162,26 @@ def _list_in(entry: dict[str, Any]) -> list[Any] | None:
     return None
 
 
-def _opened(entry: dict[str, Any], spot: Spot) -> Iterator[_Place]:
+def _opened(entry: dict[str, Any] | ImportFormatError, spot: Spot) -> Iterator[_Place]:
     """A message as it is, or the messages of a conversation."""
-    messages = _list_in(entry)
-    try:
-        shared = {} if messages is None else _shared(entry, spot)
-    except ImportFormatError as error:
-        yield spot.place, error, {}
+    if isinstance(entry, ImportFormatError):
+        yield spot.place, entry
         return
+    messages = _list_in(entry)
     if messages is None:
-        yield spot.place, entry, shared
+        yield spot.place, (entry, {})
+        return
+    try:
+        shared = _shared(entry, spot)
+    except ImportFormatError as error:
+        yield spot.place, error
         return
     for place, each in numbered(f"{spot.place}, message", messages):
         if isinstance(each, dict):
-            yield place, each, shared
+            yield place, (each, shared)
         else:
-            problem = spot.at(place).error("is not an object", hint='write {"role", "content"}')
-            yield place, problem, {}
+            hint = 'write {"role", "content"}'
+            yield place, spot.at(place).error("is not an object", hint=hint)
 
 
 def _shared(entry: dict[str, Any], spot: Spot) -> Message:
@@ -214,12 +200,17 @@ def _shared(entry: dict[str, Any], spot: Spot) -> Message:
 # -- one object ------------------------------------------------------------------------------------
 
 
-def _entry_of(entry: dict[str, Any], spot: Spot, shared: Message) -> Entry:
+def _entry_of(given: tuple[dict[str, Any], Message], spot: Spot) -> Entry | Iterator[Entry]:
     """The message of one JSON object.
+
+    Lines of our own exports that are about several memories, or none, are passed over.
 
     Raises:
         ImportFormatError: it is none.
     """
+    entry, shared = given
+    if isinstance(entry.get("spector"), str) and not {"text", "content"} & entry.keys():
+        return iter(())
     entry = dict(unwrapped(entry))
     if str(entry.get("type")).startswith(_RECORDS) and "content" not in entry:
         return LeftOut("record of the program", spot.place)

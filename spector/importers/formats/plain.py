@@ -28,18 +28,21 @@ def read(source: SourceFile, options: Options) -> Iterator[Entry]:
     """The chunks of a plain text file in order; blank lines separate paragraphs."""
     with source.open_text() as stream:
         names = _find_speakers(stream)
-    found = False
     with source.open_text() as stream:
         if names:
-            for each in _turn_messages(_turns(stream, names), source, options):
-                found = True
-                yield each
+            pieces = (
+                (turn.line, piece.text, {"speaker": turn.speaker} if turn.speaker else {})
+                for turn in _turns(stream, names)
+                for piece in split(turn, options.chunk_chars)
+            )
         else:
-            for line, _, text in pack(_paragraphs(stream), options.chunk_chars):
-                found = True
-                message = {"text": text, "source": source.name, "metadata": {"line": line}}
-                yield Found(message, f"line {line}")
-    if not found:
+            packed = pack(_paragraphs(stream), options.chunk_chars)
+            pieces = ((line, text, {}) for line, _, text in packed)
+        line = 0
+        for line, text, known in pieces:
+            metadata = {"line": line, **known}
+            yield Found({"text": text, "source": source.name, "metadata": metadata}, f"line {line}")
+    if not line:
         yield LeftOut("empty note", "")
 
 
@@ -106,16 +109,6 @@ def _turns(lines: Iterable[str], names: frozenset[str]) -> Iterator[Block]:
             pending.append(line)
     if pending:
         yield Block(start, "\n".join(pending).rstrip(), speaker=speaker)
-
-
-def _turn_messages(turns: Iterable[Block], source: SourceFile, options: Options) -> Iterator[Entry]:
-    for turn in turns:
-        for piece in split(turn, options.chunk_chars):
-            metadata: dict[str, object] = {"line": turn.line}
-            if turn.speaker:
-                metadata["speaker"] = turn.speaker
-            message = {"text": piece.text, "source": source.name, "metadata": metadata}
-            yield Found(message, f"line {turn.line}")
 
 
 def _paragraphs(lines: Iterable[str]) -> Iterator[Block]:

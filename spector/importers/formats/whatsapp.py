@@ -42,6 +42,7 @@ _LEAST_SURE: Final = 3
 _YEARS: Final = range(2009, 2060)
 #: of years with two digits
 _CENTURY: Final = 2000
+_AGAIN: Final = "export the chat again, as text"
 
 
 def _recognizes(head: Head) -> bool:
@@ -66,9 +67,9 @@ def _is_named_so(source: SourceFile) -> bool:
 
 def read(source: SourceFile, options: Options) -> Iterator[Entry]:
     """The messages of a chat, in their order."""
-    turns = list(_turns(source))
+    turns = _turns(source)
     if not turns:
-        raise source.error("", "has no line of a chat", hint="export the chat again, as text")
+        raise source.error("", "has no line of a chat", hint=_AGAIN)
     if _has_short_years_first(turns):
         for turn in turns:
             turn.date = (turn.date[0] + _CENTURY, *turn.date[1:])
@@ -107,28 +108,20 @@ FORMAT: Final = Format(
 ARCHIVE: Final = Archive("whatsapp", _exports)
 
 
-def _turns(source: SourceFile) -> Iterator[Turn]:
+def _turns(source: SourceFile) -> list[Turn]:
     """Messages with all of their lines."""
-    turn: Turn | None = None
+    turns: list[Turn] = []
     with source.open_text() as stream:
         for number, raw in enumerate(stream, 1):
             line = raw.rstrip("\r\n")
-            found = _turn_of(line, number)
-            if found is None:
-                if turn is not None:
-                    turn.texts.append(line)
-                elif _without_marks(line.strip("\ufeff ")):
-                    raise source.error(
-                        f"line {number}",
-                        "is not the first line of a message",
-                        hint="export the chat again, as text",
-                    )
-                continue
-            if turn is not None:
-                yield turn
-            turn = found
-    if turn is not None:
-        yield turn
+            if (found := _turn_of(line, number)) is not None:
+                turns.append(found)
+            elif turns:
+                turns[-1].texts.append(line)
+            elif _without_marks(line.strip("\ufeff ")):
+                problem = "is not the first line of a message"
+                raise source.error(f"line {number}", problem, hint=_AGAIN)
+    return turns
 
 
 def _names_with_colons(turns: list[Turn]) -> dict[str, str]:
@@ -221,9 +214,7 @@ def _moment(turn: Turn, day_first: bool, spot: Spot) -> datetime:
     try:
         return datetime(year, month, day, hour_of(hour, turn.half), minute, seconds)
     except ValueError as exc:
-        raise spot.error(
-            f"its date is no day: {exc}", hint="export the chat again, as text"
-        ) from exc
+        raise spot.error(f"its date is no day: {exc}", hint=_AGAIN) from exc
 
 
 def _message(day_first: bool, chat: str, names: Mapping[str, str], turn: Turn, spot: Spot) -> Entry:
