@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Final
 
-from tests.importers.test_assistants import CLAUDE, CODE, TABLE
+from tests.importers.test_assistants import (
+    CLAUDE,
+    CODE,
+    DOCUMENTS,
+    HAYSTACK,
+    MEM0,
+    SHAREGPT,
+    TABLE,
+)
 from tests.importers.test_messengers import ANDROID_US, DAY, IOS, TELEGRAM, TURKISH, post
 
 __all__ = ["SAMPLES"]
 
 
-def _lines(entries: list[object]) -> str:
+def _lines(entries: Sequence[object]) -> str:
     return "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in entries)
 
 
@@ -99,66 +108,10 @@ SAMPLES: Final[dict[str, tuple[str, str]]] = {
             indent=1,
         ),
     ),
-    "sharegpt": (
-        "data.jsonl",
-        _lines(
-            [
-                {
-                    "id": "x",
-                    "conversations": [
-                        {"from": "human", "value": "hello there"},
-                        {"from": "gpt", "value": "hi"},
-                    ],
-                }
-            ]
-        ),
-    ),
-    "mem0": (
-        "mem0.json",
-        json.dumps(
-            {
-                "results": [
-                    {
-                        "id": "a",
-                        "memory": "Prefers window seats",
-                        "created_at": "2025-06-01T10:00:00-07:00",
-                        "user_id": "ana",
-                    },
-                    {"id": "b", "memory": "Plays chess", "created_at": "2025-06-02T10:00:00Z"},
-                ]
-            }
-        ),
-    ),
-    "langchain": (
-        "docs.jsonl",
-        _lines(
-            [
-                {
-                    "page_content": "a passage",
-                    "metadata": {"source": "a.pdf", "created_at": "2025-06-01"},
-                },
-                {"page_content": "another one", "metadata": {"source": "b.pdf"}},
-            ]
-        ),
-    ),
-    "longmemeval": (
-        "longmemeval.json",
-        json.dumps(
-            [
-                {
-                    "question_id": "q",
-                    "haystack_dates": ["2023/05/20 (Sat) 02:21"],
-                    "haystack_session_ids": ["s1"],
-                    "haystack_sessions": [
-                        [
-                            {"role": "user", "content": "I bought a red kettle"},
-                            {"role": "assistant", "content": "A fine one."},
-                        ]
-                    ],
-                }
-            ]
-        ),
-    ),
+    "sharegpt": ("data.jsonl", _lines(SHAREGPT)),
+    "mem0": ("mem0.json", json.dumps({"results": MEM0})),
+    "langchain": ("docs.jsonl", _lines(DOCUMENTS)),
+    "longmemeval": ("longmemeval.json", json.dumps([HAYSTACK])),
     "locomo": (
         "locomo.json",
         json.dumps(

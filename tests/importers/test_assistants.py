@@ -245,23 +245,25 @@ def test_items_of_an_agents_session(tmp_path: Path) -> None:
     assert reasons(path, "jsonl") == ["thoughts", "tool call", "tool call", "picture"]
 
 
+SHAREGPT: list[dict[str, Any]] = [
+    {
+        "id": "x",
+        "conversations": [
+            {"from": "system", "value": "Obey."},
+            {"from": "human", "value": "hello there"},
+            {"from": "gpt", "value": "hi"},
+            {"from": "function_call", "value": "{}"},
+            {"from": "observation", "value": "4 degrees"},
+            {"from": "human", "value": " "},
+        ],
+    },
+    {"conversations": [{"from": "User", "value": "no id"}]},
+]
+
+
 def test_sharegpt(tmp_path: Path) -> None:
-    talks = [
-        {
-            "id": "x",
-            "conversations": [
-                {"from": "system", "value": "Obey."},
-                {"from": "human", "value": "hello there"},
-                {"from": "gpt", "value": "hi"},
-                {"from": "function_call", "value": "{}"},
-                {"from": "observation", "value": "4 degrees"},
-                {"from": "human", "value": " "},
-            ],
-        },
-        {"conversations": [{"from": "User", "value": "no id"}]},
-    ]
     path = tmp_path / "data.json"
-    path.write_text(json.dumps(talks))
+    path.write_text(json.dumps(SHAREGPT))
     assert detect_format(path) == "sharegpt"
     found = read(path)
     assert [(each["role"], each["text"]) for each in found] == [
@@ -272,37 +274,39 @@ def test_sharegpt(tmp_path: Path) -> None:
     ]
     assert [each["session_id"] for each in found] == ["x", "x", "x", "data.json/entry 2"]
     assert reasons(path, "sharegpt") == ["instructions", "tool call", "no text"]
-    talks[1]["conversations"] = [{"from": "narrator", "value": "x"}]
-    path.write_text("\n".join(json.dumps(each) for each in talks))
+    odd = {"conversations": [{"from": "narrator", "value": "x"}]}
+    path.write_text("\n".join(json.dumps(each) for each in (SHAREGPT[0], odd)))
     with pytest.raises(ImportFormatError, match=r"line 2, turn 1.*narrator"):
         read(path)
 
 
+MEM0 = [
+    {
+        "id": "a",
+        "memory": "Prefers window seats",
+        "hash": "h",
+        "metadata": None,
+        "created_at": "2025-06-01T10:00:00-07:00",
+        "updated_at": "2025-06-02T10:00:00-07:00",
+        "user_id": "ana",
+        "run_id": "r1",
+        "categories": ["travel"],
+    },
+    {"id": "b", "memory": "Plays chess", "metadata": {"level": 3}, "created_at": None},
+    {"id": "c", "memory": "", "user_id": "ana"},
+    {
+        "id": "d",
+        "memory": "On leave",
+        "user_id": 7,
+        "agent_id": "bot",
+        "expiration_date": "2025-07-01",
+    },
+]
+
+
 def test_mem0(tmp_path: Path) -> None:
-    results = [
-        {
-            "id": "a",
-            "memory": "Prefers window seats",
-            "hash": "h",
-            "metadata": None,
-            "created_at": "2025-06-01T10:00:00-07:00",
-            "updated_at": "2025-06-02T10:00:00-07:00",
-            "user_id": "ana",
-            "run_id": "r1",
-            "categories": ["travel"],
-        },
-        {"id": "b", "memory": "Plays chess", "metadata": {"level": 3}, "created_at": None},
-        {"id": "c", "memory": "", "user_id": "ana"},
-        {
-            "id": "d",
-            "memory": "On leave",
-            "user_id": 7,
-            "agent_id": "bot",
-            "expiration_date": "2025-07-01",
-        },
-    ]
     path = tmp_path / "mem0.json"
-    for document in ({"results": results}, results, {"results": results, "relations": []}):
+    for document in ({"results": MEM0}, MEM0, {"results": MEM0, "relations": []}):
         path.write_text(json.dumps(document))
         assert detect_format(path) == "mem0"
         seat, chess, leave = read(path)
@@ -315,25 +319,27 @@ def test_mem0(tmp_path: Path) -> None:
     assert reasons(path, "mem0") == ["no text"]
 
 
+DOCUMENTS = [
+    {
+        "page_content": "a passage",
+        "metadata": {"source": "a.pdf", "page": 3, "created_at": "2025-06-01T10:00:00Z"},
+        "type": "Document",
+        "id": None,
+    },
+    {
+        "lc": 1,
+        "type": "constructor",
+        "id": ["langchain", "Document"],
+        "kwargs": {"page_content": "dumped", "metadata": {}},
+    },
+    {"page_content": "", "metadata": {}},
+    {"page_content": "bare", "metadata": None},
+]
+
+
 def test_langchain_documents(tmp_path: Path) -> None:
-    entries = [
-        {
-            "page_content": "a passage",
-            "metadata": {"source": "a.pdf", "page": 3, "created_at": "2025-06-01T10:00:00Z"},
-            "type": "Document",
-            "id": None,
-        },
-        {
-            "lc": 1,
-            "type": "constructor",
-            "id": ["langchain", "Document"],
-            "kwargs": {"page_content": "dumped", "metadata": {}},
-        },
-        {"page_content": "", "metadata": {}},
-        {"page_content": "bare", "metadata": None},
-    ]
     path = tmp_path / "docs.jsonl"
-    for text in ("\n".join(map(json.dumps, entries)), json.dumps(entries)):
+    for text in ("\n".join(map(json.dumps, DOCUMENTS)), json.dumps(DOCUMENTS)):
         path.write_text(text)
         assert detect_format(path) == "langchain"
         first, dumped, bare = read(path)
@@ -341,29 +347,31 @@ def test_langchain_documents(tmp_path: Path) -> None:
         assert first["event_time"] == datetime(2025, 6, 1, 10, tzinfo=UTC)
         assert (dumped["text"], dumped["source"]) == ("dumped", "docs.jsonl")
         assert "role" not in bare
-    path.write_text(json.dumps(entries[0]) + '\n{"page_content": 3}\n')
+    path.write_text(json.dumps(DOCUMENTS[0]) + '\n{"page_content": 3}\n')
     with pytest.raises(ImportFormatError, match="line 2"):
         read(path)
 
 
-def test_longmemeval(tmp_path: Path) -> None:
-    entry = {
-        "question_id": "q1",
-        "question": "x?",
-        "answer": "y",
-        "question_date": "2023/06/01",
-        "haystack_dates": ["2023/05/20 (Sat) 02:21", "2023/05/21 (Sun) 23:59"],
-        "haystack_session_ids": ["s1", "s2"],
-        "haystack_sessions": [
-            [
-                {"role": "user", "content": "I bought a red kettle", "has_answer": True},
-                {"role": "assistant", "content": "Nice."},
-            ],
-            [{"role": "user", "content": ""}, {"role": "user", "content": "It whistles"}],
+HAYSTACK: dict[str, Any] = {
+    "question_id": "q1",
+    "question": "x?",
+    "answer": "y",
+    "question_date": "2023/06/01",
+    "haystack_dates": ["2023/05/20 (Sat) 02:21", "2023/05/21 (Sun) 23:59"],
+    "haystack_session_ids": ["s1", "s2"],
+    "haystack_sessions": [
+        [
+            {"role": "user", "content": "I bought a red kettle", "has_answer": True},
+            {"role": "assistant", "content": "Nice."},
         ],
-    }
+        [{"role": "user", "content": ""}, {"role": "user", "content": "It whistles"}],
+    ],
+}
+
+
+def test_longmemeval(tmp_path: Path) -> None:
     path = tmp_path / "longmemeval_s.json"
-    path.write_text(json.dumps([entry, {**entry, "question_id": "q2"}]))
+    path.write_text(json.dumps([HAYSTACK, {**HAYSTACK, "question_id": "q2"}]))
     assert detect_format(path) == "longmemeval"
     found = read(path)
     assert len(found) == 6
@@ -371,10 +379,10 @@ def test_longmemeval(tmp_path: Path) -> None:
     assert (found[2]["session_id"], found[2]["user_id"]) == ("q1/s2", "q1")
     assert {each["user_id"] for each in found} == {"q1", "q2"}
     assert not {"x?", "y"} & {each["text"] for each in found}
-    path.write_text(json.dumps([{**entry, "haystack_dates": ["2023/05/20"]}]))
+    path.write_text(json.dumps([{**HAYSTACK, "haystack_dates": ["2023/05/20"]}]))
     with pytest.raises(ImportFormatError, match="one date for each"):
         read(path)
-    path.write_text(json.dumps([{**entry, "haystack_dates": ["2023/13/20", "2023/05/20"]}]))
+    path.write_text(json.dumps([{**HAYSTACK, "haystack_dates": ["2023/13/20", "2023/05/20"]}]))
     with pytest.raises(ImportFormatError, match="2023/13/20"):
         read(path)
 
