@@ -1,17 +1,17 @@
-"""Dates of public sets, as the product reads them: Recognizers-Text and Duckling (rows 8 and 9)."""
+"""Dates of public sets, as the product reads them: Recognizers-Text (rows 8 and 9)."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import date
 from typing import Any, Final, NamedTuple
 
 from bench.cognition.statements import data
-from spector.language.dates import DateExpression, Period, dates_in
+from spector.language.dates import DateExpression, dates_in
 
-__all__ = ["Free", "Given", "duckling", "free", "given"]
+__all__ = ["Free", "Given", "free", "given"]
 
 #: words that may stand beside a date in the span of the set
 _BESIDE: Final = frozenset(
@@ -19,8 +19,6 @@ _BESIDE: Final = frozenset(
 )
 _KINDS: Final = ("date", "daterange")
 _TIMED: Final = ("datetime", "datetimerange")
-_NOW: Final = date(2013, 2, 12)
-_MOMENT: Final = re.compile(r"\((\d+), (\d+), (\d+), (\d+), (\d+), (\d+)\)")
 
 
 class Given(NamedTuple):
@@ -33,10 +31,6 @@ class Given(NamedTuple):
     @property
     def accuracy(self) -> float:
         return self.right / max(1, self.total)
-
-    @property
-    def precision(self) -> float:
-        return self.right / max(1, self.answered)
 
 
 class Free(NamedTuple):
@@ -162,29 +156,3 @@ def _is_day(found: DateExpression, entity: dict[str, Any]) -> bool:
         for key in ("value", "start", "end")
     }
     return any(_iso(each.first) in days for each in found.periods)
-
-
-def duckling(language: str) -> Given:
-    """Phrases of whole days of the other set, whose conventions differ (any reading counts)."""
-    total = answered = right = 0
-    for row in _rows(f"duckling_{language}.jsonl"):
-        gold = row["gold"]
-        moments = [datetime(*map(int, each)) for each in _MOMENT.findall(gold) if each[0] != "0"]
-        grain = re.sub(r'".*"$', "", gold).strip().split()[-1]
-        whole = all(each.time() == datetime.min.time() for each in moments)
-        if grain not in ("Day", "Week", "Month", "Quarter", "Year") or "Open" in gold or not whole:
-            continue
-        for phrase in row["says"]:
-            total += 1
-            found = _whole(phrase, dates_in(phrase, _NOW, turkish=language == "tr"))
-            if found is None or not moments:
-                continue
-            answered += 1
-            right += any(_same(each, moments) for each in found.periods)
-    return Given(total, answered, right)
-
-
-def _same(period: Period, moments: Sequence[datetime]) -> bool:
-    if len(moments) == 1:
-        return period.first == moments[0].date()
-    return (period.first, period.end) == (moments[0].date(), moments[1].date())

@@ -1,8 +1,6 @@
-"""Rows 1 to 3: the feeling of texts, in English by the head and in Turkish by words."""
+"""Rows 1 and 2: the feeling of English texts, by the head and by words."""
 
 from __future__ import annotations
-
-from collections import Counter
 
 import numpy as np
 
@@ -13,24 +11,7 @@ from spector.language.emotion import emotion_in
 from spector.language.emotion.detection import LABELS
 from spector.providers import MiniLMEmbedder
 
-__all__ = ["english_feelings", "turkish_feelings", "valence"]
-
-#: categories of the Turkish set -> ours
-_TURKISH = {
-    "happy": "joy",
-    "mutlu": "joy",
-    "joy": "joy",
-    "angry": "anger",
-    "kızgın": "anger",
-    "anger": "anger",
-    "fear": "fear",
-    "korku": "fear",
-    "sadness": "sadness",
-    "üzgün": "sadness",
-    "sad": "sadness",
-    "surprise": "surprise",
-    "şaşkın": "surprise",
-}
+__all__ = ["english_feelings", "valence"]
 
 
 def english_feelings() -> list[Score]:
@@ -97,25 +78,3 @@ def valence(values: np.ndarray, good: np.ndarray) -> float:
     """Probability that a good text has the greater value; equal ones count half."""
     one, other = values[good > 0][:, None], values[good == 0][None]
     return float(((one > other) + 0.5 * (one == other)).mean())
-
-
-def turkish_feelings() -> list[Score]:
-    """Row 3: the set has no licence and is not among the development data of every place."""
-    out = []
-    for name, floor, goal in (("raw", "0.62", 0.75), ("masked", "0.791 trained on it", 0.45)):
-        path = data() / f"cognition/turkish_tweets/{name}.tsv"
-        what = f"feelings in Turkish, tweets, {name}, macro-F1 of 5 classes by words"
-        if not path.is_file():
-            out.append(Score(3, what, "no data here", floor, f"{goal}", False))
-            continue
-        rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
-        right, given, wanted = Counter[str](), Counter[str](), Counter[str]()
-        for text, label, *_ in rows:
-            kind, found = _TURKISH[label.strip().lower()], emotion_in(text).category
-            wanted[kind] += 1
-            given[found or ""] += 1
-            right[kind] += found == kind
-        f1 = [2 * right[k] / max(1, given[k] + wanted[k]) for k in wanted]
-        macro = sum(f1) / len(f1)
-        out.append(Score(3, what, f"{macro:.3f}", floor, f"{goal}", macro >= goal))
-    return out

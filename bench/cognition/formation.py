@@ -105,7 +105,7 @@ def _noted(third: Sequence[tuple[float, bool]]) -> tuple[float, float]:
 
 
 def english_dates() -> list[Score]:
-    """Row 8: Recognizers-Text and Duckling, development halves."""
+    """Row 8: Recognizers-Text, development half."""
     return _dates(8, "en", ("0.51", "0.34", "0.94-0.96", "0.41"))
 
 
@@ -119,7 +119,6 @@ def _dates(row: int, language: str, floors: tuple[str, str, str, str]) -> list[S
     spans, text = dates.given(language), dates.free(language)
     one, many = spans["date"], spans["daterange"]
     precision = (one.right + many.right) / max(1, one.answered + many.answered)
-    other = dates.duckling(language)
     ranges = 0.75 if language == "en" else 0.65
     found = [
         Score(
@@ -153,14 +152,6 @@ def _dates(row: int, language: str, floors: tuple[str, str, str, str]) -> list[S
             floors[3],
             "0.75",
             text.f1 >= 0.75,
-        ),
-        Score(
-            row,
-            "phrases of Duckling dev, whose conventions differ: right / precision",
-            f"{other.accuracy:.2f} / {other.precision:.2f}",
-            "-",
-            "-",
-            True,
         ),
     ]
     if language == "en":

@@ -1,7 +1,4 @@
-"""``python -m bench.cognition.gate``: what the gate makes of pairs of an old and a new message.
-
-python -m bench.cognition.gate               every set
-python -m bench.cognition.gate --misses      and what it decides otherwise than the gold
+"""Rows 13 and 14: what the gate makes of pairs of an old and a new message.
 
 The pairs are decided without a store: the old message is the only candidate. Nothing is fitted to
 them here; figures are given for each attribute's author-made group, so that the spread shows.
@@ -9,8 +6,6 @@ them here; figures are given for each attribute's author-made group, so that the
 
 from __future__ import annotations
 
-import argparse
-import collections
 import json
 import random
 from collections.abc import Iterable, Sequence
@@ -92,42 +87,6 @@ def gate_pairs() -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.cognition.gate")
-    parser.add_argument("--misses", action="store_true", help="print wrong decisions")
-    options = parser.parse_args(arguments)
-    pairs = gate_pairs()
-    found = [label_of(each["old"], each["new"]) for each in pairs]
-    for name in ("en", "tr", ""):
-        some = [n for n, each in enumerate(pairs) if not name or each["lang"] == name]
-        print(
-            f"gate {name or 'all'}: "
-            + figures([pairs[n]["label"] for n in some], [found[n] for n in some])
-        )
-    kinds: dict[str, collections.Counter[str]] = {}
-    for each, label in zip(pairs, found, strict=True):
-        name = f"{each['lang']} {each['kind']} ({each['label']})"
-        kinds.setdefault(name, collections.Counter())[label] += 1
-        if options.misses and label != each["label"]:
-            print(
-                f"{each['lang']} {each['label']} -> {label} | {each['kind']} | {each['old']}"
-                f" | {each['new']}"
-            )
-    for name, counts in sorted(kinds.items()):
-        print(f"  {name}: {dict(counts)}")
-    sets = json.loads((data() / "cognition/factconsolidation/facts.json").read_text("utf-8"))
-    facts = pairs_of_facts(sets["sh_32k"]["context"].splitlines())
-    counts = collections.Counter(label_of(old, new) for old, new in facts)
-    print(f"facts changed: {dict(counts)} of {len(facts)}")
-    return 0
-
-
-def figures(gold: Sequence[str], found: Sequence[str]) -> str:
-    """Macro-F1, share of updates lost, share of others superseded."""
-    lost, false = shares(gold, found)
-    return f"macro-F1 {macro_f1(gold, found):.3f}, lost {lost:.3f}, false {false:.3f}"
-
-
 def shares(gold: Sequence[str], found: Sequence[str]) -> tuple[float, float]:
     """(updates that are strengthened or skipped, others that are superseded)."""
     pairs = list(zip(gold, found, strict=True))
@@ -135,9 +94,6 @@ def shares(gold: Sequence[str], found: Sequence[str]) -> tuple[float, float]:
     lost = sum(a == "supersede" and b in ("reinforce", "skip") for a, b in pairs)
     false = sum(a != "supersede" and b == "supersede" for a, b in pairs)
     return lost / max(1, changed), false / max(1, len(gold) - changed)
-
-
-# -- rows of the scoreboard -----------------------------------------------------------------------
 
 
 def gate_rows() -> list[Score]:
@@ -272,7 +228,3 @@ def precision_of(gold: NDArray[np.bool_], scores: NDArray[np.float64]) -> float:
     hits = gold[order]
     ranks = np.arange(1, len(hits) + 1)
     return float((hits.cumsum() / ranks)[hits].mean())
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -1,6 +1,4 @@
-"""What the observer keeps of real conversations, and what recall loses by it.
-
-    python -m bench.cognition.keeping [--sets locomo beam] [--stores N]
+"""Row 24: what the observer keeps of real conversations, and what recall loses by it.
 
 Each store is observed and, beside it, remembered, in one run. Of the turns that are evidence for a
 question the dropped ones are counted; of the turns that are cited by none and say nothing (at most
@@ -10,12 +8,9 @@ both stores.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import re
-import time
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Any, Final
@@ -42,42 +37,10 @@ class Kept:
     """Counts over stores."""
 
     def __init__(self) -> None:
-        self.turns = self.dropped = self.flashbulbs = 0
         self.evidence = self.evidence_dropped = 0
         self.empty = self.empty_dropped = 0
-        self.by: Counter[str] = Counter()
-        self.actions: Counter[str] = Counter()
-        self.importance: list[float] = []
         self.asked = 0
         self.found = {"observe": 0, "remember": 0}
-        self.seconds = {"observe": 0.0, "remember": 0.0}
-        self.lost: list[tuple[str, str]] = []
-
-    def lines(self) -> list[str]:
-        """The counts as a page shows them."""
-        turns = max(1, self.turns)
-        out = [
-            f"turns {self.turns}, dropped {self.dropped / turns:.1%}: "
-            + ", ".join(f"{name} {count}" for name, count in self.by.most_common()),
-            f"evidence dropped {self.evidence_dropped} of {self.evidence}"
-            f" ({self.evidence_dropped / max(1, self.evidence):.1%})",
-            f"small talk dropped {self.empty_dropped} of {self.empty}"
-            f" ({self.empty_dropped / max(1, self.empty):.1%})",
-            "actions: " + ", ".join(f"{name} {n}" for name, n in self.actions.most_common()),
-            f"flashbulbs {self.flashbulbs} ({self.flashbulbs / turns:.2%})",
-            "importance, deciles: " + " ".join(f"{each:.2f}" for each in deciles(self.importance)),
-            "seconds: " + ", ".join(f"{name} {s:.1f}" for name, s in self.seconds.items()),
-        ]
-        if self.asked:
-            rates = ", ".join(f"{name} {n / self.asked:.3f}" for name, n in self.found.items())
-            out.append(f"any@{K} over {self.asked} questions: {rates}")
-        return out
-
-
-def deciles(values: Sequence[float]) -> list[float]:
-    """Nine values that cut a sorted list into tenths."""
-    found = sorted(values)
-    return [found[len(found) * n // 10] for n in range(1, 10)] if found else []
 
 
 def is_empty(item: Item) -> bool:
@@ -102,9 +65,7 @@ def message_of(item: Item) -> dict[str, Any]:
     }
 
 
-def measure(
-    store: Store, questions: Iterable[Question], kept: Kept, *, recalls: bool = True
-) -> None:
+def measure(store: Store, questions: Iterable[Question], kept: Kept) -> None:
     """Observe and remember one store, and ask both."""
     asked = [each for each in questions if each.store == store.name and each.gold]
     cited = {each for question in asked for each in question.gold}
@@ -114,16 +75,9 @@ def measure(
         spector.open(":memory:", clock=clock) as plain,
         spector.open(":memory:", clock=clock) as memory,
     ):
-        began = time.perf_counter()
-        if recalls:
-            plain.remember_many(messages)
-        kept.seconds["remember"] += time.perf_counter() - began
-        began = time.perf_counter()
+        plain.remember_many(messages)
         results = memory.observe_many(messages, scopes_from_message=True)
-        kept.seconds["observe"] += time.perf_counter() - began
         count(store.items, results, cited, kept)
-        if not recalls:
-            return
         owners = {"remember": owners_of(plain), "observe": owners_of(memory)}
         for question in asked:
             clock.set(question.now or store.until())
@@ -155,29 +109,19 @@ def count(
     """Add the results of one store."""
     for item, result in zip(items, results, strict=True):
         dropped = not result.units or all(each.action == "skip" for each in result.units)
-        kept.turns += 1
-        kept.dropped += dropped
-        if dropped:
-            kept.by[result.filter or result.reason] += 1
         if item.id in cited:
             kept.evidence += 1
             kept.evidence_dropped += dropped
-            if dropped:
-                kept.lost.append((result.filter or result.reason, item.text))
         elif is_empty(item):
             kept.empty += 1
             kept.empty_dropped += dropped
-        for unit in result.units:
-            kept.actions[unit.relation or unit.action] += 1
-            kept.flashbulbs += unit.flashbulb
-            kept.importance.append(unit.importance.composite)
 
 
-def keeping(found: DataSet, stores: int | None = None, *, recalls: bool = True) -> Kept:
+def keeping(found: DataSet, stores: int | None = None) -> Kept:
     """The counts of a set."""
     kept = Kept()
     for store in found.stores[:stores]:
-        measure(store, found.questions, kept, recalls=recalls)
+        measure(store, found.questions, kept)
     return kept
 
 
@@ -249,23 +193,3 @@ def scores_of(kept: Kept, title: str) -> list[Score]:
             lost <= 0.03 and (talk >= 0.6 or not kept.empty),
         ),
     ]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--sets", nargs="*", default=["locomo", "beam"])
-    parser.add_argument("--stores", type=int, help="the first N stores of each set")
-    parser.add_argument("--no-recall", action="store_true", help="count only what is kept")
-    parser.add_argument("--lost", action="store_true", help="print dropped evidence")
-    options = parser.parse_args()
-    for name in options.sets:
-        kept = keeping(load(name), options.stores, recalls=not options.no_recall)
-        print(f"{name}:")
-        for line in kept.lines():
-            print(f"  {line}")
-        for reason, text in kept.lost if options.lost else ():
-            print(f"  lost ({reason}): {text}")
-
-
-if __name__ == "__main__":
-    main()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import tempfile
@@ -17,7 +16,6 @@ from bench.cognition import (
     feelings,
     forgetting,
     formation,
-    observed,
     procedures,
     train_entities,
     voices,
@@ -26,7 +24,7 @@ from bench.cognition.gate import gate_rows, near_duplicates
 from bench.cognition.keeping import keeping_rows
 from bench.cognition.score import Score
 from bench.cognition.speed import speed_rows
-from bench.cognition.statements import carb, data
+from bench.cognition.statements import data, triples
 from bench.cognition.updates import update_rows
 from bench.data import NOW
 from spector.clock import ManualClock
@@ -120,27 +118,6 @@ def turkish_entities() -> list[Score]:
     ]
 
 
-def triples() -> list[Score]:
-    """Row 10: both halves of CaRB's development part; rules were fitted on the first."""
-    out = []
-    for name, figures in carb(argparse.Namespace()):
-        p, r, f1 = (
-            100 * float(re.search(rf"\b{each} ([\d.]+)", figures)[1])  # type: ignore[index]
-            for each in ("P", "R", "F1")
-        )
-        out.append(
-            Score(
-                10,
-                f"triples, CaRB dev, {name.removeprefix('carb ')} half, P / R / F1",
-                f"{p:.1f} / {r:.1f} / {f1:.1f}",
-                "51.8 / 30.6 / 38.5",
-                "P 70 at R 25; then F1 42",
-                p >= 70 and r >= 25 and f1 >= 42,
-            )
-        )
-    return out
-
-
 def changed_facts() -> list[Score]:
     """Rows 11 and 12: questions about facts of which newer ones change older ones."""
     sets = json.loads(
@@ -203,7 +180,6 @@ def _shares(
 
 ROWS: Final[dict[int, Callable[[], list[Score]]]] = {
     1: feelings.english_feelings,
-    3: feelings.turkish_feelings,
     4: english_entities,
     5: turkish_entities,
     6: formation.pronouns_of_prose,
@@ -215,8 +191,6 @@ ROWS: Final[dict[int, Callable[[], list[Score]]]] = {
     13: gate_rows,
     14: near_duplicates,
     15: update_rows,
-    17: observed.classes,
-    18: observed.worth,
     19: forgetting.forgetting_rows,
     20: consolidation.rows,
     22: procedures.rows,

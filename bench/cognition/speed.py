@@ -1,7 +1,5 @@
 """Row 23: what observing costs beside remembering, in one run and in turns.
 
-    python -m bench.cognition.speed [--records 100000] [--messages 400] [--batches 4]
-
 Two stores hold the same memories with given vectors. Messages of another set (MemoryBank, users and
 assistants) then come to both: each is observed in one store, and remembered in the other, which
 also answers a recall of 8 for a cue of its own. Which of the two begins changes from message to
@@ -11,7 +9,6 @@ sides embed with the offline model. Reported are ratios of medians of one run.
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 import statistics
@@ -187,17 +184,3 @@ def speed_rows(records: int = 100_000, singles: int = 400, rounds: int = 4) -> l
             many >= 0.6,
         ),
     ]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--records", type=int, default=100_000)
-    parser.add_argument("--messages", type=int, default=400)
-    parser.add_argument("--batches", type=int, default=4)
-    options = parser.parse_args()
-    for each in speed_rows(options.records, options.messages, options.batches):
-        print(f"{each.what}: {each.found} (goal {each.goal})")
-
-
-if __name__ == "__main__":
-    main()
