@@ -14,7 +14,6 @@ __all__ = ["codes_of", "image_of"]
 def image_of(memory: Memory, record_id: int) -> NDArray[np.uint8]:
     """(stride,) u8: header and vector."""
     found = current_image(*memory._parts.finder.find(record_id))
-    assert found is not None
     return found[1]
 
 

@@ -94,17 +94,13 @@ def test_the_command_loads_what_it_needs_when_a_command_runs(tmp_path: Path) -> 
 #: what importing the package does without
 UNOPENED = ("dataclasses", "inspect", "logging")
 #: what opening a store, remembering and recalling do without
-UNUSED = (
-    "spector.language.frames",
-    "spector.language.worth",
-    "spector.language.observing",
-    "spector.kernel.reference",
-    "spector.knowledge.reading",
-    "spector.observe.observer",
-    "spector.sleep.cycle",
-    "spector.sleep.night",
-    "spector.store.backup",
-    "spector.store.repair",
+UNUSED = tuple(
+    (
+        "spector.language.frames spector.language.worth spector.language.observing "
+        "spector.kernel.reference spector.knowledge.reading spector.observe.observer "
+        "spector.sleep.cycle spector.sleep.night spector.store.backup "
+        "spector.store.repair"
+    ).split()
 )
 
 
@@ -217,18 +213,12 @@ def test_the_source_distribution_carries_c_sources_tests_and_licences(tmp_path: 
     expected = (
         package_files()
         | native
-        | {
-            "CHANGELOG.md",
-            "LICENSE",
-            "Makefile",
-            "NOTICE",
-            "README.md",
-            "native/FORMAT.md",
-            "native/build.py",
-            "pyproject.toml",
-            "setup.py",
-            "tests/conftest.py",
-        }
+        | set(
+            (
+                "CHANGELOG.md LICENSE Makefile NOTICE README.md native/FORMAT.md "
+                "native/build.py pyproject.toml setup.py tests/conftest.py"
+            ).split()
+        )
     )
     assert expected - inside == set()
     assert not [name for name in inside if name.endswith((".so", ".pyc", "_native.c"))]

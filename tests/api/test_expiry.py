@@ -7,7 +7,6 @@ Guard: every reading verb at the moment before the end and at the end, without a
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -114,8 +113,6 @@ def test_upkeep_and_compact_erase_it_with_a_receipt(
         fact = memory.facts.add("Zebulon", "is", f"here {n}", source=source)
         clock.advance(seconds=6)
         report = erase()
-        assert report is not None
-        assert report.receipt is not None
         assert report.receipt.complete
         assert source.id in report.receipt.ids
         assert report.expired == 1, "the fact went along"
@@ -256,43 +253,6 @@ def test_immutable_ones_do_not_expire(memory: Memory) -> None:
     assert not memory.get(going.id).immutable
 
 
-def test_ends_travel_in_an_export(memory: Memory, clock: ManualClock, tmp_path: Path) -> None:
-    memory.remember("one", key="k", expires_in=60, refresh=True)
-    memory.remember("two", expires_at=NOW + timedelta(days=1))
-    memory.remember("gone", expires_in=1)
-    clock.advance(seconds=2)
-    memory.export(tmp_path / "all.jsonl")
-    lines = [json.loads(each) for each in (tmp_path / "all.jsonl").read_text().splitlines()]
-    assert [(e["text"], "expires_at" in e, e.get("refresh_s")) for e in lines] == [
-        ("one", True, 60.0),
-        ("two", True, None),
-    ]
-    with spector.open(tmp_path / "other", embedder=FakeEmbedder(), clock=clock) as other:
-        other.import_(tmp_path / "all.jsonl")
-        assert [each.expires_at for each in other.records()] == [
-            each.expires_at for each in memory.records()
-        ]
-        assert other.recall("one")
-        assert other.get(key="k").expires_at == NOW + timedelta(seconds=62)
-        assert other.check().ok
-
-
-def test_copies_keep_ends_and_expired_ones_stay_gone(tmp_path: Path) -> None:
-    clock = ManualClock(NOW)
-    with spector.open(tmp_path / "mind", embedder=FakeEmbedder(), clock=clock) as memory:
-        memory.remember("stays", expires_in=1000)
-        memory.remember("goes", expires_in=5)
-        clock.advance(seconds=10)
-        memory.backup(tmp_path / "copy")
-    assert spector.repair(tmp_path / "mind", tmp_path / "mended").complete
-    spector.reembed(tmp_path / "mind", FakeEmbedder())
-    for name in ("mind", "copy", "mended"):
-        with spector.open(tmp_path / name, embedder=FakeEmbedder(), clock=clock) as memory:
-            assert [each.text for each in memory.records()] == ["stays"], name
-            assert memory.compact().receipt is not None
-            assert memory.check().ok
-
-
 def test_a_memory_in_memory_expires_too() -> None:
     clock = ManualClock(NOW)
     with spector.open(":memory:", embedder=FakeEmbedder(), clock=clock) as memory:
@@ -336,7 +296,6 @@ def test_a_purge_erases_what_has_expired_from_every_file(tmp_path: Path, how: st
             "key": lambda: memory.forget(key="q", user_id="ada", purge=True),
             "another": lambda: memory.forget(other.id, purge=True),
         }[how]()
-        assert report.receipt is not None
         assert report.receipt.complete
         assert memory.check().ok
     left = [each for each in (tmp_path / "mind").rglob("*") if each.is_file()]

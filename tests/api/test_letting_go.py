@@ -235,7 +235,6 @@ def test_a_daemon_that_sleeps_does_not_keep_its_memory(store_path: Path) -> None
     fill(memory, 40)
     memory.daemon.start()
     thread = memory.daemon._thread
-    assert thread is not None
     parts = parts_of(memory)
     del memory
     assert left_of(parts) == []

@@ -274,7 +274,6 @@ def test_a_parent_is_a_number_that_nothing_is_read_through(memory: Memory) -> No
     assert memory.get(child, user_id="mallory").parents == ()
     assert memory.get(never, user_id="mallory").parents == (other.id - 1,)
     receipt = memory.forget(user_id="u", purge=True).receipt
-    assert receipt is not None
     assert (receipt.derived, receipt.derived_elsewhere) == ((), 1)
     assert "outside the scope" in str(receipt)
 
@@ -404,15 +403,11 @@ def test_a_guarded_compaction_names_nobody_else(memory: Memory) -> None:
     dry = memory.compact(dry_run=True, user_id="u")
     assert dry.records_reclaimed == 3
     receipt = memory.compact(verify=["Ruth Okafor"], user_id="u").receipt
-    assert receipt is not None
-    assert receipt.verification is not None
     assert receipt.replaced == (mine.id,)
     assert receipt.verification.living == (mine.id,)
     for strange in (theirs.id, gone.id):
         assert str(strange) not in receipt.to_json()
     again = memory.compact(verify=["Ruth Okafor"]).receipt
-    assert again is not None
-    assert again.verification is not None
     assert set(again.verification.living) == {mine.id, theirs.id}
 
 

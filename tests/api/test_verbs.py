@@ -576,17 +576,8 @@ def test_forgotten_words_are_in_no_byte_of_any_file_after_compact(
         source="source-fossa",
         role="role-gerenuk",
     )
-    words = (
-        "swordfish",
-        "vault",
-        "aardvark",
-        "bandicoot",
-        "bilby",
-        "capybara",
-        "dugong",
-        "echidna",
-        "fossa",
-        "gerenuk",
+    words = tuple(
+        "swordfish vault aardvark bandicoot bilby capybara dugong echidna fossa gerenuk".split()
     )
     assert all(files_with(store_path, word) for word in words)
     image = memory._parts.vectors.of(image_of(memory, secret.id))
@@ -741,17 +732,9 @@ class _WrongEmbedder(FakeEmbedder):
         lambda v: "vectors",
         lambda v: [[None] * DIM],
     ],
-    ids=[
-        "zeros",
-        "NaN",
-        "infinity",
-        "short rows",
-        "a row missing",
-        "one row",
-        "None",
-        "text",
-        "Nones",
-    ],
+    ids=(
+        "zeros | NaN | infinity | short rows | a row missing | one row | None | text | Nones"
+    ).split(" | "),
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("cache", [0, 16])

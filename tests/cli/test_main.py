@@ -26,46 +26,13 @@ from spector.errors import (
 )
 from tests.cli.conftest import Run
 
-VERBS = (
-    "remember",
-    "observe",
-    "recall",
-    "import",
-    "export",
-    "forget",
-    "reflect",
-    "compact",
-    "check",
-    "stats",
-    "inspect",
-    "reembed",
-    "demo",
-    "history",
-    "reinstate",
-    "list",
-    "get",
-    "count",
-    "namespaces",
-    "users",
-    "update",
-    "pin",
-    "unpin",
-    "resolve",
-    "reinforce",
-    "context",
-    "backup",
-    "restore",
-    "bench",
-    "facts",
-    "graph",
-    "entities",
-    "procedures",
-    "learnings",
-    "concepts",
-    "retire",
-    "reactivate",
-    "dormant",
-    "hot",
+VERBS = tuple(
+    (
+        "remember observe recall import export forget reflect compact check stats "
+        "inspect reembed demo history reinstate list get count namespaces users update "
+        "pin unpin resolve reinforce context backup restore bench facts graph entities "
+        "procedures learnings concepts retire reactivate dormant hot"
+    ).split()
 )
 NEEDS_STORE = {
     "recall": ["x"],
@@ -328,8 +295,6 @@ def test_closed_pipe_is_quiet(tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
         process.stdout.read(10)
         process.stdout.close()
         err = process.stderr.read()

@@ -92,7 +92,6 @@ def test_a_concept_keeps_so_many_references() -> None:
             for each in episodes[2:]:
                 memory.concepts.reinforce(mug.id, each)
             found = memory.concepts.of(mug.id)
-            assert found is not None
             assert found.memory_refs["episodes"] == tuple(ids(episodes[-kept:]))
 
 

@@ -18,6 +18,9 @@ from spector.language.dates import dates_in, moments_in, time_range_in
 from spector.language.dates.grammar import Grammar, Reader, grammar_of
 from spector.language.tables import TableError, grammar_table
 from spector.language.words.folding import plain
+from tests.cases import Cases
+
+cases = Cases(__file__)
 
 DAY = date(2026, 6, 15)
 
@@ -40,46 +43,13 @@ def read(row: str, text: str, at: int = 0) -> tuple[Any, int] | None:
     return Reader(text, DAY, grammar(row)).rule("top", at)
 
 
-@pytest.mark.parametrize(
-    ("row", "text", "at", "end"),
-    [
-        ("<d:fruit>", "apple pie", 0, 1),
-        ("<d:fruit>", "star fruit pie", 0, 2),
-        ("red|dark_green <d:fruit>", "dark green pear", 0, 3),
-        ("r* <d:fruit>", "rosy pear", 0, 2),
-        ("%colour <d:fruit>", "green pear", 0, 2),
-        ("?red <d:fruit>", "pear", 0, 1),
-        ("*red <d:fruit>", "red red pear", 0, 3),
-        ("<d:fruit> ~-", "pear-", 0, 2),
-        ("<d:fruit> &pie", "pear pie", 0, 1),
-        ("<d:fruit> !pie", "pear tart", 0, 1),
-        ("^red <d:fruit>", "red pear", 1, 2),
-        ("^!red <d:fruit>", "green pear", 1, 2),
-        ("<d:fruit'own> pie", "apple's pie", 0, 2),
-        ("<d:fruit> $", "apple", 0, 1),
-    ],
-)
+@cases("row", "text", "at", "end")
 def test_an_item_is_read_by_its_mark(row: str, text: str, at: int, end: int) -> None:
     found = read(row, text, at)
-    assert found is not None
     assert found[1] == end
 
 
-@pytest.mark.parametrize(
-    ("row", "text", "at"),
-    [
-        ("red <d:fruit>", "pear", 0),
-        ("*red <d:fruit>", "red red red pear", 0),
-        ("<d:fruit> ~-", "pear -", 0),
-        ("<d:fruit> &pie", "pear tart", 0),
-        ("<d:fruit> !pie", "pear pie", 0),
-        ("^red <d:fruit>", "green pear", 1),
-        ("^!red <d:fruit>", "red pear", 1),
-        ("<d:fruit'own>", "apple", 0),
-        ("<d:fruit> $", "apple pie", 0),
-        ("<d:fruit> please", "star pear please", 0),
-    ],
-)
+@cases("row", "text", "at")
 def test_a_row_that_does_not_stand_there_reads_nothing(row: str, text: str, at: int) -> None:
     assert read(row, text, at) is None
 

@@ -239,7 +239,6 @@ def test_a_preposition_alone_makes_no_place(text: str) -> None:
 def test_the_head_scores_words_as_its_plain_steps_do() -> None:
     """The first layer is computed by parts; each mean, neighbour and spelling must arrive."""
     head = load_head()
-    assert head is not None
     chance = np.random.default_rng(7)
     for text in ("Ada", "It's @ada's #1 IDE-like tool, v2.0!", "WE MET ZORK. In Kars", "ğ , 9"):
         words = [each.text for each in split_words(text)]

@@ -1,9 +1,10 @@
-"""A store with every sort of row travels: an export of the import is the export.
+"""A store with every sort of row travels: an export of the import is the export, and of a copy.
 
 Mechanism: each verb of memories, facets, sessions and nights leaves rows of its own. Damage without
 it: a row has no line, or a line that no import takes, so a store cannot be moved any more. Guard: a
-random life, and now and then a journey of the whole store, of one user, of one tier; a failing run
-prints its seed. That a life has every sort of row is asserted, too.
+random life, and now and then a journey of the whole store, of one user, of one tier; in the end a
+backup, a repair and another embedding of it. A failing run prints its seed. That a life has every
+sort of row is asserted, too.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from spector.knowledge.lines import _ITEMS
 from spector.store.payloads import SORTS
 from tests.exchange.travels import exported, normal, travelled
 from tests.fakes import FakeEmbedder
+from tests.knowing import rows_of_store
 
 _USERS = ("u0", "u1", None)
 _NAMES = "Nadia Ivo Halina Tomasz Wren Cork Graz Oulu Faro".split()
@@ -248,7 +250,7 @@ _JOURNEYS: tuple[dict[str, Any], ...] = ({}, {"user_id": "u0"}, {"tiers": ["sema
     ("steps", "seed"),
     [(300, 5), *(pytest.param(900, n, marks=pytest.mark.slow) for n in range(6))],
 )
-def test_an_export_of_the_import_is_the_export(tmp_path: Path, steps: int, seed: int) -> None:
+def test_every_journey_and_every_copy_has_every_row(tmp_path: Path, steps: int, seed: int) -> None:
     print("seed", seed)
     clock = ManualClock("2026-03-02T09:00:00Z")
     lines: list[dict[str, Any]] = []
@@ -264,6 +266,18 @@ def test_an_export_of_the_import_is_the_export(tmp_path: Path, steps: int, seed:
                     assert normal(exported(other, tmp_path / "b.jsonl")) == normal(first)
                     assert other.check().ok
                 lines += first
+        kept, rows = exported(memory, tmp_path / "a.jsonl"), rows_of_store(memory)
+        memory.compact()
+        assert rows_of_store(memory) == rows
+        memory.backup(tmp_path / "copy")
+    spector.restore(tmp_path / "copy", tmp_path / "back")
+    assert spector.repair(tmp_path / "mind", tmp_path / "mended").complete
+    spector.reembed(tmp_path / "mind", FakeEmbedder())
+    for name in ("back", "mended", "mind"):
+        with spector.open(tmp_path / name, embedder=FakeEmbedder(), clock=clock) as other:
+            assert exported(other, tmp_path / "b.jsonl") == kept, name
+            assert rows_of_store(other) == rows, name
+            assert other.check().ok
     assert {sort for line in lines for sort in line.get("payload", ())} == {"fact", *SORTS}
     assert {line["spector"] for line in lines if "spector" in line} == set(_ITEMS)
     assert KNOWN - {key for line in lines for key in line} <= {"content", "vector", "vector_model"}

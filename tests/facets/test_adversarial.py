@@ -135,16 +135,10 @@ def test_any_text_is_stored_or_refused_with_a_type(memory: Memory, verb: str, pr
 def test_what_was_stored_is_read_back_as_it_was_given(tmp_path: Path) -> None:
     kept: dict[int, tuple[str, str]] = {}
     with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
-        for name in (
-            "bar",
-            "backslash",
-            "json",
-            "quotes",
-            "sql",
-            "right to left",
-            "nan",
-            "emoji",
-            "turkish",
+        for name in tuple(
+            ("bar | backslash | json | quotes | sql | right to left | nan | emoji | turkish").split(
+                " | "
+            )
         ):
             text = TEXTS[name]
             fact = memory.facts.add(text, "is", f"{text} too")

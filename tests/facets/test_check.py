@@ -9,14 +9,13 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import spector
-from spector import ManualClock, Memory
+from spector import ManualClock
 from spector.arguments import SORTS
 from spector.store.integrity import check_catalog as check_disk
 from spector.store.payloads import KEYS, PAYLOAD_TABLES, table_named
@@ -193,62 +192,6 @@ def rows_in(path: Path) -> dict[str, list[tuple[Any, ...]]]:
         }
     db.close()
     return found
-
-
-def seen(memory: Memory) -> list[Any]:
-    """What the facets answer."""
-    facts = memory.facts.query(user_id="u")
-    return [
-        [(each.id, each.key, each.text, each.confidence, each.sources) for each in facts],
-        [memory.graph.edges(each.id) for each in facts],
-        memory.graph.kinds(),
-        [each.id for each in memory.history(facts[-1].id)],
-    ]
-
-
-def _compact(path: Path) -> Path:
-    with spector.open(path, embedder=FakeEmbedder()) as memory:
-        memory.compact()
-    return path
-
-
-def _reembed(path: Path) -> Path:
-    spector.reembed(path, FakeEmbedder())
-    return path
-
-
-def _backup(path: Path) -> Path:
-    with spector.open(path, embedder=FakeEmbedder()) as memory:
-        memory.backup(path.parent / "copy")
-    return path.parent / "copy"
-
-
-def _restore(path: Path) -> Path:
-    spector.restore(_backup(path), path.parent / "restored")
-    return path.parent / "restored"
-
-
-def _repair(path: Path) -> Path:
-    report = spector.repair(path, path.parent / "mended")
-    assert report.complete, report
-    return path.parent / "mended"
-
-
-@pytest.mark.parametrize("way", [_compact, _reembed, _backup, _restore, _repair])
-def test_copies_carry_every_row(tmp_path: Path, way: Callable[[Path], Path]) -> None:
-    path = tmp_path / "mind"
-    fill(path)
-    before = rows_in(path)
-    assert all(before.values()), before
-    with spector.open(path, embedder=FakeEmbedder(), mode="r") as memory:
-        known = seen(memory)
-    made = way(path)
-    assert rows_in(made) == before
-    assert spector.check(made).ok
-    with spector.open(made, embedder=FakeEmbedder()) as memory:
-        assert seen(memory) == known
-        last = max(row[0] for rows in before.values() for row in rows if type(row[0]) is int)
-        assert memory.remember("next").id > last
 
 
 @pytest.mark.parametrize("table", PAYLOAD_TABLES, ids=lambda each: each.name)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import spector
-from spector import InvalidInputError, Memory, StoreReadOnlyError, UnknownRecordError
+from spector import InvalidInputError, Memory, UnknownRecordError
 from tests.fakes import FakeEmbedder
 
 
@@ -39,7 +39,6 @@ def test_all_spellings_are_one_concept(memory: Memory, names: tuple[str, ...]) -
     assert [made for _, made in found] == [True, False, False]
     assert len({each.id for each, _ in found}) == 1
     concept = memory.concepts.of(names[2])
-    assert concept is not None
     assert (concept.name, concept.confidence, concept.reinforcement_count) == (names[0], 0.5, 0)
     assert memory.concepts.find_or_create(names[0], "person")[1]
 
@@ -61,7 +60,6 @@ def test_a_concept_is_kept_as_it_was_given(memory: Memory, tmp_path: Path) -> No
     memory.close()
     with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as again:
         found = again.concepts.of(made.id)
-        assert found is not None
         assert found.to_dict() == made.to_dict()
         assert again.check().ok
 
@@ -101,7 +99,6 @@ def test_each_source_reinforces_once(memory: Memory, count: int, confidence: flo
     for each in (*episodes, *episodes):
         memory.concepts.reinforce(concept, each)
     found = memory.concepts.of(concept)
-    assert found is not None
     assert found.confidence == pytest.approx(confidence)
     assert found.reinforcement_count == count
     assert found.memory_refs == {"episodes": tuple(each.id for each in episodes)}
@@ -135,7 +132,6 @@ def test_references_are_removed_and_go_with_their_memories(memory: Memory) -> No
     assert not memory.concepts.remove_ref(concept, "episodes", b)
     memory.forget(a)
     found = memory.concepts.of(concept)
-    assert found is not None
     assert found.memory_refs == {"episodes": (c,)}
 
 
@@ -160,7 +156,6 @@ def test_users_share_no_concept(memory: Memory) -> None:
     b = make(memory, "mug", user_id="b")
     assert a != b
     found = memory.concepts.of("mug", user_id="b")
-    assert found is not None
     assert found.id == b
     assert memory.concepts.of("mug", user_id="c") is None
     foreign = memory.remember("x", user_id="b")
@@ -187,25 +182,6 @@ def test_what_no_concept_can_be(memory: Memory) -> None:
     with pytest.raises(UnknownRecordError):
         memory.concepts.reinforce(concept, 1 << 50)
     assert len(memory) == 2
-
-
-def test_readers_read(memory: Memory, tmp_path: Path) -> None:
-    concept, plain = make(memory, "mug"), memory.remember("plain")
-    memory.concepts.add_ref(concept, "episodes", plain)
-    with spector.open(tmp_path / "mind", embedder=FakeEmbedder(), mode="r") as reader:
-        found = reader.concepts.of("MUG")
-        assert found is not None
-        assert found.memory_refs == {"episodes": (plain.id,)}
-        assert [each.id for each in reader.concepts.similar("mug")] == [concept]
-        assert reader.concepts.stats()["references"] == 1
-        for change in (
-            lambda: reader.concepts.find_or_create("x"),
-            lambda: reader.concepts.add_ref(concept, "episodes", plain),
-            lambda: reader.concepts.remove_ref(concept, "episodes", plain),
-            lambda: reader.concepts.reinforce(concept, plain),
-        ):
-            with pytest.raises(StoreReadOnlyError):
-                change()
 
 
 def test_episodes_name_their_concepts(memory: Memory) -> None:

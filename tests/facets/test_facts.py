@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import spector
-from spector import InvalidInputError, Memory, StoreReadOnlyError, UnknownRecordError
+from spector import InvalidInputError, Memory, UnknownRecordError
 from spector.clock import ManualClock
 from tests.fakes import FakeEmbedder
 
@@ -260,16 +260,6 @@ def test_volatile_memories_are_no_sources(memory: Memory) -> None:
     working = memory.remember("thought", tier="working")
     with pytest.raises(InvalidInputError, match="working tier"):
         memory.facts.add("a", "is", "b", source=working)
-
-
-def test_readers_see_facts_and_change_none(memory: Memory, tmp_path: Path) -> None:
-    memory.facts.add("Ada", "works_at", "Acme")
-    with spector.open(tmp_path / "mind", embedder=FakeEmbedder(), mode="r") as reader:
-        assert len(reader.facts.about("Ada")) == 1
-        with pytest.raises(StoreReadOnlyError):
-            reader.facts.add("Ada", "likes", "tea")
-        memory.facts.add("Ada", "likes", "tea")
-        assert len(reader.facts.about("Ada")) == 2
 
 
 def test_facts_are_found_like_any_memory_and_survive_closing(

@@ -20,7 +20,6 @@ from spector import (
     InvalidTextError,
     Memory,
     MemoryRecord,
-    StoreReadOnlyError,
     UnknownRecordError,
 )
 from spector.clock import ManualClock
@@ -165,13 +164,6 @@ def test_a_hedge_replaces_nothing(memory: Memory) -> None:
     learn(memory, "I live in Paris.")
     learn(memory, "Maybe I live in Berlin.", 1)
     assert "Paris" in [f.object for f in memory.facts.query(predicate="lives_in")]
-
-
-def test_users_share_nothing(memory: Memory) -> None:
-    (a,) = learn(memory, "I live in Paris.", user_id="a")
-    (b,) = learn(memory, "I live in Berlin.", 1, user_id="b")
-    assert memory.facts.about("user", user_id="a") == [a]
-    assert memory.facts.about("user", user_id="b") == [b]
 
 
 def test_a_speaker_is_who_says_i(memory: Memory) -> None:
@@ -336,16 +328,3 @@ def test_learnings_stay_without_evidence_and_with_their_user(learnt_memory: Memo
     assert learnt_memory.learnings.get(made.id).insight == "x"
     assert [e.id for e in learnt_memory.learnings.relevant(["t"], user_id="a")] == [made.id]
     assert len(learnt_memory.learnings.relevant(["t"])) == 2
-
-
-def test_readers_read(learnt_memory: Memory, tmp_path: Path) -> None:
-    made = learnt_memory.learnings.add("x", "domain_insight", applies_to=["t"])
-    with spector.open(tmp_path / "mind", embedder=FakeEmbedder(), mode="r") as reader:
-        assert [each.id for each in reader.learnings.relevant(["t"])] == [made.id]
-        for change in (
-            lambda: reader.learnings.add("x", "domain_insight"),
-            lambda: reader.learnings.apply(made.id),
-            lambda: reader.learnings.validate(made.id, True),
-        ):
-            with pytest.raises(StoreReadOnlyError):
-                change()

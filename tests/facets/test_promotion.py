@@ -265,13 +265,11 @@ def test_a_foreign_source_is_promoted_like_any_other(memory: Memory) -> None:
     done = promote(memory)
     assert (len(done.made), done.met, done.rejected) == (1, (), {})
     found = memory.concepts.of("tea calms")
-    assert found is not None
     assert (found.category, found.properties["seen"], found.record.user_id) == ("habit", 3, "u")
     assert found.memory_refs == {"episodes": ids}
     memory.concepts.find_or_create("tea calms", "habit", provenance="direct_ingestion", user_id="u")
     assert promote(memory).met == done.made
     known = memory.concepts.of("tea calms")
-    assert known is not None
     assert known.provenance == "hybrid"
 
 
@@ -399,12 +397,10 @@ def test_eight_uses_at_twenty_hours_have_a_phase(memory: Memory) -> None:
     hours = [24 * n + 12.3 for n in range(8)]  # 20:18
     lived(memory, [True] * 8, hours=hours, objects=["tea"], user="u")
     tea = memory.concepts.of("tea")
-    assert tea is not None
     assert rhythms(memory, "u")[tea.id] == pytest.approx(20.0)
     (edge,) = memory.graph.edges(tea.id, kinds=["phase_locked_to"])
     assert edge.note == {"phase": 20.0, "coupling": 1.0}
     target = memory.concepts.of("time of day")
-    assert target is not None
     assert (edge.target, target.record.user_id) == (target.id, "u")
     assert rhythms(memory, "u", "Europe/Istanbul")[tea.id] == pytest.approx(23.0)
     assert memory.concepts.stats()["concepts"] == 3  # tea, the tool, the time of day
@@ -475,16 +471,13 @@ def test_references_follow_a_memory_that_is_replaced(memory: Memory) -> None:
         return moved
 
     mug = memory.concepts.of("mug")
-    assert mug is not None
     assert mug.id in move(a, new)
     found = memory.concepts.of("mug")
-    assert found is not None
     assert found.memory_refs == {"episodes": (new, b, c)}
     assert found.reinforcement_count == 3
     move(b, new)
     move(new, new)
     found = memory.concepts.of("mug")
-    assert found is not None
     assert found.memory_refs == {"episodes": (new, c)}
     memory.forget([a, b])
     assert memory.check().ok

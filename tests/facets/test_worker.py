@@ -23,6 +23,7 @@ from spector.sleep import daemon as working
 from spector.write import ConceptExtractor
 from tests.facets.test_erasure import commit, is_left, mention
 from tests.fakes import FakeEmbedder
+from tests.threads import at_once
 
 #: enough for every run of these tests
 ALL = 1_000
@@ -179,7 +180,6 @@ def test_a_concept_goes_with_the_only_memory_that_said_its_name(met_memory: Memo
     extractor(met_memory).extract_concepts(0, ALL)
     assert [name for _, name, _ in concepts(met_memory)] == ["Zebulon Quirk"]
     receipt = met_memory.forget(ids[0], purge=True, verify=True).receipt
-    assert receipt is not None
     assert receipt.complete
     assert concepts(met_memory) == {}
     assert not is_left(met_memory, "zebulon")
@@ -265,7 +265,6 @@ def test_episodes_become_concepts_by_themselves(tmp_path: Path) -> None:
         assert memory.concepts.flush(60)
         assert names(memory) == {"mug", "pot"}
         mug = memory.concepts.of("mug")
-        assert mug is not None
         assert mug.memory_refs == {"episodes": (ids[0], ids[2])}
         found = memory.concepts.stats()
         assert (found["queue"], found["overflows"], found["last_error"]) == (0, 0, None)
@@ -306,7 +305,6 @@ def test_what_is_purged_leaves_the_queue(tmp_path: Path) -> None:
         assert memory.concepts.stats()["queue"] == 1
         gate.open.set()
         assert memory.concepts.flush(60)
-        assert receipt is not None
         assert receipt.complete
         assert names(memory) == {"kept"}
         assert memory.get(kept).text == "I saw kept"
@@ -369,11 +367,7 @@ def test_writers_and_the_worker_lose_nothing_together(tmp_path: Path) -> None:
             for n in range(25):
                 store_episode(memory, f"thing{n % 5}", user_id=f"u{who}")
 
-        threads = [threading.Thread(target=write, args=(who,)) for who in range(4)]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join()
+        at_once(write, range(4))
         assert memory.concepts.flush(60)
         for who in range(4):
             found = [

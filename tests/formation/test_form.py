@@ -13,6 +13,9 @@ from spector.language.formation import Formed, Referents, cut, form
 from spector.language.formation.form import Insertion, annotated
 from spector.language.worth import extract_of
 from spector.records import Note, without_notes
+from tests.cases import Cases
+
+cases = Cases(__file__)
 
 NOON = datetime(2026, 11, 25, 12, tzinfo=UTC)
 
@@ -65,23 +68,7 @@ def test_a_conjunction_splits_where_both_sides_tell_something(
     assert [each.text for each in formed(message)] == texts
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        "I bought bread and butter",
-        "Ada and Bob went to Paris",
-        "Ada likes Paris and Rome",
-        "Ada met Bob and Carl at the station",
-        "Wow, John, sounds like you and Max had a great time!",
-        "I have something new, Samantha and I have decided to move",
-        'We love "Klaus", it is so warm and gets us going in Kars',
-        "Did Ada meet Bob and did Carl join Acme?",
-        'She said "Ada met Bob and Carl joined Acme"',
-        "Ada ve Bob Kars'a gitti",
-        "Ekmek ve peynir aldım",
-        "If Ada calls and Bob answers, tell Carl",
-    ],
-)
+@cases("message")
 def test_lists_questions_and_quotations_stay_whole(message: str) -> None:
     assert [each.said for each in formed(message)] == [message]
 
@@ -166,21 +153,7 @@ def test_brackets_of_the_user_are_no_notes() -> None:
     assert one.references[0].candidates == ()
 
 
-@pytest.mark.parametrize(
-    ("message", "text"),
-    [
-        ("I need it by Friday.", "I need it by Friday [2026-11-27]."),
-        ("Since yesterday I have a cold.", "Since yesterday [2026-11-24] I have a cold."),
-        ("Pazartesiden beri hastayım.", "Pazartesiden beri [2026-11-23] hastayım."),
-        ("I was born on May 8.", "I was born on May 8."),
-        ("My birthday is on May 8.", "My birthday is on May 8."),
-        ("Doğum günüm 8 Mayıs.", "Doğum günüm 8 Mayıs."),
-        ("Every Monday I play tennis.", "Every Monday I play tennis."),
-        ("A few days ago I fell.", "A few days ago I fell."),
-        ("On 8 May 2020 I fell.", "On 8 May 2020 I fell."),
-        ("And now I am here.", "And now I am here."),
-    ],
-)
+@cases("message", "text")
 def test_a_note_says_the_day_that_is_named_and_only_where_there_is_one(
     message: str, text: str
 ) -> None:

@@ -17,6 +17,9 @@ from bench.cognition.rows import ROWS
 from bench.cognition.statements import data
 from spector.language.formation import Referents, rewritten
 from spector.language.formation.persons import BIAS, FEATURES, WEIGHTS, gender_of, people_in
+from tests.cases import Cases
+
+cases = Cases(__file__)
 
 
 def chosen(text: str, *before: str, **how: object) -> list[str | None]:
@@ -27,24 +30,7 @@ def chosen(text: str, *before: str, **how: object) -> list[str | None]:
     return [each.chosen for each in found]
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("Ada called. She is in Kars.", ["Ada"]),
-        ("My boss is Karen. She hates meetings.", ["Karen"]),
-        ("I met Ada yesterday. She is nice.", ["Ada"]),
-        ("Martin said that he is late.", ["Martin"]),
-        ("Omar met Ada. He is late and she is not.", ["Omar", "Ada"]),
-        ("Karen and Linda argued. She was furious.", [None]),
-        ("I talked to Peter about Mark. He left.", [None]),
-        ("Ada saw him.", [None]),
-        ("She is late.", [None]),
-        ("San Diego is nice. He says so.", [None]),
-        ("Thanks, Sam. His ankle hurts.", [None]),
-        ("Wow, Maria, how cute! What is her name?", [None]),
-        ("Don't worry. He is late.", [None]),
-    ],
-)
+@cases("text", "names")
 def test_a_pronoun_is_named_only_when_it_is_likely(text: str, names: list[str | None]) -> None:
     assert chosen(text) == names
 
@@ -176,27 +162,7 @@ def test_several_and_things_have_candidates_and_no_note(
 # -- First person becomes third where the rules are sure, and else stays as it was said ------------
 
 
-@pytest.mark.parametrize(
-    ("text", "name", "turned"),
-    [
-        ("I prefer tea", "User", "User prefers tea"),
-        ("I'm a nurse.", "User", "User is a nurse."),
-        ("I am 34 years old.", "Ada", "Ada is 34 years old."),
-        ("I have two cats", "User", "User has two cats"),
-        ("I've moved to Kars", "User", "User has moved to Kars"),
-        ("I went home and cooked dinner", "User", "User went home and cooked dinner"),
-        ("I cook and bake bread", "User", "User cooks and bakes bread"),
-        ("I don't like olives", "User", "User doesn't like olives"),
-        ("I always try new food", "User", "User always tries new food"),
-        ("I'll learn Rust", "User", "User will learn Rust"),
-        ("My boss likes me", "Ada", "Ada's boss likes Ada"),
-        ("Well, I think I love it", "User", "User thinks User loves it"),
-        ("I was born in Kars", "User", "User was born in Kars"),
-        ("Çayı tercih ediyorum", "Ada", "Ada çayı tercih ediyor"),
-        ("Kars'a taşındım", "Ada", "Ada Kars'a taşındı"),
-        ("Rust öğreneceğim.", "User", "User rust öğrenecek."),
-    ],
-)
+@cases("text", "name", "turned")
 def test_the_first_person_becomes_a_name(text: str, name: str, turned: str) -> None:
     assert rewritten(text, name) == turned
 

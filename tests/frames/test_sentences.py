@@ -18,8 +18,11 @@ from spector.language.frames import Statement, compare, extract, normal_value
 from spector.language.frames.sentences import sentences
 from spector.language.tables import in_languages
 from spector.language.words import plain
+from tests.cases import Cases
 from tests.frames import english, turkish
 from tests.frames.test_values import values_differ
+
+cases = Cases(__file__)
 
 
 def lines(text: str) -> list[str]:
@@ -231,30 +234,7 @@ def test_a_text_states_what_its_sentences_state() -> None:
     assert whole == [said_anywhere(each) for part in parts for each in extract(part)]
 
 
-@pytest.mark.parametrize(
-    "unit",
-    [
-        "I live in Paris. ",
-        "a ",
-        "I ",
-        '"',
-        "my dog ",
-        "''",
-        "1.",
-        "\u0131 ",
-        "- ",
-        "[ ] ",
-        "\n",
-        "I have a dog and ",
-        "Ankara'da ",
-        "e\u0301",
-        "the of ",
-        "a@",
-        "a.",
-        "```\n",
-        "- - ",
-    ],
-)
+@cases("unit")
 def test_time_grows_with_the_length_only(unit: str) -> None:
     def seconds(size: int) -> float:
         text = unit * (size // len(unit))

@@ -29,7 +29,6 @@ class Marked:
     def __init__(self, subject: str, relation: str, value: str) -> None:
         self._parts = subject.split(), relation.split(), value.split()
         head = load_head()
-        assert head is not None
         self.fingerprint = head.fingerprint
 
     def triples(self, words: Sequence[str], vectors: object, least: float) -> list[Triple]:
@@ -116,7 +115,6 @@ _MOST_BYTES: Final = 400_000
 
 def test_weights_are_of_this_version_and_of_the_data_that_is_there() -> None:
     head = load_statement_head()
-    assert head is not None
     assert (head.about["version"], head.about["sha256"]) == (VERSION, statements.digest())
     assert head.fingerprint == MiniLMEmbedder().fingerprint
     assert head_module._PATH.stat().st_size <= _MOST_BYTES
@@ -125,7 +123,6 @@ def test_weights_are_of_this_version_and_of_the_data_that_is_there() -> None:
 
 def test_any_words_have_triples_of_their_own_places() -> None:
     head = load_statement_head()
-    assert head is not None
     chance = np.random.default_rng(3)
     for count in (0, 1, 2, 40, 120):
         words = [f"w{n % 7}" for n in range(count)]

@@ -123,20 +123,11 @@ _TEXTS: Final = (
     "z" * 70_000,
 )
 _BLOBS: Final = (b"", b"\0", bytes(24), b"\xff" * 24, b"[1]", bytes(64), b"\xff" * 128, bytes(5000))
-_TABLES: Final = (
-    "meta",
-    "head",
-    "segment",
-    "record",
-    "content",
-    "record_tag",
-    "journal",
-    "erasure",
-    "session",
-    "fulltext_data",
-    "fulltext_idx",
-    "fulltext_docsize",
-    "fulltext_config",
+_TABLES: Final = tuple(
+    (
+        "meta head segment record content record_tag journal erasure session "
+        "fulltext_data fulltext_idx fulltext_docsize fulltext_config"
+    ).split()
 )
 _LINK: Final = struct.Struct("<I")
 
@@ -281,7 +272,6 @@ def _name_block(number: int, block: bytearray, path: Path) -> None:
 
 
 def _offset(dtype: np.dtype[Any], name: str) -> int:
-    assert dtype.fields is not None
     return dtype.fields[name][1]
 
 

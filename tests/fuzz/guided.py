@@ -21,19 +21,10 @@ from typing import Any
 import atheris
 
 #: what reads what others have written; kernels are compiled and have a harness in C
-_READERS = (
-    "store",
-    "write",
-    "upkeep",
-    "search",
-    "recall",
-    "language",
-    "exchange",
-    "records",
-    "layout",
-    "assembly",
-    "api",
-    "importers",
+_READERS = tuple(
+    (
+        "store write upkeep search recall language exchange records layout assembly api importers"
+    ).split()
 )
 
 with atheris.instrument_imports(
@@ -167,21 +158,11 @@ def _arguments(root: Path) -> Target:
     """What a model's tool call may hand to recall: JSON of any shape."""
     memory = open_tiny(":memory:")
     memory.remember("one", vector=vector_of("one"), tags=["a"], metadata={"a": {"b": [1, "x"]}})
-    names = (
-        "where",
-        "tags",
-        "any_tags",
-        "user_id",
-        "time_range",
-        "tiers",
-        "k",
-        "valence",
-        "min_importance",
-        "mood",
-        "include",
-        "categories",
-        "modalities",
-        "cue",
+    names = tuple(
+        (
+            "where tags any_tags user_id time_range tiers k valence min_importance mood "
+            "include categories modalities cue"
+        ).split()
     )
 
     def run(data: bytes) -> None:

@@ -38,7 +38,7 @@ RUNS = {
     "opened": (100, 50_000),
 }
 #: each takes longer to start than to run; this one reads what the other targets with a store read
-#: as well, and test_parsers.py tries imports, exports and arguments by chance
+#: as well; imports, exports and arguments are tried by chance beside their readers
 SAMPLED = ("store",)
 
 

@@ -298,7 +298,6 @@ def _run(store: Path, file: Path, steps: int | None = None, seconds: float = 0.0
         stdout=subprocess.PIPE,
         cwd=Path(__file__).parents[2],
     )
-    assert process.stdout is not None
     if steps is not None:
         for _ in range(1 + steps):
             process.stdout.readline()

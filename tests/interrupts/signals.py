@@ -45,16 +45,13 @@ class _Sender:
         )
 
     def aim(self, delay_s: float, number: int) -> None:
-        assert self._process.stdin is not None
         self._process.stdin.write(f"{delay_s!r} {number}\n")
 
     def await_sent(self) -> None:
-        assert self._process.stdout is not None
         self._process.stdout.readline()
 
     def close(self) -> None:
         with suppress(OSError):
-            assert self._process.stdin is not None
             self._process.stdin.close()
         self._process.wait(10)
 

@@ -178,18 +178,10 @@ class _ClosingHandler:
 @pytest.mark.sampled
 @pytest.mark.parametrize(
     "name",
-    [
-        "remember",
-        "remember_many",
-        "update",
-        "recall and learn",
-        "compact",
-        "purge",
-        "records",
-        "check",
-        "backup",
-        "close",
-    ],
+    (
+        "remember | remember_many | update | recall and learn | compact | purge | "
+        "records | check | backup | close"
+    ).split(" | "),
 )
 def test_a_signal_handler_that_closes_takes_nothing_from_under_its_own_call(
     name: str, tmp_path: Path

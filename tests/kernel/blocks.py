@@ -124,7 +124,7 @@ def make_parts(rng: np.random.Generator, rows: NDArray[np.uint8]) -> list[Part]:
 
 
 def random_profile(rng: np.random.Generator, **fixed: Any) -> ScoringProfile:
-    """A profile with every parameter drawn; about half of the weights are 0."""
+    """A profile with every parameter of a scan drawn; about half of the weights are 0."""
     weights = {
         name: float(rng.random() * (rng.random() < 0.6))
         for name in ScoringProfile.__dataclass_fields__
@@ -150,6 +150,7 @@ def random_profile(rng: np.random.Generator, **fixed: Any) -> ScoringProfile:
             (i, float(rng.random() * 2)) for i in range(int(rng.integers(9)))
         ),
     }
+    assert set(drawn) | {"name", "ranking"} == set(ScoringProfile.__dataclass_fields__)
     return ScoringProfile(**{**drawn, **fixed})
 
 

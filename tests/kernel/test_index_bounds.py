@@ -32,16 +32,9 @@ LIFTED = np.arange(1700, 1700 + 12 * 20, 20)
 #: more than any term but the right one can make up for, and enough to miss nothing by chance
 ERRORS = 4.0
 
-WHAT_CHANGES = {
-    "access_count",
-    "last_access_s",
-    "importance",
-    "utility",
-    "stability_days",
-    "arousal",
-    "valence",
-    "flags",
-}
+WHAT_CHANGES = set(
+    ("access_count last_access_s importance utility stability_days arousal valence flags").split()
+)
 
 
 def only(**weights: Any) -> ScoringProfile:
@@ -104,16 +97,8 @@ def alike(rng: np.random.Generator, part: int, vectors: NDArray[Any]) -> NDArray
     """Records that differ in their vectors (n, dim) only; one in 64 has a tag."""
     rows = make_rows(rng, len(vectors), vectors.shape[1])
     header = headers_of(rows)
-    for name in (
-        "utility",
-        "importance",
-        "arousal",
-        "valence",
-        "category",
-        "tier",
-        "flags",
-        "last_access_s",
-        "confidence",
+    for name in tuple(
+        ("utility importance arousal valence category tier flags last_access_s confidence").split()
     ):
         header[name] = 0
     header["id"] = np.arange(len(rows)) + part * ROWS + 1

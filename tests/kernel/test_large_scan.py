@@ -132,7 +132,6 @@ def test_a_heap_that_is_full_of_less_than_the_sample_promised_proves_nothing(
         codes, header["scale"] = quantize(normalize(near))
         rows[:, 64 : 64 + dim] = codes.view(np.uint8)
         part = _indexed(kernel, rows, dim)
-        assert part.index is not None
         where = image_layout(dim, ROWS)
         fine = part.index[where.fine_at : where.fine_at + ROWS * where.fine_bytes]
         factors = fine.reshape(ROWS, -1)[:, -12:].copy().view(np.float32)

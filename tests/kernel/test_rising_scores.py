@@ -27,16 +27,7 @@ from tests.kernel.blocks import NOW_MS, damage, headers_of, kernels, make_rows
 from tests.kernel.test_backends_agree import scan_everywhere
 
 DIM, ROWS = 65, 300
-WEIGHTS = (
-    "similarity",
-    "importance",
-    "retention",
-    "recency",
-    "activation",
-    "utility",
-    "tags",
-    "arousal",
-)
+WEIGHTS = tuple("similarity importance retention recency activation utility tags arousal".split())
 HEAVY = dict.fromkeys((f"w_{name}" for name in WEIGHTS), 1000.0)
 WIDE = {
     **HEAVY,

@@ -69,7 +69,6 @@ def test_uses_at_one_hour_have_a_rhythm() -> None:
     assert phase == pytest.approx(20.0, abs=1e-9)
     assert coupling == pytest.approx(1.0)
     late = statistics.rhythm([23, 0, 1, 23, 0, 1, 0, 0])
-    assert late is not None
     assert min(late[0], 24 - late[0]) < 1e-9
     assert statistics.rhythm(list(range(24))) is None
     assert statistics.rhythm([20.0] * 7) is None

@@ -70,17 +70,7 @@ _ASKED = Fields(
         "k": Pick([1, 2, 3, 5, 8, 40]),
         "v": Pick([None, *range(len(VECTORS))]),
         "profile": Pick(
-            [
-                "similarity",
-                "balanced",
-                "balanced",
-                "importance",
-                "recent",
-                "ucma",
-                "cognitive",
-                "spector",
-                "utility",
-            ]
+            "similarity balanced balanced importance recent ucma cognitive spector utility".split()
         ),
     },
     {

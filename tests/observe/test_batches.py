@@ -26,43 +26,16 @@ from spector.observe.gate.candidates import Candidate
 from spector.observe.gate.made import Made
 from spector.providers.minilm import MiniLMEmbedder, _LoadedModel
 from spector.records import MemoryRecord
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 DAY = 1_780_000_000_000
 _NAMES = "Ada Bob Carla Deniz Emre Fatma Grace Hakan Irene Jamal".split()
 _TOWNS = "Kars Van Oslo Lima Izmir Bergen Porto Quito".split()
 _THINGS = "tea coffee jazz chess hiking pottery sushi olives".split()
-_FORMS = (
-    "I live in {town} now.",
-    "{name} lives in {town}.",
-    "I moved from {town} to {other}.",
-    "My favourite drink is {thing}.",
-    "I don't like {thing} any more.",
-    "I really love {thing}.",
-    "{name} works as a nurse in {town}. Do you know that town? It was cold there.",
-    "The meeting with {name} is at {n}:30.",
-    "The meeting with {name} was moved to {n}:45.",
-    "No wait, the meeting with {name} is at {n}:15.",
-    "thanks, that's great!",
-    "ok lol",
-    "What should I cook for {name} tomorrow?",
-    "I will visit {name} in {town} on Friday.",
-    "{name} told me that she started learning {thing}, and she is happy about it. "
-    "Yesterday we met Grace Hopper in {town}. Have you been there? I have not.",
-    "From now on answer in {n} sentences.",
-    "My rent is {n}00 euros.",
-    "They raised my rent to {n}50.",
-    "{town} şehrinde yaşıyorum.",
-    "Artık {town} şehrinde yaşıyorum, {other} değil.",
-    "{name} ile yarın {town} şehrine gideceğiz.",
-    "{thing} sevmiyorum.",
-    "{thing} çok severim.",
-    "Toplantı saat {n}:30'da.",
-    "Toplantı {n}:45'e alındı.",
-    "teşekkürler",
-    "nasılsın?",
-    "Kardeşim {name} doktor olarak çalışıyor. Onu tanıyor musun? Çok iyi biridir.",
-)
+_FORMS = tuple(cases.rows("_FORMS"))
 
 
 def _messages(count: int, seed: int) -> list[dict[str, str]]:
@@ -162,21 +135,7 @@ def test_a_batch_meets_its_own_by_their_words() -> None:
 # calls are counted, for five times the letters at most five times as many.
 
 
-SHAPES = {
-    "names": "Nadia saw Piotr and ",
-    "corrections": "we no longer rent in Bern and went to Graz, ",
-    "Turkish": "artık Bursa'da çalışmıyorum ve ",
-    "commas": ",",
-    "pauses": "hm, ",
-    "faces": "🙂",
-    "dates": "on 3 June and ",
-    "sentences": "We fed the geese with Olga. ",
-    "capitals": "Kim Lee ",
-    "numbers": "7,8 ",
-    "questions": "who? ",
-    "one word": "na",
-    "brackets": "(so ",
-}
+SHAPES = dict(cases.rows("SHAPES"))
 
 
 def calls(memory: Memory, text: str) -> int:
@@ -238,7 +197,6 @@ def test_an_answer_is_run_once_behind_its_question(runs: list[int]) -> None:
         session.observe({"role": "assistant", "content": "Where did Ada Lovelace go last week?"})
         runs.clear()
         result = session.observe("I think she went to Kars with Grace Hopper.")
-        assert result.units[0].record is not None
         assert "asked" in (result.units[0].record.metadata or {})
         assert not any("lovelace" in each for each in result.entities)
         assert len(runs) == 1 + sum(len(each.facts) for each in result.units)
@@ -266,7 +224,6 @@ def test_names_are_looked_for_in_the_text_alone() -> None:
     text = "Tomorrow wendover plays.                       "
     vectors = Recorded(MiniLMEmbedder())
     head = load_head()
-    assert head is not None
     seen = seen_in([text], vectors, head.fingerprint, [Whole(whole, ((8, 21),))])
     [found] = entities_of([(text, [])], head=head, seen=seen)
     assert "Grimsby" in vectors.asked[0]

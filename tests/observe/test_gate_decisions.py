@@ -23,7 +23,10 @@ from spector.observe.gate import (
     statements_in,
 )
 from spector.records import Decision, MemoryRecord
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 DAY_MS = 86_400_000
 START_MS = 1_790_000_000_000
@@ -100,25 +103,7 @@ def test_a_changed_value_takes_the_place_of_the_old_one(before: str, now: str) -
     assert (found.confidence or 0.0) >= 0.97
 
 
-@pytest.mark.parametrize(
-    ("before", "now"),
-    [
-        ("I bought a red car", "I bought a blue car"),
-        ("My favourite colour is blue", "My sister's favourite colour is green"),
-        ("I speak French.", "I speak Polish."),
-        ("I like jazz.", "I like sushi."),
-        ("I live in Kars.", "My brother lives in Rize."),
-        ("I live in Kars.", "Maybe I live in a dream."),
-        ("I live in Kars.", "Do I live in Rize?"),
-        ("I live in Kars.", "If I lived in Rize, I would sail."),
-        ("I live in Kars.", "In 2012 I lived in Rize."),
-        ("I have a dog called Rex.", "I also have a dog called Bobo."),
-        ("Shell, 40 euros", "Shell, 42 euros"),
-        ("Kedim Boncuk.", "Kardeşimin kedisi Pamuk."),
-        ("The staging server uses port 8080.", "The build server uses port 8443."),
-        ("The server is in Oslo.", "Yesterday we had dinner in Bergen."),
-    ],
-)
+@cases("before", "now")
 def test_what_stays_true_is_never_superseded(before: str, now: str) -> None:
     found = verdict(before, now, days=3)
     assert found.action == "create", found

@@ -22,7 +22,10 @@ from spector.errors import (
     StoreClosedError,
     StoreReadOnlyError,
 )
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 DAY = datetime(2026, 11, 25, 9, 0, tzinfo=UTC)
 
@@ -416,22 +419,7 @@ def test_parts_of_another_maker(clock: ManualClock) -> None:
         assert given.stored
 
 
-@pytest.mark.parametrize(
-    ("message", "error"),
-    [
-        (7, "expected a text or a message"),
-        (None, "expected a text or a message"),
-        ({}, "needs a text"),
-        ({"role": "user"}, "needs a text"),
-        ({"content": 7}, "content of a message"),
-        ({"content": [7]}, "part of a message"),
-        ({"content": "x", "text": "y"}, "not both"),
-        ({"content": "I live in Kars.", "colour": "red"}, "unknown key 'colour'"),
-        ({"content": "I live in Kars.", "role": 7}, "role is 7"),
-        ({"content": "I live in Kars.", "importance": 2}, "importance"),
-        ({"content": "I live in Kars.", "tool_calls": 7}, "tool_calls"),
-    ],
-)
+@cases("message", "error")
 def test_a_message_that_is_none_is_refused(clock: ManualClock, message: Any, error: str) -> None:
     with opened(clock) as memory:
         with pytest.raises(InvalidInputError, match=error):

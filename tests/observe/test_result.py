@@ -164,28 +164,19 @@ PLACES, FIRMS, THINGS, NAMES = (
 )
 SAID = [
     frame.format(place=place, firm=firm, thing=thing, name=name)
-    for frame in (
-        "I live in {place}.",
-        "I moved to {place}.",
-        "I left {place} and live in Cork now.",
-        "I work at {firm}. I live in {place}.",
-        "I work at {firm} now.",
-        "I quit {firm}.",
-        "I quit my job at {firm}.",
-        "I no longer work at {firm}.",
-        "I left {firm}.",
-        "I drive a {thing}.",
-        "I sold my {thing}.",
-        "I play the {thing}.",
-        "I stopped playing the {thing}.",
-        "My boyfriend is {name}.",
-        "{name} and I broke up.",
-        "My new boss is {name}.",
-        "My new boss is Lena.",
-        "I'm allergic to latex.",
-        "I'm not allergic to latex.",
-        "From now on answer in Spanish.",
-        "From now on answer in German.",
+    for frame in tuple(
+        (
+            "I live in {place}. | I moved to {place}. | "
+            "I left {place} and live in Cork now. | "
+            "I work at {firm}. I live in {place}. | I work at {firm} now. | "
+            "I quit {firm}. | I quit my job at {firm}. | I no longer work at {firm}. | "
+            "I left {firm}. | I drive a {thing}. | I sold my {thing}. | "
+            "I play the {thing}. | I stopped playing the {thing}. | "
+            "My boyfriend is {name}. | {name} and I broke up. | My new boss is {name}. | "
+            "My new boss is Lena. | I'm allergic to latex. | "
+            "I'm not allergic to latex. | From now on answer in Spanish. | "
+            "From now on answer in German."
+        ).split(" | ")
     )
     for place in PLACES
     for firm in FIRMS

@@ -275,13 +275,11 @@ def test_calls_beside_what_is_said_are_attached_to_its_memory() -> None:
         assert foreseen.units[0].action == "create"
         assert len(memory) == 0
         (unit,) = memory.observe(said(SAID)).units
-        assert unit.record is not None
         assert unit.record.attachment() == KEPT
         assert memory.get(unit.record.id).attachment() == KEPT
         (mine,) = memory.observe(
             {"role": "user", "content": "My dentist is Dr. Kaya in Kars.", "attachment": b"a card"}
         ).units
-        assert mine.record is not None
         assert mine.record.attachment() == b"a card"
         assert memory.check().ok
         memory.forget(unit.record)
@@ -303,6 +301,5 @@ def test_of_several_statements_the_first_memory_has_what_is_attached() -> None:
 def test_a_call_that_says_nothing_is_its_own_text() -> None:
     with opened() as memory:
         (unit,) = memory.observe(said(None)).units
-        assert unit.record is not None
         assert unit.record.text == 'book({"table": 7})\npay({"eur": 70})'
         assert unit.record.attachment() is None

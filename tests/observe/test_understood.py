@@ -13,7 +13,10 @@ import pstats
 import pytest
 
 import spector
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 
 def observed(*texts: str) -> spector.ObserveResult:
@@ -23,35 +26,7 @@ def observed(*texts: str) -> spector.ObserveResult:
     return found
 
 
-@pytest.mark.parametrize(
-    ("before", "now"),
-    [
-        ("I live in Porto.", "Henk (09:12): I live in Delft now."),
-        ("I live in Porto.", "**Henk**: I live in Delft now."),
-        ("I live in Porto.", "Cabin 4: I live in Delft now."),
-        ("I live in Porto.", "The chorus ends I live in Delft now."),
-        ("I live in Porto.", "Act one. I live in Delft now."),
-        ("I live in Porto.", "On the moon I live in Delft now."),
-        ("My cousin lives in Ghent.", "My cousin lives in Liège."),
-        ("Our cat is 6.", "Our cat is 13."),
-        ("I live in Porto.", "As if! I live in Delft now."),
-        ("I live in Porto.", "You are the ferryman. I live in Delft now."),
-        ("I live in Porto.", "I live in hope now."),
-        ("I work at Brill.", "I work at dawn now."),
-        ("My name is Ilse.", "My name is Danish."),
-        ("I live with my aunts' parrot.", "I no longer live with my aunts."),
-        ("I work at Brill.", "Next spring I work at Elsevier."),
-        ("I work at Brill.", "I work at Elsevier this month."),
-        ("I work at Brill.", "I work at Elsevier for a year."),
-        ("I work at Brill.", "In 2011: I work at Elsevier."),
-        ("I use darcs.", "I used to use bazaar instead of darcs."),
-        ("I work at Brill.", "I work at Elsevier now, not really."),
-        ("Porto'da yaşıyorum.", "Gelecek yıl Delft'te yaşıyorum."),
-        ("Our ferry is called Merel.", "Our ferry is called Zeearend now in my short story."),
-        ("I live in Porto.", "I live in Delft now, says the hero of my opera."),
-        ("Our rent is 700.", "Our rent is 900 now for the tax example."),
-    ],
-)
+@cases("before", "now")
 def test_what_is_not_all_understood_hides_nothing(before: str, now: str) -> None:
     assert observed(before, now).units[0].superseded == ()
 

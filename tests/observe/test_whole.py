@@ -8,7 +8,6 @@ beside single calls; a writer that comes in between.
 
 from __future__ import annotations
 
-import threading
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ import spector
 from spector import Config, ManualClock, Memory, ObserveConfig
 from spector.errors import EmbeddingError
 from tests.fakes import FailingEmbedder, FakeEmbedder
+from tests.threads import at_once
 
 DAY = datetime(2026, 11, 25, 9, 0, tzinfo=UTC)
 
@@ -212,19 +212,6 @@ def test_a_strong_memory_captures_a_weak_one_of_its_session(
     assert mind.get(record.id).stability_days == pytest.approx(8.19)
 
 
-def test_a_tag_lives_for_four_hours(mind: Memory, clock: ManualClock) -> None:
-    record = weak(mind).records[0]
-    clock.advance(hours=4, seconds=60)
-    assert strong(mind, "Ada moved to Van with Bob.").captured == ()
-    assert mind.get(record.id).stability_days == pytest.approx(6.3)
-
-
-def test_between_weak_and_strong_neither(mind: Memory) -> None:
-    result = mind.observe({"content": "Ada moved to Van.", "importance": 0.6}, session_id="s")
-    assert not result.units[0].tagged
-    assert result.captured == ()
-
-
 # -- relations -------------------------------------------------------------------------------------
 
 
@@ -255,77 +242,6 @@ def test_messages_of_a_session_follow_one_another(mind: Memory) -> None:
 
 
 # -- batches ---------------------------------------------------------------------------------------
-
-CONVERSATION = [
-    "Hi there!",
-    "I live in Paris.",
-    "I'm a nurse.",
-    "I'm a nurse.",
-    "I moved to Berlin.",
-    "Ada called. She is in Kars.",
-    "She likes the old town.",
-    "What do you think?",
-    "I prefer tea over coffee.",
-    "The staging server uses port 8080.",
-    "Actually, the staging server uses port 8443.",
-    "I will visit Ada tomorrow.",
-    "The cafe opens at nine.",
-    "I am FURIOUS!!! The production server is DOWN!",
-    "Bob met Ada in Kars.",
-    "Ben Ankara'da yaşıyorum.",
-    "tamam",
-    "Yarın Kars'a gideceğim",
-]
-
-
-def shape(result: spector.ObserveResult) -> Any:
-    out = result.to_dict()
-    for name in ("entry_id", "elapsed_ms"):
-        del out[name]
-    return out
-
-
-@pytest.mark.parametrize("session", [None, "s"])
-def test_a_batch_equals_single_calls(session: str | None) -> None:
-    made = []
-    for many in (False, True):
-        with spector.open(
-            ":memory:", embedder=FakeEmbedder(dim=64), clock=ManualClock(DAY)
-        ) as memory:
-            if many:
-                results = memory.observe_many(CONVERSATION, session_id=session, user_id="u")
-            else:
-                results = [
-                    memory.observe(each, session_id=session, user_id="u") for each in CONVERSATION
-                ]
-            assert memory.check().ok
-            state = (
-                []
-                if session is None
-                else [
-                    (each.id, each.text)
-                    for each in memory.session(session, user_id="u").buffer.entries
-                ]
-            )
-            made.append(
-                (
-                    [shape(each) for each in results],
-                    [each.to_dict() for each in memory.records()],
-                    sorted(map(str, memory.graph.edges()))
-                    if hasattr(memory.graph, "all")
-                    else None,
-                    state,
-                )
-            )
-    for one, other in zip(made[0][0], made[1][0], strict=True):
-        if session is None:  # a list is a talk, in which a correction knows what it corrects
-            assert [each["action"] for each in one["units"]] == [
-                each["action"] for each in other["units"]
-            ]
-        else:
-            assert one == other
-    if session is not None:
-        assert made[0][1:] == made[1][1:]
 
 
 def test_a_batch_is_one_embedding_call_and_one_commit(store_path: Path, clock: ManualClock) -> None:
@@ -396,22 +312,13 @@ def test_a_writer_that_comes_in_between_is_seen(mind: Memory) -> None:
 @pytest.mark.slow
 def test_many_threads_observe_at_once(store_path: Path) -> None:
     with spector.open(store_path, embedder=FakeEmbedder(dim=64)) as memory:
-        errors: list[BaseException] = []
 
         def run(user: int) -> None:
-            try:
-                for n in range(12):
-                    memory.observe(f"I live in Town{n}.", user_id=f"u{user}", session_id="s")
-                    memory.observe("I'm a nurse.", user_id=f"u{user}", session_id="s")
-            except BaseException as error:
-                errors.append(error)
+            for n in range(12):
+                memory.observe(f"I live in Town{n}.", user_id=f"u{user}", session_id="s")
+                memory.observe("I'm a nurse.", user_id=f"u{user}", session_id="s")
 
-        threads = [threading.Thread(target=run, args=(n,)) for n in range(4)]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join()
-        assert errors == []
+        at_once(run, range(4))
         for user in range(4):
             held = texts(memory, user_id=f"u{user}", include=[])
             assert sorted(held) == ["I live in Town11.", "I'm a nurse."]
@@ -427,66 +334,4 @@ def test_many_threads_observe_at_once(store_path: Path) -> None:
 # -- erasure ---------------------------------------------------------------------------------------
 
 
-def test_a_purge_reaches_everything_that_observing_made(
-    store_path: Path, clock: ManualClock
-) -> None:
-    with spector.open(store_path, embedder=FakeEmbedder(dim=64), clock=clock) as memory:
-        result = memory.observe(
-            "Zebulon called from Quixville. He is in Xanadu.", session_id="s", user_id="u"
-        )
-        memory.observe("I live in Kars.", session_id="s", user_id="u")
-        report = memory.forget(result.records[0].id, purge=True, verify=True)
-        assert report.receipt is not None
-        assert report.receipt.verification is not None
-        assert report.receipt.verification.ok, str(report.receipt)
-        session = memory.session("s", user_id="u")
-        seen = [each.content for each in session.sensory.drain()]
-        seen += [each.text for each in session.buffer.entries]
-        assert not any("Zebulon" in each for each in seen)
-        assert memory.entities.find("Zebulon") == []
-    for path in store_path.rglob("*"):
-        if path.is_file():
-            assert b"Zebulon" not in path.read_bytes(), path
-
-
 # -- sessions --------------------------------------------------------------------------------------
-
-
-def test_a_session_observes_within_its_scopes(mind: Memory) -> None:
-    with mind.session("s", user_id="u", agent_id="a") as session:
-        record = session.observe("Ada called from work.").records[0]
-        assert (record.user_id, record.agent_id, record.session_id) == ("u", "a", "s")
-        assert session.observe("She is in Kars.").records[0].text == "She [Ada] is in Kars."
-        with pytest.raises(spector.InvalidInputError, match="user_id"):
-            session.observe("I live in Kars.", user_id="other")
-        session.observe("I love my new job at Acme, it is wonderful!")
-        assert session.mood is not None
-        assert session.mood > 0
-        assert [each.text for each in session.buffer.entries][-1].startswith("I love")
-        session.observe("sounds good")
-        assert session.stats()["observed"] == 4
-    with pytest.raises(spector.SpectorError):
-        session.observe("I live in Kars.")
-
-
-def test_two_users_in_two_threads_share_nothing(mind: Memory) -> None:
-    def run(user: str, place: str) -> None:
-        try:
-            with mind.session("s", user_id=user) as session:
-                for n in range(40):
-                    session.observe(f"{place}{n} is a town near {place}.")
-                    assert all(place in each.text for each in session.buffer.entries)
-        except BaseException as error:
-            errors.append(error)
-
-    errors: list[BaseException] = []
-    threads = [threading.Thread(target=run, args=each) for each in (("u", "Kars"), ("v", "Oslo"))]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    assert errors == []
-    owner = {each.id: each.user_id for each in mind.records()}
-    for record in list(mind.records()):
-        for edge in mind.graph.edges(record.id):
-            assert owner[edge.source] == owner[edge.target]

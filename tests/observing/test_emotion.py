@@ -15,6 +15,9 @@ from hypothesis import strategies as st
 
 from spector.language.emotion import CATEGORIES, emotion_in
 from spector.language.emotion.detection import LABELS, EmotionHead
+from tests.cases import Cases
+
+cases = Cases(__file__)
 
 
 def _texts(words: str) -> st.SearchStrategy[str]:
@@ -72,58 +75,14 @@ def test_a_trained_head_names_no_feeling_that_the_text_denies(text: str, categor
     assert emotion_in(text, vector=vector, head=head).category == category
 
 
-@pytest.mark.parametrize(
-    ("text", "category", "sign"),
-    [
-        ("I'm so happy about the new job", "joy", 1),
-        ("I am not happy", None, -1),
-        ("She is terrified of spiders", "fear", -1),
-        ("I miss my grandmother", "sadness", -1),
-        ("Wow, I did not expect that", "surprise", 0),
-        ("This food is disgusting", "disgust", -1),
-        ("You are an idiot and I hate this", "anger", -1),
-        ("we meet at four", None, 0),
-        ("Bugün çok mutluyum", "joy", 1),
-        ("Hiç mutlu değilim", None, -1),
-        ("Bu filmi beğenmedim", None, -1),
-        ("Çok üzgünüm", "sadness", -1),
-        ("cok uzgunum", "sadness", -1),
-        ("Sana çok kızgınım", "anger", -1),
-        ("Köpekten korkuyorum", "fear", -1),
-        ("Korkmuyorum", None, 1),
-        ("Gözlerime inanamıyorum", "surprise", 0),
-        ("Midem bulandı, iğrenç", "disgust", -1),
-        ("Kızım kırk yaşında", None, 0),
-        ("great 😡😡", "anger", -1),
-        ("seni gördüm 😂", "joy", 1),
-        ("", None, 0),
-        ("see http://x.y/z", None, 0),
-    ],
-)
+@cases("text", "category", "sign")
 def test_category_and_valence(text: str, category: str | None, sign: int) -> None:
     found = emotion_in(text)
     assert found.category == category
     assert (found.valence > 0) - (found.valence < 0) == sign
 
 
-@pytest.mark.parametrize(
-    ("text", "arousal"),
-    [
-        ("HELP THEM", 0.35),
-        ("HELP us", 0.35),
-        ("NASA us", 0.0),
-        ("OK NO", 0.0),
-        ("this is urgent", 0.25),
-        ("urgent, asap, emergency", 0.5),
-        ("oh damn", 0.3),
-        ("damn damn damn", 0.3),
-        ("it was a nightmare", 0.25),
-        ("very very very late", 0.2),
-        ("acil", 0.25),
-        ("bu bir felaket", 0.25),
-        ("çok çok çok geç", 0.2),
-    ],
-)
+@cases("text", "arousal")
 def test_arousal_by_the_formula(text: str, arousal: float) -> None:
     assert emotion_in(text).arousal == pytest.approx(arousal)
 

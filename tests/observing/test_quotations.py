@@ -8,6 +8,9 @@ from hypothesis import strategies as st
 
 from spector.language.observing import KINDS, alarm_of, classify, is_hedged
 from spector.language.statements import own_words, quotations
+from tests.cases import Cases
+
+cases = Cases(__file__)
 
 
 @pytest.mark.parametrize(
@@ -68,33 +71,7 @@ def test_letters_keep_their_places() -> None:
 # Damage without it: a preference stored as a passing event, or a correction taken for small talk.
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("I prefer tea", "preference"),
-        ("Çayı tercih ederim", "preference"),
-        ("I can't stand loud offices", "preference"),
-        ("Gürültülü ofislere dayanamam", "preference"),
-        ("Actually, the invoice was for May", "correction"),
-        ("Aslında fatura mayıs içindi", "correction"),
-        ("No, it's Ayla, not Leyla", "correction"),
-        ("Hayır, Leyla değil Ayla", "correction"),
-        ("From now on, write dates as day and month", "rule"),
-        ("Bundan sonra tarihleri gün ay diye yaz", "rule"),
-        ("Never call my office number", "rule"),
-        ("Asla iş numaramı arama", "rule"),
-        ("We decided to rent the bigger hall", "decision"),
-        ("Büyük salonu kiralamaya karar verdik", "decision"),
-        ("I'm going to repaint the fence on Sunday", "plan"),
-        ("Pazar günü çiti boyayacağım", "plan"),
-        ("My name is Orhan", "fact"),
-        ("Adım Orhan", "fact"),
-        ("The API is behind a proxy", "fact"),
-        ("Ada Lovelace and Charles Babbage wrote letters", "entity"),
-        ("mm", "other"),
-        ("", "other"),
-    ],
-)
+@cases("text", "kind")
 def test_the_class_of_a_message(text: str, kind: str) -> None:
     found = classify(text)
     assert found.kind == kind

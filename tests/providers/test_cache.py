@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 import pytest
 
 from spector.errors import EmbeddingError
 from spector.providers import CachedEmbedder
 from tests.fakes import FailingEmbedder, FakeEmbedder
+from tests.threads import at_once
 
 
 class Seconds:
@@ -113,11 +112,7 @@ def test_threads_may_share_a_cache() -> None:
             if not np.array_equal(cached.embed([texts[i]])[0], expected[i]):
                 wrong.append(texts[i])
 
-    workers = [threading.Thread(target=work, args=(n,)) for n in range(4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    at_once(work, range(4))
     assert not wrong
     stats = cached.stats()
     assert stats.entries <= 5

@@ -94,98 +94,35 @@ def _servers() -> Iterator[str]:
 
 
 def _expenses() -> Iterator[str]:
-    shops = (
-        "Kahve Dunyasi",
-        "Book Nook",
-        "Green Grocer",
-        "Metro Tickets",
-        "Blue Taxi",
-        "Corner Bakery",
-        "Paint Depot",
-        "Cinema Rex",
-        "Fish Market",
-        "Shoe Barn",
-        "Flower Stall",
-        "Pizza Roma",
-        "Lamp House",
-        "City Pool",
-        "Toy Chest",
-        "Tea Garden",
-        "Bike Works",
-        "Paper Mill",
-        "Garden Centre",
-        "Dry Cleaner",
-        "Key Cutter",
-        "Noodle Bar",
-        "Pet Palace",
-        "Music Box",
-        "Phone Kiosk",
-        "Salad Stop",
-        "Tile Store",
-        "Wine Cellar",
-        "Yarn Shop",
-        "Zoo Entrance",
-        "Ice Rink",
-        "Museum Cafe",
-        "Night Bus",
-        "Opera Ticket",
-        "Photo Lab",
-        "Quilt Fair",
-        "Rail Card",
-        "Spice Route",
-        "Travel Desk",
-        "Used Books",
-        "Vet Clinic",
-        "Window Cleaner",
+    shops = tuple(
+        (
+            "Kahve Dunyasi | Book Nook | Green Grocer | Metro Tickets | Blue Taxi | "
+            "Corner Bakery | Paint Depot | Cinema Rex | Fish Market | Shoe Barn | "
+            "Flower Stall | Pizza Roma | Lamp House | City Pool | Toy Chest | Tea Garden | "
+            "Bike Works | Paper Mill | Garden Centre | Dry Cleaner | Key Cutter | "
+            "Noodle Bar | Pet Palace | Music Box | Phone Kiosk | Salad Stop | Tile Store | "
+            "Wine Cellar | Yarn Shop | Zoo Entrance | Ice Rink | Museum Cafe | Night Bus | "
+            "Opera Ticket | Photo Lab | Quilt Fair | Rail Card | Spice Route | "
+            "Travel Desk | Used Books | Vet Clinic | Window Cleaner"
+        ).split(" | ")
     )
     for n, shop in enumerate(shops):
         yield f"Spent {7 + 3 * n} euro at {shop}, paid by card."
 
 
 def _recipes() -> Iterator[str]:
-    dishes = (
-        "lentil soup",
-        "lemon tart",
-        "stuffed peppers",
-        "mushroom risotto",
-        "apple crumble",
-        "fish stew",
-        "potato salad",
-        "carrot cake",
-        "bean burrito",
-        "onion quiche",
-        "plum jam",
-        "spinach pie",
-        "tomato pasta",
-        "pumpkin curry",
-        "rye bread",
-        "chicken broth",
-        "egg noodles",
-        "beetroot dip",
-        "walnut cookies",
-        "cheese souffle",
-        "orange sorbet",
-        "lamb kebab",
-        "rice pudding",
-        "garlic prawns",
-        "pea soup",
-        "cherry clafoutis",
-        "leek gratin",
-        "almond biscotti",
-        "corn chowder",
-        "fig chutney",
-        "herb omelette",
-        "ginger biscuits",
-        "pear galette",
-        "barley salad",
-        "duck confit",
-        "cabbage rolls",
-        "mint tea ice",
-        "quince paste",
-        "sesame buns",
-        "turnip mash",
-        "vanilla flan",
-        "yogurt bread",
+    dishes = tuple(
+        (
+            "lentil soup | lemon tart | stuffed peppers | mushroom risotto | "
+            "apple crumble | fish stew | potato salad | carrot cake | bean burrito | "
+            "onion quiche | plum jam | spinach pie | tomato pasta | pumpkin curry | "
+            "rye bread | chicken broth | egg noodles | beetroot dip | walnut cookies | "
+            "cheese souffle | orange sorbet | lamb kebab | rice pudding | garlic prawns | "
+            "pea soup | cherry clafoutis | leek gratin | almond biscotti | corn chowder | "
+            "fig chutney | herb omelette | ginger biscuits | pear galette | barley salad | "
+            "duck confit | cabbage rolls | mint tea ice | quince paste | sesame buns | "
+            "turnip mash | vanilla flan | yogurt bread"
+        ).split(" | ")
     )
     for n, dish in enumerate(dishes):
         minutes = 15 + 5 * (n * 11 % 17)

@@ -25,7 +25,10 @@ from spector.recall.abstention import (
     relevances,
 )
 from spector.records import HitList, Signals
+from tests.cases import Cases
 from tests.recall.test_quote import hit
+
+cases = Cases(__file__)
 
 BELOW = Config().abstain_below
 #: an answer far ahead, a few near it, and a crowd that thins out
@@ -122,21 +125,7 @@ def test_of_a_situation_or_a_request_more_is_kept_than_of_a_fact() -> None:
     assert least_relevance(None, 0.0) == least_relevance(Signals(), 0.0) == 0.0
 
 
-@pytest.mark.parametrize(
-    ("cue", "names"),
-    [
-        ("What did Caroline and Melanie do?", ["Caroline", "Melanie"]),
-        ("what did caroline do?", []),
-        ("Caroline went where?", []),
-        ("Hello! Caroline, where are you?", []),
-        ("Did they visit Ankara'ya?", ["Ankara"]),
-        ("What Did Caroline Do Last Year", []),
-        ("Wann war Caroline hier und wer noch?", []),
-        ("Where is NASA?", []),
-        ("", []),
-        ("Dün Ayşe ile İzmir'e mi gittik?", ["Ayşe", "İzmir"]),
-    ],
-)
+@cases("cue", "names")
 def test_names_are_words_with_a_capital_inside_of_a_sentence(cue: str, names: list[str]) -> None:
     assert names_of(cue) == names
 

@@ -22,7 +22,10 @@ from spector.errors import InvalidInputError
 from spector.language.cues.intent import MOST_PARTS, split_cue
 from spector.recall.recaller import merge_answers
 from spector.records import Hit, HitList
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 CUE = "Where does the marmot sleep, and what does the walrus eat?"
@@ -97,63 +100,12 @@ def test_compound_is_a_switch(memory: Memory) -> None:
 PEOPLE = ["Ann", "Bob", "Cem", "Ayşe", "user", "assistant"]
 
 
-@pytest.mark.parametrize(
-    ("cue", "parts"),
-    [
-        ("What does Ann do? Where is Bob?", ["What does Ann do?", "Where is Bob?"]),
-        (
-            "What is Ann's job and where does she live?",
-            ["What is Ann's job", "where does Ann live?"],
-        ),
-        (
-            "Where did Bob go, and what did his sister tell him?",
-            ["Where did Bob go", "what did Bob's sister tell Bob?"],
-        ),
-        (
-            "What colour is her car, and also how old is it?",
-            ["What colour is her car", "how old is it?"],
-        ),
-        ("Did Ann like Rome and did she go back?", ["Did Ann like Rome", "did Ann go back?"]),
-        (
-            "How many days between when I met Ann and when I met Bob?",
-            ["How many days between when I met Ann", "when I met Bob?"],
-        ),
-        ("What do Ann and Bob like?", ["What do Ann like?", "What do Bob like?"]),
-        ("Do both Ann and Bob have pets?", ["Do Ann have pets?", "Do Bob have pets?"]),
-        (
-            "What do Ann, Bob and Cem like?",
-            ["What do Ann like?", "What do Bob like?", "What do Cem like?"],
-        ),
-        ("Ayşe nerede oturuyor ve kaç yaşında?", ["Ayşe nerede oturuyor", "kaç yaşında?"]),
-        ("Ayşe ve Cem ne sever?", ["Ayşe ne sever?", "Cem ne sever?"]),
-        (
-            "I was in Rome. Where did I stay? What did I eat?",
-            ["I was in Rome. Where did I stay?", "What did I eat?"],
-        ),
-    ],
-)
+@cases("cue", "parts")
 def test_a_compound_cue_is_taken_apart_at_its_seams(cue: str, parts: list[str]) -> None:
     assert split_cue(cue, PEOPLE) == parts
 
 
-@pytest.mark.parametrize(
-    "cue",
-    [
-        "",
-        "?",
-        "Where does Ann live?",
-        "Where and when did Ann meet Bob?",
-        "salt and pepper",
-        "You like tea, right? Why?",
-        "What is the talk between Ann and Bob about?",
-        "What did Ann and the boss of Bob say?",
-        "I met Ann and what a day it was.",
-        "Is it hers and is his car red",
-        "Hey Ann!\nHow are you?\nWhat is new?",
-        "List the order of things? Mention only three.",
-        "What do Ann and Ann like?",
-    ],
-)
+@cases("cue")
 def test_a_cue_without_a_seam_stays_whole(cue: str) -> None:
     assert split_cue(cue, PEOPLE) == [cue]
 

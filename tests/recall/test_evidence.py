@@ -513,10 +513,6 @@ def test_a_cue_can_be_told_what_it_is() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"mmr": 1.5},
-        {"mmr": True},
-        {"per_session": 0},
-        {"per_session": 1.5},
         {"kind": "question"},
         {"as_of": "yesterday"},
     ],

@@ -20,8 +20,11 @@ from spector.kernel.contract.profile import get_profile
 from spector.language.cues.intent import is_name
 from spector.search.plan import query_of
 from spector.search.request import EVERYTHING, Cue, RecallRequest
+from tests.cases import Cases
 from tests.conftest import NOW
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 
 @pytest.mark.parametrize(
@@ -67,45 +70,15 @@ FORMS = (
     "Always mention the {0} when I ask about the {1}.",
     "I moved the {0} to the {1}.",
 )
-CUES = (
-    "where is the {0}?",
-    "{0} {1}",
-    "what is the price of the {0} now?",
-    "{0}",
-    "What did I say about the {0} and where is the {1}?",
-    "What happened to the {0} last month?",
-    "recommend a {0} for the {1}",
-    "what do you know about me?",
-    "Where did I keep my {0}?",
+CUES = tuple(
+    (
+        "where is the {0}? | {0} {1} | what is the price of the {0} now? | {0} | "
+        "What did I say about the {0} and where is the {1}? | "
+        "What happened to the {0} last month? | recommend a {0} for the {1} | "
+        "what do you know about me? | Where did I keep my {0}?"
+    ).split(" | ")
 )
-OPTIONS: tuple[dict[str, Any], ...] = (
-    {},
-    {},
-    {},
-    {"user_id": "ann"},
-    {"tiers": "semantic"},
-    {"session_id": "s1"},
-    {"where": {"part": 1}},
-    {"tags": "odd"},
-    {"as_of": "2026-02-10"},
-    {"profile": "ucma"},
-    {"profile": "cognitive"},
-    {"profile": "similarity"},
-    {"mmr": 0.5},
-    {"per_session": 2},
-    {"expand": True},
-    {"associate": True},
-    {"selective": True},
-    {"intent": "auto"},
-    {"intent": "temporal"},
-    {"intent": "causal"},
-    {"intent": "factual"},
-    {"kind": "talk"},
-    {"mode": "semantic"},
-    {"include": ["superseded", "dormant"]},
-    {"cut": 0.7},
-    {"user_id": "ann", "where": {"part": {"$lt": 2}}, "profile": "cognitive"},
-)
+OPTIONS: tuple[dict[str, Any], ...] = tuple(cases.rows("OPTIONS"))
 
 
 def sentence(rng: random.Random, forms: tuple[str, ...]) -> str:

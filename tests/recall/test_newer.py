@@ -21,19 +21,11 @@ from spector import ManualClock, Memory
 from spector.language.cues.need import asks_for_now
 from spector.language.frames import value_asked
 from spector.language.statements import value_replaced
+from tests.cases import Cases
 
-FILL = (
-    "The cabin has a tiled stove.",
-    "Retro moved to Thursdays.",
-    "My aunt's dog is called Biscuit.",
-    "We ordered curtains for the study.",
-    "The lift in block B is broken.",
-    "I left the bike at the station.",
-    "The invoice is due on Monday.",
-    "Balkona domates diktim.",
-    "Yağmur yüzünden maç iptal oldu.",
-    "The kettle needs descaling.",
-)
+cases = Cases(__file__)
+
+FILL = tuple(cases.rows("FILL"))
 #: (older, newer, cue)
 PAIRS = (
     ("I bank with Halden.", "I now bank with Corvus.", "Which bank do I use?"),
@@ -51,30 +43,7 @@ PAIRS = (
     ("Çayı iki şekerle içiyorum.", "Çayı artık şekersiz içiyorum.", "Çayı nasıl içiyorum?"),
 )
 #: the newer one is about somebody or something else, or of an event
-OTHERS = (
-    ("I bank with Halden.", "My cousin banks with Corvus.", "Which bank do I use?"),
-    ("My locker code is 3307.", "My sister's locker code is 9125.", "What is my locker code?"),
-    ("I go swimming on Tuesdays.", "Ada goes swimming on Saturdays.", "When do I go swimming?"),
-    ("Our landlord is Mr. Brandt.", "Our landlord was on holiday in June.", "Who is our landlord?"),
-    (
-        "The red kettle is in the kitchen.",
-        "The blue kettle is in the attic.",
-        "Where is the red kettle?",
-    ),
-    ("The backup runs at 02:00.", "The report runs at 04:30.", "When does the backup run?"),
-    ("Ankara'da çalışıyorum.", "Kardeşim İzmir'de okuyor.", "Nerede çalışıyorum?"),
-    ("Kapı şifresi 4410.", "Kasa anahtarı Elif'te.", "Kapı şifresi ne?"),
-    ("Order 5120 is packed.", "Order 5121 is shipped.", "What is the status of order 5120?"),
-    ("Emre Bursa'da oturuyor.", "Selin Adana'da oturuyor.", "Emre nerede oturuyor?"),
-    ("Ayla works at Shell.", "Ayla's husband works at Philips.", "Where does Ayla work?"),
-    ("I live in Berlin now.", "I lived in Munich as a child.", "Where do I live?"),
-    ("I like coffee.", "I like coffee ice cream.", "What do I like?"),
-    ("I speak Dutch.", "I speak Turkish.", "Which languages do I speak?"),
-    ("I like tea.", "I like coffee.", "Do I like tea?"),
-    ("My salary is 3000 euros.", "I paid 900 euros for the sofa.", "What is my salary?"),
-    ("Berlin'de yaşıyorum.", "Çocukken Münih'te yaşadım.", "Nerede yaşıyorum?"),
-    ("Hollandaca konuşuyorum.", "Türkçe konuşuyorum.", "Hangi dilleri konuşuyorum?"),
-)
+OTHERS = tuple(cases.rows("OTHERS"))
 OLD, NEW = "2026-01-10T09:00:00Z", "2026-05-20T09:00:00Z"
 
 
@@ -182,43 +151,12 @@ def test_three_of_one_frame_told_in_one_go_are_a_list(newer_memory: Memory) -> N
     assert newer_memory.recall("Where do I volunteer?", user_id="u").outdated == {}
 
 
-@pytest.mark.parametrize(
-    "cue",
-    [
-        "Where do I live?",
-        "What is my phone number?",
-        "Who's my dentist",
-        "my phone number",
-        "Is parking allowed on Fridays?",
-        "What do I like to drink now?",
-        "our current landlord",
-        "Nerede yaşıyorum?",
-        "Telefon numaram ne?",
-        "Şu an hangi ilacı alıyorum?",
-        "Annemin adı ne?",
-    ],
-)
+@cases("cue")
 def test_a_question_in_the_present_tense_asks_for_now(cue: str) -> None:
     assert asks_for_now(cue)
 
 
-@pytest.mark.parametrize(
-    "cue",
-    [
-        "Where did I live before?",
-        "What was my phone number?",
-        "Where have I worked?",
-        "What is my old address?",
-        "What is the name of my first school?",
-        "Who was my dentist in 2023",
-        "Eskiden nerede yaşıyordum?",
-        "I met Ann at the station today and we talked about her new job.",
-        "Önceki numaram ne?",
-        "Geçen yıl nerede oturuyordum?",
-        "Recipes",
-        "a\nb now?",
-    ],
-)
+@cases("cue")
 def test_a_cue_about_the_past_does_not(cue: str) -> None:
     assert not asks_for_now(cue)
 
@@ -370,21 +308,7 @@ def test_what_an_assistant_says_does_not_come_before_what_its_user_said() -> Non
         assert not any("newer" in str(hit.explain()) for hit in hits)
 
 
-@pytest.mark.parametrize(
-    "cue",
-    [
-        "How many commits were merged before?",
-        "How many commits did I have at first?",
-        "How many days passed between the two calls?",
-        "What was my word count last month?",
-        "Who is my boss?",
-        "I have 140 commits.",
-        "kiram önce ne kadardı?",
-        "eskiden kaç kiloydum?",
-        "Where do I live?",
-        "",
-    ],
-)
+@cases("cue")
 def test_cues_about_the_past_and_about_no_value_change_nothing(cue: str) -> None:
     assert value_asked(cue) is None
 

@@ -16,7 +16,10 @@ import pytest
 import spector
 from spector import ManualClock, Memory
 from spector.clock import to_ms
+from tests.cases import Cases
 from tests.recall.one_kind import STORES, Store, fill, withheld
+
+cases = Cases(__file__)
 
 NOW = to_ms("2026-06-10T09:00:00Z")
 
@@ -267,23 +270,7 @@ def first_of(text: str, cue: str, numbers: list[int]) -> list[int]:
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize(
-    ("text", "cue", "first"),
-    [
-        ("Order {n} for {town} is {state}.", "what is the status of order {n}?", 4682),
-        ("Order {n} for {town} is {state}.", "Has {n} been shipped yet?", 4682),
-        ("Order {n} for {town} is {state}.", "{n} numaralı siparişin durumu ne?", 4682),
-        ("Room {n} in {town} is {state}.", "Is room {n} free?", 1),
-        ("Patient {n} from {town}: visit {state}.", "How is patient {n} doing?", 2001),
-        ("Server srv{n:03d} in {town} is {state}.", "is srv{n:03d} up?", 1),
-        ("{n} numaralı oda {town} için {state}.", "{n} numaralı oda boş mu?", 1),
-        ("Invoice INV-{n} from {town} is {state}.", "what about invoice {n}?", 310),
-        ("Order {n} for {town} is {state}.", "Where is order{n}?", 4682),
-        ("Order {n} for {town} is {state}.", "Where is order {n:,}?", 4682),
-        ("Order {n:,} for {town} is {state}.", "Where is order {n}?", 4682),
-        ("Order{n} for {town} is {state}.", "Where is order {n}?", 4682),
-    ],
-)
+@cases("text", "cue", "first")
 def test_a_number_in_a_sentence_finds_its_memory(text: str, cue: str, first: int) -> None:
     assert first_of(text, cue, list(range(first, first + 30))) == []
 

@@ -17,7 +17,10 @@ import pytest
 import spector
 from spector import InvalidInputError, ManualClock, Memory, UnknownArgumentError
 from spector.cli.main import main
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 _CUES: tuple[str | None, ...] = (
     "what did Ann do with the kettle?",
@@ -28,19 +31,7 @@ _CUES: tuple[str | None, ...] = (
     "which violin does she prefer?",
     None,
 )
-_HOW: tuple[dict[str, Any], ...] = (
-    {},
-    {"user_id": "x"},
-    {"tags": ["a"]},
-    {"namespace": "n"},
-    {"mmr": 0.7},
-    {"per_session": 2},
-    {"intent": "auto"},
-    {"mode": "semantic"},
-    {"profile": "cognitive"},
-    {"compound": True},
-    {"selective": True},
-)
+_HOW: tuple[dict[str, Any], ...] = tuple(cases.rows("_HOW"))
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,10 @@ import pytest
 import spector
 from spector import PROFILES, Config, Memory
 from spector.clock import ManualClock
+from tests.cases import Cases
 from tests.conftest import NOW
+
+cases = Cases(__file__)
 
 DIM = 96
 RNG = np.random.default_rng(21)
@@ -174,30 +177,7 @@ def test_cognitive_brings_what_is_used_before_what_is_not(memory: Memory) -> Non
 # to keep two. Guard: small stores, two questions a fact, and questions that nothing answers.
 
 
-ENGLISH = (
-    ("I am allergic to peanuts.", "What am I allergic to?", "Can I eat a peanut butter sandwich?"),
-    ("My sister Elif lives in Bursa.", "Where does Elif live?", "In which city is my sister?"),
-    ("I drive a Skoda that I bought in 2019.", "What car do I drive?", "When did I buy my car?"),
-    ("My dentist is Dr. Haas on Lindenstrasse.", "Who is my dentist?", "Where is the dentist?"),
-    ("I go running along the canal on Tuesdays.", "When do I go running?", "Where do I jog?"),
-    ("Our cat Minnie is eleven years old.", "How old is our cat?", "What is the cat called?"),
-    ("I work as a nurse at the children's hospital.", "What is my job?", "Where do I work?"),
-    (
-        "My husband Jonas plays the trombone in a brass band.",
-        "Which instrument does Jonas play?",
-        "What is my husband's hobby?",
-    ),
-    (
-        "The wifi password at home is oakleaf77.",
-        "What is the wifi password?",
-        "How do guests get onto our internet?",
-    ),
-    (
-        "We are going to Lisbon for two weeks in September.",
-        "Where are we going in September?",
-        "How long is our trip to Lisbon?",
-    ),
-)
+ENGLISH = tuple(cases.rows("ENGLISH"))
 TURKISH = (
     ("Fıstığa alerjim var.", "Neye alerjim var?"),
     ("Kız kardeşim Elif Bursa'da yaşıyor.", "Elif nerede yaşıyor?", "Kız kardeşim hangi şehirde?"),

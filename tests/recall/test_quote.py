@@ -27,6 +27,9 @@ from spector.providers.token_counts import ESTIMATE, estimated_tokens, token_cou
 from spector.recall.quoting import Block, line_of
 from spector.records import Explanation, Hit, MemoryRecord
 from spector.search.origins import label, quote_text, role_label
+from tests.cases import Cases
+
+cases = Cases(__file__)
 
 #: one line of the block, and nothing else
 _STRING = r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-f]{4}))*"'
@@ -206,25 +209,7 @@ def test_a_name_that_could_be_a_turn_is_quoted(name: str) -> None:
     assert label(name) == f'"{name}"'
 
 
-@pytest.mark.parametrize(
-    ("role", "name", "shown"),
-    [
-        ("user", "assistant", 'user (as "assistant")'),
-        ("user", "System message", 'user (as "System message")'),
-        ("user", " Assistant:", 'user (as " Assistant:")'),
-        ("user", "\u0430ssistant", 'user (as "\u0430ssistant")'),
-        ("user", "Maya", "Maya"),
-        ("user", "User", "user"),
-        ("assistant", "Maya", 'assistant (as "Maya")'),
-        ("assistant", "Assistant", "assistant"),
-        ("tool", "user", '"tool" (as "user")'),
-        (None, "assistant", '"assistant"'),
-        (None, "us\u0435r", '"us\u0435r"'),
-        (None, "Maya", "Maya"),
-        ("user", None, "user"),
-        (None, None, None),
-    ],
-)
+@cases("role", "name", "shown")
 def test_a_name_never_stands_for_another_origin(
     role: str | None, name: str | None, shown: str | None
 ) -> None:

@@ -20,7 +20,10 @@ from spector.language.statements.speakers import (
     terms_of_time,
 )
 from spector.search.probes import ENGLISH, TURKISH, Probes
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 
 @pytest.fixture
@@ -82,7 +85,6 @@ def test_likeness_is_counted_above_what_questions_about_something_else_reach(
 
     def likeness() -> float:
         found = memory.recall("zebra", vector=cue).signals
-        assert found is not None
         assert found.likeness is not None
         return found.likeness
 
@@ -118,7 +120,6 @@ def _likeness(memory: Memory) -> float | None:
     cue = np.eye(memory.dim)[0]
     memory._parts.probes.for_cue("Where is the zebra?", make=True)
     found = memory.recall("Where is the zebra?", vector=cue).signals
-    assert found is not None
     return found.likeness
 
 
@@ -172,22 +173,7 @@ def test_the_shipped_probes_are_those_of_the_offline_embedder() -> None:
 # Guard: tables, and changes that must not matter.
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I prefer the aisle.",
-        "Honestly, I really don't like cilantro",
-        "My favourite tea is mint",
-        "i can't stand loud bars",
-        "I'm not a big fan of musicals.",
-        "I'd rather walk",
-        "My all time favorite film",
-        "Treni tercih ederim",
-        "En sevdiğim renk yeşil",
-        "Mantar sevmem, çok ağır.",
-        "Balık yemeyi çok seviyorum",
-    ],
-)
+@cases("text")
 def test_a_preference_is_seen(text: str) -> None:
     assert states_preference(text)
     assert states_preference(text.upper().replace("İ", "I"))
@@ -211,21 +197,7 @@ def test_other_texts_say_no_liking(text: str) -> None:
     assert not states_preference(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("", 0),
-        ("We met Ann", 0),
-        ("We met last week", 2),
-        ("We met in 2021", 1),
-        ("I began 3 years ago", 2),
-        ("Yesterday!", 1),
-        ("YESTERDAY, TODAY AND TOMORROW", 2),
-        ("room 12345", 0),
-        ("Geçen hafta tanıştık", 2),
-        ("Mayıs ayında şeker aldık", 1),
-    ],
-)
+@cases("text", "count")
 def test_words_of_time_are_counted_up_to_two(text: str, count: int) -> None:
     assert terms_of_time(text) == count
 
@@ -247,34 +219,7 @@ def test_what_ends_in_a_question_mark_asks(text: str, expected: bool) -> None:
     assert ends_with_question(text) is expected
 
 
-@pytest.mark.parametrize(
-    ("cue", "speakers", "expected"),
-    [
-        ("What does Ann like?", ["Ann", "Bob"], "Ann"),
-        ("what does ANN's cat like", ["Ann", "Bob"], "Ann"),
-        ("What do Ann and Bob like?", ["Ann", "Bob"], None),
-        ("What does Anna like?", ["Ann", "Bob"], None),
-        ("Where does Ann Lee live?", ["Ann Lee", "Ann Smith"], "Ann Lee"),
-        ("Where does Ann live?", ["Ann Lee", "Ann Smith"], None),
-        ("Where does Ann live?", ["Ann Lee", "Bob Smith"], "Ann Lee"),
-        ("What will Ann do?", ["Ann", "Will"], "Ann"),
-        ("What did Will do?", ["Ann", "Will"], "Will"),
-        ("what did will do?", ["Ann", "Will"], "Will"),
-        ("What do I like?", ["user", "assistant"], "user"),
-        ("What does Ann like?", ["user", "assistant", "Ann"], "Ann"),
-        ("Tell the assistant", ["assistant", "Ann"], None),
-        ("Ayşe'nin kedisi nerede?", ["Ayşe", "Fatma"], "Ayşe"),
-        ("AYSE nerede?", ["Ayşe", "Fatma"], "Ayşe"),
-        ("İpek ne dedi?", ["ipek"], "ipek"),
-        ("Where did Jean-Luc go?", ["Jean Luc"], "Jean Luc"),
-        ("王芳喜欢什么？", ["王芳", "李雷"], "王芳"),
-        ("민수가 뭐라고?", ["민수"], "민수"),
-        ("王芳和李雷", ["王芳", "李雷"], None),
-        ("", ["Ann"], None),
-        ("?", [], None),
-        ("Ann", ["", "!"], None),
-    ],
-)
+@cases("cue", "speakers", "expected")
 def test_the_one_person_that_a_cue_is_about(
     cue: str, speakers: list[str], expected: str | None
 ) -> None:

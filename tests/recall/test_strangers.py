@@ -31,7 +31,10 @@ from spector.language.statements.speakers import (
 )
 from spector.language.words.folding import is_turkish, plain
 from spector.recall.recaller import hypotheses
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 WORDS = "lantern pepper violin glacier saddle quarry orchid ferry walnut compass".split()
 FORMS = (
@@ -42,16 +45,13 @@ FORMS = (
     "{0}, {1} and {0} again",
     "I sold the {0} on 4 May.",
 )
-CUES = (
-    "where is the {0}?",
-    "{0}",
-    "{0} {1}",
-    "What happened to order {2}?",
-    "Is my {0} in the {1} now?",
-    "What did Mona say about the {0}?",
-    "Which {0} did Deniz buy?",
-    "suggest a {0} for the {1}",
-    "What did I say about the {0} and where is the {1}?",
+CUES = tuple(
+    (
+        "where is the {0}? | {0} | {0} {1} | What happened to order {2}? | "
+        "Is my {0} in the {1} now? | What did Mona say about the {0}? | "
+        "Which {0} did Deniz buy? | suggest a {0} for the {1} | "
+        "What did I say about the {0} and where is the {1}?"
+    ).split(" | ")
 )
 STRANGE = ("Fenerin yanında bir {0} gördüm, güzeldi.", "{0} {0} {0}", "Ask Mona Lind about {1}.")
 HOW: tuple[dict[str, Any], ...] = (
@@ -127,77 +127,7 @@ def test_strangers_change_no_score_and_no_order(seed: int, records: int) -> None
 NOW = to_ms("2026-11-22T11:00:00Z")
 SIZE = 10_000
 
-UNITS = [
-    "a",
-    " ",
-    "\n",
-    "?",
-    ".",
-    "'",
-    "-",
-    "my ",
-    "my",
-    "how ",
-    "is ",
-    "what is ",
-    "and ",
-    "and what ",
-    " and also",
-    "before ",
-    "two days after ",
-    "after, ",
-    "last ",
-    "3 ",
-    "May ",
-    "May 8 ",
-    "1-1-",
-    "2023-05-08 ",
-    "from May to ",
-    "the ",
-    "Ann ",
-    "she ",
-    "/a ",
-    "i",
-    "ı",
-    "İ",
-    "ş",
-    "q\u0307",
-    "\u0301",
-    "\u0301\u0323",
-    "\ud800",
-    "\x00",
-    "ne ",
-    "mi ",
-    "maliyi",
-    "didi",
-    "di ",
-    "hi ",
-    "ha",
-    "9",
-    "99999999 ",
-    "\U0001f44d",
-    "你",
-    "한",
-    "ه",
-    "\u200d",
-    "\u202e",
-    "ﬃ",
-    "ẞ",
-    "when i ask ",
-    "never ",
-    "sorduğumda ",
-    "when i ask about ",
-    "from now on, ",
-    "i prefer ",
-    "(",
-    "[shares ",
-    "\\",
-    "in 2023 ",
-    "please ",
-    "whenever ",
-    "dan önce ",
-    "the week of ",
-]
+UNITS = cases.rows("UNITS")
 READERS: dict[str, Callable[[str], object]] = {
     "gate": need_gate,
     "route": route_cue,
@@ -212,16 +142,12 @@ READERS: dict[str, Callable[[str], object]] = {
     "hyde": hypotheses,
     "turkish": lambda cue: is_turkish(cue, plain(cue)),
 }
-MODULES = (
-    "language.dates.numbers",
-    "language.cues.need",
-    "recall.recaller",
-    "language.statements.instructions",
-    "language.cues.intent",
-    "language.words.folding",
-    "language.statements.speakers",
-    "language.dates.grammar",
-    "language.dates.scan",
+MODULES = tuple(
+    (
+        "language.dates.numbers language.cues.need recall.recaller "
+        "language.statements.instructions language.cues.intent language.words.folding "
+        "language.statements.speakers language.dates.grammar language.dates.scan"
+    ).split()
 )
 
 

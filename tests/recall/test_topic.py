@@ -20,7 +20,10 @@ import spector
 from spector import Memory
 from spector.clock import ManualClock
 from spector.language.cues.topic import ASSISTANT, USER, Frame, Topic, topic_of
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 ORDER, SUMMARY, SAID, PROFILE = Frame.ORDER, Frame.SUMMARY, Frame.SAID, Frame.PROFILE
 
@@ -217,22 +220,7 @@ def test_any_text_has_a_topic(cue: str) -> None:
     assert found.kind or found.topic == cue
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "what did i say ",
-        "list all the facts ",
-        "summary of the ",
-        "a ",
-        "tell me what you told me ",
-        "çok ",
-        "hakkinda ne ",
-        "the order in which ",
-        "I told I told you ",
-        "Mara Mara ",
-        "please ",
-    ],
-)
+@cases("piece")
 def test_no_cue_takes_long(piece: str) -> None:
     """Mechanism: optional words in a row can be tried in every combination."""
     cue = (piece * 600)[:600]
@@ -391,17 +379,12 @@ def test_what_a_caller_calls_talk_has_no_topic(chat: Memory) -> None:
 
 # -- all there is ----------------------------------------------------------------------------------
 
-PROFILES = [
-    "What do you know about me?",
-    "List all facts about the user",
-    "user preferences",
-    "Summarize what you know about the user",
-    "Tell me about myself",
-    "Who am I?",
-    "Benim hakkımda ne biliyorsun?",
-    "Summarize our conversations",
-    "What did we talk about?",
-]
+PROFILES = (
+    "What do you know about me? | List all facts about the user | "
+    "user preferences | Summarize what you know about the user | "
+    "Tell me about myself | Who am I? | Benim hakkımda ne biliyorsun? | "
+    "Summarize our conversations | What did we talk about?"
+).split(" | ")
 
 
 @pytest.mark.parametrize("cue", PROFILES)

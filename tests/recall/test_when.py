@@ -24,7 +24,10 @@ from spector.clock import MAX_MS, MIN_MS, MS_PER_DAY, from_ms, to_ms
 from spector.kernel.contract.profile import get_profile
 from spector.language.cues.intent import Kind
 from spector.language.dates import TimeRange, time_range_in
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 #: a Sunday
 NOW = to_ms("2026-11-22T11:00:00Z")
@@ -41,121 +44,12 @@ def _iso(ms: int) -> str:
     return from_ms(ms).date().isoformat()
 
 
-@pytest.mark.parametrize(
-    ("cue", "first", "last"),
-    [
-        ("What did Ann do last week?", "2026-11-09", "2026-11-15"),
-        ("What happens this week?", "2026-11-16", "2026-11-22"),
-        ("yesterday", "2026-11-21", "2026-11-21"),
-        ("the day before yesterday", "2026-11-20", "2026-11-20"),
-        ("What did I eat this morning?", "2026-11-22", "2026-11-22"),
-        ("two weeks ago", "2026-11-05", "2026-11-11"),
-        ("a week ago", "2026-11-12", "2026-11-18"),
-        ("3 days ago", "2026-11-19", "2026-11-19"),
-        ("a few days ago", "2026-11-18", "2026-11-20"),
-        ("two months ago", "2026-09-01", "2026-09-30"),
-        ("999 years ago", "1027-01-01", "1027-12-31"),
-        ("9999 years ago", "0001-01-01", "0001-12-31"),
-        ("the past three months", "2026-08-22", "2026-11-22"),
-        ("in the last 10 days", "2026-11-12", "2026-11-22"),
-        ("in the last year", "2025-11-22", "2026-11-22"),
-        ("last year", "2025-01-01", "2025-12-31"),
-        ("last month", "2026-10-01", "2026-10-31"),
-        ("last weekend", "2026-11-14", "2026-11-15"),
-        ("last summer", "2026-06-01", "2026-08-31"),
-        ("last winter", "2025-12-01", "2026-02-28"),
-        ("last May", "2026-05-01", "2026-05-31"),
-        ("next May", "2027-05-01", "2027-05-31"),
-        ("on Monday", "2026-11-16", "2026-11-16"),
-        ("on Sunday", "2026-11-22", "2026-11-22"),
-        ("last Sunday", "2026-11-15", "2026-11-15"),
-        ("What did Ann paint in May 2023?", "2023-05-01", "2023-05-31"),
-        ("8 May 2023", "2023-05-08", "2023-05-08"),
-        ("31 June 2023", "2023-06-01", "2023-06-30"),  # no such day: the month
-        ("May 8th, 2023", "2023-05-08", "2023-05-08"),
-        ("the 8th of May 2023", "2023-05-08", "2023-05-08"),
-        ("4 May '23", "2023-05-04", "2023-05-04"),
-        ("Sept. 3, 2022", "2022-09-03", "2022-09-03"),
-        ("on 2023-05-08", "2023-05-08", "2023-05-08"),
-        ("in 2023-05", "2023-05-01", "2023-05-31"),
-        ("8.5.2023", "2023-05-08", "2023-05-08"),
-        ("25/12/2022", "2022-12-25", "2022-12-25"),
-        ("12/25/2022", "2022-12-25", "2022-12-25"),
-        ("April 3-9, 2022", "2022-04-03", "2022-04-09"),
-        ("between August 11 and August 15 2023", "2023-08-11", "2023-08-15"),
-        ("from 3 May to 10 May 2023", "2023-05-03", "2023-05-10"),
-        ("from May 2022 until July 2022", "2022-05-01", "2022-07-31"),
-        ("the Mars 2020 rover", "2020-01-01", "2020-12-31"),
-        ("am 8. Mai 2023", "2023-05-08", "2023-05-08"),
-        ("le 14 juillet 2022", "2022-07-14", "2022-07-14"),
-        ("el 8 de mayo de 2023", "2023-05-08", "2023-05-08"),
-        ("2023年5月8日", "2023-05-08", "2023-05-08"),
-        ("2023년 5월에", "2023-05-01", "2023-05-31"),
-        ("early May 2023", "2023-05-01", "2023-05-11"),
-        ("mid-June 2023", "2023-06-11", "2023-06-20"),
-        ("the end of 2022", "2022-09-01", "2022-12-31"),
-        ("summer of 2022", "2022-06-01", "2022-08-31"),
-        ("Q3 2023", "2023-07-01", "2023-09-30"),
-        ("the 1990s", "1990-01-01", "1999-12-31"),
-        ("in 2019", "2019-01-01", "2019-12-31"),
-        ("Christmas 2022", "2022-12-24", "2022-12-26"),
-        ("In 2023, what did Ann do in May?", "2023-05-01", "2023-05-31"),
-        ("in the week before 16 November 2023", "2023-11-09", "2023-11-15"),
-        ("two days after 3 May 2023", "2023-05-05", "2023-05-05"),
-        ("the weekend before April 10, 2023", "2023-04-08", "2023-04-09"),
-        ("the second week of November 2023", "2023-11-08", "2023-11-14"),
-        ("the week of May 10, 2023", "2023-05-08", "2023-05-14"),
-        ("last week, as mentioned on November 6, 2023", "2023-11-06", "2023-11-06"),
-        ("after 3 May 2023", "2023-05-04", "9999-12-31"),
-        ("since May 2023", "2023-05-01", "9999-12-31"),
-        ("before May 2023", "0001-01-01", "2023-04-30"),
-        ("until April 9 2023", "0001-01-01", "2023-04-09"),
-        ("geçen hafta ne yaptık?", "2026-11-09", "2026-11-15"),
-        ("geçen hafta sonu", "2026-11-14", "2026-11-15"),
-        ("iki hafta önce", "2026-11-05", "2026-11-11"),
-        ("on iki gün önce", "2026-11-10", "2026-11-10"),
-        ("dün ne yedim?", "2026-11-21", "2026-11-21"),
-        ("evvelsi gün", "2026-11-20", "2026-11-20"),
-        ("son 3 ayda", "2026-08-22", "2026-11-22"),
-        ("geçen pazartesi", "2026-11-16", "2026-11-16"),
-        ("Mayıs 2023'te nereye gittim?", "2023-05-01", "2023-05-31"),
-        ("2023 Mayıs'ında", "2023-05-01", "2023-05-31"),
-        ("8 MAYIS 2023", "2023-05-08", "2023-05-08"),
-        ("2022 yazında", "2022-06-01", "2022-08-31"),
-        ("2020 yılında", "2020-01-01", "2020-12-31"),
-        ("3 Mayıs'tan 5 Mayıs'a kadar", "2026-05-03", "2026-05-05"),
-        ("Mayıs 2023'ten sonra", "2023-06-01", "9999-12-31"),
-    ],
-)
+@cases("cue", "first", "last")
 def test_a_cue_means_these_days(cue: str, first: str, last: str) -> None:
     assert spans_of(time_range_in(cue, NOW)) == [(first, last)]
 
 
-@pytest.mark.parametrize(
-    "cue",
-    [
-        "",
-        "?",
-        "What may I do?",
-        "You may be right, she said",
-        "We march on",
-        "room 2048",
-        "When did James try Cyberpunk 2077?",
-        "on Mondays",
-        "my summer wardrobe",
-        "a sunny spring",
-        "the last time",
-        "her son fell",
-        "Jan and Mar",
-        "look after it",
-        "29 February",
-        "two weeks",
-        "after all",
-        "named after Ann",
-        "kim bu?",
-        "How long before we go?",
-    ],
-)
+@cases("cue")
 def test_words_that_only_look_like_time_mean_none(cue: str) -> None:
     assert time_range_in(cue, NOW) is None
 
@@ -211,24 +105,15 @@ def test_an_event_is_no_time(cue: str) -> None:
 
 # -- what must and must not change the answer -----------------------------------------------------
 
-RELATIVE = [
-    "last week",
-    "yesterday",
-    "two weeks ago",
-    "the past ten days",
-    "last weekend",
-    "on Monday",
-    "geçen hafta",
-    "üç gün önce",
-    "this week",
-]
+RELATIVE = (
+    "last week | yesterday | two weeks ago | the past ten days | last weekend | "
+    "on Monday | geçen hafta | üç gün önce | this week"
+).split(" | ")
 
 
 @given(st.sampled_from(RELATIVE), st.integers(-500, 500))
 def test_a_later_now_moves_relative_times_by_as_much(cue: str, weeks: int) -> None:
     base, moved = time_range_in(cue, NOW), time_range_in(cue, NOW + weeks * 7 * MS_PER_DAY)
-    assert base is not None
-    assert moved is not None
     step = weeks * 7 * MS_PER_DAY
     assert [(a + step, b + step) for a, b in base.spans] == list(moved.spans)
 
@@ -249,8 +134,6 @@ def test_a_later_now_moves_relative_times_by_as_much(cue: str, weeks: int) -> No
 def test_case_marks_and_quotes_do_not_matter(cue: str, change: object) -> None:
     assert callable(change)
     plain, changed = time_range_in(cue, NOW), time_range_in(change(cue), NOW)
-    assert plain is not None
-    assert changed is not None
     assert plain.spans == changed.spans
 
 

@@ -13,12 +13,14 @@ import numpy as np
 import pytest
 
 import spector
-from spector import InvalidInputError, Memory, PartitionCorruptError, RecallOptions
+from spector import Memory, PartitionCorruptError, RecallOptions
 from spector.clock import ManualClock
-from spector.kernel.contract.profile import PROFILES
 from spector.layout import PARTITION_HEADER_BYTES, stride_of
 from spector.search.selection import near_the_best, own_scores, without_repeats
+from tests.cases import Cases
 from tests.conftest import NOW
+
+cases = Cases(__file__)
 
 _SAME = np.ones(8, np.float32)
 
@@ -33,27 +35,7 @@ def _first(memory: Memory, cue: str) -> str:
     return memory.recall(cue, vector=_SAME, k=5)[0].text
 
 
-@pytest.mark.parametrize(
-    ("cue", "meant", "others"),
-    [
-        # looked up as its consonants, which the other text has as well
-        ("हिन्दी भाषा", "मुझे हिन्दी भाषा पसंद है", ["हाँ न दे भी षट्", "चाय और कॉफ़ी"]),
-        # texts without spaces were one word each
-        ("设计数据库", "昨天我们讨论了数据库的设计", ["昨天我们讨论了旅行的计划", "她喜欢吃苹果"]),
-        ("データベース", "新しいデータベースの話", ["新しい映画の話", "猫が好き"]),
-        ("한국어", "저는 한국어를 공부합니다", ["저는 음악을 공부합니다", "날씨가 좋다"]),
-        ("ภาษาไทย", "ฉันเรียนภาษาไทยทุกวัน", ["ฉันเล่นกีตาร์ทุกวัน", "อากาศดี"]),
-        # was looked up as "stanbul"
-        ("İstanbul", "istanbul'da buluştuk", ["Ankara'da buluştuk", "stanbul"]),
-        ("ISTANBUL", "İstanbul'da buluştuk", ["İzmir'de buluştuk", "evde kaldık"]),
-        # inflected: "our houses" and "house"
-        ("evlerimiz nasıl?", "yeni ev çok güzel değil mi", ["yeni araba çok güzel", "hava iyi"]),
-        ("toplantılar ne zaman", "Yarın toplantı var", ["Yarın sınav var", "Bugün hava iyi"]),
-        ("what did the cafés cost", "The café was cheap", ["The train was cheap", "It rained"]),
-        ("Strasse", "die Straße ist lang", ["der Weg ist lang", "das Haus"]),
-        ("where is inc-2219", "INC-2219 is closed", ["INC-2218, 2219 apples", "INC-221 is open"]),
-    ],
-)
+@cases("cue", "meant", "others")
 def test_words_of_many_scripts_and_languages_are_found(
     memory: Memory, cue: str, meant: str, others: list[str]
 ) -> None:
@@ -379,12 +361,3 @@ def test_selective_leaves_out_beliefs_unlike_the_cue(flood_memory: Memory) -> No
             )
     hits = flood_memory.recall("Which one is meant?", vector=CUE, selective=True, kind="talk")
     assert {hit.tier for hit in hits} <= {"episodic"}
-
-
-@pytest.mark.parametrize("bad", [-0.1, 1.1, "half", None, True])
-def test_a_cut_that_is_no_share_is_refused(flood_memory: Memory, bad: object) -> None:
-    with pytest.raises(InvalidInputError, match="cut is"):
-        flood_memory.recall("x", vector=CUE, cut=bad)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="cut is"):
-        flood_memory.context("x", vector=CUE, cut=bad)  # type: ignore[arg-type]
-    assert "balanced" in PROFILES

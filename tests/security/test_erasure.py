@@ -49,17 +49,11 @@ SECRET: dict[str, Any] = {
     "source": "zqfossa",
     "role": "zqgerenuk",
 }
-WORDS = (
-    "zqxswordfish",
-    "qzjvault",
-    "zqaardvark",
-    "zqbandicoot",
-    "zqbilby",
-    "zqcapybara",
-    "zqdugong",
-    "zqechidna",
-    "zqfossa",
-    "zqgerenuk",
+WORDS = tuple(
+    (
+        "zqxswordfish qzjvault zqaardvark zqbandicoot zqbilby zqcapybara zqdugong "
+        "zqechidna zqfossa zqgerenuk"
+    ).split()
 )
 
 
@@ -77,11 +71,9 @@ def test_purged_memories_are_in_no_byte_of_any_file(
     assert set(left_of(store_path, *WORDS, codes)) == {*WORDS, codes}
     report = memory.forget(secret.id, purge=True, verify=True)
     assert left_of(store_path, *WORDS, codes) == {}
-    assert report.receipt is not None
     assert report.receipt.complete
     assert report.receipt.ids == (secret.id,)
     found = report.receipt.verification
-    assert found is not None
     assert found.ok
     assert found.needles >= len(WORDS)
     assert found.bytes >= sum(f.stat().st_size for f in store_path.rglob("*.mem"))
@@ -132,7 +124,6 @@ def test_each_way_to_forget_ends_with_nothing_left(
         memory.close()
         memory = opened()
     receipt = memory.compact().receipt
-    assert receipt is not None
     assert receipt.complete
     assert set(receipt.ids) == {made[n] for n in gone}
     assert receipt.replaced == (made[39],)
@@ -152,8 +143,6 @@ def test_a_long_text_that_sqlite_spreads_over_pages_is_gone_from_all_of_them(
     memory.checkpoint()
     assert len(left_of(store_path, *(f"zq{n:05d}x" for n in range(0, 3000, 50)))) >= 59
     receipt = memory.forget(secret.id, purge=True, verify=True).receipt
-    assert receipt is not None
-    assert receipt.verification is not None
     assert receipt.verification.needles > 256
     assert receipt.complete
     assert left_of(store_path, *(f"zq{n:05d}" for n in range(0, 3000, 50))) == {}
@@ -177,9 +166,7 @@ def test_the_search_finds_what_an_erasure_left(
     }[what]
     (store_path / "stray.bin").write_bytes(b"\0" * 1_048_570 + remains + b"\0" * 99)
     receipt = memory.forget(secret.id, purge=True, verify=True).receipt
-    assert receipt is not None
     assert not receipt.complete
-    assert receipt.verification is not None
     assert {(r.where, r.kind) for r in receipt.verification.residue} == {("stray.bin", what)}
     assert receipt.verification.residue[0].offset == 1_048_570
     assert receipt.unknown_files == ("stray.bin",)
@@ -194,8 +181,6 @@ def test_without_the_rewrite_of_the_catalog_the_search_would_find_the_text(
     monkeypatch.setattr(erase, "vacuum", lambda database: (0, 0, 0))
     monkeypatch.setattr(erase, "truncate_log", lambda database: 0)
     receipt = memory.forget(ids(made)[::2], purge=True, verify=True).receipt
-    assert receipt is not None
-    assert receipt.verification is not None
     assert not receipt.verification.ok
 
 
@@ -214,8 +199,6 @@ def test_without_the_merge_of_the_full_text_the_search_would_find_the_words(
     monkeypatch.setattr(erase, "_merge_in_pieces", lambda *_: None)
     monkeypatch.setattr(erase, "_rewrite_catalog", rewrite)
     receipt = memory.forget(ids(made)[::2], purge=True, verify=True).receipt
-    assert receipt is not None
-    assert receipt.verification is not None
     assert not receipt.complete
     found = receipt.verification.residue
     assert [(each.kind, each.where) for each in found if each.kind == "word"] == [
@@ -226,9 +209,7 @@ def test_without_the_merge_of_the_full_text_the_search_would_find_the_words(
     monkeypatch.undo()
     memory.forget(made[1].id)
     again = memory.compact(verify=["Zqxname0000", "zqxname0002"]).receipt
-    assert again is not None
     assert again.complete
-    assert again.verification is not None
     assert again.verification.words == 2
 
 
@@ -239,8 +220,6 @@ def test_a_name_in_other_letters_is_one_that_a_living_memory_says(
     """Mechanism: who says it was asked only of what the bytes had."""
     living = memory.remember("Maya Lindqvist likes tea")
     receipt = memory.compact(verify=[name]).receipt
-    assert receipt is not None
-    assert receipt.verification is not None
     assert receipt.verification.living == (living.id,)
 
 
@@ -250,17 +229,13 @@ def test_a_name_with_quotes_is_found_in_metadata_that_has_them_escaped(
 ) -> None:
     living = memory.remember("x", metadata={"place": ['the "Zq" bar\\ä']})
     receipt = memory.compact(verify=[name]).receipt
-    assert receipt is not None
     assert receipt.complete
-    assert receipt.verification is not None
     assert receipt.verification.living == (living.id,)
 
 
 def test_a_memory_of_the_working_tier_says_it_too(memory: Memory) -> None:
     living = memory.remember("Maya Lindqvist is on the line", tier="working")
     receipt = memory.compact(verify=["maya lindqvist"]).receipt
-    assert receipt is not None
-    assert receipt.verification is not None
     assert receipt.verification.living == (living.id,)
     assert not receipt.verification.gone
 
@@ -271,8 +246,6 @@ def test_bytes_that_are_no_text_are_looked_for_as_they_are(
     memory.remember("x")
     (store_path / "stray.bin").write_bytes(b"..\xff\xfe\x80\x81..")
     receipt = memory.compact(verify=[b"\xff\xfe\x80\x81"]).receipt
-    assert receipt is not None
-    assert receipt.verification is not None
     assert [(r.where, r.offset) for r in receipt.verification.residue] == [("stray.bin", 2)]
     assert receipt.verification.living == ()
 
@@ -284,9 +257,7 @@ def test_what_the_caller_named_is_found_as_any_file_may_have_it(
     memory.remember("x")
     (store_path / "stray.bin").write_bytes(left.encode())
     receipt = memory.compact(verify=['a "Zq" bar', "cafe\u0301 Zq"]).receipt
-    assert receipt is not None
     assert not receipt.complete
-    assert receipt.verification is not None
     assert [each.where for each in receipt.verification.residue] == ["stray.bin"]
 
 
@@ -312,10 +283,8 @@ def test_what_cannot_be_searched_is_told_and_costs_no_receipt(
             with socket.socket(socket.AF_UNIX) as made, contextlib.chdir(store_path):
                 made.bind("strange")
     receipt = memory.forget(secret.id, purge=True, verify=True).receipt
-    assert receipt is not None
     assert receipt.ids == (secret.id,)
     assert receipt.unknown_files == ("strange",)
-    assert receipt.verification is not None
     assert not receipt.verification.residue
     assert [each.partition(":")[0] for each in receipt.verification.unsearched] == ["strange"]
     assert not receipt.verification.gone
@@ -324,7 +293,6 @@ def test_what_cannot_be_searched_is_told_and_costs_no_receipt(
     strange.unlink()
     assert left_of(store_path, *WORDS) == {}
     again = memory.compact(verify=WORDS).receipt
-    assert again is not None
     assert again.complete
 
 
@@ -334,16 +302,12 @@ def test_a_store_in_memory_is_searched_as_well(clock: ManualClock) -> None:
         secret = memory.remember({**SECRET})
         assert memory.compact(verify=["zqxswordfish"]).receipt is not None
         receipt = memory.forget(secret.id, purge=True, verify=True).receipt
-        assert receipt is not None
         assert receipt.complete, str(receipt)
-        assert receipt.verification is not None
         assert receipt.verification.bytes > 90_000
         stray = memory._parts.store.files.open("stray", create=True)
         stray.extend(100)
         stray.write_at(3, b"zqxswordfish")
         again = memory.compact(verify=["zqxswordfish"]).receipt
-        assert again is not None
-        assert again.verification is not None
         assert [(r.where, r.offset) for r in again.verification.residue] == [("stray", 3)]
 
 
@@ -354,7 +318,6 @@ def test_what_the_store_itself_writes_is_no_residue(memory: Memory) -> None:
         "visited the clinic", tags=["episodic", "sqlite"], metadata={"date": "2026-11-21"}
     )
     receipt = memory.forget(gone.id, purge=True, verify=True).receipt
-    assert receipt is not None
     assert receipt.complete, str(receipt)
 
 
@@ -364,8 +327,6 @@ def test_a_short_name_is_searched_for_as_well(memory: Memory, store_path: Path) 
         memory.forget(memory.remember(f"{name} likes tea").id)
     (store_path / "stray.bin").write_bytes(b"\0" * 1_048_574 + b"Zqas" + b"\0" * 9 + b"zqona")
     receipt = memory.compact(verify=["Zqas", "Zqona"]).receipt
-    assert receipt is not None
-    assert receipt.verification is not None
     assert receipt.verification.needles == 2
     assert [(r.where, r.offset) for r in receipt.verification.residue] == [("stray.bin", 1_048_574)]
 
@@ -396,9 +357,7 @@ def test_what_living_memories_say_too_is_counted_and_not_reported(memory: Memory
     memory.remember("Maya Lindqvist likes tea", tags=["beverages"])
     second = memory.remember("Maya Lindqvist likes tea", tags=["beverages"])
     receipt = memory.forget(second.id, purge=True, verify=True).receipt
-    assert receipt is not None
     assert receipt.complete
-    assert receipt.verification is not None
     assert receipt.verification.shared == 4  # text, tags, tag, vector
 
 
@@ -407,17 +366,13 @@ def test_compact_searches_for_what_the_caller_names(memory: Memory) -> None:
     gone = memory.remember("Jonas Albrecht likes tea")
     memory.forget(gone.id)
     receipt = memory.compact(verify=["Jonas Albrecht", "Maya Lindqvist"]).receipt
-    assert receipt is not None
     assert receipt.complete
-    assert receipt.verification is not None
     assert (receipt.verification.needles, receipt.verification.shared) == (2, 1)
     assert receipt.verification.living == (living.id,)
     assert not receipt.verification.gone
     assert f"live memories still contain what you named: 1 ({living.id})" in str(receipt)
     again = memory.compact(verify=["Jonas Albrecht"]).receipt
-    assert again is not None
     assert again.ids == ()
-    assert again.verification is not None
     assert again.verification.gone
     assert memory.compact().receipt is None
 
@@ -460,7 +415,6 @@ def test_the_search_takes_none_of_sqlites_locks(memory: Memory, store_path: Path
 def test_a_receipt_is_plain_json_and_repeats_nothing_of_what_was_erased(memory: Memory) -> None:
     secret = memory.remember({**SECRET})
     receipt = memory.forget(secret.id, purge=True, verify=True).receipt
-    assert receipt is not None
     found = json.loads(receipt.to_json())
     assert found["ids"] == [secret.id]
     assert found["complete"] is True
@@ -480,7 +434,6 @@ def test_memories_derived_from_an_erased_one_are_listed_at_any_depth_and_kept(
     grandchild = memory.remember("a summary of the summary", parents=[child]).id
     memory.remember("no child of it", parents=[other])
     receipt = memory.forget(first, purge=True).receipt
-    assert receipt is not None
     assert receipt.derived == (child, grandchild)
     assert child in memory
     assert memory.check().ok
@@ -493,7 +446,6 @@ def test_the_embedding_cache_forgets_too(store_path: Path, clock: ManualClock) -
         assert embedder.stats().entries == 1
         receipt = memory.forget(secret.id, purge=True).receipt
         assert embedder.stats().entries == 0
-        assert receipt is not None
         assert "embedding cache" in {p.where for p in receipt.purged}
 
 
@@ -508,7 +460,6 @@ def test_a_compaction_above_a_threshold_does_not_claim_to_have_erased_the_rest(
         memory.forget([made[0], *made[10:18]])
         report = memory.compact(threshold=0.5)
         assert not report.erased
-        assert report.receipt is not None
         assert "threshold" in report.receipt.pending[0]
         assert report.receipt.not_yet == (made[0],)
         assert report.receipt.ids == tuple(made[10:18])
@@ -529,7 +480,6 @@ def test_a_reader_that_holds_the_log_makes_the_erasure_incomplete_and_the_next_o
     holder.execute("BEGIN")
     holder.execute("SELECT count(*) FROM record").fetchone()
     report = memory.forget(secret.id, purge=True)
-    assert report.receipt is not None
     assert not report.receipt.complete
     assert (report.receipt.ids, report.receipt.not_yet) == ((), (secret.id,))
     assert f"not erased yet: 1 ({secret.id})" in str(report.receipt)
@@ -540,7 +490,6 @@ def test_a_reader_that_holds_the_log_makes_the_erasure_incomplete_and_the_next_o
     vacuums: list[int] = []
     monkeypatch.setattr(erase, "vacuum", lambda database: vacuums.append(1))
     receipt = memory.compact().receipt
-    assert receipt is not None
     assert receipt.complete
     assert receipt.ids == (secret.id,)
     assert vacuums == [], "the catalog was rewritten again, although only its log was left"
@@ -562,7 +511,6 @@ def test_reflect_erases_what_was_forgotten_a_day_ago_and_nothing_sooner(
     assert left_of(store_path, *WORDS) != {}
     clock.advance(hours=2)
     receipt = memory.reflect().compaction.receipt
-    assert receipt is not None
     assert receipt.complete
     assert left_of(store_path, *WORDS) == {}
     assert memory.reflect().compaction.receipt is None

@@ -56,7 +56,6 @@ def test_an_erasure_that_could_not_be_settled_on_a_full_disk_is_still_due(memory
         erase.mark_erased(store, [made[0].id])
     assert erase.needs_purge(store)
     receipt = memory.compact().receipt
-    assert receipt is not None
     assert receipt.ids == (made[0].id,)
     assert not erase.needs_purge(store)
 
@@ -94,7 +93,6 @@ def test_writers_do_not_wait_while_an_erasure_waits_for_the_log(
         receipt = memory.forget(made[0].id, purge=True).receipt
         catalog.main.set_trace_callback(None)
         assert len(kept) == erase._LOOKS - 1, "a writer waited for the erasure"
-    assert receipt is not None
     assert "log" in receipt.pending[0]
     for n, sql in enumerate(asked):
         if "TRUNCATE" in sql:
@@ -118,12 +116,10 @@ def test_what_is_forgotten_while_an_erasure_waits_is_still_due_after_it(
 
     monkeypatch.setattr(erase, "_pause", pause)
     receipt = memory.forget(first, purge=True).receipt
-    assert receipt is not None
     assert receipt.complete
     assert files_with(store_path, "zqxfirst") == []
     assert memory.stats()["erasure"]["pending"] == 1
     receipt = memory.compact().receipt
-    assert receipt is not None
     assert receipt.ids == (second,)
     assert files_with(store_path, "zqxsecond") == []
 
@@ -157,7 +153,6 @@ def test_a_damaged_partition_does_not_make_each_sleep_repeat_an_erasure(
     clock.advance(hours=25)
     first = memory.reflect().compaction
     assert len(first.failed) == 1
-    assert first.receipt is not None
     assert not first.receipt.complete
     assert (first.receipt.ids, first.receipt.not_yet) == ((made[10],), (made[0],))
     erasure = memory.stats()["erasure"]

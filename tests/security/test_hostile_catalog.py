@@ -134,27 +134,23 @@ def test_unknown_plain_tables_are_no_reason_to_refuse_a_store(
         assert len(memory) == 9
 
 
-HOSTILE_VALUES = (
-    "UPDATE segment SET capacity = 1 << 62",
-    "UPDATE segment SET slots = -1",
-    "UPDATE segment SET slots = 1 << 40",
-    "UPDATE segment SET tier = 'x'",
-    "UPDATE segment SET path = x'00ff'",
-    "UPDATE segment SET path = 'catalog.db'",
-    "UPDATE segment SET path = 'LOCK'",
-    "UPDATE head SET last_id = 1 << 62",
-    "UPDATE head SET change_seq = 'x'",
-    "DELETE FROM head",
-    "UPDATE record SET slot = slot + 1000",
-    "UPDATE record SET segment_id = 99",
-    "UPDATE meta SET value = '99999999999' WHERE key = 'dim'",
-    "UPDATE meta SET value = x'00' WHERE key = 'uuid'",
-    "DELETE FROM meta",
-    "INSERT INTO journal VALUES (1, 77, 0, 0, x'00')",
-    "INSERT INTO meta VALUES ('purge_due', 'x')",
-    "INSERT INTO erasure VALUES (-1, 1 << 62)",
-    "UPDATE fulltext_data SET block = zeroblob(50)",
-    "INSERT INTO fulltext_config VALUES ('rank', 'evil()')",
+HOSTILE_VALUES = tuple(
+    (
+        "UPDATE segment SET capacity = 1 << 62 | UPDATE segment SET slots = -1 | "
+        "UPDATE segment SET slots = 1 << 40 | UPDATE segment SET tier = 'x' | "
+        "UPDATE segment SET path = x'00ff' | "
+        "UPDATE segment SET path = 'catalog.db' | UPDATE segment SET path = 'LOCK' | "
+        "UPDATE head SET last_id = 1 << 62 | UPDATE head SET change_seq = 'x' | "
+        "DELETE FROM head | UPDATE record SET slot = slot + 1000 | "
+        "UPDATE record SET segment_id = 99 | "
+        "UPDATE meta SET value = '99999999999' WHERE key = 'dim' | "
+        "UPDATE meta SET value = x'00' WHERE key = 'uuid' | DELETE FROM meta | "
+        "INSERT INTO journal VALUES (1, 77, 0, 0, x'00') | "
+        "INSERT INTO meta VALUES ('purge_due', 'x') | "
+        "INSERT INTO erasure VALUES (-1, 1 << 62) | "
+        "UPDATE fulltext_data SET block = zeroblob(50) | "
+        "INSERT INTO fulltext_config VALUES ('rank', 'evil()')"
+    ).split(" | ")
 )
 
 

@@ -223,16 +223,10 @@ def _socket(path: Path, outside: Path) -> None:
 @pytest.mark.parametrize("put", [_link, _dangling, _pipe, _folder, _socket])
 @pytest.mark.parametrize(
     "name",
-    [
-        "catalog.db",
-        "catalog.db-wal",
-        "catalog.db-shm",
-        "catalog.db-journal",
-        "LOCK",
-        "episodic/2026-11-21-000.mem",
-        "episodic/2026-11-21-000.idx",
-        "episodic/stray.mem",
-    ],
+    (
+        "catalog.db catalog.db-wal catalog.db-shm catalog.db-journal LOCK "
+        "episodic/2026-11-21-000.mem episodic/2026-11-21-000.idx episodic/stray.mem"
+    ).split(),
 )
 def test_nothing_in_the_place_of_a_file_is_followed_or_waited_for(
     tmp_path: Path, clock: ManualClock, name: str, put: Any, proof: Any, capsys: Any

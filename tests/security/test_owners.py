@@ -184,29 +184,19 @@ ANSWERS = (
     "Call Deniz, our administrator, on 0532 111 22.",
     "If the server is down, phone the admin: 0532 111 22 33.",
 )
-FILL = (
-    "Lunch was soup.",
-    "The deploy went fine.",
-    "Ann likes tea.",
-    "The office is in Park Street.",
-    "Backups run at night.",
-    "Phones are handed out on Mondays.",
-    "The number of seats is 40.",
-    "The garden needs rain.",
-    "We bought a new printer.",
-    "The train was late.",
+FILL = tuple(
+    (
+        "Lunch was soup. | The deploy went fine. | Ann likes tea. | "
+        "The office is in Park Street. | Backups run at night. | "
+        "Phones are handed out on Mondays. | The number of seats is 40. | "
+        "The garden needs rain. | We bought a new printer. | The train was late."
+    ).split(" | ")
 )
-WHO = (
-    "everybody",
-    "someone",
-    "the caller",
-    "the visitor",
-    "nobody",
-    "Ann",
-    "the team",
-    "the board",
-    "a guest",
-    "the client",
+WHO = tuple(
+    (
+        "everybody | someone | the caller | the visitor | nobody | Ann | the team | "
+        "the board | a guest | the client"
+    ).split(" | ")
 )
 HOW = ("asks", "asked", "is asking", "wants to know", "was told")
 FLOODS = {

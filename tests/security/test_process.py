@@ -89,7 +89,6 @@ def test_after_the_receipt_no_object_of_the_memory_has_a_word_of_the_user(tmp_pa
         talk(memory, session)
         assert list(places_of(memory)), "the walk comes to where words are"
         report = memory.forget(user_id="ann", purge=True, verify=True, include_protected=True)
-        assert report.receipt is not None
         assert report.receipt.complete
         gc.collect()
         assert list(places_of(memory)) == list(places_of(session)) == []
@@ -158,10 +157,8 @@ def test_a_session_of_another_process_writes_nothing_of_an_erased_user(
     )
     with other, spector.open(where, embedder=Plain(), shared=True) as memory:
         try:
-            assert other.stdout is not None
             assert other.stdout.readline() == "ready\n"
             report = memory.forget(user_id="ann", purge=True, include_protected=True)
-            assert report.receipt is not None
             assert report.receipt.complete
             assert other.communicate("\n", timeout=120) == ("0 1\n", None)
         finally:

@@ -43,7 +43,6 @@ def _forgotten(memory: Memory, said_of_it: dict[str, Any]) -> ErasureReceipt:
 
 
 def _places(receipt: ErasureReceipt) -> set[str]:
-    assert receipt.verification is not None
     return {each.where for each in receipt.verification.residue}
 
 
@@ -53,7 +52,6 @@ def test_a_name_in_a_strangers_file_is_found_whatever_the_schema_says(
 ) -> None:
     memory.remember("ZQXSWORDFISH opens the door")
     receipt = memory.compact(verify=[name]).receipt
-    assert receipt is not None
     assert receipt.complete, str(receipt)
     (store_path / "notes.txt").write_text(f"count {name} here")
     receipt = memory.compact(verify=[name]).receipt
@@ -71,12 +69,9 @@ def test_the_advice_of_a_receipt_leads_to_a_proof(memory: Memory, store_path: Pa
     assert 'compact(verify=["TEXT"])' in told
     assert "spector compact PATH --verify TEXT" in told
     again = memory.compact(verify=["zqxswordfish opens the door"]).receipt
-    assert again is not None
     assert again.pending == (told,)
     (store_path / "old.txt").unlink()
     proof = memory.compact(verify=["zqxswordfish opens the door"]).receipt
-    assert proof is not None
     assert proof.complete, str(proof)
-    assert proof.verification is not None
     assert proof.verification.gone
     assert ids(memory) == []

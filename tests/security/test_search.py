@@ -46,8 +46,6 @@ def test_a_short_remnant_of_a_long_text_is_found(memory: Memory, store_path: Pat
     assert len(text) > 50_000
     (store_path / "stray.bin").write_text(text[30_011 : 30_011 + 63])
     receipt = memory.forget(memory.remember(text).id, purge=True, verify=True).receipt
-    assert receipt is not None
-    assert receipt.verification is not None
     assert {each.where for each in receipt.verification.residue} == {"stray.bin"}
 
 
@@ -58,10 +56,8 @@ def test_a_memory_of_which_something_is_left_is_not_among_those_erased(
     first, second = ids(memory.remember_many(["zqxswordfish opens the door", "zqjvault is shut"]))
     (store_path / "stray.bin").write_bytes(b"zqxswordfish opens the door")
     receipt = memory.forget([first, second], purge=True, verify=True).receipt
-    assert receipt is not None
     assert receipt.ids == (second,)
     assert receipt.not_yet == (first,)
-    assert receipt.verification is not None
     assert receipt.verification.left_of == (first,)
     assert "remove these foreign files" in "\n".join(receipt.pending)
     assert not receipt.complete
@@ -73,7 +69,6 @@ def test_of_a_word_that_is_left_nobody_knows_whose_it_was(
     made = ids(memory.remember_many(["zqxswordfish opens", "zqjvault is shut"]))
     monkeypatch.setattr(residue, "words_left", lambda *_: WordCheck(5, 1))
     receipt = memory.forget(made, purge=True, verify=True).receipt
-    assert receipt is not None
     assert receipt.not_yet == tuple(made)
     assert receipt.ids == ()
 
@@ -91,7 +86,6 @@ def test_the_vector_of_a_forgotten_working_memory_goes_at_once(
         gone = memory.remember({**SECRET, "tier": "working"}).id
         codes = codes_of(memory, gone)
         receipt = memory.forget(gone, purge=True, verify=True).receipt
-        assert receipt is not None
         assert receipt.complete, str(receipt)
         assert receipt.ids == (gone,)
         for opened in memory._parts.access.opened:
@@ -120,8 +114,6 @@ def test_a_damaged_record_is_searched_for_as_it_is(store_path: Path, clock: Manu
     (store_path / "stray.bin").write_bytes(codes)
     with spector.open(store_path, embedder=None, clock=clock) as memory:
         receipt = memory.forget(made, purge=True, verify=True).receipt
-    assert receipt is not None
-    assert receipt.verification is not None
     assert ("stray.bin", "vector") in {
         (each.where, each.kind) for each in receipt.verification.residue
     }
@@ -132,8 +124,6 @@ def test_nothing_is_said_across_two_memories(memory: Memory, name: Any) -> None:
     """Mechanism: values are compared many in one, one behind the other."""
     memory.remember_many(["zqx", "zqy", "one behind", "two"])
     receipt = memory.compact(verify=[name]).receipt
-    assert receipt is not None
-    assert receipt.verification is not None
     assert receipt.verification.living == ()
     needles = Needles()
     needles.add_given(name)
@@ -142,7 +132,6 @@ def test_nothing_is_said_across_two_memories(memory: Memory, name: Any) -> None:
     stray.write_at(3, needles.given[0])
     stray.close()
     again = memory.compact(verify=[name]).receipt
-    assert again is not None
     assert not again.complete
 
 
@@ -175,7 +164,6 @@ def test_the_log_may_have_the_vector_of_a_living_memory(memory: Memory, reflecte
     if reflected:
         memory.reflect()
     receipt = memory.forget(gone, purge=True, verify=True).receipt
-    assert receipt is not None
     assert receipt.complete, str(receipt)
     assert receipt.ids == (gone,)
 
@@ -198,7 +186,6 @@ def test_what_an_erasure_itself_writes_is_no_residue(memory: Memory, word: str, 
     one = {"text": word} if kind == "text" else {"text": "zzqq", "tags": [word]}
     gone = memory.remember(one).id
     receipt = memory.forget(gone, purge=True, verify=True).receipt
-    assert receipt is not None
     assert receipt.complete, str(receipt)
 
 
@@ -248,8 +235,6 @@ def test_what_an_export_has_of_a_memory_is_found_as_json_writes_it(
     written = json.dumps(left)
     (store_path / "old.jsonl").write_text(written[1:-1] if isinstance(left, str) else written)
     receipt = memory.forget(gone, purge=True, verify=True).receipt
-    assert receipt is not None
-    assert receipt.verification is not None
     found = {(each.where, each.kind) for each in receipt.verification.residue}
     assert found == {("old.jsonl", kind)}
     assert receipt.not_yet == (gone,)
@@ -269,8 +254,6 @@ def test_an_export_of_a_living_memory_is_no_residue(
     gone = memory.remember(said_of_it).id
     (store_path / "old.jsonl").write_bytes((tmp_path / "out.jsonl").read_bytes())
     receipt = memory.forget(gone, purge=True, verify=True).receipt
-    assert receipt is not None
-    assert receipt.verification is not None
     left = {each.kind for each in receipt.verification.residue if each.where == "old.jsonl"}
     assert left <= {"vector"}, str(receipt)
 
@@ -289,7 +272,6 @@ def test_nobody_is_advised_to_remove_a_file_of_the_store(
         verification = Verification(residue=tuple(found))
         monkeypatch.setattr(erase, "verify", lambda *_, v=verification: v)
         receipt = memory.compact(verify=["zqxswordfish"]).receipt
-        assert receipt is not None
         told.append(receipt.pending)
     ((mine,), (theirs,), both) = told
     assert "must not remove" in mine

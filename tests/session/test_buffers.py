@@ -149,7 +149,6 @@ def test_an_update_that_grows_evicts_others_or_changes_nothing() -> None:
     assert not zone.add("a", "a" * 11, "active", 1.0)
     assert zone.render() == "aaaaaaaa"
     item = zone.get("a")
-    assert item is not None
     assert item.importance == 0.1
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 import json
-import threading
 import tracemalloc
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from spector.errors import (
 from spector.knowledge import KnowledgeReader
 from tests.conftest import NOW
 from tests.fakes import FailingEmbedder, FakeEmbedder
+from tests.threads import at_once
 
 
 def texts(memory: spector.Memory) -> list[str]:
@@ -368,28 +368,19 @@ def test_a_text_that_is_corrected_leaves_the_session(memory: spector.Memory) -> 
 def test_two_users_in_two_threads_share_nothing(store_path: Path) -> None:
     with spector.open(store_path, embedder=FakeEmbedder(), clock=ManualClock(NOW)) as memory:
         sessions = {user: memory.session("s", user_id=user) for user in ("ada", "bob")}
-        failures: list[BaseException] = []
 
         def talk(user: str) -> None:
             session = sessions[user]
-            try:
-                for n in range(1000):
-                    importance = 0.3 if n % 3 else 0.8
-                    session.sensory.ingest(f"{user} did thing {n}", source="user")
-                    session.buffer.add(n, f"{user} did thing {n}", importance=importance)
-                    session.zones.add(n, f"{user} did thing {n}", "active", importance)
-                    if n % 20 == 0:
-                        session.remember(f"{user} did thing {n}", importance=importance)
-                        session.recall("did thing")
-            except BaseException as error:
-                failures.append(error)
+            for n in range(1000):
+                importance = 0.3 if n % 3 else 0.8
+                session.sensory.ingest(f"{user} did thing {n}", source="user")
+                session.buffer.add(n, f"{user} did thing {n}", importance=importance)
+                session.zones.add(n, f"{user} did thing {n}", "active", importance)
+                if n % 20 == 0:
+                    session.remember(f"{user} did thing {n}", importance=importance)
+                    session.recall("did thing")
 
-        threads = [threading.Thread(target=talk, args=(user,)) for user in sessions]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join()
-        assert failures == []
+        at_once(talk, sessions)
         for user, session in sessions.items():
             own = {record.id for record in memory.records(user_id=user)}
             assert {tag.memory_id for tag in session.tags} <= own
@@ -559,25 +550,16 @@ def test_two_users_observe_a_thousand_messages_at_once_and_share_nothing(
     """1,000 messages each in two threads: no part of one session names a memory of the other."""
     with spector.open(store_path, embedder=FakeEmbedder(), clock=ManualClock(NOW)) as memory:
         sessions = {user: memory.session("s", user_id=user) for user in ("ada", "bob")}
-        failures: list[BaseException] = []
 
         def talk(user: str) -> None:
-            try:
-                for n in range(1000):
-                    text = f"{user} moved to town number {n} and was {'happy' if n % 2 else 'sad'}."
-                    sessions[user].observe({"role": "user", "content": text})
-                    if n % 100 == 0:
-                        sessions[user].recall("town number")
-                        sessions[user].context("town number")
-            except BaseException as error:
-                failures.append(error)
+            for n in range(1000):
+                text = f"{user} moved to town number {n} and was {'happy' if n % 2 else 'sad'}."
+                sessions[user].observe({"role": "user", "content": text})
+                if n % 100 == 0:
+                    sessions[user].recall("town number")
+                    sessions[user].context("town number")
 
-        threads = [threading.Thread(target=talk, args=(user,)) for user in sessions]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join()
-        assert failures == []
+        at_once(talk, sessions)
         own = {user: {each.id for each in memory.records(user_id=user)} for user in sessions}
         for user, session in sessions.items():
             other = own["bob" if user == "ada" else "ada"]

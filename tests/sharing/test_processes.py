@@ -20,6 +20,7 @@ from spector import StoreLockedError
 from spector.process import CycleTurn
 from tests.sharing import workers
 from tests.sharing.workers import begun, lines_of, opened
+from tests.threads import at_once
 
 
 def _all_written(tmp_path: Path, processes: int, count: int) -> float:
@@ -210,11 +211,7 @@ def test_two_that_reflect_at_once_finish_one_cycle_after_the_other(tmp_path: Pat
         def sleep(memory: object) -> None:
             reports.append(memory.reflect("decay"))  # type: ignore[attr-defined]
 
-        threads = [threading.Thread(target=sleep, args=(each,)) for each in (one, two)]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join()
+        at_once(sleep, (one, two))
         assert len(reports) == 2
         while not one.reflect("decay").finished:
             pass

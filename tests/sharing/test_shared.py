@@ -8,7 +8,6 @@ has done. Guard: two objects of one store, threads, forks, a plain writer betwee
 from __future__ import annotations
 
 import os
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import spector
 from spector import InvalidInputError, StoreForkedError, StoreLockedError
 from tests.fakes import FakeEmbedder
 from tests.sharing.workers import CONFIG, opened
+from tests.threads import at_once
 
 
 def alone(path: Path, **more: Any) -> spector.Memory:
@@ -88,7 +88,6 @@ def test_purging_in_one_leaves_nothing_of_the_other(mind: Path) -> None:
         assert two.recall("xylophone", k=1)[0].id == secret.id
         one.remember("nothing to see")
         report = one.forget(secret.id, purge=True, verify=True)
-        assert report.receipt is not None
         assert report.receipt.complete, report.receipt
         assert secret.id not in two
         two.remember("another one")
@@ -146,24 +145,15 @@ def test_what_cannot_be_shared_is_refused(mind: Path) -> None:
 
 def test_threads_of_two_objects_write_at_once(mind: Path) -> None:
     with opened(mind) as one, opened(mind) as two:
-        failed: list[BaseException] = []
 
         def write(n: int) -> None:
             memory = (one, two)[n % 4 == 0]
-            try:
-                for k in range(2):
-                    made = memory.remember(f"thread {n} line {k}", key=f"k{k}")
-                    assert memory.get(made.id).id == made.id
-                    assert memory.recall(f"thread {n}", k=3)
-            except BaseException as error:
-                failed.append(error)
+            for k in range(2):
+                made = memory.remember(f"thread {n} line {k}", key=f"k{k}")
+                assert memory.get(made.id).id == made.id
+                assert memory.recall(f"thread {n}", k=3)
 
-        threads = [threading.Thread(target=write, args=(n,)) for n in range(32)]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join()
-        assert failed == []
+        at_once(write, range(32))
         assert len(one) == len(two) == 2
         assert one.check().ok
     assert spector.check(mind).ok

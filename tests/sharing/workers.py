@@ -18,18 +18,9 @@ import spector
 from spector import Config, ConflictError, Memory, MemoryRecord
 from tests.fakes import FakeEmbedder
 
-__all__ = [
-    "CONFIG",
-    "begun",
-    "count_up",
-    "hold",
-    "increment",
-    "lines_of",
-    "opened",
-    "operate",
-    "write_and_look",
-    "write_for_ever",
-]
+__all__ = (
+    "CONFIG begun count_up hold increment lines_of opened operate write_and_look write_for_ever"
+).split()
 
 #: small partitions and a short journal, so that few writes come to checkpoints and full partitions
 CONFIG = Config(

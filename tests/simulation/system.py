@@ -61,16 +61,11 @@ class System(World):
         #: the copies that this store has been the source of, or was restored from
         self._past: list[_Copy] = []
         self.counts = dict.fromkeys(
-            (
-                "looks_within",
-                "faults",
-                "faults_told",
-                "stores_failed",
-                "recoveries_killed",
-                "backups",
-                "backups_refused",
-                "restores",
-                "compared_handles",
+            tuple(
+                (
+                    "looks_within faults faults_told stores_failed recoveries_killed backups "
+                    "backups_refused restores compared_handles"
+                ).split()
             ),
             0,
         )

@@ -12,7 +12,6 @@ from __future__ import annotations
 import itertools
 import json
 import sqlite3
-import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,8 +26,12 @@ from spector import Memory
 from spector.clock import ManualClock
 from spector.language.statements.roles import speaker_opening
 from spector.language.statements.speakers import opening_of, words_of
+from tests.cases import Cases
 from tests.conftest import NOW
 from tests.fakes import FakeEmbedder
+from tests.threads import at_once
+
+cases = Cases(__file__)
 
 TALK = [
     "Ann: I moved to Lisbon in spring.",
@@ -62,27 +65,9 @@ def cosine(memory: Memory, record_id: int, text: str) -> float:
 # -- what a text opens with ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("Ann: hello", "Ann"),
-        ("  Ann :\nhello", "Ann"),
-        ("Ann Lee: hello", "Ann Lee"),
-        ("Jean-Luc O'Neil: salut", "Jean-Luc O'Neil"),
-        ("Dr. Kim: next", "Dr. Kim"),
-        ("J. R. Moss: hm", "J. R. Moss"),
-        ("Ludwig van Dam: ja", "Ludwig van Dam"),
-        ("Şule Çınar: merhaba", "Şule Çınar"),
-        ("Зоя: привет", "Зоя"),
-        ("太郎：こんにちは", "太郎"),
-        ("ليلى: مرحبا", "ليلى"),
-        ("सीता: नमस्ते", "सीता"),
-        ("Zoe\u0308: hi", "Zoe\u0308"),
-    ],
-)
+@cases("text", "name")
 def test_a_name_opens_a_text(text: str, name: str) -> None:
     opening = opening_of(text)
-    assert opening is not None
     assert opening.proper
     assert opening.name == name
     assert words_of(text, name) == text[opening.start :] != text
@@ -126,7 +111,6 @@ def test_other_colons_open_nothing(text: str) -> None:
 )
 def test_what_is_not_written_as_a_name_is_none_by_itself(text: str) -> None:
     opening = opening_of(text)
-    assert opening is not None
     assert not opening.proper
 
 
@@ -469,11 +453,7 @@ def test_two_threads_read_the_same_as_one(tmp_path: Path) -> None:
             for n, name in itertools.product(range(6), names):
                 memory.remember(f"{name}: I said {n} of {turn}", session_id=f"s{n}")
 
-        threads = [threading.Thread(target=write, args=(turn,)) for turn in range(2)]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join()
+        at_once(write, range(2))
         found = list(memory.records())
         assert len(found) == 48
         assert all(r.speaker == r.text.partition(":")[0] for r in found)
@@ -526,15 +506,6 @@ def test_an_update_can_be_the_second_opening(mind: Memory) -> None:
 
 
 # -- around ----------------------------------------------------------------------------------------
-
-
-def test_export_and_import_keep_who_speaks(mind: Memory, tmp_path: Path) -> None:
-    mind.remember_many([*TALK, "user: hi", "Zoe: once"], session_id="s")
-    mind.export(tmp_path / "out.jsonl")
-    with spector.open(":memory:", embedder=FakeEmbedder()) as other:
-        found = other.import_(tmp_path / "out.jsonl")
-        assert [r.speaker for r in found] == ["Ann", "Ben", "Ann", "Ben", "user", None]
-        assert [r.text for r in found][:4] == TALK
 
 
 def test_a_cue_about_a_speaker_that_was_read_prefers_their_words(mind: Memory) -> None:
