@@ -7,7 +7,7 @@ import itertools
 import math
 import operator
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -221,7 +221,8 @@ def demote_floods(hits: Sequence[Hit], others: Callable[[], Sequence[Hit]]) -> l
 def _too_much(hits: Sequence[Hit], most: int) -> set[int]:
     """Ids of the hits that a doubted origin has beyond its share: all, where it is one statement.
 
-    Also one statement that doubted origins make more often than that.
+    Also one statement that doubted origins make more often than that, as it is or each a little
+    otherwise.
     """
     doubted = [hit for hit in hits if _is_doubted(hit)]
     by_origin: dict[tuple[object, ...], list[Hit]] = {}
@@ -236,21 +237,18 @@ def _too_much(hits: Sequence[Hit], most: int) -> set[int]:
                 else [hit for hit in mine if not ends_with_question(hit.text)]
             )
             out |= {hit.id for hit in mine} - {hit.id for hit in telling[:most]}
-    for alike in _alike(doubted) if len(by_origin) > 1 else ():
-        if len(alike) > most:
-            out |= {hit.id for hit in alike}
+    if len(by_origin) > 1 and len(doubted) > most:
+        units = units_of(doubted)
+        alike = cosine_table(units, units) >= _ONE_STATEMENT
+        if _is_one_statement(doubted):
+            alike[:] = True
+        flood = alike[alike.sum(axis=0) > most].any(axis=0)
+        out |= {doubted[n].id for n in np.flatnonzero(flood).tolist()}
     return out
 
 
 def _is_one_statement(hits: Sequence[Hit]) -> bool:
     return squared(units_of(hits).mean(axis=0)) >= _ONE_STATEMENT
-
-
-def _alike(hits: Sequence[Hit]) -> Iterator[list[Hit]]:
-    """For each hit, all hits that make the same statement, of any origin."""
-    units = units_of(hits)
-    for like in cosine_table(units, units) >= _ONE_STATEMENT:
-        yield [hits[n] for n in np.flatnonzero(like).tolist()]
 
 
 # Moves a hit to just above or below another one, with a term that explains the difference.
