@@ -485,7 +485,7 @@ class RecoveredCatalog:
 
     def take(self, table: str, row: Row, scratch: DiskFiles) -> None:
         """Add a row unless there is one with its key, which a tree or a newer page had."""
-        key = tuple(row[each] for each in _KEYS[table])
+        key = tuple(row.get(each) for each in _KEYS[table])
         rows, at = self.rows[table], key if len(key) > 1 else key[0]
         if at in rows:
             return
