@@ -118,7 +118,10 @@ class _Versions:
     """Hits by number, and of which two the later one is a version of the earlier one."""
 
     def __init__(self, cue: str, hits: Sequence[Hit]) -> None:
-        self._asked = frozenset([each.text for each in words_of(plain(cue))])
+        asked = words_of(cue)
+        self._asked = frozenset([each.text for each in asked])
+        self._named = [each.text for each in asked[1:] if each.raw != each.raw.lower()]
+        self._named += [each.text for each in asked if any(map(str.isdecimal, each.raw))]
         self._alike = _cosines(hits)
         self._sources = [_source_of(hit) for hit in hits]
         self._scores, self._texts = [hit.score for hit in hits], [hit.text for hit in hits]
@@ -129,9 +132,14 @@ class _Versions:
         return max(of, key=lambda n: (self._times[n], -n))
 
     def in_order(self, of: Collection[int]) -> list[tuple[int, int]]:
-        """All pairs of a series whose times differ, the earlier first."""
-        times, ordered = self._times, sorted(of, key=self._times.__getitem__)
-        return [(a, b) for a, b in itertools.combinations(ordered, 2) if times[a] < times[b]]
+        """All pairs of a series whose times differ and whose scores do not, the earlier first."""
+        ordered = sorted(of, key=self._times.__getitem__)
+        return [
+            (old, new)
+            for old, new in itertools.combinations(ordered, 2)
+            if self._times[old] < self._times[new]
+            and self._scores[new] >= _SHARE * self._scores[old]
+        ]
 
     def among(self, pairs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         """(earlier, later) of those of which one is a version of the other."""
@@ -147,6 +155,8 @@ class _Versions:
                 or not _may_answer(self._sources[old], self._sources[new])
             ):
                 continue
+            if any(each in before.lower() and each not in after.lower() for each in self._named):
+                continue  # the cue names what only the older one is about
             if value := value_replaced(before, after):
                 if not self._asked.issuperset(value):
                     replaced.append((old, new))

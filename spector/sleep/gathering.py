@@ -18,6 +18,7 @@ from spector.knowledge import (
     trend_text,
 )
 from spector.language.frames import noun_of_slot
+from spector.language.observing import is_hedged
 from spector.language.statements import ASSISTANTS
 from spector.language.tables import language_of
 from spector.language.words import analyse, folded, is_stop
@@ -58,7 +59,7 @@ def consolidate(night: Night, cursor: int) -> Units:
     A matter is a predicate of a subject. Looked at are those that were stated since the last night,
     the most often stated first, and those of themes that quote what was superseded.
     """
-    after, rows = night.state.recent.get("gathered", []), night.memories.rows
+    after, rows = night.state.recent.get("ties", []), night.memories.rows
     changed = rows["id"][has_flag(rows, Flag.SUPERSEDED)].tolist()
     with night.survey.knowledge() as reader:
         ties = sorted([row["t_ms"] or 0, row["a"], row["b"]] for row in reader.links("source"))
@@ -72,7 +73,7 @@ def consolidate(night: Night, cursor: int) -> Units:
     for matter in sorted(matters, key=lambda each: (-matters[each], each)):
         breathe(night)
         yield from _themes(night, dict(matter))
-    return {"recent": {"gathered": looked[-1]}} if looked else None
+    return {"recent": {"ties": looked[-1]}} if looked else None
 
 
 def _matter_of(fact: Mapping[str, Any]) -> Matter:
@@ -153,7 +154,7 @@ def _stated(
         for row in facts
         if "modality" not in row["json"]
         for each in sources.get(row["id"], ())
-        if each in records
+        if each in records and not is_hedged(records[each].text)
     ]
     return sorted(found, key=lambda each: (each.record.event_ms, each.record.id, each.fact["id"]))
 
@@ -229,8 +230,8 @@ def _ties(
         changes, made = Changes(), New(0) if before is None else before
         living = sorted(reader.owners(list(sources)))
         holding = [row["id"] for row in reader.facts(id=sorted(facts))]
-        if len(living) < 2 or not holding:
-            return changes
+        if len(living) < len(set(sources)) or not holding:
+            return changes  # one was forgotten since the words were made
         living += holding
         if before is None:
             changes.store.append(0)

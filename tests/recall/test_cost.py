@@ -26,7 +26,7 @@ from tests.api.helpers import own_vectors, vector, vectors
 #: BEGIN, the counters, the rows of the hits, COMMIT
 STATEMENTS = 4
 #: calls of Python of a recall of ten hits, and a little room
-CALLS = 330
+CALLS = 335
 
 
 @pytest.fixture

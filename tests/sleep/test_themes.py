@@ -18,6 +18,7 @@ import pytest
 
 import spector
 from spector import Config, Flag, ManualClock, Memory, SleepConfig
+from spector.sleep import gathering
 from tests.sleep.nights import BEGIN, asleep, is_dormant, pass_days, set_strength, tell, themes_in
 
 WEIGHTS = ("72 kg", "70 kg", "70 kg", "68 kg")
@@ -503,3 +504,26 @@ def test_the_capacity_of_v9_is_met_though_what_is_young_stays() -> None:
         pass_days(clock, 20)
         memory.reflect("forget")
         assert {each.id for each in memory.records(include=[])} == {each.id for each in plans}
+
+
+def test_a_source_that_is_purged_while_a_theme_is_made_leaves_no_word(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Mechanism: the words of a theme are made before the night writes them."""
+    with asleep() as (memory, clock):
+        ids = []
+        for value in ("72 kg", "71 kg", "70 kg", "69 kg"):
+            ids.append(tell(memory, "Selin", "weighs", value, user_id="u").id)
+            pass_days(clock, 1)
+        prepared = gathering.Prepared
+
+        def purges(text: str, fields: dict[str, Any]) -> Any:
+            if ids:
+                memory.forget([ids[1]], purge=True)
+                ids.clear()
+            return prepared(text, fields)
+
+        monkeypatch.setattr(gathering, "Prepared", purges)
+        memory.reflect(["consolidate"])
+        assert not ids
+        assert not any("71 kg" in each.text for each in themes_in(memory))

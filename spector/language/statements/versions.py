@@ -6,7 +6,8 @@ import itertools
 import re
 from typing import Final
 
-from spector.language.tables import patterns_of, words_of
+from spector.language.tables import patterns_of
+from spector.language.tables import words_of as words_in
 from spector.language.words import analyse, is_turkish, plain
 from spector.process import keeps
 
@@ -20,16 +21,18 @@ _BE: Final = frozenset("am are be get is m re s not".split())
 _STEM: Final = 5
 #: words of a value; in longer ones the subject differs as well
 _VALUE: Final = 2
+#: letters of a text that are compared
+_LONGEST: Final = 2_000
 
 
 def value_replaced(old: str, new: str) -> tuple[str, ...]:
     """The words of an old text in whose place a newer one has others and else goes as it does; none
     if it does not.
 
-    Words may follow it. What stands before the value is what both are about. Words of the present
-    ("now", "new") count for nothing.
+    Words may follow it. What stands before the value is what both are about. Both values have a
+    number or none, and a capital or none. Words of the present ("now", "new") count for nothing.
     """
-    before, after = map(_lasting, (old, new))
+    (before, first), (after, second) = map(_lasting, (old, new))
     at = next(
         (n for n, (one, other) in enumerate(zip(before, after, strict=False)) if one != other), 0
     )
@@ -37,11 +40,21 @@ def value_replaced(old: str, new: str) -> tuple[str, ...]:
         return ()
     for gone in range(1, min(_VALUE, len(before) - at) + 1):
         value, rest = before[at : at + gone], before[at + gone :]
-        for come in range(1, _VALUE + 1):
-            is_other = not set(value) <= set(after[at : at + come])
-            if is_other and after[at + come :][: len(rest)] == rest:
+        kind = _kind(first[at : at + gone])
+        for come in range(1, min(_VALUE, len(after) - at) + 1):
+            if (
+                after[at + come :][: len(rest)] == rest
+                and not set(value) <= set(after[at : at + come])
+                and kind == _kind(second[at : at + come])
+            ):
                 return value
     return ()
+
+
+def _kind(value: tuple[str, ...]) -> tuple[bool, bool]:
+    """Whether a value has a number, and whether it has a capital."""
+    text = "".join(value)
+    return any(map(str.isdecimal, text)), text != text.lower()
 
 
 @keeps(512)
@@ -50,8 +63,11 @@ def _says_what(text: str) -> bool:
 
 
 @keeps(4096)
-def _lasting(text: str) -> tuple[str, ...]:
-    return tuple([each.text for each in words_of(_RE["present"].sub(" ", plain(text)))])
+def _lasting(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The words of a text without those of the present: folded, and as they are written."""
+    present = _RE["present"]
+    words = [each for each in words_in(text[:_LONGEST]) if not present.fullmatch(each.text)]
+    return tuple([each.text for each in words]), tuple([each.raw for each in words])
 
 
 def asks_for_many(cue: str) -> bool:
