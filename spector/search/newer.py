@@ -120,8 +120,13 @@ class _Versions:
     def __init__(self, cue: str, hits: Sequence[Hit]) -> None:
         asked = words_of(cue)
         self._asked = frozenset([each.text for each in asked])
-        self._named = [each.text for each in asked[1:] if each.raw != each.raw.lower()]
-        self._named += [each.text for each in asked if any(map(str.isdecimal, each.raw))]
+        named = {each.text for each in asked[1:] if each.raw != each.raw.lower()}
+        named |= {each.text for each in asked if any(map(str.isdecimal, each.raw))}
+        #: of each text, the names and numbers of the cue that it has
+        self._named = [
+            named & {each.text for each in words_of(hit.text[:_LONGEST])} if named else named
+            for hit in hits
+        ]
         self._alike = _cosines(hits)
         self._sources = [_source_of(hit) for hit in hits]
         self._scores, self._texts = [hit.score for hit in hits], [hit.text for hit in hits]
@@ -129,7 +134,7 @@ class _Versions:
 
     def newest(self, of: Collection[int]) -> int:
         """The latest of some."""
-        return max(of, key=lambda n: (self._times[n], -n))
+        return max(of, key=self._times.__getitem__)
 
     def in_order(self, of: Collection[int]) -> list[tuple[int, int]]:
         """All pairs of a series whose times differ and whose scores do not, the earlier first."""
@@ -153,10 +158,9 @@ class _Versions:
                 or max(len(before), len(after)) > _LONGEST
                 or self._scores[new] < _SHARE * self._scores[old]
                 or not _may_answer(self._sources[old], self._sources[new])
+                or self._named[old] - self._named[new]  # what only the older one is about is asked
             ):
                 continue
-            if any(each in before.lower() and each not in after.lower() for each in self._named):
-                continue  # the cue names what only the older one is about
             if value := value_replaced(before, after):
                 if not self._asked.issuperset(value):
                     replaced.append((old, new))
