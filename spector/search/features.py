@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,10 @@ from spector.layout import HEADER_BYTES, RECORD_DTYPE
 from spector.lexical import WordView
 from spector.search.snapshot import Snapshot
 
+T = TypeVar("T")
 
-@dataclass(slots=True, eq=False)
+
+@dataclass(eq=False)
 class FeatureTable:
     """Columns of ``n`` memories to rank, and of the ``m - n`` around them that are not ranked.
 
@@ -46,13 +48,7 @@ class FeatureTable:
     around: Around
     lengths: F32
     field_lengths: F32
-    _kept: dict[Any, F32] = field(default_factory=dict, repr=False)
-    _codes: NDArray[np.uint64] | None = None
-    _fields: I64 | None = None
-    _speakers: I64 | None = None
-    _forms: Forms | None = None
-    _surroundings: tuple[Any, TermSpread] | None = None
-    _form_terms: tuple[Any, dict[str, F32]] | None = None
+    _kept: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -61,11 +57,10 @@ class FeatureTable:
         """(n,) f32 lengths of the vectors mixed with their neighbours'."""
         return self._keep(("norms", share), lambda: cache.norms(snap, self, share))
 
+    @cached_property
     def field_numbers(self) -> I64:
         """(m,) see ``WordView.field_numbers``."""
-        if self._fields is None:
-            self._fields = self.words.field_numbers(self.rows)
-        return self._fields
+        return self.words.field_numbers(self.rows)
 
     def shares(self, ranking: Ranking) -> F32:
         """(m,) f32: the share of its term frequency that each row gives to its neighbours."""
@@ -73,10 +68,10 @@ class FeatureTable:
 
     def surroundings(self, ranking: Ranking) -> TermSpread:
         """How each row's term frequency spreads to its neighbours."""
-        key = (ranking.before, ranking.after, ranking.long_words)
-        if self._surroundings is None or self._surroundings[0] != key:
-            self._surroundings = (key, self.around.given_by(self.shares(ranking), ranking))
-        return self._surroundings[1]
+        return self._keep(
+            ("around", ranking.before, ranking.after, ranking.long_words),
+            lambda: self.around.given_by(self.shares(ranking), ranking),
+        )
 
     def spread_lengths(self, ranking: Ranking) -> F32:
         """(n,) f32 lengths of the texts with the shares of the turns around."""
@@ -85,42 +80,38 @@ class FeatureTable:
             lambda: spread_to_neighbours(self.lengths, self.shares(ranking), self.around, ranking),
         )
 
+    @cached_property
     def codes(self) -> NDArray[np.uint64]:
         """(n,) u64 places of the ranked rows, ascending, see `code_of`."""
-        if self._codes is None:
-            n = len(self)
-            self._codes = np.sort(code_of(self.part[:n], self.slot[:n]))
-        return self._codes
+        n = len(self)
+        return np.sort(code_of(self.part[:n], self.slot[:n]))
 
+    @cached_property
     def speakers(self) -> I64:
         """(n,) codes of the speakers, see ``WordView.speakers``."""
-        if self._speakers is None:
-            self._speakers = self.words.speaker_codes(self.rows[: len(self)])
-        return self._speakers
+        return self.words.speaker_codes(self.rows[: len(self)])
 
+    @cached_property
     def forms(self) -> Forms:
         """The forms of the ranked texts: questions, words of time, preferences."""
-        if self._forms is None:
-            self._forms = forms_of(self.words.marks(self.rows[: len(self)]))
-        return self._forms
+        return forms_of(self.words.marks(self.rows[: len(self)]))
 
     def of_forms(self, ranking: Ranking) -> dict[str, F32]:
         """The evidence of those forms, see `spector.search.features.of_forms`."""
-        key = (
-            ranking.short,
-            ranking.short_words,
-            ranking.question,
-            ranking.question_words,
-            ranking.time_words,
+        return self._keep(
+            (
+                "forms",
+                ranking.short,
+                ranking.short_words,
+                ranking.question,
+                ranking.question_words,
+                ranking.time_words,
+            ),
+            lambda: of_forms(self.lengths[: len(self)], self.forms, ranking),
         )
-        if self._form_terms is None or self._form_terms[0] != key:
-            forms, words = self.forms(), self.lengths[: len(self)]
-            terms = of_forms(words, forms.questions, forms.time_words, ranking)
-            self._form_terms = (key, terms)
-        return self._form_terms[1]
 
-    def _keep(self, key: Any, make: Callable[[], F32]) -> F32:
-        found = self._kept.get(key)
+    def _keep(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
+        found: T | None = self._kept.get(key)
         if found is None:
             found = self._kept[key] = make()
         return found
@@ -477,34 +468,20 @@ def spread_to_neighbours(values: F32, share: F32, around: Around, ranking: Ranki
     return out
 
 
-def of_forms(words: F32, questions: F32, time_words: F32, ranking: Ranking) -> dict[str, F32]:
+def of_forms(words: F32, forms: Forms, ranking: Ranking) -> dict[str, F32]:
     """Evidence of the form of a text, by term, (n,) float32: short texts and questions answer less.
 
-    Args:
-        words: content words. questions: all words where the text is a question, else infinite.
-            time_words: words of time.
+    ``words``: content words, (n,).
     """
     short = np.float32(ranking.short) * np.minimum(
         np.float32(0), np.log((1 + words) / np.float32(ranking.short_words))
     )
-    open_ = np.maximum(np.float32(0), 1 - questions / np.float32(ranking.question_words))
+    open_ = np.maximum(np.float32(0), 1 - forms.questions / np.float32(ranking.question_words))
     return {
         "short": short,
         "question": -np.float32(ranking.question) * open_,
-        "time_words": np.float32(ranking.time_words) * np.minimum(time_words, np.float32(2)),
+        "time_words": np.float32(ranking.time_words) * np.minimum(forms.time_words, np.float32(2)),
     }
-
-
-def reciprocal_ranks(values: F32, ids: I64, k: float) -> F32:
-    """1 / (k + rank) by descending value, (n,) float32; ranks count from 1, ties go by id.
-
-    Values of 0 or less have no rank and earn 0.
-    """
-    out = np.zeros(len(values), np.float32)
-    order = np.lexsort((ids, -values))
-    order = order[values[order] > 0]
-    out[order] = 1.0 / (k + 1.0 + np.arange(len(order), dtype=np.float64))
-    return out
 
 
 def choose_by_mmr(scores: F32, vectors: F32, count: int, weight: float) -> list[int]:

@@ -25,7 +25,6 @@ from spector.kernel.contract import (
     Query,
     Ranking,
     ScanResult,
-    ScoringProfile,
     cosine_table,
     make_query,
 )
@@ -40,7 +39,6 @@ from spector.search.features import (
     length_norm,
     mix_neighbours,
     places_of,
-    reciprocal_ranks,
     unit_vectors,
 )
 from spector.search.named import LexicalQuery, named_rows, overriding_score
@@ -110,8 +108,6 @@ class Fuser:
         evidence = {name: values * scale for name, values in evidence.items()}
         if query.vector is not None:
             evidence["near"] = np.float32(profile.w_similarity) * (mixed - similarity)
-        if profile.ranking.fusion == "rrf":
-            evidence = _by_ranks(evidence, tables, fused, mixed, profile)
         if named is not None:
             evidence["name"] = named.astype(np.float32) * np.float32(overriding_score(profile))
         ranked = Ranked(
@@ -215,7 +211,7 @@ def _terms_of(
     own = np.zeros((t, n), np.uint8)
     if t:
         lookup = cue.words[features.store]
-        lines = features.words.field_lines(features.field_numbers(), lookup)
+        lines = features.words.field_lines(features.field_numbers, lookup)
         counts = features.words.counts(features.rows, lookup, lines)
         own, fields = counts[:, :n], None
         for at, there in lines:
@@ -231,7 +227,7 @@ def _terms_of(
                 length_norm(length, corpus.mean_length, ranking),
             )
     if any(code >= 0 for code in cue.about) and ranking.about:
-        spoken = features.speakers() == cue.about[features.store]
+        spoken = features.speakers == cue.about[features.store]
         if cue.about[features.store] < 0:
             spoken[:] = False
         out["about"] = np.float32(ranking.about) * spoken.astype(np.float32)
@@ -240,7 +236,7 @@ def _terms_of(
     if cue.kind == "fact" and (ranking.short or ranking.question or ranking.time_words):
         out |= features.of_forms(ranking)
     elif cue.kind == "request" and ranking.preference:
-        out["preference"] = np.float32(ranking.preference) * features.forms().prefers
+        out["preference"] = np.float32(ranking.preference) * features.forms.prefers
     return out, own
 
 
@@ -250,7 +246,7 @@ def _others(features: FeatureTable, cue: LexicalQuery) -> F32:
     if wanted < 0:
         return np.zeros(len(features), np.float32)
     named = np.array([bool(name) for name in features.words.speakers()], np.bool_)
-    spoken = features.speakers()
+    spoken = features.speakers
     return np.asarray((spoken != wanted) & named[spoken], np.float32)
 
 
@@ -274,23 +270,6 @@ def _ranked_mask(features: FeatureTable) -> NDArray[np.bool_]:
     mask = np.zeros(len(features.rows), np.bool_)
     mask[: len(features)] = True
     return mask
-
-
-def _by_ranks(
-    evidence: dict[str, F32],
-    tables: Sequence[FeatureTable],
-    fused: F32,
-    mixed: F32,
-    profile: ScoringProfile,
-) -> dict[str, F32]:
-    """Reciprocal ranks by cosine and by words in place of their values."""
-    ids = np.concatenate([features.ids for features in tables])
-    words = evidence.get("words", np.zeros(len(ids), np.float32))
-    alive = np.where(fused > -np.inf, mixed + 2, 0)  # above 0 for every cosine
-    k = profile.ranking.rrf_k
-    ranks = reciprocal_ranks(alive, ids, k) + reciprocal_ranks(words, ids, k)
-    with np.errstate(invalid="ignore"):
-        return {"ranks": np.where(fused > -np.inf, ranks - fused, 0).astype(np.float32)}
 
 
 # The similarity baseline: mean and deviation of a store's cosines with unrelated questions.

@@ -145,10 +145,6 @@ class Ranked(Sequence[Candidate]):
             rows, values = rows[best], values[best]
         return rows, values
 
-    def top(self, count: int) -> Sequence[Candidate]:
-        """The first ``count``, made when they are read, too."""
-        return self if count >= self._count else _Top(self, count)
-
     def first_rows(self, count: int) -> I64:
         """Numbers of the first ``count`` rows, in their order."""
         self._sort(count)
@@ -249,27 +245,6 @@ class Ranked(Sequence[Candidate]):
         ]
 
 
-class _Top(Sequence[Candidate]):
-    """The first of some ranked candidates."""
-
-    def __init__(self, ranked: Ranked, count: int) -> None:
-        self._ranked, self._range = ranked, range(count)
-
-    def __len__(self) -> int:
-        return len(self._range)
-
-    @overload
-    def __getitem__(self, at: int) -> Candidate: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> list[Candidate]: ...
-
-    def __getitem__(self, at: int | slice) -> Candidate | list[Candidate]:
-        if isinstance(at, slice):
-            return [self._ranked[n] for n in self._range[at]]
-        return self._ranked[self._range[at]]
-
-
 def unfeatured_hits(
     snap: Snapshot, tables: Sequence[FeatureTable], result: ScanResult
 ) -> list[Candidate]:
@@ -277,7 +252,7 @@ def unfeatured_hits(
     codes = code_of(result.hits["part"], result.hits["slot"])
     new = np.ones(len(codes), np.bool_)
     for features in tables:
-        known = features.codes()
+        known = features.codes
         if len(known):
             at = np.minimum(np.searchsorted(known, codes), len(known) - 1)
             new &= known[at] != codes
@@ -316,13 +291,20 @@ class Confirmer:
         self._seeds: dict[bytes, int] = {}
 
     def first(
-        self, plan: Plan, ordered: Sequence[Candidate], k: int, *, distinct: bool = False
+        self,
+        plan: Plan,
+        ordered: Sequence[Candidate],
+        k: int,
+        *,
+        distinct: bool = False,
+        most: int | None = None,
     ) -> tuple[list[Hit], int]:
         """The first k candidates that the catalog confirms, and how many it did not.
 
         Args:
             ordered: best first; read in slices, so it may be lazy.
             distinct: count different texts of one user and agent, not records.
+            most: candidates that are looked at; None for all.
 
         Raises:
             PartitionCorruptError: bytes of a memory are not what was written.
@@ -334,8 +316,9 @@ class Confirmer:
         different: set[Hashable] = seen if not distinct else set()  # type: ignore[assignment]
         dropped, hidden = 0, plan.query.drop_flags & int(Flag.SUPERSEDED)
         start, step = 0, k  # of what the gate let through, hardly any candidate is lost
-        while start < len(ordered):
-            chunk = [c for c in ordered[start : start + step] if c.id not in seen]
+        end = len(ordered) if most is None else min(most, len(ordered))
+        while start < end:
+            chunk = [c for c in ordered[start : min(start + step, end)] if c.id not in seen]
             start, step = start + step, min(max(2 * step, _CHUNK), _MAX_CHUNK)
             rows = _rows(plan, chunk)
             unknown = [c for c in chunk if c.id not in rows]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,14 @@ from spector.tiers import TierRouter
 _SUPERSEDED: Final = int(Flag.SUPERSEDED)
 
 
+class Means(NamedTuple):
+    """What every search of a memory is made with."""
+
+    router: TierRouter
+    scanner: Scanner
+    config: Config
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Plan:
     """One search in one snapshot. Made by `make_plan`; every stage reads it, none changes it.
@@ -48,50 +56,56 @@ class Plan:
         query: what the kernel scores, and the filters that it applies.
         word_weight: of the cue's words, in deviations.
         filters: per store, what the catalog must confirm of a candidate; None: nothing.
-        is_filtered: the catalog must confirm something.
         select: ascending positions of the partitions that can hold an answer; None for all.
-        mask: (partitions,) the same. partitions: how many there are.
+        mask: (partitions,) the same.
         by_catalog: the catalog alone says what is superseded, not the flags of the partitions.
-        is_scoped: the caller asks among some memories only; the time in a cue is no such filter.
         beside: memories that stand beside the hits, and are none.
     """
 
     snap: Snapshot
     views: tuple[WordView, ...]
     every: tuple[WordView, ...]
-    scanner: Scanner
+    means: Means
     request: RecallRequest
     k: int
     query: Query
     word_weight: float
     filters: tuple[SqlFilter | None, ...]
-    is_filtered: bool
     select: list[int] | None
     mask: NDArray[np.bool_] | None
-    partitions: int
     by_catalog: bool
-    is_scoped: bool
     beside: tuple[int, ...] = ()
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether the catalog must confirm something."""
+        return any(self.filters)
+
+    def of(self, request: RecallRequest) -> Plan:
+        """The plan of another request, for the same moment and as many hits."""
+        plan = make_plan(self.snap, self.every, request, self.means, by_catalog=self.by_catalog)
+        return replace(plan, k=self.k, beside=self.beside)
 
     def scan(self, count: int, allow: AllowList | None = None) -> ScanResult:
         """The best ``count`` records by the kernel's score."""
-        return self.scanner.scan(
+        return self.means.scanner.scan(
             self.snap.table, self.query, count, allow=allow, select=self.select
         )
 
     def stats(self, result: ScanResult | None, scored: int = 0) -> ScanStats:
         """The statistics of a scan; of all records, of which ``scored`` have a score, for None."""
+        partitions, backend = len(self.snap.table.parts), self.means.scanner.name
         if result is None:  # their state forbids the others
             rows = int(self.snap.table.rows)
             return ScanStats(
                 scanned=rows,
                 dropped_state=rows - scored,
                 scored=scored,
-                partitions=self.partitions,
-                backend=self.scanner.name,
+                partitions=partitions,
+                backend=backend,
             )
         state, dropped_filter, tags, valence, strength, similarity, bound = result.drops.tolist()
-        used = self.partitions if self.select is None else len(self.select)
+        used = partitions if self.select is None else len(self.select)
         return ScanStats(
             scanned=result.scanned,
             dropped_state=state,
@@ -103,8 +117,8 @@ class Plan:
             skipped_bound=bound,
             scored=result.scored,
             partitions=used,
-            partitions_skipped=self.partitions - used,
-            backend=self.scanner.name,
+            partitions_skipped=partitions - used,
+            backend=backend,
         )
 
 
@@ -112,46 +126,33 @@ def make_plan(
     snap: Snapshot,
     views: tuple[WordView, ...],
     request: RecallRequest,
+    means: Means,
     *,
-    k: int,
-    router: TierRouter,
-    scanner: Scanner,
-    config: Config,
     by_catalog: bool,
-    is_scoped: bool | None = None,
-    beside: tuple[int, ...] = (),
 ) -> Plan:
-    """The plan of a request.
-
-    Args:
-        views: of all users.
-        is_scoped: None for what the request says itself.
-    """
-    select = _partitions_of(router, snap, request)
-    query = query_of(request, config, by_catalog=by_catalog, by_namespace=_is_tagged(snap, request))
-    weight = request.profile.ranking.words(request.reading.kind)
-    partitions, mask = len(snap.table), None
-    filters = _conditions(snap, request, by_catalog=by_catalog)
+    """The plan of a request; ``views``: of all users."""
+    select, mask = _partitions_of(means.router, snap, request), None
     if select is not None:
-        mask = np.zeros(partitions, np.bool_)
+        mask = np.zeros(len(snap.table.parts), np.bool_)
         mask[select] = True
     return Plan(
         snap=snap,
         views=tuple([view.within(request.selection.user_id) for view in views]),
         every=views,
-        scanner=scanner,
+        means=means,
         request=request,
-        k=k,
-        query=query,
-        word_weight=weight,
-        filters=filters,
-        is_filtered=any(filters),
+        k=request.k,
+        query=query_of(
+            request,
+            means.config,
+            by_catalog=by_catalog,
+            by_namespace=_is_tagged(snap, request),
+        ),
+        word_weight=request.profile.ranking.words(request.reading.kind),
+        filters=_conditions(snap, request, by_catalog=by_catalog),
         select=select,
         mask=mask,
-        partitions=partitions,
         by_catalog=by_catalog,
-        is_scoped=request.is_scoped if is_scoped is None else is_scoped,
-        beside=beside,
     )
 
 

@@ -214,9 +214,8 @@ class EvidenceSearch:
         versions = plan.request.reading.asks_for_now and plan.request.profile.ranking.newer
         values = plan.request.profile.ranking.newer and has_value_asked(plan.request.cue.text or "")
         found = (self._of_small if self._ranker.is_small(cue.rows) else self._of_large)(plan, cue)
-        hits, signals = found.hits, None
-        if not plan.request.reading.is_survey:  # of everything, nothing is judged
-            signals = self._signals.signals(plan, cue, found.ranked, hits)
+        hits = found.hits
+        signals = partial(self._signals.signals, plan, cue, found.ranked, hits)
         if is_doubted(hits):
             hits = demote_floods(hits, partial(self._others, plan, cue, found.ranked))
         newer: dict[int, tuple[int, ...]] = {}
@@ -244,9 +243,9 @@ class EvidenceSearch:
         ranked = self._modify(plan, self._ranker.all_of(plan, cue, result))
         stats = plan.stats(result, len(ranked))
         instructions = self._standing.set_aside(plan, ranked)
-        some = ranked.top(MOST_CANDIDATES) if plan.is_filtered else ranked
-        hits, _ = self._confirmer.first(plan, some, plan.k, distinct=True)
-        if len(hits) < plan.k and len(some) < len(ranked):
+        most = MOST_CANDIDATES if plan.is_filtered else None
+        hits, _ = self._confirmer.first(plan, ranked, plan.k, distinct=True, most=most)
+        if len(hits) < plan.k and most is not None and most < len(ranked):
             ranked.only(allowed_records(plan).codes)
             hits, _ = self._confirmer.first(plan, ranked, plan.k, distinct=True)
         return _Found(hits, stats, ranked, instructions)

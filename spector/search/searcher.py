@@ -12,18 +12,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import Final
-
-import numpy as np
+from typing import Final, TypeVar
 
 from spector.config import Config
 from spector.errors import CatalogCorruptError, PartitionCorruptError, StoreError
-from spector.kernel.contract import Kernel, Scanner, get_profile, norm
+from spector.kernel.contract import Kernel, Scanner, get_profile
 from spector.language.cues import Kind
 from spector.language.statements import USERS, Speakers
 from spector.language.words import plain
 from spector.layout import Flag
-from spector.lexical import WordView
 from spector.records import Hit, HitList
 from spector.search.associations import (
     ASSOCIATIVE,
@@ -33,7 +30,7 @@ from spector.search.associations import (
     themes_of_cue,
 )
 from spector.search.ordering import Confirmer
-from spector.search.plan import Plan, make_plan
+from spector.search.plan import Means, Plan, make_plan
 from spector.search.probes import is_like
 from spector.search.request import Cue, RecallRequest, within
 from spector.search.scoring import EvidenceSearch, MakeModifier, ScoreSearch
@@ -67,15 +64,14 @@ _SURVEY_POOL: Final = 256
 _DEEPER: Final = 4
 #: what restricts an answer, beside it
 _MOST_LIMITS: Final = 3
-#: hits whose vectors are fed back
-_FEEDBACK_HITS: Final = 3
 
 #: as a number: an operation with a flag is one of Python's
 _SUPERSEDED: Final = int(Flag.SUPERSEDED)
 #: lets themes pass, and sources of theirs that rest
 _WITH_THEMES: Final = ~int(Flag.AUXILIARY | Flag.DORMANT)
+T = TypeVar("T")
 #: what is made of one request in one snapshot; whether the catalog alone says what is superseded
-_Make = Callable[[Snapshot, RecallRequest, bool], HitList]
+_Make = Callable[[Snapshot, RecallRequest, bool], T]
 
 
 class Searcher:
@@ -96,13 +92,11 @@ class Searcher:
             scanner: scans, on several threads where that is faster. kernel: does all else.
             modifiers: change the scores of candidates after all evidence and before the first k.
         """
-        self._router = router
         self._stores = tuple(router.stores())
-        self._scanner, self._kernel = scanner, kernel
-        self._config = config
+        self._means, self._kernel = Means(router, scanner, config), kernel
         self._lexical = LexicalChannel(self._stores)
         confirmer = Confirmer(router)
-        self._standing = Standing(router, confirmer, config, embed)
+        self._standing = Standing(confirmer, embed)
         self._by_score = ScoreSearch(confirmer)
         self._associations = Associations(self._by_score)
         self._by_evidence = EvidenceSearch(
@@ -135,22 +129,19 @@ class Searcher:
         """
         return self._answers(requests, self._answer)
 
-    def unconditional_instructions(self, request: RecallRequest, most: int) -> HitList:
+    def unconditional_instructions(self, request: RecallRequest, most: int) -> list[Hit]:
         """The newest instructions that hold whatever a cue is about, in the scope of a recall."""
         if not (request.lexical and request.profile.w_lexical):
-            return HitList()
+            return []
+        return self.look(request, lambda plan, _: self._standing.unconditional(plan, most))
 
-        def make(snap: Snapshot, request: RecallRequest, by_catalog: bool) -> HitList:
-            plan = self._plan(snap, self._lexical.at(snap), request, by_catalog)
-            return HitList(self._standing.unconditional(plan, most))
-
-        return self._answers([request], make)[0]
-
-    def look(self, request: RecallRequest, find: Callable[[Plan, ScoreSearch], HitList]) -> HitList:
+    def look(self, request: RecallRequest, find: Callable[[Plan, ScoreSearch], T]) -> T:
         """What ``find`` makes of a request's plan, in one snapshot; no evidence, no order of ours."""
 
-        def make(snap: Snapshot, request: RecallRequest, by_catalog: bool) -> HitList:
-            plan = self._plan(snap, self._lexical.at(snap), request, by_catalog)
+        def make(snap: Snapshot, request: RecallRequest, by_catalog: bool) -> T:
+            plan = make_plan(
+                snap, self._lexical.at(snap), request, self._means, by_catalog=by_catalog
+            )
             return find(plan, self._by_score)
 
         return self._answers([request], make)[0]
@@ -177,7 +168,8 @@ class Searcher:
 
     # -- moments --------------------------------------------------------------------------------
 
-    def _answers(self, requests: Sequence[RecallRequest], make: _Make) -> list[HitList]:
+    def _answers(self, requests: Sequence[RecallRequest], make: _Make[T]) -> list[T]:
+        """What is made of requests in one snapshot; `recall_all` says when it is made again."""
         hits = self._attempt(requests, make)
         if hits is not None:
             return hits
@@ -197,8 +189,8 @@ class Searcher:
         return hits
 
     def _attempt(
-        self, requests: Sequence[RecallRequest], make: _Make, *, by_catalog: bool = False
-    ) -> list[HitList] | None:
+        self, requests: Sequence[RecallRequest], make: _Make[T], *, by_catalog: bool = False
+    ) -> list[T] | None:
         """Recalls in one snapshot; None when they must be done again."""
         try:
             hits, views = self._in_snapshot(requests, make, by_catalog, ())
@@ -217,11 +209,11 @@ class Searcher:
     def _in_snapshot(
         self,
         requests: Sequence[RecallRequest],
-        make: _Make,
+        make: _Make[T],
         by_catalog: bool,
         views: tuple[View, ...],
-    ) -> tuple[list[HitList], tuple[View, ...]]:
-        """The hits and the views of all stores; those given are held already."""
+    ) -> tuple[list[T], tuple[View, ...]]:
+        """What is made, and the views of all stores; those given are held already."""
         if len(views) == len(self._stores):
             snap = self._snapshot(views)
             return [make(snap, request, by_catalog) for request in requests], views
@@ -244,21 +236,23 @@ class Searcher:
 
     def _answer(self, snap: Snapshot, request: RecallRequest, by_catalog: bool) -> HitList:
         """The best k, and the instructions that stand beside them."""
-        if not request.ranks_by_evidence:
-            return self._first(self._plan(snap, (), request, by_catalog)).hit_list()
-        plan = self._plan(snap, self._lexical.at(snap), request, by_catalog)
+        by_words = request.ranks_by_evidence
+        views = self._lexical.at(snap) if by_words else ()
+        plan = make_plan(snap, views, request, self._means, by_catalog=by_catalog)
+        if not by_words:
+            return self._first(plan).hit_list(judged=False)
         matching = self._standing.matching(plan)
         if matching:
             plan = replace(plan, beside=tuple([hit.id for hit in matching]))
-        found = self._first(plan).hit_list()
+        # of everything, nothing is judged
+        found = self._first(plan).hit_list(judged=not request.reading.is_survey)
         wanted = [hit for hit in found.standing if hit.id not in plan.beside]
         most = MOST if plan.request.reading.kind is Kind.REQUEST else 1
         found.standing = (*wanted, *matching)[:most]
         found.limits = self._limits_beside(plan, found.standing)
-        wide = replace(request, drop_flags=request.drop_flags & _WITH_THEMES)
-        wide_plan = self._plan(snap, plan.views, wide, by_catalog)
-        found._themes = tuple(themes_of_cue(wide_plan, self._by_score))
-        self._associations.described(wide_plan, [hit for hit, _ in found._themes])
+        wide = plan.of(replace(request, drop_flags=request.drop_flags & _WITH_THEMES))
+        found._themes = tuple(themes_of_cue(wide, self._by_score))
+        self._associations.described(wide, [hit for hit, _ in found._themes])
         return found
 
     def _limits_beside(self, plan: Plan, standing: Iterable[Hit]) -> tuple[Hit, ...]:
@@ -273,7 +267,7 @@ class Searcher:
                 asking=None,
                 profile=get_profile("similarity"),
             )
-            hits = self._by_score.answer(replace(self._replan(plan, near), k=POOL)).hits
+            hits = self._by_score.answer(replace(plan.of(near), k=POOL)).hits
             for hit, stored in zip(hits, vectors_of(hits) if hits else (), strict=True):
                 vector = stored[: limits.shape[1]]  # a row is padded
                 if _is_own(hit) and is_like(vector, limits, others, probes):
@@ -281,35 +275,6 @@ class Searcher:
         for hit in standing:
             out.pop(hit.id, None)
         return tuple(out.values())[:_MOST_LIMITS]
-
-    def _plan(
-        self, snap: Snapshot, views: tuple[WordView, ...], request: RecallRequest, by_catalog: bool
-    ) -> Plan:
-        return make_plan(
-            snap,
-            views,
-            request,
-            k=request.k,
-            router=self._router,
-            scanner=self._scanner,
-            config=self._config,
-            by_catalog=by_catalog,
-        )
-
-    def _replan(self, plan: Plan, request: RecallRequest) -> Plan:
-        """The plan of a request with another vector or selection, for the same cue."""
-        return make_plan(
-            plan.snap,
-            plan.every,
-            request,
-            k=plan.k,
-            router=self._router,
-            scanner=plan.scanner,
-            config=self._config,
-            by_catalog=plan.by_catalog,
-            is_scoped=plan.is_scoped,
-            beside=plan.beside,
-        )
 
     def _first(self, plan: Plan) -> Answer:
         """The first k of the order that a cue gives all memories: fewer are the beginning of more.
@@ -362,7 +327,7 @@ class Searcher:
         self, plan: Plan, hits: Sequence[Hit], answer: Answer, depth: int, count: int
     ) -> list[Hit]:
         """Hits behind those of a pool, out of ever larger ones."""
-        most, out = self._config.max_k, list[Hit]()
+        most, out = self._means.config.max_k, list[Hit]()
         while len(out) < count and len(answer.hits) >= depth and depth < most:
             known = {each for hit in (*hits, *answer.hits, *out) for each in (hit.id, *hit.also)}
             depth = min(_DEEPER * depth, most)
@@ -387,23 +352,14 @@ class Searcher:
         return hits
 
     def _run_passes(self, plan: Plan, depth: int) -> Answer:
-        """The best of a plan, searched again nearer to the first of them where a profile says so."""
-        plan, share = replace(plan, k=depth), plan.request.profile.ranking.feedback
-        answer = self._with_time_named(plan, self._search(plan))
-        cue, weight = plan.request.cue, plan.request.profile.w_lexical
-        if share and cue.vector is not None and weight and answer.hits:
-            nearer = _nearer(cue, answer.hits[:_FEEDBACK_HITS], share)
-            plan = self._replan(plan, replace(plan.request, cue=nearer))
-            answer = self._with_time_named(plan, self._search(plan))
-        return answer
-
-    def _with_time_named(self, plan: Plan, answer: Answer) -> Answer:
-        """An answer with what is from the time that the cue names before the rest."""
+        """The best of a plan, with what is from the time that the cue names before the rest."""
+        plan = replace(plan, k=depth)
+        answer = self._search(plan)
         request, span = plan.request, plan.request.reading.span
         narrow = None if span is None else within(request.selection, span)
         if narrow is None or not answer.hits:
             return answer
-        of_time = self._search(self._replan(plan, replace(request, selection=narrow)))
+        of_time = self._search(plan.of(replace(request, selection=narrow)))
         if of_time.hits and request.reading.is_survey:
             return of_time  # "what did we talk about last week?": all of that time
         return _with_time_first(answer, of_time)
@@ -435,14 +391,6 @@ def _is_about(request: RecallRequest) -> bool:
         and request.ranks_by_evidence
         and bool(request.profile.w_similarity)
     )
-
-
-def _nearer(cue: Cue, hits: Sequence[Hit], share: float) -> Cue:
-    """The cue with its vector moved towards the mean of its own best hits (Rocchio)."""
-    assert cue.vector is not None, "there is no feedback without"
-    unit = cue.vector / np.float32(norm(cue.vector))
-    mean = vectors_of(hits)[:, : len(unit)].mean(axis=0)
-    return Cue(cue.text, np.asarray(unit + np.float32(share) * mean, np.float32))
 
 
 def _with_time_first(answer: Answer, of_time: Answer) -> Answer:

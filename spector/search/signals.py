@@ -84,7 +84,7 @@ class SignalCollector:
         request, snap = plan.request, plan.snap
         # help with something new is wanted of what is known about the one who asks
         unknown_name = cue.kind == "fact" and names_unknown(plan.views, cue)
-        if not plan.is_scoped:
+        if not request.is_scoped:
             cosine = _of_whole_cue(plan, ranked.cosine, hits)
             return Signals(
                 kind=str(cue.kind),

@@ -492,7 +492,7 @@ class Answer:
     """The hits of one plan, best first, and what was measured on the way to them.
 
     Attributes:
-        signals: of the cue; None where nothing was measured.
+        signals: measures the cue; None where nothing can be measured.
         standing: instructions of the user that stand beside the hits.
         newer: id of a hit -> ids of hits that count instead: see `HitList.outdated`.
         left_out: places among the first k of what is none of the hits, in order.
@@ -500,7 +500,7 @@ class Answer:
 
     hits: tuple[Hit, ...] = ()
     stats: ScanStats | None = None
-    signals: Signals | None = None
+    signals: Callable[[], Signals] | None = None
     standing: tuple[Hit, ...] = ()
     newer: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     left_out: tuple[int, ...] = ()
@@ -516,12 +516,12 @@ class Answer:
             newer[second] = (*newer.get(second, ()), first)
         return replace(self, newer=newer) if ties else self
 
-    def hit_list(self) -> HitList:
-        """The same as a recall returns it."""
+    def hit_list(self, *, judged: bool) -> HitList:
+        """The same as a recall returns it, with signals where it is judged."""
         found = HitList(
             list(self.hits),
             self.stats,
-            signals=self.signals,
+            signals=self.signals() if judged and self.signals else None,
             standing=self.standing,
             outdated=self.newer,
         )

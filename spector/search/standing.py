@@ -19,7 +19,6 @@ from typing import Any, Final
 import numpy as np
 
 from spector._types import F32
-from spector.config import Config
 from spector.errors import StoreClosedError
 from spector.kernel.contract import dots, get_profile, lengths, norm
 from spector.language.cues import Kind
@@ -30,7 +29,7 @@ from spector.lexical import WordView
 from spector.records import Hit
 from spector.search.features import unit_vectors
 from spector.search.ordering import Confirmer, Ranked
-from spector.search.plan import Plan, make_plan
+from spector.search.plan import Plan
 from spector.search.request import Cue
 from spector.search.selection import (
     COLUMNS,
@@ -42,7 +41,6 @@ from spector.search.selection import (
     revoked,
 )
 from spector.search.snapshot import Candidate, Snapshot
-from spector.tiers import TierRouter
 
 Embed = Callable[[list[str]], F32]
 
@@ -95,12 +93,9 @@ class _Seen:
 class Standing:
     """Finds the instructions that a recall has beside its hits. Thread-safe."""
 
-    def __init__(
-        self, router: TierRouter, confirmer: Confirmer, config: Config, embed: Embed | None
-    ) -> None:
+    def __init__(self, confirmer: Confirmer, embed: Embed | None) -> None:
         """``embed``: unit or other vectors (n, dim) f32 of n texts, by the model of the store."""
-        self._router, self._confirmer = router, confirmer
-        self._config, self._embed = config, embed
+        self._confirmer, self._embed = confirmer, embed
         self._lock = threading.Lock()
         self._seen: _Seen | None = None
         #: (id, seal) -> the instruction, of those that are there
@@ -217,38 +212,14 @@ class Standing:
 
     def _passing(self, plan: Plan, found: InstructionTable) -> InstructionTable:
         """The newest of those that pass, no more than are considered."""
-        bare, snap = self._bare(plan), plan.snap
+        bare, snap = _bare(plan), plan.snap
         passing = snap.kernel.score(snap.table, bare.query, found.part, found.slot) > -np.inf
         if bare.mask is not None:
             passing &= bare.mask[found.part]
         return found.only(np.flatnonzero(passing)[:_CONSIDERED])
 
     def _confirm(self, plan: Plan, ordered: Sequence[Candidate], most: int) -> list[Hit]:
-        return self._confirmer.first(self._bare(plan), ordered, most)[0] if ordered else []
-
-    def _bare(self, plan: Plan) -> Plan:
-        """The same filters without those of similarity and strength, and nothing superseded."""
-        request = plan.request
-        drop = request.drop_flags
-        if not request.replaced:
-            drop |= int(Flag.SUPERSEDED)
-        request = replace(
-            request,
-            cue=Cue(request.cue.text, None),
-            profile=get_profile("similarity"),
-            drop_flags=drop,
-            reading=replace(request.reading, ends_ms=None),
-        )
-        return make_plan(
-            plan.snap,
-            plan.every,
-            request,
-            k=plan.k,
-            router=self._router,
-            scanner=plan.scanner,
-            config=self._config,
-            by_catalog=plan.by_catalog,
-        )
+        return self._confirmer.first(_bare(plan), ordered, most)[0] if ordered else []
 
     # -- conditions -----------------------------------------------------------------------------
 
@@ -324,6 +295,20 @@ class Standing:
                 known = {**self._vectors, **known, **learned}
                 self._vectors = _bounded(known)
         return np.stack([known[each] for each in conditions]) if conditions else None
+
+
+def _bare(plan: Plan) -> Plan:
+    """The same filters without those of similarity and strength, and nothing superseded."""
+    request = plan.request
+    return plan.of(
+        replace(
+            request,
+            cue=Cue(request.cue.text, None),
+            profile=get_profile("similarity"),
+            drop_flags=request.drop_flags | (0 if request.replaced else int(Flag.SUPERSEDED)),
+            reading=replace(request.reading, ends_ms=None),
+        )
+    )
 
 
 def _candidate(found: InstructionTable, n: int, similarity: float) -> Candidate:

@@ -68,16 +68,11 @@ class Ranking:
     question_words: float = 30.0
     #: given for each of up to two words of time
     time_words: float = 0.2
-    #: share of the mean vector of the best three hits that is added to the cue's for another recall
-    feedback: float = 0.0
     #: a cue that is a word or two and no question puts the few memories first that have them all;
     #: any cue those with an identifier of it (INC-2219)
     by_name: bool = True
     #: of two statements that answer one question about how things are the newer one comes first
     newer: bool = True
-    #: "rrf": ranks by cosine and by words instead of the sum, 1 / (rrf_k + rank) each
-    fusion: Literal["sum", "rrf"] = "sum"
-    rrf_k: float = 60.0
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -89,11 +84,6 @@ class Ranking:
                 if not isinstance(value, bool):
                     raise InvalidInputError(
                         f"Ranking.{each.name} must be True or False, got {shown(value)}"
-                    )
-            elif each.name == "fusion":
-                if value not in ("sum", "rrf"):
-                    raise InvalidInputError(
-                        f"Ranking.fusion is {shown(value)}", hint="choose sum or rrf"
                     )
             else:
                 _check_weight(each.name, value)
