@@ -69,7 +69,7 @@ def measure(mode: str, only: str | None) -> tuple[dict[str, Any], int]:
         # the working tree may move on while the benchmarks run
         "dirty": commit["dirty"] or machine.describe_commit() != commit,
         "data": _data_source(),
-        "kernel": _kernel_name(),
+        "kernel": machine.kernel_name(),
         "load_average": [round(load_before, 2), round(os.getloadavg()[0], 2)],
         "machine": machine.describe_machine(),
         "versions": machine.describe_versions(),
@@ -102,13 +102,6 @@ def _data_source() -> str:
     from bench.data import load_corpus
 
     return load_corpus().source
-
-
-def _kernel_name() -> str:
-    from spector.kernel.dispatch import kernel_info
-
-    info = kernel_info()
-    return f"{info['name']} ({info['isa']})"
 
 
 def _is_figure(line: str) -> bool:

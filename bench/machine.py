@@ -11,8 +11,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Set
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Set
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -48,20 +48,31 @@ def describe_machine() -> dict[str, Any]:
 
 
 def describe_versions() -> dict[str, str]:
-    versions = {
+    from spector._version import __version__
+
+    return {
         "python": platform.python_version(),
         "sqlite": sqlite3.sqlite_version,
         "compiler_of_python": platform.python_compiler(),
+        **versions_of(_PACKAGES),
+        "spector": __version__,
     }
-    for package in _PACKAGES:
-        try:
-            versions[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            versions[package] = "absent"
-    from spector._version import __version__
 
-    versions["spector"] = __version__
-    return versions
+
+def versions_of(packages: Iterable[str]) -> dict[str, str]:
+    """Package -> its version, "absent" for one that is not installed."""
+    found = dict.fromkeys(packages, "absent")
+    for package in found:
+        with suppress(importlib.metadata.PackageNotFoundError):
+            found[package] = importlib.metadata.version(package)
+    return found
+
+
+def kernel_name() -> str:
+    from spector.kernel.dispatch import kernel_info
+
+    info = kernel_info()
+    return f"{info['name']} ({info['isa']})"
 
 
 def describe_commit() -> dict[str, Any]:

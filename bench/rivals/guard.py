@@ -44,14 +44,21 @@ def run_step(
         # reports are one short line, so the pipe never fills while nobody reads it
         output = process.stdout.read() if process.stdout else ""
         process.wait()
-    report = _last_json(output)
-    if stopped == "time":
-        report = {"reason": f"stopped: not done within {seconds:g} s"}
-    elif stopped == "memory":
-        report = {"reason": f"stopped: needed more than {memory_bytes / 2**30:.1f} GiB"}
-    elif report is None:
-        report = {"reason": f"failed: {_last_line(log) or f'exit code {process.returncode}'}"}
-    return {**report, "peak_bytes": peak, "elapsed_s": round(time.monotonic() - begin, 1)}
+    lines = [line for line in output.splitlines() if line.startswith("{")]
+    if stopped:
+        limit = f"{seconds:g} s" if stopped == "time" else f"{memory_bytes / 2**30:.1f} GiB"
+        report = {"reason": f"stopped: not done within {limit}"}
+    elif lines:
+        report = json.loads(lines[-1])
+    else:
+        said = log.read_text(encoding="utf-8").split("\n")
+        report = {"reason": f"failed: {said[-2][:300] if said[1:] else process.returncode}"}
+    return {
+        **report,
+        "peak_bytes": peak,
+        "elapsed_s": round(time.monotonic() - begin, 1),
+        "load_average": round(os.getloadavg()[0], 2),
+    }
 
 
 def _watch(process: subprocess.Popen[str], ends: float, memory_bytes: int) -> tuple[int, str]:
@@ -74,19 +81,3 @@ def owned_bytes(pid: int) -> int:
         return 0
     wanted = [line for line in lines if line.startswith(("RssAnon:", "RssShmem:"))]
     return sum(int(line.split()[1]) * 1024 for line in wanted)
-
-
-def _last_json(output: str) -> dict[str, Any] | None:
-    for line in reversed(output.splitlines()):
-        if line.startswith("{"):
-            try:
-                found: dict[str, Any] = json.loads(line)
-            except ValueError:
-                return None
-            return found
-    return None
-
-
-def _last_line(log: Path) -> str:
-    lines = [line for line in log.read_text(encoding="utf-8").splitlines() if line.strip()]
-    return lines[-1].strip()[:300] if lines else ""

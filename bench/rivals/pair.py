@@ -12,63 +12,49 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
+import numpy as np
+
 from bench.measure import settle
 from bench.rivals import metrics
-from bench.rivals.contenders import entry_named
-from bench.rivals.contenders.spector_store import SpectorStore
-from bench.rivals.workload import SHARES, K, Share, Workload, truth_name
+from bench.rivals.registry import entry_named
+from bench.rivals.spector_store import SpectorStore
+from bench.rivals.workload import PROFILES, SHARES, K, Share, Workload, truth_name
 
 YARDSTICK: Final = "faiss-sq8"
 _FEWEST: Final = 7
 
 
-def pair(work: Workload, budget_s: float, profiles: tuple[str, ...]) -> dict[str, Any]:
+def pair(work: Workload, budget_s: float) -> dict[str, Any]:
     """Per filter: times of every way to ask spector, and the yardstick's time over each."""
-    yardstick = entry_named(YARDSTICK).make()
-    yardstick.imports()
-    yardstick.open(work, work.folder / "stores" / YARDSTICK, 1)
-    store = work.folder / "stores" / "spector"
-    profile = profiles[0]
-    ways = {
+    profile = PROFILES[0]
+    ways: dict[str, Any] = {
+        YARDSTICK: entry_named(YARDSTICK).make(),
         "default": SpectorStore(profile, k_gated=K),
         "as recall asks": SpectorStore(profile),
         "bitmap": SpectorStore(profile, "bitmap"),
-        "confidence 3": SpectorStore(profile, k_gated=K, confidence=3.0),
         "exact": SpectorStore(profile, exact=True, k_gated=K),
-        "straight": SpectorStore(profile, exact=True, k_gated=K, straight=True),
         "cosine only": SpectorStore("similarity", k_gated=K),
     }
-    for way in ways.values():
+    for name, way in ways.items():
         way.imports()
-        way.open(work, store, 1)
-    truth = work.truth()
-    found = {}
-    for share in SHARES:
-        right = truth[truth_name(profile, share)]
-        found[share.label] = _share(work, yardstick, ways, share, budget_s, right)
+        way.open(work, work.store(YARDSTICK if name == YARDSTICK else "spector"))
+    found = {share.label: _share(work, ways, share, budget_s) for share in SHARES}
     return {"yardstick": YARDSTICK, "profile": profile, "k": K, "filters": found}
 
 
-def _share(
-    work: Workload,
-    yardstick: Any,
-    ways: dict[str, SpectorStore],
-    share: Share,
-    budget_s: float,
-    right: Any,
-) -> dict[str, Any]:
+def _share(work: Workload, ways: dict[str, Any], share: Share, budget_s: float) -> dict[str, Any]:
     skipped = () if share.column else ("as recall asks", "bitmap")
-    asked = {name: way for name, way in ways.items() if name not in skipped}
-    contenders = {YARDSTICK: yardstick, **asked}
     asks = {
-        name: [contender.ask(cue, K, share) for cue in work.cues]
-        for name, contender in contenders.items()
+        name: [way.ask(cue, K, share) for cue in work.cues]
+        for name, way in ways.items()
+        if name not in skipped
     }
     seconds, cpu, answers = _in_turns(asks, budget_s * len(asks))
-    rows = {
-        name: [contenders[name].rows(answer, share)[:K] for answer in answers[name]]
-        for name in asked
-    }
+    right = work.truth()[truth_name(PROFILES[0], share)]
+    rows = {name: [ways[name].rows(each, share)[:K] for each in answers[name]] for name in asks}
+    exact = np.full((len(rows["exact"]), K), metrics.NOBODY, np.int64)
+    for n, row in enumerate(rows["exact"]):
+        exact[n, : len(row)] = row
     out: dict[str, Any] = {
         name: {
             **metrics.times_ms(seconds[name]),
@@ -76,7 +62,9 @@ def _share(
         }
         for name in asks
     }
-    for name in asked:
+    for name in out:
+        if name == YARDSTICK:
+            continue
         out[name] |= metrics.paired_ratio(seconds[YARDSTICK], seconds[name])
         # neighbours on the machine cannot make these two look better than they are
         out[name]["ratio_best"] = out[YARDSTICK]["best_ms"] / out[name]["best_ms"]
@@ -84,7 +72,7 @@ def _share(
         if name != "cosine only":
             out[name]["recall"] = metrics.mean_recall(rows[name], right)
             # what the promise is about: the estimate against the same scores without it
-            out[name]["recall_of_exact"] = metrics.mean_recall(rows[name], _padded(rows["exact"]))
+            out[name]["recall_of_exact"] = metrics.mean_recall(rows[name], exact)
     return out
 
 
@@ -123,12 +111,3 @@ def _in_turns(
         if time.perf_counter() > ends and n + 1 >= _FEWEST:
             break
     return seconds, cpu, answers
-
-
-def _padded(rows: list[list[int]]) -> Any:
-    import numpy as np
-
-    out = np.full((len(rows), K), metrics.NOBODY, np.int64)
-    for n, row in enumerate(rows):
-        out[n, : len(row)] = row
-    return out

@@ -65,19 +65,14 @@ class Workload:
         """(n,) members of a filter; None for the one that keeps all."""
         return None if not share.column else self.members[SHARES.index(share)]
 
-    def bitmap(self, share: Share) -> NDArray[np.uint8] | None:
-        """The same as bits, least significant first, as selectors want them."""
-        kept = self.kept(share)
-        return None if kept is None else np.packbits(kept, bitorder="little")
+    def store(self, name: str) -> Path:
+        """Where a contender keeps what it built."""
+        return self.folder / "stores" / name
 
     def chunks(self, size: int = _CHUNK) -> Iterator[tuple[int, F32]]:
         """All vectors in order, as (first row, (m, dim) float32 in memory)."""
         for start, stop in batches(self.records, size):
             yield start, np.ascontiguousarray(self.vectors[start:stop])
-
-    def flags(self, row: int) -> dict[str, bool]:
-        """The filters that keep a record, as metadata."""
-        return {s.column: True for n, s in enumerate(SHARES) if n and self.members[n, row]}
 
     def formulas(self) -> dict[str, Ranking]:
         """Per profile the fused score of all records as a function of the cosine."""

@@ -15,9 +15,9 @@ import pytest
 
 from bench import results
 from bench.data import NOW, TOPICS, Corpus, batches, reference, topic
-from bench.rivals import report, tables, workload
-from bench.rivals.contenders import entry_named
+from bench.rivals import page, workload
 from bench.rivals.metrics import NOBODY, Ranking, exact_top, mean_recall, recall, times_ms
+from bench.rivals.registry import entry_named
 
 
 def a_contender(name: str, p50_ms: float = 2.0, **changes: Any) -> dict[str, Any]:
@@ -29,16 +29,14 @@ def a_contender(name: str, p50_ms: float = 2.0, **changes: Any) -> dict[str, Any
         "title": entry.title,
         "about": entry.about,
         "ranking": entry.ranking,
-        "sits_out": entry.why_not_more,
         "build": {"build_s": 4.0, "bytes_per_record": 400.0, "peak_bytes": 1 << 20},
         "query": {
             "open_s": 0.01,
             "first_answer_s": 0.02,
             "peak_bytes": 1 << 21,
-            "filters": {label: dict(cell) for label in tables.LABELS},
+            "filters": {label: dict(cell) for label in page.LABELS},
             "trap": {times: dict(trap) for times in ("1", "10", "100")},
         },
-        "query2": {},
     } | changes
 
 
@@ -54,7 +52,7 @@ def a_pair(ratio: float = 13.0) -> dict[str, Any]:
         "ratio_best": 12.0,
         "ratio_cpu": 11.0,
     }
-    filters = {label: {"faiss-sq8": times, "default": way} for label in tables.LABELS}
+    filters = {label: {"faiss-sq8": times, "default": way} for label in page.LABELS}
     filters["0.01 %"]["as recall asks"] = way
     return {"yardstick": "faiss-sq8", "profile": "balanced", "k": 10, "filters": filters}
 
@@ -95,23 +93,23 @@ def line_with(text: str, lines: list[str]) -> str:
 
 
 def test_a_promise_is_judged_by_its_ratio_and_only_at_its_size() -> None:
-    lines = tables.promises(a_run())
+    lines = page.promises(a_run())
     assert line_with("at least 12 x", lines).endswith("13, kept.")
     assert line_with("at least 20 x", lines).endswith("13, **missed**.")
     assert line_with("at most 50 us", lines).endswith("1 ms, **missed**.")
     assert "| 13 x (1 to 30) | 12 x | 11 x | 0.990 | 0.999 |" in line_with("| 10 % |", lines)
-    small = tables.promises(a_run(records=100_000))
+    small = page.promises(a_run(records=100_000))
     assert "not judged here" in line_with("at least 20 x", small)
 
 
 def test_every_contender_has_a_row_even_with_nothing_to_show() -> None:
-    failed = a_contender("chroma", build={"reason": "no wheel"}, query={}, query2={})
+    failed = a_contender("chroma", build={"reason": "no wheel"}, query={})
     run = a_run(a_contender("spector"), a_contender("hnswlib"), failed)
-    page = report.docs_page(run)
+    text = page.docs_page(run)
     for each in run["contenders"]:
-        assert line_with(f"| {each['title']} |", tables.neighbours(run))
-        assert line_with(f"| {each['title']} |", tables.facts(run))
-    assert "- Chroma, float32, build: no wheel" in page
+        assert line_with(f"| {each['title']} |", page.neighbours(run))
+        assert line_with(f"| {each['title']} |", page.facts(run))
+    assert "- Chroma, float32, build: no wheel" in text
 
 
 def test_a_faster_rival_is_a_loss_unless_it_finds_less() -> None:
@@ -119,8 +117,8 @@ def test_a_faster_rival_is_a_loss_unless_it_finds_less() -> None:
     for cell in careless["query"]["filters"].values():
         cell["recall"] = 0.7
     run = a_run(a_contender("spector"), faster, careless, a_contender("faiss-sq8", 3.0))
-    lines = [line for line in tables.losses(run) if line.startswith("- Filter")]
-    assert len(lines) == len(tables.LABELS)
+    lines = [line for line in page.losses(run) if line.startswith("- Filter")]
+    assert len(lines) == len(page.LABELS)
     for line in lines:
         assert "hnswlib, float32 (1 ms, recall 0.990)" in line
         assert "RaBitQ" not in line
@@ -129,7 +127,7 @@ def test_a_faster_rival_is_a_loss_unless_it_finds_less() -> None:
 
 def test_the_largest_run_is_taken_and_of_those_the_newest(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="bench-rivals"):
-        report.newest(tmp_path)
+        page.newest(tmp_path)
     for name in (
         "rivals-20260103T0000-c-100k.json",
         "rivals-20260101T0000-a-1000k.json",
@@ -137,15 +135,15 @@ def test_the_largest_run_is_taken_and_of_those_the_newest(tmp_path: Path) -> Non
         "20270101T0000-d-full.json",
     ):
         (tmp_path / name).touch()
-    assert report.newest(tmp_path).name == "rivals-20260102T0000-b-1000k.json"
+    assert page.newest(tmp_path).name == "rivals-20260102T0000-b-1000k.json"
 
 
 def test_the_published_page_is_that_of_the_largest_newest_run() -> None:
     try:
-        run = results.load(report.newest())
+        run = results.load(page.newest())
     except FileNotFoundError:
         pytest.skip("no run of rivals is committed yet")
-    assert report.PAGE.read_text(encoding="utf-8") == report.docs_page(run), (
+    assert page.PAGE.read_text(encoding="utf-8") == page.docs_page(run), (
         "run: python -m bench.rivals report"
     )
 

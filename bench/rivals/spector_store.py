@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.data import NOW, batches, load_corpus
-from bench.rivals.contenders.base import Ask, UnsupportedError
+from bench.rivals.contender import Ask, Contender, UnsupportedError
 from bench.rivals.metrics import F32
 from bench.rivals.workload import FILTERS, PROFILES, SEED, TOPICS, Share, Workload
 from bench.stores import bytes_by_kind, open_store
@@ -23,16 +22,16 @@ _STRANGERS = 16
 _SETTLED_AFTER = 50
 
 
-class SpectorStore:
+class SpectorStore(Contender):
     """The store, and what a scan of it needs: the same snapshot that a recall makes.
 
     gate: "tags" filters by the Bloom gate, "bitmap" by a ready-made list of admitted slots.
     exact: ask the kernel to score every survivor, where it would estimate first.
     k_gated: how many to take from a gated scan, as strangers may pass a Bloom filter; None for as
         many as recall takes at first.
-    confidence: standard errors that an estimate is given; None for as many as recall gives it.
-    straight: scan the records themselves, without the index that recall would use.
     """
+
+    module = "spector.memory"
 
     def __init__(
         self,
@@ -40,18 +39,9 @@ class SpectorStore:
         gate: str = "tags",
         exact: bool = False,
         k_gated: int | None = None,
-        straight: bool = False,
-        confidence: float | None = None,
     ) -> None:
-        self.confidence = confidence
-        self.straight = straight
-        self._allow: dict[str, Any] = {}
         self.profile, self.gate, self.exact, self.k_gated = profile, gate, exact, k_gated
-
-    def imports(self) -> None:
-        import spector
-
-        spector.Memory  # noqa: B018  # names are looked up lazily; this one loads the engine
+        self._allow: dict[str, Any] = {}
 
     def build(self, work: Workload, folder: Path) -> dict[str, Any]:
         """Remember everything with its filters as tags, then read the strengths as stored."""
@@ -68,9 +58,9 @@ class SpectorStore:
             }
         }
 
-    def open(self, work: Workload, folder: Path, threads: int) -> None:
+    def open(self, work: Workload, folder: Path) -> None:
         self.work = work
-        self.memory = open_store(folder, work.dim, mode="r", threads=threads)
+        self.memory = open_store(folder, work.dim, mode="r", threads=1)
 
     @cached_property
     def scanned(self) -> _Scanned:
@@ -79,8 +69,6 @@ class SpectorStore:
         Nothing of the read path is repeated here, so what it learns (an index, estimates) is
         measured without a change. Indexes may come with the first few recalls.
         """
-        from spector.kernel.contract.scanner import Part
-
         reader = self.memory._parts.searcher
         kernel = reader._scanner
         spy = _Spy(kernel)
@@ -93,19 +81,7 @@ class SpectorStore:
         finally:
             reader._scanner = kernel
         table, query = spy.scans[-1]
-        if self.straight:
-            table = kernel.prepare([Part(part.data, part.count) for part in table.parts])
-        if self.exact:
-            return _Scanned(kernel, table, *exact_options())
-        options = {}
-        if "recall_confidence" in (query.params.dtype.names or ()):
-            chosen = float(query.params["recall_confidence"][0])
-            options = {"recall_confidence": chosen if self.confidence is None else self.confidence}
-        return _Scanned(kernel, table, options, {})
-
-    @cached_property
-    def table(self) -> Any:
-        return self.scanned.table
+        return _Scanned(kernel, table, float(query.params["recall_confidence"][0]))
 
     @cached_property
     def _ids(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
@@ -115,14 +91,13 @@ class SpectorStore:
         return ids[order], order
 
     def ask(self, cue: F32, k: int, share: Share) -> Ask:
-        kernel, table, query_options, scan_options = self.scanned
-        if share.column and self.gate == "bitmap":
-            scan_options = {**scan_options, "allow": self._allow_list(share)}
+        kernel, table, confidence = self.scanned
         gated = bool(share.column) and self.gate == "tags"
-        query = self._query(cue, share if gated else None, query_options)
-        more = k + _STRANGERS if self.k_gated is None else max(k, self.k_gated)
-        wanted = more if gated else k
-        return lambda: kernel.scan(table, query, wanted, **scan_options)
+        query = self._query(cue, share if gated else None, 0.0 if self.exact else confidence)
+        if gated:
+            k = k + _STRANGERS if self.k_gated is None else max(k, self.k_gated)
+        allow = self._allow_list(share) if share.column and not gated else None
+        return lambda: kernel.scan(table, query, k, allow=allow)
 
     def rows(self, answer: Any, share: Share) -> list[int]:
         """Without the strangers that passed the Bloom gate: the catalog would have dropped them."""
@@ -134,10 +109,7 @@ class SpectorStore:
         sorted_ids, order = self._ids
         return [int(row) for row in order[np.searchsorted(sorted_ids, np.asarray(ids, np.uint64))]]
 
-    def close(self) -> None:
-        self.memory.close()
-
-    def _query(self, cue: F32, share: Share | None, options: dict[str, Any]) -> Any:
+    def _query(self, cue: F32, share: Share | None, confidence: float) -> Any:
         from spector.clock import to_ms
         from spector.kernel.contract.quantization import tags_mask
         from spector.kernel.contract.query import make_query
@@ -149,7 +121,7 @@ class SpectorStore:
             profile=self.profile,
             tags_all=mask,
             overlap_mask=mask,
-            **options,
+            recall_confidence=confidence,
         )
 
     def _allow_list(self, share: Share) -> Any:
@@ -160,20 +132,15 @@ class SpectorStore:
             kept = self.work.kept(share)
             assert kept is not None
             parts, slots = [], []
-            for part, slot, record_id in self._places():
-                inside = kept[self.rows_of(record_id)]
-                parts.append(part[inside])
-                slots.append(slot[inside])
+            table = self.scanned.table
+            for n, part in enumerate(table.parts):
+                inside = np.flatnonzero(kept[self.rows_of(headers_of(part)["id"])])
+                parts.append(np.full(len(inside), n))
+                slots.append(inside)
             self._allow[share.column] = AllowList.from_records(
-                self.table, np.concatenate(parts), np.concatenate(slots)
+                table, np.concatenate(parts), np.concatenate(slots)
             )
         return self._allow[share.column]
-
-    def _places(self) -> Any:
-        """Per partition: position, slot and id of its records."""
-        for n, part in enumerate(self.table.parts):
-            ids = headers_of(part)["id"]
-            yield np.full(len(ids), n), np.arange(len(ids)), ids
 
 
 class SpectorRecall(SpectorStore):
@@ -183,8 +150,7 @@ class SpectorRecall(SpectorStore):
         if k > 1000:
             raise UnsupportedError("recall gives at most 1,000 hits")
         tags, memory, profile = [share.column] if share.column else None, self.memory, self.profile
-        exact = self.exact
-        return lambda: memory.recall(vector=cue, k=k, tags=tags, profile=profile, exact=exact)
+        return lambda: memory.recall(vector=cue, k=k, tags=tags, profile=profile)
 
     def rows(self, answer: Any, share: Share) -> list[int]:
         return self.rows_of([hit.id for hit in answer])
@@ -193,8 +159,7 @@ class SpectorRecall(SpectorStore):
 class _Scanned(NamedTuple):
     kernel: Any
     table: Any
-    query_options: dict[str, Any]
-    scan_options: dict[str, Any]
+    confidence: float
 
 
 class _Spy:
@@ -212,22 +177,7 @@ class _Spy:
         return self._kernel.scan(table, query, *arguments, **options)
 
 
-def exact_options() -> tuple[dict[str, Any], dict[str, Any]]:
-    """Keywords of ``make_query`` and ``scan`` that forbid estimates; none where none are made."""
-    from spector.kernel.contract.query import make_query
-    from spector.kernel.dispatch import get_kernel
-
-    if "exact" in inspect.signature(get_kernel().scan).parameters:
-        return {}, {"exact": True}
-    accepted = inspect.signature(make_query).parameters
-    if "exact" in accepted:
-        return {"exact": True}, {}
-    if "recall_confidence" in accepted:
-        return {"recall_confidence": 0.0}, {}
-    return {}, {}
-
-
-def write_formula(work: Workload, folder: Path) -> dict[str, Any]:
+def write_formula(work: Workload, folder: Path) -> None:
     """Base and slope of the fused score of every record, from the bytes that the store holds.
 
     Scores are linear in the cosine (products from 0 on), so two evaluations of the reference
@@ -236,22 +186,21 @@ def write_formula(work: Workload, folder: Path) -> dict[str, Any]:
     from spector.kernel.reference.scan import score_terms
 
     store = SpectorStore()
-    store.open(work, folder, 1)
+    store.open(work, folder)
     lines = {}
     for name in PROFILES:
         store.profile = name
-        query = store._query(work.cues[0], None, {})
+        query = store._query(work.cues[0], None, 0.0)
         base, slope = np.zeros((2, work.records), np.float32)
-        for part in store.table.parts:
+        for part in store.scanned.table.parts:
             headers = headers_of(part)
             rows = store.rows_of(headers["id"])
             low = score_terms(headers, np.zeros(len(headers), np.float32), query)["score"]
             high = score_terms(headers, np.ones(len(headers), np.float32), query)["score"]
             base[rows], slope[rows] = low, high - low
         lines[f"{name}-base"], lines[f"{name}-slope"] = base, slope
-    store.close()
+    store.memory.close()
     np.savez(work.folder / "formula.npz", **lines)
-    return {"profiles": len(PROFILES)}
 
 
 def headers_of(part: Any) -> NDArray[Any]:
@@ -282,10 +231,4 @@ def _records(work: Workload, start: int, stop: int) -> list[dict[str, Any]]:
     return made
 
 
-_CORPUS: list[Any] = []
-
-
-def _corpus() -> Any:
-    if not _CORPUS:
-        _CORPUS.append(load_corpus())
-    return _CORPUS[0]
+_corpus = cache(load_corpus)
