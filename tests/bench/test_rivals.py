@@ -1,8 +1,8 @@
-"""The page about rivals, the plan of a run, and the guard around its steps.
+"""The page about rivals.
 
-Mechanism: reports of steps become tables; a plan says what runs, in which order, and needs what.
-Damage if wrong: a lost row, a rival beaten by a case that it was never asked, a run that eats the
-machine. Guard: hand-made runs in, known lines out. No engine is imported and nothing is timed.
+Mechanism: reports of steps become tables. Damage if wrong: a lost row, a rival beaten by a case that
+it was never asked. Guard: hand-made runs in, known lines out. No engine is imported and nothing is
+timed.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def test_every_contender_has_a_row_even_with_nothing_to_show() -> None:
 
 
 def test_a_faster_rival_is_a_loss_unless_it_finds_less() -> None:
-    faster, careless = a_contender("hnswlib", 1.0), a_contender("faiss-rabitq", 1.0)
+    faster, careless = a_contender("hnswlib", 1.0), a_contender("faiss-rabitq-sq8", 1.0)
     for cell in careless["query"]["filters"].values():
         cell["recall"] = 0.7
     run = a_run(a_contender("spector"), faster, careless, a_contender("faiss-sq8", 3.0))
