@@ -2,8 +2,8 @@
 
 Without an explicit ``supersedes`` nothing in a store says that "I now work at Contoso" replaced "I
 work at Northwind". Where a cue asks how things are now, the later statement belongs first if both
-are one person's and it has the same words with another value, or is near and has a word of change.
-The older one keeps its score and ranks behind.
+are one person's and it has the same words with another value. The older one keeps its score and
+ranks behind.
 """
 
 from __future__ import annotations
@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 #: hits among which newer versions are looked for; the second where half of the first are versions
 LOOKED_AT: Final = 10
 _MOST_VERSIONS: Final = 32
-#: least cosine of two versions, and of two of which the newer has no more than a word of change;
-#: least score of the newer as a share of the older one's
-_ALIKE, _ALIKE_CHANGED, _SHARE = 0.35, 0.5, 0.75
+#: least cosine of two versions, and least score of the newer as a share of the older one's
+_ALIKE, _SHARE = 0.35, 0.75
 #: others of the same words and day from which statements are a list
 _LIST: Final = 2
 _DAY_MS: Final = 86_400_000
@@ -148,25 +147,22 @@ class _Versions:
 
     def among(self, pairs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         """(earlier, later) of those of which one is a version of the other."""
-        changed: list[tuple[int, int]] = []
-        replaced: list[tuple[int, int]] = []
+        found: list[tuple[int, int]] = []
         for one, other in pairs:
             old, new = (one, other) if self._times[one] < self._times[other] else (other, one)
-            before, after, alike = self._texts[old], self._texts[new], self._alike[old, new]
+            before, after = self._texts[old], self._texts[new]
             if (
-                alike < _ALIKE
+                self._alike[old, new] < _ALIKE
                 or max(len(before), len(after)) > _LONGEST
                 or self._scores[new] < _SHARE * self._scores[old]
                 or not _may_answer(self._sources[old], self._sources[new])
                 or self._named[old] - self._named[new]  # what only the older one is about is asked
             ):
                 continue
-            if value := value_replaced(before, after):
-                if not self._asked.issuperset(value):
-                    replaced.append((old, new))
-            elif alike >= _ALIKE_CHANGED and _tells_of_change(after):
-                changed.append((old, new))
-        return [*changed, *self._without_lists(replaced)]
+            value = value_replaced(before, after)
+            if value and not self._asked.issuperset(value):
+                found.append((old, new))
+        return self._without_lists(found)
 
     def _without_lists(self, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         """Pairs without lists: three and more statements of one day that differ in a value."""
@@ -199,14 +195,6 @@ def _may_answer(was: _Source, now: _Source) -> bool:
         and now.speaker == was.speaker
         and now.certainty >= was.certainty
         and (was.is_given or not now.is_given)
-    )
-
-
-def _tells_of_change(text: str) -> bool:
-    """Whether a text has a word of change, and neither adds nor hedges."""
-    observing = import_module("spector.language.observing")
-    return observing.tells_of_change(text) and not (
-        observing.tells_of_more(text) or observing.is_hedged(text)
     )
 
 

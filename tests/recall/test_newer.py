@@ -30,11 +30,6 @@ FILL = tuple(cases.rows("FILL"))
 PAIRS = (
     ("I bank with Halden.", "I now bank with Corvus.", "Which bank do I use?"),
     ("My locker code is 3307.", "My new locker code is 9125.", "What is my locker code?"),
-    (
-        "I go swimming on Tuesdays.",
-        "I don't swim on Tuesdays anymore, I go on Saturdays.",
-        "When do I go swimming?",
-    ),
     ("Our landlord is Mr. Brandt.", "Our landlord is Mrs. Ilic.", "Who is our landlord?"),
     ("The backup runs at 02:00.", "The backup runs at 04:30.", "When does the backup run?"),
     ("Ankara'da çalışıyorum.", "Artık İzmir'de çalışıyorum.", "Nerede çalışıyorum?"),
