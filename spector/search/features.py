@@ -514,3 +514,15 @@ def _pad(values: F32) -> F32:
     out = np.zeros((len(values) + 1, *values.shape[1:]), np.float32)
     out[:-1] = values
     return out
+
+
+def reciprocal_ranks(values: F32, ids: I64, k: float) -> F32:
+    """1 / (k + rank) by descending value, (n,) float32; ranks count from 1, ties go by id.
+
+    Values of 0 or less have no rank and earn 0.
+    """
+    out = np.zeros(len(values), np.float32)
+    order = np.lexsort((ids, -values))
+    order = order[values[order] > 0]
+    out[order] = 1.0 / (k + 1.0 + np.arange(len(order), dtype=np.float64))
+    return out

@@ -25,6 +25,7 @@ from spector.kernel.contract import (
     Query,
     Ranking,
     ScanResult,
+    ScoringProfile,
     cosine_table,
     make_query,
 )
@@ -39,6 +40,7 @@ from spector.search.features import (
     length_norm,
     mix_neighbours,
     places_of,
+    reciprocal_ranks,
     unit_vectors,
 )
 from spector.search.named import LexicalQuery, named_rows, overriding_score
@@ -108,6 +110,8 @@ class Fuser:
         evidence = {name: values * scale for name, values in evidence.items()}
         if query.vector is not None:
             evidence["near"] = np.float32(profile.w_similarity) * (mixed - similarity)
+        if profile.ranking.fusion == "rrf":
+            evidence = _by_ranks(evidence, tables, fused, mixed, profile)
         if named is not None:
             evidence["name"] = named.astype(np.float32) * np.float32(overriding_score(profile))
         ranked = Ranked(
@@ -270,6 +274,23 @@ def _ranked_mask(features: FeatureTable) -> NDArray[np.bool_]:
     mask = np.zeros(len(features.rows), np.bool_)
     mask[: len(features)] = True
     return mask
+
+
+def _by_ranks(
+    evidence: dict[str, F32],
+    tables: Sequence[FeatureTable],
+    fused: F32,
+    mixed: F32,
+    profile: ScoringProfile,
+) -> dict[str, F32]:
+    """Reciprocal ranks by cosine and by words in place of their values."""
+    ids = np.concatenate([features.ids for features in tables])
+    words = evidence.get("words", np.zeros(len(ids), np.float32))
+    alive = np.where(fused > -np.inf, mixed + 2, 0)  # above 0 for every cosine
+    k = profile.ranking.rrf_k
+    ranks = reciprocal_ranks(alive, ids, k) + reciprocal_ranks(words, ids, k)
+    with np.errstate(invalid="ignore"):
+        return {"ranks": np.where(fused > -np.inf, ranks - fused, 0).astype(np.float32)}
 
 
 # The similarity baseline: mean and deviation of a store's cosines with unrelated questions.

@@ -247,6 +247,21 @@ def _the_newer_of_two_statements_comes_first(memory: Memory) -> None:
     assert memory.recall("What is my locker code?", vector=CUE, k=1, profile=chosen)[0].id == old
 
 
+@case("fusion", "rrf_k")
+def _ranks_in_place_of_values(memory: Memory) -> None:
+    like = memory.remember("nothing in common", vector=CUE).id
+    word = memory.remember("the violin of the house", vector=near_to(CUE, 0.2, 4)).id
+    other = memory.remember("a stone", vector=near_to(CUE, 0.5, 5)).id
+    for k in (60.0, 10.0):
+        chosen = profile(fusion="rrf", rrf_k=k, by_name=False)
+        hits = memory.recall("Where is that violin kept?", vector=CUE, profile=chosen)
+        assert {hit.id: pytest.approx(hit.score, abs=1e-6) for hit in hits} == {
+            like: 1 / (k + 1),
+            word: 1 / (k + 3) + 1 / (k + 1),
+            other: 1 / (k + 2),
+        }
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_every_constant_moves_the_score_as_documented(name: str) -> None:
     with mind() as memory:
@@ -502,6 +517,7 @@ def test_what_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
         {"after": (1, 2, 3, 4, 5)},
         {"by_time": 1},
         {"by_name": 1},
+        {"fusion": "ranks"},
         {"about": True},
     ],
 )

@@ -73,6 +73,9 @@ class Ranking:
     by_name: bool = True
     #: of two statements that answer one question about how things are the newer one comes first
     newer: bool = True
+    #: "rrf": ranks by cosine and by words instead of the sum, 1 / (rrf_k + rank) each
+    fusion: Literal["sum", "rrf"] = "sum"
+    rrf_k: float = 60.0
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -84,6 +87,11 @@ class Ranking:
                 if not isinstance(value, bool):
                     raise InvalidInputError(
                         f"Ranking.{each.name} must be True or False, got {shown(value)}"
+                    )
+            elif each.name == "fusion":
+                if value not in ("sum", "rrf"):
+                    raise InvalidInputError(
+                        f"Ranking.fusion is {shown(value)}", hint="choose sum or rrf"
                     )
             else:
                 _check_weight(each.name, value)
