@@ -49,7 +49,7 @@ help:
 	@echo "make bundle     build/spector.mcpb, which Claude Desktop installs by a double click"
 	@echo "make bench      measure on this machine (ARGS=--full: a million records)"
 	@echo "make bench-recall   measure recall on public conversations (needs SPECTOR_DATA; ARGS of the protocol)"
-	@echo "make bench-cognition   measure entities, triples and changed facts (needs SPECTOR_DATA)"
+	@echo "make bench-cognition   measure entities, dates, pronouns and changed facts (needs SPECTOR_DATA)"
 	@echo "make bench-rivals   measure faiss, hnswlib, LanceDB and others beside it, in $(RIVALS_VENV) (ARGS=--full)"
 	@echo "make train-judge    train a judge of pairs on bench/judge/data and print its figures (some 10 minutes)"
 	@echo "make lint       ruff, mypy --strict, import contracts"

@@ -1,4 +1,4 @@
-"""``python -m bench.cognition``: entities, triples and changed facts; writes docs/cognition.md.
+"""``python -m bench.cognition``: entities, pronouns, dates and changed facts; writes docs/cognition.md.
 
 python -m bench.cognition                  every row, and the page
 python -m bench.cognition --rows 5 10      these rows, printed only
@@ -15,9 +15,9 @@ import sys
 import time
 from collections.abc import Collection, Sequence
 
-from bench.cognition.forgetting import curve_section
-from bench.cognition.rows import ROWS, Score
-from bench.cognition.statements import data
+from bench.cognition.nights import curve_section
+from bench.cognition.rows import ROWS
+from bench.cognition.score import Score, data
 from bench.machine import REPO
 
 PAGE = REPO / "docs" / "cognition.md"

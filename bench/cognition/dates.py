@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any, Final, NamedTuple
 
-from bench.cognition.statements import data
+from bench.cognition.score import data
 from spector.language.dates import DateExpression, dates_in
 
 __all__ = ["Free", "Given", "free", "given"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bench.cognition import train_emotion
-from bench.cognition.score import Score
-from bench.cognition.statements import data
+from bench.cognition.score import Score, data
 from spector.language.emotion import emotion_in
 from spector.language.emotion.detection import LABELS
 from spector.providers import MiniLMEmbedder

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.cognition.score import Score
-from bench.cognition.statements import changed_pairs, data, turns
+from bench.cognition.facts import asked, changed_pairs
+from bench.cognition.score import Score, data
+from bench.recall.sets import load
 from spector.language.cues import need_gate
 from spector.language.statements import is_question
 from spector.observe.gate import (
@@ -30,10 +31,9 @@ from spector.observe.gate import (
 from spector.providers import MiniLMEmbedder
 from spector.records import MemoryRecord
 
-__all__ = ["LABELS", "decided", "gate_rows", "macro_f1", "near_duplicates", "pairs_of_facts"]
+__all__ = ["gate_rows", "near_duplicates"]
 
-LABELS: Final = ("create", "update", "supersede", "reinforce", "skip")
-_DAY: Final = 86_400_000
+_MONTH: Final = 30 * 86_400_000
 _NOW: Final = 1_790_000_000_000
 _SEED: Final = 7
 _STS: Final = "sts-dev.csv"
@@ -41,30 +41,24 @@ _STS: Final = "sts-dev.csv"
 _GUARD: Final = 0.1
 
 
-def decided(
-    old: str, new: str, *, days: int = 30, role: str = "user", likeness: float = 0.8
-) -> Decision:
-    """The gate's decision on a new message, with an old one as the only candidate."""
-    record = MemoryRecord(id=1, text=old, tier="episodic", event_ms=_NOW - days * _DAY, role=role)
-    stated = statements_in(new, role=role, speaker=None, event_ms=_NOW)
+def decided(old: str, new: str) -> Decision:
+    """The gate's decision on a new message, with a month-old one as the only candidate."""
+    record = MemoryRecord(id=1, text=old, tier="episodic", event_ms=_NOW - _MONTH, role="user")
+    stated = statements_in(new, role="user", speaker=None, event_ms=_NOW)
     return decide(
         Incoming(text=new, said=new, statements=stated, event_ms=_NOW),
-        [candidate_of(record, likeness=likeness)],
+        [candidate_of(record, likeness=0.8)],
     )
 
 
 def label_of(old: str, new: str) -> str:
-    """The decision as one of `LABELS`: a filter skips, a detail is an update."""
-    if _is_skipped(new):
+    """create, update (a detail), supersede, reinforce or skip (a filter's)."""
+    if is_question(new) or not need_gate(new).needed:
         return "skip"
     found = decided(old, new)
     if found.relation == "elaborates":
         return "update"
     return found.action
-
-
-def _is_skipped(text: str) -> bool:
-    return is_question(text) or not need_gate(text).needed
 
 
 def macro_f1(gold: Sequence[str], found: Sequence[str]) -> float:
@@ -75,11 +69,6 @@ def macro_f1(gold: Sequence[str], found: Sequence[str]) -> float:
         total = gold.count(label) + found.count(label)
         scores.append(2 * hits / total if total else 0.0)
     return sum(scores) / max(1, len(scores))
-
-
-def pairs_of_facts(lines: Iterable[str]) -> list[tuple[str, str]]:
-    """Changed facts of FactConsolidation, older first."""
-    return [(f"{old}.", f"{new}.") for old, new in changed_pairs(lines)]
 
 
 def gate_pairs() -> list[dict[str, Any]]:
@@ -126,16 +115,14 @@ def gate_rows() -> list[Score]:
 
 
 def _fact_rows() -> list[Score]:
-    sets = json.loads((data() / "cognition/factconsolidation/facts.json").read_text("utf-8"))
-    lines = sets["sh_32k"]["context"].splitlines()
-    changed = pairs_of_facts(lines)
+    facts = asked("32k").facts
+    changed = [(f"{old}.", f"{new}.") for old, new in changed_pairs(facts)]
     labels = [label_of(old, new) for old, new in changed]
     seen, lost = (
         labels.count("supersede") / len(labels),
         sum(each in ("reinforce", "skip") for each in labels) / len(labels),
     )
     rng = random.Random(_SEED)
-    facts = [each.partition(". ")[2] for each in lines if each.partition(". ")[2]]
     same = {(old.rstrip("."), new.rstrip(".")) for old, new in changed}
     others = [
         pair
@@ -158,9 +145,10 @@ def _fact_rows() -> list[Score]:
 
 def _random_row() -> Score:
     """Random pairs of one speaker's turns: nothing of them is a change."""
-    by: dict[tuple[int, str], list[str]] = {}
-    for number, speaker, text in turns():
-        by.setdefault((number, speaker), []).append(text)
+    by: dict[tuple[str, str], list[str]] = {}
+    for store in load("locomo").stores:
+        for item in store.items:
+            by.setdefault((store.name, item.speaker), []).append(item.text)
     rng = random.Random(_SEED)
     groups = sorted(by)
     labels = []

@@ -1,7 +1,5 @@
 """What was done before finds what to do now: tools of like tasks, and runs that are known to work.
 
-    python -m bench.cognition.procedures [--keep]
-
 tau (retail): five folds over the users' instructions; the tools of the nearest ones that a recall
 finds are compared with those that are right. BFCL: the same for single turns, folds over tasks.
 Airline: a run that succeeded is held out, and the store knows the task's other runs with what came
@@ -11,28 +9,23 @@ those of the run that the product chooses: the nearest one that succeeded, else 
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 import spector
-from bench.cognition.score import Score
-from bench.cognition.slept import Shelved
+from bench.cognition.score import Score, data
 from bench.data import NOW
-from bench.recall.sets import data_root
-from bench.recall.vectors import Shelf, default_folder
-from bench.results import RESULTS
+from bench.recall.vectors import Memoised
 from spector import ManualClock
 from spector.providers import MiniLMEmbedder
 
-__all__ = ["chosen_runs", "measure", "nearest", "rows"]
+__all__ = ["rows"]
 
-FILE: Final = RESULTS / "sleep-procedures.json"
 FOLDS: Final = 5
 K: Final = 5
 _CALL: Final = re.compile(r"(\w+)\(")
@@ -43,7 +36,7 @@ Task = tuple[str, str, frozenset[str]]
 
 
 def _lines(name: str) -> list[dict[str, Any]]:
-    path = data_root() / "cognition/procedures" / name
+    path = data() / "cognition/procedures" / name
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
 
 
@@ -87,7 +80,7 @@ def _folds(tasks: Sequence[Task]) -> Iterator[tuple[list[Task], list[Task]]]:
         )
 
 
-def nearest(tasks: Sequence[Task], embedder: Shelved) -> dict[str, float]:
+def nearest(tasks: Sequence[Task], embedder: Memoised) -> dict[str, float]:
     """How well the tools of the nearest tasks fit: of the first, by votes of five, of any of five."""
     out: dict[str, list[float]] = defaultdict(list)
     for known, asked in _folds(tasks):
@@ -113,7 +106,7 @@ def _voted(found: Sequence[frozenset[str]]) -> frozenset[str]:
     return max(found, key=lambda each: (counts[each], -found.index(each)), default=frozenset())
 
 
-def chosen_runs(embedder: Shelved) -> dict[str, float]:
+def chosen_runs(embedder: Memoised) -> dict[str, float]:
     """How well the tools of a chosen run fit those of one that succeeded, and what is warned of."""
     runs = _lines("airline_runs.jsonl")
     out: dict[str, list[float]] = defaultdict(list)
@@ -177,27 +170,10 @@ def _choice(memory: spector.Memory, instruction: str, last: dict[str, Any]) -> s
     return next((each["run_id"] for each in known if each["success"]), _name(last))
 
 
-def measure() -> dict[str, Any]:
-    """Every figure."""
-    embedder = Shelved(MiniLMEmbedder(), Shelf(default_folder()))
-    parts: list[tuple[str, Callable[[], Any]]] = [
-        ("tau", lambda: nearest(tau(), embedder)),
-        ("bfcl", lambda: nearest(bfcl(), embedder)),
-        ("airline", lambda: chosen_runs(embedder)),
-    ]
-    out = {}
-    for name, work in parts:
-        out[name] = work()
-        print(name, json.dumps(out[name]), flush=True)
-    return out
-
-
 def rows() -> list[Score]:
-    """Row 22, from the last full run."""
-    if not FILE.is_file():
-        return []
-    found = json.loads(FILE.read_text(encoding="utf-8"))
-    tau_, turns, runs = found["tau"], found["bfcl"], found["airline"]
+    """Row 22."""
+    embedder = Memoised(MiniLMEmbedder())
+    tau_, turns, runs = nearest(tau(), embedder), nearest(bfcl(), embedder), chosen_runs(embedder)
     return [
         Score(
             22,
@@ -228,15 +204,3 @@ def rows() -> list[Score]:
             runs["chosen"] > runs["last"] and runs["warned"] == 1.0,
         ),
     ]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--keep", action="store_true", help="write bench/results")
-    found = measure()
-    if parser.parse_args().keep:
-        FILE.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.cognition.statements import data
+from bench.cognition.score import data
 from bench.machine import REPO
 from spector.language.formation.persons import (
     FEATURES,

@@ -2,39 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import re
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from datetime import timedelta
-from pathlib import Path
 from typing import Final
 
-import spector
-from bench.cognition import (
-    consolidation,
-    feelings,
-    forgetting,
-    formation,
-    procedures,
-    train_entities,
-    voices,
-)
+from bench.cognition import facts, feelings, formation, nights, procedures, train_entities, voices
 from bench.cognition.gate import gate_rows, near_duplicates
 from bench.cognition.keeping import keeping_rows
-from bench.cognition.score import Score
+from bench.cognition.score import Score, data
 from bench.cognition.speed import speed_rows
-from bench.cognition.statements import data, triples
 from bench.cognition.updates import update_rows
-from bench.data import NOW
-from spector.clock import ManualClock
 from spector.language.entities import LEAST, rule_mentions
 from spector.providers import MiniLMEmbedder
 
 __all__ = ["ROWS", "Score", "spans_of", "untyped_f1"]
-
-#: from which serial numbers on a fact of FactConsolidation is read
-_FACT: Final = re.compile(r"(\d+)\. (.+)")
 
 
 def english_entities() -> list[Score]:
@@ -118,66 +98,6 @@ def turkish_entities() -> list[Score]:
     ]
 
 
-def changed_facts() -> list[Score]:
-    """Rows 11 and 12: questions about facts of which newer ones change older ones."""
-    sets = json.loads(
-        (data() / "cognition/factconsolidation/facts.json").read_text(encoding="utf-8")
-    )
-    out = []
-    for size in ("6k", "32k"):
-        lines = sets[f"sh_{size}"]["context"].splitlines()
-        with tempfile.TemporaryDirectory() as folder:
-            one = _shares(Path(folder), lines, sets[f"sh_{size}"], sets[f"mh_{size}"])
-        floor = {"6k": "84", "32k": "82"}[size]
-        out.append(
-            Score(
-                11,
-                f"changed fact, one hop, {size}: the first hit has the newest value",
-                f"{one[0]:.0f}",
-                floor,
-                "92",
-                one[0] >= 92,
-            )
-        )
-        floor = {"6k": "27", "32k": "9"}[size]
-        out.append(
-            Score(
-                12,
-                f"changed fact, several hops, {size}: the answer is in 10 hits",
-                f"{one[1]:.0f}",
-                floor,
-                "35 (of 64k)",
-                one[1] >= 35,
-            )
-        )
-    return out
-
-
-def _shares(
-    folder: Path, lines: Iterable[str], single: dict[str, list[str]], several: dict[str, list[str]]
-) -> tuple[float, float]:
-    """Percent of questions: the first hit has the answer; one of ten has, over several hops."""
-    clock = ManualClock(NOW)
-    with spector.open(folder / "mind", clock=clock, durability="relaxed") as memory:
-        facts = [found for line in lines if (found := _FACT.match(line))]
-        memory.remember_many(
-            [
-                {"text": found[2], "event_time": NOW - timedelta(minutes=len(facts) - n)}
-                for n, found in enumerate(facts)
-            ],
-            supersedes="auto",
-        )
-        first = sum(
-            any(answer in memory.recall(question, k=1)[0].text for answer in answers)
-            for question, answers in zip(single["questions"], single["answers"], strict=True)
-        )
-        among = sum(
-            any(a in hit.text for hit in memory.recall(question, k=10) for a in answers)
-            for question, answers in zip(several["questions"], several["answers"], strict=True)
-        )
-    return 100 * first / len(single["questions"]), 100 * among / len(several["questions"])
-
-
 ROWS: Final[dict[int, Callable[[], list[Score]]]] = {
     1: feelings.english_feelings,
     4: english_entities,
@@ -186,13 +106,12 @@ ROWS: Final[dict[int, Callable[[], list[Score]]]] = {
     7: formation.persons_of_dialogue,
     8: formation.english_dates,
     9: formation.turkish_dates,
-    10: triples,
-    11: changed_facts,
+    11: facts.changed_facts,
     13: gate_rows,
     14: near_duplicates,
     15: update_rows,
-    19: forgetting.forgetting_rows,
-    20: consolidation.rows,
+    19: nights.rows,
+    20: nights.weeks_rows,
     22: procedures.rows,
     23: speed_rows,
     24: keeping_rows,

@@ -21,8 +21,7 @@ from typing import Any, Final
 
 import spector
 from bench import machine
-from bench.cognition.score import Score
-from bench.cognition.statements import data
+from bench.cognition.score import Score, data
 from bench.data import NOW, Corpus, batches, load_corpus
 from bench.stores import BUILD_BATCH, open_store
 from spector.clock import ManualClock

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +31,9 @@ _TURN: Final = timedelta(seconds=30)
 _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
 #: what BEAM's generator left at the end of a message: " ->-> 1,2"
 _LEFTOVER: Final = "->->"
+#: of the preferences that are put into chats, and how often each chat is told
+_SEED: Final = 27
+_ROUNDS: Final = 2
 _SPOKEN = re.compile(r'^<(?P<who>[^>]+)>:\s*"?(?P<what>.*?)"?\s*$', re.DOTALL)
 
 
@@ -207,25 +213,16 @@ def _leaves(value: Any) -> Iterator[Any]:
         yield value
 
 
-# -- MADial, PrefEval, MemoryBank ---------------------------------------------------------------
+# -- MADial, PrefEval ------------------------------------------------------------------------------
 
 
-def madial(root: Path) -> DataSet:
-    """160 dated memories in one store; the cue is what was said before the turn under test, without
-    who said it: harder than the set is meant, since half of the memories are another person's."""
-    return _madial(root, named=False)
+def madial(root: Path, *, named: bool = False) -> DataSet:
+    """160 dated memories in one store; the cue is what was said before the turn under test.
 
-
-def madial_named(root: Path) -> DataSet:
-    """The same, with the speaker before each turn of the cue, as the set's turns have it.
-
-    Two people talk to one assistant, 36 dialogues are Bart's and 44 Lisa's, and the memories are of
-    both ("Bart danced at the Christmas party"). An agent knows to whom it listens.
+    Without who said it that is harder than the set is meant: two people talk to one assistant, 36
+    dialogues are Bart's and 44 Lisa's, and the memories are of both ("Bart danced at the Christmas
+    party"). ``named``: with the speaker before each turn of the cue, as the set's turns have it.
     """
-    return _madial(root, named=True)
-
-
-def _madial(root: Path, named: bool) -> DataSet:
     set_name = "madial-named" if named else "madial"
     items = []
     for line in _lines(root / "madial" / "memory_en.jsonl"):
@@ -296,6 +293,46 @@ def prefeval(root: Path) -> DataSet:
     return DataSet("prefeval", "PrefEval, preferences", (store,), tuple(questions))
 
 
+def prefeval_chat(root: Path) -> DataSet:
+    """Ten preferences, one of each topic, among the messages of a BEAM chat.
+
+    Two times ten stores and 200 requests; a group is a topic. The plain set asks which of five
+    hundred people's preferences a request touches, and many fit as well. A user has one of each
+    topic, said somewhere in months of other talk.
+    """
+    topics = {
+        path.stem: json.loads(path.read_text(encoding="utf-8"))
+        for path in sorted((root / "prefeval").glob("*.json"))
+    }
+    draw = random.Random(_SEED)
+    for pairs in topics.values():
+        draw.shuffle(pairs)
+    stores, questions = [], []
+    for number in range(_ROUNDS):
+        for n, chat in enumerate(beam(root).stores):
+            name = f"{chat.name}-{number}"
+            at = number * 10 + n
+            said = {topic: pairs[at % len(pairs)] for topic, pairs in topics.items()}
+            stores.append(_with(chat, name, {t: p["preference"] for t, p in said.items()}, draw))
+            last = max(item.time for item in chat.items if item.time is not None)
+            questions += [
+                Question(f"{name}-{topic}", name, pair["question"], topic, (topic,), last, topic)
+                for topic, pair in said.items()
+            ]
+    return DataSet("prefeval-chat", "PrefEval in a chat", tuple(stores), tuple(questions))
+
+
+def _with(chat: Store, name: str, said: dict[str, str], draw: random.Random) -> Store:
+    """The chat with each text as a message of the user, before a message of the user's."""
+    items = list(chat.items)
+    places = [n for n, item in enumerate(items) if item.speaker == "user"]
+    chosen = zip(draw.sample(places, len(said)), said.items(), strict=True)
+    for place, (topic, text) in sorted(chosen, reverse=True):  # the last first: places stay
+        before = items[place]
+        items.insert(place, Item(topic, text, "user", before.session, before.time, 0))
+    return Store(name, tuple(replace(item, order=n) for n, item in enumerate(items)))
+
+
 def _lines(path: Path) -> list[Any]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
 
@@ -304,6 +341,7 @@ LOADERS: Final[dict[str, Callable[[Path], DataSet]]] = {
     "locomo": locomo_turns,
     "beam": beam,
     "madial": madial,
-    "madial-named": madial_named,
+    "madial-named": partial(madial, named=True),
     "prefeval": prefeval,
+    "prefeval-chat": prefeval_chat,
 }

@@ -11,12 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench.cognition import forgetting
+from bench.cognition import nights
 from bench.cognition.__main__ import main, page_of, renewed
+from bench.cognition.facts import changed_pairs
 from bench.cognition.feelings import valence
-from bench.cognition.rows import ROWS, Score, spans_of, untyped_f1
+from bench.cognition.rows import Score, spans_of, untyped_f1
+from bench.cognition.score import data
 from bench.cognition.speed import Costs, measured, messages
-from bench.cognition.statements import changed_pairs, data, match, score
 from bench.judge.hands import RELATIONS, TURKISH, balanced, overlap_auc, pairs_of, replaces
 
 
@@ -72,13 +73,6 @@ def test_without_data_it_says_what_is_missing(
     assert "SPECTOR_DATA" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(not (data() / "cognition").is_dir(), reason="needs SPECTOR_DATA")
-def test_triples_are_measured() -> None:
-    scores = ROWS[10]()
-    assert [each.row for each in scores] == [10, 10]
-    assert all(each.found.count("/") == 2 for each in scores)
-
-
 def test_equal_valences_count_half() -> None:
     assert valence(np.array([1.0, 0.0]), np.array([1, 0])) == 1.0
     assert valence(np.array([0.5, 0.5]), np.array([1, 0])) == 0.5
@@ -104,15 +98,14 @@ def test_months_that_lose_what_is_guarded_miss_their_goal(
         "total": 100,
         "guarded": {"rules": 3},
         "lost": {"rules": 0},
-        "through": 97,
     }
-    monkeypatch.setattr(forgetting, "FILE", tmp_path / "found.json")
+    monkeypatch.setattr(nights, "FILE", tmp_path / "found.json")
     found = []
     for lost in (0, 1):
         bad = {**row, "lost": {"rules": lost}}
         both = [bad, {**bad, "share": 0.3, "kept": 80}]
-        forgetting.FILE.write_text(json.dumps({"months": both}))
-        found.append([each.reached for each in forgetting.forgetting_rows()])
+        nights.FILE.write_text(json.dumps({"months": both}))
+        found.append([each.reached for each in nights.rows()])
     assert found == [[True, False], [False, False]]
 
 
@@ -140,42 +133,15 @@ def test_each_message_is_timed_on_both_sides(tmp_path: Path) -> None:
     assert found.single() > 0
 
 
-# -- The bench of statements scores as CaRB's lenient match does, and pairs facts by their
-#    wording
-
-
-def cut(relation: str, subject: str, rest: str) -> tuple[list[str], list[str], list[str]]:
-    return relation.split(), subject.split(), rest.split()
-
-
-def test_words_of_a_tuple_are_counted_once_each() -> None:
-    gold = cut("was born in", "Ada", "London in 1815")
-    assert match(gold, gold) == (1.0, 1.0)
-    assert match(gold, cut("was born in", "Ada", "London")) == (1.0, pytest.approx(5 / 7))
-    found = match(gold, cut("born", "Ada Ada", "Paris"))
-    assert found == (pytest.approx(2 / 4), pytest.approx(2 / 7))
-
-
-def test_without_a_word_of_the_relation_nothing_matches() -> None:
-    assert match(cut("lives in", "Ada", "London"), cut("likes", "Ada", "London")) == (0.0, 0.0)
-    assert match(cut("is", "Ada", "a poet"), cut("be", "Ada", "a poet")) == (1.0, 1.0)
-
-
-def test_each_tuple_is_matched_with_one_of_the_gold() -> None:
-    one, other = cut("likes", "Ada", "tea"), cut("likes", "Ada", "rum")
-    assert score([one, other], [one, other]) == (2.0, 2.0)
-    precision, recall = score([one], [one, other])
-    assert (precision, recall) == (1.0, 1.0)
-    assert score([one], []) == (0.0, 0.0)
+# -- Facts are paired by their wording -------------------------------------------------------------
 
 
 def test_facts_of_one_wording_with_two_values_are_a_pair() -> None:
     lines = [
-        "Here is a list:",
-        "0. The mayor of Ghent is Ann.",
-        "1. Ann was born in Bruges.",
-        "2. The mayor of Ghent is Bob.",
-        "3. The mayor of Ghent is Bob.",
+        "The mayor of Ghent is Ann.",
+        "Ann was born in Bruges.",
+        "The mayor of Ghent is Bob.",
+        "The mayor of Ghent is Bob.",
     ]
     assert list(changed_pairs(lines)) == [
         ("The mayor of Ghent is Ann", "The mayor of Ghent is Bob"),

@@ -15,14 +15,11 @@ from typing import Any
 
 import pytest
 
-from bench.recall.protocol.ask import Manner, _Mind, asked_of, texts_asked
-from bench.recall.protocol.beliefs import beliefs
-from bench.recall.protocol.folds import FOLDS, fold_of, part_of
-from bench.recall.protocol.judge import MEASURES, gain, mean_of, of_part, spread
-from bench.recall.protocol.names import Names, swapped
-from bench.recall.protocol.tables import compare_table, quick_table, worse_of
-from bench.recall.protocol.terms import _picked, worth, worth_table
-from bench.recall.protocol.ways import message_of
+from bench.recall import page
+from bench.recall.ask import Mind, asked_of, message_of
+from bench.recall.judge import FOLDS, MEASURES, fold_of, gain, mean_of, of_part, part_of, spread
+from bench.recall.names import Names, swapped
+from bench.recall.page import compare_table, quick_table, worse_of
 from bench.recall.shape import Item, Question, Store
 from tests.bench.recall_samples import DAY, Recording, a_set, a_store
 
@@ -36,8 +33,6 @@ def test_each_way_writes_the_speaker_where_it_says() -> None:
     assert "role" not in message_of(item, "name")
     assert message_of(item, "words")["text"] == "Hello"
     assert "Ann" not in str(message_of(item, "words"))
-    assert "event_time" not in message_of(item, "words", "absent")
-    assert message_of(item, "words", "fixed")["event_time"] != DAY
 
 
 def test_folds_never_move_and_both_parts_have_groups() -> None:
@@ -76,29 +71,24 @@ def test_names_of_the_store_asked_take_the_place_of_strangers() -> None:
 
 
 def test_all_questions_are_asked_and_strangers_with_both_names() -> None:
-    rows = list(asked_of(a_set(), Manner("name"), Recording()))
+    rows = list(asked_of(a_set(), "name", Recording()))
     kinds = [row["kind"] for row in rows]
     assert [kinds.count(each) for each in ("own", "none", "stranger", "swapped")] == [3, 1, 3, 3]
     assert all("quoted" in row for row in rows)
-    assert len(texts_asked(a_set())) == 10
     assert mean_of(rows, MEASURES["any10"]) == 1
     assert mean_of(rows, MEASURES["hits"]) > 0
 
 
 def test_a_hit_stands_for_memories_of_equal_words() -> None:
     hits = _Hits([SimpleNamespace(id=0, also=(2,))])
-    memory: Any = SimpleNamespace(recall=lambda *_, **__: hits)
-    mind = _Mind(memory, _Clock(), a_store(), {n: f"t{n}" for n in range(4)}, Manner())
-    row = mind._recalled(Question("q", "one", "cue", "x", ("t2",), DAY, "one"))
-    assert (row["ranks"], row["found"]) == ([1], 1)
+    memory: Any = SimpleNamespace(recall=lambda *_: hits)
+    mind = Mind(memory, a_store(), {n: f"t{n}" for n in range(4)})
+    row = mind.recalled(Question("q", "one", "cue", "x", ("t2",), DAY, "one"))
+    assert row["ranks"] == [1]
 
 
 class _Hits(list[Any]):
     standing: tuple[Any, ...] = ()
-
-
-class _Clock:
-    def set(self, when: object) -> None: ...
 
 
 def _row(n: int, rank: int | None, group: str = "a", **more: Any) -> dict[str, Any]:
@@ -109,7 +99,6 @@ def _row(n: int, rank: int | None, group: str = "a", **more: Any) -> dict[str, A
         "kind": "own",
         "ranks": [rank],
         "hits": 4,
-        "found": int(rank is not None),
         "instruction": False,
         "quoted": 1,
         **more,
@@ -128,7 +117,6 @@ def test_measures_of_plain_rows() -> None:
     found = {name: mean_of(rows, each) for name, each in MEASURES.items()}
     assert (found["any1"], found["any3"], found["any10"]) == (0.2, 0.6, 0.6)
     assert found["lost"] == 0.2
-    assert found["precision"] == pytest.approx(0.2)
     assert found["swapped"] == 1
     assert math.isnan(found["all10"])
     assert math.isnan(found["stranger"])
@@ -168,33 +156,5 @@ def test_the_worse_way_is_the_headline_and_words_only_never() -> None:
     assert "Name: text, was role=" in told
 
 
-def test_beliefs_are_the_same_each_time_and_have_all_three_kinds() -> None:
-    data = beliefs()
-    assert data == beliefs()
-    assert {len(store.items) for store in data.stores} == {28}
-    kinds = {(each.category, len(each.gold)) for each in data.questions}
-    assert kinds == {("several", 4), ("one", 1), ("none", 0)}
-
-
-# -- terms, and the page ------------------------------------------------------------------------
-
-
-def test_a_term_is_worth_what_it_gives_in_the_way_it_helps_less() -> None:
-    whole, none = ([_row(n, rank, f"g{n}") for n in range(20)] for rank in (1, None))
-    found = {"locomo": {"role": {"all": whole, "t": none}, "name": {"all": whole, "t": whole}}}
-    told = worth(found, ODD)["t"]["locomo"]
-    assert told["report"] == told["develop"] == [0, 0]
-    found["locomo"]["name"]["t"] = none
-    told = worth(found, ODD)["t"]["locomo"]
-    assert told["report"][0] == 100
-    assert "| yes" in "\n".join(worth_table({"t": {"locomo": told}}))
-
-
-def test_the_fit_takes_more_than_a_tie_and_prefers_no_term() -> None:
-    assert _picked({"0": -1.0, "0.5": 0.05, "2": 0.3}) == "2"
-    assert _picked({"0": -1.0, "0.5": 0.05, "2": 0.09}) is None
-    assert _picked({"0": 0.0, "0.5": 0.0, "2": 0.0}) == "0"
-    assert _picked({"0": -0.2, "0.5": 0.0}) is None
-
-
-# -- the commands ---------------------------------------------------------------------------------
+def test_the_published_page_is_that_of_the_figures_kept_last() -> None:
+    assert page.PAGE.read_text(encoding="utf-8") == page.docs_page(page.newest())

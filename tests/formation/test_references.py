@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.cognition.rows import ROWS
-from bench.cognition.statements import data
+from bench.cognition.score import data
 from spector.language.formation import Referents, rewritten
 from spector.language.formation.persons import BIAS, FEATURES, WEIGHTS, gender_of, people_in
 from tests.cases import Cases

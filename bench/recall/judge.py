@@ -1,7 +1,13 @@
-"""Figures of rows, with their spread. All are shares in 0..1 unless they say otherwise."""
+"""Figures of rows, with their spread. All are shares in 0..1 unless they say otherwise.
+
+A group (a conversation, a topic, a dialogue) lies in one of five folds by a hash of its name, so
+nobody chooses. In odd months folds 0-2 develop and 3-4 report; in even months 3, 4 and 0 develop
+and 1-2 report.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -10,14 +16,25 @@ from typing import Final
 
 import numpy as np
 
-from bench.recall.protocol.ask import FIRST, Row
-from bench.recall.protocol.folds import PARTS, part_of
+from bench.recall.ask import FIRST, Row
 
-__all__ = ["MEASURES", "Gain", "Measure", "gain", "mean_of", "of_part", "spread"]
-
+FOLDS: Final = 5
+PARTS: Final = ("develop", "report")
+#: the first number under which every family has groups in both parts of both rotations
+_SALT: Final = 0
 _HALVINGS: Final = 250
 _DRAWS: Final = 2000
 _SEED: Final = 20_261_125
+
+
+def fold_of(group: str) -> int:
+    """0..4, the same on every machine and for ever."""
+    return hashlib.sha256(f"{_SALT}/{group}".encode()).digest()[0] % FOLDS
+
+
+def part_of(group: str, day: date) -> str:
+    """``develop`` or ``report``."""
+    return "report" if fold_of(group) in ({3, 4} if day.month % 2 else {1, 2}) else "develop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +66,6 @@ def _all(row: Row) -> float | None:
     return float(all(_within(row, FIRST))) if several else None
 
 
-def _precision(row: Row, of: str = "") -> float | None:
-    if row["kind"] != "own" or f"{of}hits" not in row:
-        return None
-    return row[f"{of}found"] / row[f"{of}hits"] if row[f"{of}hits"] else 0.0
-
-
-def _recall(row: Row, of: str = "") -> float | None:
-    """The share of the gold that is among the hits, however many those are."""
-    if row["kind"] != "own" or f"{of}found" not in row:
-        return None
-    return float(row[f"{of}found"] / len(row["ranks"]))
-
-
 def _instruction(row: Row) -> float | None:
     return float(row["instruction"]) if "instruction" in row else None
 
@@ -88,11 +92,7 @@ MEASURES: Final[dict[str, Measure]] = {
     "any10": Measure("@10", lambda row: _any(row, FIRST)),
     "frac10": Measure("frac", _frac),
     "all10": Measure("all", _all),
-    "precision": Measure("prec", _precision),
-    "recall": Measure("rec", _recall),
     "hits": Measure("hits", lambda row: row.get("hits"), -1, 1.0),
-    "selective_precision": Measure("s.prec", lambda row: _precision(row, "selective_")),
-    "selective_recall": Measure("s.rec", lambda row: _recall(row, "selective_")),
     "instruction": Measure("instr@1", _instruction, -1),
     "stranger": Measure("sil.str", _silent("stranger")),
     "swapped": Measure("sil.swap", _silent("swapped")),

@@ -7,9 +7,9 @@ is asked in their place, a cue is unanswerable and has nothing strange about it.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -81,7 +81,7 @@ def swapped(cue: str, own: Names, asked: Names) -> str:
     Speakers go by their order; any other name that the store asked does not know becomes one of
     its own, the same one each time. A cue without such a name stays as it is.
     """
-    pairs = dict(zip(own.speakers, _repeated(asked.speakers, len(own.speakers)), strict=False))
+    pairs = dict(zip(own.speakers, itertools.cycle(asked.speakers), strict=False))
     known = frozenset(own.others)
     pool = asked.others or asked.speakers
 
@@ -96,7 +96,3 @@ def swapped(cue: str, own: Names, asked: Names) -> str:
         return word
 
     return _WORD.sub(changed, cue)
-
-
-def _repeated(names: Sequence[str], count: int) -> list[str]:
-    return [names[n % len(names)] for n in range(count)] if names else []

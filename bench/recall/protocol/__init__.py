@@ -1,1 +1,0 @@
-"""The protocol that judges changes of recall: rotating folds, ways of writing, spreads."""
