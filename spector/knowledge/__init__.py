@@ -161,6 +161,7 @@ if TYPE_CHECKING:
     )
     from spector.knowledge.reader import KnowledgeReader
     from spector.knowledge.reading import (
+        DENIED,
         Reading,
         ToName,
         heard_in,

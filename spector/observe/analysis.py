@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.config import ObserveConfig
-from spector.errors import StoreClosedError
 from spector.knowledge import (
     Reading,
     entity_uri,
@@ -40,11 +39,10 @@ from spector.language.statements import own_words, shorten_quotations
 from spector.language.tables import in_languages, language_of
 from spector.layout import Category
 from spector.observe.gate import Incoming, Wording, is_event
-from spector.observe.jobs import Analysis, Unit
+from spector.observe.jobs import Moves, Unit, Work, asked
 from spector.observe.messages import Message
 from spector.observe.resolving import (
     MACHINES,
-    Moves,
     after_turn,
     moved_back,
     resolved,
@@ -112,11 +110,10 @@ class Analyst:
         stopped: str | None = None,
         force: bool = False,
         single_valued: Collection[str] = (),
-        statements: Sequence[Statement] | None = None,
         before: tuple[str, str] = ("", ""),
         worth: Worth | None = None,
-    ) -> Analysis:
-        """The analysis of a message up to its statements; those of what a filter stops are none.
+    ) -> Work:
+        """A message up to its statements; those of what a filter stops are none.
 
         It is read as one of the languages of the configuration.
 
@@ -124,70 +121,36 @@ class Analyst:
             referents: who was named before; None where no session goes on, which needs no one.
             stopped: what a session has against it: "echo" or "unwanted".
             force: no filter stops it.
-            statements: what a model of the caller's found.
             before: what a correction corrects, and the last words of the same speaker.
             worth: of the message, where it is known.
         """
+        out = Work(
+            message=message,
+            event_ms=event_ms,
+            single=single_valued,
+            referents=referents or Referents(),
+        )
 
-        def read() -> Analysis:
-            return self._analysis(
-                message,
-                event_ms,
-                referents,
-                stopped,
-                force,
-                single_valued,
-                statements,
-                before,
-                worth,
-            )
+        def read() -> Work:
+            out.turn_before = turn_before(out.referents, message, before[0])
+            out.filter = None if force or message.is_call else stopped or self._stopped(out, worth)
+            if out.filter == "prompt_injection" and self._config.on_injection == "quarantine":
+                out.kind, out.quarantined, out.filter = "injection", True, None
+            if out.filter is None:
+                quoted = shorten_quotations(message.text, self._config.max_quoted)
+                out.message = replace(message, text=quoted)
+                self._describe(out)
+                out.units = self._units(out, out.referents, self._stated(out))
+                self._tie(out, before[1])
+            else:
+                out.kind = kind_of_filter(out.filter)
+            if referents is not None and out.filter not in _SILENT:
+                out.referents = after_turn(referents, message)
+            return out
 
         return in_languages(self._config.language, read)
 
-    def _analysis(
-        self,
-        message: Message,
-        event_ms: int,
-        referents: Referents | None,
-        stopped: str | None,
-        force: bool,
-        single_valued: Collection[str],
-        statements: Sequence[Statement] | None,
-        before: tuple[str, str],
-        worth: Worth | None,
-    ) -> Analysis:
-        known = referents or Referents()
-        out = Analysis(
-            message=message,
-            event_ms=event_ms,
-            referents=known,
-            turn_before=turn_before(known, message, before[0]),
-        )
-        passes = force or message.is_call
-        if passes:
-            stopped = None
-        elif stopped is None:
-            stopped = self._stopped(out, worth)
-        if stopped == "prompt_injection" and self._config.on_injection == "quarantine":
-            out.kind, out.quarantined, stopped = "injection", True, None
-        if stopped is not None:
-            out.filter, out.kind = stopped, kind_of_filter(stopped)
-            if referents is not None and stopped not in _SILENT:
-                out.referents = after_turn(known, message)
-            return out
-        out.message = replace(
-            message, text=shorten_quotations(message.text, self._config.max_quoted)
-        )
-        self._describe(out, single_valued, statements)
-        if statements is None:
-            statements = self._stated(out, single_valued)
-        out.units = self._units(out, known, single_valued, statements)
-        self._tie(out, before[1], single_valued)
-        if referents is not None:
-            out.referents = after_turn(known, message)
-        return out
-
-    def _tie(self, out: Analysis, before: str, single_valued: Collection[str]) -> None:
+    def _tie(self, out: Work, before: str) -> None:
         """Give the first statement of a message what it answers or corrects. A correction of one
         value is read as what it corrects with that value."""
         name, words = out.turn_before
@@ -198,7 +161,7 @@ class Analyst:
         unit.incoming = replace(unit.incoming, turn_before=words)
         whole = corrected(before, unit.said) if name == "corrects" and len(out.units) == 1 else ""
         if whole:
-            unit.reading = self._read(out, whole, (), single_valued, None)[0]
+            unit.reading = self._read(out, whole)[0]
             sign = "Düzeltme" if language_of(whole) == "tr" else "Correction"
             unit.incoming = replace(
                 unit.incoming,
@@ -207,45 +170,48 @@ class Analyst:
                 statements=tuple(each.statement for each in unit.reading.facts),
             )
 
-    def name(self, analyses: Sequence[Analysis]) -> None:
+    def name(self, works: Sequence[Work]) -> None:
         """Have the trained heads look for names and facts in all statements, in one call of the
         model. The gate has read what may change others: these facts are filed, and no more."""
-        pending = [(analysis, *each) for analysis in analyses for each in analysis.unnamed]
-        found = heard_in(
-            [
+        pending = [
+            (
+                unit,
                 to_name(
-                    text,
-                    analysis.message,
+                    unit.unnamed,
+                    work.message,
                     unit.text,
                     unit.notes,
                     unit.turn_before[1],
-                    analysis.event_ms,
-                )
-                for analysis, unit, text, _ in pending
-            ],
-            self._vectors,
-        )
-        for (analysis, unit, _, moves), own in zip(pending, found, strict=True):
+                    work.event_ms,
+                ),
+            )
+            for work in works
+            for unit in work.units
+            if unit.unnamed is not None
+        ]
+        found = heard_in([each for _, each in pending], self._vectors)
+        for (unit, _), own in zip(pending, found, strict=True):
+            unit.unnamed = None
             unit.reading = replace(unit.reading, mentions=self._fewest(own.mentions))
-            if moves is not None and not analysis.doubt:
+            if unit.moves is not None and not unit.work.doubt:
                 facts = [
-                    replace(each, statement=moved_back(each.statement, moves)) for each in own.facts
+                    replace(each, statement=moved_back(each.statement, unit.moves))
+                    for each in own.facts
                 ]
                 unit.reading = with_facts(unit.reading, facts)
-        for each in analyses:
-            each.unnamed.clear()
-            named = dict.fromkeys(entity for unit in each.units for entity in unit.entities)
-            each.entities = tuple(named)[: self._config.max_entities] or each.entities
+        for work in works:
+            named = dict.fromkeys(entity for unit in work.units for entity in unit.entities)
+            work.entities = tuple(named)[: self._config.max_entities] or work.entities
 
-    def feel_again(self, analysis: Analysis, vector: NDArray[np.float32]) -> None:
+    def feel_again(self, work: Work, vector: NDArray[np.float32]) -> None:
         """Let the head judge the feeling of a message whose only statement has this vector.
 
         It says nothing for an embedder that it was not trained on.
         """
         head = load_head(getattr(self._vectors, "fingerprint", None))
         if head is not None:
-            analysis.emotion = emotion_in(
-                analysis.message.text,
+            work.emotion = emotion_in(
+                work.message.text,
                 vector=vector,
                 head=head,
                 exclamation=self._config.exclamation,
@@ -292,7 +258,7 @@ class Analyst:
         head = head_for(None if vector is None else self._fingerprint)
         return head.verdict(unit.said, vector if head.fingerprint else None).importance
 
-    def _stopped(self, out: Analysis, worth: Worth | None) -> str | None:
+    def _stopped(self, out: Work, worth: Worth | None) -> str | None:
         """What leaves a message out; a doubt is noted."""
         found = worth or self.worths([out.message])[0]
         if out.turn_before[0] and found.reason in _THIN:
@@ -302,16 +268,11 @@ class Analyst:
         out.doubt = found.reason if found.verdict == "doubtful" else ""
         return None
 
-    def _describe(
-        self,
-        out: Analysis,
-        single_valued: Collection[str],
-        statements: Sequence[Statement] | None,
-    ) -> None:
+    def _describe(self, out: Work) -> None:
         """Class, feeling and names of the whole message."""
         message, config = out.message, self._config
         text = message.text[:_MOST_READ]
-        reading = self._read(out, text, (), single_valued, statements)[0]
+        reading = self._read(out, text)[0]
         named = [(name, kind) for name, kind in reading.mentions if kind not in ("user", "agent")]
         found: Classified = classify(text, entities=len(named))
         out.class_confidence = found.confidence
@@ -326,15 +287,11 @@ class Analyst:
         out.is_asked = message.data_source in _OF_ORDERS and asks_to_keep(text)
 
     def _units(
-        self,
-        out: Analysis,
-        known: Referents,
-        single_valued: Collection[str],
-        statements: Sequence[Statement] | None,
+        self, out: Work, known: Referents, statements: Sequence[Statement] | None
     ) -> list[Unit]:
         message, config = out.message, self._config
         if out.quarantined:
-            return [self._unit(out, _whole(message.text), single_valued, ())]
+            return [self._unit(out, _whole(message.text), ())]
         spans = (
             cut(message.text, config.max_chars)
             if len(message.text) >= config.max_chars
@@ -344,7 +301,7 @@ class Analyst:
         for start, end in spans:
             part = message.text[start:end]
             if start >= _MOST_READ:
-                made.append(self._unit(out, _whole(part), single_valued, ()))
+                made.append(self._unit(out, _whole(part), ()))
                 continue
             formed = form(
                 part,
@@ -356,11 +313,11 @@ class Analyst:
                 speaker=message.speaker,
             )
             own = statements if len(spans) == 1 else None
-            made += [self._unit(out, each, single_valued, own) for each in formed]
+            made += [self._unit(out, each, own) for each in formed]
             known = known.after(part, speaker=message.speaker)
-        return made or [self._unit(out, _whole(message.text), single_valued, ())]
+        return made or [self._unit(out, _whole(message.text), ())]
 
-    def _stated(self, out: Analysis, single: Collection[str]) -> list[Statement] | None:
+    def _stated(self, out: Work) -> list[Statement] | None:
         """What the caller's extractor reads in a message; None where there is none, or it failed.
 
         It is not asked about orders to a model: what it says would be kept as known.
@@ -368,22 +325,14 @@ class Analyst:
         extractor, text = self._extractor, out.message.text
         if extractor is None or out.quarantined or out.message.is_call:
             return None
-        try:
-            found = elsewhere(extractor.extract, text)
-            return [statement_of(each, text, single) for each in found]
-        except StoreClosedError:
-            raise
-        except Exception:  # any model may fail in any way: the rules decide, and it is reported
-            out.fallbacks.append("facts")
-            return None
 
-    def _unit(
-        self,
-        out: Analysis,
-        formed: Formed,
-        single_valued: Collection[str],
-        statements: Sequence[Statement] | None,
-    ) -> Unit:
+        def ask() -> list[Statement]:
+            found = elsewhere(extractor.extract, text)
+            return [statement_of(each, text, out.single) for each in found]
+
+        return asked(out, "facts", ask)
+
+    def _unit(self, out: Work, formed: Formed, statements: Sequence[Statement] | None) -> Unit:
         message = out.message
         own = (
             None
@@ -391,7 +340,7 @@ class Analyst:
             else [each for each in statements if formed.start <= each.span[0] < formed.end]
         )
         reading, read, moves = self._read(
-            out, formed.said, formed.references, single_valued, own, formed.start, formed.subject
+            out, formed.said, formed.references, own, formed.start, formed.subject
         )
         text, raw = formed.text, None
         if self._config.rewrite and not out.quarantined:
@@ -400,7 +349,8 @@ class Analyst:
         category = self._category(out.kind, formed.said, out.event_ms, reading)
         if formed.plan and out.kind != "rule":
             category = Category.PLAN
-        unit = Unit(
+        return Unit(
+            work=out,
             text=text,
             said=formed.said,
             raw=raw if self._config.keep_raw else None,
@@ -418,11 +368,11 @@ class Analyst:
                 source=message.fields.get("source"),
                 event_ms=out.event_ms,
             ),
+            unnamed=read,
+            moves=moves if statements is None else None,
         )
-        out.unnamed.append((unit, read, moves if statements is None else None))
-        return unit
 
-    def _rewritten(self, out: Analysis, formed: Formed) -> tuple[str, str | None]:
+    def _rewritten(self, out: Work, formed: Formed) -> tuple[str, str | None]:
         """The words in the third person and the words before, or the words as they were said."""
         message = out.message
         role = "Assistant" if message.data_source == "assistant_message" else "User"
@@ -433,11 +383,10 @@ class Analyst:
 
     def _read(
         self,
-        out: Analysis,
+        out: Work,
         said: str,
-        references: Sequence[Reference],
-        single_valued: Collection[str],
-        statements: Sequence[Statement] | None,
+        references: Sequence[Reference] = (),
+        statements: Sequence[Statement] | None = None,
         start: int = 0,
         subject: str = "",
     ) -> tuple[Reading, str, Moves]:
@@ -447,8 +396,7 @@ class Analyst:
         References are resolved, and nothing is read of what it quotes. The trained head is asked
         later (`name`), about all at once: most messages are stopped without it.
         """
-        asked = without_questions(own_words(said))
-        text, back = resolved(asked, references, start, subject)
+        text, back = resolved(without_questions(own_words(said)), references, start, subject)
         reading = out.known.get(text) if statements is None else None
         if reading is None:
             about = to_name(text, out.message)
@@ -457,7 +405,7 @@ class Analyst:
                 role=about.role,
                 speaker=about.speaker,
                 reference_ms=out.event_ms,
-                single_valued=single_valued,
+                single_valued=out.single,
                 statements=statements,
             )
             reading = replace(reading, mentions=self._fewest(reading.mentions))
@@ -489,7 +437,7 @@ class Analyst:
         return Category.EVENT if is_event(Wording(text, event_ms)) else Category.OTHER
 
 
-def reclass(out: Analysis, kind: str) -> None:
+def reclass(out: Work, kind: str) -> None:
     """Give a message the class that a model found, and its statements the category of it."""
     if kind == "other" and out.kind == "entity":  # which says more
         return

@@ -22,7 +22,7 @@ from spector.knowledge import (
 from spector.layout import Flag
 from spector.observe.gate import Candidate, Decision, Made, candidate_of, decide
 from spector.observe.importance import Rater
-from spector.observe.jobs import Done, Job, SessionMemory
+from spector.observe.jobs import SessionMemory, Unit
 from spector.observe.relating import (
     MESSAGE,
     content_of,
@@ -42,15 +42,14 @@ from spector.records import (
 )
 from spector.write import Change, Series
 
-__all__ = ["Committer", "UpdateNeeded", "observed_of", "put_details", "strengthened"]
+__all__ = ["Committer", "UpdateNeeded", "put_details", "strengthened"]
 
 
 class UpdateNeeded(Exception):  # noqa: N818 - it hands on a decision, and is no error
     """A memory gets new words, which is a commit of its own."""
 
-    def __init__(self, decision: Decision, done: Done) -> None:
+    def __init__(self, decision: Decision) -> None:
         self.decision = decision
-        self.done = done
 
 
 class Committer:
@@ -67,12 +66,14 @@ class Committer:
         *,
         reinforce: Any,
         rater: Rater,
-        dry_run: bool = False,
+        is_forced: bool,
+        dry_run: bool,
     ) -> None:
         self._config = config
         self._series = series
         self._reinforce = reinforce
         self._rater = rater
+        self._is_forced = is_forced
         self._dry_run = dry_run
         self._made: dict[str | None, Made] = {}
         self._ended: set[int] = set()
@@ -87,72 +88,68 @@ class Committer:
         for record_id, session in self.made.items():
             session.erase([record_id], ())
 
-    def step(self, job: Job, *, attaches: bool = True, corrected: int | None = None) -> Done:
+    def step(self, unit: Unit, *, attaches: bool = True, corrected: int | None = None) -> None:
         """Decide on one statement, and write what was decided.
 
         Args:
             attaches: a memory of it gets what is attached to its message.
             corrected: the memory that its message corrects, which it changes at least perhaps.
+
+        Raises:
+            UpdateNeeded: nothing is written; a memory is to get the words of two.
         """
-        unit = job.unit
-        if job.analysis.message.event_ms is None:  # said now, so after what was stored before it
+        if unit.work.message.event_ms is None:  # said now, so after what was stored before it
             now_ms = max(unit.incoming.event_ms, self._series.now_ms)
             unit.incoming = replace(unit.incoming, event_ms=now_ms)
-        candidates = self._candidates(job)
-        decision, importance = self._decide(job, candidates)
-        if not job.is_forced and is_retold(job.unit.incoming, candidates):
+        candidates = self._candidates(unit)
+        decision, importance = self._decide(unit, candidates)
+        if not self._is_forced and is_retold(unit.incoming, candidates):
             decision = Decision(action="skip", rule="echo", reason="echo")
-        if corrected is not None and not job.analysis.quarantined:
+        if corrected is not None and not unit.work.quarantined:
             decision = _correcting(decision, corrected)
-        done = Done(
-            ObservedUnit(
-                text=job.unit.text,
-                said=job.unit.said,
-                action=decision.action,
-                relation=decision.relation,
-                likeness=decision.likeness,
-                nearest=decision.nearest,
-                rule=decision.rule,
-                verdict=decision.verdict,
-                confidence=decision.confidence,
-                references=job.unit.references,
-                notes=job.unit.notes,
-                importance=importance,
-                valid_until=_moment(job.ready.draft.valid_until_ms),
-                entities=job.unit.entities,
-            ),
-            decision.reason,
+        unit.result = ObservedUnit(
+            text=unit.text,
+            said=unit.said,
+            action=decision.action,
+            relation=decision.relation,
+            likeness=decision.likeness,
+            nearest=decision.nearest,
+            rule=decision.rule,
+            verdict=decision.verdict,
+            confidence=decision.confidence,
+            references=unit.references,
+            notes=unit.notes,
+            importance=importance,
+            valid_until=_moment(unit.ready.draft.valid_until_ms),
+            entities=unit.entities,
         )
+        unit.reason, unit.captured = decision.reason, ()
         if decision.action == "reinforce":
             assert decision.reinforced is not None, "it names what is strengthened"
             record = self._series.change(decision.reinforced, self._strengthening)
-            done.unit = replace(done.unit, record=record)
-            done.reason = "known"
-            return done
-        if decision.action == "skip":
-            return done
-        if decision.action == "update":
-            raise UpdateNeeded(decision, done)
-        self._create(job, candidates, decision, done, attaches)
-        return done
+            unit.result, unit.reason = replace(unit.result, record=record), "known"
+        elif decision.action == "update":
+            raise UpdateNeeded(decision)
+        elif decision.action != "skip":
+            self._create(unit, candidates, decision, attaches)
 
     # -- the gate ----------------------------------------------------------------------------------
 
-    def _candidates(self, job: Job) -> list[Candidate]:
+    def _candidates(self, unit: Unit) -> list[Candidate]:
         """The candidates as they are now, with those that this commit has made."""
-        own = self._made.get(job.user_id)
-        known = {each.id: each for each in job.candidates}
+        own = self._made.get(unit.user_id)
+        known = {each.id: each for each in unit.candidates}
         if own is not None:
-            new = job.unit.incoming
+            new = unit.incoming
             slots = {(each.subject, each.predicate) for each in new.statements}
-            known |= {each.id: each for each in own.near(new.said, job.ready.vector, slots)}
+            known |= {each.id: each for each in own.near(new.said, unit.ready.vector, slots)}
         touched = self._series.touched & known.keys()
         living = self._series.living(sorted(touched)) if touched else {}
         out = []
         for each in known.values():
             # what this commit has not touched is as it was when it was looked up or made
             record = living.get(each.id) if each.id in touched else each.record
-            if record is None or record.superseded or record.user_id != job.user_id:
+            if record is None or record.superseded or record.user_id != unit.user_id:
                 continue
             if record.text != each.record.text:
                 continue
@@ -161,38 +158,37 @@ class Committer:
             out.append(each)
         return out
 
-    def _decide(self, job: Job, candidates: Sequence[Candidate]) -> tuple[Decision, Importance]:
+    def _decide(self, unit: Unit, candidates: Sequence[Candidate]) -> tuple[Decision, Importance]:
         config = self._config.observe
         decision = Decision()
-        if job.analysis.quarantined:
-            return Decision(rule="quarantined"), self._rater.rate(job, candidates, decision)
-        before = self._rater.rate(job, candidates, decision)
+        if unit.work.quarantined:
+            return Decision(rule="quarantined"), self._rater.rate(unit, candidates, decision)
+        before = self._rater.rate(unit, candidates, decision)
         if config.gate:
-            incoming = replace(job.unit.incoming, importance=before.composite)
+            incoming = replace(unit.incoming, importance=before.composite)
             decision = decide(
                 incoming,
                 candidates,
                 config,
-                sample=job.sample,
-                verdicts=job.outside.verdicts,
-                changes=job.outside.changes,
+                sample=unit.sample,
+                verdicts=unit.verdicts,
+                changes=unit.changes,
             )
-            if job.analysis.doubt and decision.action != "reinforce":  # it may change nothing
+            if unit.work.doubt and decision.action != "reinforce":  # it may change nothing
                 decision = Decision(
                     rule="doubtful", likeness=decision.likeness, nearest=decision.nearest
                 )
         else:
             decision = Decision(rule="no gate")
-        return decision, self._rater.rate(job, candidates, decision)
+        return decision, self._rater.rate(unit, candidates, decision)
 
     # -- writing -----------------------------------------------------------------------------------
 
     def _create(
         self,
-        job: Job,
+        unit: Unit,
         candidates: Sequence[Candidate],
         decision: Decision,
-        done: Done,
         attaches: bool,
     ) -> None:
         series, before = self._series, {*self._ended}
@@ -200,38 +196,41 @@ class Committer:
         gone = tuple(each for each in decision.superseded if each not in knowledge)
         utilities = [each.record.utility for each in candidates if each.id in gone]
         heirs = heirs_of(
-            series.reader, series.living, gone, [each.statement for each in job.unit.reading.facts]
+            series.reader, series.living, gone, [each.statement for each in unit.reading.facts]
         )
         record = series.store(
-            job.ready,
-            done.unit.importance.composite,
+            unit.ready,
+            unit.result.importance.composite,
             supersedes=self._ending((*gone, *heirs.pop(MESSAGE, ()))),
             attaches=attaches,
         )
         if utilities:
             record = series.change(record.id, _with_utility(max(utilities)))
-        self._details(job, record, decision, done)
-        if attaches and job.ready.draft.attachment is not None:
+        changes = Changes()
+        put_details(changes, unit, record.id)
+        series.put(changes)
+        complete(record, details_of({"observed": observed_of(unit)}), None)
+        if attaches and unit.ready.draft.attachment is not None:
             series.complete(record)
-        facts = () if job.analysis.quarantined else self._state(job, record, heirs, decision)
-        edges = () if job.analysis.quarantined else self._relate(job, record, candidates, decision)
-        done.unit = replace(
-            done.unit,
+        facts = () if unit.work.quarantined else self._state(unit, record, heirs)
+        edges = () if unit.work.quarantined else self._relate(unit, record, candidates, decision)
+        unit.result = replace(
+            unit.result,
             record=record,
             facts=facts,
             edges=tuple(edges),
             superseded=tuple(sorted(self._ended - before)),
             flashbulb=record.flashbulb,
         )
-        self._note(job, record, done)
+        self._note(unit, record)
         self._add(
-            job,
+            unit,
             Candidate(
                 record=record,
-                said=job.unit.said,
-                statements=job.unit.incoming.statements,
-                speaker=job.unit.incoming.speaker,
-                data_source=job.unit.incoming.data_source,
+                said=unit.said,
+                statements=unit.incoming.statements,
+                speaker=unit.incoming.speaker,
+                data_source=unit.incoming.data_source,
             ),
         )
 
@@ -241,25 +240,13 @@ class Committer:
         self._ended.update(out)
         return out
 
-    def _add(self, job: Job, made: Candidate) -> None:
+    def _add(self, unit: Unit, made: Candidate) -> None:
         """A memory of this commit is a candidate of its further statements."""
-        vector = None if job.ready.vector is None else self._series.vector(made.id)
-        self._made.setdefault(job.user_id, Made()).add(made, vector)
-
-    def _details(self, job: Job, record: MemoryRecord, decision: Decision, done: Done) -> None:
-        """The rows beside the memory: how it was observed, and the details of its episode."""
-        observed = observed_of(job, decision, done)
-        complete(record, details_of({"observed": observed}), None)
-        changes = Changes()
-        put_details(changes, job, record.id, observed)
-        self._series.put(changes)
+        vector = None if unit.ready.vector is None else self._series.vector(made.id)
+        self._made.setdefault(unit.user_id, Made()).add(made, vector)
 
     def _state(
-        self,
-        job: Job,
-        record: MemoryRecord,
-        heirs: Mapping[int, Sequence[int]],
-        decision: Decision,
+        self, unit: Unit, record: MemoryRecord, heirs: Mapping[int, Sequence[int]]
     ) -> tuple[int, ...]:
         """Keep the facts that a memory states, and tie it to what it mentions.
 
@@ -270,7 +257,7 @@ class Committer:
         changes, stated = plan_reading(
             series.reader,
             record,
-            job.unit.reading,
+            unit.reading,
             series.living,
             now_ms=series.now_ms,
             config=self._config,
@@ -279,20 +266,20 @@ class Committer:
         for n in changes.store:
             ended = changes.supersedes.pop(New(n), ())
             gone = self._ending({*ended, *heirs.get(n, ())})
-            job.facts[n].draft.derived = True
-            fact = series.store(job.facts[n], record.importance, supersedes=gone, layer=None)
+            unit.facts[n].draft.derived = True
+            fact = series.store(unit.facts[n], record.importance, supersedes=gone, layer=None)
             made[n] = fact.id
-            stated_fact = job.unit.reading.facts[n]
+            stated_fact = unit.reading.facts[n]
             if not stated_fact.by_head:
                 self._add(
-                    job,
+                    unit,
                     candidate_of(fact, statements=(stated_fact.statement,), is_knowledge=True),
                 )
         series.put(changes, made)
         return tuple(each if isinstance(each, int) else made[each.n] for each in stated)
 
     def _relate(
-        self, job: Job, record: MemoryRecord, candidates: Sequence[Candidate], decision: Decision
+        self, unit: Unit, record: MemoryRecord, candidates: Sequence[Candidate], decision: Decision
     ) -> list[Edge]:
         """Tie a new memory to those of its scope that it belongs to."""
         series, reader = self._series, self._series.reader
@@ -318,12 +305,12 @@ class Committer:
             and not other.superseded
             and payloads.get(each, set()) <= DESCRIBING
         }
-        if job.outside.relations is None:
+        if unit.relations is None:
             edges += related(
-                record, content_of(job.unit.said), others, shared, taken, self._config.knowledge
+                record, content_of(unit.said), others, shared, taken, self._config.knowledge
             )
         else:
-            edges += _of_model(record, others, job.outside.relations, taken)
+            edges += _of_model(record, others, unit.relations, taken)
         self.tie(edges)
         return edges
 
@@ -345,9 +332,9 @@ class Committer:
                 changes.tie(each.source, each.kind, each.target, each.origin, now_ms, each.weight)
         self._series.put(changes)
 
-    def _note(self, job: Job, record: MemoryRecord, done: Done) -> None:
+    def _note(self, unit: Unit, record: MemoryRecord) -> None:
         """Tag the memory if it is weak, and let it capture tags if it is strong."""
-        session = job.session
+        session = unit.work.session
         if session is None or self._dry_run:
             return
         captured = session.tags.capture(record.importance)
@@ -358,10 +345,10 @@ class Committer:
             for each in captured:
                 if each in living:
                     self._series.change(each, _growing(factor, self._config.max_stability_days))
-            done.captured = captured
+            unit.captured = captured
         self.made[record.id] = session
-        tagged = session.note_stored(record, job.ready.vector, entry_id=job.entry_id)
-        done.unit = replace(done.unit, tagged=tagged)
+        tagged = session.note_stored(record, unit.ready.vector, entry_id=unit.work.entry_id)
+        unit.result = replace(unit.result, tagged=tagged)
 
     def _strengthening(self, header: Any, record: MemoryRecord) -> bool:
         return strengthened(self._reinforce, header, record)
@@ -434,35 +421,34 @@ def _moment(ms: int | None) -> Any:
     return None if ms is None else from_ms(ms)
 
 
-def observed_of(job: Job, decision: Decision, done: Done) -> dict[str, Any]:
+def observed_of(unit: Unit) -> dict[str, Any]:
     """How a statement was observed, as it is kept beside its memory."""
-    analysis, unit, weight = job.analysis, job.unit, done.unit.importance
-    observed: dict[str, Any] = {
+    work, result, weight = unit.work, unit.result, unit.result.importance
+    return {
         "write_source": "observer",
-        "data_source": analysis.message.data_source,
-        "kind": analysis.kind,
-        "emotion": analysis.emotion.category,
-        "class_confidence": analysis.class_confidence or None,
+        "data_source": work.message.data_source,
+        "kind": work.kind,
+        "emotion": work.emotion.category,
+        "class_confidence": work.class_confidence or None,
         "novelty": weight.novelty,
         "arousal_channel": weight.arousal,
         "reward": weight.reward,
         "attention": weight.attention,
         "boost": weight.boost,
-        "decision": decision.action,
-        "likeness": decision.likeness,
-        "nearest_id": decision.nearest,
+        "decision": result.action,
+        "likeness": result.likeness,
+        "nearest_id": result.nearest,
         "notes": [each.to_list() for each in unit.notes],
         "raw": unit.raw,
-        "reply": analysis.turn_before[0] == "asked",
+        "reply": work.turn_before[0] == "asked",
     }
-    return observed
 
 
-def put_details(changes: Changes, job: Job, memory: int, observed: dict[str, Any]) -> None:
+def put_details(changes: Changes, unit: Unit, memory: int) -> None:
     """Put how a memory was observed, and the details of its episode."""
-    changes.payload(memory, "observed", observed)
-    if job.analysis.message.episode is not None:
-        changes.payload(memory, "episode", job.analysis.message.episode.to_dict())
+    changes.payload(memory, "observed", observed_of(unit))
+    if unit.work.message.episode is not None:
+        changes.payload(memory, "episode", unit.work.message.episode.to_dict())
 
 
 def strengthened(reinforce: Change, header: Any, record: MemoryRecord) -> bool:

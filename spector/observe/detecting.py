@@ -6,7 +6,7 @@ never a message. None of them is asked about orders to a model.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -15,8 +15,7 @@ from spector.language.emotion import CATEGORIES
 from spector.language.formation import Referents
 from spector.language.frames import Statement
 from spector.observe.analysis import Analyst
-from spector.observe.jobs import Analysis, Unit, asked
-from spector.observe.resolving import Moves
+from spector.observe.jobs import Moves, Unit, Work, asked
 from spector.process import elsewhere
 from spector.providers import CoreferenceResolver, Detectors, RelationDetector
 from spector.records import Emotion, Reference
@@ -42,18 +41,13 @@ class DetectingAnalyst(Analyst):
         super().__init__(*args)
         self._detectors = detectors
 
-    def feel_again(self, analysis: Analysis, vector: Any) -> None:
+    def feel_again(self, work: Work, vector: Any) -> None:
         """Let the head judge, unless a detector has."""
-        if self._detectors.emotion is None or "emotion" in analysis.fallbacks:
-            super().feel_again(analysis, vector)
+        if self._detectors.emotion is None or "emotion" in work.fallbacks:
+            super().feel_again(work, vector)
 
-    def _describe(
-        self,
-        out: Analysis,
-        single_valued: Collection[str],
-        statements: Sequence[Statement] | None,
-    ) -> None:
-        super()._describe(out, single_valued, statements)
+    def _describe(self, out: Work) -> None:
+        super()._describe(out)
         detector = self._detectors.emotion
         if detector is not None and not out.quarantined:
             found = asked(
@@ -62,20 +56,14 @@ class DetectingAnalyst(Analyst):
             out.emotion = out.emotion if found is None else found
 
     def _units(
-        self,
-        out: Analysis,
-        known: Referents,
-        single_valued: Collection[str],
-        statements: Sequence[Statement] | None,
+        self, out: Work, known: Referents, statements: Sequence[Statement] | None
     ) -> list[Unit]:
         resolver = self._detectors.references
         if resolver is not None and not out.quarantined:
-            known = _Resolved(known.turns, resolver=resolver, analysis=out)
-        return super()._units(out, known, single_valued, statements)
+            known = _Resolved(known.turns, resolver=resolver, work=out)
+        return super()._units(out, known, statements)
 
-    def _read(
-        self, out: Analysis, said: str, *rest: Any, **more: Any
-    ) -> tuple[Reading, str, Moves]:
+    def _read(self, out: Work, said: str, *rest: Any, **more: Any) -> tuple[Reading, str, Moves]:
         reading, text, moves = super()._read(out, said, *rest, **more)
         extractor = self._detectors.entities
         if extractor is None or out.quarantined or "entities" in out.fallbacks:
@@ -86,13 +74,13 @@ class DetectingAnalyst(Analyst):
         own = {each: n for each, n in reading.mentions.items() if each[1] in ("user", "agent")}
         return replace(reading, mentions=self._fewest({**own, **found})), text, moves
 
-    def name(self, analyses: Sequence[Analysis]) -> None:
+    def name(self, works: Sequence[Work]) -> None:
         """Ask the head about what no extractor has named."""
-        if self._detectors.entities is not None:
-            for each in analyses:
-                if "entities" not in each.fallbacks:
-                    each.unnamed.clear()
-        super().name(analyses)
+        for each in works if self._detectors.entities is not None else ():
+            if "entities" not in each.fallbacks:
+                for unit in each.units:
+                    unit.unnamed = None
+        super().name(works)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +88,7 @@ class _Resolved(Referents):
     """Who was named before, with a resolver that says who is meant."""
 
     resolver: CoreferenceResolver | None = None
-    analysis: Analysis | None = None
+    work: Work | None = None
 
     def after(
         self,
@@ -111,12 +99,12 @@ class _Resolved(Referents):
         asked: str = "",
     ) -> Referents:
         known = Referents(self.turns).after(text, speaker=speaker)
-        return _Resolved(known.turns, resolver=self.resolver, analysis=self.analysis)
+        return _Resolved(known.turns, resolver=self.resolver, work=self.work)
 
     def references(
         self, text: str, *, turkish: bool, least: float = 0.75, speaker: str | None = None
     ) -> tuple[Reference, ...]:
-        resolver, out = self.resolver, self.analysis
+        resolver, out = self.resolver, self.work
         assert resolver is not None, "made with both"
         assert out is not None, "made with both"
         if "references" not in out.fallbacks:

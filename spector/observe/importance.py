@@ -15,10 +15,9 @@ from typing import Any, Final
 import numpy as np
 
 from spector.config import ObserveConfig
-from spector.errors import StoreClosedError
 from spector.language.words import plain
 from spector.observe.gate import Candidate, Decision, cosines
-from spector.observe.jobs import Job
+from spector.observe.jobs import Unit, asked
 from spector.records import Importance
 
 __all__ = ["Channels", "Rater", "by_channels", "by_text", "priority_of"]
@@ -157,10 +156,10 @@ def priority_of(composite: float) -> str:
     return "low"
 
 
-def _worth_of(job: Job) -> float | None:
+def _worth_of(unit: Unit) -> float | None:
     """The worth of the words; those that answer take theirs from the question."""
-    worth = job.worth
-    return worth if worth is None or not job.unit.turn_before[0] else max(worth, _ANSWER)
+    worth = unit.worth
+    return worth if worth is None or not unit.turn_before[0] else max(worth, _ANSWER)
 
 
 def _clamp(value: float, low: float = 0.0, high: float = 1.0) -> float:
@@ -178,61 +177,55 @@ class Rater:
         self._config = config
         self._score = score
 
-    def ask(self, job: Job) -> None:
+    def ask(self, unit: Unit) -> None:
         """Ask the caller's scorer, with no lock held; where it fails, the formula decides."""
-        if self._score is None or job.ready.draft.importance is not None:
-            return
-        try:
-            job.outside.scored = float(self._score(job.ready.draft))
-        except StoreClosedError:
-            raise
-        except Exception:  # any scorer may fail in any way; it is reported
-            if "importance" not in job.analysis.fallbacks:
-                job.analysis.fallbacks.append("importance")
+        score, draft = self._score, unit.ready.draft
+        if score is not None and draft.importance is None:
+            unit.scored = asked(unit.work, "importance", lambda: float(score(draft)))
 
-    def rate(self, job: Job, candidates: Sequence[Candidate], decision: Decision) -> Importance:
-        analysis, observe = job.analysis, self._config
+    def rate(self, unit: Unit, candidates: Sequence[Candidate], decision: Decision) -> Importance:
+        work, observe = unit.work, self._config
         changed = decision.action == "supersede" or decision.relation == "contradicts"
         near = [
             (each.likeness, each.record.utility) for each in candidates if each.likeness is not None
         ]
         found = by_channels(
             Channels(
-                kind=analysis.kind,
-                worth=_worth_of(job),
-                data_source=analysis.message.data_source,
-                valence=analysis.emotion.valence,
-                arousal=analysis.emotion.arousal,
-                alarm=analysis.alarm,
-                is_hedged=analysis.is_hedged,
-                is_asked=analysis.is_asked,
+                kind=work.kind,
+                worth=_worth_of(unit),
+                data_source=work.message.data_source,
+                valence=work.emotion.valence,
+                arousal=work.emotion.arousal,
+                alarm=work.alarm,
+                is_hedged=work.is_hedged,
+                is_asked=work.is_asked,
                 likeness=max((like for like, _ in near), default=None),
                 is_changed=changed,
                 kin=near,
-                attention=self._attention(job),
+                attention=self._attention(unit),
             ),
             observe,
         )
-        value = self._valued(job, found.composite)
+        value = self._valued(unit, found.composite)
         if value == found.composite:
             return found
         return replace(found, composite=value, priority=priority_of(value))
 
-    def _valued(self, job: Job, composite: float) -> float:
+    def _valued(self, unit: Unit, composite: float) -> float:
         """The importance that counts: the caller's, his scorer's, a doubt's, then the formulas'."""
-        draft, message = job.ready.draft, job.analysis.message
+        draft, message = unit.ready.draft, unit.work.message
         if draft.importance is not None:
             return draft.importance
-        if job.outside.scored is not None:
-            return job.outside.scored
-        if job.analysis.doubt:
+        if unit.scored is not None:
+            return unit.scored
+        if unit.work.doubt:
             return _DOUBTFUL
         if self._config.importance == "ucma":
             composite = by_text(message.text, message.data_source)
-        return composite if job.outside.importance is None else job.outside.importance
+        return composite if unit.judged is None else unit.judged
 
-    def _attention(self, job: Job) -> float | None:
-        session, vector = job.session, job.ready.vector
+    def _attention(self, unit: Unit) -> float | None:
+        session, vector = unit.work.session, unit.ready.vector
         if session is None or vector is None:
             return None
         others = list(session.attention_vectors)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,22 +19,22 @@ from spector.language.formation import Referents
 from spector.layout import Category
 from spector.observe.gate import Candidate, Incoming
 from spector.observe.messages import Message
-from spector.records import Emotion, MemoryRecord, Note, ObservedUnit, PairVerdict, Reference
+from spector.records import (
+    Emotion,
+    LLMUsage,
+    MemoryRecord,
+    Note,
+    ObservedUnit,
+    PairVerdict,
+    Reference,
+)
 from spector.write import Ready
 
-__all__ = [
-    "Analysis",
-    "Done",
-    "Job",
-    "Outside",
-    "SessionMemory",
-    "Unit",
-    "asked",
-    "facts_of",
-    "fields_of",
-]
+__all__ = ["SessionMemory", "Unit", "Work", "asked", "facts_of", "fields_of"]
 
 T = TypeVar("T")
+#: places in a text with names in place of pronouns, and how far what is behind them was moved
+Moves: TypeAlias = list[tuple[int, int]]
 
 #: trust in an origin
 _TRUST: Final = {
@@ -49,33 +49,13 @@ _HEDGED: Final = 0.7
 
 
 @dataclass(slots=True, kw_only=True)
-class Unit:
-    """One statement of a message that may become a memory."""
-
-    text: str
-    said: str
-    #: the words before a rewriting, where there was one
-    raw: str | None = None
-    notes: tuple[Note, ...] = ()
-    references: tuple[Reference, ...] = ()
-    #: of its message, where it is the first statement of it
-    turn_before: tuple[str, str] = ("", "")
-    category: Category = Category.OTHER
-    reading: Reading
-    incoming: Incoming
-
-    @property
-    def entities(self) -> tuple[str, ...]:
-        """The entities that it names, as URIs."""
-        return tuple(entity_uri(name, kind) for name, kind in self.reading.mentions)
-
-
-@dataclass(slots=True, kw_only=True)
-class Analysis:
-    """What is known of a message before any memory is looked at."""
+class Work:
+    """One message on its way through the stages."""
 
     message: Message
     event_ms: int
+    #: predicates that callers registered as having one value at a time
+    single: Collection[str] = ()
     filter: str | None = None
     kind: str = "other"
     class_confidence: float = 0.0
@@ -95,18 +75,81 @@ class Analysis:
     fallbacks: list[str] = field(default_factory=list)
     #: who has been named, for the message after it
     referents: Referents = field(default_factory=Referents)
-    #: statements that the trained heads have not seen yet, their texts as they are read, and where
-    #: the words of these stand in what was said; None where its facts are the caller's
-    unnamed: list[tuple[Unit, str, list[tuple[int, int]] | None]] = field(default_factory=list)
     #: what its session keeps of the wish not to be remembered
     off_record: str | None = None
     #: texts that rules have read
     known: dict[str, Reading] = field(default_factory=dict)
+    session: SessionMemory | None = None
+    entry_id: str = ""
+    #: the message or memory that it corrects
+    corrected: Work | int | None = None
+    #: an earlier commit has kept what is attached to it
+    is_attached: bool = False
+    #: what asking the chat model cost
+    llm: LLMUsage | None = None
 
     @property
     def confidence(self) -> float:
         """Trust in the origin, less under a hedge."""
         return _TRUST[self.message.data_source] * (_HEDGED if self.is_hedged else 1.0)
+
+
+@dataclass(slots=True, kw_only=True)
+class Unit:
+    """One statement of a message, which may become a memory, and what became of it."""
+
+    work: Work
+    text: str
+    said: str
+    #: the words before a rewriting, where there was one
+    raw: str | None = None
+    notes: tuple[Note, ...] = ()
+    references: tuple[Reference, ...] = ()
+    #: of its message, where it is the first statement of it
+    turn_before: tuple[str, str] = ("", "")
+    category: Category = Category.OTHER
+    reading: Reading
+    incoming: Incoming
+    #: the text as it is read, until the trained heads have seen it, and where its words stand in
+    #: what was said; None where its facts are the caller's
+    unnamed: str | None = None
+    moves: Moves | None = None
+    ready: Ready = field(init=False)
+    #: one for each fact that it states
+    facts: Sequence[Ready] = ()
+    #: memories that it may concern, of the moment before the commit
+    candidates: Sequence[Candidate] = ()
+    #: likeness of the user's memories, ascending, for bands of a calibrated scale
+    sample: Sequence[float] = ()
+    #: importance by its words, of a head; by the caller's scorer; by a judge or chat model
+    worth: float | None = None
+    scored: float | None = None
+    judged: float | None = None
+    #: memory -> (kind, confidence) by a caller's detector; None where the rules relate
+    relations: dict[int, tuple[str, float]] | None = None
+    #: memory -> what a judge says of it
+    verdicts: dict[int, PairVerdict] = field(default_factory=dict)
+    #: words of an older memory -> probability that this changes it, by the offline model
+    changes: dict[str, float] = field(default_factory=dict)
+    #: what became of it, and why no memory did
+    result: ObservedUnit = field(init=False)
+    reason: str = ""
+    captured: tuple[int, ...] = ()
+
+    @property
+    def entities(self) -> tuple[str, ...]:
+        """The entities that it names, as URIs."""
+        return tuple(entity_uri(name, kind) for name, kind in self.reading.mentions)
+
+    @property
+    def user_id(self) -> str | None:
+        """Whose memory it will be."""
+        return self.ready.draft.user_id
+
+    @property
+    def is_new(self) -> bool:
+        """Whether a memory was made."""
+        return self.result.action in ("create", "supersede")
 
 
 class SessionMemory(Protocol):
@@ -145,23 +188,7 @@ class SessionMemory(Protocol):
     def erase(self, ids: Collection[int], texts: Collection[str]) -> int: ...
 
 
-@dataclass(slots=True, kw_only=True)
-class Outside:
-    """What models have said of a statement."""
-
-    #: memory -> (kind, confidence); None where the rules relate
-    relations: dict[int, tuple[str, float]] | None = None
-    #: the importance by the caller's scorer
-    scored: float | None = None
-    #: a second opinion on the importance
-    importance: float | None = None
-    #: memory -> what a judge says of it
-    verdicts: dict[int, PairVerdict] = field(default_factory=dict)
-    #: words of an older memory -> probability that this changes it, by the offline model
-    changes: dict[str, float] = field(default_factory=dict)
-
-
-def asked(out: Analysis, stage: str, ask: Callable[[], T]) -> T | None:
+def asked(out: Work, stage: str, ask: Callable[[], T]) -> T | None:
     """What a model of others says; None, and a fallback, where it failed."""
     try:
         return ask()
@@ -173,18 +200,19 @@ def asked(out: Analysis, stage: str, ask: Callable[[], T]) -> T | None:
         return None
 
 
-def fields_of(analysis: Analysis, unit: Unit, config: Config) -> tuple[str, dict[str, Any]]:
+def fields_of(unit: Unit, config: Config) -> tuple[str, dict[str, Any]]:
     """Text and fields of ``remember`` of a statement."""
-    message, arousal = analysis.message, analysis.emotion.arousal
-    if len(analysis.units) > 1:  # a long message has more words of feeling than each of its parts
+    work = unit.work
+    message, arousal = work.message, work.emotion.arousal
+    if len(work.units) > 1:  # a long message has more words of feeling than each of its parts
         own = emotion_in(unit.said, exclamation=config.observe.exclamation)
         arousal = min(arousal, own.arousal)
     fields: dict[str, Any] = {
-        "confidence": analysis.class_confidence
+        "confidence": work.class_confidence
         if config.observe.confidence == "class"
-        else analysis.confidence,
-        "valence": analysis.emotion.valence,
-        "arousal": 0.0 if analysis.doubt else arousal,
+        else work.confidence,
+        "valence": work.emotion.valence,
+        "arousal": 0.0 if work.doubt else arousal,
         **{name: value for name, value in message.fields.items() if value is not None},
         "category": unit.category,
     }
@@ -198,14 +226,13 @@ def fields_of(analysis: Analysis, unit: Unit, config: Config) -> tuple[str, dict
     return unit.text, fields
 
 
-def facts_of(analysis: Analysis, unit: Unit) -> list[tuple[str, dict[str, Any]]]:
+def facts_of(unit: Unit) -> list[tuple[str, dict[str, Any]]]:
     """Texts and fields of the facts that a statement states."""
-    message = analysis.message
-    given = message.fields
+    message, given = unit.work.message, unit.work.message.fields
     fields: dict[str, Any] = {
         "tier": "semantic",
         "category": Category.FACT,
-        "confidence": analysis.confidence,
+        "confidence": unit.work.confidence,
         "user_id": given.get("user_id"),
         "agent_id": given.get("agent_id"),
         "event_time": given.get("event_time"),
@@ -216,43 +243,3 @@ def facts_of(analysis: Analysis, unit: Unit) -> list[tuple[str, dict[str, Any]]]
         (each.text, kept if each.vector is None else {**kept, "vector": each.vector})
         for each in unit.reading.facts
     ]
-
-
-@dataclass(slots=True, kw_only=True)
-class Job:
-    """A statement that is about to become a memory, and what is known of it."""
-
-    analysis: Analysis
-    unit: Unit
-    ready: Ready
-    #: one for each fact that it states
-    facts: Sequence[Ready] = ()
-    #: memories that it may concern, of the moment before the commit
-    candidates: Sequence[Candidate] = ()
-    #: importance by its words, of a head
-    worth: float | None = None
-    #: likeness of the user's memories, ascending, for bands of a calibrated scale
-    sample: Sequence[float] = ()
-    session: SessionMemory | None = None
-    entry_id: str | None = None
-    is_forced: bool = False
-    outside: Outside = field(default_factory=Outside)
-
-    @property
-    def user_id(self) -> str | None:
-        """Whose memory it will be."""
-        return self.ready.draft.user_id
-
-
-@dataclass(slots=True)
-class Done:
-    """What became of a statement."""
-
-    unit: ObservedUnit
-    reason: str = ""
-    captured: tuple[int, ...] = ()
-
-    @property
-    def is_new(self) -> bool:
-        """Whether a memory was made."""
-        return self.unit.action in ("create", "supersede")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -23,27 +23,26 @@ from spector.observe.analysis import Analyst, reclass
 from spector.observe.committing import (
     Committer,
     UpdateNeeded,
-    observed_of,
     put_details,
     strengthened,
 )
-from spector.observe.gate import Candidate, Comparer, Judging, Ordering, cosines, stated, to_judge
-from spector.observe.importance import Rater
-from spector.observe.jobs import (
-    Analysis,
-    Done,
-    Job,
-    SessionMemory,
-    Unit,
-    asked,
-    facts_of,
-    fields_of,
+from spector.observe.gate import (
+    Candidate,
+    Comparer,
+    Decision,
+    Judging,
+    Ordering,
+    cosines,
+    stated,
+    to_judge,
 )
+from spector.observe.importance import Rater
+from spector.observe.jobs import SessionMemory, Unit, Work, asked, facts_of, fields_of
 from spector.observe.messages import Message
 from spector.observe.models import Models
 from spector.observe.relating import causal_edges, followed
 from spector.observe.resolving import heard, speaker_key
-from spector.records import LLMUsage, MemoryRecord, ObservedUnit, ObserveResult, Statement
+from spector.records import LLMUsage, MemoryRecord, ObserveResult, Statement
 from spector.write import Beside, Change, ChangedError, Draft, Series, SeriesWriter
 
 __all__ = ["Observer", "Options"]
@@ -74,26 +73,6 @@ class Options:
 
     force: bool = False
     dry_run: bool = False
-    modality: str = "text"
-
-
-@dataclass(slots=True)
-class Work:
-    """One message on its way through the stages."""
-
-    analysis: Analysis
-    entry_id: str
-    session: SessionMemory | None
-    #: predicates that callers registered as having one value at a time
-    single: frozenset[str]
-    jobs: list[Job] = field(default_factory=list)
-    done: list[Done] = field(default_factory=list)
-    #: the message or memory that it corrects
-    corrected: Work | int | None = None
-    #: an earlier commit has kept what is attached to it
-    is_attached: bool = False
-    #: what asking the chat model cost
-    llm: LLMUsage | None = None
 
 
 class Observer:
@@ -152,7 +131,7 @@ class Observer:
         """
         began = time.perf_counter()
         works = self._read(messages, sessions, options)
-        self._prepare(works, options)
+        self._prepare(works)
         self._rate(works)
         self._commit(works, options)
         spent = (time.perf_counter() - began) * 1000 / max(1, len(works))
@@ -196,7 +175,7 @@ class Observer:
             if options.force:
                 told = told._replace(news=message, stopped=None)
             entry_id = self._sense(message, session, options, keeps=told.stopped != "unwanted")
-            analysis = self._analyst.read(
+            work = self._analyst.read(
                 told.news,
                 now_ms,
                 referents=known.get(talk, before),
@@ -206,23 +185,22 @@ class Observer:
                 before=words,
                 worth=worth if told.news is message else self._analyst.worth_of_rest(told.news),
             )
-            if told.news is not message and (analysis.filter or analysis.doubt):
-                analysis.filter, analysis.doubt, analysis.units = "echo", "", []
-                analysis.unnamed.clear()
-            analysis.off_record = told.off_record
-            known[talk] = analysis.referents
+            work.session, work.entry_id, work.off_record = session, entry_id, told.off_record
+            if told.news is not message and (work.filter or work.doubt):
+                work.filter, work.doubt, work.units = "echo", "", []
+            known[talk] = work.referents
             if session is None:
-                known[talk] = replace(analysis.referents, turns=())
+                known[talk] = replace(work.referents, turns=())
             else:
                 silent[key] = told.off_record
-            out.append(Work(analysis, entry_id, session, single))
-            if analysis.turn_before[0] == "corrects":
-                out[-1].corrected = earlier
-            if analysis.units:
-                last[who] = out[-1]
-            elif analysis.filter in _ASKED:
+            out.append(work)
+            if work.turn_before[0] == "corrects":
+                work.corrected = earlier
+            if work.units:
+                last[who] = work
+            elif work.filter in _ASKED:
                 last[who] = None
-        self._analyst.name([each.analysis for each in out])
+        self._analyst.name(out)
         return out
 
     def _said_before(
@@ -230,7 +208,7 @@ class Observer:
     ) -> tuple[Work | int | None, tuple[str, str]]:
         """What someone said last; the words that a correction of it corrects, and its own."""
         if work is not None:
-            unit = work.analysis.units[-1]
+            unit = work.units[-1]
             return work, (_words_of(unit.turn_before, unit.said), unit.said)
         known = None if session is None else session.said.get(speaker)
         record = None if known is None else self._series.record(known)
@@ -244,69 +222,53 @@ class Observer:
     ) -> str:
         if session is None or options.dry_run or not keeps:
             return f"entry-{next(_entries)}"
-        entry = session.sensory.ingest(
-            message.text, source=message.role or "user", modality=options.modality
-        )
+        entry = session.sensory.ingest(message.text, source=message.role or "user")
         return str(entry.entry_id)
 
-    def _prepare(self, works: Sequence[Work], options: Options) -> None:
+    def _prepare(self, works: Sequence[Work]) -> None:
         """Drafts and vectors of all statements and their facts, embedded in one call."""
-        units = [(work, unit) for work in works for unit in work.analysis.units]
-        items = [fields_of(work.analysis, unit, self._config) for work, unit in units]
-        drafts = self._series.drafts(items)
-        for (work, _), draft in zip(units, drafts, strict=True):
-            draft.quarantined = work.analysis.quarantined
+        units = _units_of(works)
+        drafts = self._series.drafts([fields_of(each, self._config) for each in units])
+        for unit, draft in zip(units, drafts, strict=True):
+            draft.quarantined = unit.work.quarantined
         self._series.speakers(drafts)
-        facts = [self._drafts_of_facts(work.analysis, unit) for work, unit in units]
-        ready = self._series.ready([*drafts, *itertools.chain.from_iterable(facts)])
-        rest = iter(ready[len(drafts) :])
-        for (work, unit), one, own in zip(units, ready, facts, strict=False):
-            work.jobs.append(
-                Job(
-                    analysis=work.analysis,
-                    unit=unit,
-                    ready=one,
-                    facts=list(itertools.islice(rest, len(own))),
-                    session=work.session,
-                    entry_id=work.entry_id,
-                    is_forced=options.force,
-                )
-            )
-        for job in itertools.chain.from_iterable(work.jobs for work in works):
-            self._rater.ask(job)
-            job.worth = self._analyst.importance_of(job.unit, job.ready.vector)
-        for work in works:
-            if len(work.jobs) == 1 and (vector := work.jobs[0].ready.vector) is not None:
-                self._analyst.feel_again(work.analysis, vector)
+        facts = [self._drafts_of_facts(each) for each in units]
+        ready = iter(self._series.ready([*drafts, *itertools.chain.from_iterable(facts)]))
+        for unit in units:
+            unit.ready = next(ready)
+        for unit, own in zip(units, facts, strict=True):
+            unit.facts = list(itertools.islice(ready, len(own)))
+            self._rater.ask(unit)
+            unit.worth = self._analyst.importance_of(unit, unit.ready.vector)
+            if len(unit.work.units) == 1 and unit.ready.vector is not None:
+                self._analyst.feel_again(unit.work, unit.ready.vector)
 
-    def _drafts_of_facts(self, analysis: Analysis, unit: Unit) -> list[Draft]:
-        drafts = [] if analysis.quarantined else self._series.drafts(facts_of(analysis, unit))
+    def _drafts_of_facts(self, unit: Unit) -> list[Draft]:
+        drafts = [] if unit.work.quarantined else self._series.drafts(facts_of(unit))
         for each in drafts:
             each.growth = _FACT_GROWTH
         return drafts
 
     def _look(self, works: Sequence[Work]) -> None:
         """The memories that each statement may concern, as of now."""
-        if not self._config.observe.gate:
-            return
         now_ms = self._clock.now_ms()
-        for work in works:
-            for job in work.jobs:
-                if not job.analysis.quarantined:
-                    job.candidates = self._comparer.candidates(
-                        job.unit.incoming,
-                        job.ready.vector,
-                        user_id=job.user_id,
-                        now_ms=now_ms,
-                        single_valued=work.single,
-                    )
-                    job.sample = self._comparer.sample(job.user_id, now_ms)
+        for unit in _units_of(works) if self._config.observe.gate else ():
+            if not unit.work.quarantined:
+                unit.candidates = self._comparer.candidates(
+                    unit.incoming,
+                    unit.ready.vector,
+                    user_id=unit.user_id,
+                    now_ms=now_ms,
+                    single_valued=unit.work.single,
+                )
+                unit.sample = self._comparer.sample(unit.user_id, now_ms)
 
     # -- the commit --------------------------------------------------------------------------------
 
     def _commit(self, works: Sequence[Work], options: Options) -> None:
-        if not any(work.jobs for work in works):
-            self._note_sessions(works, options)
+        if not _units_of(works):
+            for each in works if not options.dry_run else ():
+                self._note(each, ())
         elif self._config.observe.on_update == "merge":
             self._commit_apart(works, options)
         elif self._judging or self._models:  # which see what the message before has made
@@ -336,16 +298,12 @@ class Observer:
 
     def _judge(self, works: Sequence[Work]) -> None:
         """Ask the judge about the nearest memories that it has not seen; no lock is held."""
-        judging = self._judging
-        if judging is None:
+        if (judging := self._judging) is None:
             return
-        for work in works:
-            analysis = work.analysis
-            for job in work.jobs:
-                if not (analysis.quarantined or _JUDGE in analysis.fallbacks):
-                    known = job.outside.verdicts
-                    ask = partial(judging.verdicts, job.unit.incoming, job.candidates, known)
-                    known.update(asked(analysis, _JUDGE, ask) or {})
+        for unit in _units_of(works):
+            if not (unit.work.quarantined or _JUDGE in unit.work.fallbacks):
+                ask = partial(judging.verdicts, unit.incoming, unit.candidates, unit.verdicts)
+                unit.verdicts.update(asked(unit.work, _JUDGE, ask) or {})
 
     def _order(self, works: Sequence[Work]) -> None:
         """Ask the offline model which older memories, and messages before it in the list, each new
@@ -353,66 +311,64 @@ class Observer:
         ordering = self._ordering
         if ordering is None or not self._config.observe.gate:
             return
-        jobs = [
-            job
-            for work in works
-            for job in work.jobs
-            if not (work.analysis.quarantined or work.analysis.doubt or _is_judged(work))
-        ]
-        vectors = np.array([each.ready.vector for each in jobs])
-        for n, job in enumerate(jobs):
-            new = job.unit.incoming
-            near = ordering.near(new, job.candidates, _likeness(job, jobs[:n], vectors))
-            if not job.outside.changes.keys() >= set(near):
-                job.outside.changes = ordering.changes(new.said, near)
+        units = _units_of(
+            each for each in works if not (each.quarantined or each.doubt or _is_judged(each))
+        )
+        vectors = np.array([each.ready.vector for each in units])
+        for n, unit in enumerate(units):
+            near = ordering.near(
+                unit.incoming, unit.candidates, _likeness(unit, units[:n], vectors)
+            )
+            if not unit.changes.keys() >= set(near):
+                unit.changes = ordering.changes(unit.incoming.said, near)
 
     def _rate(self, works: Sequence[Work]) -> None:
         """Ask the judge what messages are worth: one without content is kept as doubtful."""
         judging = self._judging
-        chosen = [each for each in works if each.jobs and not each.analysis.quarantined]
+        chosen = [each for each in works if each.units and not each.quarantined]
         if judging is None or not chosen:
             return
-        said = [_message_of(each.analysis) for each in chosen]
-        ask = partial(judging.messages, said)
-        found = asked(chosen[0].analysis, _JUDGE, ask)
+        ask = partial(judging.messages, list(map(_message_of, chosen)))
+        found = asked(chosen[0], _JUDGE, ask)
         for work, verdict in zip(chosen, found or (), strict=bool(found)):
             if verdict.content <= 1.0 - self._config.observe.hide_at:
-                work.analysis.doubt = work.analysis.doubt or _JUDGE
-            for job in work.jobs:
-                job.outside.importance = verdict.importance
+                work.doubt = work.doubt or _JUDGE
+            for unit in work.units:
+                unit.judged = verdict.importance
 
     def _relate(self, works: Sequence[Work]) -> None:
         """Ask the caller's detector of relations; no lock is held."""
         if (relate := self._relations) is None:
             return
-        for work in works:
-            for job in work.jobs if not work.analysis.quarantined else ():
-                near = [
-                    (each.id, each.said)
-                    for each in job.candidates
-                    if not each.is_knowledge and not each.is_dormant
-                ][: self._config.observe.relate_neighbours]
-                if near and "relations" not in work.analysis.fallbacks:
-                    ask = partial(relate, job.unit.said, near)
-                    job.outside.relations = asked(work.analysis, "relations", ask)
+        for unit in _units_of(works):
+            near = [
+                (each.id, each.said)
+                for each in unit.candidates
+                if not each.is_knowledge and not each.is_dormant
+            ][: self._config.observe.relate_neighbours]
+            work = unit.work
+            if near and not work.quarantined and "relations" not in work.fallbacks:
+                ask = partial(relate, unit.said, near)
+                unit.relations = asked(work, "relations", ask)
 
     def _ask(self, works: Sequence[Work]) -> None:
         """Ask the chat model once about each message; no lock is held."""
+        if (models := self._models) is None:
+            return
         for work in works:
-            analysis = work.analysis
-            is_new = work.llm is None and not (analysis.quarantined or analysis.message.is_call)
-            if self._models is not None and work.jobs and is_new:
-                self._ask_about(work, self._models)
+            is_new = work.llm is None and not (work.quarantined or work.message.is_call)
+            if work.units and is_new:
+                self._ask_about(work, models)
 
     def _ask_about(self, work: Work, models: Models) -> None:
-        shown = _earlier(work.jobs) if self._judging is None else [[] for _ in work.jobs]
+        shown = _earlier(work.units) if self._judging is None else [[] for _ in work.units]
         parts = [
-            (job.unit.said, [stated(each.record, each.said) for each in own])
-            for job, own in zip(work.jobs, shown, strict=True)
+            (unit.said, [stated(each.record, each.said) for each in own])
+            for unit, own in zip(work.units, shown, strict=True)
         ]
-        answer, work.llm = models.ask(_message_of(work.analysis), parts)
+        answer, work.llm = models.ask(_message_of(work), parts)
         if answer is None:
-            work.analysis.fallbacks.append(_MODEL)
+            work.fallbacks.append(_MODEL)
             return
         faults: list[str] = []
 
@@ -421,7 +377,7 @@ class Observer:
                 return check()
             except SpectorError as error:
                 faults.append(str(error))
-                work.analysis.fallbacks.append(name)
+                work.fallbacks.append(name)
                 return None
 
         kind, importance = part("class", answer.kind), part("importance", answer.importance)
@@ -431,25 +387,24 @@ class Observer:
             models.note_failure()
             work.llm = replace(work.llm, fallback="; ".join(faults))
         if kind is not None:
-            reclass(work.analysis, kind)
-        for job, own in zip(work.jobs, shown, strict=True):
-            job.ready.draft.category = job.unit.category
+            reclass(work, kind)
+        for unit, own in zip(work.units, shown, strict=True):
+            unit.ready.draft.category = unit.category
             if self._judging is None:
-                job.outside.importance = importance
-            job.outside.verdicts.update(zip((each.id for each in own), verdicts, strict=False))
-        for job, found in zip(work.jobs, facts or (), strict=False):
-            self._take_facts(job, found)
-        stated_any = any(job.unit.reading.facts for job in work.jobs)
-        if content is False and not (stated_any or work.analysis.is_asked):
-            work.analysis.doubt = work.analysis.doubt or _JUDGE
+                unit.judged = importance
+            unit.verdicts.update(zip((each.id for each in own), verdicts, strict=False))
+        for unit, found in zip(work.units, facts or (), strict=False):
+            self._take_facts(unit, found)
+        stated_any = any(unit.reading.facts for unit in work.units)
+        if content is False and not (stated_any or work.is_asked):
+            work.doubt = work.doubt or _JUDGE
 
-    def _take_facts(self, job: Job, found: Sequence[Triple]) -> None:
+    def _take_facts(self, unit: Unit, found: Sequence[Triple]) -> None:
         """Have a statement of a user state what the model read in it, in the words of the rules
         where they read the same; denials, of which the model is not asked, are the rules'."""
-        analysis, unit = job.analysis, job.unit
         if (
-            analysis.message.data_source != "user_message"
-            or analysis.doubt
+            unit.work.message.data_source != "user_message"
+            or unit.work.doubt
             or unit.incoming.corrects
             or self._analyst.has_extractor
         ):
@@ -459,7 +414,7 @@ class Observer:
         chosen = [own.get(_ends_of(each), each) for each in found]
         denied = [each for each in by_rules if not each.polarity]
         unit.reading = replace(unit.reading, facts=stated_of([*chosen, *denied]))
-        job.facts = self._series.ready(self._drafts_of_facts(analysis, unit))
+        unit.facts = self._series.ready(self._drafts_of_facts(unit))
 
     def _commit_apart(self, works: Sequence[Work], options: Options) -> None:
         """Commit statement by statement: each may give new words to a memory."""
@@ -467,63 +422,55 @@ class Observer:
             if self._models is not None:
                 self._look([work])
                 self._ask([work])
-            jobs: list[Job] = work.jobs
-            done: list[Done] = []
-            for job in jobs:
-                work.jobs = [job]
+            units = work.units
+            for unit in units:
+                work.units = [unit]
                 try:
                     self._commit_tries([work], options)
-                    done += work.done
-                    work.is_attached |= any(each.is_new for each in work.done)
+                    work.is_attached |= unit.is_new
                 except UpdateNeeded as needed:
-                    done.append(self._update(job, needed, options))
-            work.jobs, work.done = jobs, done
+                    if not options.dry_run:
+                        self._update(unit, needed.decision)
+            work.units = units
 
-    def _update(self, job: Job, needed: UpdateNeeded, options: Options) -> Done:
+    def _update(self, unit: Unit, decision: Decision) -> None:
         """Give a memory the words of two."""
-        decision, done = needed.decision, needed.done
         assert decision.nearest is not None, "it names what is updated"
         assert decision.merged is not None, "it has the words"
-        if options.dry_run:
-            return done
-        old = next(each.record for each in job.candidates if each.id == decision.nearest)
-        reinforce, observed = self._reinforcing(True), observed_of(job, decision, done)
+        old = next(each.record for each in unit.candidates if each.id == decision.nearest)
+        reinforce = self._reinforcing(True)
 
         def rows(reader: KnowledgeReader) -> Changes:
             changes = Changes()
-            put_details(changes, job, old.id, observed)
-            mentions = job.unit.reading.mentions
-            plan_mentions(reader, changes, old.user_id or "", old.id, mentions)
+            put_details(changes, unit, old.id)
+            plan_mentions(reader, changes, old.user_id or "", old.id, unit.reading.mentions)
             return changes
 
         record = self._updating(
             old.id,
             {
                 "text": decision.merged,
-                "importance": max(old.importance, done.unit.importance.composite),
-                "tags": [*dict.fromkeys((*old.tags, *job.ready.draft.tags))] or None,
-                **_attached(job, old),
+                "importance": max(old.importance, unit.result.importance.composite),
+                "tags": [*dict.fromkeys((*old.tags, *unit.ready.draft.tags))] or None,
+                **_attached(unit, old),
             },
             Beside(lambda header: strengthened(reinforce, header, old), rows),
         )
-        done.unit = replace(done.unit, record=record, text=decision.merged)
-        done.reason = "merged"
-        return done
-
-    def _committer(self, series: Series, options: Options) -> Committer:
-        return Committer(
-            self._config,
-            series,
-            reinforce=self._reinforcing(True),
-            rater=self._rater,
-            dry_run=options.dry_run,
-        )
+        unit.result = replace(unit.result, record=record, text=decision.merged)
+        unit.reason = "merged"
 
     def _commit_since(self, works: Sequence[Work], options: Options, since: int) -> None:
         committers: list[Committer] = []
 
         def work_on(series: Series) -> None:
-            committer = self._committer(series, options)
+            committer = Committer(
+                self._config,
+                series,
+                reinforce=self._reinforcing(True),
+                rater=self._rater,
+                is_forced=options.force,
+                dry_run=options.dry_run,
+            )
             committers.append(committer)
             for each in works:
                 self._take(each, committer, options)
@@ -537,75 +484,58 @@ class Observer:
 
     def _take(self, work: Work, committer: Committer, options: Options) -> None:
         """One message: its statements, then what ties them, then what its session notes."""
-        work.done, is_attached = [], work.is_attached
-        for job in work.jobs:  # the first memory of a message has what is attached to it
-            corrected = None if work.done else _corrected(work)
-            work.done.append(committer.step(job, attaches=not is_attached, corrected=corrected))
-            is_attached |= work.done[-1].is_new
-        made = [
-            (job, done.unit.record)
-            for job, done in zip(work.jobs, work.done, strict=True)
-            if done.unit.record is not None
-        ]
-        ids = [record.id for _, record in made]
-        if not work.analysis.quarantined:
-            before = () if work.session is None else work.session.previous
-            edges = [
-                *followed(before, ids),
-                *itertools.chain.from_iterable(
-                    followed([one], [other]) for one, other in itertools.pairwise(ids)
-                ),
-                *causal_edges(
-                    work.analysis.message.text,
-                    [
-                        (*_span(job.unit, work.analysis.message.text), record.id)
-                        for job, record in made
-                    ],
-                ),
-            ]
-            committer.tie(edges)
-        if work.session is not None and not options.dry_run:
-            self._note(work, ids)
-
-    def _note_sessions(self, works: Sequence[Work], options: Options) -> None:
+        is_attached, made = work.is_attached, list[tuple[Unit, int]]()
+        for unit in work.units:  # the first memory of a message has what is attached to it
+            corrected = _corrected(work) if unit is work.units[0] else None
+            committer.step(unit, attaches=not is_attached, corrected=corrected)
+            is_attached |= unit.is_new
+            if unit.result.record is not None:
+                made.append((unit, unit.result.record.id))
+        ids, text = [each for _, each in made], work.message.text
+        if not work.quarantined:
+            before = () if work.session is None else work.session.previous[-1:]
+            spans = [(*_span(unit, text), each) for unit, each in made]
+            committer.tie([*followed((*before, *ids)), *causal_edges(text, spans)])
         if not options.dry_run:
-            for work in works:
-                if work.session is not None:
-                    self._note(work, ())
+            self._note(work, ids)
 
     def _note(self, work: Work, ids: Sequence[int]) -> None:
         """What a session keeps of a message."""
-        session, analysis = work.session, work.analysis
-        assert session is not None
-        vector = work.jobs[0].ready.vector if work.jobs else None
-        is_user = analysis.message.data_source == "user_message"
-        session.note_message(vector, analysis.emotion.valence if is_user else None)
-        session.referents, session.off_record = analysis.referents, analysis.off_record
-        for job, done in zip(work.jobs, work.done, strict=True):
-            if done.unit.action == "skip":
-                session.note_skipped(job.unit.text, done.unit.importance.composite)
+        if (session := work.session) is None:
+            return
+        vector = work.units[0].ready.vector if work.units else None
+        is_user = work.message.data_source == "user_message"
+        session.note_message(vector, work.emotion.valence if is_user else None)
+        session.referents, session.off_record = work.referents, work.off_record
+        for unit in work.units:
+            if unit.result.action == "skip":
+                session.note_skipped(unit.text, unit.result.importance.composite)
         if ids:
             session.previous = tuple(ids)
-            session.said[speaker_key(analysis.message)] = ids[-1]
-        elif analysis.filter in _ASKED:  # a correction after it is not of what was said before
-            session.said.pop(speaker_key(analysis.message), None)
+            session.said[speaker_key(work.message)] = ids[-1]
+        elif work.filter in _ASKED:  # a correction after it is not of what was said before
+            session.said.pop(speaker_key(work.message), None)
 
 
-def _message_of(analysis: Analysis) -> Statement:
-    message = analysis.message
+def _units_of(works: Iterable[Work]) -> list[Unit]:
+    return [unit for work in works for unit in work.units]
+
+
+def _message_of(work: Work) -> Statement:
+    message = work.message
     return Statement(
         text=message.text,
         speaker=message.speaker,
         role=message.role,
-        time=from_ms(analysis.event_ms),
-        before=analysis.turn_before[1] or None,
+        time=from_ms(work.event_ms),
+        before=work.turn_before[1] or None,
     )
 
 
-def _earlier(jobs: Sequence[Job]) -> list[list[Candidate]]:
+def _earlier(units: Sequence[Unit]) -> list[list[Candidate]]:
     """The older memories that a chat model is asked about with each statement of a message, each
     with the one that it is nearest to."""
-    found = [to_judge(job.unit.incoming, job.candidates) for job in jobs]
+    found = [to_judge(unit.incoming, unit.candidates) for unit in units]
     nearest: dict[int, tuple[float, int]] = {}
     for n, own in enumerate(found):
         for each in own:
@@ -622,7 +552,7 @@ def _earlier(jobs: Sequence[Job]) -> list[list[Candidate]]:
 
 def _is_judged(work: Work) -> bool:
     """Whether a chat model has said what a message does to those before it."""
-    return work.llm is not None and not {_MODEL, _JUDGE} & set(work.analysis.fallbacks)
+    return work.llm is not None and not {_MODEL, _JUDGE} & set(work.fallbacks)
 
 
 def _ends_of(one: Triple) -> tuple[str, str]:
@@ -640,13 +570,13 @@ def _corrected(work: Work) -> int | None:
     """The memory that a message corrects."""
     if not isinstance(work.corrected, Work):
         return work.corrected
-    records = [each.unit.record for each in work.corrected.done]
-    return records[-1].id if records and records[-1] is not None else None
+    record = work.corrected.units[-1].result.record
+    return None if record is None else record.id
 
 
-def _attached(job: Job, old: MemoryRecord) -> dict[str, Any]:
+def _attached(unit: Unit, old: MemoryRecord) -> dict[str, Any]:
     """What is attached to a message, for the memory that gets its words and has nothing yet."""
-    given = job.analysis.message.fields.get("attachment")
+    given = unit.work.message.fields.get("attachment")
     return {} if given is None or old.attachment_bytes is not None else {"attachment": given}
 
 
@@ -655,48 +585,44 @@ def _span(unit: Unit, text: str) -> tuple[int, int]:
     return (start, start + len(unit.said)) if start >= 0 else (0, 0)
 
 
-def _likeness(job: Job, before: Sequence[Job], vectors: NDArray[np.float32]) -> dict[str, float]:
+def _likeness(unit: Unit, before: Sequence[Unit], vectors: NDArray[np.float32]) -> dict[str, float]:
     """Words of earlier messages of the same speaker -> their likeness to a later one.
 
     Args:
         vectors: (n, dim) f32, unit rows: those of the earlier messages, its own, and others.
     """
-    own, count = job.unit.incoming, len(before)
+    own, count = unit.incoming, len(before)
     alike = cosines(vectors[:count], vectors[count], [1.0] * count)
     return {
-        each.unit.said: share
+        each.said: share
         for each, share in zip(before, alike, strict=True)
-        if each.user_id == job.user_id
-        and each.unit.incoming.speaker == own.speaker
-        and each.unit.incoming.data_source == own.data_source
-        and each.unit.incoming.event_ms <= own.event_ms
+        if each.user_id == unit.user_id
+        and each.incoming.speaker == own.speaker
+        and each.incoming.data_source == own.data_source
+        and each.incoming.event_ms <= own.event_ms
     }
 
 
 def _result(work: Work, spent_ms: float, options: Options) -> ObserveResult:
-    analysis = work.analysis
-    units: list[ObservedUnit] = [each.unit for each in work.done]
-    stored = any(each.is_new for each in work.done) and not options.dry_run
-    reason = ""
-    if analysis.filter is not None:
-        reason = analysis.filter
-    elif not stored and not options.dry_run:
-        reason = next((each.reason for each in work.done if each.reason), "nothing to store")
-    captured: Iterable[int] = itertools.chain.from_iterable(each.captured for each in work.done)
+    stored = any(each.is_new for each in work.units) and not options.dry_run
+    reason = work.filter or ""
+    if not (reason or stored or options.dry_run):
+        reason = next((each.reason for each in work.units if each.reason), "nothing to store")
+    captured = itertools.chain.from_iterable(each.captured for each in work.units)
     return ObserveResult(
         entry_id=work.entry_id,
         stored=stored,
         reason=reason,
-        filter=analysis.filter,
-        kind=analysis.kind,
-        doubt=analysis.doubt,
-        category=analysis.category.name.lower(),
-        class_confidence=analysis.class_confidence,
-        entities=analysis.entities,
-        emotion=analysis.emotion,
-        units=tuple(units),
+        filter=work.filter,
+        kind=work.kind,
+        doubt=work.doubt,
+        category=work.category.name.lower(),
+        class_confidence=work.class_confidence,
+        entities=work.entities,
+        emotion=work.emotion,
+        units=tuple(each.result for each in work.units),
         captured=tuple(dict.fromkeys(captured)),
-        fallbacks=tuple(dict.fromkeys(analysis.fallbacks)),
+        fallbacks=tuple(dict.fromkeys(work.fallbacks)),
         llm=work.llm or LLMUsage(),
         elapsed_ms=spent_ms,
         dry_run=options.dry_run,

@@ -111,10 +111,9 @@ def causal_edges(message: str, units: Sequence[tuple[int, int, int]]) -> Iterato
             yield _edge(before, after, "causes", CAUSES)
 
 
-def followed(before: Iterable[int], after: Iterable[int]) -> Iterator[Edge]:
-    """The edge from the last memory of one message to the first of the next."""
-    last, first = list(before)[-1:], list(after)[:1]
-    for one, other in zip(last, first, strict=False):
+def followed(ids: Iterable[int]) -> Iterator[Edge]:
+    """The edges from each of some memories to the next."""
+    for one, other in itertools.pairwise(ids):
         if one != other:
             yield _edge(one, other, "followed_by", FOLLOWED)
 

@@ -28,14 +28,13 @@ from spector.language.tables import in_languages
 from spector.language.words import plain
 from spector.language.worth import Wording, without_repeats
 from spector.observe.gate import Candidate, Incoming
-from spector.observe.jobs import SessionMemory
+from spector.observe.jobs import Moves, SessionMemory
 from spector.observe.messages import Message
 from spector.records import Note, Reference
 
 __all__ = [
     "MACHINES",
     "Heard",
-    "Moves",
     "after_turn",
     "heard",
     "is_retold",
@@ -162,10 +161,6 @@ def without_questions(text: str) -> str:
             end = part.start + len(part.text)
             out = out[: part.start] + " " * (end - part.start) + out[end:]
     return out if out.strip() else text
-
-
-#: places in a resolved text, and how far what is behind them was moved
-Moves = list[tuple[int, int]]
 
 
 def resolved(

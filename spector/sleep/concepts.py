@@ -31,7 +31,7 @@ from spector.knowledge import (
 )
 from spector.layout import Category, Flag, TierCode
 from spector.search import Strengths
-from spector.sleep.night import Mask, Night, Rows, Units, batches, has_flag
+from spector.sleep.night import Mask, Night, Rows, Units, batches, has_flag, woken
 from spector.sleep.protection import AT_REST, Protection, retiring
 from spector.write import Prepared, Unit
 
@@ -92,7 +92,7 @@ def naming(night: Night) -> Units:
                 prepared=run.prepared,
                 decide=run.decide,
                 ids=run.known,
-                alter=_woken,
+                alter=woken,
                 what="woken",
                 noted=run.met,
                 seen=run.named.memories,
@@ -105,13 +105,6 @@ def naming(night: Night) -> Units:
         if run.named.memories < size:
             break
     return {"extracted_id": after}
-
-
-def _woken(fresh: Any) -> Any:
-    """A retired concept that is met again holds again."""
-    asleep = has_flag(fresh.rows, Flag.DORMANT)
-    fresh.rows["flags"] &= ~np.uint16(Flag.DORMANT)
-    return asleep
 
 
 def grounding(night: Night) -> Units:

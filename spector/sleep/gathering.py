@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
+import numpy as np
+
 from spector.clock import from_ms
 from spector.config import Config
 from spector.knowledge import (
+    DENIED,
     Changes,
     KnowledgeReader,
     New,
@@ -17,6 +21,7 @@ from spector.knowledge import (
     themes_among,
     trend_text,
 )
+from spector.language.dates import dates_in
 from spector.language.frames import noun_of_slot
 from spector.language.observing import is_hedged
 from spector.language.statements import ASSISTANTS
@@ -26,7 +31,7 @@ from spector.layout import Category, Flag
 from spector.providers import estimated_tokens
 from spector.records import MemoryRecord
 from spector.search import Strengths, Surveyor
-from spector.sleep.night import Mask, Night, Units, breathe, has_flag
+from spector.sleep.night import Mask, Night, Rows, Units, breathe, has_flag, woken
 from spector.sleep.protection import retiring
 from spector.write import Prepared, Unit
 
@@ -40,6 +45,10 @@ _MOST_VALUES: Final = 12
 #: what is stated more often has no theme
 _MOST_TIMES: Final = 256
 _DERIVED: Final = 0.8
+#: quotation marks within a quotation
+_MARKS: Final = str.maketrans("“”", '""')
+#: a name that stands without them
+_NAME: Final = re.compile(r"[\w .'’&/+-]+")
 
 
 #: scope, subject and predicate of facts
@@ -56,19 +65,20 @@ class _Stated(NamedTuple):
 def consolidate(night: Night, cursor: int) -> Units:
     """What a speaker stated of a matter three times becomes one sentence of values and dates.
 
-    A matter is a predicate of a subject. Looked at are those that were stated since the last night,
-    the most often stated first, and those of themes that quote what was superseded.
+    A matter is a predicate of a subject. Looked at are those that were stated or denied since the
+    last night, the most often stated first; those of themes that quote what was superseded or
+    retired; and those whose theme went with a source.
     """
     after, rows = night.state.recent.get("ties", []), night.memories.rows
-    changed = rows["id"][has_flag(rows, Flag.SUPERSEDED)].tolist()
     with night.survey.knowledge() as reader:
         ties = sorted([row["t_ms"] or 0, row["a"], row["b"]] for row in reader.links("source"))
         looked = [each for each in ties if each > after][: night.sleep.records_per_cycle]
-        edges = reader.edges(changed, direction="in", kinds=["derived_from"])
+        edges = reader.edges(_hidden(rows, reader), direction="in", kinds=["derived_from"])
         quoted = reader.edges([edge.source for edge in edges], kinds=["derived_from"])
+        lost = _unquoted(rows, ties, reader)
         times = Counter(each[1] for each in looked)
         matters = Counter[Matter]()
-        for row in reader.facts(id=sorted({*times, *(edge.target for edge in quoted)})):
+        for row in reader.facts(id=sorted({*times, *lost, *(edge.target for edge in quoted)})):
             matters[_matter_of(row)] += times[row["id"]]
     for matter in sorted(matters, key=lambda each: (-matters[each], each)):
         breathe(night)
@@ -76,37 +86,105 @@ def consolidate(night: Night, cursor: int) -> Units:
     return {"recent": {"ties": looked[-1]}} if looked else None
 
 
+def _hidden(rows: Rows, reader: KnowledgeReader) -> list[int]:
+    """What nothing may quote any more: superseded, held back, or put to rest by a caller."""
+    resting = rows["id"][has_flag(rows, Flag.DORMANT)].tolist()
+    by_nights = np.array(sorted(reader.payloads(resting, "rest")), np.int64)
+    asleep = has_flag(rows, Flag.DORMANT) & ~np.isin(rows["id"], by_nights)
+    found = asleep | has_flag(rows, Flag.SUPERSEDED | Flag.QUARANTINED)
+    return list(map(int, rows["id"][found]))
+
+
+def _unquoted(rows: Rows, ties: Iterable[Sequence[int]], reader: KnowledgeReader) -> set[int]:
+    """Facts whose statements were in a theme that is gone.
+
+    What is older than all that themes quote of a matter has only made room for newer values.
+    """
+    marked = set(rows["id"][has_flag(rows, Flag.CONSOLIDATED)].tolist())
+    told = [(fact, memory) for _, fact, memory in ties if memory in marked]
+    quoted = set[int]().union(*themes_about(reader, {each for _, each in told}).values())
+    known = reader.facts(id=sorted({fact for fact, _ in told}))
+    matters, oldest = {row["id"]: _matter_of(row) for row in known}, dict[Matter, int]()
+    for fact, memory in told:
+        if memory in quoted:
+            oldest[matters[fact]] = min(memory, oldest.get(matters[fact], memory))
+    return {
+        fact
+        for fact, memory in told
+        if memory not in quoted and memory > oldest.get(matters[fact], 0)
+    }
+
+
 def _matter_of(fact: Mapping[str, Any]) -> Matter:
-    return tuple((name, fact[name]) for name in ("scope", "subject", "predicate"))
+    """The matter of a fact; what is denied is of the matter that was stated."""
+    predicate = fact["predicate"].removeprefix(DENIED)
+    return (("scope", fact["scope"]), ("subject", fact["subject"]), ("predicate", predicate))
+
+
+def _facts_of(reader: KnowledgeReader, matter: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The facts of a matter, and what denies them."""
+    name = matter["predicate"]
+    return reader.facts(**{**matter, "predicate": [name, f"{DENIED}{name}"]})
+
+
+def _is_denied(fact: Mapping[str, Any]) -> bool:
+    return fact["predicate"].startswith(DENIED) or not fact["json"].get("polarity", True)
 
 
 def _themes(night: Night, matter: Mapping[str, str]) -> Iterator[Unit]:
-    """Units that make, renew or put to rest the themes of a matter."""
+    """Units that make, renew, wake or put to rest the themes of a matter."""
     with night.survey.knowledge() as reader:
-        facts = reader.facts(**matter)
+        facts = _facts_of(reader, matter)
         sources = reader.sources([row["id"] for row in facts])
         themes = themes_about(reader, [row["id"] for row in facts])
+        resting = reader.payloads(list(themes), "rest")
     times = sum(map(len, sources.values()))
     if times > _MOST_TIMES or (times < night.sleep.cluster_min and not themes):
         return  # no records are read of what was stated once
-    groups = _by_speaker(night, facts, sources) if _is_matter(facts) else []
+    groups = _by_speaker(night, facts, sources) if _is_matter(matter) else []
+    rows = night.memories.rows
     for theme, of in themes.items():
         group = next((each for each in groups if of & _ids(each)), [])
         if not group:
-            old = night.memories.rows[night.memories.rows["id"] == theme]
-            yield from retiring(night, old, _OUTDATED, {})
+            yield from retiring(night, rows[rows["id"] == theme], _OUTDATED, {})
             continue
         groups.remove(group)
+        rule = resting.get(theme, {}).get("rule", "")
+        if rule == _OUTDATED or (not rule and _lacks(night, of)):
+            yield from _waking(night, theme)
         if of != _ids(group) | _holding(group):
             yield _theme(night, group, theme)
     for group in groups:
         yield _theme(night, group, None)
 
 
-def _is_matter(facts: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether values alone say what was stated: nothing is denied, and a word says of what."""
-    words = analyse(facts[0]["json"]["predicate"].replace("_", " ")).words
-    return all(row["json"].get("polarity", True) for row in facts) and not all(map(is_stop, words))
+def _lacks(night: Night, sources: Collection[int]) -> bool:
+    """Whether one of some memories was put to rest by a caller: what quotes it rests along."""
+    rows = night.memories.rows
+    with night.survey.knowledge() as reader:
+        return not set(sources).isdisjoint(_hidden(rows[np.isin(rows["id"], [*sources])], reader))
+
+
+def _waking(night: Night, theme: int) -> Iterator[Unit]:
+    """The unit that wakes a theme, of which enough is left again."""
+
+    def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+        changes = Changes()
+        if reader.payloads([theme], "rest"):
+            changes.drop("payload", theme, "rest")
+        return changes
+
+    rows = night.memories.rows
+    if has_flag(rows[rows["id"] == theme], Flag.DORMANT).any():
+        yield Unit(
+            ids=(theme,), alter=woken, what="woken", decide=decide, seen=1, reason="one matter"
+        )
+
+
+def _is_matter(matter: Mapping[str, str]) -> bool:
+    """Whether values alone say what was stated: a word says of what."""
+    words = analyse(matter["predicate"].replace("_", " ")).words
+    return not all(map(is_stop, words))
 
 
 def _ids(group: Iterable[_Stated]) -> set[int]:
@@ -120,14 +198,14 @@ def _holding(group: Iterable[_Stated]) -> set[int]:
 def _by_speaker(
     night: Night, facts: Sequence[dict[str, Any]], sources: Mapping[int, Collection[int]]
 ) -> list[list[_Stated]]:
-    """The newest statements of each speaker, of those who made enough that still hold.
+    """The newest statements of each speaker to one agent, of those who made enough that still hold.
 
     What assistants, tools and documents said is in no theme of a user. What a night put to rest is.
     """
-    groups: dict[str, list[_Stated]] = {}
-    for each in _stated(night.survey, facts, sources):
-        if _speaks(night, each.record):
-            groups.setdefault(folded(each.record.speaker or ""), []).append(each)
+    groups: dict[tuple[str, str], list[_Stated]] = {}
+    for each in _stated(night.survey, facts, sources, lambda record: _speaks(night, record)):
+        whose = each.record.agent_id or "", folded(each.record.speaker or "")
+        groups.setdefault(whose, []).append(each)
     fitting = (_fitting(group, night.sleep.summary_tokens) for group in groups.values())
     least = night.sleep.cluster_min
     return [each for each in fitting if len(_ids(each)) >= least and _holding(each)]
@@ -145,18 +223,32 @@ def _speaks(night: Night, record: MemoryRecord) -> bool:
 
 
 def _stated(
-    survey: Surveyor, facts: Iterable[dict[str, Any]], sources: Mapping[int, Collection[int]]
+    survey: Surveyor,
+    facts: Iterable[dict[str, Any]],
+    sources: Mapping[int, Collection[int]],
+    speaks: Callable[[MemoryRecord], bool],
 ) -> list[_Stated]:
-    """Every statement of some facts, the oldest first; what was hedged or planned is none."""
+    """Every statement of some facts, the oldest first; what was hedged or planned is none.
+
+    Nor is one whose speaker has denied its value since.
+    """
     records = survey.records({each for some in sources.values() for each in some})
     found = [
         _Stated(records[each], row)
         for row in facts
         if "modality" not in row["json"]
         for each in sources.get(row["id"], ())
-        if each in records and not is_hedged(records[each].text)
+        if each in records and speaks(records[each]) and not is_hedged(records[each].text)
     ]
-    return sorted(found, key=lambda each: (each.record.event_ms, each.record.id, each.fact["id"]))
+    found.sort(key=lambda each: (each.record.event_ms, each.record.id, each.fact["id"]))
+    denied, out = set[tuple[str | None, str, str]](), list[_Stated]()
+    for each in reversed(found):
+        said = each.record.agent_id, folded(each.record.speaker or ""), each.fact["object"]
+        if _is_denied(each.fact):
+            denied.add(said)
+        elif said not in denied:
+            out.append(each)
+    return out[::-1]
 
 
 def _theme(night: Night, group: Sequence[_Stated], before: int | None) -> Unit:
@@ -175,6 +267,7 @@ def _theme(night: Night, group: Sequence[_Stated], before: int | None) -> Unit:
         "confidence": min(each.confidence for each in records),
         "event_time": from_ms(max(each.event_ms for each in records)),
         "user_id": records[0].user_id,
+        "agent_id": records[0].agent_id,
         "tags": tags[:64] or None,
         **night.vector_of(ids),
     }
@@ -200,7 +293,7 @@ def _fitting(group: Sequence[_Stated], most: int) -> list[_Stated]:
 
 
 def _sentence(group: Sequence[_Stated]) -> str:
-    """The values of a matter with the days of each: "Ada, weight: 72 kg (2026-03-01), ..."."""
+    """The values of a matter with the days of each: 'Ada, weight: “72 kg” (2026-03-01), ...'."""
     record, fact = group[-1]
     subject, predicate = fact["json"]["subject"], fact["json"]["predicate"]
     noun = noun_of_slot(predicate, language_of(record.said))
@@ -208,9 +301,30 @@ def _sentence(group: Sequence[_Stated]) -> str:
     for each in group:
         if not values or values[-1][0] != each.fact["object"]:
             values.append((each.fact["object"], each.fact["json"]["object"], {}))
-        values[-1][2][f"{from_ms(each.record.event_ms):%Y-%m-%d}"] = None
-    told = ", ".join(f"{value} ({', '.join(days)})" for _, value, days in values)
-    return f"{subject}{f', {noun}' if noun else ' ' + predicate.replace('_', ' ')}: {told}"
+        values[-1][2][_day_of(each)] = None
+    told = ", ".join(f"{_quoted(value)} ({', '.join(days)})" for _, value, days in values)
+    named = f", {noun}" if noun else f" {_named(predicate.replace('_', ' '))}"
+    return f"{_named(subject)}{named}: {told}"
+
+
+def _day_of(stated: _Stated) -> str:
+    """The day of a statement; "said" stands before it where the words name another one."""
+    day, about = from_ms(stated.record.event_ms).date(), stated.fact["json"]
+    periods = [one for each in dates_in(stated.record.said, day) for one in each.periods]
+    is_other = any(not (each.first or day) <= day <= (each.last or day) for each in periods) or (
+        not periods and about.get("window") is not None
+    )
+    return f"said {day}" if is_other else f"{day}"
+
+
+def _quoted(text: str) -> str:
+    """Words of a memory in quotation marks, which they do not end."""
+    return f"“{' '.join(text.translate(_MARKS).split())}”"
+
+
+def _named(name: str) -> str:
+    """A name; in quotation marks where it could be read as more than one."""
+    return name if _NAME.fullmatch(name) else _quoted(name)
 
 
 def _consolidated(fresh: Strengths) -> Mask:
@@ -256,12 +370,13 @@ def retold(survey: Surveyor, config: Config, record_id: int) -> str | None:
         statistic = reader.payloads([record_id], "statistic").get(record_id)
         sources = themes_among(reader, [record_id]).get(record_id, frozenset())
         matters = {_matter_of(row) for row in reader.facts(id=sorted(sources))}
-        facts = [row for each in sorted(matters) for row in reader.facts(**dict(each))]
+        facts = [row for each in sorted(matters) for row in _facts_of(reader, dict(each))]
         stated = reader.sources({row["id"] for row in facts})
     if statistic is not None:
         if statistic["category"] == "pattern":
             return trend_text(statistic["name"], statistic["values"])
         return figure_text(statistic["code"], statistic["name"], statistic["values"])
-    group = _stated(survey, facts, {fact: sources & {*some} for fact, some in stated.items()})
+    group = _stated(survey, facts, stated, lambda record: True)
+    group = [each for each in group if each.record.id in sources]
     group = _fitting(group, config.sleep.summary_tokens)
     return _sentence(group) if group else None

@@ -442,14 +442,11 @@ def _too_many_edges(
 def _too_many_pairs(night: Night, reader: KnowledgeReader) -> list[tuple[int, str, int]]:
     """The rarest pairs, of equals the oldest, when there are too many."""
     most = night.config.association.max_pairs
-    dropped = night.dropped("link").total()
-    pairs = reader.links("pair") if reader.counts()["pair"] + dropped > most else []
-    pairs.sort(key=lambda row: (row["n"] or 0, row["t_ms"] or 0, row["a"], row["b"]))
-    return (
-        [
-            (row["a"], "pair", row["b"])
-            for row in pairs[: max(0, len(pairs) - int(most * _PAIRS_SHARE))]
-        ]
-        if pairs
-        else []
+    if reader.counts()["pair"] + night.dropped("link").total() <= most:
+        return []
+    pairs = sorted(
+        reader.links("pair"),
+        key=lambda row: (row["n"] or 0, row["t_ms"] or 0, row["a"], row["b"]),
     )
+    excess = max(0, len(pairs) - int(most * _PAIRS_SHARE))
+    return [(row["a"], "pair", row["b"]) for row in pairs[:excess]]

@@ -39,6 +39,7 @@ __all__ = [
     "mark_of",
     "texts_of",
     "without_ids",
+    "woken",
 ]
 
 #: the units of a step, and at its end the fields of the state that change with it
@@ -383,6 +384,13 @@ def has_flag(rows: Rows, flag: Flag) -> Mask:
     """Which memories have one of these flags."""
     found: Mask = (rows["flags"] & int(flag)) != 0
     return found
+
+
+def woken(fresh: Strengths) -> Mask:
+    """What rested is awake again."""
+    asleep = has_flag(fresh.rows, Flag.DORMANT)
+    fresh.rows["flags"] &= ~np.uint16(Flag.DORMANT)
+    return asleep
 
 
 def batches(ids: NDArray[np.int64], size: int) -> Iterator[NDArray[np.int64]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -298,29 +299,19 @@ def retiring(
     picked = rows["id"][chosen]
     users = dict(zip(picked.tolist(), rows["user"][chosen].tolist(), strict=True))
     for batch in batches(picked, night.sleep.batch_records):
-        if erases:
-            names = (mark_of(night.memories.users[users[each]]) for each in batch.tolist())
-            yield Unit(
-                erases=batch.tolist(),
-                users=Counter(names),
-                what="forget",
-                seen=len(batch),
-                skipped=skipped,
-                reason=why if isinstance(why, str) else "",
-                reasons={} if isinstance(why, str) else why,
-            )
-            skipped = {}
-            continue
-        yield Unit(
-            ids=batch.tolist(),
-            alter=_put_to_rest,
-            what=RETIRED,
-            seen=len(batch),
+        ids = batch.tolist()
+        unit = Unit(
+            seen=len(ids),
             skipped=skipped,
             reason=why if isinstance(why, str) else "",
             reasons={} if isinstance(why, str) else why,
-            decide=noting_rest(night, batch.tolist(), why),
         )
+        if erases:
+            names = Counter(mark_of(night.memories.users[users[each]]) for each in ids)
+            yield replace(unit, erases=ids, users=names, what="forget")
+        else:
+            decide = noting_rest(night, ids, why)
+            yield replace(unit, ids=ids, alter=_put_to_rest, what=RETIRED, decide=decide)
         skipped = {}
     if skipped:
         yield Unit(seen=waiting, skipped=skipped)
@@ -335,14 +326,8 @@ def noting_rest(
         changes = Changes()
         for each in sorted(reader.owners(list(ids))):
             rule = why if isinstance(why, str) else why.get(each, "")
-            changes.payload(
-                each,
-                "rest",
-                {
-                    "since_ms": night.started_ms,
-                    "rule": without_ids(rule),
-                },
-            )
+            fields = {"since_ms": night.started_ms, "rule": without_ids(rule)}
+            changes.payload(each, "rest", fields)
         return changes
 
     return decide

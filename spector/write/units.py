@@ -48,6 +48,7 @@ _NAMED: Final = frozenset(
         "category",
         "domain",
         "code",
+        "rule",
     }
 )
 #: fields that map names of ours to numbers

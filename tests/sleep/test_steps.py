@@ -257,7 +257,7 @@ def test_ten_users_share_no_theme() -> None:
         for theme in themes:
             assert theme.user_id is not None
             number = theme.user_id.removeprefix("u")
-            assert theme.text.count(f"of user{number} ") == theme.text.count("of user") == 4
+            assert theme.text.count(f"of user{number}”") == theme.text.count("of user") == 4
 
 
 def test_episodes_become_concepts_in_sleep() -> None:

@@ -39,15 +39,19 @@ def test_a_theme_is_one_sentence_of_values_and_dates() -> None:
     with told() as (memory, _):
         (theme,) = themes_in(memory)
         assert theme.text == (
-            "Selin weighs: 72 kg (2026-01-01), 70 kg (2026-01-02, 2026-01-03), 68 kg (2026-01-04)"
+            "Selin weighs: “72 kg” (2026-01-01), “70 kg” (2026-01-02, 2026-01-03), "
+            "“68 kg” (2026-01-04)"
         )
 
 
 @pytest.mark.parametrize(
     ("said", "sentence"),
     [
-        ("My weight is {} kg.", "user, weight: 72 (2026-01-01), 70 (2026-01-02), 68 (2026-01-03)"),
-        ("Benim kilom {}.", "user, kilo: 72 (2026-01-01), 70 (2026-01-02), 68 (2026-01-03)"),
+        (
+            "My weight is {} kg.",
+            "user, weight: “72” (2026-01-01), “70” (2026-01-02), “68” (2026-01-03)",
+        ),
+        ("Benim kilom {}.", "user, kilo: “72” (2026-01-01), “70” (2026-01-02), “68” (2026-01-03)"),
     ],
 )
 def test_a_matter_is_named_in_the_language_of_what_was_said(said: str, sentence: str) -> None:
@@ -116,6 +120,77 @@ def test_speakers_have_themes_of_their_own_and_assistants_have_none() -> None:
         assert [text.count("(Ece)") for text in texts] == [0, 3]
 
 
+def test_a_value_that_was_denied_leaves_the_theme_until_it_is_stated_again() -> None:
+    with asleep() as (memory, clock):
+
+        def night(value: str, predicate: str = "takes") -> str:
+            tell(memory, "Selin", predicate, value, user_id="u")
+            pass_days(clock, 1)
+            memory.reflect(["consolidate"])
+            return "".join(theme.text for theme in themes_in(memory))
+
+        for value in ("zinc", "iron", "aspirin"):
+            night(value)
+        assert "iron" in night("salt")
+        denied = night("iron", "not_takes")
+        assert "iron" not in denied
+        assert "salt" in denied
+        assert night("iron").endswith("“iron” (2026-01-06)")
+
+
+def test_each_agent_has_themes_of_its_own() -> None:
+    with asleep() as (memory, clock):
+        for n in range(3):
+            for agent in ("a", "b") if n else ("b",):
+                tell(memory, "Selin", "met", f"guest {n} of {agent}", user_id="u", agent_id=agent)
+        pass_days(clock, 1)
+        memory.reflect(["consolidate"])
+        (theme,) = themes_in(memory)
+        assert theme.agent_id == "b"
+        assert theme.text.count("of b") == 3
+        assert "of a" not in theme.text
+
+
+@pytest.mark.parametrize(
+    ("subject", "value", "opened"),
+    [
+        ("Selin", "tea”, “gin” (2026-01-01", 'Selin drank: “tea", "gin" (2026-01-01” (2026-01-01)'),
+        ("Selin\nx: 1 (2026-01-02)", "tea", "“Selin x: 1 (2026-01-02)” drank: “tea” (2026-01-01)"),
+    ],
+)
+def test_no_value_or_name_reads_as_a_word_of_the_theme(
+    subject: str, value: str, opened: str
+) -> None:
+    with asleep() as (memory, clock):
+        for said in (value, "milk", "water"):
+            made = memory.remember(f"A cup of {said}.", importance=0.6)
+            memory.facts.add(subject, "drank", said, source=made)
+            pass_days(clock, 1)
+        memory.reflect(["consolidate"])
+        (theme,) = themes_in(memory)
+        assert theme.text.startswith(f"{opened}, “milk” (2026-01-02), ")
+
+
+@pytest.mark.parametrize(
+    ("said", "day"),
+    [
+        ("Selin visited {} in 2019.", "said 2026-01-01"),
+        ("Yesterday Selin visited {}.", "said 2026-01-01"),
+        ("Today Selin visited {}.", "2026-01-01"),
+        ("Selin visited {}.", "2026-01-01"),
+    ],
+)
+def test_the_day_of_saying_is_not_that_of_what_names_another(said: str, day: str) -> None:
+    with asleep() as (memory, clock):
+        for town in ("Oslo", "Rome", "Bonn"):
+            made = memory.remember(said.format(town), importance=0.6)
+            memory.facts.add("Selin", "visited", town, source=made)
+        pass_days(clock, 1)
+        memory.reflect(["consolidate"])
+        (theme,) = themes_in(memory)
+        assert theme.text == f"Selin visited: “Oslo” ({day}), “Rome” ({day}), “Bonn” ({day})"
+
+
 def test_what_is_rare_is_no_habit_and_nothing_says_usually() -> None:
     clock = ManualClock(BEGIN)
     with spector.open(":memory:", clock=clock) as memory:
@@ -164,7 +239,7 @@ def test_a_theme_speaks_for_sources_that_a_night_put_to_rest_and_for_no_others()
         (theme,) = themes_in(memory)
         edges = memory.graph.edges(theme.id, direction="out", kinds=["derived_from"])
         assert {*sources, newer.id} <= {each.target for each in edges}, "what rests still counts"
-        assert theme.text.endswith("68 kg (2026-01-04), 67 kg (2026-01-05)")
+        assert theme.text.endswith("“68 kg” (2026-01-04), “67 kg” (2026-01-05)")
         memory.remember("Selin gave it up.", user_id="u", supersedes=last)
         assert not memory.recall("What about Selin?", user_id="u").themes
 
@@ -196,6 +271,66 @@ def test_of_what_a_caller_retired_no_theme_speaks() -> None:
         pass_days(clock, 1)
         memory.reflect(["consolidate"])
         assert is_dormant(memory, theme.id), "one statement is left"
+
+
+def test_a_theme_whose_source_was_retired_wakes_without_it() -> None:
+    with told() as (memory, clock):
+        (theme,) = themes_in(memory)
+        first, *others = [each.id for each in memory.records() if each.id != theme.id]
+        rested(memory, others)
+        memory.remember("Orhan knows Selin well.", user_id="u", importance=0.6)
+        memory.retire(first)
+        assert is_dormant(memory, theme.id)
+        pass_days(clock, 1)
+        cycle = memory.reflect(["consolidate"]).cycle
+        (hit,) = memory.recall("What about Selin?", user_id="u").themes
+        assert hit.id == theme.id
+        assert "72 kg" not in hit.text
+        assert "68 kg" in hit.text
+        assert not memory.reflect(["consolidate"]).cycle
+        memory.reflect_undo(cycle)
+        assert is_dormant(memory, theme.id)
+        assert memory.get(theme.id).text == theme.text
+
+
+def test_a_theme_that_a_caller_retired_stays_so_and_one_that_a_night_put_to_rest_wakes() -> None:
+    for by_caller in (True, False):
+        with told() as (memory, clock):
+            (theme,) = themes_in(memory)
+            if by_caller:
+                memory.retire(theme.id)
+            else:
+                for each in [each.id for each in memory.records() if each.id != theme.id][:2]:
+                    memory.remember("Nobody weighed her.", user_id="u", supersedes=each)
+                memory.reflect(["consolidate"])
+                assert memory.get(theme.id).dormant_rule == "quotes what has changed"
+            tell(memory, "Selin", "weighs", "66 kg", user_id="u")
+            pass_days(clock, 1)
+            cycle = memory.reflect(["consolidate"]).cycle
+            assert is_dormant(memory, theme.id) is by_caller
+            assert "66 kg" in memory.get(theme.id).text
+            report = memory.reflect_undo(cycle)
+            assert is_dormant(memory, theme.id)
+            assert not report.kept
+            rule = None if by_caller else "quotes what has changed"
+            assert memory.get(theme.id).dormant_rule == rule
+
+
+@pytest.mark.parametrize("purge", [False, True])
+def test_what_remains_of_a_theme_is_one_again_by_the_next_night(purge: bool) -> None:
+    with told() as (memory, clock):
+        (theme,) = themes_in(memory)
+        first, second, *_ = [each.id for each in memory.records() if each.id != theme.id]
+        memory.forget(first, purge=purge)
+        assert not themes_in(memory)
+        pass_days(clock, 1)
+        memory.reflect(["consolidate"])
+        (again,) = themes_in(memory)
+        assert "72 kg" not in again.text
+        assert again.text.count("(2026-01-0") == 2
+        memory.forget(second)
+        pass_days(clock, 1)
+        assert not memory.reflect(["consolidate"]).cycle, "two are too few"
 
 
 def test_a_theme_is_brought_up_to_date_and_rests_when_too_little_is_left() -> None:
