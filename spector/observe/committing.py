@@ -7,7 +7,7 @@ statements before have written in the same commit.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from spector.clock import from_ms
@@ -52,6 +52,7 @@ class UpdateNeeded(Exception):  # noqa: N818 - it hands on a decision, and is no
         self.decision = decision
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
 class Committer:
     """Decides and writes the statements of one commit, in their order.
 
@@ -59,27 +60,17 @@ class Committer:
         reinforce: the change of a memory that helped.
     """
 
-    def __init__(
-        self,
-        config: Config,
-        series: Series,
-        *,
-        reinforce: Any,
-        rater: Rater,
-        is_forced: bool,
-        dry_run: bool,
-    ) -> None:
-        self._config = config
-        self._series = series
-        self._reinforce = reinforce
-        self._rater = rater
-        self._is_forced = is_forced
-        self._dry_run = dry_run
-        self._made: dict[str | None, Made] = {}
-        self._ended: set[int] = set()
-        #: what sessions have to take back when nothing is committed
-        self.made: dict[int, SessionMemory] = {}
-        self.captured: list[tuple[SessionMemory, tuple[int, ...]]] = []
+    config: Config
+    series: Series
+    reinforce: Any
+    rater: Rater
+    is_forced: bool
+    dry_run: bool
+    #: what sessions have to take back when nothing is committed
+    made: dict[int, SessionMemory] = field(default_factory=dict)
+    captured: list[tuple[SessionMemory, tuple[int, ...]]] = field(default_factory=list)
+    _made: dict[str | None, Made] = field(default_factory=dict)
+    _ended: set[int] = field(default_factory=set)
 
     def undo(self) -> None:
         """Have sessions take back what they noted: nothing was committed."""
@@ -99,11 +90,11 @@ class Committer:
             UpdateNeeded: nothing is written; a memory is to get the words of two.
         """
         if unit.work.message.event_ms is None:  # said now, so after what was stored before it
-            now_ms = max(unit.incoming.event_ms, self._series.now_ms)
+            now_ms = max(unit.incoming.event_ms, self.series.now_ms)
             unit.incoming = replace(unit.incoming, event_ms=now_ms)
         candidates = self._candidates(unit)
         decision, importance = self._decide(unit, candidates)
-        if not self._is_forced and is_retold(unit.incoming, candidates):
+        if not self.is_forced and is_retold(unit.incoming, candidates):
             decision = Decision(action="skip", rule="echo", reason="echo")
         if corrected is not None and not unit.work.quarantined:
             decision = _correcting(decision, corrected)
@@ -126,7 +117,7 @@ class Committer:
         unit.reason, unit.captured = decision.reason, ()
         if decision.action == "reinforce":
             assert decision.reinforced is not None, "it names what is strengthened"
-            record = self._series.change(decision.reinforced, self._strengthening)
+            record = self.series.change(decision.reinforced, self._strengthening)
             unit.result, unit.reason = replace(unit.result, record=record), "known"
         elif decision.action == "update":
             raise UpdateNeeded(decision)
@@ -143,8 +134,8 @@ class Committer:
             new = unit.incoming
             slots = {(each.subject, each.predicate) for each in new.statements}
             known |= {each.id: each for each in own.near(new.said, unit.ready.vector, slots)}
-        touched = self._series.touched & known.keys()
-        living = self._series.living(sorted(touched)) if touched else {}
+        touched = self.series.touched & known.keys()
+        living = self.series.living(sorted(touched)) if touched else {}
         out = []
         for each in known.values():
             # what this commit has not touched is as it was when it was looked up or made
@@ -159,11 +150,11 @@ class Committer:
         return out
 
     def _decide(self, unit: Unit, candidates: Sequence[Candidate]) -> tuple[Decision, Importance]:
-        config = self._config.observe
+        config = self.config.observe
         decision = Decision()
         if unit.work.quarantined:
-            return Decision(rule="quarantined"), self._rater.rate(unit, candidates, decision)
-        before = self._rater.rate(unit, candidates, decision)
+            return Decision(rule="quarantined"), self.rater.rate(unit, candidates, decision)
+        before = self.rater.rate(unit, candidates, decision)
         if config.gate:
             incoming = replace(unit.incoming, importance=before.composite)
             decision = decide(
@@ -180,7 +171,7 @@ class Committer:
                 )
         else:
             decision = Decision(rule="no gate")
-        return decision, self._rater.rate(unit, candidates, decision)
+        return decision, self.rater.rate(unit, candidates, decision)
 
     # -- writing -----------------------------------------------------------------------------------
 
@@ -191,7 +182,7 @@ class Committer:
         decision: Decision,
         attaches: bool,
     ) -> None:
-        series, before = self._series, {*self._ended}
+        series, before = self.series, {*self._ended}
         knowledge = {each.id for each in candidates if each.is_knowledge}
         gone = tuple(each for each in decision.superseded if each not in knowledge)
         utilities = [each.record.utility for each in candidates if each.id in gone]
@@ -242,7 +233,7 @@ class Committer:
 
     def _add(self, unit: Unit, made: Candidate) -> None:
         """A memory of this commit is a candidate of its further statements."""
-        vector = None if unit.ready.vector is None else self._series.vector(made.id)
+        vector = None if unit.ready.vector is None else self.series.vector(made.id)
         self._made.setdefault(unit.user_id, Made()).add(made, vector)
 
     def _state(
@@ -253,14 +244,14 @@ class Committer:
         Args:
             heirs: number of a fact -> facts that end with the memories that the message supersedes.
         """
-        series = self._series
+        series = self.series
         changes, stated = plan_reading(
             series.reader,
             record,
             unit.reading,
             series.living,
             now_ms=series.now_ms,
-            config=self._config,
+            config=self.config,
         )
         made: dict[int, int] = {}
         for n in changes.store:
@@ -282,7 +273,7 @@ class Committer:
         self, unit: Unit, record: MemoryRecord, candidates: Sequence[Candidate], decision: Decision
     ) -> list[Edge]:
         """Tie a new memory to those of its scope that it belongs to."""
-        series, reader = self._series, self._series.reader
+        series, reader = self.series, self.series.reader
         knowledge = {each.id for each in candidates if each.is_knowledge}
         edges = list(self._gate_edges(record, decision))
         taken = {*decision.superseded, *decision.contradicted}
@@ -291,7 +282,7 @@ class Committer:
         near = sorted(
             (each for each in candidates if not each.is_knowledge and not each.is_dormant),
             key=lambda each: (-(each.likeness or 0.0), each.id),
-        )[: self._config.observe.relate_neighbours]
+        )[: self.config.observe.relate_neighbours]
         shared = sharing(reader, record.id)
         fresh = {each.id: each.record for each in near}
         chosen = list(dict.fromkeys((*fresh, *shared)))[:_MOST_RELATED]
@@ -307,7 +298,7 @@ class Committer:
         }
         if unit.relations is None:
             edges += related(
-                record, content_of(unit.said), others, shared, taken, self._config.knowledge
+                record, content_of(unit.said), others, shared, taken, self.config.knowledge
             )
         else:
             edges += _of_model(record, others, unit.relations, taken)
@@ -323,35 +314,35 @@ class Committer:
 
     def tie(self, edges: Sequence[Edge]) -> None:
         """Write edges; one that is there keeps the greater confidence."""
-        known = _known(self._series.reader, edges)
+        known = _known(self.series.reader, edges)
         changes = Changes()
         for each in edges:
             before = known.get((each.source, each.kind, each.target))
             if before is None or before < each.confidence:
-                now_ms = self._series.now_ms
+                now_ms = self.series.now_ms
                 changes.tie(each.source, each.kind, each.target, each.origin, now_ms, each.weight)
-        self._series.put(changes)
+        self.series.put(changes)
 
     def _note(self, unit: Unit, record: MemoryRecord) -> None:
         """Tag the memory if it is weak, and let it capture tags if it is strong."""
         session = unit.work.session
-        if session is None or self._dry_run:
+        if session is None or self.dry_run:
             return
         captured = session.tags.capture(record.importance)
         if captured:
             self.captured.append((session, captured))
-            living = self._series.living(captured)
-            factor = self._config.observe.capture_factor
+            living = self.series.living(captured)
+            factor = self.config.observe.capture_factor
             for each in captured:
                 if each in living:
-                    self._series.change(each, _growing(factor, self._config.max_stability_days))
+                    self.series.change(each, _growing(factor, self.config.max_stability_days))
             unit.captured = captured
         self.made[record.id] = session
         tagged = session.note_stored(record, unit.ready.vector, entry_id=unit.work.entry_id)
         unit.result = replace(unit.result, tagged=tagged)
 
     def _strengthening(self, header: Any, record: MemoryRecord) -> bool:
-        return strengthened(self._reinforce, header, record)
+        return strengthened(self.reinforce, header, record)
 
 
 def _correcting(decision: Decision, corrected: int) -> Decision:

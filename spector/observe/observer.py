@@ -75,6 +75,7 @@ class Options:
     dry_run: bool = False
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
 class Observer:
     """Observes messages. Callers check that the store is open and writable.
 
@@ -86,34 +87,18 @@ class Observer:
         updating: gives a memory, by its id, other words, importance and tags, and rows beside it.
     """
 
-    def __init__(
-        self,
-        *,
-        series: SeriesWriter,
-        comparer: Comparer,
-        analyst: Analyst,
-        rater: Rater,
-        reinforcing: Callable[[bool], Change],
-        clock: Clock,
-        config: Config,
-        updating: Updating,
-        models: Models | None = None,
-        judging: Judging | None = None,
-        ordering: Ordering | None = None,
-        relate: Callable[[str, list[tuple[int, str]]], dict[int, tuple[str, float]]] | None = None,
-    ) -> None:
-        self._updating = updating
-        self._models = models
-        self._judging = judging
-        self._ordering = ordering
-        self._relations = relate
-        self._series = series
-        self._comparer = comparer
-        self._analyst = analyst
-        self._rater = rater
-        self._reinforcing = reinforcing
-        self._clock = clock
-        self._config = config
+    series: SeriesWriter
+    comparer: Comparer
+    analyst: Analyst
+    rater: Rater
+    reinforcing: Callable[[bool], Change]
+    clock: Clock
+    config: Config
+    updating: Updating
+    models: Models | None = None
+    judging: Judging | None = None
+    ordering: Ordering | None = None
+    relate: Callable[[str, list[tuple[int, str]]], dict[int, tuple[str, float]]] | None = None
 
     def observe(
         self,
@@ -146,15 +131,15 @@ class Observer:
         options: Options,
     ) -> list[Work]:
         """The analysis of each message; each knows who was named before it in its session."""
-        single = self._comparer.registered()
+        single = self.comparer.registered()
         known: dict[Any, Any] = {}
         silent: dict[int, str | None] = {}
         #: what each said last; None where that was left out, so that nothing corrects what is older
         last: dict[Any, Work | None] = {}
-        worths = [None] * len(messages) if options.force else self._analyst.worths(messages)
+        worths = [None] * len(messages) if options.force else self.analyst.worths(messages)
         out = []
         for message, session, worth in zip(messages, sessions, worths, strict=True):
-            now_ms = self._clock.now_ms() if message.event_ms is None else message.event_ms
+            now_ms = self.clock.now_ms() if message.event_ms is None else message.event_ms
             key = id(session)
             talk = message.scope if session is None else key
             if session is None:  # a list is a talk, which names no one beyond a message
@@ -170,12 +155,12 @@ class Observer:
                 session,
                 None if session is None else silent.get(key, session.off_record),
                 now_ms,
-                self._config.observe,
+                self.config.observe,
             )
             if options.force:
                 told = told._replace(news=message, stopped=None)
             entry_id = self._sense(message, session, options, keeps=told.stopped != "unwanted")
-            work = self._analyst.read(
+            work = self.analyst.read(
                 told.news,
                 now_ms,
                 referents=known.get(talk, before),
@@ -183,7 +168,7 @@ class Observer:
                 force=options.force,
                 single_valued=single,
                 before=words,
-                worth=worth if told.news is message else self._analyst.worth_of_rest(told.news),
+                worth=worth if told.news is message else self.analyst.worth_of_rest(told.news),
             )
             work.session, work.entry_id, work.off_record = session, entry_id, told.off_record
             if told.news is not message and (work.filter or work.doubt):
@@ -200,7 +185,7 @@ class Observer:
                 last[who] = work
             elif work.filter in _ASKED:
                 last[who] = None
-        self._analyst.name(out)
+        self.analyst.name(out)
         return out
 
     def _said_before(
@@ -211,7 +196,7 @@ class Observer:
             unit = work.units[-1]
             return work, (_words_of(unit.turn_before, unit.said), unit.said)
         known = None if session is None else session.said.get(speaker)
-        record = None if known is None else self._series.record(known)
+        record = None if known is None else self.series.record(known)
         if record is None:
             return None, ("", "")
         said = record.said or record.text
@@ -228,40 +213,40 @@ class Observer:
     def _prepare(self, works: Sequence[Work]) -> None:
         """Drafts and vectors of all statements and their facts, embedded in one call."""
         units = _units_of(works)
-        drafts = self._series.drafts([fields_of(each, self._config) for each in units])
+        drafts = self.series.drafts([fields_of(each, self.config) for each in units])
         for unit, draft in zip(units, drafts, strict=True):
             draft.quarantined = unit.work.quarantined
-        self._series.speakers(drafts)
+        self.series.speakers(drafts)
         facts = [self._drafts_of_facts(each) for each in units]
-        ready = iter(self._series.ready([*drafts, *itertools.chain.from_iterable(facts)]))
+        ready = iter(self.series.ready([*drafts, *itertools.chain.from_iterable(facts)]))
         for unit in units:
             unit.ready = next(ready)
         for unit, own in zip(units, facts, strict=True):
             unit.facts = list(itertools.islice(ready, len(own)))
-            self._rater.ask(unit)
-            unit.worth = self._analyst.importance_of(unit, unit.ready.vector)
+            self.rater.ask(unit)
+            unit.worth = self.analyst.importance_of(unit, unit.ready.vector)
             if len(unit.work.units) == 1 and unit.ready.vector is not None:
-                self._analyst.feel_again(unit.work, unit.ready.vector)
+                self.analyst.feel_again(unit.work, unit.ready.vector)
 
     def _drafts_of_facts(self, unit: Unit) -> list[Draft]:
-        drafts = [] if unit.work.quarantined else self._series.drafts(facts_of(unit))
+        drafts = [] if unit.work.quarantined else self.series.drafts(facts_of(unit))
         for each in drafts:
             each.growth = _FACT_GROWTH
         return drafts
 
     def _look(self, works: Sequence[Work]) -> None:
         """The memories that each statement may concern, as of now."""
-        now_ms = self._clock.now_ms()
-        for unit in _units_of(works) if self._config.observe.gate else ():
+        now_ms = self.clock.now_ms()
+        for unit in _units_of(works) if self.config.observe.gate else ():
             if not unit.work.quarantined:
-                unit.candidates = self._comparer.candidates(
+                unit.candidates = self.comparer.candidates(
                     unit.incoming,
                     unit.ready.vector,
                     user_id=unit.user_id,
                     now_ms=now_ms,
                     single_valued=unit.work.single,
                 )
-                unit.sample = self._comparer.sample(unit.user_id, now_ms)
+                unit.sample = self.comparer.sample(unit.user_id, now_ms)
 
     # -- the commit --------------------------------------------------------------------------------
 
@@ -269,9 +254,9 @@ class Observer:
         if not _units_of(works):
             for each in works if not options.dry_run else ():
                 self._note(each, ())
-        elif self._config.observe.on_update == "merge":
+        elif self.config.observe.on_update == "merge":
             self._commit_apart(works, options)
-        elif self._judging or self._models:  # which see what the message before has made
+        elif self.judging or self.models:  # which see what the message before has made
             for each in works:
                 self._commit_tries([each], options)
         else:
@@ -280,7 +265,7 @@ class Observer:
     def _commit_tries(self, works: Sequence[Work], options: Options) -> None:
         """Decide and commit; again when another writer came in between."""
         for _ in range(_ATTEMPTS):
-            since = self._series.moment()
+            since = self.series.moment()
             self._look(works)
             self._judge(works)
             self._ask(works)
@@ -291,14 +276,14 @@ class Observer:
             except ChangedError:  # another writer came in between
                 continue
             return
-        with self._series.exclusive():
-            since = self._series.moment()
+        with self.series.exclusive():
+            since = self.series.moment()
             self._look(works)
             self._commit_since(works, options, since)
 
     def _judge(self, works: Sequence[Work]) -> None:
         """Ask the judge about the nearest memories that it has not seen; no lock is held."""
-        if (judging := self._judging) is None:
+        if (judging := self.judging) is None:
             return
         for unit in _units_of(works):
             if not (unit.work.quarantined or _JUDGE in unit.work.fallbacks):
@@ -308,8 +293,8 @@ class Observer:
     def _order(self, works: Sequence[Work]) -> None:
         """Ask the offline model which older memories, and messages before it in the list, each new
         one may have changed; no lock is held."""
-        ordering = self._ordering
-        if ordering is None or not self._config.observe.gate:
+        ordering = self.ordering
+        if ordering is None or not self.config.observe.gate:
             return
         units = _units_of(
             each for each in works if not (each.quarantined or each.doubt or _is_judged(each))
@@ -324,28 +309,28 @@ class Observer:
 
     def _rate(self, works: Sequence[Work]) -> None:
         """Ask the judge what messages are worth: one without content is kept as doubtful."""
-        judging = self._judging
+        judging = self.judging
         chosen = [each for each in works if each.units and not each.quarantined]
         if judging is None or not chosen:
             return
         ask = partial(judging.messages, list(map(_message_of, chosen)))
         found = asked(chosen[0], _JUDGE, ask)
         for work, verdict in zip(chosen, found or (), strict=bool(found)):
-            if verdict.content <= 1.0 - self._config.observe.hide_at:
+            if verdict.content <= 1.0 - self.config.observe.hide_at:
                 work.doubt = work.doubt or _JUDGE
             for unit in work.units:
                 unit.judged = verdict.importance
 
     def _relate(self, works: Sequence[Work]) -> None:
         """Ask the caller's detector of relations; no lock is held."""
-        if (relate := self._relations) is None:
+        if (relate := self.relate) is None:
             return
         for unit in _units_of(works):
             near = [
                 (each.id, each.said)
                 for each in unit.candidates
                 if not each.is_knowledge and not each.is_dormant
-            ][: self._config.observe.relate_neighbours]
+            ][: self.config.observe.relate_neighbours]
             work = unit.work
             if near and not work.quarantined and "relations" not in work.fallbacks:
                 ask = partial(relate, unit.said, near)
@@ -353,7 +338,7 @@ class Observer:
 
     def _ask(self, works: Sequence[Work]) -> None:
         """Ask the chat model once about each message; no lock is held."""
-        if (models := self._models) is None:
+        if (models := self.models) is None:
             return
         for work in works:
             is_new = work.llm is None and not (work.quarantined or work.message.is_call)
@@ -361,7 +346,7 @@ class Observer:
                 self._ask_about(work, models)
 
     def _ask_about(self, work: Work, models: Models) -> None:
-        shown = _earlier(work.units) if self._judging is None else [[] for _ in work.units]
+        shown = _earlier(work.units) if self.judging is None else [[] for _ in work.units]
         parts = [
             (unit.said, [stated(each.record, each.said) for each in own])
             for unit, own in zip(work.units, shown, strict=True)
@@ -390,7 +375,7 @@ class Observer:
             reclass(work, kind)
         for unit, own in zip(work.units, shown, strict=True):
             unit.ready.draft.category = unit.category
-            if self._judging is None:
+            if self.judging is None:
                 unit.judged = importance
             unit.verdicts.update(zip((each.id for each in own), verdicts, strict=False))
         for unit, found in zip(work.units, facts or (), strict=False):
@@ -406,7 +391,7 @@ class Observer:
             unit.work.message.data_source != "user_message"
             or unit.work.doubt
             or unit.incoming.corrects
-            or self._analyst.has_extractor
+            or self.analyst.has_extractor
         ):
             return
         by_rules = unit.incoming.statements
@@ -414,12 +399,12 @@ class Observer:
         chosen = [own.get(_ends_of(each), each) for each in found]
         denied = [each for each in by_rules if not each.polarity]
         unit.reading = replace(unit.reading, facts=stated_of([*chosen, *denied]))
-        unit.facts = self._series.ready(self._drafts_of_facts(unit))
+        unit.facts = self.series.ready(self._drafts_of_facts(unit))
 
     def _commit_apart(self, works: Sequence[Work], options: Options) -> None:
         """Commit statement by statement: each may give new words to a memory."""
         for work in works:
-            if self._models is not None:
+            if self.models is not None:
                 self._look([work])
                 self._ask([work])
             units = work.units
@@ -438,7 +423,7 @@ class Observer:
         assert decision.nearest is not None, "it names what is updated"
         assert decision.merged is not None, "it has the words"
         old = next(each.record for each in unit.candidates if each.id == decision.nearest)
-        reinforce = self._reinforcing(True)
+        reinforce = self.reinforcing(True)
 
         def rows(reader: KnowledgeReader) -> Changes:
             changes = Changes()
@@ -446,7 +431,7 @@ class Observer:
             plan_mentions(reader, changes, old.user_id or "", old.id, unit.reading.mentions)
             return changes
 
-        record = self._updating(
+        record = self.updating(
             old.id,
             {
                 "text": decision.merged,
@@ -464,10 +449,10 @@ class Observer:
 
         def work_on(series: Series) -> None:
             committer = Committer(
-                self._config,
-                series,
-                reinforce=self._reinforcing(True),
-                rater=self._rater,
+                config=self.config,
+                series=series,
+                reinforce=self.reinforcing(True),
+                rater=self.rater,
                 is_forced=options.force,
                 dry_run=options.dry_run,
             )
@@ -476,7 +461,7 @@ class Observer:
                 self._take(each, committer, options)
 
         try:
-            self._series.commit(work_on, since=since, dry_run=options.dry_run)
+            self.series.commit(work_on, since=since, dry_run=options.dry_run)
         except BaseException:
             for each in committers:
                 each.undo()

@@ -110,6 +110,7 @@ class _Tally:
         )
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
 class Cycle:
     """Runs the steps of one cycle.
 
@@ -118,36 +119,23 @@ class Cycle:
         must_stop: asked between two units.
     """
 
-    def __init__(
-        self,
-        config: Config,
-        survey: Surveyor,
-        writer: UnitWriter,
-        tools: Tools,
-        *,
-        upkeep: Callable[[], ReflectReport],
-        seal: Callable[[], int],
-        calls: int,
-        must_stop: Callable[[], bool],
-        progress: Progress | None = None,
-    ) -> None:
-        self._config = config
-        self._survey = survey
-        self._writer = writer
-        self._tools = tools
-        self._upkeep = upkeep
-        self._seal = seal
-        self._calls = calls
-        self._must_stop = must_stop
-        self._progress = progress
-        #: where sleep was before this cycle; None once a change has put it on record
-        self._note: dict[str, Any] | None = None
-        self._reports: list[StepReport] = []
-        self._proposals: list[Proposal] = []
-        self._files = ReflectReport()
-        self._sealed = 0
-        #: the step that comes next was cut short in an earlier call
-        self._is_resumed = False
+    config: Config
+    survey: Surveyor
+    writer: UnitWriter
+    tools: Tools
+    upkeep: Callable[[], ReflectReport]
+    seal: Callable[[], int]
+    calls: int
+    must_stop: Callable[[], bool]
+    progress: Progress | None = None
+    #: where sleep was before this cycle; None once a change has put it on record
+    _note: dict[str, Any] | None = None
+    _reports: list[StepReport] = field(default_factory=list)
+    _proposals: list[Proposal] = field(default_factory=list)
+    _files: ReflectReport = field(default_factory=ReflectReport)
+    _sealed: int = 0
+    #: the step that comes next was cut short in an earlier call
+    _is_resumed: bool = False
 
     def run(
         self,
@@ -165,20 +153,20 @@ class Cycle:
                 leaves no trace.
         """
         started, self._note = time.perf_counter(), note
-        left = max(0, self._calls - int(state.recent.get("calls", 0)))
+        left = max(0, self.calls - int(state.recent.get("calls", 0)))
         night = Night(
-            self._config,
-            self._survey,
+            self.config,
+            self.survey,
             state,
-            self._tools,
+            self.tools,
             named=named,
             dry=dry_run,
             calls_left=left,
-            must_stop=self._must_stop,
+            must_stop=self.must_stop,
         )
         self._is_resumed = note is None and not dry_run
         if self._is_resumed:
-            self._writer.finish_erasing(state.cycle)
+            self.writer.finish_erasing(state.cycle)
         before, finished = self._counts(night), True
         try:
             for n, name in enumerate(steps):
@@ -193,7 +181,7 @@ class Cycle:
             state.step, state.cursor = "", 0
         is_on_record = self._note is None and not dry_run
         if is_on_record:
-            self._writer.put_state(state.row(), drop_before=self._oldest_kept(night))
+            self.writer.put_state(state.row(), drop_before=self._oldest_kept(night))
         night.begin_step()
         after = self._counts(night)
         return replace(
@@ -215,10 +203,10 @@ class Cycle:
         tally = _Tally(name)
         try:
             if name == FIRST:
-                self._sealed = tally.changed = 0 if dry_run else self._seal()
+                self._sealed = tally.changed = 0 if dry_run else self.seal()
             elif name == LAST:
                 if not dry_run:
-                    self._files = self._upkeep()
+                    self._files = self.upkeep()
                     tally.changed = self._files.compaction.records_reclaimed
                     if not self._files.finished:
                         raise Stopped
@@ -253,17 +241,17 @@ class Cycle:
             return
         night.state.note(unit.state)
         night.state.cursor = max(night.state.cursor, unit.cursor)
-        done = self._writer.commit(unit, night.state.cycle, night.row, self._note)
+        done = self.writer.commit(unit, night.state.cycle, night.row, self._note)
         if done.is_committed:
             self._note = None
         night.is_outdated = night.is_outdated or done.is_committed
         night.note_made(len(done.made))
         breathe(night)
         tally.add(unit, [*done.changed, *(each.id for each in done.made)])
-        if self._progress is not None:
-            self._progress(name, tally.seen, None)
+        if self.progress is not None:
+            self.progress(name, tally.seen, None)
         is_work = unit.ids or unit.prepared or unit.erases or unit.judges
-        if is_work and self._must_stop():
+        if is_work and self.must_stop():
             raise Stopped
 
     def _proposed(self, night: Night, name: str, unit: Unit) -> Iterator[Proposal]:
@@ -289,8 +277,8 @@ class Cycle:
 
     def _oldest_kept(self, night: Night) -> int:
         """The oldest cycle that can still be undone, or that limits of a day count."""
-        since = night.started_ms - int(max(1.0, self._config.sleep.undo_days) * DAY_MS)
-        with self._survey.knowledge() as reader:
+        since = night.started_ms - int(max(1.0, self.config.sleep.undo_days) * DAY_MS)
+        with self.survey.knowledge() as reader:
             begun = reader.cycle_changes("cycle")
         kept = [row["cycle"] for row in begun if row["before"]["started_ms"] >= since]
         return min(kept, default=night.state.cycle)

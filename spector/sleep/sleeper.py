@@ -181,10 +181,10 @@ class Sleeper:
 
         cycle = partial(
             Cycle,
-            self._config,
-            self._survey,
-            self._writer,
-            self._tools,
+            config=self._config,
+            survey=self._survey,
+            writer=self._writer,
+            tools=self._tools,
             upkeep=lambda: self._maintain(must_stop),
             seal=lambda: seal_finished(self._router, now_ms),
             calls=calls,
