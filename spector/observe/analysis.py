@@ -173,24 +173,22 @@ class Analyst:
     def name(self, works: Sequence[Work]) -> None:
         """Have the trained heads look for names and facts in all statements, in one call of the
         model. The gate has read what may change others: these facts are filed, and no more."""
-        pending = [
-            (
-                unit,
+        units = [unit for work in works for unit in work.units if unit.unnamed is not None]
+        found = heard_in(
+            [
                 to_name(
-                    unit.unnamed,
-                    work.message,
+                    unit.unnamed or "",
+                    unit.work.message,
                     unit.text,
                     unit.notes,
                     unit.turn_before[1],
-                    work.event_ms,
-                ),
-            )
-            for work in works
-            for unit in work.units
-            if unit.unnamed is not None
-        ]
-        found = heard_in([each for _, each in pending], self._vectors)
-        for (unit, _), own in zip(pending, found, strict=True):
+                    unit.work.event_ms,
+                )
+                for unit in units
+            ],
+            self._vectors,
+        )
+        for unit, own in zip(units, found, strict=True):
             unit.unnamed = None
             unit.reading = replace(unit.reading, mentions=self._fewest(own.mentions))
             if unit.moves is not None and not unit.work.doubt:

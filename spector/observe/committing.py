@@ -198,9 +198,9 @@ class Committer:
         if utilities:
             record = series.change(record.id, _with_utility(max(utilities)))
         changes = Changes()
-        put_details(changes, unit, record.id)
+        observed = put_details(changes, unit, record.id)
         series.put(changes)
-        complete(record, details_of({"observed": observed_of(unit)}), None)
+        complete(record, details_of({"observed": observed}), None)
         if attaches and unit.ready.draft.attachment is not None:
             series.complete(record)
         facts = () if unit.work.quarantined else self._state(unit, record, heirs)
@@ -412,10 +412,10 @@ def _moment(ms: int | None) -> Any:
     return None if ms is None else from_ms(ms)
 
 
-def observed_of(unit: Unit) -> dict[str, Any]:
-    """How a statement was observed, as it is kept beside its memory."""
+def put_details(changes: Changes, unit: Unit, memory: int) -> dict[str, Any]:
+    """Put how a memory was observed, which is returned, and the details of its episode."""
     work, result, weight = unit.work, unit.result, unit.result.importance
-    return {
+    observed: dict[str, Any] = {
         "write_source": "observer",
         "data_source": work.message.data_source,
         "kind": work.kind,
@@ -433,13 +433,10 @@ def observed_of(unit: Unit) -> dict[str, Any]:
         "raw": unit.raw,
         "reply": work.turn_before[0] == "asked",
     }
-
-
-def put_details(changes: Changes, unit: Unit, memory: int) -> None:
-    """Put how a memory was observed, and the details of its episode."""
-    changes.payload(memory, "observed", observed_of(unit))
+    changes.payload(memory, "observed", observed)
     if unit.work.message.episode is not None:
         changes.payload(memory, "episode", unit.work.message.episode.to_dict())
+    return observed
 
 
 def strengthened(reinforce: Change, header: Any, record: MemoryRecord) -> bool:

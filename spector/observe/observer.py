@@ -253,7 +253,8 @@ class Observer:
     def _commit(self, works: Sequence[Work], options: Options) -> None:
         if not _units_of(works):
             for each in works if not options.dry_run else ():
-                self._note(each, ())
+                if each.session is not None:
+                    self._note(each, each.session, ())
         elif self.config.observe.on_update == "merge":
             self._commit_apart(works, options)
         elif self.judging or self.models:  # which see what the message before has made
@@ -481,13 +482,11 @@ class Observer:
             before = () if work.session is None else work.session.previous[-1:]
             spans = [(*_span(unit, text), each) for unit, each in made]
             committer.tie([*followed((*before, *ids)), *causal_edges(text, spans)])
-        if not options.dry_run:
-            self._note(work, ids)
+        if work.session is not None and not options.dry_run:
+            self._note(work, work.session, ids)
 
-    def _note(self, work: Work, ids: Sequence[int]) -> None:
+    def _note(self, work: Work, session: SessionMemory, ids: Sequence[int]) -> None:
         """What a session keeps of a message."""
-        if (session := work.session) is None:
-            return
         vector = work.units[0].ready.vector if work.units else None
         is_user = work.message.data_source == "user_message"
         session.note_message(vector, work.emotion.valence if is_user else None)

@@ -73,12 +73,11 @@ def consolidate(night: Night, cursor: int) -> Units:
     with night.survey.knowledge() as reader:
         ties = sorted([row["t_ms"] or 0, row["a"], row["b"]] for row in reader.links("source"))
         looked = [each for each in ties if each > after][: night.sleep.records_per_cycle]
-        edges = reader.edges(_hidden(rows, reader), direction="in", kinds=["derived_from"])
-        quoted = reader.edges([edge.source for edge in edges], kinds=["derived_from"])
+        quoting = themes_about(reader, hidden) if (hidden := _hidden(rows, reader)) else {}
         lost = _unquoted(rows, ties, reader)
         times = Counter(each[1] for each in looked)
         matters = Counter[Matter]()
-        for row in reader.facts(id=sorted({*times, *lost, *(edge.target for edge in quoted)})):
+        for row in reader.facts(id=sorted({*times, *lost, *set().union(*quoting.values())})):
             matters[_matter_of(row)] += times[row["id"]]
     for matter in sorted(matters, key=lambda each: (-matters[each], each)):
         breathe(night)
@@ -88,11 +87,10 @@ def consolidate(night: Night, cursor: int) -> Units:
 
 def _hidden(rows: Rows, reader: KnowledgeReader) -> list[int]:
     """What nothing may quote any more: superseded, held back, or put to rest by a caller."""
+    found = rows["id"][has_flag(rows, Flag.SUPERSEDED | Flag.QUARANTINED)].tolist()
     resting = rows["id"][has_flag(rows, Flag.DORMANT)].tolist()
-    by_nights = np.array(sorted(reader.payloads(resting, "rest")), np.int64)
-    asleep = has_flag(rows, Flag.DORMANT) & ~np.isin(rows["id"], by_nights)
-    found = asleep | has_flag(rows, Flag.SUPERSEDED | Flag.QUARANTINED)
-    return list(map(int, rows["id"][found]))
+    by_nights = reader.payloads(resting, "rest") if resting else {}
+    return [*found, *(each for each in resting if each not in by_nights)]
 
 
 def _unquoted(rows: Rows, ties: Iterable[Sequence[int]], reader: KnowledgeReader) -> set[int]:
@@ -102,6 +100,8 @@ def _unquoted(rows: Rows, ties: Iterable[Sequence[int]], reader: KnowledgeReader
     """
     marked = set(rows["id"][has_flag(rows, Flag.CONSOLIDATED)].tolist())
     told = [(fact, memory) for _, fact, memory in ties if memory in marked]
+    if not told:
+        return set()
     quoted = set[int]().union(*themes_about(reader, {each for _, each in told}).values())
     known = reader.facts(id=sorted({fact for fact, _ in told}))
     matters, oldest = {row["id"]: _matter_of(row) for row in known}, dict[Matter, int]()
