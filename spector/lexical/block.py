@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from spector.kernel.contract import (
     Postings,
     dir_bits_of,
     directory_of,
+    packed_dtype,
 )
 
 LEX_MAGIC: Final = b"SLEX"
@@ -34,35 +35,16 @@ _ALIGN: Final = 64
 #: postings and columns at most, so that no size can overflow
 _MOST: Final = 2**31
 
-LEXICAL_DTYPE: Final = np.dtype(
-    {
-        "names": [
-            "magic",
-            "version",
-            "rows",
-            "terms",
-            "dir_bits",
-            "postings",
-            "body_crc",
-            "analysis",
-            "uuid",
-            "header_crc",
-        ],
-        "formats": [
-            "<u4",
-            "<u4",
-            "<u4",
-            "<u4",
-            "<u4",
-            "<u4",
-            "<u4",
-            "<u8",
-            ("u1", (16,)),
-            "<u4",
-        ],
-        "offsets": [0, 4, 8, 12, 16, 20, 28, 32, 40, 124],
-        "itemsize": LEXICAL_HEADER_BYTES,
-    }
+LEXICAL_DTYPE: Final = packed_dtype(
+    LEXICAL_HEADER_BYTES,
+    (
+        ("<u4", "magic version rows terms dir_bits postings body_crc"),
+        ("<u8", "analysis"),
+        (("u1", (16,)), "uuid"),
+        ("<u4", "header_crc"),
+    ),
+    body_crc=28,
+    header_crc=124,
 )
 
 #: columns of a row that are saved; see `spector.lexical.columns`
@@ -79,11 +61,16 @@ COLUMNS: Final = (
     ("chained", "?"),
 )
 
-#: the sections in the order of `BlockLayout`
-_DTYPES: Final[tuple[np.dtype[Any], ...]] = (
-    *(np.dtype(kind) for kind in ("<u8", "<u4", "<u4", "<u2", "u1")),
-    *(np.dtype(kind) for _, kind in COLUMNS),
+#: in the file's order
+SECTIONS: Final = (
+    ("hash", "<u8"),
+    ("dir", "<u4"),
+    ("start", "<u4"),
+    ("row", "<u2"),
+    ("occurrences", "u1"),
+    *COLUMNS,
 )
+_DTYPES: Final[tuple[np.dtype[Any], ...]] = tuple(np.dtype(kind) for _, kind in SECTIONS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,33 +97,6 @@ class StoredBlock:
         return len(self.columns["id"])
 
 
-class BlockLayout(NamedTuple):
-    """Byte offsets of a file's sections, multiples of 64, and its size."""
-
-    hash: int
-    dir: int
-    start: int
-    row: int
-    occurrences: int
-    id: int
-    event_ms: int
-    session: int
-    user: int
-    seal: int
-    field: int
-    content: int
-    size: int
-    marks: int
-    chained: int
-    nbytes: int
-
-
-def block_layout(rows: int, terms: int, dir_bits: int, postings: int) -> BlockLayout:
-    """Offsets of the sections in the file of a block."""
-    sizes = _sizes(rows, terms, dir_bits, postings)
-    return BlockLayout(*spans_of(LEXICAL_HEADER_BYTES, _DTYPES, sizes))
-
-
 def spans_of(first: int, dtypes: tuple[np.dtype[Any], ...], sizes: tuple[int, ...]) -> list[int]:
     """Offsets of consecutive sections of so many items, and the end of the last one."""
     offsets = [first]
@@ -145,7 +105,10 @@ def spans_of(first: int, dtypes: tuple[np.dtype[Any], ...], sizes: tuple[int, ..
     return offsets
 
 
-def _sizes(rows: int, terms: int, dir_bits: int, postings: int) -> tuple[int, ...]:
+def _sizes(header: Any) -> tuple[int, ...]:
+    """Numbers of items in the sections, in order."""
+    names = ("rows", "terms", "dir_bits", "postings")
+    rows, terms, dir_bits, postings = (int(header[name]) for name in names)
     return (terms, (1 << dir_bits) + 1, terms + 1, postings, postings, *(rows for _ in COLUMNS))
 
 
@@ -206,18 +169,18 @@ def read_block(
     problem = _header_problem(image, header, uuid, analysis)
     if problem:
         return None, problem
-    counts = tuple(int(header[name]) for name in ("rows", "terms", "dir_bits", "postings"))
-    layout = block_layout(*counts)
-    if image.size != layout.nbytes:
-        return None, f"{image.size} bytes instead of {layout.nbytes}"
+    sizes = _sizes(header)
+    *offsets, end = spans_of(LEXICAL_HEADER_BYTES, _DTYPES, sizes)
+    if image.size != end:
+        return None, f"{image.size} bytes instead of {end}"
     if int(header["body_crc"]) != crc32c(image[LEXICAL_HEADER_BYTES:]):
         return None, "its bytes are damaged"
-    if (image[layout.chained : layout.chained + counts[0]] > 1).any():  # no booleans
-        return None, "its columns have values out of range"
     sections = [
         image[offset : offset + dtype.itemsize * count].view(dtype)
-        for offset, dtype, count in zip(layout, _DTYPES, _sizes(*counts), strict=False)
+        for offset, dtype, count in zip(offsets, _DTYPES, sizes, strict=True)
     ]
+    if (sections[-1].view(np.uint8) > 1).any():  # no booleans
+        return None, "its columns have values out of range"
     hashes, directory, start, row, count, *rest = sections
     columns = dict(zip((name for name, _ in COLUMNS), rest, strict=True))
     block = StoredBlock(hashes, directory, start, row, count, columns)
@@ -233,8 +196,7 @@ def size_by_header(head: bytes) -> int:
     header = image.view(LEXICAL_DTYPE)[0]
     if _header_problem(image, header, header["uuid"].tobytes(), int(header["analysis"])):
         return -1
-    counts = (int(header[name]) for name in ("rows", "terms", "dir_bits", "postings"))
-    return block_layout(*counts).nbytes
+    return spans_of(LEXICAL_HEADER_BYTES, _DTYPES, _sizes(header))[-1]
 
 
 def _postings(block: StoredBlock) -> Postings:

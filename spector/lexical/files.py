@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from spector._types import U8
 from spector.kernel import crc32c
-from spector.kernel.contract import WORD_BLOCK_ROWS, length_codes
+from spector.kernel.contract import WORD_BLOCK_ROWS, length_codes, packed_dtype
 from spector.lexical.block import COLUMNS, StoredBlock, drop_rows, pack_sections, spans_of
 from spector.lexical.columns import Columns, FieldTable
 from spector.lexical.postings import InvertedBlock, Occurrences, Stack, invert
@@ -23,41 +23,15 @@ _MOST: Final = 2**31
 #: numbers of blocks are below this: their files have names of eight digits
 MOST_BLOCKS: Final = 10**8
 
-ROWS_DTYPE: Final = np.dtype(
-    {
-        "names": [
-            "magic",
-            "version",
-            "rows",
-            "blocks",
-            "extents",
-            "fields",
-            "speakers",
-            "body_crc",
-            "analysis",
-            "uuid",
-            "name_bytes",
-            "turkish",
-            "header_crc",
-        ],
-        "formats": [
-            "<u4",
-            "<u4",
-            "<u4",
-            "<u4",
-            "<u4",
-            "<u4",
-            "<u4",
-            "<u4",
-            "<u8",
-            ("u1", (16,)),
-            "<u4",
-            "<u4",
-            "<u4",
-        ],
-        "offsets": [0, 4, 8, 12, 16, 20, 24, 28, 32, 40, 56, 60, 124],
-        "itemsize": 128,
-    }
+ROWS_DTYPE: Final = packed_dtype(
+    128,
+    (
+        ("<u4", "magic version rows blocks extents fields speakers body_crc"),
+        ("<u8", "analysis"),
+        (("u1", (16,)), "uuid"),
+        ("<u4", "name_bytes turkish header_crc"),
+    ),
+    header_crc=124,
 )
 _HEADER_BYTES: Final = ROWS_DTYPE.itemsize
 

@@ -6,7 +6,6 @@ A cross-encoder of the MiniLM-L6 family with int8 weights, trained on pairs of m
 
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
 from collections.abc import Sequence
@@ -17,8 +16,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.errors import ModelFileError
-from spector.providers.minilm import make_session, read_weights, run_session
+from spector.providers.minilm import make_session, read_weights, run_session, verified
 from spector.providers.wordpiece import CLS_ID, SEP_ID, UNK_ID, WordPiece
 
 __all__ = ["CHANGE_MODEL_SHA256", "MOST_TOKENS", "ChangeModel"]
@@ -56,13 +54,8 @@ class ChangeModel:
         with self._lock:
             if self._loaded is None or self._loaded.pid != os.getpid():
                 weights = read_weights(_PATH, _HINT)
-                found = hashlib.sha256(weights).hexdigest()
-                if found != CHANGE_MODEL_SHA256:
-                    raise ModelFileError(
-                        f"{_PATH}: sha256 {found[:16]}..., expected {CHANGE_MODEL_SHA256[:16]}...",
-                        hint=_HINT,
-                    )
-                key = os.getpid(), found
+                weights = verified(weights, _PATH, CHANGE_MODEL_SHA256, _HINT)
+                key = os.getpid(), CHANGE_MODEL_SHA256
                 known = _NETWORKS.get(key)
                 self._loaded = known or _NETWORKS.setdefault(key, _Loaded(weights))
             return self._loaded

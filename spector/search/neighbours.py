@@ -17,7 +17,7 @@ from spector.kernel.contract import DEFAULT_DROP_FLAGS, dots, get_profile, norm
 from spector.knowledge import DESCRIBING, KnowledgeReader, declared
 from spector.language.words import analyse, cue_terms, folded
 from spector.layout import Flag
-from spector.records import Hit, HitList, MemoryRecord
+from spector.records import Hit, MemoryRecord
 from spector.search.associations import knowledge_of
 from spector.search.features import places_of
 from spector.search.plan import Plan, allowed_records
@@ -91,9 +91,7 @@ class Neighbours:
         request = _request(text, vector, user_id, now_ms, count, derived=channels is None)
         wanted = {"vector", "words", "slot"} if channels is None else set(channels)
 
-        out: list[Neighbour] = []
-
-        def look(plan: Plan, search: ScoreSearch) -> HitList:
+        def look(plan: Plan, search: ScoreSearch) -> list[Neighbour]:
             found: dict[int, Hit] = {}
             with knowledge_of(plan) as reader:
                 if "vector" in wanted and vector is not None:
@@ -103,12 +101,9 @@ class Neighbours:
                 if "slot" in wanted and slots:
                     ids = _of_slots(reader, user_id or "", slots)
                     found |= _by_id(search.hits_of(plan, ids, most=count))
-                hits = HitList([*found.values()])
-                out[:] = _described(reader, hits, vector)
-            return hits
+                return _described(reader, [*found.values()], vector)
 
-        self._searcher.look(request, look)
-        return out
+        return self._searcher.look(request, look)
 
     def likeness(self, *, user_id: str | None, now_ms: int, count: int = 200) -> list[float]:
         """The cosine of each of a user's first memories to the most alike of the others, ascending.
@@ -116,9 +111,8 @@ class Neighbours:
         Args:
             count: memories that are looked at; the oldest, so that the answer stays as they do.
         """
-        out: list[float] = []
 
-        def look(plan: Plan, search: ScoreSearch) -> HitList:
+        def look(plan: Plan, search: ScoreSearch) -> list[float]:
             hits: list[Hit] = []
             for view in plan.views:
                 for start in range(0, len(view), _AT_ONCE):
@@ -126,29 +120,25 @@ class Neighbours:
                         break
                     ids = view.ids(np.arange(start, min(start + _AT_ONCE, len(view)))).tolist()
                     hits += search.hits_of(plan, ids, most=count - len(hits))
-            found = HitList(hits[:count])
+            found, out = hits[:count], list[float]()
             vectors = np.ascontiguousarray(vectors_of(found)) if found else np.zeros((0, 1))
             for n, own in enumerate(vectors):
                 alike = _cosines(found, own)
                 others = [each for at, each in enumerate(alike) if at != n and each is not None]
                 if others:
                     out.append(max(others))
-            return HitList()
+            return sorted(out)
 
-        self._searcher.look(_request("", None, user_id, now_ms, count), look)
-        return sorted(out)
+        return self._searcher.look(_request("", None, user_id, now_ms, count), look)
 
     def predicates(self) -> frozenset[str]:
         """Predicates that callers declared as having one value at a time."""
-        found: list[str] = []
 
-        def look(plan: Plan, search: ScoreSearch) -> HitList:
+        def look(plan: Plan, _: ScoreSearch) -> frozenset[str]:
             with knowledge_of(plan) as reader:
-                found[:] = declared(reader).single if reader.holds_any else ()
-            return HitList()
+                return frozenset(declared(reader).single if reader.holds_any else ())
 
-        self._searcher.look(_request("", None, None, 0, 1), look)
-        return frozenset(found)
+        return self._searcher.look(_request("", None, None, 0, 1), look)
 
 
 def _described(

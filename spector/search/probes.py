@@ -99,32 +99,49 @@ def vectors_of_texts(embedder: Embedder, texts: Sequence[str], name: str) -> F32
     return np.asarray(made / np.maximum(lengths_of(made)[:, None], 1e-12), np.float32)
 
 
-class Probes:
-    """Vectors of the questions by one embedder, made when they are needed first. Thread-safe."""
+class _Sentences:
+    """Vectors of our sentences by one embedder, made when they are needed first. Thread-safe."""
 
-    def __init__(self, embedder: Embedder | None) -> None:
+    def __init__(self, embedder: Embedder | None, texts: Sequence[str], name: str) -> None:
         # past the cache, whose place is for cues
-        self._embedder = embedder.inner if isinstance(embedder, CachedEmbedder) else embedder
-        self._vectors: dict[bool, F32] = {}
+        self.embedder = embedder.inner if isinstance(embedder, CachedEmbedder) else embedder
+        self._texts, self._name = texts, name
+        self._made: F32 | None = None
         self._lock = threading.Lock()
 
-    def for_cue(self, cue: str | None, *, make: bool) -> F32 | None:
-        """(24, dim) f32 unit vectors of the questions in the language of a cue.
+    def vectors(self, *, make: bool) -> F32 | None:
+        """(n, dim) f32 unit vectors; None without an embedder, and while that fails.
 
-        None without a cue or an embedder, while that fails, or when they would have to be made and
-        ``make`` is False: an embedder may be a paid service elsewhere.
+        Args:
+            make: they may be embedded, where none are shipped: an embedder may be a paid service
+                elsewhere.
         """
-        if self._embedder is None or cue is None:
-            return None
-        turkish = is_turkish(cue, plain(cue))
+        embedder = self.embedder
         with self._lock:
-            if turkish not in self._vectors and (make or is_shipped(self._embedder)):
+            if self._made is None and embedder is not None and (make or is_shipped(embedder)):
                 try:
-                    made = vectors_of_texts(self._embedder, (*ENGLISH, *TURKISH), "probes")
+                    self._made = vectors_of_texts(embedder, self._texts, self._name)
                 except EmbeddingError:
                     return None
-                self._vectors = {False: made[: len(ENGLISH)], True: made[len(ENGLISH) :]}
-            return self._vectors.get(turkish)
+            return self._made
+
+
+class Probes:
+    """Vectors of the questions by one embedder. Thread-safe."""
+
+    def __init__(self, embedder: Embedder | None) -> None:
+        self._sentences = _Sentences(embedder, (*ENGLISH, *TURKISH), "probes")
+
+    def for_cue(self, cue: str | None, *, make: bool) -> F32 | None:
+        """(24, dim) f32 unit vectors of the questions in the language of a cue; None without one.
+
+        ``make``: see `_Sentences.vectors`.
+        """
+        made = None if cue is None else self._sentences.vectors(make=make)
+        if made is None or cue is None:
+            return None
+        turkish = is_turkish(cue, plain(cue))
+        return made[len(ENGLISH) :] if turkish else made[: len(ENGLISH)]
 
 
 # Limits: what restricts what may be suggested, and the requests that it matters for.
@@ -292,13 +309,13 @@ _FLOOR: Final = 0.01
 
 
 class Limits:
-    """Vectors of the matters by one embedder, made when they are needed first. Thread-safe."""
+    """Vectors of the matters by one embedder. Thread-safe."""
 
     def __init__(self, embedder: Embedder | None) -> None:
-        # past the cache, whose place is for cues
-        self._embedder = embedder.inner if isinstance(embedder, CachedEmbedder) else embedder
+        kinds = [*(kind for matter in MATTERS for kind in matter), OTHERS]
+        self._ends = np.cumsum([len(kind) for kind in kinds])[:-1]
         self._vectors: list[F32] = []
-        self._lock = threading.Lock()
+        self._sentences = _Sentences(embedder, [text for kind in kinds for text in kind], "limits")
 
     def for_cue(
         self, vector: F32 | None, probes: F32 | None, *, make: bool
@@ -323,7 +340,8 @@ class Limits:
 
     def asking(self) -> F32 | None:
         """(dim,) what requests have in common; None of a model whose vectors are not shipped."""
-        if self._embedder is None or not is_shipped(self._embedder):
+        embedder = self._sentences.embedder
+        if embedder is None or not is_shipped(embedder):
             return None
         requests = np.concatenate(self.vectors(make=False)[:-1:2])
         return np.asarray(_IN_COMMON * requests.mean(axis=0), np.float32)
@@ -331,19 +349,11 @@ class Limits:
     def vectors(self, *, make: bool) -> list[F32]:
         """Requests and limits of each matter in turn, and the others; [] where there are none.
 
-        Args:
-            make: they may be embedded, where none are shipped; see `Probes.for_cue`.
+        ``make``: see `_Sentences.vectors`.
         """
-        with self._lock:
-            if not self._vectors and self._embedder and (make or is_shipped(self._embedder)):
-                kinds = [*(kind for matter in MATTERS for kind in matter), OTHERS]
-                texts = [text for kind in kinds for text in kind]
-                try:
-                    made = vectors_of_texts(self._embedder, texts, "limits")
-                except EmbeddingError:
-                    return []
-                self._vectors = np.split(made, np.cumsum([len(kind) for kind in kinds])[:-1])
-            return self._vectors
+        if not self._vectors and (made := self._sentences.vectors(make=make)) is not None:
+            self._vectors = np.split(made, self._ends)
+        return self._vectors
 
 
 def is_like(vector: F32, examples: F32, others: F32, probes: F32) -> bool:

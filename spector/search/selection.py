@@ -267,6 +267,19 @@ def with_score(
     return replace(hit, score=score, explainer=explainer, also=also)
 
 
+def with_term(hit: Hit, more: float, term: str) -> Hit:
+    """The hit with a term more, or more of it; its score is the sum of its terms to the last bit."""
+    found = candidate_of(hit)
+    if found is not None and found.score == hit.score:  # it was not moved before
+        fused, known = found.fused, found.evidence
+    else:
+        why = hit.explain()
+        fused, known = why.fused, why.evidence
+    evidence = {**known, term: known.get(term, 0.0) + more}
+    score = functools.reduce(operator.add, evidence.values(), fused)
+    return with_score(hit, score, partial(_explain, hit, evidence))
+
+
 def raise_above(hit: Hit, least: float, term: str) -> Hit:
     """The hit with a score just above ``least``; itself where it has one."""
     return hit if hit.score > least else _move(hit, least, term, math.inf)
@@ -284,21 +297,13 @@ def lower_below(hit: Hit, most: float, term: str) -> Hit:
 
 def _move(hit: Hit, bound: float, term: str, towards: float) -> Hit:
     """The hit with a term that takes its score to the first reachable number beyond a bound."""
-    found = candidate_of(hit)
-    if found is not None and found.score == hit.score:  # it was not moved before
-        fused, known = found.fused, found.evidence
-    else:
-        why = hit.explain()
-        fused, known = why.fused, why.evidence
     more, step = bound - hit.score, math.ulp(max(abs(bound), abs(hit.score)))
     while True:
         more += math.copysign(step, towards)
-        evidence = {**known, term: known.get(term, 0.0) + more}
-        score = functools.reduce(operator.add, evidence.values(), fused)
-        if (score - bound) * math.copysign(1.0, towards) > 0:
-            break
+        moved = with_term(hit, more, term)
+        if (moved.score - bound) * math.copysign(1.0, towards) > 0:
+            return moved
         step *= 2
-    return with_score(hit, score, partial(_explain, hit, evidence))
 
 
 def _explain(hit: Hit, evidence: dict[str, float]) -> Explanation:

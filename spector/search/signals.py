@@ -1,9 +1,11 @@
 """Signals of a cue as a whole, over the memories that pass the filters of its plan.
 
-One user's volume must not make another user's recall abstain. So with a filter everything is judged
-by what passes it: how many memories there are, how similar they are to unrelated questions, how
-much of the cue the best of them covers, how similar the closest one is. Of many that may pass, a
-sample is confirmed by the catalog; it depends on the memories alone, not on earlier recalls.
+One user's volume must not make another user's recall abstain. So everything is judged by what
+passes the filters: how many memories there are, how similar they are to unrelated questions, how
+much of the cue the best of them covers, how similar the closest one is. Counted in deviations from
+the cosines of unrelated questions (`probes`), a cosine means the same in every store and for every
+model. Of many that may pass, a sample is confirmed by the catalog; it depends on the memories
+alone, not on earlier recalls.
 """
 
 from __future__ import annotations
@@ -16,18 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector._types import I64
-from spector.kernel.contract import dots, norm
+from spector.kernel.contract import cosine_table, dots, norm
 from spector.lexical import WordView
 from spector.records import Hit, Signals
 from spector.search.features import NOWHERE, places_of, unit_vectors
-from spector.search.fusion import (
-    SAMPLE,
-    SimilarityBaseline,
-    evenly_spaced,
-    in_order,
-    level_of,
-    z_score,
-)
 from spector.search.named import LexicalQuery
 from spector.search.ordering import Ranked
 from spector.search.plan import Plan, allowed_records
@@ -35,6 +29,14 @@ from spector.search.snapshot import Snapshot, vectors_of
 from spector.search.words import names_unknown
 from spector.store.catalog import pad_ids
 
+#: memories whose cosines represent all
+SAMPLE: Final = 256
+#: fewer memories give no level
+_FEWEST: Final = 4
+#: the smallest deviation: probes with equal cosines measure nothing
+_LEAST: Final = 0.02
+#: a stored vector is of length 1, or all zeros where nothing was embedded
+_SOME: Final = 0.5
 #: memories of a large store that are looked at for those that pass
 _LOOKED_AT: Final = 4096
 #: of fewer that pass, although not all were looked at, nothing is said
@@ -66,11 +68,9 @@ class SignalCollector:
     """Makes the signals of recalls. Thread-safe: what it keeps is replaced as a whole."""
 
     def __init__(self) -> None:
-        self._baseline = SimilarityBaseline()
         self._kept: tuple[Snapshot | None, dict[Any, _Passing]] = (None, {})
 
     def drop_caches(self) -> None:
-        self._baseline.drop_caches()
         self._kept = (None, {})
 
     def signals(
@@ -81,30 +81,20 @@ class SignalCollector:
         Args:
             hits: the best ``plan.k`` that pass, or all that do.
         """
-        request, snap = plan.request, plan.snap
         # help with something new is wanted of what is known about the one who asks
         unknown_name = cue.kind == "fact" and names_unknown(plan.views, cue)
-        if not request.is_scoped:
-            cosine = _of_whole_cue(plan, ranked.cosine, hits)
-            return Signals(
-                kind=str(cue.kind),
-                coverage=ranked.coverage,
-                cosine=cosine,
-                unknown_name=unknown_name,
-                likeness=self._baseline.deviations(snap, plan.views, cosine, request.probes),
-                memories=sum([view.n_rows for view in plan.views]),
-            )
-        if len(hits) < plan.k:
-            passing = _of_hits(plan, hits)
-        else:
-            passing = self._passing(plan, ranked)
-        if passing.ids is not None:
-            rows = ranked.rows_of(passing.ids)
-        elif ranked.allowed is not None or not plan.is_filtered:
-            rows = ranked.passing()
-        else:
-            rows = _best_rows(plan, ranked, hits)
-        coverage, closest = ranked.signals_of(rows)
+        is_all = plan.request.is_scoped and len(hits) < plan.k
+        passing = _of_hits(plan, hits) if is_all else self._passing(plan, ranked)
+        coverage: float = ranked.coverage
+        closest: float | None = ranked.cosine
+        if plan.request.is_scoped:
+            if passing.ids is not None:
+                rows = ranked.rows_of(passing.ids)
+            elif _is_exact(plan, ranked):
+                rows = ranked.passing()
+            else:
+                rows = _best_rows(plan, ranked, hits)
+            coverage, closest = ranked.signals_of(rows)
         closest = _of_whole_cue(plan, closest, hits)
         return Signals(
             kind=str(cue.kind),
@@ -121,7 +111,7 @@ class SignalCollector:
         request, query = plan.request, plan.query
         key = (
             request.filter_key,
-            plan.filters,
+            plan.filters if request.is_scoped else (),
             ranked.allowed is None,
             query.retention_floor and (query.profile, query.now_ms),
             None if request.probes is None else request.probes[:, 0].tobytes(),
@@ -136,6 +126,39 @@ class SignalCollector:
         return found
 
 
+def _is_exact(plan: Plan, ranked: Ranked) -> bool:
+    """Whether all that passes is known without the catalog, or what does not may count as well."""
+    return ranked.allowed is not None or not (plan.is_filtered and plan.request.is_scoped)
+
+
+def z_score(cosine: float | None, level: tuple[float, float] | None) -> float | None:
+    """Deviations that a cosine lies above a mean, see `level_of`; None without either."""
+    if cosine is None or level is None:
+        return None
+    mean, deviation = level
+    return (cosine - mean) / max(deviation, _LEAST)
+
+
+def level_of(
+    vectors: NDArray[np.float32], probes: NDArray[np.float32] | None
+) -> tuple[float, float] | None:
+    """Mean and standard deviation of the cosines of (n, dim) f32 unit rows with those of probes,
+    (p, dim) f32.
+
+    Rows of zeros are left out. None for fewer than four rows and without probes. O(n p dim).
+    """
+    some = vectors[np.einsum("nd,nd->n", vectors, vectors) > _SOME]
+    if probes is None or len(some) < _FEWEST:
+        return None
+    cosines = cosine_table(probes, some[:, : probes.shape[1]])  # stored ones are padded
+    return float(cosines.mean(dtype=np.float64)), float(cosines.std(dtype=np.float64))
+
+
+def evenly_spaced(count: int, most: int) -> NDArray[np.int64]:
+    """Evenly spaced positions below ``count``: all of them, or ``most``."""
+    return np.arange(count) if count <= most else np.arange(most) * count // most
+
+
 def _of_whole_cue(plan: Plan, closest: float | None, hits: Sequence[Hit]) -> float | None:
     """The highest cosine with the cue as it is, which unrelated questions are compared with."""
     vector = plan.request.cue.vector
@@ -148,7 +171,6 @@ def _of_whole_cue(plan: Plan, closest: float | None, hits: Sequence[Hit]) -> flo
 def _of_large(plan: Plan, ranked: Ranked) -> _Passing:
     """By evenly spaced memories: those that pass the filters, confirmed by the catalog."""
     snap = plan.snap
-    exact = ranked.allowed is not None or not plan.is_filtered
     if ranked.allowed is not None:
         count = len(ranked.allowed)
         code = ranked.allowed[evenly_spaced(count, _LOOKED_AT)]
@@ -166,7 +188,9 @@ def _of_large(plan: Plan, ranked: Ranked) -> _Passing:
     passed = len(some)
     some = some[evenly_spaced(passed, SAMPLE)]
     ids, store, part, slot = ids[some], store[some], part[some], slot[some]
-    kept = np.ones(len(ids), np.bool_) if exact else _confirm(plan, store, ids)
+    kept = np.ones(len(ids), np.bool_)
+    if not _is_exact(plan, ranked):
+        kept = _confirm(plan, store, ids)
     seen = int(np.count_nonzero(kept))
     if seen < _ENOUGH and looked < count:
         return _Passing(None, seen, None, measured=False)
@@ -192,7 +216,7 @@ def _of_whole(plan: Plan, ranked: Ranked) -> _Passing:
     memories = len(rows)
     some = rows[evenly_spaced(memories, SAMPLE)]
     ids = None
-    if ranked.allowed is None and plan.is_filtered:
+    if not _is_exact(plan, ranked):
         kept = some[_confirm(plan, ranked.store[some], ranked.ids[some])]
         if len(kept) < _ENOUGH and len(some) < memories:
             rows = rows[np.isin(ranked.codes(rows), allowed_records(plan).codes)]
@@ -231,12 +255,13 @@ def _spaced_over(
     """Ids, stores and places of evenly spaced memories in the order of their ids."""
     at = evenly_spaced(count, _LOOKED_AT)
     ids, stores, parts, slots, first = [], [], [], [], 0
-    for n, (view, ordered) in enumerate(zip(views, in_order(views), strict=True)):
+    for n, view in enumerate(views):
         mine = at[(at >= first) & (at < first + view.n_rows)] - first
         first += view.n_rows
         if not len(mine):
             continue
-        rows = ordered[mine]
+        alive = np.flatnonzero(view.alive)
+        rows = alive[np.argsort(view.ids(alive), kind="stable")[mine]]
         part, slot = places_of(snap, n, view, rows)
         there = slot != NOWHERE
         ids.append(view.ids(rows[there]))

@@ -133,7 +133,7 @@ def test_a_heap_that_is_full_of_less_than_the_sample_promised_proves_nothing(
         rows[:, 64 : 64 + dim] = codes.view(np.uint8)
         part = _indexed(kernel, rows, dim)
         where = image_layout(dim, ROWS)
-        fine = part.index[where.fine_at : where.fine_at + ROWS * where.fine_bytes]
+        fine = part.index[where.at["fine"] :][: ROWS * where.fine_bytes]
         factors = fine.reshape(ROWS, -1)[:, -12:].copy().view(np.float32)
         factors[likeness == 0.6] = (-10.0, 0.0, 0.0)
         fine.reshape(ROWS, -1)[:, -12:] = factors.view(np.uint8)

@@ -19,9 +19,9 @@ import spector
 from spector import Config, ManualClock, Memory
 from spector.providers.minilm import MiniLMEmbedder
 from spector.search import probes as limits
-from spector.search.fusion import SAMPLE
 from spector.search.probes import ENGLISH, TURKISH
 from spector.search.probes import vectors_of_texts as unit_vectors
+from spector.search.signals import SAMPLE
 from tests.fakes import FakeEmbedder
 
 DIM = 16

@@ -22,6 +22,7 @@ from spector.kernel.contract.index import (
     image_layout,
     lengths,
     norm,
+    packed_dtype,
     problem_of,
     sections_of,
     squared,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -96,123 +96,49 @@ _MAGIC: Final = 0x58444953  # "SIDX"
 _VERSION: Final = 3
 _FACTOR_BYTES: Final = 12  # A, B and E at the end of a fine row
 
-INDEX_DTYPE: Final = np.dtype(
-    {
-        "names": [
-            "magic",
-            "version",
-            "dim",
-            "rotated",
-            "rows",
-            "room",
-            "fine_bytes",
-            "body_crc",
-            "centre_id",
-            "uuid",
-            "change_seq",
-            "segment_id",
-            "generation",
-            "centre_norm2",
-            "records_crc",
-            "header_crc",
-        ],
-        "formats": [
-            "<u4",
-            "<u4",
-            "<u4",
-            "<u4",
-            "<u4",
-            "<u4",
-            "<u4",
-            "<u4",
-            "<u8",
-            ("u1", (16,)),
-            "<i8",
-            "<u4",
-            "<u4",
-            "<f4",
-            "<u4",
-            "<u4",
-        ],
-        "offsets": [0, 4, 8, 12, 16, 20, 24, 28, 32, 40, 56, 64, 68, 72, 76, 124],
-        "itemsize": INDEX_HEADER_BYTES,
-    }
+
+def packed_dtype(size: int, fields: Sequence[tuple[Any, str]], **offsets: int) -> np.dtype[Any]:
+    """A struct of ``size`` bytes: fields by their format, one after the other.
+
+    ``offsets``: of fields that do not begin where the one before ends.
+    """
+    names, formats, places, end = list[str](), list[Any](), list[int](), 0
+    for kind, named in fields:
+        for name in named.split():
+            names.append(name)
+            formats.append(kind)
+            places.append(offsets.get(name, end))
+            end = places[-1] + np.dtype(kind).itemsize
+    return np.dtype({"names": names, "formats": formats, "offsets": places, "itemsize": size})
+
+
+INDEX_DTYPE: Final = packed_dtype(
+    INDEX_HEADER_BYTES,
+    (
+        ("<u4", "magic version dim rotated rows room fine_bytes body_crc"),
+        ("<u8", "centre_id"),
+        (("u1", (16,)), "uuid"),
+        ("<i8", "change_seq"),
+        ("<u4", "segment_id generation"),
+        ("<f4", "centre_norm2"),
+        ("<u4", "records_crc header_crc"),
+    ),
+    header_crc=124,
 )
 
 #: extremes over 512 slots; all zero while the block has no rows
-BLOCK_DTYPE: Final = np.dtype(
-    {
-        "names": [
-            "event_min",
-            "event_max",
-            "used_max",
-            "tags_or",
-            "importance_max",
-            "importance_min",
-            "stability_max",
-            "utility_max",
-            "norm_max",
-            "sketch_error_max",
-            "sketch_slope_max",
-            "uses_max",
-            "categories",
-            "modalities",
-            "tiers",
-            "flags_or",
-            "valence_min",
-            "valence_max",
-            "confidence_max",
-            "confidence_min",
-            "arousal_max",
-        ],
-        "formats": [
-            "<i8",
-            "<i8",
-            "<i8",
-            "<u8",
-            "<f4",
-            "<f4",
-            "<f4",
-            "<f4",
-            "<f4",
-            "<f4",
-            "<f4",
-            "<u4",
-            "<u4",
-            "<u4",
-            "<u4",
-            "<u2",
-            "i1",
-            "i1",
-            "u1",
-            "u1",
-            "u1",
-        ],
-        "offsets": [
-            0,
-            8,
-            16,
-            24,
-            32,
-            36,
-            40,
-            44,
-            48,
-            52,
-            56,
-            60,
-            64,
-            68,
-            72,
-            76,
-            78,
-            79,
-            80,
-            81,
-            82,
-        ],
-        "itemsize": 128,
-    }
+BLOCK_DTYPE: Final = packed_dtype(
+    128,
+    (
+        ("<i8", "event_min event_max used_max"),
+        ("<u8", "tags_or"),
+        ("<f4", "importance_max importance_min stability_max utility_max"),
+        ("<f4", "norm_max sketch_error_max sketch_slope_max"),
+        ("<u4", "uses_max categories modalities tiers"),
+        ("<u2", "flags_or"),
+        ("i1", "valence_min valence_max"),
+        ("u1", "confidence_max confidence_min arousal_max"),
+    ),
 )
 
 #: 12 bits of A and 12 of the slope B, then the importance in 254ths, rounded up
@@ -232,27 +158,21 @@ _COLUMNS: Final = (
 )
 
 
+#: in the image's order
+SECTIONS: Final = (
+    *("centre", "whole", "blocks", "flags", "tags"),
+    *(name for name, _ in _COLUMNS),
+    *("sketch", "fine"),
+)
+
+
 class ImageLayout(NamedTuple):
-    """Sizes and byte offsets of an image, all offsets multiples of 64."""
+    """Sizes of an image, and the byte offset of each section, a multiple of 64."""
 
     rotated: int
     words: int
-    blocks: int
     fine_bytes: int
-    centre_at: int
-    whole_at: int
-    blocks_at: int
-    flags_at: int
-    tags_at: int
-    valence_at: int
-    confidence_at: int
-    uses_at: int
-    importance_at: int
-    last_access_s_at: int
-    stability_days_at: int
-    event_ms_at: int
-    sketch_at: int
-    fine_at: int
+    at: Mapping[str, int]
     nbytes: int
 
 
@@ -278,10 +198,9 @@ def image_layout(dim: int, room: int) -> ImageLayout:
         SKETCH_DTYPE.itemsize * room,
         fine_bytes * room,
     ]
-    offsets = [INDEX_HEADER_BYTES]
-    for size in sizes:
-        offsets.append(offsets[-1] + size)
-    return ImageLayout(rotated, words, blocks, fine_bytes, *offsets)
+    *offsets, end = accumulate(sizes, initial=INDEX_HEADER_BYTES)
+    at = dict(zip(SECTIONS, offsets, strict=True))
+    return ImageLayout(rotated, words, fine_bytes, at, end)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -308,8 +227,8 @@ def sections_of(image: NDArray[np.uint8]) -> Sections:
     """The sections that the image's own header describes."""
     header = header_of(image)
     layout = image_layout(int(header["dim"]), int(header["room"]))
-    ends = layout[4:]  # each section ends where the next begins
-    spans = [image[first:last] for first, last in pairwise(ends)]
+    ends = pairwise((*layout.at.values(), layout.nbytes))  # each ends where the next begins
+    spans = [image[first:last] for first, last in ends]
     columns = {
         name: span.view(kind) for (name, kind), span in zip(_COLUMNS, spans[5:12], strict=True)
     }
