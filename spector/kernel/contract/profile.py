@@ -94,7 +94,11 @@ class Ranking:
                         f"Ranking.fusion is {shown(value)}", hint="choose sum or rrf"
                     )
             else:
-                _check_weight(each.name, value)
+                _check_number(f"Ranking.{each.name}", value, 0.0, _MOST)
+                if value == 0 and each.name in _POSITIVE:
+                    raise InvalidInputError(
+                        f"Ranking.{each.name} is 0", hint="it divides; pass a positive number"
+                    )
 
     def words(self, kind: str) -> float:
         """Weight of the words of a cue of this kind."""
@@ -105,23 +109,13 @@ class Ranking:
 _POSITIVE: Final = frozenset({"long_words", "short_words", "question_words"})
 
 
-def _check_weight(name: str, value: object) -> None:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or not 0 <= value <= _MOST:  # type: ignore[arg-type,operator]
-        raise InvalidInputError(
-            f"Ranking.{name} must be a finite number in 0..{_MOST:g}, got {shown(value)}"
-        )
-    if value == 0 and name in _POSITIVE:
-        raise InvalidInputError(f"Ranking.{name} is 0", hint="it divides; pass a positive number")
-
-
 def _check_shares(name: str, value: object) -> None:
     if not isinstance(value, tuple) or len(value) > REACH:
         raise InvalidInputError(
             f"Ranking.{name} is {shown(value)}", hint=f"pass a tuple of up to {REACH} shares"
         )
     for share in value:
-        _check_weight(name, share)
+        _check_number(f"Ranking.{name}", share, 0.0, _MOST)
 
 
 class Curve(enum.StrEnum):
@@ -222,7 +216,7 @@ class ScoringProfile:
         for curve_name in ("retention_curve", "recency_curve"):
             object.__setattr__(self, curve_name, _curve(curve_name, getattr(self, curve_name)))
         for name, (low, high) in _RANGES.items():
-            _check_number(name, getattr(self, name), low, high)
+            _check_number(f"ScoringProfile.{name}", getattr(self, name), low, high)
         if not isinstance(self.ranking, Ranking):
             raise InvalidInputError(
                 f"ScoringProfile.ranking is {shown(self.ranking)}", hint="pass a spector.Ranking"
@@ -270,8 +264,7 @@ def _check_number(name: str, value: object, low: float, high: float) -> None:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not is_number or not math.isfinite(value) or not low <= value <= high:  # type: ignore[arg-type,operator]
         raise InvalidInputError(
-            f"ScoringProfile.{name} must be a finite number in {low:g}..{high:g}, got"
-            f" {shown(value)}"
+            f"{name} must be a finite number in {low:g}..{high:g}, got {shown(value)}"
         )
 
 
@@ -287,7 +280,7 @@ def _pairs(name: str, value: object) -> tuple[tuple[int, float], ...]:
     for code, factor in pairs.items():
         if not 0 <= code <= 255:
             raise InvalidInputError(f"ScoringProfile.{name}: code {code} is not in 0..255")
-        _check_number(name, factor, *_FACTOR_RANGE)
+        _check_number(f"ScoringProfile.{name}", factor, *_FACTOR_RANGE)
     return tuple(sorted(pairs.items()))
 
 

@@ -41,49 +41,15 @@ _MIN_I64: Final = -(1 << 63)
 _MAX_I64: Final = (1 << 63) - 1
 _MAX_U64: Final = (1 << 64) - 1
 
-_POINTERS = (
-    "codes",
-    "any_masks",
-    "retention",
-    "recency",
-    "activation",
-    "confidence",
-    "tier",
-    "category",
-)
-_I64 = ("now_ms", "event_min_ms", "event_max_ms")
-_U64 = ("tags_all", "overlap_mask")
-_U32 = (
-    "any_count",
-    "vector_bytes",
-    "modality_mask",
-    "category_mask",
-    "drop_flags",
-    "multiplicative",
-    "overlap_bits",
-    "index_from_rows",
-)
-_I32 = ("valence_min", "valence_max", "mood", "reserved2")
-_F32 = (
-    "scale",
-    "importance_floor",
-    "retention_floor",
-    "min_similarity",
-    "w_similarity",
-    "w_importance",
-    "w_retention",
-    "w_recency",
-    "w_activation",
-    "w_utility",
-    "w_tags",
-    "w_arousal",
-    "recency_rate",
-    "recall_confidence",
-    "mood_boost",
-    "unresolved_boost",
-    "consolidated_factor",
-    "flashbulb_retention",
-)
+_POINTERS = "codes any_masks retention recency activation confidence tier category".split()
+_I64 = "now_ms event_min_ms event_max_ms".split()
+_U64 = "tags_all overlap_mask".split()
+_U32 = """any_count vector_bytes modality_mask category_mask drop_flags multiplicative overlap_bits
+    index_from_rows""".split()
+_I32 = "valence_min valence_max mood reserved2".split()
+_F32 = """scale importance_floor retention_floor min_similarity w_similarity w_importance
+    w_retention w_recency w_activation w_utility w_tags w_arousal recency_rate recall_confidence
+    mood_boost unresolved_boost consolidated_factor flashbulb_retention""".split()
 
 #: ``spector_query`` of native/spector.h; addresses as integers, 0 for none
 QUERY_DTYPE: Final = np.dtype(

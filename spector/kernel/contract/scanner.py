@@ -146,6 +146,7 @@ class PartTable:
             raise InvalidInputError(f"part {index}: allow has too few words for {count} rows")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class AllowList:
     """Records that a scan may return, one bit a slot; made from a filter resolved elsewhere.
 
@@ -153,19 +154,10 @@ class AllowList:
     ``allow``. Slots appended to a partition later are not in the list.
     """
 
-    __slots__ = ("counts", "offsets", "select", "words")
-
-    def __init__(
-        self,
-        words: NDArray[np.uint64],
-        offsets: NDArray[np.int64],
-        counts: NDArray[np.uint32],
-        select: NDArray[np.uint32],
-    ) -> None:
-        self.words = words
-        self.offsets = offsets
-        self.counts = counts
-        self.select = select
+    words: NDArray[np.uint64]
+    offsets: NDArray[np.int64]
+    counts: NDArray[np.uint32]
+    select: NDArray[np.uint32]
 
     @classmethod
     def from_records(cls, table: PartTable, parts: ArrayLike, slots: ArrayLike) -> AllowList:
