@@ -140,18 +140,26 @@ def z_score(cosine: float | None, level: tuple[float, float] | None) -> float | 
 
 
 def level_of(
-    vectors: NDArray[np.float32], probes: NDArray[np.float32] | None
+    vectors: NDArray[np.float32], probes: NDArray[np.float32]
 ) -> tuple[float, float] | None:
     """Mean and standard deviation of the cosines of (n, dim) f32 unit rows with those of probes,
     (p, dim) f32.
 
-    Rows of zeros are left out. None for fewer than four rows and without probes. O(n p dim).
+    Rows of zeros are left out. None for fewer than four rows. O(n p dim).
     """
     some = vectors[np.einsum("nd,nd->n", vectors, vectors) > _SOME]
-    if probes is None or len(some) < _FEWEST:
+    if len(some) < _FEWEST:
         return None
     cosines = cosine_table(probes, some[:, : probes.shape[1]])  # stored ones are padded
     return float(cosines.mean(dtype=np.float64)), float(cosines.std(dtype=np.float64))
+
+
+def _level(
+    plan: Plan, part: NDArray[np.uint32], slot: NDArray[np.uint32]
+) -> tuple[float, float] | None:
+    """`level_of` memories at some places, which are read only where there are probes."""
+    probes = plan.request.probes
+    return None if probes is None else level_of(unit_vectors(plan.snap, part, slot), probes)
 
 
 def evenly_spaced(count: int, most: int) -> NDArray[np.int64]:
@@ -195,17 +203,16 @@ def _of_large(plan: Plan, ranked: Ranked) -> _Passing:
     if seen < _ENOUGH and looked < count:
         return _Passing(None, seen, None, measured=False)
     memories = round(count * (passed / max(1, looked)) * (seen / max(1, len(ids))))
-    level = level_of(unit_vectors(snap, part[kept], slot[kept]), plan.request.probes)
-    return _Passing(None, memories, level)
+    return _Passing(None, memories, _level(plan, part[kept], slot[kept]))
 
 
 def _of_hits(plan: Plan, hits: Sequence[Hit]) -> _Passing:
     """All that pass are hits."""
     ids = np.array([hit.id for hit in hits], np.int64)
-    level = None
-    if len(hits):
+    level, probes = None, plan.request.probes
+    if len(hits) and probes is not None:
         order = np.argsort(ids)[evenly_spaced(len(ids), SAMPLE)].tolist()
-        level = level_of(vectors_of([hits[n] for n in order]), plan.request.probes)
+        level = level_of(vectors_of([hits[n] for n in order]), probes)
     return _Passing(ids, len(hits), level)
 
 
@@ -227,8 +234,7 @@ def _of_whole(plan: Plan, ranked: Ranked) -> _Passing:
                 ids = ranked.ids[kept]
             memories = round(memories * len(kept) / max(1, len(some)))
         some = kept
-    vectors = unit_vectors(plan.snap, ranked.part[some], ranked.slot[some])
-    return _Passing(ids, memories, level_of(vectors, plan.request.probes))
+    return _Passing(ids, memories, _level(plan, ranked.part[some], ranked.slot[some]))
 
 
 def _best_rows(plan: Plan, ranked: Ranked, hits: Sequence[Hit]) -> I64:
