@@ -1,17 +1,15 @@
-"""Writes partitions anew: compaction, other vectors, another format."""
+"""Writes partitions anew: compaction, other vectors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spector._types import Progress
 from spector.errors import PartitionCorruptError
-from spector.faces import on_first_use
 from spector.kernel import crc32c_rows
 from spector.layout import Flag, PartitionState, headers_of, stride_of
 from spector.store.catalog import (
@@ -33,37 +31,6 @@ from spector.store.partitions import (
     require_readable,
     wrong_checksums,
 )
-
-__getattr__ = on_first_use(__name__)
-
-
-# Steps from one format to the next; there is one format so far, and so no step.
-#
-# The catalog has the format of its store in ``format_version``, and every partition repeats it. A
-# later format than this code knows is refused, whatever the mode. An opening to write runs the steps
-# that lead on from an earlier one.
-#
-# A step converts a store to the next format, all or nothing: one commit of the catalog sets the new
-# version together with everything that it implies. So a migration that is killed continues with the
-# next opening after the last finished step. There is no way back.
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """How a store of format ``before`` becomes one of format ``before + 1``."""
-
-    before: int
-    #: commits the new version together with what it means, or nothing
-    run: Callable[[Store], object]
-
-
-STEPS: Final[tuple[Step, ...]] = ()
-
-
-def next_step(version: int, steps: tuple[Step, ...] = STEPS) -> Step | None:
-    """The step that leads on from a format, if one does."""
-    return next((step for step in steps if step.before == version), None)
-
 
 # Rewrite partitions without tombstones, in a better order, or into smaller ones.
 
@@ -227,7 +194,7 @@ def live_images(store: Store, segment: Segment) -> Bytes:
 
 # Rewrite all partitions of a store and switch them by one commit.
 #
-# For changes in which no partition may lag behind: another model, another format. The next generation
+# For a change in which no partition may lag behind, another model. The next generation
 # of every partition is written and synced first; one transaction of the catalog then switches all of
 # them together with the description of the store. Killed before it, the store is unchanged, and the
 # next opening removes the new files; killed after it, the change is complete.
@@ -259,8 +226,7 @@ def rewrite_all(
     The caller must close and open the store afterwards.
 
     Args:
-        meta: the catalog's new description of the store; "dim" and "format_version" also determine
-            the new partitions.
+        meta: the catalog's new description of the store; "dim" also determines the new partitions.
 
     Raises:
         PartitionCorruptError: a live record's checksum is wrong, or rows and slots do not agree.
@@ -296,7 +262,7 @@ def _write_all(
     total = sum(segment.row.live for segment in store.segments.values())
     done = 0
     shape = {**store.meta, **meta}
-    dim, version = int(shape["dim"]), int(shape["format_version"])
+    dim = int(shape["dim"])
     for segment in list(store.segments.values()):
         images = live_images(store, segment)
         with store.catalog.latest() as db:
@@ -311,11 +277,11 @@ def _write_all(
             done += len(names)
             if progress is not None:
                 progress(done, total)
-        fresh.append(_Rewritten(segment.row, _write(store, segment.row, new, dim, version), ids))
+        fresh.append(_Rewritten(segment.row, _write(store, segment.row, new, dim), ids))
     return done
 
 
-def _write(store: Store, row: SegmentRow, images: Bytes, dim: int, version: int) -> SegmentRow:
+def _write(store: Store, row: SegmentRow, images: Bytes, dim: int) -> SegmentRow:
     """Write the next generation of a partition, durable, not yet named by the catalog."""
     tier = store.partitions.tiers[row.tier]
     state = row.state if row.state == PartitionState.ACTIVE else int(PartitionState.SEALED)
@@ -327,7 +293,7 @@ def _write(store: Store, row: SegmentRow, images: Bytes, dim: int, version: int)
         state=state,
         path=tier.path(row.day, row.sequence, row.generation + 1),
     )
-    header = ExpectedHeader(tier.magic, stride_of(dim), dim, store.uuid, version)
+    header = ExpectedHeader(tier.magic, dim, store.uuid)
     segment = Segment(store.files, new_row, header)
     if store.files.exists(new_row.path):
         store.files.remove(new_row.path)  # left by an earlier run that was killed

@@ -83,7 +83,7 @@ from spector.store.partitions import (
     unpack_header,
     wrong_checksums,
 )
-from spector.store.payloads import NAMESPACES_TAGGED, detail_tables, entries_of
+from spector.store.payloads import entries_of, has_tables
 from spector.store.sqlite import SQL_ERRORS, read_transaction, typed_sql_errors
 from spector.store.words import is_words, notes_on_words
 
@@ -269,9 +269,8 @@ class _PartitionCheck:
     ) -> None:
         row, images = self._row, self._images
         seen = np.zeros(len(images), dtype=bool)
-        details = detail_tables(db)
         keys = "NULL FROM record"
-        if "entry" in details:
+        if has_tables(db, "entry"):
             keys = (
                 "entry.namespace FROM record"
                 " LEFT JOIN entry ON entry.id = record.id AND record_key IS NOT NULL"
@@ -306,8 +305,7 @@ class _PartitionCheck:
                 said, bits = json.loads(tags or "[]"), int(header["tags"])
                 bare = record_mask([str(tag) for tag in said], *labels)
                 whole = bare if namespace is None else bare | namespace_mask(str(namespace))
-                # a record may be older than the tags of namespaces
-                if bits == whole or (bits == bare and NAMESPACES_TAGGED not in details):
+                if bits == whole:
                     continue
                 if bits & bare == bare:
                     entries_of(db, [record_id])
@@ -541,7 +539,7 @@ class StoreCheck:
         for done, row in enumerate(segments):
             tier = self._tiers.get(row.tier)
             magic = 0 if tier is None else tier.magic
-            header = ExpectedHeader(magic, stride_of(dim), dim, uuid, int(meta["format_version"]))
+            header = ExpectedHeader(magic, dim, uuid)
             due = pending.get(row.id, [])
             try:
                 _PartitionCheck(files, found, row, header, due, unsynced=unsynced).run(db, earlier)

@@ -52,6 +52,7 @@ from spector.store.sqlite import (
     raw_file,
     read_table,
     read_transaction,
+    reason_of,
     typed_sql_errors,
 )
 
@@ -136,10 +137,11 @@ class Findings:
             TypeError,
             OverflowError,
             RecursionError,
+            MemoryError,
         ) as error:
             if self.catalog_unread and is_io_error(error):
                 return
-            message = f"cannot be read: {error}"
+            message = f"cannot be read: {reason_of(error)}"
             if not any(p.code == "I15" and p.message == message for p in self.problems):
                 self.catalog("I15", message)
 

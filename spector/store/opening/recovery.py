@@ -35,7 +35,6 @@ from spector.store.integrity import (
 )
 from spector.store.opening.opening import Attempt, emptied, has_log, has_partitions
 from spector.store.partitions import Segment, idx_of, is_idx
-from spector.store.rewriting import next_step
 from spector.store.sqlite import typed_sql_errors
 from spector.store.words import drop_unused_words, remove_words
 
@@ -60,11 +59,6 @@ def open_writer(attempt: Attempt, durability: str, lock: WriterLock) -> tuple[St
             catalog.create(attempt.stamp.new_meta())
             files.sync_dir(CATALOG_NAME)
         store = _recovered(attempt, catalog, lock)
-        while (step := next_step(store.format_version)) is not None:
-            step.run(store)
-            store.partitions.close_files()
-            before, store = store, _recovered(attempt, catalog, lock)
-            assert store.format_version == before.format_version + 1, "a step that leads nowhere"
         with typed_sql_errors(catalog.path):
             if schema.BACKUP_NOTE in store.meta:  # what is written from now on is in no other place
                 catalog.set_meta({schema.BACKUP_NOTE: None})
@@ -84,7 +78,7 @@ def open_writer(attempt: Attempt, durability: str, lock: WriterLock) -> tuple[St
 
 
 def _recovered(attempt: Attempt, catalog: Catalog, lock: WriterLock) -> Store:
-    """A store for writing at its last commit, in whatever format it has."""
+    """A store for writing at its last commit."""
     files, meta = attempt.files, catalog.validate()
     store = attempt.make_store(Store, catalog, meta, writable=True)
     with typed_sql_errors(catalog.path):

@@ -17,7 +17,7 @@ from threading import get_ident
 from typing import Any, Final
 
 from spector.errors import StoreError, StoreForkedError, StoreLockedError
-from spector.layout import FORMAT_VERSION, PartitionState
+from spector.layout import PartitionState
 from spector.process import Resource, completed, drop, held_by_calling, take
 from spector.store.catalog import (
     CATALOG_NAME,
@@ -284,14 +284,12 @@ def open_shared(attempt: Attempt, wait_s: float, *, present: bool) -> tuple[Shar
     """
     created = _recovered(attempt, 0.0 if present else wait_s, needed=not present)
     try:
-        store = _follow(attempt, wait_s)
-        if store.format_version == FORMAT_VERSION:
-            return store, created
+        return _follow(attempt, wait_s), created
     except StoreForkedError:  # it stays so, however long one waits
         raise
     except StoreError:
         pass
-    # it is damaged, or another process is about to create or migrate it
+    # it is damaged, or another process is about to create it
     attempt.give_up()
     attempt.made.clear()
     created = _recovered(attempt, wait_s, needed=True)

@@ -34,6 +34,7 @@ from spector.layout import (
     PARTITION_HEADER_BYTES,
     PartitionState,
     headers_of,
+    stride_of,
 )
 from spector.messages import counted
 from spector.process import managed
@@ -253,10 +254,12 @@ class ExpectedHeader:
 
     #: 0 where the tier is unknown
     magic: int
-    stride: int
     dim: int
     uuid: bytes
-    version: int = FORMAT_VERSION
+
+    @property
+    def stride(self) -> int:
+        return stride_of(self.dim)
 
     def pack(self, row: SegmentRow) -> bytes:
         """The 64 header bytes that a segment row implies.
@@ -270,7 +273,7 @@ class ExpectedHeader:
                 " live",
                 hint=CHECK_OR_SALVAGE,
             )
-        counts = self.version, row.live, row.dead, row.capacity, row.state, self.stride, self.dim
+        counts = FORMAT_VERSION, row.live, row.dead, row.capacity, row.state, self.stride, self.dim
         body = _HEADER.pack(self.magic, *counts, row.day, row.sequence, self.uuid, row.generation)
         return body + crc32c(body).to_bytes(4, "little")
 
@@ -283,7 +286,7 @@ class ExpectedHeader:
         """
         expected = {
             "magic": self.magic or found["magic"],
-            "version": self.version,
+            "version": FORMAT_VERSION,
             "stride": self.stride,
             "dim": self.dim,
             "day": row.day,

@@ -63,7 +63,6 @@ from spector.store.payloads.tables import (
     DESCRIBING,
     KEYS,
     KNOWLEDGE,
-    NAMESPACES_TAGGED,
     PAYLOAD_FACETS,
     PAYLOAD_TABLES,
     SORTS,

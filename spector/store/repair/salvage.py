@@ -562,7 +562,7 @@ class Salvage:
             return
         if row is None and record_id not in history.moved:
             # it has another place only after a compaction, or by an outdated page
-            row = recovered.records.get(record_id, recovered.older["record"].get(record_id))
+            row = recovered.records.get(record_id)
             row = row if row is None or _is_row(row) else None
         self._keep(record, row, newest=True)
 
@@ -582,10 +582,8 @@ class Salvage:
         if words is None or row is None:
             self.wordless += 1
             reason = "its text is lost; its vector is kept, in quarantine and without a text"
-            found = (recovered.contents, recovered.older["content"])
-            texts = [each.get(record_id, {}).get("text") for each in found]
-            text = next((each for each in texts if isinstance(each, str)), None)
-            if text is not None:
+            text = recovered.contents.get(record_id, {}).get("text")
+            if isinstance(text, str):
                 reason += "; an older text of it may be this one"
             self._note(reason, kept.path, kept.slot, record_id, text)
             if row is None:
@@ -636,23 +634,20 @@ class Salvage:
         record_id, event_ms = int(header["id"][0]), int(header["event_ms"][0])
         if row is None and self._history is not None and record_id in self._history.moved:
             return None, None  # its text was changed, and it is unknown which one this is
-        rows = [row, recovered.older["record"].get(record_id)]
-        for words in (recovered.contents, recovered.older["content"]):
-            if record_id not in words:
-                continue
-            for each in filter(None, rows):
-                if each.get("event_ms") == event_ms and is_sealed_pair(each, words[record_id]):
-                    return each, words[record_id]
-            hints = recovered.hints.get(record_id, {})
-            again = row_of_words(record_id, event_ms, hints, words[record_id])
-            if again is not None and self._has_tags(header, again, words[record_id]):
-                return again, words[record_id]
+        words = recovered.contents.get(record_id)
+        if words is None:
+            return row, None
+        if row is not None and row.get("event_ms") == event_ms and is_sealed_pair(row, words):
+            return row, words
+        again = row_of_words(record_id, event_ms, recovered.hints.get(record_id, {}), words)
+        if again is not None and self._has_tags(header, again, words):
+            return again, words
         return row, None
 
     def _has_tags(self, header: NDArray[np.void], row: Row, words: Row) -> bool:
-        """Whether a record has the bits of these words and this row, and those of its key or none."""
-        namespaces = (None, self._recovered.namespace_of(row["id"]))
-        return int(header["tags"][0]) in [bloom(row, words, each) for each in namespaces]
+        """Whether a record has the bits of these words, this row and its key."""
+        namespace = self._recovered.namespace_of(row["id"])
+        return int(header["tags"][0]) == bloom(row, words, namespace)
 
     # -- new records for texts whose record is lost ---------------------------------------------
 

@@ -14,7 +14,6 @@ from spector.store.sqlite.connections import (
     open_connection,
     pad_ids,
     problem_of_full_text,
-    problem_of_schema,
     read_table,
     read_transaction,
     reason_of,
