@@ -38,7 +38,6 @@ from spector.store.payloads import Ends, holds_ends
 from spector.store.sqlite import (
     Database,
     id_chunks,
-    reason_of,
     refuse_foreign_code,
     select_among,
     typed_sql_errors,
@@ -272,13 +271,7 @@ class Catalog(Database):
     def is_new(self) -> bool:
         """True when no schema has been created yet."""
         with typed_sql_errors(self.path):
-            try:
-                found = self.main.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            except MemoryError as error:  # no other statement would run, either
-                raise CatalogCorruptError(
-                    f"{self.path}: the schema is damaged: {reason_of(error)}",
-                    hint=recovery_hint(None),
-                ) from error
+            found = self.main.execute("SELECT count(*) FROM sqlite_master").fetchone()
             return int(found[0]) == 0
 
     def create(self, meta: Mapping[str, str]) -> None:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
         refuse_disagreement,
     )
     from spector.store.integrity.recovery import (
-        Replay,
         is_entry,
         is_replaced,
         lay_over,
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
         reconcile,
         refuse_lost,
         refuse_lost_schema,
+        replay,
         require_entry,
         sound_runs,
         stem_of,

@@ -23,18 +23,18 @@ from spector.store.catalog import (
 from spector.store.core import Store
 from spector.store.files import SALVAGE, WriterLock
 from spector.store.integrity import (
-    Replay,
     is_replaced,
     read_stray,
     reconcile,
     refuse_disagreement,
     refuse_lost,
     refuse_lost_schema,
+    replay,
     require_entry,
     stem_of,
 )
 from spector.store.opening.opening import Attempt, emptied, has_log, has_partitions
-from spector.store.partitions import Segment, idx_of, is_idx
+from spector.store.partitions import idx_of, is_idx
 from spector.store.sqlite import typed_sql_errors
 from spector.store.words import drop_unused_words, remove_words
 
@@ -106,20 +106,30 @@ def _recovered(attempt: Attempt, catalog: Catalog, lock: WriterLock) -> Store:
 
 
 def _replay(store: Store) -> None:
-    """Copy the journal into the partitions: it is committed, but perhaps not there. Idempotent."""
+    """Copy the journal into the partitions: it is committed, but perhaps not there. Idempotent.
+
+    Slots that wait to be retired stay in it.
+    """
+    pending: dict[int, list[tuple[int, int, bytes]]] = {}
     with store.catalog.latest() as db:
         rows = {row.id: row for row in store.catalog.segments()}
-        replays: dict[int, Replay] = {}
         for entry in read_journal(db):
             segment_id, kind, slot, image = require_entry(entry, store.catalog.path)
-            if segment_id not in replays:
-                segment = _to_replay(store, rows, segment_id)
-                replays[segment_id] = Replay(segment, store.stride, store.uuid)
-            # JOURNAL_RETIRE waits until no scan needs the slot; the header does not
-            replays[segment_id].write(db, kind, slot, image)
-    if not replays:
-        return
-    _warn_of_damage(store, replays)
+            pending.setdefault(segment_id, []).append((kind, slot, image))
+        if not pending:
+            return
+        for segment_id in pending:
+            _open_to_replay(store, rows, segment_id)
+        for segment_id, segment in store.segments.items():
+            kept = replay(db, segment, pending[segment_id], store.uuid)
+            if kept:
+                warnings.warn(
+                    f"{segment.where}: the catalog's copies of slots "
+                    f"{', '.join(map(str, kept[:20]))} were damaged; the records there stay as "
+                    "they were; run: spector check PATH",
+                    UserWarning,
+                    stacklevel=2,
+                )
     for segment_id, segment in store.segments.items():
         segment.write_header(rows[segment_id])
         segment.sync()
@@ -129,19 +139,7 @@ def _replay(store: Store) -> None:
         clear_journal(db, keep_retired=True)
 
 
-def _warn_of_damage(store: Store, replays: Mapping[int, Replay]) -> None:
-    for segment_id, replay in replays.items():
-        if replay.kept:
-            warnings.warn(
-                f"{store.segments[segment_id].where}: the catalog's copies of slots "
-                f"{', '.join(map(str, replay.kept[:20]))} were damaged; the records there stay as "
-                "they were; run: spector check PATH",
-                UserWarning,
-                stacklevel=2,
-            )
-
-
-def _to_replay(store: Store, rows: Mapping[int, SegmentRow], segment_id: int) -> Segment:
+def _open_to_replay(store: Store, rows: Mapping[int, SegmentRow], segment_id: int) -> None:
     """Open the partition that the journal names."""
     if segment_id not in rows:
         raise CatalogCorruptError(
@@ -151,7 +149,6 @@ def _to_replay(store: Store, rows: Mapping[int, SegmentRow], segment_id: int) ->
     segment.open(verify=False, sized=False)
     segment.refuse_other(later=schema.UNSYNCED not in store.meta)
     store.segments[segment_id] = segment
-    return segment
 
 
 def remove_leftovers(store: Store, *, all_unnamed: bool) -> None:

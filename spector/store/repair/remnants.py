@@ -40,7 +40,6 @@ from spector.store.payloads import (
     tables_in,
 )
 from spector.store.sqlite import (
-    SQL_ERRORS,
     UNREADABLE,
     LostTable,
     connect_into,
@@ -520,7 +519,7 @@ def _read_all(scratch: DiskFiles, out: RecoveredCatalog) -> None:
             "mmap_size=0",
             "locking_mode=EXCLUSIVE",  # no shared-memory file: on a full disk it reads as damage
         ):
-            with contextlib.suppress(*SQL_ERRORS):
+            with contextlib.suppress(*UNREADABLE):
                 db.execute(f"PRAGMA {pragma}")
         tables = {table: None if table == "meta" else _KEYS[table][0] for table in CORE_TABLES}
         try:  # which tables of knowledge there are is unknown where none can be listed

@@ -134,7 +134,12 @@ def configure(connection: sqlite3.Connection, path: str, *, writes: bool, syncs:
     if not syncs:
         connection.execute("PRAGMA synchronous=OFF")
     for pragma in (*_PRAGMAS, *(_WRITING_PRAGMAS if writes else ())):
-        answer = connection.execute(f"PRAGMA {pragma}").fetchone()
+        try:
+            answer = connection.execute(f"PRAGMA {pragma}").fetchone()
+        except MemoryError as error:  # no other statement would run, either
+            raise CatalogCorruptError(
+                f"{path}: the schema is damaged: {reason_of(error)}", hint=_DAMAGED
+            ) from error
         if pragma == _WRITE_AHEAD and answer[0] not in ("wal", "memory"):
             # SQLite reports this failure, even one of the disk, in no other way
             raise StoreError(
