@@ -218,16 +218,14 @@ class Operation:
         *,
         input: dict[str, Any] | None = None,
         output: dict[str, Any] | None = None,
-        model: str | None = None,
-        success: bool = True,
         fallback: bool = False,
         latency_ms: float = 0.0,
-        texts: dict[str, str] | None = None,
     ) -> None:
-        self.op, self.model, self.success, self.fallback = op, model, success, fallback
+        self.op, self.success, self.fallback = op, True, fallback
+        self.model: str | None = None
         self.input = {} if input is None else input
         self.output = {} if output is None else output
-        self.texts = {} if texts is None else texts
+        self.texts: dict[str, str] = {}
         self.details: dict[str, Any] = {}
         self.latency_ms = latency_ms
         #: when it was noted, by the clock of the memory

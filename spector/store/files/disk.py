@@ -28,7 +28,7 @@ from spector.store.files.protocol import Bytes, translate_os_errors, typed_os_er
 # File descriptors that an interrupt neither loses nor closes twice.
 
 
-def open_descriptor(path: str, flags: int, mode: int = 0o600) -> FileIO:
+def open_descriptor(path: str, flags: int) -> FileIO:
     """Open a file; the returned object closes the descriptor when it is dropped.
 
     It does so in C, where no signal is handled, unlike in a ``__del__``.
@@ -39,7 +39,7 @@ def open_descriptor(path: str, flags: int, mode: int = 0o600) -> FileIO:
     numbers: list[int] = []
     files: list[FileIO] = []
     try:
-        held_by_calling(numbers, os.open, path, flags, mode)
+        held_by_calling(numbers, os.open, path, flags, 0o600)
         return held_by_calling(files, FileIO, numbers[0])
     except BaseException:
         if files:

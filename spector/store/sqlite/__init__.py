@@ -8,7 +8,6 @@ from spector.store.sqlite.connections import (
     SQL_ERRORS,
     UNREADABLE,
     LostTable,
-    TransactionReads,
     connect_into,
     id_chunks,
     open_connection,

@@ -364,65 +364,6 @@ class MainConnection:
             typed_sql_errors(self._catalog.path).__exit__(kind, error, trace)
 
 
-class TransactionReads:
-    """A context, in an open transaction, in which every read by this thread sees its changes."""
-
-    __slots__ = ("_catalog",)
-
-    def __init__(self, catalog: Database) -> None:
-        self._catalog = catalog
-
-    def __enter__(self) -> None:
-        self._catalog.pinned.connection = self._catalog.main
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
-    ) -> None:
-        self._catalog.pinned.connection = None
-
-
-class SnapshotLease(Resource):
-    """A read transaction that every read by this thread joins until it ends."""
-
-    __slots__ = ("_catalog", "_connection", "_reading")
-
-    def __init__(self, catalog: Database) -> None:
-        self._catalog = catalog
-        self._reading = ConnectionLease(catalog)
-
-    def __enter__(self) -> sqlite3.Connection:
-        take(self)
-        try:
-            self._connection = self._reading.__enter__()
-            with typed_sql_errors(self._catalog.path):
-                self._connection.execute("BEGIN")
-            self._catalog.pinned.connection = self._connection
-        except BaseException:
-            self.abandon(None)
-            drop(self)
-            raise
-        return self._connection
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
-    ) -> None:
-        self._catalog.pinned.connection = None
-        try:
-            if self._connection.in_transaction:
-                self._connection.execute("COMMIT")
-        except SQL_ERRORS:  # after a statement that met damage even this; nothing was written
-            pass
-        finally:
-            if self._connection.in_transaction:
-                roll_back_open(self._connection)
-            self._reading.__exit__(kind, error, trace)
-            drop(self)
-
-    def abandon(self, error: BaseException | None) -> None:
-        self._catalog.pinned.connection = None
-        self._reading.abandon(error)  # it may be above this one on the stack, or gone already
-
-
 def roll_back_open(connection: sqlite3.Connection) -> None:
     """Roll back a transaction that is still open, without hiding the error that came first."""
     if connection.in_transaction:
@@ -445,10 +386,10 @@ def read_transaction(connection: sqlite3.Connection) -> Iterator[None]:
         roll_back_open(connection)
 
 
-def id_chunks(ids: Sequence[Any], size: int = _CHUNK) -> Iterator[tuple[Any, ...]]:
+def id_chunks(ids: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
     """Slices small enough for one statement's variables, see `pad_ids`."""
-    for start in range(0, len(ids), size):
-        yield pad_ids(ids[start : start + size], size)
+    for start in range(0, len(ids), _CHUNK):
+        yield pad_ids(ids[start : start + _CHUNK])
 
 
 def pad_ids(ids: Sequence[int], most: int = _CHUNK) -> tuple[int, ...]:
