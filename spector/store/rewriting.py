@@ -293,7 +293,7 @@ def _write(store: Store, row: SegmentRow, images: Bytes, dim: int) -> SegmentRow
         state=state,
         path=tier.path(row.day, row.sequence, row.generation + 1),
     )
-    header = ExpectedHeader(tier.magic, dim, store.uuid)
+    header = ExpectedHeader(tier.magic, stride_of(dim), dim, store.uuid)
     segment = Segment(store.files, new_row, header)
     if store.files.exists(new_row.path):
         store.files.remove(new_row.path)  # left by an earlier run that was killed

@@ -49,6 +49,7 @@ from spector.store.payloads import (
     table_named,
     unmark,
 )
+from spector.store.sqlite import TransactionReads
 from spector.write import supersede
 from spector.write.append import Batch, ClaimIds, Work, append_batch, path_of_draft, records_of
 from spector.write.changing import row_of, with_flag, words_of_row
@@ -102,7 +103,7 @@ class Beside:
         self, tx: Transaction, store: Store, claim_ids: ClaimIds, parts: WriteContext
     ) -> None:
         """Stage the rows in the transaction of the memory's change."""
-        with store.catalog.transaction_reads():
+        with TransactionReads(store.catalog):
             changes = self.rows(KnowledgeReader(tx.connection, store.catalog.path))
         apply_changes(tx, changes, claim_ids, parts.clock.now_ms())
 
@@ -320,7 +321,7 @@ class KeyWriter:
             split = self._split(work)
             made: dict[int, MemoryRecord] = {}
             if split.fresh or split.replaced or work.then is not None:
-                with store.transaction() as tx, store.catalog.transaction_reads():
+                with store.transaction() as tx, TransactionReads(store.catalog):
                     made = self._append(tx, work, split)
                     for n, entry in split.replaced.items():
                         made[n], pair = self._replace(tx, work, n, entry)

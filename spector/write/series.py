@@ -37,6 +37,7 @@ from spector.store.payloads import (
     make_tables,
     put_attachments,
 )
+from spector.store.sqlite import TransactionReads
 from spector.tiers import unknown
 from spector.write import supersede
 from spector.write.append import Batch, append_batch, path_of_draft, records_of
@@ -304,7 +305,7 @@ class SeriesWriter:
             if since is not None and store.head.change_seq != since:
                 raise ChangedError
             try:
-                with store.transaction() as tx, store.catalog.transaction_reads():
+                with store.transaction() as tx, TransactionReads(store.catalog):
                     series = Series(self._parts, self._writer, store, tx, dry_run=dry_run)
                     done.append(work(series))
                     if dry_run or not series.has_changed:

@@ -314,7 +314,7 @@ class PartitionSet:
 
     def header_of(self, tier: TierFiles) -> ExpectedHeader:
         """What the headers of a tier's partitions have in common."""
-        return ExpectedHeader(tier.magic, self._dim, self._uuid)
+        return ExpectedHeader(tier.magic, self._stride, self._dim, self._uuid)
 
     def add(self, segment: Segment) -> None:
         """Add a partition that existed before this process."""

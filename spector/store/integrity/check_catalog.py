@@ -46,11 +46,9 @@ from spector.store.payloads import (
 )
 from spector.store.sqlite import (
     SQL_ERRORS,
-    LostTable,
     keep_open,
     problem_of_full_text,
     raw_file,
-    read_table,
     read_transaction,
     reason_of,
     typed_sql_errors,
@@ -384,16 +382,28 @@ def memories_behind(catalog: Catalog) -> tuple[int, ...]:
             *((table.name, table.key[0], named) for table in tables),
         ]
         for name, key, queries in looks:
-            lost: list[LostTable] = []
-            for _ in read_table(db, name, lost, key=key):
-                pass
-            for each in lost:
-                for sql in queries:
-                    with contextlib.suppress(*SQL_ERRORS):
-                        # a range may end at no number of SQLite's
-                        found = db.execute(sql, (each.low, min(each.high, _MOST_ID)))
-                        ids.update(record_id for (record_id,) in found)
+            gap = _gap(db, name, key)
+            if gap is None:
+                continue
+            for sql in queries:
+                with contextlib.suppress(*SQL_ERRORS):
+                    ids.update(record_id for (record_id,) in db.execute(sql, gap))
     return tuple(sorted(i for i in ids if type(i) is int))
+
+
+def _gap(db: sqlite3.Connection, table: str, key: str) -> tuple[int, int] | None:
+    """The first and last key that a walk from either end of a table does not come to, if any."""
+    ends = [0, _MOST_ID]
+    for n, order in enumerate(("ASC", "DESC")):
+        try:
+            for row in db.execute(
+                f"SELECT {key}, * FROM {table} NOT INDEXED ORDER BY {key} {order}"
+            ):
+                ends[n] = row[0]
+        except SQL_ERRORS:
+            continue
+        return None
+    return ends[0], ends[1]
 
 
 # The part of a check that reads the tables of knowledge, keys and attachments: I21 to I31.

@@ -34,7 +34,6 @@ from spector.layout import (
     PARTITION_HEADER_BYTES,
     PartitionState,
     headers_of,
-    stride_of,
 )
 from spector.messages import counted
 from spector.process import managed
@@ -254,12 +253,9 @@ class ExpectedHeader:
 
     #: 0 where the tier is unknown
     magic: int
+    stride: int
     dim: int
     uuid: bytes
-
-    @property
-    def stride(self) -> int:
-        return stride_of(self.dim)
 
     def pack(self, row: SegmentRow) -> bytes:
         """The 64 header bytes that a segment row implies.

@@ -1,12 +1,13 @@
 """Read what is left of a damaged store, whatever part of it is damaged.
 
-This module does not open the store. It reads the catalog's tables row by row around what cannot be
-read, and partitions by their own checksums. It never writes to the source.
+This module does not open the store. It reads the catalog's tables by their trees, and page by page
+where a tree is damaged; partitions by their own checksums. It never writes to the source.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 import sqlite3
 import struct
@@ -41,11 +42,9 @@ from spector.store.payloads import (
 )
 from spector.store.sqlite import (
     UNREADABLE,
-    LostTable,
     connect_into,
     read_frames,
     read_head,
-    read_table,
     reason_of,
     typed_sql_errors,
     varint,
@@ -404,7 +403,8 @@ class RecoveredCatalog:
 
     #: table -> key -> row; the data of attachments is in ``spool``
     rows: dict[str, dict[Any, Row]] = field(default_factory=lambda: defaultdict(dict))
-    lost: list[LostTable] = field(default_factory=list)
+    #: table of which not all rows could be read by its tree -> why
+    lost: dict[str, str] = field(default_factory=dict)
     #: (file, ranges of bytes in words) that the disk cannot read
     unread: list[tuple[str, str]] = field(default_factory=list)
     #: the result of merging the log
@@ -453,13 +453,6 @@ class RecoveredCatalog:
     def namespace_of(self, record_id: int) -> str | None:
         """Of the key of a memory, as it is stored; None without a key, or if its entry is damaged."""
         return self._namespaces.get(record_id)
-
-    def is_lost(self, table: str, record_id: int | None = None) -> bool:
-        """Whether rows of a table cannot be read, or that of one memory."""
-        return any(
-            lost.table == table and (record_id is None or lost.low <= record_id <= lost.high)
-            for lost in self.lost
-        )
 
     def take(self, table: str, row: Row, scratch: DiskFiles) -> None:
         """Add a row unless there is one with its key, which a tree or a newer page had."""
@@ -521,20 +514,34 @@ def _read_all(scratch: DiskFiles, out: RecoveredCatalog) -> None:
         ):
             with contextlib.suppress(*UNREADABLE):
                 db.execute(f"PRAGMA {pragma}")
-        tables = {table: None if table == "meta" else _KEYS[table][0] for table in CORE_TABLES}
+        tables = list(CORE_TABLES)
         try:  # which tables of knowledge there are is unknown where none can be listed
-            for known in tables_in(db):
-                tables[known.name] = known.key[0] if known.key[0] in known.owners else None
+            tables += (known.name for known in tables_in(db))
         except UNREADABLE as error:
             reason_of(error)
-        for table, key in tables.items():
-            for row in read_table(db, table, out.lost, key=key):
-                out.take(table, row, scratch)
-        if out.is_lost("record"):
+        for table in tables:
+            try:
+                for row in _rows(db, table):
+                    out.take(table, row, scratch)
+            except UNREADABLE as error:
+                out.lost[table] = reason_of(error)
+        if "record" in out.lost:
             _read_indexes(db, out)
     finally:
         for each in kept:
             completed(each.close)
+
+
+def _rows(db: sqlite3.Connection, table: str) -> Iterator[Row]:
+    """The rows to which the tree of a table leads, up to the first damage."""
+    found = db.execute(f"SELECT * FROM {table} NOT INDEXED")
+    names, last = [each[0] for each in found.description], -math.inf
+    for row in found:
+        if _FORMS[table].by_rowid:
+            if row[0] <= last:
+                raise sqlite3.DatabaseError("rows are out of order")
+            last = row[0]
+        yield dict(zip(names, row, strict=True))
 
 
 def _read_indexes(db: sqlite3.Connection, out: RecoveredCatalog) -> None:

@@ -310,10 +310,8 @@ class Salvage:
     def _catalog_notes(self) -> Iterator[Loss]:
         for name, where in self._recovered.unread:
             yield Loss(file=name, reason=f"{where} cannot be read from the disk")
-        for lost in self._recovered.lost:
-            span = "" if lost.low == 0 else f" from id {lost.low}"
-            reason = f"table {lost.table}{span} cannot be read: {lost.reason}"
-            yield Loss(file=CATALOG_NAME, reason=reason)
+        for table, why in self._recovered.lost.items():
+            yield Loss(file=CATALOG_NAME, reason=f"table {table} cannot be read whole: {why}")
         log = self._recovered.log
         if log.damaged_at is not None:
             how = "all of them were read" if log.exact else "not all of them can be read"
@@ -325,7 +323,7 @@ class Salvage:
     def _list_losses(self) -> None:
         """List every other memory that is known to have existed and not known to be forgotten."""
         recovered = self._recovered
-        if not self.commits_lost and not recovered.is_lost("record", 0):
+        if not self.commits_lost and "record" not in recovered.lost:
             return
         gone = self._history.dead if self._history is not None else set()
         for record_id, words in recovered.contents.items():
@@ -352,7 +350,7 @@ class Salvage:
         None for a relaxed writer, whose newest commits a power cut may undo.
         """
         recovered = self._recovered
-        if UNSYNCED in recovered.meta or recovered.is_lost("segment"):
+        if UNSYNCED in recovered.meta or "segment" in recovered.lost:
             return
         present = self._files.listing()
         # generations that a compaction was replacing, or had replaced
@@ -400,7 +398,7 @@ class Salvage:
 
     def _read(self, path: str, *, is_later: bool = False) -> SavedPartition | None:
         segment = self._by_path.get(path)
-        if segment is None and not is_later and not self._recovered.is_lost("segment"):
+        if segment is None and not is_later and "segment" not in self._recovered.lost:
             self._note("not a partition of this store; left out", path)
             return None
         try:
@@ -455,29 +453,16 @@ class Salvage:
     def _room(
         self, found: SavedPartition, segment: Row, pending: list[tuple[int, int, bytes]]
     ) -> int:
-        """How many slots the file has and the journal adds.
-
-        A damaged entry may name any slot. One beyond the end of the file is accepted where the
-        journal continues from there, or where the row of a memory is as far: then the file was cut
-        off.
-        """
-        new = [
-            (slot, len(image) // self._stride)
+        """How many slots the file has and the journal adds; a damaged entry may name any slot."""
+        ends = [
+            slot + len(image) // self._stride
             for kind, slot, image in pending
             if kind == JOURNAL_RECORDS
         ]
-        present = len(found.images)
-        most = present + sum(count for _, count in new)
-        if max((slot + count for slot, count in new), default=0) > most:
-            own = [
-                row["slot"] + 1
-                for row in self._recovered.records.values()
-                if row.get("segment_id") == segment["id"] and type(row.get("slot")) is int
-            ]
-            most = max([most, *own])
-        if segment["slots"] is not None:
-            most = min(most, segment["slots"])
-        return max([present, *(slot + count for slot, count in new if slot + count <= most)])
+        present, most = len(found.images), segment["slots"]
+        if most is None:
+            most = present + len(ends)
+        return max([present, *(end for end in ends if end <= most)])
 
     # -- records, rows and texts: each memory whole, or what is left of it ----------------------
 
@@ -499,6 +484,7 @@ class Salvage:
                 unpaired.append((row, tier))
                 if not whole:
                     self._hit.add(row["id"])
+                    continue
                 row = None
             if whole and self._history is not None:
                 self._keep_newest(record, record_id, row, self._history)
@@ -507,14 +493,14 @@ class Salvage:
             elif whole and alive[slot] and record_id not in self._seen:
                 known = recovered.records.get(record_id)
                 if known is None:
-                    if recovered.is_lost("record", record_id):
+                    if "record" in recovered.lost:
                         self._keep(record, None)
                 elif segment is None:  # its partition's row is lost, not its own
                     self._keep(record, known)
                 else:
                     found = replace(record, image=record.image.copy())
                     self._misplaced.setdefault(record_id, []).append(found)
-            elif not whole and alive[slot] and recovered.is_lost("record", 0):
+            elif not whole and alive[slot] and "record" in recovered.lost:
                 reason = "its record is damaged, its row is lost"
                 self.lost.append(Loss(file=partition.path, slot=slot, reason=reason))
         return unpaired + [(row, tier) for row in own.values()]
@@ -525,7 +511,7 @@ class Salvage:
         No checksum covers a place. A damaged record shows at the place itself, and a record that a
         memory has left shows in the journal; without the journal nothing is taken.
         """
-        if self._recovered.is_lost("journal"):
+        if "journal" in self._recovered.lost:
             return
         for row, _ in unpaired:
             record_id = row["id"]

@@ -8,7 +8,6 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -364,6 +363,65 @@ class MainConnection:
             typed_sql_errors(self._catalog.path).__exit__(kind, error, trace)
 
 
+class TransactionReads:
+    """A context, in an open transaction, in which every read by this thread sees its changes."""
+
+    __slots__ = ("_catalog",)
+
+    def __init__(self, catalog: Database) -> None:
+        self._catalog = catalog
+
+    def __enter__(self) -> None:
+        self._catalog.pinned.connection = self._catalog.main
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        self._catalog.pinned.connection = None
+
+
+class SnapshotLease(Resource):
+    """A read transaction that every read by this thread joins until it ends."""
+
+    __slots__ = ("_catalog", "_connection", "_reading")
+
+    def __init__(self, catalog: Database) -> None:
+        self._catalog = catalog
+        self._reading = ConnectionLease(catalog)
+
+    def __enter__(self) -> sqlite3.Connection:
+        take(self)
+        try:
+            self._connection = self._reading.__enter__()
+            with typed_sql_errors(self._catalog.path):
+                self._connection.execute("BEGIN")
+            self._catalog.pinned.connection = self._connection
+        except BaseException:
+            self.abandon(None)
+            drop(self)
+            raise
+        return self._connection
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        self._catalog.pinned.connection = None
+        try:
+            if self._connection.in_transaction:
+                self._connection.execute("COMMIT")
+        except SQL_ERRORS:  # after a statement that met damage even this; nothing was written
+            pass
+        finally:
+            if self._connection.in_transaction:
+                roll_back_open(self._connection)
+            self._reading.__exit__(kind, error, trace)
+            drop(self)
+
+    def abandon(self, error: BaseException | None) -> None:
+        self._catalog.pinned.connection = None
+        self._reading.abandon(error)  # it may be above this one on the stack, or gone already
+
+
 def roll_back_open(connection: sqlite3.Connection) -> None:
     """Roll back a transaction that is still open, without hiding the error that came first."""
     if connection.in_transaction:
@@ -414,9 +472,8 @@ def select_among(
     return out
 
 
-# Reads the rows of a damaged table around those that cannot be read.
+# Why something cannot be read.
 
-MAX_ROWID = (1 << 63) - 1
 
 #: more than a query of a sound catalog asks for
 _ROOM_BYTES: Final = 64 << 20
@@ -424,81 +481,6 @@ _ROOM_BYTES: Final = 64 << 20
 _PAGES_IN_MEMORY: Final = 65_536
 #: errors over damaged bytes; a damaged length may ask for more memory than there is
 UNREADABLE = (*SQL_ERRORS, OverflowError, MemoryError)
-
-
-@dataclass(slots=True)
-class LostTable:
-    """A range of a table's rows that cannot be read."""
-
-    table: str
-    low: int
-    high: int
-    reason: str
-
-
-def read_table(
-    db: sqlite3.Connection, table: str, lost: list[LostTable], *, key: str | None = "id"
-) -> Iterator[dict[str, Any]]:
-    """Rows of a table by ascending key, around those that cannot be read.
-
-    A damaged page ends a walk. The walk then starts again behind it: the distance doubles until
-    a row can be read, and halves until no row in between is passed over.
-    """
-    try:
-        names = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
-    except UNREADABLE as error:
-        lost.append(LostTable(table, 0, MAX_ROWID, reason_of(error)))
-        return
-    if not names:
-        lost.append(LostTable(table, 0, MAX_ROWID, "the table is gone"))
-        return
-    if key is None:
-        yield from _read_unkeyed(db, table, names, lost)
-        return
-    low = 0
-    while low <= MAX_ROWID:
-        reached, reason = low - 1, ""
-        try:
-            for each in db.execute(
-                f"SELECT * FROM {table} NOT INDEXED WHERE {key} >= ? ORDER BY {key}", (low,)
-            ):
-                found = dict(zip(names, each, strict=True))
-                if not isinstance(found[key], int) or found[key] < low:
-                    raise sqlite3.DatabaseError("rows are out of order")
-                reached = found[key]
-                yield found
-            return
-        except UNREADABLE as error:
-            reason = reason_of(error)
-        # the step that failed lost the row before it as well
-        row = _first(db, table, key, reached + 1)
-        behind = reached + 1
-        if row is not None:
-            behind = reached = row[0]
-            yield dict(zip(names, row[1:], strict=True))
-        following = _next_readable(db, table, key, behind)
-        lost.append(LostTable(table, reached + 1, max(reached + 1, following - 1), reason))
-        low = following
-
-
-def _next_readable(db: sqlite3.Connection, table: str, key: str, behind: int) -> int:
-    """The smallest key from ``behind`` + 1 on that a walk can start from; 2**63 when none can."""
-    last = _last_key(db, table, key)
-    low, step = behind, 1
-    while True:
-        high = min(behind + step, last)
-        if high <= low:
-            return MAX_ROWID + 1
-        if _readable(db, table, key, high):
-            break
-        low, step = high, 2 * step
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _readable(db, table, key, middle):
-            high = middle
-        else:
-            low = middle
-    return high
 
 
 def reason_of(error: BaseException) -> str:
@@ -541,42 +523,3 @@ def problem_of_full_text(db: sqlite3.Connection) -> str | None:
     except UNREADABLE as error:
         return reason_of(error)
     return None
-
-
-def _last_key(db: sqlite3.Connection, table: str, key: str) -> int:
-    try:
-        found = db.execute(f"SELECT max({key}) FROM {table} NOT INDEXED").fetchone()[0]
-    except UNREADABLE as error:
-        reason_of(error)
-        return MAX_ROWID
-    return found if isinstance(found, int) else -1
-
-
-def _readable(db: sqlite3.Connection, table: str, key: str, low: int) -> bool:
-    return _first(db, table, key, low) is not None
-
-
-def _first(db: sqlite3.Connection, table: str, key: str, low: int) -> tuple[Any, ...] | None:
-    """The key and the columns of the first row from ``low`` on; None if it cannot be read.
-
-    A damaged tree may lead to an earlier row from wherever a search begins; that counts as none.
-    """
-    try:
-        found: tuple[Any, ...] | None = db.execute(
-            f"SELECT {key}, * FROM {table} NOT INDEXED WHERE {key} >= ? ORDER BY {key} LIMIT 1",
-            (low,),
-        ).fetchone()
-    except UNREADABLE as error:
-        reason_of(error)
-        return None
-    return found if found and isinstance(found[0], int) and found[0] >= low else None
-
-
-def _read_unkeyed(
-    db: sqlite3.Connection, table: str, names: Sequence[str], lost: list[LostTable]
-) -> Iterator[dict[str, Any]]:
-    try:
-        for row in db.execute(f"SELECT * FROM {table}"):
-            yield dict(zip(names, row, strict=True))
-    except UNREADABLE as error:
-        lost.append(LostTable(table, 0, MAX_ROWID, reason_of(error)))

@@ -21,6 +21,7 @@ from spector.store.sqlite.connections import (
     SQL_ERRORS,
     ConnectionLease,
     MainConnection,
+    SnapshotLease,
     allow_attach,
     configure,
     connect_into,
@@ -409,32 +410,12 @@ class Database(Sole):
         name = os.path.basename(self.path)
         return shared_descriptors.raw_file(files, name, self.path, self._file.identity)
 
-    @managed
-    def snapshot(self) -> Iterator[sqlite3.Connection]:
+    def snapshot(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
         """A context in which every read by this thread sees one moment, that of the first read.
 
         ``COMMIT`` and ``BEGIN`` on the connection move on to a later moment.
         """
-        with self.reading() as connection:
-            try:
-                connection.execute("BEGIN")
-                self.pinned.connection = connection
-                yield connection
-            finally:
-                self.pinned.connection = None
-                if connection.in_transaction:
-                    with contextlib.suppress(*SQL_ERRORS):  # even this may meet damage
-                        connection.execute("COMMIT")
-                roll_back_open(connection)
-
-    @contextlib.contextmanager
-    def transaction_reads(self) -> Iterator[None]:
-        """A context, in an open transaction, in which this thread's reads see its changes."""
-        self.pinned.connection = self.main
-        try:
-            yield
-        finally:
-            self.pinned.connection = None
+        return SnapshotLease(self)
 
     def reading(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
         """A connection for reads, exclusive to the caller until the context ends."""
