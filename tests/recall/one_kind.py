@@ -1,4 +1,4 @@
-"""Five stores in which all memories are alike, and forty questions that one memory answers each.
+"""Stores in which all memories are alike, and eight questions each that one memory answers.
 
 Mechanism they stand for: where everything is an order, nothing is far from anything, so neither a
 likeness nor how it stands out from that of other memories says whether there is an answer. Only a
@@ -21,7 +21,7 @@ from typing import Final
 
 from spector import Memory
 
-__all__ = ["STORES", "Question", "Store", "fill", "withheld"]
+__all__ = ["AMONG_ORDERS", "STORES", "Question", "Store", "fill", "withheld"]
 
 _FIRST: Final = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
@@ -52,12 +52,12 @@ def fill(memory: Memory, store: Store, *, user_id: str = "u") -> list[int]:
     return [record.id for record in memory.remember_many(items)]
 
 
-def withheld(memory: Memory, store: Store, *, user_id: str = "u") -> list[str]:
+def withheld(memory: Memory, store: Store, **scope: str) -> list[str]:
     """The questions to which a context says nothing."""
     return [
         question.cue
         for question in store.questions
-        if not memory.context(question.cue, user_id=user_id)
+        if memory.context(question.cue, user_id=scope.get("user_id")).abstained
     ]
 
 
@@ -220,5 +220,35 @@ STORES: Final = (
                 "How long does it take to make duck confit?": "duck confit",
             },
         ),
+    ),
+)
+
+_AMONG: Final = (
+    *(f"Order #{2000 + n}: {1 + n % 4} x printer paper, shipped." for n in range(40)),
+    "I am allergic to penicillin.",
+    "My son Deniz plays handball on Saturdays.",
+    "I repair clocks for a living.",
+    "We keep bees behind the house.",
+    "My sister lives in Trabzon.",
+    "I take the night train to work.",
+    "My landlord is called Mr. Okafor.",
+    "I broke my ankle on the ice last winter.",
+)
+#: facts about their user in other words than the questions, beside forty that are alike
+AMONG_ORDERS: Final = Store(
+    "facts among orders",
+    _AMONG,
+    _about(
+        _AMONG,
+        {
+            "Which medicine must I not take?": "penicillin",
+            "What sport does my child do?": "handball",
+            "What is my job?": "clocks",
+            "Which animals do I have?": "bees",
+            "Where does my sister live?": "Trabzon",
+            "How do I commute?": "train",
+            "Who owns my flat?": "Okafor",
+            "Have I ever broken a bone?": "ankle",
+        },
     ),
 )

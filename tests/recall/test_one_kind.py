@@ -2,9 +2,9 @@
 
 Mechanism: whether a store seems to have an answer was judged by how alike its memories are to each
 other. Damage: beside forty order lines, or among forty recipes, no memory is ever liker to a cue
-than they are to one another, and answerable questions were met with silence. Guard: five such
-stores, written for this project, whose every question has its answer in one memory, and questions
-about nothing in any of them.
+than they are to one another, and answerable questions were met with silence. Guard: six such
+stores, whose every question has its answer in one memory, and questions about nothing in any of
+them.
 """
 
 from __future__ import annotations
@@ -17,162 +17,11 @@ import spector
 from spector import ManualClock, Memory
 from spector.clock import to_ms
 from tests.cases import Cases
-from tests.recall.one_kind import STORES, Store, fill, withheld
+from tests.recall.one_kind import AMONG_ORDERS, STORES, Store, fill, withheld
 
 cases = Cases(__file__)
 
 NOW = to_ms("2026-06-10T09:00:00Z")
-
-RECIPES = [
-    f"{dish} is cooked for {minutes} minutes with {spice}."
-    for dish, minutes, spice in (
-        ("Lentil soup", 35, "cumin"),
-        ("Mushroom risotto", 28, "parmesan"),
-        ("Fish stew", 40, "saffron"),
-        ("Roast chicken", 75, "thyme"),
-        ("Beef chili", 120, "cocoa"),
-        ("Pumpkin curry", 30, "ginger"),
-        ("Onion tart", 45, "nutmeg"),
-        ("Rice pudding", 50, "vanilla"),
-        ("Stuffed peppers", 60, "mint"),
-        ("Bean salad", 15, "sumac"),
-        ("Apple crumble", 40, "cinnamon"),
-        ("Noodle broth", 20, "star anise"),
-        ("Potato gratin", 70, "garlic"),
-        ("Spinach pie", 55, "dill"),
-    )
-]
-TICKETS = [
-    f"Ticket {1200 + n}: {what}, assigned to {who}."
-    for n, (what, who) in enumerate(
-        (
-            ("the login page times out", "Mira"),
-            ("invoices show the wrong currency", "Jonas"),
-            ("search ignores accents", "Petra"),
-            ("the export button does nothing", "Mira"),
-            ("avatars are cropped on tablets", "Sami"),
-            ("reminders arrive twice", "Jonas"),
-            ("the dark theme hides links", "Petra"),
-            ("backups fail on Sundays", "Sami"),
-            ("the map does not load offline", "Mira"),
-            ("passwords with spaces are refused", "Jonas"),
-            ("the calendar skips leap days", "Petra"),
-            ("printing cuts off the margin", "Sami"),
-        )
-    )
-]
-READINGS = [
-    f"Blood pressure on {day} May: {high} over {low}, {how}."
-    for day, high, low, how in (
-        (1, 128, 82, "after breakfast"),
-        (2, 131, 85, "after a bad night"),
-        (3, 124, 79, "rested"),
-        (4, 140, 92, "after the argument with the landlord"),
-        (5, 127, 80, "after a walk"),
-        (6, 122, 78, "on holiday"),
-        (7, 135, 88, "after three coffees"),
-        (8, 126, 81, "rested"),
-        (9, 129, 83, "before the dentist"),
-        (10, 125, 80, "after yoga"),
-        (11, 133, 86, "in the heat"),
-        (12, 121, 77, "after swimming"),
-    )
-]
-PLANTS = [
-    f"The {plant} stands {where} and wants water {often}."
-    for plant, where, often in (
-        ("basil", "on the kitchen sill", "every day"),
-        ("cactus", "in the study", "once a month"),
-        ("fern", "in the bathroom", "every second day"),
-        ("orchid", "by the east window", "weekly"),
-        ("lemon tree", "on the balcony", "every morning"),
-        ("ivy", "on the bookshelf", "on Sundays"),
-        ("palm", "beside the sofa", "twice a week"),
-        ("aloe", "on the desk", "every three weeks"),
-        ("rosemary", "by the front door", "rarely"),
-        ("peace lily", "in the hall", "on Fridays"),
-    )
-]
-ORDERS = [
-    *(f"Order #{2000 + n}: {1 + n % 4} x printer paper, shipped." for n in range(40)),
-    "I am allergic to penicillin.",
-    "My son Deniz plays handball on Saturdays.",
-    "I repair clocks for a living.",
-    "We keep bees behind the house.",
-    "My sister lives in Trabzon.",
-    "I take the night train to work.",
-    "My landlord is called Mr. Okafor.",
-    "I broke my ankle on the ice last winter.",
-]
-
-#: memories -> (question, what the memory that answers it has in it)
-KINDS = {
-    "recipes": (
-        RECIPES,
-        (
-            ("How long does the lentil soup cook?", "Lentil"),
-            ("What goes into the fish stew?", "saffron"),
-            ("Which spice do I put into the curry?", "Pumpkin"),
-            ("How long must the chicken roast?", "Roast"),
-            ("What do I season the apple dessert with?", "cinnamon"),
-            ("What dish is ready the fastest?", "Bean"),
-            ("How long is the gratin in the oven?", "gratin"),
-            ("What herb is in the spinach pie?", "dill"),
-        ),
-    ),
-    "tickets": (
-        TICKETS,
-        (
-            ("Who works on the slow sign-in?", "login"),
-            ("What is wrong with the bills?", "currency"),
-            ("Who has the problem with duplicate reminders?", "twice"),
-            ("What fails at the weekend?", "backups"),
-            ("Which ticket is about printing?", "margin"),
-            ("What happens to profile pictures?", "avatars"),
-            ("Who takes care of the map?", "offline"),
-            ("What is broken about passwords?", "spaces"),
-        ),
-    ),
-    "readings": (
-        READINGS,
-        (
-            ("What was my blood pressure on 4 May?", "140"),
-            ("How was it after swimming?", "121"),
-            ("What did coffee do to my blood pressure?", "coffees"),
-            ("How was it while I was on vacation?", "122"),
-            ("How was my pressure before the dentist?", "129"),
-            ("What was it after I slept badly?", "131"),
-            ("How high was it when it was hot?", "heat"),
-            ("What did I measure after yoga?", "125"),
-        ),
-    ),
-    "plants": (
-        PLANTS,
-        (
-            ("How often do I water the cactus?", "cactus"),
-            ("Where is the orchid?", "orchid"),
-            ("What grows in the bathroom?", "fern"),
-            ("When does the ivy get water?", "ivy"),
-            ("Which plant is next to the couch?", "palm"),
-            ("Where did I put the aloe?", "aloe"),
-            ("What do I have on the balcony?", "lemon"),
-            ("Which plant is at the entrance?", "rosemary"),
-        ),
-    ),
-    "orders": (
-        ORDERS,
-        (
-            ("Which medicine must I not take?", "penicillin"),
-            ("What sport does my child do?", "handball"),
-            ("What is my job?", "clocks"),
-            ("Which animals do I have?", "bees"),
-            ("Where does my sister live?", "Trabzon"),
-            ("How do I commute?", "train"),
-            ("Who owns my flat?", "Okafor"),
-            ("Have I ever broken a bone?", "ankle"),
-        ),
-    ),
-}
 #: what no memory of any of them is about
 ELSEWHERE = (
     "Which opera did Ivana sing in Verona?",
@@ -186,57 +35,39 @@ ELSEWHERE = (
 )
 
 
-@pytest.fixture(scope="module")
-def minds() -> Iterator[dict[str, Memory]]:
-    clock = ManualClock(NOW)
-    minds = {name: spector.open(":memory:", clock=clock) for name in KINDS}
-    for name, (texts, _) in KINDS.items():
-        minds[name].remember_many(
-            {
-                "text": text,
-                "user_id": "u",
-                "role": "user",
-                "session_id": f"s{n // 4}",
-                "event_time": f"2026-05-{1 + n % 28:02}T09:00:00Z",
-            }
-            for n, text in enumerate(texts)
-        )
-    yield minds
-    for mind in minds.values():
-        mind.close()
+@pytest.fixture(scope="module", params=[*STORES, AMONG_ORDERS], ids=lambda store: store.name)
+def mind(request: pytest.FixtureRequest) -> Iterator[tuple[Memory, Store, list[int]]]:
+    with spector.open(":memory:", clock=ManualClock(NOW)) as memory:
+        yield memory, request.param, fill(memory, request.param)
 
 
 @pytest.mark.parametrize("scope", [{}, {"user_id": "u"}], ids=["open", "scoped"])
 def test_answerable_questions_are_not_withheld(
-    minds: dict[str, Memory], scope: dict[str, str]
+    mind: tuple[Memory, Store, list[int]], scope: dict[str, str]
 ) -> None:
-    withheld = [
-        (name, cue)
-        for name, (_, asked) in KINDS.items()
-        for cue, _ in asked
-        if minds[name].context(cue, **scope).abstained  # type: ignore[arg-type]
-    ]
-    assert len(withheld) <= 2, withheld
+    memory, store, _ = mind
+    assert len(withheld(memory, store, **scope)) <= (store is AMONG_ORDERS)
 
 
-def test_what_is_quoted_has_the_answer(minds: dict[str, Memory]) -> None:
+def test_what_is_quoted_has_the_answer(mind: tuple[Memory, Store, list[int]]) -> None:
     """In doubt two memories are quoted: answers right behind them are the price of that."""
+    memory, store, ids = mind
     lost = [
-        (name, cue, word)
-        for name, (_, asked) in KINDS.items()
-        for cue, word in asked
-        if word not in minds[name].context(cue).text
+        each
+        for each in store.questions
+        if ids[each.answer] not in [hit.id for hit in memory.context(each.cue).hits]
     ]
-    assert len(lost) <= 5, lost
-    found = [any(word in hit.text for hit in minds[name].recall(cue)) for name, cue, word in lost]
+    assert len(lost) <= (2 if store is AMONG_ORDERS else 0), lost
+    found = [ids[each.answer] in [hit.id for hit in memory.recall(each.cue)] for each in lost]
     assert all(found), "ranked behind the ten best"
 
 
-def test_questions_about_something_else_are_met_with_silence(minds: dict[str, Memory]) -> None:
-    spoke = [
-        (name, cue) for name in KINDS for cue in ELSEWHERE if not minds[name].context(cue).abstained
-    ]
-    assert len(spoke) <= 12, spoke
+def test_questions_about_something_else_are_met_with_silence(
+    mind: tuple[Memory, Store, list[int]],
+) -> None:
+    memory, *_ = mind
+    spoke = [cue for cue in ELSEWHERE if not memory.context(cue).abstained]
+    assert len(spoke) <= 4, spoke
 
 
 # -- In a store where all memories are alike, a number or name in a sentence finds its memory ------
@@ -351,11 +182,3 @@ def test_in_a_store_of_one_kind_the_answer_comes_first(store: Store) -> None:
             if memory.recall(question.cue, k=1, user_id="u")[0].id != ids[question.answer]
         ]
     assert wrong == []
-
-
-@pytest.mark.parametrize("name", ["orders", "patients", "servers"])
-def test_a_context_does_not_withhold_what_is_asked_for_by_its_number(name: str) -> None:
-    (store,) = [each for each in STORES if each.name == name]
-    with spector.open(":memory:") as memory:
-        fill(memory, store)
-        assert withheld(memory, store) == []

@@ -146,23 +146,6 @@ def test_a_vector_for_a_cue_wins_over_its_text_and_keeps_its_words(clock: Manual
 # -- words and ids --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cue", ["INC-2219", "inc-2219", "what was INC-2219 about?", "2219"])
-def test_an_exact_rare_word_finds_its_record(memory: Memory, cue: str) -> None:
-    memory.remember_many([f"incident report number {n} about the pumps" for n in range(300)])
-    record = memory.remember("ticket INC-2219: the cooling pump stalled")
-    assert memory.recall(cue, k=1)[0].id == record.id
-    assert memory.recall(cue, k=1)[0].explain().lexical > 0
-
-
-def test_without_the_lexical_channel_words_count_for_nothing(clock: ManualClock) -> None:
-    with own_vectors(clock=clock) as memory:
-        memory.remember("zanzibar", vector=vector(1))
-        near = memory.remember("nothing", vector=vector(2))
-        hits = memory.recall("zanzibar", vector=vector(2), lexical=False)
-        assert hits[0].id == near.id
-        assert all(hit.explain().lexical == 0 for hit in hits)
-
-
 @pytest.mark.parametrize("shape", ["{}", " {} ", "{}\n"])
 def test_an_id_as_a_cue_finds_its_record_first(memory: Memory, shape: str) -> None:
     made = memory.remember_many([f"n {n}" for n in range(50)])
@@ -203,28 +186,6 @@ def test_an_id_as_a_cue_finds_its_record_first(memory: Memory, shape: str) -> No
 def test_no_cue_is_syntax(memory: Memory, cue: str) -> None:
     memory.remember("zebra in the river")
     assert len(memory.recall(cue, vector=vector(1))) == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "cue"),
-    [
-        ("Die Straße nach Köln", "koln"),
-        ("naïve café", "CAFÉ"),
-        ("the runners were running", "run"),
-        ("foo.bar(baz)", "foo.bar"),
-        ("mail ada@example.com now", "ada@example.com"),
-        ("это проверка", "ПРОВЕРКА"),
-    ],
-)
-def test_words_match_across_case_accents_and_endings(
-    clock: ManualClock, text: str, cue: str
-) -> None:
-    with own_vectors(clock=clock) as memory:
-        memory.remember("something else", vector=vector(1))
-        record = memory.remember(text, vector=vector(2))
-        hits = memory.recall(cue)
-        assert hits[0].id == record.id
-        assert hits[0].explain().lexical > 0
 
 
 def test_the_cue_of_a_message_is_its_content(memory: Memory) -> None:
