@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import functools
-import inspect
 import os
 import sys
 import threading
@@ -38,7 +37,7 @@ _READS: Final = frozenset(
     traverse users walk""".split()
 )
 #: reads that write a file: a caller hears of those that end after they were cancelled
-_FILES: Final = frozenset(("backup", "export"))
+_FILES: Final = ("backup", "export")
 #: readers of a memory that is not given a number of its own
 _MOST_READERS: Final = 4
 _MOST_WORKERS: Final = 64
@@ -94,8 +93,9 @@ class _Pool:
         try:
             return await _result(future)
         except BaseException as error:
-            leaves = not reads or name in _FILES
-            if not future.cancel() and leaves and _is_stopped(error, future):
+            # an error of the caller's task, and not of the call
+            is_stopped = not future.done() or future.exception() is not error
+            if not future.cancel() and is_stopped and (not reads or name in _FILES):
                 with self._lock:
                     self._left.append((name, future))
             raise
@@ -161,11 +161,6 @@ class _Pool:
             self._open -= 1
 
 
-def _is_stopped(error: BaseException, future: Future[Any]) -> bool:
-    """Whether an error is that of the caller's task, and not of the call."""
-    return not future.done() or future.exception() is not error
-
-
 def _undo(undo: Callable[[Any], None], future: Future[Any]) -> None:
     if future.exception() is None:
         undo(future.result())
@@ -213,7 +208,6 @@ class _Verb(Generic[P, R]):
 
     def __init__(self, verb: Callable[Concatenate[Memory, P], R]) -> None:
         self.__doc__ = verb.__doc__
-        self._known: inspect.Signature | None = None
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -235,13 +229,8 @@ class _Verb(Generic[P, R]):
             return await run(name, functools.partial(bound, *args, **kwargs), reads=reads)
 
         call.__name__, call.__doc__ = name, self.__doc__
-        call.__dict__["__signature__"] = self._signature(bound)
+        call.__dict__["__wrapped__"] = bound  # whose signature is shown
         return call
-
-    def _signature(self, bound: Callable[P, R]) -> inspect.Signature:
-        if self._known is None:
-            self._known = inspect.signature(bound)
-        return self._known
 
 
 class _Facet:
@@ -306,6 +295,10 @@ def _beneath(value: Any) -> Any:
     return value.sync if isinstance(value, AsyncSession) else value
 
 
+def _checked(page: int) -> int:
+    return parse_integer(page, "page", 1, None, f"{_PAGE} is the default")
+
+
 class AsyncMemory:
     """One agent's memory for programs that await. Made by :func:`spector.open_async`.
 
@@ -315,10 +308,12 @@ class AsyncMemory:
 
     Attributes:
         sync: the memory beneath, for threads of your own.
+        path, dim: those of the memory beneath.
     """
 
     def __init__(self, sync: Memory, pool: _Pool) -> None:
         self.sync, self._pool = sync, pool
+        self.path, self.dim = sync.path, sync.dim
         pool.closed = lambda: sync._calls.closed()
         for name in "facts entities graph layers learnings procedures concepts daemon".split():
             kind = f"spector.{'ReflectDaemon' if name == 'daemon' else name.capitalize()}"
@@ -376,7 +371,7 @@ class AsyncMemory:
         found = await self._pool.run("sessions", self.sync.sessions, reads=True)
         return [AsyncSession(self._pool, each) for each in found]
 
-    async def records(self, *, page: int = _PAGE, **selection: Any) -> AsyncIterator[MemoryRecord]:
+    def records(self, *, page: int = _PAGE, **selection: Any) -> AsyncIterator[MemoryRecord]:
         """The memories that :meth:`spector.Memory.records` gives, read by pages.
 
         No lock is held between two pages. What is stored meanwhile may be among the rest.
@@ -385,10 +380,10 @@ class AsyncMemory:
             page: memories that are read at once.
         """
         verb = self.sync.records
-        async for each in self._paged("records", verb, lambda last: last, page, selection):
-            yield each
+        verb(**{"limit": 1} | selection)  # refuses what is wrong at once; nothing is read
+        return self._pages("records", verb, lambda last: last, _checked(page), selection)
 
-    async def namespaces(
+    def namespaces(
         self, prefix: str | Iterable[str] = (), *, page: int = _PAGE, **given: Any
     ) -> AsyncIterator[NamespaceSummary]:
         """The namespaces that :meth:`spector.Memory.namespaces` gives, read by pages.
@@ -396,12 +391,11 @@ class AsyncMemory:
         Args:
             page: namespaces that are read at once.
         """
-        verb = functools.partial(self.sync.namespaces, prefix)
-        name = "namespaces"
-        async for each in self._paged(name, verb, lambda last: last.namespace, page, given):
-            yield each
+        given["prefix"] = prefix
+        verb = self.sync.namespaces
+        return self._pages("namespaces", verb, lambda last: last.namespace, _checked(page), given)
 
-    async def _paged(
+    async def _pages(
         self,
         name: str,
         verb: Callable[..., Iterable[R]],
@@ -411,7 +405,6 @@ class AsyncMemory:
     ) -> AsyncIterator[R]:
         """What a verb lists, read by pages; ``after`` says what the next one follows."""
         left = given.pop("limit", None)
-        page = parse_integer(page, "page", 1, None, f"{_PAGE} is the default")
         while True:  # the verb refuses a limit of another type
             size = page if left is None else min(page, left) if isinstance(left, int) else left
             call = functools.partial(verb, limit=size, **given)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from spector.parts import Parts
 from spector.process import Sole
@@ -30,6 +30,7 @@ __all__ = [
     "Procedures",
 ]
 
+T = TypeVar("T")
 #: attribute of a memory -> module and class
 FACETS = {
     "concepts": "Concepts",
@@ -42,53 +43,36 @@ FACETS = {
 }
 
 
+class _Facet(Generic[T]):
+    """An attribute whose facet is made at its first use."""
+
+    def __init__(self, doc: str) -> None:
+        self.__doc__ = doc
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, memory: Any, owner: type) -> T:
+        if memory is None:
+            return cast("T", self)
+        module = import_module(f"spector.facets.{self._name}")
+        made: T = getattr(module, FACETS[self._name])(memory._parts)
+        return cast("T", memory.__dict__.setdefault(self._name, made))
+
+
 class Faceted(Sole):
-    """What has the facets of a memory as attributes, each made at its first use."""
+    """What has the facets of a memory as attributes."""
 
     _parts: Parts
-
-    def _facet(self, name: str) -> Any:
-        made: dict[str, Any] = self.__dict__.setdefault("_facets", {})
-        found = made.get(name)
-        if found is None:
-            module = import_module(f"spector.facets.{name}")
-            found = made.setdefault(name, getattr(module, FACETS[name])(self._parts))
-        return found
-
-    @property
-    def concepts(self) -> Concepts:
-        """What several memories have in common, and which memories these are."""
-        return cast("Concepts", self._facet("concepts"))
-
-    @property
-    def entities(self) -> Entities:
-        """Persons, organisations, places and things, and the memories that mention them."""
-        return cast("Entities", self._facet("entities"))
-
-    @property
-    def facts(self) -> Facts:
-        """Statements as subject, predicate and object."""
-        return cast("Facts", self._facet("facts"))
-
-    @property
-    def graph(self) -> Graph:
-        """Typed links between memories, and walks over them."""
-        return cast("Graph", self._facet("graph"))
-
-    @property
-    def layers(self) -> Layers:
-        """Episodes, concepts and statistics behind one protocol, with callbacks."""
-        return cast("Layers", self._facet("layers"))
-
-    @property
-    def learnings(self) -> Learnings:
-        """Insights with evidence, and whether they proved themselves."""
-        return cast("Learnings", self._facet("learnings"))
-
-    @property
-    def procedures(self) -> Procedures:
-        """How things are done, and how often that has worked."""
-        return cast("Procedures", self._facet("procedures"))
+    concepts = _Facet["Concepts"]("What several memories have in common, and which these are.")
+    entities = _Facet["Entities"]("Persons, organisations, places, things, and what mentions them.")
+    facts = _Facet["Facts"]("Statements as subject, predicate and object.")
+    graph = _Facet["Graph"]("Typed links between memories, and walks over them.")
+    layers = _Facet["Layers"](
+        "Episodes, concepts and statistics behind one protocol, with callbacks."
+    )
+    learnings = _Facet["Learnings"]("Insights with evidence, and whether they proved themselves.")
+    procedures = _Facet["Procedures"]("How things are done, and how often that has worked.")
 
 
 def __getattr__(name: str) -> Any:

@@ -20,6 +20,7 @@ from spector.errors import InvalidInputError, UnknownRecordError
 from spector.facets.base import Facet, Guard, Owner, guarded, ids_of, owned
 from spector.knowledge import (
     ENTITY_NAMES,
+    FACT_GROWTH,
     Changes,
     Declared,
     FactToAdd,
@@ -31,8 +32,10 @@ from spector.knowledge import (
     declared,
     fact_steps,
     facts_made,
+    fields_of_fact,
     folded,
     held_fact,
+    is_still_said,
     plan_fact,
     plan_reading,
     predicate_named,
@@ -51,15 +54,12 @@ from spector.records import (
     ForgetReport,
     MemoryRecord,
     ReadReport,
-    is_user_said,
 )
 from spector.store.catalog import ANYBODY, Scope
 from spector.write import Memories, Prepared
 
 #: sorts of payloads that memories of messages have, which are read
 _OF_MESSAGES: Final = frozenset({"observed", "episode"})
-#: facts fade half as fast as texts (UCMA: first stability of a fact is twice that of an episode)
-FACT_GROWTH = 2.0
 #: the subject of what a user says of himself, and the predicate of his name
 _USER: Final = "user"
 _NAMED: Final = "is_named"
@@ -438,23 +438,11 @@ class Facts(Facet):
 
     def _keep(self, record: MemoryRecord, reading: Reading) -> list[int]:
         """Commit what a memory says; the ids of the facts that it states."""
-        role = None if is_user_said(record.role) else record.role
-        fields: dict[str, Any] = {
-            "tier": "semantic",
-            "category": Category.FACT,
-            "user_id": record.user_id,
-            "agent_id": record.agent_id,
-            "importance": record.importance,
-            "confidence": record.confidence,
-            "event_time": record.event_time,
-            "role": role,
-        }
+        fields = fields_of_fact(record)
 
         def decide(reader: KnowledgeReader, changes: Changes, now_ms: int) -> list[int | New]:
             present = self._living([record.id]).get(record.id)
-            if present is None or present.text != record.text:
-                return []  # it was forgotten, or says something else by now
-            if present.user_id != record.user_id:
+            if present is None or not is_still_said(record, present):
                 return []
             found, facts = plan_reading(
                 reader, present, reading, self._living, now_ms=now_ms, config=self._parts.config

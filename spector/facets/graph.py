@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Literal, Unpack
-
-import numpy as np
 
 from spector.arguments import parse_choice, parse_integer, parse_number, parse_switch
 from spector.clock import from_ms
 from spector.errors import InvalidInputError
 from spector.facets.base import Facet, Guard, Owner, guarded, ids_of, one_id_of, owned
-from spector.facets.grounding import Grounding, parse_percept
+from spector.facets.concepts import Grounding, parse_percept
 from spector.knowledge import (
     LAYERS,
     Changes,
-    EdgeArrays,
     KnowledgeReader,
     Registry,
     StoreEdges,
@@ -25,12 +22,12 @@ from spector.knowledge import (
     checked_json,
     layer_name,
     levels,
-    pagerank,
     predicted_outcomes,
+    ranks_by_user,
     reach,
     scaled,
 )
-from spector.process import verb
+from spector.process import managed, verb
 from spector.records import Activation, Edge, Percept, PredictedOutcome, Reached, RelationKind
 from spector.store.catalog import RecordLinks, Row, Scope
 from spector.write import Memories, Named
@@ -221,11 +218,10 @@ class Graph(Facet):
     ) -> list[Reached]:
         """Memories within ``hops`` edges, the greatest product of weights first."""
         direction = parse_choice(direction, "direction", "out", "in", "both")
-        node, scope = one_id_of(id, "id"), self._scope(**guard)
-        self._record(node, scope)
-        with self._read() as reader:
+        node = one_id_of(id, "id")
+        with self._walking([node], direction, kinds, guard) as edges:
             return reach(
-                self._edges(reader, direction, kinds, scope),
+                edges,
                 node,
                 hops=parse_integer(hops, "hops", low=1, high=_MOST_HOPS),
                 min_weight=parse_number(min_weight, "min_weight", low=0.0, high=1.0),
@@ -244,16 +240,9 @@ class Graph(Facet):
     ) -> list[Edge] | None:
         """The edges of the path out of ``a`` to ``b`` with the greatest product of weights."""
         start, end = one_id_of(a, "a"), one_id_of(b, "b")
-        scope = self._scope(**guard)
-        self._record(start, scope)
-        self._record(end, scope)
-        with self._read() as reader:
-            return best_path(
-                self._edges(reader, "out", kinds, scope),
-                start,
-                end,
-                hops=parse_integer(hops, "hops", low=1, high=_MOST_HOPS),
-            )
+        with self._walking([start, end], "out", kinds, guard) as edges:
+            most = parse_integer(hops, "hops", low=1, high=_MOST_HOPS)
+            return best_path(edges, start, end, hops=most)
 
     @guarded
     def walk(
@@ -267,14 +256,9 @@ class Graph(Facet):
     ) -> list[list[int]]:
         """Ids by their distance: the first list is one edge away."""
         direction = parse_choice(direction, "direction", "out", "in", "both")
-        node, scope = one_id_of(id, "id"), self._scope(**guard)
-        self._record(node, scope)
-        with self._read() as reader:
-            return levels(
-                self._edges(reader, direction, kinds, scope),
-                node,
-                hops=parse_integer(hops, "hops", low=1, high=_MOST_HOPS),
-            )
+        node = one_id_of(id, "id")
+        with self._walking([node], direction, kinds, guard) as edges:
+            return levels(edges, node, hops=parse_integer(hops, "hops", low=1, high=_MOST_HOPS))
 
     @guarded
     def activate(
@@ -389,27 +373,25 @@ class Graph(Facet):
             now = self._parts.store.head.change_seq
             if self._ranks is not None and self._ranks[0] == now:
                 return self._ranks[1]
-            symmetric = {each.name for each in Registry(reader.kinds()) if each.symmetric}
-            columns = reader.edge_columns()
-        by_user, tuning = dict[str, list[int]](), self._parts.config.knowledge
-        for at, row in enumerate(columns):
-            by_user.setdefault(row[4] or "", []).append(at)
-        out = {}
-        for user, places in sorted(by_user.items()):
-            rows = columns if len(places) == len(columns) else [columns[at] for at in places]
-            source, target, weight, kind, _ = zip(*rows, strict=True)
-            table = EdgeArrays.make(
-                np.array(source, np.int64),
-                np.array(target, np.int64),
-                np.array(weight),
-                np.array([each in symmetric for each in kind]),
-            )
-            ranks = pagerank(
-                table, damping=tuning.pagerank_damping, iterations=tuning.pagerank_iterations
-            )
-            out[user] = (table.ids.tolist(), ranks.tolist())
+            found = list(ranks_by_user(reader, self._parts.config.knowledge))
+        out = {user: (table.ids.tolist(), ranks.tolist()) for user, table, ranks in found}
         self._ranks = (now, out)
         return out
+
+    @managed
+    def _walking(
+        self, nodes: Iterable[int], direction: str, kinds: Iterable[str] | None, guard: Guard
+    ) -> Iterator[StoreEdges]:
+        """The edges as a walk from memories of a scope takes them.
+
+        Raises:
+            UnknownRecordError: One of them is not there.
+        """
+        scope = self._scope(**guard)
+        for each in nodes:
+            self._record(each, scope)
+        with self._read() as reader:
+            yield self._edges(reader, direction, kinds, scope)
 
     def _edges(
         self,

@@ -11,9 +11,8 @@ from typing import Any, Final, Protocol, Unpack, runtime_checkable
 from spector.arguments import parse_callback, parse_integer, parse_truth
 from spector.errors import InvalidInputError, UnknownRecordError
 from spector.facets.base import Facet, Guard, ItemFacet, guarded, ids_of, one_id_of
-from spector.facets.concepts import Concepts
+from spector.facets.concepts import Concepts, Grounding
 from spector.facets.graph import Graph
-from spector.facets.grounding import Grounding
 from spector.knowledge import (
     LAYERS,
     Changes,

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         phases_of,
         plan_concept,
         plan_concept_met,
-        plan_reference,
+        plan_references,
         plan_reinforcement,
         plan_rhythms,
         plan_without_reference,
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
         spellings,
     )
     from spector.knowledge.facts import (
+        FACT_GROWTH,
         Declared,
         FactToAdd,
         checked_part,
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
         current_facts,
         declared,
         fact_steps,
+        fields_of_fact,
         held_fact,
         is_single_valued,
         plan_fact,
@@ -76,13 +78,12 @@ if TYPE_CHECKING:
         sentence,
     )
     from spector.knowledge.graph import (
-        EdgeArrays,
         Registry,
         StoreEdges,
         activate,
         best_path,
         levels,
-        pagerank,
+        ranks_by_user,
         reach,
         scaled,
     )
@@ -106,7 +107,6 @@ if TYPE_CHECKING:
         Element,
         Extracted,
         Named,
-        Trend,
         admitted,
         causal_candidates,
         concept_of,
@@ -165,6 +165,7 @@ if TYPE_CHECKING:
         Reading,
         ToName,
         heard_in,
+        is_still_said,
         plan_reading,
         read_text,
         stated_of,

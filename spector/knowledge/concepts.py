@@ -155,7 +155,7 @@ def plan_concept_met(
     caller asks for it.
 
     Returns:
-        Its properties from now on.
+        Its fields from now on.
     """
     values = reader.payloads([concept], "concept")[concept]
     if not is_automatic and "observed" in reader.sorts([concept]).get(concept, ()):
@@ -168,11 +168,16 @@ def plan_concept_met(
         if key in known:
             changes.drop("name", scope, "property", property_name(key, known[key]), concept)
         changes.name(scope, "property", property_name(key, value), concept)
-    both = values["provenance"] if provenance == values["provenance"] else "hybrid"
-    if fresh or both != values["provenance"]:
-        changed = {"properties": known | fresh, "provenance": both}
-        changes.payload(concept, "concept", values | changed)
-    return known | fresh
+    now = values | {"properties": known | fresh, "provenance": _provenance(values, provenance)}
+    if now != values:
+        changes.payload(concept, "concept", now)
+    return now
+
+
+def _provenance(values: Mapping[str, Any], other: str | None) -> str:
+    """The provenance of a concept that something else shows as well."""
+    own: str = values["provenance"]
+    return own if other in (None, own) else "hybrid"
 
 
 def references_of(
@@ -190,38 +195,39 @@ def references_of(
     }
 
 
-def plan_reference(
+def plan_references(
     reader: KnowledgeReader,
     changes: Changes,
     concept: int,
     layer: str,
-    memory: int,
+    memories: Iterable[int],
     *,
     reinforced_ms: int | None = None,
     most: int = MOST_REFERENCES,
 ) -> None:
-    """Tie a concept to a memory; of more than 200 in a layer the first loses its place.
+    """Tie a concept to memories; of more than 200 in a layer the first lose their places.
 
     A reference that has its place keeps it.
 
     Args:
-        reinforced_ms: The time at which the memory reinforced the concept, if it does so now.
+        reinforced_ms: The time at which the memories reinforced the concept, if they do so now.
     """
     kind = _REFERENCE + layer
-    rows = reader.links(kind, a=[concept])
-    placed = sorted(
-        (row for row in rows if row["n"] is not None), key=lambda row: (row["n"], row["b"])
-    )
-    own = next((row for row in rows if row["b"] == memory), None)
-    t_ms = reinforced_ms if own is None or own["t_ms"] is None else own["t_ms"]
-    if own is not None and own["n"] is not None:
-        if t_ms != own["t_ms"]:
-            changes.link(concept, kind, memory, own["n"], t_ms)
-        return
-    last = placed[-1]["n"] if placed else -1
-    changes.link(concept, kind, memory, last + 1, t_ms)
-    for row in placed[: max(0, len(placed) + 1 - most)]:
-        changes.put("link", **row | {"n": None})
+    rows = {row["b"]: row for row in reader.links(kind, a=[concept])}
+    placed = [(row["n"], each) for each, row in rows.items() if row["n"] is not None]
+    places = {each: n for n, each in sorted(placed)}
+    after = max(places.values(), default=-1) + 1
+    asked = dict.fromkeys(memories)
+    entering = [each for each in asked if each not in places]
+    places |= {each: after + n for n, each in enumerate(entering)}
+    fallen = set(list(places)[: max(0, len(places) - most)])
+    for each, n in places.items():
+        t_ms = rows[each]["t_ms"] if each in rows else None
+        if t_ms is None and each in asked:
+            t_ms = reinforced_ms
+        row = {"n": None if each in fallen else n, "t_ms": t_ms}
+        if each not in rows or any(rows[each][name] != value for name, value in row.items()):
+            changes.link(concept, kind, each, **row)
 
 
 def plan_without_reference(
@@ -233,34 +239,6 @@ def plan_without_reference(
     for row in found:
         changes.drop("link", row["a"], kind, row["b"])
     return bool(found)
-
-
-def plan_reinforcement(
-    reader: KnowledgeReader,
-    changes: Changes,
-    concept: int,
-    layer: str,
-    memory: int,
-    now_ms: int,
-    *,
-    most: int = MOST_REFERENCES,
-) -> bool:
-    """Count a memory for a concept, once; it becomes a reference. False when it was counted."""
-    rows = [
-        row
-        for row in reader.link_kinds([memory])
-        if row["a"] == concept and row["b"] == memory and row["kind"].startswith(_REFERENCE)
-    ]
-    if any(row["t_ms"] is not None for row in rows):
-        return False
-    if rows:
-        layer = str(rows[0]["kind"]).removeprefix(_REFERENCE)
-    plan_reference(reader, changes, concept, layer, memory, reinforced_ms=now_ms, most=most)
-    values = reader.payloads([concept], "concept")[concept]
-    count = values["reinforcement_count"] + 1
-    changed = {"reinforcement_count": count, "confidence": certainty(count)}
-    changes.payload(concept, "concept", values | changed)
-    return True
 
 
 def plan_shown_concept(
@@ -284,58 +262,48 @@ def plan_shown_concept(
         changes.link(New(n), f"{_REFERENCE}episodes", memory, at, now_ms)
 
 
-def plan_reinforced_by(
+def plan_reinforcement(
     reader: KnowledgeReader,
     changes: Changes,
     concept: int,
     memories: Sequence[int],
     now_ms: int,
     *,
-    provenance: str = PROVENANCES[0],
-    properties: Mapping[str, Any] | None = None,
+    layer: str = "episodes",
+    provenance: str | None = None,
+    values: Mapping[str, Any] | None = None,
     most: int = MOST_REFERENCES,
-) -> int:
+) -> bool:
     """Count memories for a concept, each once; they become its references, in their order.
 
     Args:
-        properties: what the concept has from now on in their place.
-        most: How many references the layer keeps.
+        layer: Of those that are no reference yet.
+        provenance: Of the memories; another one than its own makes the concept ``hybrid``.
+        values: The fields that the change gives the concept already.
+        most: How many references a layer keeps.
 
     Returns:
-        How many of them had not been counted before.
+        Whether one of them had not been counted before.
     """
-    kind = f"{_REFERENCE}episodes"
-    rows = {row["b"]: row for row in reader.links(kind, a=[concept])}
-    places = dict(
-        sorted(
-            ((b, row["n"]) for b, row in rows.items() if row["n"] is not None),
-            key=lambda each: (each[1], each[0]),
-        )
-    )
-    fresh = [
-        each for each in dict.fromkeys(memories) if each not in rows or rows[each]["t_ms"] is None
-    ]
-    after = max(places.values(), default=-1) + 1
-    entering = [each for each in fresh if each not in places]
-    places |= {each: after + n for n, each in enumerate(entering)}
-    fallen = set(list(places)[: max(0, len(places) - most)])
-    for each, place in places.items():
-        if each in fresh or each in fallen:
-            t_ms = now_ms if each in fresh else rows[each]["t_ms"]
-            changes.link(concept, kind, each, None if each in fallen else place, t_ms)
-    values = reader.payloads([concept], "concept")[concept]
-    both = values["provenance"] if provenance == values["provenance"] else "hybrid"
-    count = values["reinforcement_count"] + len(fresh)
-    have = values["properties"] if properties is None else dict(properties)
-    if fresh or both != values["provenance"] or have != values["properties"]:
-        changed = {
-            "reinforcement_count": count,
-            "confidence": certainty(count),
-            "provenance": both,
-            "properties": have,
-        }
-        changes.payload(concept, "concept", values | changed)
-    return len(fresh)
+    known = {
+        row["b"]: row
+        for row in reader.link_kinds(memories)
+        if row["a"] == concept and row["kind"].startswith(_REFERENCE)
+    }
+    fresh: dict[str, list[int]] = {}
+    for each in dict.fromkeys(memories):
+        row = known.get(each, {"kind": _REFERENCE + layer, "t_ms": None})
+        if row["t_ms"] is None:
+            fresh.setdefault(row["kind"].removeprefix(_REFERENCE), []).append(each)
+    for name, some in fresh.items():
+        plan_references(reader, changes, concept, name, some, reinforced_ms=now_ms, most=most)
+    values = values or reader.payloads([concept], "concept")[concept]
+    both = _provenance(values, provenance)
+    if fresh or both != values["provenance"]:
+        count = values["reinforcement_count"] + sum(map(len, fresh.values()))
+        changed = {"reinforcement_count": count, "confidence": certainty(count), "provenance": both}
+        changes.payload(concept, "concept", {**values, **changed})
+    return bool(fresh)
 
 
 _NONE: Final = object()

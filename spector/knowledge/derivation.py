@@ -9,13 +9,13 @@ source stays, and so do learnings, procedures and concepts that a caller made.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from spector.knowledge.changes import Changes
 from spector.knowledge.concepts import elements_of
-from spector.knowledge.entities import entity_of_mention
+from spector.knowledge.entities import entity_of_mention, plan_mentions
 from spector.knowledge.reader import KnowledgeReader, ids_in
-from spector.language.words import concept_key, folded
+from spector.language.words import concept_key
 
 #: edges from a derived memory to what it was made of
 _FROM: Final = ("derived_from", "computed_from")
@@ -167,24 +167,11 @@ def plan_other_user(reader: KnowledgeReader, changes: Changes, memory: int, scop
     """A memory goes to another user: its ties stay behind, its mentions are entered there anew."""
     for edge in reader.edges([memory]):
         changes.drop("edge", edge.source, edge.kind, edge.target)
-    mentioned: list[tuple[dict[str, Any], int]] = []
+    mentioned: dict[tuple[str, str], int] = {}
     for row in reader.link_kinds([memory]):
         changes.drop("link", row["a"], row["kind"], row["b"])
         if row["kind"] == "mention":
-            about = reader.items([row["a"]])[row["a"]]["json"]
-            count = row["n"] or 1
-            mentioned.append((entity_of_mention(about, memory, count), count))
-    known = (
-        {row["json"]["uri"]: item for item, row in reader.items_of("entity", scope).items()}
-        if mentioned
-        else {}
-    )
-    for about, count in mentioned:
-        item: Any = known.get(about["uri"])
-        if item is None:
-            item = changes.new_item()
-            own = {name: about[name] for name in ("uri", "name", "type")}
-            changes.item(item, "entity", scope, own)
-            name = folded(about["name"])
-            changes.name(scope, "entity", name, item)
-        changes.link(item, "mention", memory, count)
+            about, count = reader.items([row["a"]])[row["a"]]["json"], row["n"] or 1
+            own = entity_of_mention(about, memory, count)
+            mentioned[own["name"], own["type"]] = count
+    plan_mentions(reader, changes, scope, memory, mentioned)

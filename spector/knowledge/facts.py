@@ -15,7 +15,8 @@ from spector.errors import InvalidInputError
 from spector.knowledge.changes import Changes, New
 from spector.knowledge.reader import KnowledgeReader
 from spector.language.words import fact_key, folded
-from spector.layout import Flag
+from spector.layout import Category, Flag
+from spector.records import MemoryRecord, is_user_said
 from spector.store.catalog import Row
 from spector.store.payloads import compact_json
 
@@ -49,6 +50,24 @@ class FactToAdd:
     @property
     def key(self) -> str:
         return fact_key(self.subject, self.predicate, self.object)
+
+
+#: facts fade half as fast as texts (UCMA: first stability of a fact is twice that of an episode)
+FACT_GROWTH: Final = 2.0
+
+
+def fields_of_fact(source: MemoryRecord) -> dict[str, Any]:
+    """The fields of a memory of a fact that another one states."""
+    return {
+        "tier": "semantic",
+        "category": Category.FACT,
+        "user_id": source.user_id,
+        "agent_id": source.agent_id,
+        "importance": source.importance,
+        "confidence": source.confidence,
+        "event_time": source.event_time,
+        "role": None if is_user_said(source.role) else source.role,
+    }
 
 
 def current_facts(

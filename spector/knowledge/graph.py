@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spector.clock import from_ms
+from spector.config import KnowledgeConfig
 from spector.errors import InvalidInputError, UnknownRelationError
 from spector.knowledge.reader import KnowledgeReader
 from spector.messages import shown
@@ -525,6 +526,26 @@ def pagerank(
         arriving = np.bincount(edges.target, rank[edges.source] * share, n)
         rank = (1.0 - damping) / n + damping * (arriving + rank[dangling].sum() / n)
     return rank
+
+
+def ranks_by_user(
+    reader: KnowledgeReader, tuning: KnowledgeConfig
+) -> Iterator[tuple[str, EdgeArrays, npt.NDArray[np.float64]]]:
+    """The edges of each user, "" for none, and the rank of each memory that has one."""
+    symmetric = {each.name for each in Registry(reader.kinds()) if each.symmetric}
+    by_user: dict[str, list[tuple[int, int, float, str, str | None]]] = {}
+    for row in reader.edge_columns():
+        by_user.setdefault(row[4] or "", []).append(row)
+    for user, rows in sorted(by_user.items()):
+        source, target, weight, kind, _ = zip(*rows, strict=True)
+        table = EdgeArrays.make(
+            np.array(source, np.int64),
+            np.array(target, np.int64),
+            np.array(weight),
+            np.array([each in symmetric for each in kind]),
+        )
+        damping, rounds = tuning.pagerank_damping, tuning.pagerank_iterations
+        yield user, table, pagerank(table, damping=damping, iterations=rounds)
 
 
 def scaled(ranks: Mapping[int, float]) -> dict[int, float]:

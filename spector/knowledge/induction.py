@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
+from spector.arguments import parse_number
 from spector.config import KnowledgeConfig, SleepConfig
 from spector.knowledge.changes import Changes, New
 from spector.knowledge.concepts import (
@@ -16,7 +16,7 @@ from spector.knowledge.concepts import (
     concepts_named,
     elements_of,
     plan_concept_met,
-    plan_reinforced_by,
+    plan_reinforcement,
     plan_shown_concept,
 )
 from spector.knowledge.facts import MOST_CHARS
@@ -69,8 +69,6 @@ class Extracted:
     concepts: tuple[int, ...] = ()
     #: those that were made
     made: tuple[int, ...] = ()
-    #: elements that were left out because their scope has as many concepts as it may have
-    left_out: int = 0
 
 
 def named_after(reader: KnowledgeReader, after_id: int, limit: int, shared: Shared) -> Named:
@@ -166,7 +164,7 @@ def plan_extraction(
     alike: Mapping[Element, int | Element],
     room: Mapping[str, int],
     tuning: KnowledgeConfig,
-) -> tuple[Changes, dict[Element, int | None], int]:
+) -> tuple[Changes, dict[Element, int | None]]:
     """What taking over the elements of a run changes.
 
     Args:
@@ -177,10 +175,10 @@ def plan_extraction(
         tuning: how far one outcome moves a causal link, how many episodes a concept refers to.
 
     Returns:
-        The changes, element -> its concept (None: one that is made now), and how many elements
-        had no room.
+        The changes, and element -> its concept (None: one that is made now); not of elements that
+        have no room.
     """
-    changes, room, left_out = Changes(), dict(room), 0
+    changes, room = Changes(), dict(room)
     chosen: dict[Element, int | None] = {}
     fresh: dict[Element, list[int]] = {}
     counted: dict[int, list[int]] = {}
@@ -198,12 +196,17 @@ def plan_extraction(
             room[element.scope] = room.get(element.scope, 0) - (target not in fresh)
             fresh.setdefault(target, []).extend(memories)
         else:
-            left_out += 1
             continue
         chosen[element] = concept
     for concept, shown in counted.items():
-        plan_reinforced_by(
-            reader, changes, concept, sorted(set(shown)), now_ms, most=tuning.max_refs
+        plan_reinforcement(
+            reader,
+            changes,
+            concept,
+            sorted(set(shown)),
+            now_ms,
+            provenance=PROVENANCES[0],
+            most=tuning.max_refs,
         )
     for element, shown in fresh.items():
         plan_shown_concept(
@@ -219,7 +222,7 @@ def plan_extraction(
             tuning.max_refs,
         )
     plan_associations(reader, changes, named.episodes, tuning.association_rate)
-    return changes, chosen, left_out
+    return changes, chosen
 
 
 def concept_of(reader: KnowledgeReader, element: Element) -> int | None:
@@ -252,50 +255,6 @@ _DAY_MS: Final = 86_400_000
 _OVER_TIME: Final = " success over time"
 
 
-@dataclass(frozen=True, slots=True)
-class Trend:
-    """How the success of a tool changes over time."""
-
-    tool: str
-    scope: str
-    #: share of successes gained or lost a day
-    slope_per_day: float
-    #: share of the variance that the line explains
-    r2: float
-    #: days with an outcome
-    days: int
-    successes: int
-    observations: int
-    #: the memories that it was computed from, by time
-    sources: tuple[int, ...]
-
-    @property
-    def name(self) -> str:
-        """``stat:tool:navigate:success``."""
-        return f"stat:tool:{self.tool}:success"
-
-    def figure(self) -> Figure:
-        """The statistic that says it."""
-        name = f"{self.tool}{_OVER_TIME}"
-        values: dict[str, float] = {
-            "slope_per_day": self.slope_per_day,
-            "r2": self.r2,
-            "days": self.days,
-            "successes": self.successes,
-            "n": self.observations,
-        }
-        return Figure(
-            self.name,
-            name,
-            trend_text(name, values),
-            values,
-            self.observations,
-            category="pattern",
-            domain="operations",
-            confidence=self.r2,
-        )
-
-
 def trend_text(name: str, values: Mapping[str, float]) -> str:
     """How the statistic of a trend reads."""
     way = "falls" if values["slope_per_day"] < 0 else "rises"
@@ -307,12 +266,9 @@ def trend_text(name: str, values: Mapping[str, float]) -> str:
 
 
 def trend_of(
-    association: Association,
-    evidence: Sequence[tuple[int, int, bool]],
-    enough: int,
-    least_r2: float,
-) -> Trend | None:
-    """The trend of a tool, from ``enough`` days and from ``least_r2`` on; None without one.
+    association: Association, evidence: Sequence[tuple[int, int, bool]], tuning: SleepConfig
+) -> tuple[PromotionCandidate, Figure] | None:
+    """The trend of a tool as a pattern, and the statistic that says it; None without one.
 
     Args:
         association: Of the tool alone.
@@ -321,22 +277,35 @@ def trend_of(
     days: dict[int, list[bool]] = {}
     for t_ms, _, success in evidence:
         days.setdefault(t_ms // _DAY_MS, []).append(success)
-    if len(days) < enough:
+    if len(days) < tuning.randomness_from:
         return None
     rates = [sum(each) / len(each) for _, each in sorted(days.items())]
     found = assess(rates, [float(day) for day in sorted(days)])
-    if found.r2 < least_r2 or found.slope_per_day == 0.0:
+    if found.r2 < tuning.operational_min_confidence or found.slope_per_day == 0.0:
         return None
-    return Trend(
-        association.tool,
-        association.scope,
-        found.slope_per_day,
-        found.r2,
-        len(days),
-        sum(success for _, _, success in evidence),
-        len(evidence),
-        tuple(memory for _, memory, _ in evidence),
+    tool, n = association.tool, len(evidence)
+    pattern, name = f"stat:tool:{tool}:success", f"{tool}{_OVER_TIME}"
+    values: dict[str, float] = {
+        "slope_per_day": found.slope_per_day,
+        "r2": found.r2,
+        "days": len(days),
+        "successes": sum(success for _, _, success in evidence),
+        "n": n,
+    }
+    candidate = PromotionCandidate(
+        pattern_name=pattern,
+        category=OPERATIONAL,
+        confidence=found.r2,
+        source_memory_ids=tuple(memory for _, memory, _ in evidence),
+        metadata={
+            "tool": tool,
+            "slope_per_day": round(found.slope_per_day, 6),
+            "r2": round(found.r2, 6),
+            "observations": n,
+        },
     )
+    text, about = trend_text(name, values), {"category": "pattern", "domain": "operations"}
+    return candidate, Figure(pattern, name, text, values, n, **about, confidence=found.r2)
 
 
 # Causal links: how often a tool, with or without a thing or a goal, ends in success.
@@ -354,15 +323,16 @@ MOST_ASSOCIATIONS: Final = 5_000
 class Association:
     """What a cue leads to."""
 
-    id: int
+    #: its item, or what stands for the one that a change makes
+    id: Any
     scope: str
     #: the tool, and what it was used on or for
     cue: str
     tool: str
     #: the thing or the goal; "" for the tool whatever it is used on
     about: str
-    strength: float
-    observations: int
+    strength: float = 0.0
+    observations: int = 0
     outcome: str = OUTCOME
 
     @property
@@ -373,20 +343,8 @@ class Association:
 
 def associations_of(reader: KnowledgeReader, scope: str | None = None) -> list[Association]:
     """Every association of a scope, or of all, the oldest first."""
-    return [
-        Association(
-            id=item,
-            scope=row["scope"],
-            cue=about["cue"],
-            tool=about.get("tool", about["cue"]),
-            about=about.get("about", ""),
-            strength=about["strength"],
-            observations=about["observations"],
-            outcome=about["outcome"],
-        )
-        for item, row in sorted(reader.items_of("association", scope).items())
-        for about in (row["json"],)
-    ]
+    found = sorted(reader.items_of("association", scope).items())
+    return [Association(item, row["scope"], **row["json"]) for item, row in found]
 
 
 def evidence_of(
@@ -419,53 +377,36 @@ def plan_associations(
         ]
     )
     known = {
-        scope: {
-            (concept_key(each.tool), concept_key(each.about)): each
-            for each in associations_of(reader, scope)
-        }
+        (each.scope, concept_key(each.tool), concept_key(each.about)): each
         for scope in {each.scope for each in owners.values()}
+        for each in associations_of(reader, scope)
     }
+    counts, learned = Counter(scope for scope, *_ in known), set[tuple[str, str, str]]()
     seen = {(row["a"], row["b"]) for row in reader.links("evidence", b=owners)} if owners else set()
-    state: dict[int | New, dict[str, Any]] = {}
-    scopes: dict[int | New, str] = {}
-    fresh: dict[tuple[str, str, str], New] = {}
     for memory in sorted(owners):
         scope, success = owners[memory].scope, bool(episodes[memory]["success"])
         for tool, about in _cues(episodes[memory]):
-            key = concept_key(tool), concept_key(about)
-            old, item = known[scope].get(key), fresh.get((scope, *key))
-            if old is None and item is None and len(known[scope]) + len(fresh) >= MOST_ASSOCIATIONS:
+            key = scope, concept_key(tool), concept_key(about)
+            old = known.get(key)
+            if old is None and counts[scope] >= MOST_ASSOCIATIONS:
                 continue
-            if old is not None and (old.id, memory) in seen:
-                continue
-            which: int | New = old.id if old is not None else item or changes.new_item()
             if old is None:
-                fresh[(scope, *key)] = which  # type: ignore[assignment]
-            if which not in state:
-                scopes[which] = scope
-                state[which] = (
-                    _values(old)
-                    if old is not None
-                    else {
-                        "cue": f"{tool} {about}".strip(),
-                        "outcome": OUTCOME,
-                        "strength": 0.0,
-                        "observations": 0,
-                        "tool": tool,
-                        "about": about,
-                    }
-                )
-            values = state[which]
-            values["strength"] = associated(values["strength"], success, rate=rate)
-            values["observations"] += 1
-            changes.link(which, "evidence", memory, int(success), owners[memory].event_ms)
-    for which, values in state.items():
-        changes.item(which, "association", scopes[which], values)
+                cue = f"{tool} {about}".strip()
+                old = Association(changes.new_item(), scope, cue, tool, about)
+                counts[scope] += 1
+            elif (old.id, memory) in seen:
+                continue
+            strength = associated(old.strength, success, rate=rate)
+            known[key] = replace(old, strength=strength, observations=old.observations + 1)
+            learned.add(key)
+            changes.link(old.id, "evidence", memory, int(success), owners[memory].event_ms)
+    for each in (known[key] for key in known if key in learned):
+        values = {name: getattr(each, name) for name in _SAID}
+        changes.item(each.id, "association", each.scope, values)
 
 
-def _values(known: Association) -> dict[str, Any]:
-    names = "cue outcome strength observations tool about"
-    return {name: getattr(known, name) for name in names.split()}
+#: fields of an association that its row keeps
+_SAID: Final = ("cue", "outcome", "strength", "observations", "tool", "about")
 
 
 def _cues(details: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -542,33 +483,15 @@ def causal_candidates(reader: KnowledgeReader, tuning: SleepConfig) -> list[Prom
 
 def operational_candidates(
     reader: KnowledgeReader, tuning: SleepConfig
-) -> list[tuple[PromotionCandidate, Trend]]:
-    """Tools whose success changes from day to day: ``stat:tool:navigate:success``."""
-    enough = tuning.randomness_from
-    least = max(tuning.promote_min_observations, enough)
+) -> list[tuple[PromotionCandidate, Figure]]:
+    """Tools whose success changes from day to day, and the statistics that say so."""
+    least = max(tuning.promote_min_observations, tuning.randomness_from)
     tools = [
         each for each in associations_of(reader) if not each.about and each.observations >= least
     ]
     evidence = evidence_of(reader, [each.id for each in tools])
-    out = []
-    for each in tools:
-        trend = trend_of(each, evidence[each.id], enough, tuning.operational_min_confidence)
-        if trend is None:
-            continue
-        candidate = PromotionCandidate(
-            pattern_name=trend.name,
-            category=OPERATIONAL,
-            confidence=trend.r2,
-            source_memory_ids=trend.sources,
-            metadata={
-                "tool": trend.tool,
-                "slope_per_day": round(trend.slope_per_day, 6),
-                "r2": round(trend.r2, 6),
-                "observations": trend.observations,
-            },
-        )
-        out.append((candidate, trend))
-    return out
+    found = (trend_of(each, evidence[each.id], tuning) for each in tools)
+    return [each for each in found if each is not None]
 
 
 def admitted(reader: KnowledgeReader, candidate: Any, tuning: SleepConfig) -> Admitted | str:
@@ -666,7 +589,7 @@ def plan_promotion(
             most,
         )
     else:
-        properties = plan_concept_met(
+        values = plan_concept_met(
             reader,
             changes,
             known,
@@ -676,15 +599,8 @@ def plan_promotion(
             pattern.scope,
             is_automatic=True,
         )
-        plan_reinforced_by(
-            reader,
-            changes,
-            known,
-            pattern.sources,
-            now_ms,
-            provenance="agent_inference",
-            properties=properties,
-            most=most,
+        plan_reinforcement(
+            reader, changes, known, pattern.sources, now_ms, values=values, most=most
         )
     concept: int | New = New(0) if known is None else known
     ties = (
@@ -724,27 +640,16 @@ def _is_sound(candidate: Any) -> bool:
     """Whether a source, which may be foreign, gave what can be kept."""
     if not isinstance(candidate, PromotionCandidate):
         return False
-    texts = (candidate.pattern_name, candidate.category)
-    if not all(
-        isinstance(each, str)
-        and concept_key(each)
-        and len(each) <= MOST_CHARS
-        and each.isprintable()
-        for each in texts
-    ):
-        return False
-    sure, ids = candidate.confidence, candidate.source_memory_ids
-    if isinstance(sure, bool) or not isinstance(sure, (int, float)) or not math.isfinite(sure):
-        return False
-    if not 0.0 <= sure <= 1.0 or not isinstance(ids, Iterable) or isinstance(ids, (str, bytes)):
-        return False
-    if not all(type(each) is int and 0 <= each < 1 << 63 for each in ids):
-        return False
     try:
+        for text in (candidate.pattern_name, candidate.category):
+            if not (concept_key(text) and len(text) <= MOST_CHARS and text.isprintable()):
+                return False
+        parse_number(candidate.confidence, "confidence", 0.0, 1.0)
         checked_properties(candidate.metadata)
-    except ValueError:
+        ids = candidate.source_memory_ids
+        return all(type(each) is int and 0 <= each < 1 << 63 for each in ids)
+    except (TypeError, ValueError, AttributeError):
         return False
-    return True
 
 
 def _recurring(

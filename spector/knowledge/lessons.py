@@ -453,11 +453,10 @@ def concepts_to_retire(
     hour: float | None = None,
     most: int = MOST_CONCEPTS,
     max_age_days: float = 30.0,
-    sure: float = SURE,
 ) -> dict[int, str]:
     """The active concepts of one scope that are to be retired, each with the reason.
 
-    ``age``: its confidence is below ``sure`` and it was not used for ``max_age_days``.
+    ``age``: its confidence is below 0.6 and it was not used for ``max_age_days``.
     ``capacity``: more than ``most`` are left; the least sure goes first, of equals the one unused
     for longest, and those that are used at this hour of the day go last.
 
@@ -467,7 +466,7 @@ def concepts_to_retire(
     left, out = [], {}
     for each in concepts:
         idle_days = (now_ms - each.used_ms) / _DAY_MS
-        if not each.is_protected and each.confidence < sure and idle_days >= max_age_days:
+        if not each.is_protected and each.confidence < SURE and idle_days >= max_age_days:
             out[each.id] = "age"
         else:
             left.append(each)

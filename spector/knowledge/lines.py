@@ -23,7 +23,7 @@ from spector.knowledge.concepts import (
     layer_name,
     names_of_concept,
     plan_concept_met,
-    plan_reference,
+    plan_references,
     plan_reinforcement,
 )
 from spector.knowledge.entities import ENTITY_NAMES, make_entity, plan_alias, plan_merge, spellings
@@ -359,11 +359,214 @@ def _aliases(
         yield from _aliases(each["item"], own, present)
 
 
-# Lines of an import that are no memories: kinds, predicates, pairs, associations, names.
+# Values in a line of an import, each checked once; a fault names the value and what to write.
+
+_MOST_ID: Final = (1 << 63) - 1
+MOST_COUNT: Final = (1 << 53) - 1
+#: characters of a type, a kind, an origin
+MOST_NAME: Final = 64
+#: characters of what limits a fact, of a user, of an origin
+_MOST_TEXT: Final = 10_000
+#: checks a value, which has a name in errors
+Parse = Callable[[Any, str], Any]
+
+
+def object_of(value: Any, name: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise InvalidInputError(f"{name} is {value!r:.60}", hint="write a JSON object: {...}")
+    return value
+
+
+def list_of(value: Any, name: str) -> list[Any]:
+    if not isinstance(value, (list, tuple)):
+        raise InvalidInputError(f"{name} is {value!r:.60}", hint="write a JSON list: [...]")
+    return list(value)
+
+
+def text_of(value: Any, name: str, most: int = MOST_NAME) -> str:
+    if not isinstance(value, str) or not value.strip() or len(value) > most:
+        raise InvalidInputError(
+            f"{name} is {value!r:.60}", hint=f"write a text of 1..{most} characters"
+        )
+    return value
+
+
+def folded_of(value: Any, name: str) -> tuple[str, ...]:
+    """Folded names, each once."""
+    found = [folded(text_of(each, name, _MOST_TEXT)) for each in list_of(value, name)]
+    if not all(found):
+        raise InvalidInputError(f"{name} has an empty name", hint="use letters or digits")
+    return tuple(dict.fromkeys(found))
+
+
+def json_of(value: Mapping[str, Any], name: str) -> str:
+    try:
+        return compact_json(dict(value))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InvalidInputError(f"{name} is no JSON: {error}", hint="use finite numbers") from error
+
+
+def refuse_halves(line: Mapping[str, Any]) -> None:
+    """Refuse texts that no encoding has: halves of a surrogate pair."""
+    try:
+        json_of(line, "the line").encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(
+            "half of a surrogate pair is no character", hint="write it in UTF-8"
+        ) from error
+
+
+def _integer(low: int, high: int) -> Parse:
+    return lambda value, name: parse_integer(value, name, low=low, high=high)
+
+
+def _moment(value: Any, name: str) -> int:
+    return to_ms(value, name=name)
+
+
+def _share(value: Any, name: str) -> float:
+    return parse_number(value, name, low=0.0, high=1.0)
+
+
+def _weight(value: Any, name: str) -> float:
+    if value == 0.0:
+        raise InvalidInputError(f"{name} is 0", hint="write a weight in (0, 1]")
+    return _share(value, name)
+
+
+def _note(value: Any, name: str) -> str:
+    return json_of(object_of(value, name), name)
+
+
+def _about(value: Any, name: str) -> str:
+    return "" if value == "" else checked_part(value, name)
+
+
+def _window(value: Any, name: str) -> Any:
+    return value if isinstance(value, (dict, list)) else text_of(value, name, _MOST_TEXT)
+
+
+def _spans(value: Any, name: str) -> list[list[int]]:
+    pairs = [list_of(each, name) for each in list_of(value, name)]
+    if any(len(each) != 2 for each in pairs):
+        raise InvalidInputError(f"{name} is {value!r:.60}", hint="write pairs of numbers")
+    return [[_count(n, name) for n in each] for each in pairs]
+
+
+def _two_ids(value: Any, name: str) -> list[int]:
+    ids = [_id(each, name) for each in list_of(value, name)]
+    if len(set(ids)) != 2 or len(ids) != 2:
+        raise InvalidInputError(f"{name} is {ids!r:.60}", hint="write two ids")
+    return ids
+
+
+def _text(value: Any, name: str) -> str:
+    return text_of(value, name, _MOST_TEXT)
+
+
+def _who_is(value: Any, name: str) -> Who:
+    found = read(value, name, _WHO)
+    return found["name"], found["type"]
+
+
+def _evidence(value: Any, name: str) -> list[dict[str, Any]]:
+    found = [read(each, name, _EVIDENCE) for each in list_of(value, name)]
+    if not found:
+        raise InvalidInputError(f"{name} is empty", hint="an association lives by its evidence")
+    return found
+
+
+_id, _count = _integer(0, _MOST_ID), _integer(0, MOST_COUNT)
+_NEEDED: Final = object()
+#: key of an object -> how its value is read, and what stands for one that is missing
+Fields = Mapping[str, tuple[Parse, Any]]
+_WHO: Final[Fields] = {"name": (checked_part, _NEEDED), "type": (text_of, "thing")}
+_MENTION: Final[Fields] = {**_WHO, "count": (_integer(1, MOST_COUNT), 1)}
+_EVIDENCE: Final[Fields] = {
+    "id": (_id, _NEEDED),
+    "at": (_moment, None),
+    "success": (parse_switch, False),
+}
+_EDGE: Final[Fields] = {
+    "target": (_id, _NEEDED),
+    "kind": (text_of, _NEEDED),
+    "weight": (_weight, 1.0),
+    "confidence": (_share, None),
+    "origin": (text_of, "user"),
+    "created_at": (_moment, None),
+    "note": (_note, None),
+}
+_FACT: Final[Fields] = {
+    **dict.fromkeys(("subject", "predicate", "object"), (checked_part, _NEEDED)),
+    "holds": (parse_switch, True),
+    "confidence": (_share, 0.5),
+    "verified_ms": (_integer(-MOST_COUNT, MOST_COUNT), None),
+    **dict.fromkeys(("polarity", "single", "common"), (parse_switch, None)),
+    **dict.fromkeys(("kin", "limit"), (_text, None)),
+    **dict.fromkeys(("tense", "by"), (text_of, None)),
+    "modality": (lambda value, name: parse_choice(value, name, "asserted", "hedged"), None),
+    "spans": (_spans, None),
+    "window": (_window, None),
+}
+_SOURCE: Final[Fields] = {"id": (_id, _NEEDED), "at": (_moment, None)}
+_REFERENCES: Final[Fields] = {
+    **_SOURCE,
+    "layer": (lambda value, name: layer_name(value), "episodes"),
+    "placed": (parse_switch, True),
+}
+#: lines that are no memories: kinds, predicates, pairs, associations, names
+_ITEMS: Final[Mapping[str, Fields]] = {
+    "kind": {
+        "name": (text_of, _NEEDED),
+        "symmetric": (parse_switch, False),
+        "inverse": (text_of, None),
+        "prunable": (parse_switch, False),
+        "priority": (_integer(0, 1000), 0),
+        "origin": (_text, "agent"),
+    },
+    "predicate": {
+        "name": (predicate_named, _NEEDED),
+        "of": (predicate_named, None),
+        "single_valued": (parse_switch, False),
+    },
+    "pair": {"ids": (_two_ids, _NEEDED), "count": (_count, _NEEDED), "at": (_moment, None)},
+    "association": {
+        "evidence": (_evidence, _NEEDED),
+        "user_id": (_text, ""),
+        "cue": (checked_part, _NEEDED),
+        "outcome": (checked_part, _NEEDED),
+        "strength": (_share, _NEEDED),
+        "observations": (_count, _NEEDED),
+        "tool": (checked_part, None),
+        "about": (_about, ""),
+    },
+    "alias": {"name": (checked_part, _NEEDED), "of": (_who_is, _NEEDED), "user_id": (_text, "")},
+    "merge": {"kept": (_who_is, _NEEDED), "gone": (_who_is, _NEEDED), "user_id": (_text, "")},
+}
+
+
+def read(given: Any, what: str, fields: Fields) -> dict[str, Any]:
+    """The values of an object that has these keys only, each checked; times are in ms.
+
+    Raises:
+        InvalidInputError: A key is unknown or missing, or a value is none that an export writes.
+    """
+    found = object_of(given, what)
+    unknown = sorted(set(found) - set(fields))
+    missing = [
+        name for name, (_, usual) in fields.items() if usual is _NEEDED and found.get(name) is None
+    ]
+    if unknown or missing:
+        fault = f"has the unknown key {unknown[0]!r:.60}" if unknown else f"lacks {missing[0]}"
+        raise InvalidInputError(f"{what} {fault}", hint=f"its keys: {', '.join(fields)}")
+    return {
+        name: usual if found.get(name) is None else parse(found[name], f"{name} of {what}")
+        for name, (parse, usual) in fields.items()
+    }
 
 
 def parse_item(line: Mapping[str, Any]) -> dict[str, Any]:
-    """A line that is no memory, checked; times are in ms.
+    """A line that is no memory, checked.
 
     Raises:
         InvalidInputError: It is of no known kind, or a value is none that an export writes.
@@ -372,110 +575,8 @@ def parse_item(line: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(what, str) or what not in _ITEMS:
         raise InvalidInputError(f"{ITEM_KEY} is {what!r:.60}", hint=f"one of: {', '.join(_ITEMS)}")
     refuse_halves(line)
-    all_keys, parse = _ITEMS[what]
-    needed, _, optional = all_keys.partition("(")
-    keys = {*needed.split(), *optional.rstrip(")").split()}
-    unknown = sorted(set(line) - keys - {ITEM_KEY})
-    missing = [each for each in needed.split() if line.get(each) is None]
-    if unknown or missing:
-        fault = f"has the unknown key {unknown[0]!r:.60}" if unknown else f"lacks {missing[0]}"
-        raise InvalidInputError(f"a line of {what} {fault}", hint=f"its keys: {all_keys}")
-    out = {name: line.get(name) for name in keys} | {ITEM_KEY: what}
-    if "user_id" in out:
-        user = out.pop("user_id")
-        out["scope"] = "" if user is None else text_of(user, "user_id", 10_000)
-    return out | parse(out)
-
-
-def _parsed_kind(line: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "name": text_of(line["name"], "name", MOST_NAME),
-        "symmetric": flag_in(line, "symmetric"),
-        "prunable": flag_in(line, "prunable"),
-        "inverse": None
-        if line["inverse"] is None
-        else text_of(line["inverse"], "inverse", MOST_NAME),
-        "priority": parse_integer(
-            0 if line["priority"] is None else line["priority"], "priority", low=0, high=1000
-        ),
-        "origin": text_of(line["origin"] or "agent", "origin", 10_000),
-    }
-
-
-def _pair(line: Mapping[str, Any]) -> dict[str, Any]:
-    ids = [id_of(each, "ids of a pair") for each in list_of(line["ids"], "ids of a pair")]
-    if len(set(ids)) != 2 or len(ids) != 2:
-        raise InvalidInputError(f"ids of a pair are {ids!r:.60}", hint="write two ids")
-    return {
-        "ids": ids,
-        "count": parse_integer(line["count"], "count", low=0, high=MOST_COUNT),
-        "at": moment_of(line["at"], "at"),
-    }
-
-
-def _association(line: Mapping[str, Any]) -> dict[str, Any]:
-    evidence = []
-    for each in list_of(line["evidence"], "evidence"):
-        one = fields_of(each, "evidence", "id at success")
-        evidence.append(
-            {
-                "id": id_of(one.get("id"), "id of evidence"),
-                "at": moment_of(one.get("at"), "at"),
-                "success": parse_switch(one.get("success", False), "success of evidence"),
-            }
-        )
-    if not evidence:
-        raise InvalidInputError("evidence is empty", hint="an association lives by its evidence")
-    about = "" if line["about"] in (None, "") else checked_part(line["about"], "about")
-    return {
-        "evidence": evidence,
-        "json": {
-            "cue": checked_part(line["cue"], "cue"),
-            "outcome": checked_part(line["outcome"], "outcome"),
-            "tool": checked_part(line["cue" if line["tool"] is None else "tool"], "tool"),
-            "about": about,
-            "strength": float(parse_number(line["strength"], "strength", low=0.0, high=1.0)),
-            "observations": parse_integer(
-                line["observations"], "observations", low=0, high=MOST_COUNT
-            ),
-        },
-    }
-
-
-def _predicate(line: Mapping[str, Any]) -> dict[str, Any]:
-    of = None if line["of"] is None else predicate_named(line["of"], "of")
-    single = flag_in(line, "single_valued")
-    return {"said": {"name": predicate_named(line["name"], "name"), "of": of, "single": single}}
-
-
-def _alias(line: Mapping[str, Any]) -> dict[str, Any]:
-    return {"name": checked_part(line["name"], "name"), "of": _parsed_owner(line["of"], "of")}
-
-
-def _merge(line: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _parsed_owner(line[name], name) for name in ("kept", "gone")}
-
-
-#: item -> its keys, of which those in brackets may be missing, and its parser
-_ITEMS: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], dict[str, Any]]]]] = {
-    "kind": ("name (symmetric inverse prunable priority origin)", _parsed_kind),
-    "predicate": ("name (of single_valued)", _predicate),
-    "pair": ("ids count (at)", _pair),
-    "association": (
-        "evidence (user_id cue outcome strength observations tool about)",
-        _association,
-    ),
-    "alias": ("name of (user_id)", _alias),
-    "merge": ("kept gone (user_id)", _merge),
-}
-
-
-def _parsed_owner(given: Any, name: str) -> tuple[str, str]:
-    each = fields_of(given, name, "name type")
-    return (
-        checked_part(each.get("name"), f"name of {name}"),
-        text_of(each.get("type", "thing"), f"type of {name}", MOST_NAME),
-    )
+    given = {name: value for name, value in line.items() if name != ITEM_KEY}
+    return read(given, f"a line of {what}", _ITEMS[what]) | {ITEM_KEY: what}
 
 
 # Ties of an import whose ends have their ids: rows of new memories, gains of known ones.
@@ -580,9 +681,9 @@ def tie_known(
     else:
         layer, at = tie.kind.partition(":")[2], tie.row["t_ms"]
         if at is None:
-            plan_reference(reader, changes, place.id, layer, other.id)
+            plan_references(reader, changes, place.id, layer, [other.id])
         else:
-            plan_reinforcement(reader, changes, place.id, layer, other.id, at)
+            plan_reinforcement(reader, changes, place.id, [other.id], at, layer=layer)
     if changes:
         apply(changes)
 
@@ -696,9 +797,16 @@ def parse_memory(line: Mapping[str, Any], where: str = "") -> Knowledge | None:
         *_links(given.get("sources", ()), "sources", is_allowed=fact is not None),
         *_links(given.get("references", ()), "references", is_allowed="concept" in found),
     ]
-    mentions = tuple(_mention(each) for each in list_of(given.get("mentions", ()), "mentions"))
+    mentions = [
+        read(each, "a mention", _MENTION) for each in list_of(given.get("mentions", ()), "mentions")
+    ]
     return Knowledge(
-        found, fact, triggers, names, mentions, tuple(replace(tie, where=where) for tie in ties)
+        found,
+        fact,
+        triggers,
+        names,
+        tuple((each["name"], each["type"], each["count"]) for each in mentions),
+        tuple(replace(tie, where=where) for tie in ties),
     )
 
 
@@ -740,206 +848,48 @@ def _missing(sort: str, fields: Mapping[str, Any]) -> str | None:
     return next((f"{name} is missing" for name in needed if not fields[name]), None)
 
 
-#: characters of what limits a fact, which is a part of a sentence
-_MOST_LIMIT: Final = 10_000
-
-
-def _fact(values: dict[str, Any]) -> dict[str, Any]:
+def _fact(values: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of a fact."""
-    said = {
-        name: checked_part(values.pop(name, None), f"payload.fact.{name}")
-        for name in ("subject", "predicate", "object")
-    }
-    holds = parse_switch(values.pop("holds", True), "payload.fact.holds")
-    confidence = parse_number(
-        values.pop("confidence", 0.5), "payload.fact.confidence", low=0.0, high=1.0
-    )
-    verified = values.pop("verified_ms", None)
-    if verified is not None:
-        verified = parse_integer(
-            verified, "payload.fact.verified_ms", low=-MOST_COUNT, high=MOST_COUNT
-        )
-    checks: dict[str, Callable[[Any], bool]] = {
-        **dict.fromkeys(("polarity", "single", "common"), lambda v: isinstance(v, bool)),
-        **dict.fromkeys(("kin", "limit"), lambda v: isinstance(v, str) and len(v) <= _MOST_LIMIT),
-        "tense": lambda v: isinstance(v, str) and len(v) <= MOST_NAME,
-        "modality": lambda v: v in ("asserted", "hedged"),
-        "spans": _is_spans,
-        "window": lambda v: isinstance(v, (str, list, dict)),
-    }
-    for name, value in values.items():
-        if name not in checks:
-            raise InvalidInputError(
-                f"payload.fact has the unknown field {name!r:.60}",
-                hint=f"its fields: subject, predicate, object, {', '.join(checks)}",
-            )
-        if not checks[name](value):
-            raise InvalidInputError(
-                f"payload.fact.{name} is {value!r:.60}", hint="see native/FORMAT.md"
-            )
-    parts = tuple(said.values())
+    given = read(values, "payload.fact", _FACT)
+    parts = given["subject"], given["predicate"], given["object"]
+    columns = {name: given.pop(name) for name in ("holds", "confidence", "verified_ms")}
+    said = {name: value for name, value in given.items() if value is not None}
     return {
         "fact_key": fact_key(*parts),
-        "subject": folded(parts[0]),
-        "predicate": folded(parts[1]),
-        "object": folded(parts[2]),
-        "holds": int(holds),
-        "confidence": float(confidence),
-        "verified_ms": verified,
-        "json": json_of(said | values, "payload.fact"),
+        **{name: folded(given[name]) for name in ("subject", "predicate", "object")},
+        **columns,
+        "holds": int(columns["holds"]),
+        "json": json_of(said, "payload.fact"),
     }
 
 
-def _is_spans(value: Any) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(each, list)
-        and len(each) == 2
-        and all(type(n) is int and 0 <= n < MOST_COUNT for n in each)
-        for each in value
-    )
+# -- ties -------------------------------------------------------------------------------------
 
 
-# -- ties and mentions ------------------------------------------------------------------------
-
-
-def _edges(given: Any) -> list[Tie]:
-    out = []
+def _edges(given: Any) -> Iterator[Tie]:
     for each in list_of(given, "edges"):
-        edge = fields_of(each, "edges", "target kind weight confidence origin created_at note")
-        weight = parse_number(edge.get("weight", 1.0), "weight of an edge", low=0.0, high=1.0)
-        if weight == 0.0:
-            raise InvalidInputError("weight of an edge is 0", hint="write a weight in (0, 1]")
-        sure = edge.get("confidence")
-        note = edge.get("note")
-        out.append(
-            Tie(
-                "edge",
-                id_of(edge.get("target"), "target of an edge"),
-                {
-                    "kind": text_of(edge.get("kind"), "kind of an edge", MOST_NAME),
-                    "weight": float(weight),
-                    "confidence": float(weight)
-                    if sure is None
-                    else float(parse_number(sure, "confidence of an edge", low=0.0, high=1.0)),
-                    "origin": text_of(edge.get("origin", "user"), "origin of an edge", MOST_NAME),
-                    "created_ms": moment_of(edge.get("created_at"), "created_at of an edge"),
-                    "note": None
-                    if note is None
-                    else json_of(object_of(note, "note of an edge"), "note of an edge"),
-                },
-            )
-        )
-    return out
+        row = read(each, "an edge", _EDGE)
+        row["created_ms"] = row.pop("created_at")
+        if row["confidence"] is None:
+            row["confidence"] = row["weight"]
+        yield Tie("edge", row.pop("target"), row)
 
 
-def _links(given: Any, name: str, *, is_allowed: bool) -> list[Tie]:
-    out: list[Tie] = []
+def _links(given: Any, name: str, *, is_allowed: bool) -> Iterator[Tie]:
     places: dict[str, int] = {}
     found = list_of(given, name)
+    owner = "fact" if name == "sources" else "concept"
     if found and not is_allowed:
-        owner = "fact" if name == "sources" else "concept"
         raise InvalidInputError(
             f"{name} of a memory that is no {owner}", hint=f"only a {owner} has {name}"
         )
     for each in found:
-        link = fields_of(each, name, "id at" if name == "sources" else "id at layer placed")
-        at = moment_of(link.get("at"), f"at of {name}")
-        kind = "source"
-        if name == "references":
-            kind = f"reference:{layer_name(link.get('layer', 'episodes'))}"
-        n: int | None = places.get(kind, 0)
-        if parse_switch(link.get("placed", True), f"placed of {name}"):
-            places[kind] = places.get(kind, 0) + 1
-        else:
-            n = None
-        out.append(Tie(kind, id_of(link.get("id"), f"id of {name}"), {"n": n, "t_ms": at}))
-    return out
-
-
-def _mention(given: Any) -> tuple[str, str, int]:
-    each = fields_of(given, "mentions", "name type count")
-    return (
-        checked_part(each.get("name"), "name of a mention"),
-        text_of(each.get("type", "thing"), "type of a mention", MOST_NAME),
-        parse_integer(each.get("count", 1), "count of a mention", low=1, high=MOST_COUNT),
-    )
-
-
-# Values in a line of an import, each checked once; a fault names the value and what to write.
-
-_MOST_ID: Final = (1 << 63) - 1
-MOST_COUNT: Final = (1 << 53) - 1
-#: characters of a type, a kind, an origin
-MOST_NAME: Final = 64
-
-
-def refuse_halves(line: Mapping[str, Any]) -> None:
-    """Refuse texts that no encoding has: halves of a surrogate pair."""
-    try:
-        json_of(line, "the line").encode()
-    except UnicodeEncodeError as error:
-        raise InvalidInputError(
-            "half of a surrogate pair is no character", hint="write it in UTF-8"
-        ) from error
-
-
-def flag_in(line: Mapping[str, Any], name: str) -> bool:
-    return parse_switch(False if line[name] is None else line[name], name)
-
-
-def object_of(value: Any, name: str) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise InvalidInputError(f"{name} is {value!r:.60}", hint="write a JSON object: {...}")
-    return value
-
-
-def list_of(value: Any, name: str) -> list[Any]:
-    if not isinstance(value, (list, tuple)):
-        raise InvalidInputError(f"{name} is {value!r:.60}", hint="write a JSON list: [...]")
-    return list(value)
-
-
-def fields_of(value: Any, name: str, keys: str) -> Mapping[str, Any]:
-    """An object of a list that has these keys only."""
-    found = object_of(value, f"an entry of {name}")
-    unknown = sorted(set(found) - set(keys.split()))
-    if unknown:
-        raise InvalidInputError(
-            f"an entry of {name} has the unknown key {unknown[0]!r:.60}",
-            hint=f"its keys: {', '.join(keys.split())}",
-        )
-    return found
-
-
-def text_of(value: Any, name: str, most: int) -> str:
-    if not isinstance(value, str) or not value.strip() or len(value) > most:
-        raise InvalidInputError(
-            f"{name} is {value!r:.60}", hint=f"write a text of 1..{most} characters"
-        )
-    return value
-
-
-def folded_of(value: Any, name: str) -> tuple[str, ...]:
-    """Folded names, each once."""
-    found = [folded(text_of(each, name, 10_000)) for each in list_of(value, name)]
-    if not all(found):
-        raise InvalidInputError(f"{name} has an empty name", hint="use letters or digits")
-    return tuple(dict.fromkeys(found))
-
-
-def id_of(value: Any, name: str) -> int:
-    return parse_integer(value, name, low=0, high=_MOST_ID)
-
-
-def moment_of(value: Any, name: str) -> int | None:
-    return None if value is None else to_ms(value, name=name)
-
-
-def json_of(value: Mapping[str, Any], name: str) -> str:
-    try:
-        return compact_json(dict(value))
-    except (ValueError, TypeError, RecursionError) as error:
-        raise InvalidInputError(f"{name} is no JSON: {error}", hint="use finite numbers") from error
+        link = read(each, f"an entry of {name}", _SOURCE if name == "sources" else _REFERENCES)
+        kind = "source" if name == "sources" else f"{_REFERENCE}{link['layer']}"
+        n: int | None = None
+        if link.get("placed", True):
+            n = places[kind] = places.get(kind, -1) + 1
+        yield Tie(kind, link["id"], {"n": n, "t_ms": link["at"]})
 
 
 # What an import changes: rows for the memories that a batch stores, and for the lines beside them.
@@ -1206,7 +1156,7 @@ class Arrivals:
     def _kind(self, reader: KnowledgeReader, changes: Changes, line: Mapping[str, Any]) -> None:
         registry = Registry(reader.kinds())
         is_new = line["name"] not in registry
-        kind = registry.add(RelationKind(**{name: line[name] for name in RelationKind.__slots__}))
+        kind = registry.add(RelationKind(**{name: line[name] for name in _ITEMS["kind"]}))
         if is_new:
             changes.item(changes.new_item(), "relation_kind", "", kind.to_dict())
 
@@ -1214,8 +1164,9 @@ class Arrivals:
         self, reader: KnowledgeReader, changes: Changes, line: Mapping[str, Any]
     ) -> None:
         known = {row["json"]["name"] for row in reader.items_of("predicate").values()}
-        if line["said"]["name"] not in known:
-            changes.item(changes.new_item(), "predicate", "", line["said"])
+        if line["name"] not in known:
+            about = {"name": line["name"], "of": line["of"], "single": line["single_valued"]}
+            changes.item(changes.new_item(), "predicate", "", about)
 
     def _pair(self, reader: KnowledgeReader, changes: Changes, line: Mapping[str, Any]) -> None:
         both = [
@@ -1240,7 +1191,8 @@ class Arrivals:
             if place is not None and place.is_lasting:
                 by_scope.setdefault(place.scope, []).append((place, each))
         for scope, evidence in by_scope.items():
-            about = dict(line["json"])
+            about = {name: line[name] for name in (*_SAID, "strength", "observations")}
+            about["tool"] = about["tool"] or about["cue"]
             item: int | New | None = None
             for known, row in reader.items_of("association", scope).items():
                 had = row["json"]
@@ -1253,14 +1205,14 @@ class Arrivals:
                 changes.link(item, "evidence", place.id, int(each["success"]), each["at"])
 
     def _alias(self, reader: KnowledgeReader, changes: Changes, line: Mapping[str, Any]) -> None:
-        found = self._entities_of(reader, line["scope"], line["of"])
+        found = self._entities_of(reader, line["user_id"], line["of"])
         for scope, item in found.items():
             if not reader.named(folded(line["name"]), ENTITY_NAMES, scope):
                 plan_alias(reader, changes, scope, line["name"], item)
 
     def _merge(self, reader: KnowledgeReader, changes: Changes, line: Mapping[str, Any]) -> None:
-        kept = self._entities_of(reader, line["scope"], line["kept"])
-        gone = self._entities_of(reader, line["scope"], line["gone"])
+        kept = self._entities_of(reader, line["user_id"], line["kept"])
+        gone = self._entities_of(reader, line["user_id"], line["gone"])
         for scope in sorted(set(kept) & set(gone)):
             one, other = kept[scope], gone[scope]
             if one == other:

@@ -392,6 +392,11 @@ def _is_read(
     return is_read(unread, old, [statement_of_fact(row).object])
 
 
+def is_still_said(was: MemoryRecord, now: MemoryRecord) -> bool:
+    """Whether a memory has the words and the user that were read."""
+    return (was.text, was.user_id) == (now.text, now.user_id)
+
+
 def _is_of_user(memory: MemoryRecord) -> bool:
     return is_user_said(memory.role) and may_instruct(None, None, memory.source)
 

@@ -221,8 +221,8 @@ def demote_floods(hits: Sequence[Hit], others: Callable[[], Sequence[Hit]]) -> l
 def _too_much(hits: Sequence[Hit], most: int) -> set[int]:
     """Ids of the hits that a doubted origin has beyond its share: all, where it is one statement.
 
-    Also one statement that doubted origins make more often than that, as it is or each a little
-    otherwise.
+    Also one statement that is made more often than that, by one origin or by several, as it is or
+    each time a little otherwise.
     """
     doubted = [hit for hit in hits if _is_doubted(hit)]
     by_origin: dict[tuple[object, ...], list[Hit]] = {}
@@ -237,7 +237,7 @@ def _too_much(hits: Sequence[Hit], most: int) -> set[int]:
                 else [hit for hit in mine if not ends_with_question(hit.text)]
             )
             out |= {hit.id for hit in mine} - {hit.id for hit in telling[:most]}
-    if len(by_origin) > 1 and len(doubted) > most:
+    if len(doubted) > most:
         units = units_of(doubted)
         alike = cosine_table(units, units) >= _ONE_STATEMENT
         if _is_one_statement(doubted):

@@ -11,8 +11,8 @@ import numpy as np
 
 from spector.knowledge import (
     DESCRIBING,
+    FACT_GROWTH,
     Changes,
-    EdgeArrays,
     KnowledgeReader,
     Lesson,
     New,
@@ -20,13 +20,15 @@ from spector.knowledge import (
     Reading,
     Registry,
     declared,
+    fields_of_fact,
+    is_still_said,
     lessons_of,
-    pagerank,
     plan_lesson,
     plan_practice,
     plan_reading,
     practice_text,
     practices_of,
+    ranks_by_user,
     read_text,
     runs_of,
     statements_of,
@@ -34,13 +36,11 @@ from spector.knowledge import (
 )
 from spector.language.words import folded
 from spector.layout import Category, Flag, TierCode
-from spector.records import MemoryRecord, is_user_said
+from spector.records import MemoryRecord
 from spector.sleep.concepts import ageing, grounding, naming, patterns, rhythm
 from spector.sleep.night import Night, Units, breathe, has_flag
 from spector.write import Prepared, Unit
 
-#: facts fade half as fast as texts
-_GROWTH: Final = 2.0
 #: of a text that is read
 _MOST_CHARS: Final = 20_000
 #: share of the memories of a cycle that facts may take
@@ -198,8 +198,10 @@ def _unit(night: Night, batch: _Batch) -> Unit:
     first: dict[int, int] = {}
     for each in batch.read:
         first[each.record.id] = len(prepared)
-        fields = _fields(night, each.record) if each.reading.facts else {}
-        prepared += [Prepared(one.text, fields, _GROWTH) for one in each.reading.facts]
+        fields = {}
+        if each.reading.facts:
+            fields = {**fields_of_fact(each.record), **night.vector_of([each.record.id])}
+        prepared += [Prepared(one.text, fields, FACT_GROWTH) for one in each.reading.facts]
     read = int(night.state.recent.get("read", 0)) + len(batch.read)
     return Unit(
         prepared=prepared,
@@ -211,20 +213,6 @@ def _unit(night: Night, batch: _Batch) -> Unit:
     )
 
 
-def _fields(night: Night, record: MemoryRecord) -> dict[str, Any]:
-    return {
-        "tier": "semantic",
-        "category": Category.FACT,
-        "user_id": record.user_id,
-        "agent_id": record.agent_id,
-        "importance": record.importance,
-        "confidence": record.confidence,
-        "event_time": record.event_time,
-        "role": None if is_user_said(record.role) else record.role,
-        **night.vector_of([record.id]),
-    }
-
-
 def _decide(
     night: Night, read: Sequence[_Read], first: Mapping[int, int]
 ) -> Callable[[KnowledgeReader, int], Changes]:
@@ -234,11 +222,8 @@ def _decide(
         known = reader.payloads(list(present), "episode")
         for each in read:
             record = present.get(each.record.id)
-            if record is None or (record.text, record.user_id) != (
-                each.record.text,
-                each.record.user_id,
-            ):
-                continue  # it was forgotten, or says something else by now
+            if record is None or not is_still_said(each.record, record):
+                continue
             found, _ = plan_reading(
                 reader,
                 record,
@@ -353,7 +338,7 @@ def graph(night: Night, cursor: int) -> Units:
     with night.survey.knowledge() as reader:
         kinds = Registry(reader.kinds())
         # as it was before this step has dropped any edge
-        central = night.once("central", lambda: _central(night, reader, kinds))
+        central = night.once("central", lambda: _central(night, reader))
         edges = _too_many_edges(night, reader, kinds)
         pairs = _too_many_pairs(night, reader)
     for table, keys in (("edge", edges), ("link", pairs)):
@@ -372,25 +357,11 @@ def graph(night: Night, cursor: int) -> Units:
     return {"central": central}
 
 
-def _central(night: Night, reader: KnowledgeReader, kinds: Registry) -> dict[str, float]:
+def _central(night: Night, reader: KnowledgeReader) -> dict[str, float]:
     """Rank of the memories that the graph of their user turns on."""
     knowledge = night.config.knowledge
-    symmetric = {each.name for each in kinds if each.symmetric}
-    by_user: dict[str, list[tuple[int, int, float, str, str | None]]] = defaultdict(list)
-    for row in reader.edge_columns():
-        by_user[row[4] or ""].append(row)
     found: list[tuple[float, int]] = []
-    for _, rows in sorted(by_user.items()):
-        source, target, weight, kind, _ = zip(*rows, strict=True)
-        table = EdgeArrays.make(
-            np.array(source, np.int64),
-            np.array(target, np.int64),
-            np.array(weight),
-            np.array([each in symmetric for each in kind]),
-        )
-        ranks = pagerank(
-            table, damping=knowledge.pagerank_damping, iterations=knowledge.pagerank_iterations
-        )
+    for _, table, ranks in ranks_by_user(reader, knowledge):
         least = knowledge.pagerank_protection
         if knowledge.pagerank_relative:
             least = max(least, _TIMES_MEAN / max(1, len(ranks)))

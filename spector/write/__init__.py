@@ -26,8 +26,7 @@ if TYPE_CHECKING:
         ConceptPromoter,
         ConceptRun,
         Promotion,
-        codes_of,
-        cosines,
+        likest,
     )
     from spector.write.reembed import reembed_store, source_model
     from spector.write.replacing import Beside, EndMover, KeyWriter

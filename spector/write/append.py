@@ -37,6 +37,21 @@ if TYPE_CHECKING:
     from spector.store.catalog import Row
 
 
+# The flags of a record, which are the first two bytes of its mutable half.
+
+
+def flags_of(row: Row) -> int:
+    """The flags of a record, as the catalog has them."""
+    return int.from_bytes(row.mutable[:2], "little")
+
+
+def with_flag(block: bytes, flag: Flag, on: bool = True) -> bytes:
+    """A mutable half in which a flag is set, or cleared."""
+    flags = int.from_bytes(block[:2], "little")
+    flags = flags | int(flag) if on else flags & ~int(flag)
+    return flags.to_bytes(2, "little") + block[2:]
+
+
 # One batch of drafts on its way into a store.
 
 #: gives out so many ids in a transaction, at a time in ms

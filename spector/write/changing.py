@@ -11,7 +11,7 @@ from spector.arguments import id_of, ids_in
 from spector.errors import ImmutableRecordError, InvalidInputError
 from spector.knowledge import KnowledgeReader, derived_of
 from spector.language.statements import speaker_in
-from spector.layout import MUTABLE_BYTES, MUTABLE_DTYPE, MUTABLE_OFFSET, RECORD_DTYPE, Flag
+from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, RECORD_DTYPE, Flag
 from spector.records import MemoryRecord, aliases_in, turn_before_in
 from spector.store.catalog import ANYBODY, Row, Scope, newer_than
 from spector.store.catalog import rows as catalog_rows
@@ -20,6 +20,7 @@ from spector.store.files import Bytes
 from spector.store.payloads import has_tables, make_tables, put_rows, table_named
 from spector.tiers import TierStore, unknown
 from spector.write import supersede
+from spector.write.append import flags_of
 from spector.write.context import WriteContext
 from spector.write.draft import Draft
 from spector.write.fields import Named
@@ -61,12 +62,6 @@ def indexed_of(memory: Row | Draft) -> tuple[object, ...]:
         aliases_in(memory.metadata),
         turn_before_in(memory.metadata),
     )
-
-
-def with_flag(block: bytes, flag: Flag) -> bytes:
-    array = np.frombuffer(block, dtype=MUTABLE_DTYPE).copy()
-    array["flags"] |= int(flag)
-    return array.tobytes()
 
 
 def row_of(draft: Draft, record_id: int, mutable: bytes, event_ms: int, recorded_ms: int) -> Row:
@@ -174,11 +169,11 @@ class Changer:
             awake = {
                 row.id
                 for row in store.catalog.fetch(sorted(others)).values()
-                if not row.mutable[0] & Flag.DORMANT
+                if not flags_of(row) & Flag.DORMANT
             }
             found = derived_of(reader, {*ids, *(others - awake)}).memories
         rows = store.catalog.fetch(sorted(found & (first.memories | first.weaker) - {*ids}))
-        return [each for each, row in rows.items() if not row.mutable[0] & Flag.IMMUTABLE]
+        return [each for each, row in rows.items() if not flags_of(row) & Flag.IMMUTABLE]
 
     def reinstate(
         self, target: Named, scope: Scope = ANYBODY, *, keep: bool = False

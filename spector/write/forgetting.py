@@ -6,12 +6,10 @@ import contextlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from spector.clock import from_ms
 from spector.errors import ImmutableRecordError, PartitionCorruptError
 from spector.knowledge import Changes, KnowledgeReader, derived_of, layer_of
-from spector.layout import MUTABLE_DTYPE, Flag
+from spector.layout import Flag
 from spector.records import ForgetReport
 from spector.store.catalog import Row, Scope
 from spector.store.catalog import rows as catalog_rows
@@ -32,7 +30,7 @@ from spector.store.payloads import (
 )
 from spector.tiers import unknown
 from spector.write import supersede
-from spector.write.changing import with_flag
+from spector.write.append import flags_of, with_flag
 from spector.write.commit import apply_changes, changes_of_names
 from spector.write.context import WriteContext, refuse_conflict
 from spector.write.supersede import requoted, stage_quotes
@@ -71,9 +69,8 @@ class Doomed(NamedTuple):
 def _stand_alone(tx: Transaction, rows: Iterable[Row]) -> None:
     """Let memories that were derived from others be ones themselves: their sources have gone."""
     for row in rows:
-        flags = int.from_bytes(row.mutable[:2], "little") & ~int(Flag.AUXILIARY)
-        if flags != int.from_bytes(row.mutable[:2], "little"):
-            block = flags.to_bytes(2, "little") + row.mutable[2:]
+        if flags_of(row) & Flag.AUXILIARY:
+            block = with_flag(row.mutable, Flag.AUXILIARY, on=False)
             tx.hide()
             tx.set_mutable(row.segment_id, row.slot, block)
             catalog_rows.set_mutable(tx.connection, [(row.id, block)])
@@ -143,18 +140,10 @@ class Forgetter:
     def _forget(
         self, ids: list[int], manner: Manner, *, named: bool
     ) -> tuple[ForgetReport, Needles | None]:
-        purge, verify, included, skipped, cascade = manner
-        how = {
-            "named": named,
-            "include_protected": included,
-            "skip_protected": skipped,
-            "cascade": cascade,
-        }
         needles = None
-        if verify:
-            doomed = self.to_forget(ids, **how)
-            needles = self._needles_of(doomed)
-        report = self.forget(ids, at_once=purge, **how)
+        if manner.verify:
+            needles = self._needles_of(self.to_forget(ids, manner, named=named))
+        report = self.forget(ids, manner, named=named)
         self._note_writes(len(report))
         return report, needles
 
@@ -174,39 +163,22 @@ class Forgetter:
             needles.add_knowledge(owned_rows(db, sorted(ids), store.catalog.path))
         return needles
 
-    def forget(
-        self,
-        ids: Iterable[int],
-        *,
-        named: bool,
-        at_once: bool = False,
-        include_protected: bool = False,
-        skip_protected: bool = False,
-        cascade: bool = True,
-    ) -> ForgetReport:
+    def forget(self, ids: Iterable[int], manner: Manner, *, named: bool) -> ForgetReport:
         """Delete records: their rows at once, their bytes are tombstoned until compaction.
 
-        All or nothing, but for what `to_forget` keeps.
-
-        Args:
-            at_once: the caller erases them next, and if that is cut short the next reflect does.
+        All or nothing, but for what `to_forget` keeps. With ``purge`` the caller erases them next,
+        and if that is cut short the next reflect does.
         """
-        due_ms = 0 if at_once else self._parts.erasure_due_ms()
+        due_ms = 0 if manner.purge else self._parts.erasure_due_ms()
         with self._parts.exclusive():
-            doomed = self.to_forget(
-                ids,
-                named=named,
-                include_protected=include_protected,
-                skip_protected=skip_protected,
-                cascade=cascade,
-            )
+            doomed = self.to_forget(ids, manner, named=named)
             self._note_layers(doomed)
             for store, rows in doomed.rows.items():
                 self._delete(store, rows, due_ms, doomed)
         every = [row for rows in doomed.rows.values() for row in rows]
         gone = {row.id for row in every}
         self._parts.watchers.note_gone(gone, {text for row in every if (text := row.text.strip())})
-        waits = not at_once and any(store.files.durable for store in doomed.rows)
+        waits = not manner.purge and any(store.files.durable for store in doomed.rows)
         return ForgetReport(
             ids=tuple(sorted(gone)),
             protected=tuple(doomed.kept),
@@ -227,15 +199,7 @@ class Forgetter:
         layers = {each: layer_of(sorts.get(each, ())) for each in ids}
         callbacks.note_deleted({each: name for each, name in layers.items() if name is not None})
 
-    def to_forget(
-        self,
-        ids: Iterable[int],
-        *,
-        named: bool,
-        include_protected: bool = False,
-        skip_protected: bool = False,
-        cascade: bool = True,
-    ) -> Doomed:
+    def to_forget(self, ids: Iterable[int], manner: Manner, *, named: bool) -> Doomed:
         """What `forget` deletes, and what it keeps. The caller has the lock.
 
         Records that were ``named`` by id: a pin does not hold them; immutable ones are kept with
@@ -260,41 +224,41 @@ class Forgetter:
         holds = Flag.IMMUTABLE if named else Flag.IMMUTABLE | Flag.PINNED
         kept = (
             []
-            if include_protected
+            if manner.include_protected
             else [i for i, (_, row) in found.items() if flags_of(row) & holds]
         )
-        if named and kept and not skip_protected:
+        if named and kept and not manner.skip_protected:
             raise _immutable(sorted(kept))
         doomed: dict[Store, list[Row]] = {}
         for store, row in (found[i] for i in sorted(found.keys() - set(kept))):
             doomed.setdefault(store, []).append(row)
         going = {row.id for row in doomed.get(self._parts.router.durable_store(), ())}
-        derived, knowledge, safe = self._derived(going, include_protected, cascade)
-        if cascade and derived:
+        derived, knowledge, safe = self._derived(going, manner)
+        if manner.cascade and derived:
             durable = self._parts.router.durable_store()
             doomed.setdefault(durable, []).extend(row for row in derived if row.id not in safe)
         return Doomed(
             doomed,
-            sorted({*kept, *safe} if cascade else kept),
+            sorted({*kept, *safe} if manner.cascade else kept),
             [row.id for row in derived],
             *knowledge,
         )
 
     def _derived(
-        self, gone: Collection[int], include_protected: bool, cascade: bool
+        self, gone: Collection[int], manner: Manner
     ) -> tuple[list[Row], tuple[set[int], set[int], Changes], set[int]]:
         """Rows derived from nothing but what goes, what else changes, and protected ids."""
         store = self._parts.router.durable_store()
-        holds = Flag.NONE if include_protected else Flag.IMMUTABLE | Flag.PINNED
+        holds = Flag.NONE if manner.include_protected else Flag.IMMUTABLE | Flag.PINNED
         with store.catalog.latest() as db:
             reader = KnowledgeReader(db, store.catalog.path)
             found, safe, stay = derived_of(reader, gone), set[int](), set[int]()
             rows = store.catalog.fetch(sorted(found.memories))
             while True:  # what lives by a protected memory stays with it
                 safe = {row.id for row in rows.values() if flags_of(row) & holds}
-                if stay == (safe if cascade else rows.keys()):
+                if stay == (safe if manner.cascade else rows.keys()):
                     break
-                stay = set(safe if cascade else rows)
+                stay = set(safe if manner.cascade else rows)
                 found = derived_of(reader, gone, stay)
                 rows = {each: rows[each] for each in found.memories if each in rows}
             out = {*gone, *found.memories} - stay
@@ -342,7 +306,7 @@ class Forgetter:
             gone = found if ids is None else [each for each in found if each in ids]
             if not gone:
                 return None
-            return self.forget(gone, named=False, at_once=True, include_protected=True)
+            return self.forget(gone, Manner(purge=True, include_protected=True), named=False)
 
     def expire(self) -> int:
         """Forget what has expired; returns how many, without what was made of them alone."""
@@ -398,11 +362,6 @@ def stage_deletion(
     catalog_rows.delete_rows(tx.connection, rows)
     delete_owned(tx.connection, items)
     note_erasure(tx.connection, [row.id for row in rows], due_ms)
-
-
-def flags_of(row: Row) -> int:
-    """The flags of a record, as the catalog has them."""
-    return int(np.frombuffer(row.mutable, MUTABLE_DTYPE)[0]["flags"])
 
 
 def _immutable(ids: Sequence[int]) -> ImmutableRecordError:

@@ -18,13 +18,14 @@ from spector.knowledge import (
     Changes,
     Element,
     Extracted,
+    Figure,
     KnowledgeReader,
     Named,
     New,
-    Trend,
     admitted,
     causal_candidates,
     concept_of,
+    concepts_named,
     concepts_with,
     is_same_pattern,
     named_after,
@@ -36,11 +37,12 @@ from spector.knowledge import (
     plan_restated_figure,
     statistics_of,
 )
-from spector.layout import HEADER_BYTES, MUTABLE_DTYPE, Category, Flag
+from spector.layout import HEADER_BYTES, Category, Flag
 from spector.process import elsewhere
 from spector.providers import PromotionSource, embedded
-from spector.records import MemoryRecord
+from spector.records import MemoryRecord, PromotionCandidate
 from spector.store.core import Store, current_image
+from spector.write.append import flags_of
 from spector.write.changing import Change
 from spector.write.commit import KnowledgeWriter, Prepared, UnpreparedError
 from spector.write.context import WriteContext
@@ -82,7 +84,6 @@ class ConceptRun:
     #: concepts that were there, and those of them that are reinforced: ``decide`` fills them
     known: list[int] = field(default_factory=list)
     met: list[int] = field(default_factory=list)
-    left_out: int = 0
     #: a concept has gone since it was planned: nothing was decided
     is_stale: bool = False
 
@@ -182,7 +183,7 @@ class ConceptExtractor:
             )
             if run.is_stale:
                 return Changes()
-            changes, found, run.left_out = plan_extraction(
+            changes, found = plan_extraction(
                 reader, named, now_ms, places=places, alike=alike, room=room, tuning=tuning
             )
             run.known[:] = sorted({each for each in found.values() if each is not None})
@@ -215,7 +216,6 @@ class ConceptExtractor:
             named.memories,
             tuple(sorted({*run.known, *made})),
             tuple(sorted(made)),
-            run.left_out,
         )
 
     def _alike(
@@ -254,8 +254,7 @@ class ConceptExtractor:
             return left
         store = self._parts.router.durable_store()
         asleep = sum(
-            bool(int(np.frombuffer(row.mutable, MUTABLE_DTYPE)[0]["flags"]) & Flag.DORMANT)
-            for row in store.catalog.fetch(ids).values()
+            bool(flags_of(row) & Flag.DORMANT) for row in store.catalog.fetch(ids).values()
         )
         return max(0, left + asleep)
 
@@ -297,6 +296,15 @@ def cosines(cue: NDArray[np.float32], table: NDArray[np.float32]) -> NDArray[np.
     norms = np.sqrt(np.square(table).sum(axis=1) * np.square(cue).sum())
     found: NDArray[np.float32] = (table * cue).sum(axis=1) / np.maximum(norms, 1e-12)
     return found
+
+
+def likest(
+    store: Store, dim: int, cue: NDArray[np.float32], ids: Collection[int]
+) -> list[tuple[int, float]]:
+    """The cosine of each memory among ids with a cue (dim,), the most alike first."""
+    known, table = codes_of(store, dim, ids)
+    found = zip(known, cosines(cue, table).tolist(), strict=True)
+    return sorted(found, key=lambda each: (-each[1], each[0]))
 
 
 def _best(cue: NDArray[np.float32], table: NDArray[np.float32]) -> int | None:
@@ -367,10 +375,9 @@ class ConceptPromoter:
             trends = operational_candidates(reader, sleep)
         for each in causal:
             yield self._promotion(each)
-        for candidate, trend in trends:
-            found = self._promotion(candidate)
-            yield found
-            statistic = self._statistic(found, trend)
+        for candidate, figure in trends:
+            yield self._promotion(candidate)
+            statistic = self._statistic(candidate, figure)
             if statistic is not None:
                 yield statistic
         for source in list(self._sources):
@@ -433,66 +440,57 @@ class ConceptPromoter:
             return found
         if self._parts.embedder is None:
             return None
-        ids, table = codes_of(
-            self._parts.router.durable_store(),
-            self._parts.dim,
-            concepts_with(reader, "category", pattern.candidate.category, pattern.scope),
-        )
-        if not ids:
+        others = concepts_with(reader, "category", pattern.candidate.category, pattern.scope)
+        if not others:
             return None
-        cue = embedded(self._parts.embedder, [pattern.candidate.pattern_name])[0]
-        likeness = cosines(np.asarray(cue), table)
-        best = int(likeness.argmax())
-        return ids[best] if likeness[best] >= _SIMILAR else None
+        cue = np.asarray(embedded(self._parts.embedder, [pattern.candidate.pattern_name])[0])
+        store, dim = self._parts.router.durable_store(), self._parts.dim
+        return next(
+            (each for each, like in likest(store, dim, cue, others) if like >= _SIMILAR), None
+        )
 
-    def _statistic(self, of: Promotion, trend: Trend) -> Promotion | None:
+    def _statistic(self, candidate: PromotionCandidate, figure: Figure) -> Promotion | None:
         """The statistic of a trend, once its concept is there and unless it says it already."""
-        figure = trend.figure()
+        ids, name = candidate.source_memory_ids, candidate.pattern_name
         with self._knowledge.reading() as reader:
-            concept = of.concept
-            if concept is None:
-                named = concepts_with(reader, "category", OPERATIONAL, trend.scope)
-                known = reader.payloads(named, "concept")
-                same = (
-                    each for each, values in sorted(known.items()) if values["name"] == trend.name
-                )
-                concept = next(same, None)
-            if concept is None:
+            scope = next((each.scope for each in reader.owners(ids).values()), "")
+            known = concepts_named(reader, name, category=OPERATIONAL, scope=scope)
+            if not known:
                 return None
+            concept = known[0]
             stored = statistics_of(reader, [concept])
         old = next((each for each, about in stored.items() if about["code"] == figure.code), None)
         if old is not None and dict(stored[old]["values"]) == dict(figure.values):
             return None
-        made: int = concept
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
-            sources = list(reader.owners(trend.sources))
-            if not (sources and reader.payloads([made], "concept")):
+            sources = list(reader.owners(ids))
+            if not (sources and reader.payloads([concept], "concept")):
                 return Changes()
             if old is None:
-                changes = plan_new_figures([figure], made, sources, now_ms)
+                changes = plan_new_figures([figure], concept, sources, now_ms)
                 changes.tie(
                     New(0),
                     "statistically_confirms",
-                    made,
+                    concept,
                     "promote",
                     now_ms,
                     confidence=figure.confidence,
                 )
                 return changes
-            return plan_restated_figure(reader, figure, old, made, sources, now_ms)
+            return plan_restated_figure(reader, figure, old, concept, sources, now_ms)
 
         fields = {
             "tier": "semantic",
             "category": Category.SUMMARY,
-            "user_id": trend.scope or None,
-            **vector_field(self._parts, trend.sources),
+            "user_id": scope or None,
+            **vector_field(self._parts, ids),
         }
         return Promotion(
             figure.text,
             "statistic",
-            trend.r2,
-            trend.sources,
+            candidate.confidence,
+            ids,
             concept=concept,
             prepared=(Prepared(figure.text, fields),),
             decide=decide,

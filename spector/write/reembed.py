@@ -21,8 +21,7 @@ from spector.store.files import Bytes, DiskFiles
 from spector.store.partitions import image_rows
 from spector.store.rewriting import rewrite_all
 from spector.store.words import spoken_words, stored_words
-from spector.write.append import reseal
-from spector.write.forgetting import flags_of
+from spector.write.append import flags_of, reseal
 
 if TYPE_CHECKING:
     from spector.store.repair import Identity, RecoveredCatalog
@@ -79,41 +78,26 @@ def source_model(
         return _known(identity, given)
     model = given if given is not None else resolve("default")
     if model is None or model.dim != identity.dim:
-        return SourceModel(
+        return _without(
             identity,
-            None,
-            (
-                _note(
-                    f"nothing says which model made the vectors of {identity.dim} dimensions, and the new"
-                    " store names none; if there was one, repair again with it: embedder=, --embedder"
-                ),
-            ),
+            f"nothing says which model made the vectors of {identity.dim} dimensions, and the new"
+            " store names none; if there was one, repair again with it: embedder=, --embedder",
         )
     asked = given is not None
     try:
         tried, same = _try(model, files, recovered, identity)
     except EmbeddingError as error:
-        return SourceModel(
+        return _without(
             identity,
-            None,
-            (
-                _note(
-                    f"nothing says which model made the vectors of {identity.dim} dimensions, and"
-                    f" {model.model_id} cannot be tried: {error.message}"
-                ),
-            ),
+            f"nothing says which model made the vectors of {identity.dim} dimensions, and"
+            f" {model.model_id} cannot be tried: {error.message}",
         )
     if tried and not same:
-        return SourceModel(
+        return _without(
             identity,
-            None,
-            (
-                _note(
-                    f"nothing says which model made the vectors; {model.model_id} has their {identity.dim}"
-                    f" dimensions, but makes others of {tried} texts, so the new store names no model; if"
-                    " there was one, repair again with it: embedder=, --embedder"
-                ),
-            ),
+            f"nothing says which model made the vectors; {model.model_id} has their {identity.dim}"
+            f" dimensions, but makes others of {tried} texts, so the new store names no model; if"
+            " there was one, repair again with it: embedder=, --embedder",
         )
     if tried:
         why = f"it makes the same of {tried} texts whose vectors are whole"
@@ -128,7 +112,7 @@ def source_model(
         identity, model_id=model.model_id, fingerprint=model.fingerprint, model_known=True
     )
     note = f"the model of the vectors is taken to be {model.model_id}: {why}"
-    return SourceModel(found, model, (_note(note),), named=asked)
+    return SourceModel(found, model, (Loss(reason=note),), named=asked)
 
 
 def _known(identity: Identity, given: Embedder | None) -> SourceModel:
@@ -140,20 +124,15 @@ def _known(identity: Identity, given: Embedder | None) -> SourceModel:
         return SourceModel(identity, given)
     named = bool(identity.fingerprint)
     made = f"are of {identity.model_id}" if named else "were given by the store's users"
-    return SourceModel(
+    return _without(
         identity,
-        None,
-        (
-            _note(
-                f"{given.model_id} is not used: the vectors {made}; spector reembed moves the new store to"
-                " another model"
-            ),
-        ),
+        f"{given.model_id} is not used: the vectors {made}; spector reembed moves the new store to"
+        " another model",
     )
 
 
-def _note(reason: str) -> Loss:
-    return Loss(reason=reason)
+def _without(identity: Identity, reason: str) -> SourceModel:
+    return SourceModel(identity, None, (Loss(reason=reason),))
 
 
 def _try(

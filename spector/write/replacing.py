@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -51,13 +51,21 @@ from spector.store.payloads import (
 )
 from spector.store.sqlite import TransactionReads
 from spector.write import supersede
-from spector.write.append import Batch, ClaimIds, Work, append_batch, path_of_draft, records_of
-from spector.write.changing import row_of, with_flag, words_of_row
+from spector.write.append import (
+    Batch,
+    ClaimIds,
+    Work,
+    append_batch,
+    flags_of,
+    path_of_draft,
+    records_of,
+    with_flag,
+)
+from spector.write.changing import row_of, words_of_row
 from spector.write.commit import apply_changes, words_in
 from spector.write.context import WriteContext, conflict
 from spector.write.draft import Draft
-from spector.write.forgetting import Forgetter, flags_of, stage_deletion
-from spector.write.supersede import Ending, ended, flagged, starts_at, was_ended, with_end
+from spector.write.forgetting import Forgetter, stage_deletion
 
 # What is attached to a memory that changes: it stays, is replaced, or goes.
 
@@ -194,31 +202,6 @@ class EndMover:
         if store is not None and store.catalog.ends.noted:
             with contextlib.suppress(StoreError), store.transaction():
                 pass
-
-
-# Where a memory that takes another one's id stands among its earlier and later versions.
-
-
-def in_place_of(store: Store, before: Row, after: Row, now_ms: int) -> tuple[Row, list[Ending]]:
-    """The row of what takes a memory's place among its versions, and the changes that follow.
-
-    Args:
-        after: the new row with its own end, and the links that ``before`` has.
-    """
-    others: list[Ending] = []
-    for row in store.catalog.fetch(split_reserved_tags(before.tags).supersedes).values():
-        if was_ended(row):
-            verify_row(row, store.catalog.path)
-            others.append(Ending(row, ended(row, starts_at(after), now_ms)))
-    if not was_ended(before):
-        return after, others
-    newer = store.catalog.fetch(newer_than(store.catalog, before))
-    start_ms = min((starts_at(row) for row in newer.values()), default=before.valid_until_ms)
-    if start_ms is not None:
-        return ended(after, start_ms, now_ms), others
-    tags = with_end(after.tags, (after.valid_until_ms,))
-    hidden = replace(after, valid_until_ms=None, mutable=flagged(after, True), tags=tags)
-    return hidden, others
 
 
 # What is known of a memory beside its words, and what becomes of it when these change.
@@ -431,7 +414,7 @@ class KeyWriter:
         event_ms = int(encoded.headers[0]["event_ms"])
         after = row_of(draft, row.id, encoded.mutable(0), event_ms, row.recorded_ms)
         after.segment_id, after.slot = row.segment_id, row.slot
-        after, others = in_place_of(store, row, after, work.now_ms)
+        after, others = supersede.in_place_of(store, row, after, work.now_ms)
         half = encoded.images[0, MUTABLE_OFFSET:HEADER_BYTES]  # no checksum covers it
         half[:] = np.frombuffer(after.mutable, np.uint8)
         ties = ties_of(store, row, after)

@@ -32,7 +32,6 @@ from spector.layout import (
     CERTAIN_BYTE,
     HEADER_BYTES,
     MUTABLE_BYTES,
-    MUTABLE_DTYPE,
     MUTABLE_OFFSET,
     RECORD_DTYPE,
     Flag,
@@ -44,7 +43,7 @@ from spector.store.core import Store, Transaction, header_of, verified_image
 from spector.store.files import Bytes
 from spector.store.words import Utterance, newest_utterances
 from spector.tiers import TierRouter, TierStore
-from spector.write.append import reseal
+from spector.write.append import reseal, with_flag
 from spector.write.draft import Draft
 
 Opens = Callable[[str], Opening | None]
@@ -415,10 +414,9 @@ class Naming:
     tier: TierStore
 
     def stage(self, tx: Transaction) -> None:
-        block = np.frombuffer(self.before.mutable, MUTABLE_DTYPE).copy()
-        block["flags"] |= int(Flag.TOMBSTONE)
+        dead = with_flag(self.before.mutable, Flag.TOMBSTONE)
         segment_id, slot = self.tier.relocate(
-            tx, self.before, self.image, self.before.event_ms, block.tobytes()
+            tx, self.before, self.image, self.before.event_ms, dead
         )
         after = replace(self.after, segment_id=segment_id, slot=slot)
         catalog_rows.update_row(tx.connection, self.before, after)

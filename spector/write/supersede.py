@@ -9,8 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-import numpy as np
-
 from spector.errors import (
     CatalogCorruptError,
     ImmutableRecordError,
@@ -21,7 +19,7 @@ from spector.errors import (
     UnknownRecordError,
 )
 from spector.knowledge import KnowledgeReader, facts_of_alone
-from spector.layout import MUTABLE_DTYPE, Flag
+from spector.layout import Flag
 from spector.records import turn_before_in
 from spector.store.catalog import (
     ANYBODY,
@@ -41,6 +39,7 @@ from spector.store.core import Store, Transaction
 from spector.store.erasure import note_erasure
 from spector.store.payloads import has_tables, note_holding
 from spector.tiers import Finder, TierRouter
+from spector.write.append import flags_of, with_flag
 from spector.write.context import WriteContext
 from spector.write.draft import Draft
 from spector.write.speakers import Naming, renoted
@@ -117,7 +116,7 @@ def endings(
             and row.id not in out
             and row.user_id == draft.user_id
             and not was_ended(row)
-            and not _flags(row) & (Flag.IMMUTABLE | Flag.PINNED)
+            and not flags_of(row) & (Flag.IMMUTABLE | Flag.PINNED)
         ]
         for row in along:
             out[row.id] = Ending(row, ended(row, starts_ms(draft, now_ms), now_ms))
@@ -135,9 +134,9 @@ def _refuse(store: Store, row: Row, draft: Draft, already: Mapping[int, Ending])
             hint="let only one of the items supersede it",
         )
     newer = newer_than(store.catalog, row)
-    if newer or _flags(row) & Flag.SUPERSEDED:
+    if newer or flags_of(row) & Flag.SUPERSEDED:
         raise _superseded(store, row, newer, Scope(user_id=draft.user_id))
-    if _flags(row) & Flag.IMMUTABLE:
+    if flags_of(row) & Flag.IMMUTABLE:
         raise ImmutableRecordError(
             f"record {row.id} is immutable", hint="remember the new one without supersedes"
         )
@@ -292,7 +291,7 @@ def facts_alone(store: Store, memories: Sequence[int]) -> list[int]:
 
     def ended(ids: Collection[int]) -> set[int]:
         found = store.catalog.fetch(sorted(ids)).values()
-        return {*ids} - {each.id for each in found if not _flags(each) & Flag.SUPERSEDED}
+        return {*ids} - {each.id for each in found if not flags_of(each) & Flag.SUPERSEDED}
 
     with store.catalog.reading() as db:
         reader = KnowledgeReader(db, store.catalog.path)
@@ -316,22 +315,43 @@ def moved(store: Store, before: Row, after: Row, now_ms: int) -> tuple[Row, list
         after = replace(after, valid_until_ms=before.valid_until_ms)
     if starts_at(before) == starts_at(after) and _begins_ms(before) == _begins_ms(after):
         return after, []
-    others: list[Ending] = []
+    others = _ends_of_older(store, before, after, now_ms)
+    start_ms = _start_of_newer(store, before) if was_ended(before) else None
+    return after if start_ms is None else ended(after, start_ms, now_ms), others
+
+
+def in_place_of(store: Store, before: Row, after: Row, now_ms: int) -> tuple[Row, list[Ending]]:
+    """The row of what takes a memory's id and place among its versions, and what follows.
+
+    Args:
+        after: the new row with its own end, and the links that ``before`` has.
+    """
+    others = _ends_of_older(store, before, after, now_ms)
+    if not was_ended(before):
+        return after, others
+    start_ms = _start_of_newer(store, before)
+    if start_ms is not None:
+        return ended(after, start_ms, now_ms), others
+    tags = with_end(after.tags, (after.valid_until_ms,))
+    hidden = replace(after, valid_until_ms=None, mutable=flagged(after, True), tags=tags)
+    return hidden, others
+
+
+def _ends_of_older(store: Store, before: Row, after: Row, now_ms: int) -> list[Ending]:
+    """What a memory supersedes ends at its new start."""
     older = store.catalog.fetch(split_reserved_tags(before.tags).supersedes)
+    out = []
     for row in older.values():
-        if not was_ended(row):
-            continue
-        verify_row(row, store.catalog.path)
-        now = ended(row, starts_at(after), now_ms)
-        others.append(Ending(row, now))
-    if was_ended(before):
-        rows = store.catalog.fetch(newer_than(store.catalog, before))
-        start_ms = min((starts_at(row) for row in rows.values()), default=None)
-        if start_ms is None:  # the successor has been forgotten; the end that it set stays
-            start_ms = before.valid_until_ms
-        if start_ms is not None:
-            after = ended(after, start_ms, now_ms)
-    return after, others
+        if was_ended(row):
+            verify_row(row, store.catalog.path)
+            out.append(Ending(row, ended(row, starts_at(after), now_ms)))
+    return out
+
+
+def _start_of_newer(store: Store, row: Row) -> int | None:
+    """When the successor of a memory begins; the end that it set, where it has been forgotten."""
+    newer = store.catalog.fetch(newer_than(store.catalog, row))
+    return min(map(starts_at, newer.values()), default=row.valid_until_ms)
 
 
 def inherited(store: Store, gone: Sequence[Row]) -> list[Ending]:
@@ -402,7 +422,7 @@ def apply(tx: Transaction, changes: Sequence[Ending]) -> None:
 
 def was_ended(row: Row) -> bool:
     """Whether it has or will have a successor, which may have been forgotten since."""
-    return bool(split_reserved_tags(row.tags).until_ms or _flags(row) & Flag.SUPERSEDED)
+    return bool(split_reserved_tags(row.tags).until_ms or flags_of(row) & Flag.SUPERSEDED)
 
 
 def _begins_ms(row: Row) -> int:
@@ -418,17 +438,8 @@ def with_end(tags: tuple[str, ...], until_ms: tuple[int | None, ...]) -> tuple[s
     return join_reserved_tags(found.own, found.supersedes, until_ms)
 
 
-def _flags(row: Row) -> int:
-    return int(np.frombuffer(row.mutable, MUTABLE_DTYPE)[0]["flags"])
-
-
 def flagged(row: Row, on: bool) -> bytes:
-    block = np.frombuffer(row.mutable, MUTABLE_DTYPE).copy()
-    if on:
-        block["flags"] |= int(Flag.SUPERSEDED)
-    else:
-        block["flags"] &= 0xFFFF & ~int(Flag.SUPERSEDED)
-    return block.tobytes()
+    return with_flag(row.mutable, Flag.SUPERSEDED, on)
 
 
 # Memories that hold words of others: of the question that they answer, of what they correct.

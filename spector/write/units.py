@@ -22,8 +22,8 @@ from spector.store.catalog import rows as catalog_rows
 from spector.store.core import STRENGTH_DTYPE, Store, Strengths, Transaction, read_strengths
 from spector.store.payloads import PayloadTable, compact_json, table_named
 from spector.tiers import TierStore
-from spector.write.append import reseal
-from spector.write.changing import current_bytes, with_flag
+from spector.write.append import reseal, with_flag
+from spector.write.changing import current_bytes
 from spector.write.commit import KnowledgeWriter, Prepared
 from spector.write.context import WriteContext
 

@@ -26,12 +26,11 @@ from spector.store.erasure import note_erasure
 from spector.store.payloads import entries_of, follow_user, path_of
 from spector.tiers import TierStore
 from spector.write import supersede
-from spector.write.append import Batch, Encoded, reseal
-from spector.write.changing import current_bytes, indexed_of, row_of, with_flag, words_of_row
+from spector.write.append import Batch, Encoded, flags_of, reseal, with_flag
+from spector.write.changing import current_bytes, indexed_of, row_of, words_of_row
 from spector.write.context import WriteContext, refuse_conflict, vectors_of
 from spector.write.draft import ENDING, Draft, ends_in, may_name, with_aliases, without_end
 from spector.write.fields import FIELDS, Named
-from spector.write.forgetting import flags_of
 from spector.write.replacing import Beside, Ties, attach, free_moved, ties_of
 from spector.write.speakers import (
     Reading,

@@ -113,7 +113,7 @@ class Writer:
             )
         with reading("items"):
             total = len(items) if isinstance(items, Sized) else None
-        refuse_scopes_in(items, common, may_fill=names_scopes, is_own=is_own)
+            refuse_scopes_in(items, common, may_fill=names_scopes, is_own=is_own)
         out = MemoryList()
         skipped: list[Skipped] = []
         batch: list[Draft] = []

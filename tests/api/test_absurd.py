@@ -316,47 +316,6 @@ def test_a_limit_is_exact(memory: Memory, name: str, proof: Proof) -> None:
     proof("T20", accepted_at_a_limit=2, refused=1, untyped=0)
 
 
-TEXTS = {
-    "NUL": "before\0after \0",
-    "right to left": "\u05e9\u05dc\u05d5\u05dd \u202eabc\u202c \u0645\u0631\u062d\u0628\u0627",
-    "300,000 combining marks": "e" + MARK * 300_000,
-    "joined emoji": "\U0001f468\u200d\U0001f469\u200d\U0001f467" * 1000,
-    "noncharacters": "\uffff \ufdd0 \U0010ffff",
-    "line ends": "a\r\nb\rc\u2028d\x85e",
-    "byte order mark": "\ufeffbegin",
-}
-
-
-@pytest.mark.parametrize("name", TEXTS)
-def test_a_strange_text_comes_back_as_it_was(store_path: Path, name: str, proof: Proof) -> None:
-    text = TEXTS[name]
-    with own_vectors(store_path) as memory:
-        memory.remember("plain", vector=vector(1))
-        made = memory.remember(text, vector=vector())
-    with own_vectors(store_path, mode="r") as memory:
-        assert memory.get(made.id).text == text
-        assert memory.recall(vector=vector(), k=1)[0].text == text
-        assert memory.check().ok
-    proof("T20", strange_texts=1, changed=0)
-
-
-@pytest.mark.parametrize("text", ["\ud800", "half \udfff", "x" * 1000 + "\udc80", "\ud83d\ude00"])
-def test_half_of_a_pair_is_refused_wherever_it_stands(
-    memory: Memory, text: str, proof: Proof
-) -> None:
-    calls: list[tuple[type[SpectorError], Any]] = [
-        (InvalidTextError, {"text": text}),
-        (InvalidTagError, {"tags": [text]}),
-        (InvalidScopeError, {"user_id": text}),
-        (SpectorError, {"metadata": {"k": text}}),
-        (SpectorError, {"source": text}),
-    ]
-    for kind, given in calls:
-        with refused(memory, kind):
-            _remember(memory, {"text": "a text", "vector": vector()} | given)
-    proof("T20", refused=len(calls), untyped=0)
-
-
 def test_a_million_tags_are_refused_by_the_first_too_many(memory: Memory, proof: Proof) -> None:
     taken = 0
 
@@ -394,26 +353,6 @@ def test_a_huge_tag_is_refused_by_every_verb(memory: Memory, tag: str, proof: Pr
     proof("T20", refused=3, untyped=0)
 
 
-@pytest.mark.parametrize("size", [1, 3, 7, 8, 20])
-def test_one_text_too_long_stops_a_batch_between_commits(
-    store_path: Path, size: int, proof: Proof
-) -> None:
-    config = Config(batch_records=size)
-    with own_vectors(store_path, config=config) as memory:
-        items: list[dict[str, Any]] = [
-            {"text": f"m{n}", "vector": v} for n, v in enumerate(vectors(20))
-        ]
-        items[13]["text"] = "x" * (LIMITS.max_text_bytes + 1)
-        with pytest.raises(InvalidTextError):
-            memory.remember_many(items)
-        found = sorted(int(record.text[1:]) for record in memory)
-        assert found == list(range(len(found))), "not a prefix"
-        assert len(found) <= 13
-        assert len(found) % size == 0
-        assert memory.check().ok
-    proof("T20", refused=1, untyped=0)
-
-
 SLOW = pytest.mark.slow
 
 
@@ -448,13 +387,3 @@ def test_refusing_a_huge_text_costs_no_more_than_its_copies(
     assert found["stored"] == ["known"]
     assert found["error"] == ("accepted" if is_read else "InvalidTextError")
     assert found["grown"] <= 2 * size + (64 << 20)
-
-
-def test_more_hits_than_there_may_be_are_refused(memory: Memory, proof: Proof) -> None:
-    memory.remember("a text", vector=vector())
-    assert len(memory.recall(vector=vector(), k=LIMITS.max_k)) == 1
-    for k in (LIMITS.max_k + 1, 1 << 31, 1 << 32, 1 << 63, 1 << 200):
-        with refused(memory, InvalidInputError):
-            memory.recall(vector=vector(), k=k)
-    assert spector.Config().max_k == LIMITS.max_k
-    proof("T20", refused=5, untyped=0)

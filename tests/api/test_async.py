@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import functools
 import gc
 import inspect
 import os
-import random
 import threading
 import time
 import warnings
@@ -43,6 +43,16 @@ class Slow(FakeEmbedder):
         self.begun.set()
         assert self.may_go.wait(20)
         return super().embed(texts)
+
+
+def awaited(test: Any) -> Any:
+    """A test that is awaited in a loop of its own."""
+
+    @functools.wraps(test)
+    def run(*args: Any, **given: Any) -> None:
+        asyncio.run(test(*args, **given))
+
+    return run
 
 
 async def until(event: threading.Event) -> None:
@@ -109,126 +119,94 @@ def test_no_verb_runs_on_the_thread_of_the_loop() -> None:
     asyncio.run(run())
 
 
-def test_it_answers_as_the_memory_beneath() -> None:
-    async def run() -> None:
-        async with opened() as memory:
-            first = await memory.remember("The kiln is in the barn.", user_id="ana")
-            async with await memory.session("s", user_id="ana") as session:
-                assert (await session.observe("My brother is called Piet.")).stored
-            assert (await memory.recall("Where is the kiln?", user_id="ana"))[0].id == first.id
-            assert [each.text for each in memory.sync.recall("kiln")] == [
-                each.text for each in await memory.recall("kiln")
-            ]
-            with pytest.raises(spector.UnknownArgumentError, match="did you mean k"):
-                await memory.recall("kiln", kk=3)
-            with pytest.raises(spector.InvalidInputError, match="limit"):
-                [each async for each in memory.records(limit="3")]
-            with pytest.raises(spector.InvalidInputError, match="limit"):
-                [each async for each in memory.records(limit=0)]
-            with pytest.raises(AttributeError, match="sync"):
-                memory.daemon.running  # noqa: B018 - a value, which would look true
-            assert copy.copy(memory) is memory
-            with pytest.raises(AttributeError, match="no verb 'abuot'"):
-                await memory.facts.abuot("ana")
-            episodes = memory.layers["episodes"]
-            made = await episodes.store("The kiln was lit on Monday.")
-            assert (await episodes.get(made)).text == "The kiln was lit on Monday."
-            with pytest.raises(AttributeError, match="no verb 'graph'"):
-                await episodes.graph()
-            with pytest.raises(spector.InvalidInputError, match="there is no layer 'dreams'"):
-                await memory.layers["dreams"].recall()
-            async with await memory.session("t") as talk:  # as the session beneath
-                assert await memory.procedures.learn(talk) is None
-            await memory.forget(made)
-            assert await memory.run(first.to_dict) == first.to_dict()
-            await memory.remember_many([f"Note {n}" for n in range(25)])
-            ids = [each.id for each in memory.sync.records()]
-            assert [each.id async for each in memory.records(page=4)] == ids
-            assert [each.id async for each in memory.records(page=4, limit=6)] == ids[:6]
-            assert [each.id async for each in memory.records(page=4, newest_first=True)] == ids[
-                ::-1
-            ]
-            for n in range(9):
-                await memory.remember(f"Note {n}", key="k", namespace=("n", f"{n}"))
-            spaces = memory.sync.namespaces("n")
-            assert [each async for each in memory.namespaces("n", page=2)] == spaces
-            assert [each async for each in memory.namespaces(page=2, limit=5)] == spaces[:5]
-        with pytest.raises(spector.StoreClosedError) as refused:
+@awaited
+async def test_it_answers_as_the_memory_beneath() -> None:
+    async with opened() as memory:
+        first = await memory.remember("The kiln is in the barn.", user_id="ana")
+        async with await memory.session("s", user_id="ana") as session:
+            assert (await session.observe("My brother is called Piet.")).stored
+        assert (await memory.recall("Where is the kiln?", user_id="ana"))[0].id == first.id
+        assert [each.text for each in memory.sync.recall("kiln")] == [
+            each.text for each in await memory.recall("kiln")
+        ]
+        with pytest.raises(spector.UnknownArgumentError, match="did you mean k"):
+            await memory.recall("kiln", kk=3)
+        for wrong in ({"limit": "3"}, {"limit": 0}, {"page": 0}, {"tags": 3}):
+            with pytest.raises(spector.InvalidInputError, match=next(iter(wrong))):
+                memory.records(**wrong)
+        assert (memory.path, memory.dim) == (memory.sync.path, memory.sync.dim)
+        with pytest.raises(AttributeError, match="sync"):
+            memory.daemon.running  # noqa: B018 - a value, which would look true
+        assert copy.copy(memory) is memory
+        with pytest.raises(AttributeError, match="no verb 'abuot'"):
+            await memory.facts.abuot("ana")
+        episodes = memory.layers["episodes"]
+        made = await episodes.store("The kiln was lit on Monday.")
+        assert (await episodes.get(made)).text == "The kiln was lit on Monday."
+        with pytest.raises(AttributeError, match="no verb 'graph'"):
+            await episodes.graph()
+        with pytest.raises(spector.InvalidInputError, match="there is no layer 'dreams'"):
+            await memory.layers["dreams"].recall()
+        async with await memory.session("t") as talk:  # as the session beneath
+            assert await memory.procedures.learn(talk) is None
+        await memory.forget(made)
+        assert await memory.run(first.to_dict) == first.to_dict()
+        await memory.remember_many([f"Note {n}" for n in range(25)])
+        ids = [each.id for each in memory.sync.records()]
+        assert [each.id async for each in memory.records(page=4)] == ids
+        assert [each.id async for each in memory.records(page=4, limit=6)] == ids[:6]
+        assert [each.id async for each in memory.records(page=4, newest_first=True)] == ids[::-1]
+        for n in range(9):
+            await memory.remember(f"Note {n}", key="k", namespace=("n", f"{n}"))
+        spaces = memory.sync.namespaces("n")
+        assert [each async for each in memory.namespaces("n", page=2)] == spaces
+        assert [each async for each in memory.namespaces(page=2, limit=5)] == spaces[:5]
+    with pytest.raises(spector.StoreClosedError) as refused:
+        await memory.count()
+    with pytest.raises(spector.StoreClosedError) as of_sync:
+        memory.sync.count()
+    assert str(refused.value) == str(of_sync.value)
+    await memory.close()
+
+
+@awaited
+async def test_writes_keep_the_order_of_their_calls() -> None:
+    async with opened() as memory:
+        await asyncio.gather(*(memory.remember(f"note {n}") for n in range(60)))
+        texts = [each.text async for each in memory]
+        assert texts == [f"note {n}" for n in range(60)]
+
+
+@awaited
+async def test_a_write_that_has_not_begun_never_begins_and_one_that_has_ends() -> None:
+    embedder = Slow()
+    async with opened(embedder=embedder) as memory:
+        begun = asyncio.create_task(memory.remember("begun"))
+        await until(embedder.begun)
+        waiting = asyncio.create_task(memory.remember("waiting"))
+        await asyncio.sleep(0.01)
+        for task in (waiting, begun):
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        embedder.may_go.set()
+        (found,) = await memory.settled()
+        assert (found.verb, found.result.text, found.error) == ("remember", "begun", None)
+        assert await memory.settled() == ()
+        assert [each.text async for each in memory] == ["begun"]
+
+
+@awaited
+async def test_more_calls_than_may_wait_are_refused_with_their_number() -> None:
+    embedder = Slow()
+    async with opened(embedder=embedder, max_waiting=2) as memory:
+        tasks = [asyncio.create_task(memory.remember(f"{n}")) for n in range(2)]
+        await until(embedder.begun)
+        with pytest.raises(spector.BusyError, match="2 calls are waiting"):
             await memory.count()
-        with pytest.raises(spector.StoreClosedError) as of_sync:
-            memory.sync.count()
-        assert str(refused.value) == str(of_sync.value)
-        await memory.close()
-
-    asyncio.run(run())
-
-
-def test_writes_keep_the_order_of_their_calls() -> None:
-    async def run() -> None:
-        async with opened() as memory:
-            await asyncio.gather(*(memory.remember(f"note {n}") for n in range(60)))
-            texts = [each.text async for each in memory]
-            assert texts == [f"note {n}" for n in range(60)]
-
-    asyncio.run(run())
-
-
-def test_a_write_that_has_not_begun_never_begins_and_one_that_has_ends() -> None:
-    async def run() -> None:
-        embedder = Slow()
-        async with opened(embedder=embedder) as memory:
-            begun = asyncio.create_task(memory.remember("begun"))
-            await until(embedder.begun)
-            waiting = asyncio.create_task(memory.remember("waiting"))
-            await asyncio.sleep(0.01)
-            for task in (waiting, begun):
-                task.cancel()
-                with pytest.raises(asyncio.CancelledError):
-                    await task
-            embedder.may_go.set()
-            (found,) = await memory.settled()
-            assert (found.verb, found.result.text, found.error) == ("remember", "begun", None)
-            assert await memory.settled() == ()
-            assert [each.text async for each in memory] == ["begun"]
-
-    asyncio.run(run())
-
-
-@pytest.mark.parametrize("count", [400, pytest.param(2000, marks=pytest.mark.slow)])
-def test_what_settled_tells_and_what_is_stored_agree(count: int) -> None:
-    """Half of the writes are cancelled."""
-    rng = random.Random(20261129)
-
-    async def run() -> None:
-        async with opened() as memory:
-            kept: set[str] = set()
-            for start in range(0, count, 20):
-                tasks = {f"{n}": asyncio.create_task(memory.remember(f"{n}"))
-                         for n in range(start, start + 20)}  # fmt: skip
-                await asyncio.sleep(rng.random() * 0.01)
-                for task in rng.sample([*tasks.values()], 10):
-                    task.cancel()
-                done = await asyncio.gather(*tasks.values(), return_exceptions=True)
-                kept |= {each.text for each in done if isinstance(each, spector.MemoryRecord)}
-                kept |= {each.result.text for each in await memory.settled()}
-            assert {each.text async for each in memory} == kept
-
-    asyncio.run(run())
-
-
-def test_more_calls_than_may_wait_are_refused_with_their_number() -> None:
-    async def run() -> None:
-        embedder = Slow()
-        async with opened(embedder=embedder, max_waiting=2) as memory:
-            tasks = [asyncio.create_task(memory.remember(f"{n}")) for n in range(2)]
-            await until(embedder.begun)
-            with pytest.raises(spector.BusyError, match="2 calls are waiting"):
-                await memory.count()
-            embedder.may_go.set()
-            await asyncio.gather(*tasks)
-            assert await memory.count() == 2
-
-    asyncio.run(run())
+        embedder.may_go.set()
+        await asyncio.gather(*tasks)
+        assert await memory.count() == 2
 
 
 def test_one_memory_serves_several_loops_and_closes_after_what_was_called(tmp_path: Path) -> None:
@@ -343,52 +321,46 @@ def test_bad_numbers_are_refused_at_once(options: dict[str, Any]) -> None:
         opened(**options)
 
 
-def test_what_a_session_recalls_keeps_its_place_before_its_end() -> None:
-    async def run() -> None:
-        async with opened() as memory:
-            await memory.remember("The kiln is in the barn.")
-            for _ in range(20):
-                session = await memory.session("s")
-                recalled = asyncio.create_task(session.context("Where is the kiln?"))
-                await asyncio.sleep(0)
-                await session.end()
-                await recalled  # SessionClosedError where the end came first
-
-    asyncio.run(run())
+@awaited
+async def test_what_a_session_recalls_keeps_its_place_before_its_end() -> None:
+    async with opened() as memory:
+        await memory.remember("The kiln is in the barn.")
+        for _ in range(20):
+            session = await memory.session("s")
+            recalled = asyncio.create_task(session.context("Where is the kiln?"))
+            await asyncio.sleep(0)
+            await session.end()
+            await recalled  # SessionClosedError where the end came first
 
 
-def test_a_close_that_fails_can_be_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def run() -> None:
-        memory = await opened()
-        tries = iter([OSError("no space left"), None])
+@awaited
+async def test_a_close_that_fails_can_be_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = await opened()
+    tries = iter([OSError("no space left"), None])
 
-        def close(close: Any = memory.sync.close) -> None:
-            if error := next(tries):
-                raise error
-            close()
+    def close(close: Any = memory.sync.close) -> None:
+        if error := next(tries):
+            raise error
+        close()
 
-        monkeypatch.setattr(type(memory.sync), "close", lambda self: close())
-        with pytest.raises(OSError, match="no space"):
-            await memory.close()
+    monkeypatch.setattr(type(memory.sync), "close", lambda self: close())
+    with pytest.raises(OSError, match="no space"):
         await memory.close()
-        await memory.close()
+    await memory.close()
+    await memory.close()
 
-    asyncio.run(run())
 
-
-def test_two_who_settle_at_once_hear_of_a_write_once() -> None:
-    async def run() -> None:
-        embedder = Slow()
-        async with opened(embedder=embedder) as memory:
-            task = asyncio.create_task(memory.remember("one"))
-            await until(embedder.begun)
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-            both = asyncio.gather(memory.settled(), memory.settled())
-            await asyncio.sleep(0.01)
-            embedder.may_go.set()
-            first, second = await both
-            assert len(first) + len(second) == 1
-
-    asyncio.run(run())
+@awaited
+async def test_two_who_settle_at_once_hear_of_a_write_once() -> None:
+    embedder = Slow()
+    async with opened(embedder=embedder) as memory:
+        task = asyncio.create_task(memory.remember("one"))
+        await until(embedder.begun)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        both = asyncio.gather(memory.settled(), memory.settled())
+        await asyncio.sleep(0.01)
+        embedder.may_go.set()
+        first, second = await both
+        assert len(first) + len(second) == 1

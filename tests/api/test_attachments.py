@@ -13,7 +13,6 @@ import json
 import pickle
 import sqlite3
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +30,6 @@ ITEM = {"role": "assistant", "calls": [{"n": 1}, [2, None, True]], "ş": "ü \x0
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "mind"
-
-
-@pytest.fixture
-def memory(path: Path) -> Iterator[Memory]:
-    with spector.open(path, embedder=FakeEmbedder()) as opened:
-        yield opened
 
 
 def opened(path: Path | str, **more: Any) -> Memory:

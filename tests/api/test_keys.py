@@ -316,45 +316,6 @@ def test_keys_are_compared_as_they_are_given(memory: Memory) -> None:
     assert [memory.get(key=key).key for key in keys] == keys
 
 
-@pytest.mark.parametrize("key", ["", "x" * 513, "é" * 257, 5, b"k", None, ["k"], "\ud800"])
-def test_what_is_no_key_is_refused(memory: Memory, key: Any) -> None:
-    if key is not None:
-        with pytest.raises(InvalidInputError):
-            memory.remember("x", key=key)
-        with pytest.raises(InvalidInputError):
-            memory.forget(key=key)
-    with pytest.raises(InvalidInputError):
-        memory.get(key=key)
-    assert len(memory) == 0
-
-
-@pytest.mark.parametrize(
-    "namespace",
-    [
-        ("a", 1),
-        ("a", None),
-        ("",),
-        ("a\0b",),
-        ("\ud800",),
-        {"a": 1},
-        5,
-        b"a",
-        ("x" * 600,),
-        ("a",) * 33,
-        ({},),
-    ],
-)
-def test_what_is_no_namespace_is_refused(memory: Memory, namespace: Any) -> None:
-    for call in (
-        lambda: memory.remember("x", key="k", namespace=namespace),
-        lambda: memory.get(key="k", namespace=namespace),
-        lambda: list(memory.records(namespace=namespace)),
-    ):
-        with pytest.raises(InvalidInputError):
-            call()
-    assert len(memory) == 0
-
-
 def test_a_namespace_needs_a_key_and_a_key_a_lasting_tier(memory: Memory) -> None:
     with pytest.raises(InvalidInputError, match="without a key"):
         memory.remember("x", namespace=("a",))

@@ -13,7 +13,6 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -25,12 +24,10 @@ import spector
 from spector import (
     Config,
     InvalidInputError,
-    InvalidScopeError,
     ManualClock,
     Memory,
     MemoryRecord,
     RecallOptions,
-    SpectorError,
 )
 from spector.kernel.dispatch import get_kernel
 from tests.api.helpers import ids, own_vectors, texts, vector, vectors
@@ -82,14 +79,6 @@ def what_was_forgotten_stays_until_it_is_due(path: Path) -> None:
             assert memory.stats()["erasure"]["pending"] == left
 
 
-@case(CONFIG, "working_capacity")
-def a_larger_ring_holds_more(path: Path) -> None:
-    for capacity in (3, 7):
-        with mind(working_capacity=capacity) as memory:
-            memory.remember_many([f"n {n}" for n in range(10)], tier="working")
-            assert len(memory) == capacity
-
-
 @case(CONFIG, "min_extent_bytes", "max_extent_bytes")
 def files_grow_within_the_given_steps(path: Path) -> None:
     sizes = {}
@@ -118,15 +107,6 @@ LIMITS: dict[str, tuple[int, dict[str, Any], dict[str, Any]]] = {
     "max_attachment_bytes": (3, {"attachment": b"abc"}, {"attachment": b"abcd"}),
     "max_parents": (2, {"parents": [1, 2]}, {"parents": [1, 2, 3]}),
 }
-
-
-@case(CONFIG, "working_users")
-def more_users_have_memories_at_hand(path: Path) -> None:
-    for users in (2, 5):
-        with mind(working_users=users) as memory:
-            for n in range(8):
-                memory.remember(f"n {n}", tier="working", user_id=f"u{n}")
-            assert len(memory) == users
 
 
 @case(CONFIG, "guard_reads")
@@ -171,19 +151,6 @@ def a_small_journal_is_emptied_sooner(path: Path) -> None:
     assert left[1 << 20] >= 30
 
 
-def _noting(seen: list[tuple[int, int | None]]) -> Callable[[int, int | None], None]:
-    return lambda *at: seen.append(at)
-
-
-@case(CONFIG, "batch_records")
-def smaller_batches_commit_more_often(path: Path) -> None:
-    for size, commits in ((3, 4), (10, 1)):
-        seen: list[tuple[int, int | None]] = []
-        with mind(batch_records=size) as memory:
-            memory.remember_many([str(n) for n in range(10)], progress=_noting(seen))
-        assert len(seen) == commits
-
-
 @case(CONFIG, "default_importance", "default_confidence")
 def defaults_are_what_was_configured(path: Path) -> None:
     with mind(default_importance=0.25, default_confidence=0.6) as memory:
@@ -205,13 +172,6 @@ def a_longer_initial_stability_forgets_more_slowly(path: Path) -> None:
     assert kept[0] < kept[1]
 
 
-@case(CONFIG, "stability_by_importance")
-def importance_scales_the_first_stability(path: Path) -> None:
-    for scaled, days in ((True, 10.5), (False, 7.0)):
-        with mind(stability_by_importance=scaled) as memory:
-            assert memory.remember("x", importance=1.0).stability_days == pytest.approx(days)
-
-
 @case(CONFIG, "profile")
 def a_profile_of_the_configuration_ranks(path: Path) -> None:
     best = []
@@ -223,13 +183,6 @@ def a_profile_of_the_configuration_ranks(path: Path) -> None:
             memory.remember("river new", importance=0.0)
             best.append(memory.recall("river", k=1)[0].text)
     assert best == ["river new", "river old"]
-
-
-@case(CONFIG, "flashbulb_arousal")
-def a_lower_threshold_makes_a_flashbulb_sooner(path: Path) -> None:
-    for threshold, bright in ((0.5, True), (0.7, False)):
-        with mind(flashbulb_arousal=threshold) as memory:
-            assert memory.remember("x", arousal=0.6).flashbulb is bright
 
 
 @case(
@@ -244,14 +197,6 @@ def reinforcement_follows_its_constants(path: Path) -> None:
     assert after(False, stability_failure_factor=0.5).stability_days == pytest.approx(3.5)
     assert after(True, utility_rate=0.4).utility == pytest.approx(0.7)
     assert after(True, max_stability_days=7.25).stability_days == pytest.approx(7.25)
-
-
-@case(CONFIG, "max_cue_bytes")
-def a_longer_cue_is_read_whole_with_a_higher_limit(path: Path) -> None:
-    cue = "x" * 11
-    for limit, notes in ((10, 1), (11, 0)):
-        with own_vectors(config=Config(max_cue_bytes=limit), clock=ManualClock(NOW)) as memory:
-            assert len(memory.recall(cue).notes) == notes
 
 
 @case(CONFIG, "rank_all_records")
@@ -277,15 +222,6 @@ def a_store_within_the_limit_is_ranked_whole(path: Path) -> None:
     assert found == [False, True]
 
 
-@case(CONFIG, "max_k")
-def a_larger_k_needs_a_larger_limit(path: Path) -> None:
-    with mind(max_k=3) as memory:
-        memory.remember_many([f"n {n}" for n in range(5)])
-        assert len(memory.recall("n", k=3)) == 3
-        with pytest.raises(InvalidInputError):
-            memory.recall("n", k=4)
-
-
 @case(CONFIG, "cache_entries")
 def a_larger_cache_embeds_a_cue_less_often(path: Path) -> None:
     for entries, calls in ((0, 6), (1, 6), (8, 3)):
@@ -307,32 +243,82 @@ def a_cached_vector_expires(path: Path) -> None:
         assert len(embedder.calls) == calls
 
 
-@case(CONFIG, "tombstone_ratio")
-def a_lower_ratio_compacts_sooner(path: Path) -> None:
-    for ratio, compacted in ((0.0, 1), (0.25, 1), (0.5, 0)):
-        with mind(tombstone_ratio=ratio) as memory:
-            made = memory.remember_many([f"n {n}" for n in range(10)])
-            memory.forget(ids(made[:3]))
-            assert memory.reflect().compaction.partitions_compacted == compacted
+def _many(memory: Memory, **fields: Any) -> list[MemoryRecord]:
+    return memory.remember_many([f"n {n}" for n in range(10)], **fields)
 
 
-def _clustered(**config: Any) -> tuple[int, int]:
+def _commits(memory: Memory) -> int:
+    seen: list[int] = []
+    _many(memory, progress=lambda done, _: seen.append(done))
+    return len(seen)
+
+
+def _compacted(memory: Memory) -> int:
+    memory.forget(_many(memory)[:3])
+    return memory.reflect().compaction.partitions_compacted
+
+
+def _clustered(memory: Memory) -> tuple[int, int]:
     """Partitions that a cycle puts in order, and that it leaves, of two full ones of ten."""
-    with mind(episodic_capacity=10, **config) as memory:
-        memory.remember_many([f"n {n}" for n in range(20)])
-        report = memory.reflect()
-        return report.clustered, report.unclustered
+    memory.remember_many([f"n {n}" for n in range(20)])
+    report = memory.reflect()
+    return report.clustered, report.unclustered
 
 
-@case(CONFIG, "cluster_records")
-def a_larger_share_of_a_cycle_puts_more_in_order(path: Path) -> None:
-    found = [_clustered(cluster_records=n, cluster_min_records=2) for n in (0, 1, 10, 11, 99)]
-    assert found == [(0, 0), (1, 1), (1, 1), (2, 0), (2, 0)]
+def _held(memory: Memory) -> int:
+    _many(memory, tier="working")
+    return len(memory)
 
 
-@case(CONFIG, "cluster_min_records")
-def a_lower_minimum_puts_smaller_partitions_in_order(path: Path) -> None:
-    assert [_clustered(cluster_min_records=n) for n in (11, 10)] == [(0, 0), (2, 0)]
+def _users(memory: Memory) -> int:
+    for n in range(8):
+        memory.remember(f"n {n}", tier="working", user_id=f"u{n}")
+    return len(memory)
+
+
+def _answered(memory: Memory) -> int:
+    _many(memory)
+    try:
+        return len(memory.recall("n", k=4))
+    except InvalidInputError:
+        return 0
+
+
+#: field -> other fields of the configuration, what is looked at, and value -> what is found
+_FIGURES: dict[str, tuple[dict[str, Any], Callable[[Memory], Any], dict[Any, Any]]] = {
+    "working_capacity": ({}, _held, {3: 3, 7: 7}),
+    "working_users": ({}, _users, {2: 2, 5: 5}),
+    "batch_records": ({}, _commits, {3: 4, 10: 1}),
+    "stability_by_importance": (
+        {},
+        lambda memory: memory.remember("x", importance=1.0).stability_days,
+        {True: pytest.approx(10.5), False: pytest.approx(7.0)},
+    ),
+    "flashbulb_arousal": (
+        {},
+        lambda memory: memory.remember("x", arousal=0.6).flashbulb,
+        {0.5: True, 0.7: False},
+    ),
+    "max_cue_bytes": ({}, lambda memory: len(memory.recall("x" * 11).notes), {10: 1, 11: 0}),
+    "max_k": ({}, _answered, {3: 0, 4: 4}),
+    "tombstone_ratio": ({}, _compacted, {0.0: 1, 0.25: 1, 0.5: 0}),
+    "cluster_records": (
+        {"episodic_capacity": 10, "cluster_min_records": 2},
+        _clustered,
+        {0: (0, 0), 1: (1, 1), 10: (1, 1), 11: (2, 0), 99: (2, 0)},
+    ),
+    "cluster_min_records": ({"episodic_capacity": 10}, _clustered, {11: (0, 0), 10: (2, 0)}),
+}
+
+
+@case(CONFIG, *_FIGURES)
+def each_value_of_a_field_has_its_figure(path: Path) -> None:
+    for name, (others, look, figures) in _FIGURES.items():
+        found = {}
+        for value in figures:
+            with mind(**others, **{name: value}) as memory:
+                found[value] = look(memory)
+        assert found == figures, name
 
 
 def _cycles(seconds: float, writes: int, **config: Any) -> int:
@@ -429,173 +415,60 @@ def a_text_is_stored_as_the_first_argument_is(path: Path) -> None:
         assert len(memory) == 1
 
 
-@case(REMEMBER, "tier")
-def the_tier_decides_who_finds_it_and_its_factor(path: Path) -> None:
-    assert _score({"cue": "river", "tiers": "semantic"}, tier="semantic") > 0
-    assert _score({"cue": "river", "tiers": "semantic"}, tier="episodic") == -math.inf
-    ask = {"cue": "river", "profile": "spector"}
-    assert _score(ask, tier="semantic") > _score(ask, tier="episodic")
+_ASK: dict[str, Any] = {"cue": "river"}
+_PAST, _LATER = "2026-11-01", "2026-12-01"
+#: parameter -> a question, and what is given for a higher and for a lower score
+_SCORES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
+    "tier": (_ASK | {"profile": "spector"}, {"tier": "semantic"}, {"tier": "episodic"}),
+    "tags": (_ASK | {"any_tags": ["a", "b"]}, {"tags": ["a", "b"]}, {"tags": ["a"]}),
+    "importance": (_ASK, {"importance": 0.9}, {"importance": 0.1}),
+    "confidence": (_ASK, {"confidence": 0.9}, {"confidence": 0.1}),
+    "valence": (_ASK | {"mood": 0.5}, {"valence": 0.5}, {"valence": -0.5}),
+    "arousal": (_ASK | {"profile": "importance"}, {"arousal": 0.7}, {"arousal": 0.1}),
+    "event_time": (
+        _ASK | {"profile": "recent"},
+        {"event_time": "2026-11-20"},
+        {"event_time": "2025-11-20"},
+    ),
+    "category": (
+        _ASK | {"profile": "cognitive"},
+        {"category": "pattern"},
+        {"category": "fact"},
+    ),
+    "vector": (
+        {"vector": vector(1), "profile": "similarity"},
+        {"vector": vector(1)},
+        {"vector": vector(2)},
+    ),
+}
+#: parameter -> a question, what is given to be found, and what keeps it from being found
+_FOUND: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
+    "tier": (_ASK | {"tiers": "semantic"}, {"tier": "semantic"}, {"tier": "episodic"}),
+    "valid_from": (_ASK, {"valid_from": _PAST}, {"valid_from": _LATER}),
+    "valid_until": (_ASK, {"valid_until": _LATER}, {"valid_until": _PAST}),
+    "metadata": ({"where": {"a": 1}}, {"metadata": {"a": 1}}, {}),
+    **{
+        scope: ({scope: "x"}, {scope: "x"}, {scope: "y"})
+        for scope in ("session_id", "agent_id", "user_id")
+    },
+    "pinned": (_ASK | {"min_importance": 0.9}, {"pinned": True}, {"pinned": False}),
+    "modality": ({"modalities": "code"}, {"modality": "code"}, {}),
+}
 
 
-@case(REMEMBER, "tags")
-def a_tag_in_common_raises_the_score(path: Path) -> None:
-    ask = {"cue": "river", "any_tags": ["a", "b"]}
-    assert _score(ask, tags=["a", "b"]) > _score(ask, tags=["a"]) > _score(ask, tags=["c"])
-
-
-@case(REMEMBER, "importance", "confidence")
-def importance_and_confidence_raise_the_score(path: Path) -> None:
-    ask = {"cue": "river"}
-    assert _score(ask, importance=0.9) > _score(ask, importance=0.1)
-    assert _score(ask, confidence=0.9) > _score(ask, confidence=0.1)
-
-
-@case(REMEMBER, "valence")
-def agreeing_valence_raises_the_score_in_a_mood(path: Path) -> None:
-    ask = {"cue": "river", "mood": 0.5}
-    assert _score(ask, valence=0.5) > _score(ask, valence=-0.5)
-    assert _score(ask, valence=0.5) > _score({"cue": "river"}, valence=0.5)
-
-
-@case(REMEMBER, "arousal")
-def arousal_raises_the_score_where_it_is_weighed(path: Path) -> None:
-    ask = {"cue": "river", "profile": "importance"}
-    assert _score(ask, arousal=0.7) > _score(ask, arousal=0.1)
-
-
-@case(REMEMBER, "event_time")
-def a_recent_event_scores_higher(path: Path) -> None:
-    ask = {"cue": "river", "profile": "recent"}
-    assert _score(ask, event_time="2026-11-20") > _score(ask, event_time="2025-11-20")
-
-
-@case(REMEMBER, "valid_from", "valid_until")
-def outside_its_validity_it_is_not_found(path: Path) -> None:
-    ask = {"cue": "river"}
-    assert _score(ask, valid_from="2026-11-01", valid_until="2026-12-01") > 0
-    assert _score(ask, valid_from="2026-12-01") == -math.inf
-    assert _score(ask, valid_until="2026-11-01") == -math.inf
-
-
-@case(REMEMBER, "scopes_from_message")
-def a_message_says_whose_it_is_where_it_may(path: Path) -> None:
-    message = {"role": "user", "content": "river", "user_id": "u"}
-    with mind() as memory:
-        with pytest.raises(InvalidScopeError):
-            memory.remember(message)
-        assert len(memory) == 0
-        made = memory.remember(message, scopes_from_message=True)
-        assert made.user_id == "u"
-        assert ids(memory.recall("river", user_id="u")) == [made.id]
-
-
-@case(REMEMBER, "metadata", "session_id", "agent_id", "user_id")
-def filters_find_what_was_given(path: Path) -> None:
-    assert _score({"where": {"a": 1}}, metadata={"a": 1}) > _score({"where": {"a": 1}})
-    for scope in ("session_id", "agent_id", "user_id"):
-        ask = {scope: "x"}
-        assert _score(ask, **{scope: "x"}) > _score(ask, **{scope: "y"}) == _score(ask)
-
-
-@case(REMEMBER, "pinned")
-def a_pinned_memory_passes_the_floors(path: Path) -> None:
-    ask = {"cue": "river", "min_importance": 0.9}
-    assert _score(ask, pinned=True) > _score(ask, pinned=False) == -math.inf
-
-
-@case(REMEMBER, "vector")
-def a_nearer_vector_scores_higher(path: Path) -> None:
-    ask = {"vector": vector(1), "profile": "similarity"}
-    assert _score(ask, vector=vector(1)) > _score(ask, vector=vector(2))
-
-
-@case(REMEMBER, "immutable")
-def an_immutable_memory_refuses_a_change(path: Path) -> None:
-    with mind() as memory:
-        memory.update(memory.remember("x", immutable=False).id, text="y")
-        with pytest.raises(SpectorError):
-            memory.update(memory.remember("x", immutable=True).id, text="y")
+@case(REMEMBER, *_SCORES, *_FOUND)
+def what_is_given_raises_the_score_or_is_found(path: Path) -> None:
+    for name, (ask, more, less) in [*_SCORES.items(), *_FOUND.items()]:
+        assert _score(ask, **more) > _score(ask, **less), name
+    for name, (ask, _, less) in _FOUND.items():
+        assert _score(ask, **less) == -math.inf, name
+    assert _score(_ASK | {"mood": 0.5}, valence=0.5) > _score(_ASK, valence=0.5)
 
 
 @case(REMEMBER, "unresolved")
 def an_open_matter_can_be_made_to_rank_higher(path: Path) -> None:
     ask = {"cue": "river", "profile": spector.ScoringProfile(unresolved_boost=2.0)}
     assert _score(ask, unresolved=True) == pytest.approx(2 * _score(ask, unresolved=False))
-
-
-@case(REMEMBER, "category", "modality")
-def kinds_are_found_and_weighed(path: Path) -> None:
-    ask = {"cue": "river", "profile": "cognitive"}
-    assert _score(ask, category="pattern") > _score(ask, category="fact")
-    assert _score({"modalities": "code"}, modality="code") > _score({"modalities": "code"})
-
-
-@case(REMEMBER, "if_revision")
-def a_revision_that_is_not_expected_is_refused(path: Path) -> None:
-    with mind() as memory:
-        memory.remember("tea", key="drink", if_revision=0)
-        with pytest.raises(spector.ConflictError):
-            memory.remember("milk", key="drink", if_revision=0)
-        assert memory.remember("coffee", key="drink", if_revision=1).revision == 2
-
-
-@case(REMEMBER, "role", "source", "parents")
-def provenance_is_kept(path: Path) -> None:
-    with mind() as memory:
-        record = memory.remember("x", role="tool", source="mail", parents=[7])
-        assert (record.role, record.source, record.parents) == ("tool", "mail", (7,))
-
-
-@case(REMEMBER, "supersedes")
-def what_is_superseded_gives_way(path: Path) -> None:
-    with mind() as memory:
-        old = memory.remember("in Rome")
-        new = memory.remember("in Paris", supersedes=old.id)
-        assert ids(memory.recall("in")) == [new.id]
-
-
-@case(REMEMBER, "key", "namespace")
-def a_key_has_one_memory_in_each_namespace(path: Path) -> None:
-    with mind() as memory:
-        memory.remember("tea", key="drink")
-        memory.remember("milk", key="drink", namespace="cat")
-        memory.remember("coffee", key="drink")
-        assert memory.get(key="drink").text == "coffee"
-        assert memory.get(key="drink", namespace="cat").text == "milk"
-        assert len(memory) == 2
-
-
-@case(REMEMBER, "attachment")
-def what_is_attached_comes_back_and_nothing_else_changes(path: Path) -> None:
-    with mind() as memory:
-        plain, other = memory.remember("tea"), memory.remember("tea", attachment={"hot": True})
-        assert (plain.attachment(), other.attachment()) == (None, {"hot": True})
-        assert {hit.text for hit in memory.recall("hot")} == {"tea"}
-
-
-@case(REMEMBER, "expires_in", "expires_at", "refresh")
-def a_memory_ends_at_its_moment_unless_it_is_asked_for(path: Path) -> None:
-    clock = ManualClock(NOW)
-    with mind(clock=clock) as memory:
-        memory.remember("by seconds", expires_in=60)
-        memory.remember("by the hour", expires_at=NOW + timedelta(seconds=120))
-        memory.remember("moved on", expires_in=60, refresh=True)
-        clock.advance(seconds=50)
-        assert {hit.text for hit in memory.recall("moved on")} >= {"moved on"}
-        clock.advance(seconds=30)
-        assert {record.text for record in memory.records()} == {"by the hour", "moved on"}
-        clock.advance(seconds=300)
-        assert not list(memory.records())
-
-
-@case(REMEMBER, "aliases")
-def a_name_in_the_cue_finds_what_is_called_so(path: Path) -> None:
-    with mind() as memory:
-        memory.remember_many([f"how is the river, {n}" for n in range(5)])
-        for aliases, first in ((None, False), (["Old Meadow Stream"], True)):
-            named = memory.remember("brook", aliases=aliases)
-            best = memory.recall("how is the Old Meadow Stream?", k=1)
-            assert (ids(best) == [named.id]) is first
 
 
 # -- recall ---------------------------------------------------------------------------------------
@@ -610,36 +483,6 @@ def the_cue_decides_what_comes_first(path: Path) -> None:
             assert texts(memory.recall(cue, k=1)) == [cue]
         for seed, text in ((1, "river"), (2, "violin")):
             assert texts(memory.recall(vector=vector(seed), k=1)) == [text]
-
-
-@case(RECALL, "offset")
-def an_offset_goes_on_in_the_same_order(path: Path) -> None:
-    with mind() as memory:
-        memory.remember_many([f"river {n}" for n in range(9)])
-        every = ids(memory.recall("river 4", k=9))
-        assert ids(memory.recall("river 4", k=3, offset=4)) == every[4:7]
-
-
-@case(RECALL, "min_score")
-def a_least_score_keeps_what_has_it(path: Path) -> None:
-    with mind() as memory:
-        memory.remember_many(["river stone", "river", "violin music"])
-        hits = memory.recall("river stone")
-        least = hits[1].score
-        assert ids(memory.recall("river stone", min_score=least)) == [
-            hit.id for hit in hits if hit.score >= least
-        ]
-        assert not memory.recall("river stone", min_score=1000.0)
-
-
-@case(RECALL, "namespace", "below")
-def a_namespace_lets_its_own_pass(path: Path) -> None:
-    with mind() as memory:
-        memory.remember("river")
-        memory.remember("river bank", key="k", namespace="a")
-        memory.remember("river mouth", key="k", namespace=("a", "b"))
-        assert texts(memory.recall("river", namespace="a")) == ["river bank"]
-        assert len(memory.recall("river", namespace="a", below=True)) == 2
 
 
 @case(RECALL, "k")
@@ -720,31 +563,6 @@ def exact_looks_at_every_vector(path: Path) -> None:
     assert estimated[1] == exact[1]
 
 
-@case(RECALL, "lexical")
-def words_lift_the_memory_that_has_them(path: Path) -> None:
-    with own_vectors() as memory:
-        memory.remember("zanzibar", vector=vector(1))
-        memory.remember("nothing", vector=vector(2))
-        on, off = (
-            {h.text: h for h in memory.recall("zanzibar", vector=vector(2), lexical=flag)}
-            for flag in (True, False)
-        )
-        assert on["zanzibar"].score > off["zanzibar"].score
-        assert on["zanzibar"].explain().lexical > 0
-        assert on["nothing"].explain().lexical == 0
-        assert not any(hit.explain().evidence for hit in off.values())
-
-
-@case(RECALL, "learn")
-def learning_counts_an_access(path: Path) -> None:
-    with mind() as memory:
-        record = memory.remember("river")
-        memory.recall("river", learn=False)
-        assert memory.get(record.id).access_count == 0
-        memory.recall("river", learn=True)
-        assert memory.get(record.id).access_count == 1
-
-
 @case(RECALL, "mood")
 def a_mood_lifts_what_agrees_with_it(path: Path) -> None:
     with mind() as memory:
@@ -752,15 +570,6 @@ def a_mood_lifts_what_agrees_with_it(path: Path) -> None:
         glad = memory.remember("river b", valence=0.8)
         assert memory.recall("river", mood=0.9)[0].id == glad.id
         assert memory.recall("river", mood=-0.9)[0].id == sad.id
-
-
-@case(RECALL, "include")
-def including_what_sleeps_lengthens_the_answer(path: Path) -> None:
-    (path / "x.jsonl").write_text('{"text": "river", "flags": ["dormant"]}\n', encoding="utf-8")
-    with mind() as memory:
-        memory.import_(path / "x.jsonl")
-        assert len(memory.recall("river")) == 0
-        assert len(memory.recall("river", include=["dormant"])) == 1
 
 
 def _told(**config: Any) -> Any:
@@ -843,30 +652,6 @@ def in_doubt_a_context_quotes_two_memories_at_most(path: Path) -> None:
     assert quoted[0] > quoted[1] == 2
 
 
-@case(RECALL, "timezone")
-def a_day_further_east_begins_earlier(path: Path) -> None:
-    zones = {
-        "UTC": ("2026-11-10", "2026-11-11"),
-        "+03:00": ("2026-11-11", "2026-11-12"),
-        "-09:00": ("2026-11-10", "2026-11-11"),
-    }
-    with mind() as memory:
-        late = memory.remember("the late train", event_time="2026-11-10T22:30:00Z")
-        for zone, (day, after) in zones.items():
-            hits = memory.recall("train", time_range=(day, None), timezone=zone)
-            assert [hit.id for hit in hits] == [late.id]
-            assert not memory.recall("train", time_range=(after, None), timezone=zone)
-
-
-@case(RECALL, "as_of")
-def as_of_a_moment_nothing_later_is_known(path: Path) -> None:
-    with mind() as memory:
-        old = memory.remember("river stone", event_time="2026-01-01")
-        memory.remember("river bank", event_time="2026-03-01")
-        assert len(memory.recall("river")) == 2
-        assert ids(memory.recall("river", as_of="2026-02-01")) == [old.id]
-
-
 @case(RECALL, "kind")
 def a_fact_is_asked_by_its_words(path: Path) -> None:
     with own_vectors() as memory:
@@ -885,99 +670,6 @@ def a_fact_is_asked_by_its_words(path: Path) -> None:
         assert found["fact"] > found["request"] > 0
 
 
-@case(RECALL, "hyde")
-def what_answers_would_be_like_is_looked_for_too(path: Path) -> None:
-    with mind() as memory:
-        memory.remember("We talked about glaciers")
-        cue = "tell me about glaciers"
-        plain, hyde = (
-            memory.recall(cue, profile="similarity", hyde=on)[0].score for on in (False, True)
-        )
-        assert hyde > plain
-
-
-@case(RECALL, "intent")
-def what_is_no_longer_so_answers_when_it_was(path: Path) -> None:
-    (path / "x.jsonl").write_text('{"text": "in Rome", "flags": ["superseded"]}\n', "utf-8")
-    with mind() as memory:
-        memory.import_(path / "x.jsonl")
-        memory.remember("the desk is in Paris")
-        assert len(memory.recall("where is the desk")) == 1
-        assert len(memory.recall("where is the desk", intent="temporal")) == 2
-        assert len(memory.recall("when was the desk in Rome", intent="auto")) == 2
-        with pytest.raises(InvalidInputError, match="intent"):
-            memory.recall("x", intent="vague")
-
-
-@case(RECALL, "mmr")
-def newness_brings_what_is_different(path: Path) -> None:
-    with own_vectors() as memory:
-        same, other = vectors(2, seed=5)
-        memory.remember_many([{"text": f"same {n}", "vector": same} for n in range(3)])
-        memory.remember("other", vector=0.8 * same + other)
-        assert "other" not in texts(memory.recall(vector=same, k=2))
-        assert "other" in texts(memory.recall(vector=same, k=2, mmr=0.5))
-
-
-@case(RECALL, "coverage")
-def a_cover_brings_what_is_different(path: Path) -> None:
-    with own_vectors() as memory:
-        cue, left, right = np.eye(3, memory.dim)
-        same = 0.9 * cue + 0.44 * left
-        memory.remember_many([{"text": f"same {n}", "vector": same} for n in range(3)])
-        memory.remember("other", vector=0.85 * cue + 0.53 * right)
-        assert "other" not in texts(memory.recall(vector=cue, k=2))
-        assert "other" in texts(memory.recall(vector=cue, k=2, coverage=True))
-
-
-@case(RECALL, "associate", "expand", "sorts", "mode", "seed")
-def knowledge_counts_where_it_is_asked_for(path: Path) -> None:
-    with mind() as memory:
-        here = memory.remember("the river rose")
-        memory.remember_many([f"brook {n} fell" for n in range(5)])
-        tied = memory.remember("nobody came")
-        memory.graph.link(here, tied, "causes", weight=0.8)
-        assert tied.id not in ids(memory.recall("river", k=1))
-        assert tied.id in ids(memory.recall("river", k=1, expand=True))
-        assert ids(memory.recall("river", seed=here))[0] == tied.id
-        assert ids(memory.recall("river", mode="graph", seed=here))[0] == tied.id
-        assert memory.recall("river", sorts="fact") == []
-        fact = memory.facts.add("river", "is", "high")
-        assert ids(memory.recall("river", sorts="fact")) == [fact.id]
-        for _ in range(3):
-            memory.recall("river rose", k=3, learn=True, associate=True)
-        assert "coactivation" not in memory.recall("river rose", k=3)[0].explain().evidence
-        lifted = memory.recall("river rose", k=3, associate=True)[0].explain().evidence
-        assert lifted["coactivation"] > 0
-
-
-@case(RECALL, "near_session")
-def memories_of_a_near_session_score_more(path: Path) -> None:
-    with mind() as memory:
-        memory.remember("the river rose", session_id="a")
-        memory.remember("the river rose again", session_id="b")
-        found = memory.recall("river", near_session="b", associate=True)
-        near = next(hit for hit in found if hit.session_id == "b")
-        assert near.explain().evidence["episode"] > 0
-
-
-@case(RECALL, "dormant_hint")
-def a_hint_names_what_rests(path: Path) -> None:
-    with mind() as memory:
-        rest = memory.retire(memory.remember("the river rose"))[0]
-        assert memory.recall("river").stats.dormant == ()
-        assert memory.recall("river", dormant_hint=True).stats.dormant == (rest.id,)
-
-
-@case(RECALL, "per_session")
-def a_session_fills_no_more_than_its_share(path: Path) -> None:
-    with mind() as memory:
-        memory.remember_many([f"river {n}" for n in range(5)], session_id="a")
-        memory.remember("brook", session_id="b")
-        assert [h.session_id for h in memory.recall("river", k=2)] == ["a", "a"]
-        assert [h.session_id for h in memory.recall("river", k=2, per_session=1)] == ["a", "b"]
-
-
 @case(RECALL, "cut")
 def a_higher_cut_leaves_fewer_beliefs(path: Path) -> None:
     with mind() as memory:
@@ -991,14 +683,49 @@ def a_higher_cut_leaves_fewer_beliefs(path: Path) -> None:
         assert counts[2] < counts[0]
 
 
-@case(RECALL, "options")
-def options_count_as_keywords_do(path: Path) -> None:
-    with mind() as memory:
-        memory.remember_many([f"river {n}" for n in range(5)], session_id="a")
-        memory.remember("brook", session_id="b")
-        few = RecallOptions(per_session=1)
-        assert [h.session_id for h in memory.recall("river", k=2, options=few)] == ["a", "b"]
-        assert len(memory.recall("river", k=5, options=few, per_session=3)) == 4
+# -- what tests of other files turn -----------------------------------------------------------------
+
+#: verb -> parameter -> the test that turns it
+ELSEWHERE: dict[str, dict[str, str]] = {
+    "remember": {
+        "scopes_from_message": "a_message_fills_what_the_call_leaves_open_only_where_it_may",
+        "immutable": "an_immutable_memory_cannot_be_changed_or_forgotten",
+        "if_revision": "each_verb_compares",
+        **dict.fromkeys(("role", "source", "parents"), "every_field_that_is_remembered_comes_back"),
+        "supersedes": "forgetting_the_newer_one_does_not_bring_the_older_back",
+        "key": "keys_of_other_users_agents_and_namespaces_are_others",
+        "namespace": "keys_of_other_users_agents_and_namespaces_are_others",
+        "attachment": "a_value_comes_back_equal",
+        "expires_in": "at_its_end_nothing_returns_it",
+        "expires_at": "a_day_as_the_end_is_that_whole_day_in_the_zone_of_the_store",
+        "refresh": "a_recall_moves_the_end_of_what_it_returns",
+        "aliases": "a_cue_that_is_an_alias_finds_its_memory",
+    },
+    "recall": {
+        "offset": "pages_are_the_unpaged_answer",
+        "min_score": "pages_are_the_unpaged_answer",
+        "namespace": "every_verb_stays_in_a_namespace",
+        "below": "every_verb_stays_in_a_namespace",
+        "learn": "learning_strengthens_the_hits_and_only_them",
+        "include": "a_retired_memory_is_recalled_on_request_only",
+        "timezone": "recall_and_context_take_a_zone_above_that_of_the_store",
+        "as_of": "every_moment_shows_what_brute_force_says",
+        "hyde": "a_recall_looks_for_what_an_answer_would_be_like",
+        "intent": "limits_are_those_of_the_intent_unless_k_is_given",
+        "mmr": "coverage_brings_what_is_different",
+        "coverage": "coverage_brings_what_is_different",
+        "associate": "what_was_used_together_three_times_lifts_its_partner",
+        "expand": "expansion_adds_neighbours_of_the_best_three",
+        "sorts": "a_recall_of_some_sorts",
+        "mode": "a_recall_of_the_graph_begins_at_a_seed",
+        "seed": "a_recall_of_the_graph_begins_at_a_seed",
+        "near_session": "a_session_may_be_named_for_one_recall",
+        "dormant_hint": "dormant_memories_that_the_cue_would_have_hit_are_named",
+        "per_session": "few_of_each_session_and_as_many_as_asked_for",
+        "options": "an_option_answers_as_its_keyword_does",
+        "lexical": "without_the_lexical_channel_words_count_for_nothing",
+    },
+}
 
 
 # -- running and completeness ---------------------------------------------------------------------
@@ -1028,4 +755,11 @@ def test_every_parameter_has_a_case(verb: str, table: dict[str, Case]) -> None:
     names = set(inspect.signature(getattr(Memory, verb)).parameters) - {"self"}
     if "options" in names:
         names = names - {"rare"} | {field.name for field in dataclasses.fields(RecallOptions)}
-    assert names == set(table)
+    assert names == table.keys() | ELSEWHERE[verb].keys()
+
+
+def test_every_test_of_another_file_is_there(repo: Path) -> None:
+    files = [path.read_text(encoding="utf-8") for path in (repo / "tests").rglob("test_*.py")]
+    for named in ELSEWHERE.values():
+        for parameter, test in named.items():
+            assert any(f"def test_{test}(" in each and parameter in each for each in files), test

@@ -122,19 +122,6 @@ def test_what_has_expired_is_not_there(memory: Memory, clock: ManualClock) -> No
     assert memory.remember("anew", key="k", if_revision=0).revision == 1
 
 
-@pytest.mark.parametrize("wrong", [-1, 1.5, "1", True])
-def test_what_is_no_revision_is_refused(memory: Memory, wrong: Any) -> None:
-    kept = memory.remember("x", key="k")
-    for call in (
-        lambda: memory.remember("y", key="k", if_revision=wrong),
-        lambda: memory.update(kept, text="y", if_revision=wrong),
-        lambda: memory.forget(kept, if_revision=wrong),
-    ):
-        with pytest.raises(InvalidInputError):
-            call()
-    assert memory.get(kept.id) == kept
-
-
 def test_only_one_memory_with_a_key_has_a_revision(memory: Memory) -> None:
     plain, other = memory.remember("x"), memory.remember("y", key="k")
     with pytest.raises(InvalidInputError, match="without a key"):

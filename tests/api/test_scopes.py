@@ -200,29 +200,6 @@ def test_under_a_guard_no_memory_changes_its_user(memory: Memory, guard: dict[st
     assert (same.user_id, same.agent_id) == ("u", "h")
 
 
-@pytest.mark.parametrize(
-    "move",
-    [
-        {},
-        [],
-        "user_id",
-        {"user": "v"},
-        {"user_id": ""},
-        {"user_id": 3},
-        {3: "v"},
-        7,
-        {"text": "x"},
-        [("user_id", "v")],
-    ],
-)
-def test_a_move_to_nowhere_is_refused(memory: Memory, move: Any) -> None:
-    record = memory.remember("the deed", **MINE)
-    with pytest.raises(InvalidInputError) as caught:
-        memory.update(record.id, text="x", move_to=move)
-    assert caught.value.hint
-    assert memory.get(record.id) == record
-
-
 # -- links ----------------------------------------------------------------------------------------
 
 

@@ -8,7 +8,7 @@ Guard: every verb with every text of a corpus, and graphs of every shape.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -106,12 +106,6 @@ def _key(value: Any) -> Any:
 def _episode(memory: Memory, **details: Any) -> None:
     made = memory.layers["episodes"].store("an episode", episode=details)
     memory.concepts.extract(made)
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
-        yield memory
 
 
 @pytest.mark.sampled

@@ -6,7 +6,6 @@ source that counts twice, references without end. Guard: the statements of the d
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,12 +13,6 @@ import pytest
 import spector
 from spector import InvalidInputError, Memory, UnknownRecordError
 from tests.fakes import FakeEmbedder
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
-        yield memory
 
 
 def make(memory: Memory, name: str, category: str = "object", **given: object) -> int:

@@ -20,12 +20,6 @@ from spector.knowledge.reading import read_text
 from tests.fakes import FakeEmbedder
 
 
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
-        yield memory
-
-
 def said(memory: Memory, text: str, **fields: object) -> int:
     record = memory.remember(text, **fields)  # type: ignore[arg-type]
     memory.facts.learn(record)

@@ -7,7 +7,7 @@ it. Guard: bytes of purged words, receipts that name each memory, values that ot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +27,6 @@ from spector.records import MemoryRecord
 from spector.store.erasure import Needles, verify
 from spector.store.payloads import PAYLOAD_TABLES
 from tests.fakes import FakeEmbedder
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
-        yield memory
 
 
 def commit(memory: Memory, plan: Callable[[KnowledgeReader, Changes], Any]) -> Any:

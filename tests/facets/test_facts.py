@@ -18,12 +18,6 @@ from spector.clock import ManualClock
 from tests.fakes import FakeEmbedder
 
 
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
-        yield memory
-
-
 def test_sources_raise_confidence_once_each(memory: Memory) -> None:
     a, b, c = (memory.remember(f"Ada works at Acme, {n}", user_id="u") for n in "abc")
     first = memory.facts.add("Ada", "works_at", "Acme", source=a, confidence=0.7)

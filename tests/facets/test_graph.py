@@ -6,7 +6,7 @@ edges to nowhere, a kind that reads the wrong way. Guard: the statements of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,6 @@ import spector
 from spector import InvalidInputError, Memory, MemoryRecord, StoreReadOnlyError, UnknownRecordError
 from spector.errors import UnknownRelationError
 from tests.fakes import FakeEmbedder
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
-        yield memory
 
 
 @pytest.fixture

@@ -24,12 +24,6 @@ from tests.exchange.test_knowledge import known
 from tests.fakes import FakeEmbedder
 
 
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
-        yield memory
-
-
 def test_layers_are_views_of_the_memories_of_a_sort(memory: Memory) -> None:
     episodes, concepts = memory.layers["episodes"], memory.layers["ATL"]
     assert list(memory.layers) == ["episodes", "concepts", "statistics"]
@@ -175,20 +169,15 @@ def test_foreign_layers_join_by_name(memory: Memory) -> None:
 # one.
 
 
-@pytest.fixture
-def saved_memory(tmp_path: Path) -> Memory:
-    return spector.open(tmp_path / "mind", embedder=FakeEmbedder())
-
-
 @pytest.mark.parametrize(
     ("layer", "count"), [("episodes", 11), ("hippocampus", 11), ("concepts", 1), ("statistics", 2)]
 )
 def test_a_layer_is_saved_and_loaded_alone(
-    saved_memory: Memory, tmp_path: Path, layer: str, count: int
+    memory: Memory, tmp_path: Path, layer: str, count: int
 ) -> None:
-    known(saved_memory)
+    known(memory)
     file = tmp_path / "layer.jsonl"
-    assert saved_memory.layers[layer].save(file) == len(saved_memory.layers[layer]) == count
+    assert memory.layers[layer].save(file) == len(memory.layers[layer]) == count
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     ids = {line["id"] for line in lines if "id" in line}
     named = {
@@ -203,13 +192,13 @@ def test_a_layer_is_saved_and_loaded_alone(
         assert other.count(sorts=SORTS) == len(other.layers[layer]) == count
         assert other.check().ok
     with pytest.raises(StoreExistsError):
-        saved_memory.layers[layer].save(file)
-    assert saved_memory.layers[layer].save(file, overwrite=True) == count
+        memory.layers[layer].save(file)
+    assert memory.layers[layer].save(file, overwrite=True) == count
 
 
-def test_a_layer_takes_its_own_out_of_an_export(saved_memory: Memory, tmp_path: Path) -> None:
-    known(saved_memory)
-    saved_memory.export(tmp_path / "all.jsonl")
+def test_a_layer_takes_its_own_out_of_an_export(memory: Memory, tmp_path: Path) -> None:
+    known(memory)
+    memory.export(tmp_path / "all.jsonl")
     with spector.open(tmp_path / "other", embedder=FakeEmbedder()) as other:
         assert other.layers["concepts"].load(tmp_path / "all.jsonl") == 1
         [concept] = other.concepts.find()
@@ -221,9 +210,9 @@ def test_a_layer_takes_its_own_out_of_an_export(saved_memory: Memory, tmp_path: 
         assert other.check().ok
 
 
-def test_a_reader_saves_and_does_not_load(saved_memory: Memory, tmp_path: Path) -> None:
-    known(saved_memory)
-    saved_memory.close()
+def test_a_reader_saves_and_does_not_load(memory: Memory, tmp_path: Path) -> None:
+    known(memory)
+    memory.close()
     with spector.open(tmp_path / "mind", embedder=FakeEmbedder(), mode="r") as reader:
         assert reader.layers["concepts"].save(tmp_path / "c.jsonl") == 1
         for change in (
@@ -234,20 +223,18 @@ def test_a_reader_saves_and_does_not_load(saved_memory: Memory, tmp_path: Path) 
                 change()
 
 
-def test_few_words_of_each_layer(saved_memory: Memory) -> None:
-    ids = known(saved_memory)
-    concept = saved_memory.layers["concepts"].compressed(ids["concept"])
+def test_few_words_of_each_layer(memory: Memory) -> None:
+    ids = known(memory)
+    concept = memory.layers["concepts"].compressed(ids["concept"])
     assert concept["name"] == "coffee mug"
     assert concept["category"] == "object"
     assert len(concept["references"]["episodes"]) == 9
-    assert saved_memory.layers["episodes"].compressed(ids["a"]) == "Ada works at Acme"
-    [statistic] = [
-        each for each in saved_memory.layers["statistics"].recall(5) if "rate" in each.text
-    ]
-    words = saved_memory.layers["statistics"].compressed(statistic.id)
+    assert memory.layers["episodes"].compressed(ids["a"]) == "Ada works at Acme"
+    [statistic] = [each for each in memory.layers["statistics"].recall(5) if "rate" in each.text]
+    words = memory.layers["statistics"].compressed(statistic.id)
     assert words == "coffee mug success rate: 0.889 (8/9)"
     with pytest.raises(InvalidInputError, match="another layer"):
-        saved_memory.layers["concepts"].compressed(ids["a"])
+        memory.layers["concepts"].compressed(ids["a"])
 
 
 class Percepts:
@@ -294,48 +281,46 @@ class Failing(Percepts):
         return [("x", "y")]  # type: ignore[list-item]
 
 
-def test_a_layer_of_a_callers_joins_recall_and_activation(saved_memory: Memory) -> None:
-    a = saved_memory.remember("the mug fell", user_id="u")
-    b = saved_memory.remember("the floor is wet", user_id="u")
-    saved_memory.graph.link(a, b, "causes")
+def test_a_layer_of_a_callers_joins_recall_and_activation(memory: Memory) -> None:
+    a = memory.remember("the mug fell", user_id="u")
+    b = memory.remember("the floor is wet", user_id="u")
+    memory.graph.link(a, b, "causes")
     percepts = Percepts()
-    saved_memory.layers.register(Failing())
-    saved_memory.layers.register(percepts)
-    assert saved_memory.layers["percepts"] is percepts
-    assert list(saved_memory.layers) == [
+    memory.layers.register(Failing())
+    memory.layers.register(percepts)
+    assert memory.layers["percepts"] is percepts
+    assert list(memory.layers) == [
         "episodes",
         "concepts",
         "statistics",
         "failing",
         "percepts",
     ]
-    assert len(saved_memory.layers) == 5
-    hits = saved_memory.recall("where is the mug?", k=3, user_id="u")
+    assert len(memory.layers) == 5
+    hits = memory.recall("where is the mug?", k=3, user_id="u")
     assert hits.layers == {"percepts": ("a red mug on the desk",) * 3}
     assert percepts.asked == [{"limit": 3, "cue": "where is the mug?", "user_id": "u"}]
     assert {hit.id for hit in hits} == {a.id, b.id}
-    assert saved_memory.recall(None, k=3).layers == {}
-    found = saved_memory.graph.activate([a])
+    assert memory.recall(None, k=3).layers == {}
+    found = memory.graph.activate([a])
     assert found["percepts"] == [(8, 0.9), (7, 0.2)]
     assert found["episodes"] == [(b.id, 0.5)]
-    assert list(saved_memory.graph.activate([a], layers=["percepts"])) == ["percepts"]
+    assert list(memory.graph.activate([a], layers=["percepts"])) == ["percepts"]
     with pytest.raises(InvalidInputError, match="exists"):
-        saved_memory.layers.register(Percepts())
+        memory.layers.register(Percepts())
 
 
-def test_without_layers_of_a_callers_a_recall_has_none(saved_memory: Memory) -> None:
-    saved_memory.remember("the mug fell")
-    assert saved_memory.recall("the mug").layers == {}
+def test_without_layers_of_a_callers_a_recall_has_none(memory: Memory) -> None:
+    memory.remember("the mug fell")
+    assert memory.recall("the mug").layers == {}
 
 
-def test_an_alias_leads_to_the_facts_of_every_name(saved_memory: Memory) -> None:
-    ids = known(saved_memory)
-    by_name = saved_memory.facts.about("Ada")
-    assert [each.id for each in saved_memory.facts.about("LOVELACE")] == [
-        each.id for each in by_name
-    ]
-    assert saved_memory.facts.about("Lovelace", user_id="v") == []
-    other = saved_memory.facts.add("Ada", "works_at", "Initech", user_id="v")
-    assert other.id not in {each.id for each in saved_memory.facts.about("Lovelace")}
-    assert other.id in {each.id for each in saved_memory.facts.about("Ada")}
-    assert saved_memory.get(ids["a"]).user_id == "u"
+def test_an_alias_leads_to_the_facts_of_every_name(memory: Memory) -> None:
+    ids = known(memory)
+    by_name = memory.facts.about("Ada")
+    assert [each.id for each in memory.facts.about("LOVELACE")] == [each.id for each in by_name]
+    assert memory.facts.about("Lovelace", user_id="v") == []
+    other = memory.facts.add("Ada", "works_at", "Initech", user_id="v")
+    assert other.id not in {each.id for each in memory.facts.about("Lovelace")}
+    assert other.id in {each.id for each in memory.facts.about("Ada")}
+    assert memory.get(ids["a"]).user_id == "u"

@@ -187,18 +187,10 @@ def test_a_memory_of_several_facts_is_one_commit(
 # -- Learnings: surer when they held, less sure when they misled, found by what they apply to ------
 
 
-@pytest.fixture
-def learnt_memory(tmp_path: Path) -> Iterator[Memory]:
-    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as learnt_memory:
-        yield learnt_memory
-
-
-def test_a_learning_is_drawn_from_evidence(learnt_memory: Memory, tmp_path: Path) -> None:
-    a = learnt_memory.remember(
-        "The build failed at night", user_id="u", agent_id="x", confidence=0.4
-    )
-    b = learnt_memory.remember("It failed again", user_id="u", agent_id="x")
-    made = learnt_memory.learnings.add(
+def test_a_learning_is_drawn_from_evidence(memory: Memory, tmp_path: Path) -> None:
+    a = memory.remember("The build failed at night", user_id="u", agent_id="x", confidence=0.4)
+    b = memory.remember("It failed again", user_id="u", agent_id="x")
+    made = memory.learnings.add(
         "Builds fail while the backup runs. " * 4,
         "failure_analysis",
         evidence=[a, b],
@@ -209,9 +201,7 @@ def test_a_learning_is_drawn_from_evidence(learnt_memory: Memory, tmp_path: Path
     assert made.type is LearningType.FAILURE_ANALYSIS
     assert (len(made.title), made.insight.startswith(made.title)) == (80, True)
     assert made.applies_to == ("Build", "gece")
-    assert {
-        (e.target, e.weight) for e in learnt_memory.graph.edges(made.id, kinds=["derived_from"])
-    } == {
+    assert {(e.target, e.weight) for e in memory.graph.edges(made.id, kinds=["derived_from"])} == {
         (a.id, 0.8),
         (b.id, 0.8),
     }
@@ -219,21 +209,21 @@ def test_a_learning_is_drawn_from_evidence(learnt_memory: Memory, tmp_path: Path
     assert (record.user_id, record.agent_id, record.tier) == ("u", "x", "semantic")
     assert record.confidence == pytest.approx(0.4, abs=0.01)
     assert record.importance == pytest.approx(0.9, abs=0.01)
-    learnt_memory.close()
+    memory.close()
     with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as again:
         assert again.learnings.get(made.id).to_dict() == made.to_dict()
         assert again.check().ok
 
 
-def test_learnings_keep_three_times_as_long_as_texts(learnt_memory: Memory) -> None:
-    text = learnt_memory.remember("Backups are slow.", importance=0.5)
-    made = learnt_memory.learnings.add("Backups are slow.", "domain_insight", impact=0.5)
+def test_learnings_keep_three_times_as_long_as_texts(memory: Memory) -> None:
+    text = memory.remember("Backups are slow.", importance=0.5)
+    made = memory.learnings.add("Backups are slow.", "domain_insight", impact=0.5)
     assert made.record.stability_days == 3 * text.stability_days
 
 
-def test_the_category_follows_the_type(learnt_memory: Memory) -> None:
-    liked = learnt_memory.learnings.add("She prefers tea", LearningType.USER_PREFERENCE)
-    seen = learnt_memory.learnings.add("Tea is hot", "domain_insight")
+def test_the_category_follows_the_type(memory: Memory) -> None:
+    liked = memory.learnings.add("She prefers tea", LearningType.USER_PREFERENCE)
+    seen = memory.learnings.add("Tea is hot", "domain_insight")
     assert liked.record.category is spector.Category.PREFERENCE
     assert seen.record.category is spector.Category.PATTERN
 
@@ -250,19 +240,17 @@ def test_the_category_follows_the_type(learnt_memory: Memory) -> None:
         (0.6, "FS", 0.55),
     ],
 )
-def test_validation_is_asymmetric(
-    learnt_memory: Memory, start: float, outcomes: str, end: float
-) -> None:
-    made = learnt_memory.learnings.add("x", "success_pattern", confidence=start)
+def test_validation_is_asymmetric(memory: Memory, start: float, outcomes: str, end: float) -> None:
+    made = memory.learnings.add("x", "success_pattern", confidence=start)
     for each in outcomes:
-        last = learnt_memory.learnings.validate(made.id, each == "S")
+        last = memory.learnings.validate(made.id, each == "S")
     assert last.confidence == pytest.approx(end)
     assert last.validated == ("S" in outcomes)
 
 
-def test_relevant_ones_come_by_confidence_times_impact(learnt_memory: Memory) -> None:
+def test_relevant_ones_come_by_confidence_times_impact(memory: Memory) -> None:
     def add(confidence: float, impact: float, tag: str = "build", kind: str = "domain_insight"):  # type: ignore[no-untyped-def]
-        return learnt_memory.learnings.add(
+        return memory.learnings.add(
             f"{confidence} {impact} {tag}",
             kind,
             confidence=confidence,
@@ -273,58 +261,56 @@ def test_relevant_ones_come_by_confidence_times_impact(learnt_memory: Memory) ->
     low, weak, strong = add(0.29, 1.0), add(0.3, 0.9), add(0.9, 0.5)
     other = add(1.0, 1.0, "cook")
     mine = add(0.5, 0.2, kind="self_correction")
-    found = [each.id for each in learnt_memory.learnings.relevant(["BUILD"])]
+    found = [each.id for each in memory.learnings.relevant(["BUILD"])]
     assert found == [strong, weak, mine]
-    assert [e.id for e in learnt_memory.learnings.relevant(["build"], limit=1)] == [strong]
-    assert low in [e.id for e in learnt_memory.learnings.relevant(["build"], min_confidence=0.0)]
-    assert [e.id for e in learnt_memory.learnings.relevant(["build"], type="self_correction")] == [
-        mine
-    ]
-    assert [e.id for e in learnt_memory.learnings.relevant(["cook", "build"], limit=1)] == [other]
-    assert learnt_memory.learnings.relevant(["sleep"]) == learnt_memory.learnings.relevant([]) == []
-    assert len(learnt_memory.learnings.all()) == 5
-    assert [e.id for e in learnt_memory.learnings.all("self_correction")] == [mine]
+    assert [e.id for e in memory.learnings.relevant(["build"], limit=1)] == [strong]
+    assert low in [e.id for e in memory.learnings.relevant(["build"], min_confidence=0.0)]
+    assert [e.id for e in memory.learnings.relevant(["build"], type="self_correction")] == [mine]
+    assert [e.id for e in memory.learnings.relevant(["cook", "build"], limit=1)] == [other]
+    assert memory.learnings.relevant(["sleep"]) == memory.learnings.relevant([]) == []
+    assert len(memory.learnings.all()) == 5
+    assert [e.id for e in memory.learnings.all("self_correction")] == [mine]
 
 
-def test_uses_are_counted(learnt_memory: Memory) -> None:
-    made = learnt_memory.learnings.add("x", "strategy_update")
-    learnt_memory.learnings.apply(made.id)
-    last = learnt_memory.learnings.apply(made.id)
+def test_uses_are_counted(memory: Memory) -> None:
+    made = memory.learnings.add("x", "strategy_update")
+    memory.learnings.apply(made.id)
+    last = memory.learnings.apply(made.id)
     assert last.applications == 2
     assert last.last_applied is not None
     assert last.confidence == 0.5
 
 
-def test_what_no_learning_can_be(learnt_memory: Memory) -> None:
-    a, b = (learnt_memory.remember(each, user_id=each) for each in "ab")
+def test_what_no_learning_can_be(memory: Memory) -> None:
+    a, b = (memory.remember(each, user_id=each) for each in "ab")
     for call, word in (
-        (lambda: learnt_memory.learnings.add("x", "guess"), "failure_analysis"),
+        (lambda: memory.learnings.add("x", "guess"), "failure_analysis"),
         (
-            lambda: learnt_memory.learnings.add("x", "domain_insight", evidence=[a, b]),
+            lambda: memory.learnings.add("x", "domain_insight", evidence=[a, b]),
             "several users",
         ),
-        (lambda: learnt_memory.learnings.add("x", "domain_insight", confidence=1.1), "confidence"),
-        (lambda: learnt_memory.learnings.add("x", "domain_insight", impact=float("nan")), "impact"),
+        (lambda: memory.learnings.add("x", "domain_insight", confidence=1.1), "confidence"),
+        (lambda: memory.learnings.add("x", "domain_insight", impact=float("nan")), "impact"),
         (
-            lambda: learnt_memory.learnings.add("x", "domain_insight", applies_to=["\u0301"]),
+            lambda: memory.learnings.add("x", "domain_insight", applies_to=["\u0301"]),
             "applies_to",
         ),
-        (lambda: learnt_memory.learnings.get(a.id), "no learning"),
+        (lambda: memory.learnings.get(a.id), "no learning"),
     ):
         with pytest.raises(InvalidInputError, match=word):
             call()
     with pytest.raises(InvalidInputError):
-        learnt_memory.learnings.add("  ", "domain_insight")
+        memory.learnings.add("  ", "domain_insight")
     with pytest.raises(UnknownRecordError):
-        learnt_memory.learnings.add("x", "domain_insight", evidence=1 << 50)
-    assert len(learnt_memory) == 2
+        memory.learnings.add("x", "domain_insight", evidence=1 << 50)
+    assert len(memory) == 2
 
 
-def test_learnings_stay_without_evidence_and_with_their_user(learnt_memory: Memory) -> None:
-    a = learnt_memory.remember("seen", user_id="a")
-    made = learnt_memory.learnings.add("x", "domain_insight", evidence=a, applies_to=["t"])
-    learnt_memory.learnings.add("y", "domain_insight", applies_to=["t"], user_id="b")
-    learnt_memory.forget(a)
-    assert learnt_memory.learnings.get(made.id).insight == "x"
-    assert [e.id for e in learnt_memory.learnings.relevant(["t"], user_id="a")] == [made.id]
-    assert len(learnt_memory.learnings.relevant(["t"])) == 2
+def test_learnings_stay_without_evidence_and_with_their_user(memory: Memory) -> None:
+    a = memory.remember("seen", user_id="a")
+    made = memory.learnings.add("x", "domain_insight", evidence=a, applies_to=["t"])
+    memory.learnings.add("y", "domain_insight", applies_to=["t"], user_id="b")
+    memory.forget(a)
+    assert memory.learnings.get(made.id).insight == "x"
+    assert [e.id for e in memory.learnings.relevant(["t"], user_id="a")] == [made.id]
+    assert len(memory.learnings.relevant(["t"])) == 2

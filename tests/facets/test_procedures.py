@@ -7,7 +7,6 @@ values beside them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,12 +17,6 @@ from spector.errors import ImmutableRecordError, UnknownArgumentError
 from spector.knowledge import learned_procedure
 from spector.records import Step
 from tests.fakes import FakeEmbedder
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
-        yield memory
 
 
 def run(memory: Memory, procedure: int, outcomes: str) -> None:

@@ -7,7 +7,7 @@ never becomes any. Guard: the statements of the design, repetition without effec
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -28,12 +28,6 @@ from tests.fakes import FakeEmbedder
 
 START = datetime(2026, 3, 2, 8, tzinfo=UTC)
 DAY_MS = 86_400_000
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
-        yield memory
 
 
 def again(memory: Memory, path: Path, **sleep: Any) -> Memory:
@@ -435,7 +429,6 @@ def test_weak_unused_concepts_are_retired_after_thirty_days() -> None:
     ]
     assert concepts_to_retire(uses, now) == {1: "age"}
     assert concepts_to_retire(uses, now, max_age_days=1.0) == {1: "age", 2: "age"}
-    assert concepts_to_retire(uses, now, sure=0.61) == {1: "age", 3: "age"}
 
 
 def test_over_the_capacity_the_least_sure_go_first_and_those_of_the_hour_last() -> None:
