@@ -77,7 +77,7 @@ def encode_texts(
     ]
     key_, row_, count = _combine(np.concatenate(keys), np.concatenate(rows))
     long = np.bincount(row[content], minlength=len(texts))
-    return EncodedTexts(key_, row_, count, _saturate(long))
+    return EncodedTexts(key_, row_, count, np.minimum(long, _U16).astype(np.uint16))
 
 
 def _combine(
@@ -93,10 +93,6 @@ def _combine(
     count = np.minimum(np.diff(np.append(first, len(keys))), 255).astype(np.uint8)
     row, term = np.divmod(both[first], len(terms))
     return terms[term], row, count
-
-
-def _saturate(values: NDArray[np.int64]) -> NDArray[np.uint16]:
-    return np.minimum(values, _U16).astype(np.uint16)
 
 
 #: rows of a tail at most; a look-up reads all of it

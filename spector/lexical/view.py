@@ -333,7 +333,6 @@ class WordView:
     def best(
         self,
         terms: Sequence[Term] | Lookup,
-        weights: Sequence[float] | Floats | None = None,
         k: int = 128,
         allow: NDArray[np.bool_] | None = None,
         *,
@@ -344,7 +343,6 @@ class WordView:
 
         Args:
             terms: t of them.
-            weights: (t,) factors of the terms' idf; 1 each by default.
             k: at most so many.
             allow: (rows,) bool, rows to consider; None for all.
             k1, b: of BM25; the length is that of text and field, stop words excluded.
@@ -356,8 +354,6 @@ class WordView:
         """
         lookup = self.look_up(terms)
         weight = idf(lookup.df, self.n_rows)
-        if weights is not None:
-            weight = weight * np.asarray(weights, np.float64)
         total = np.zeros(len(lookup.hashes))
         for forms, value in zip(lookup.forms, weight.tolist(), strict=True):
             for n in set(forms):

@@ -204,7 +204,9 @@ def estimated_tokens(text: str) -> int:
     foreign = _FOREIGN.findall(text)
     rest = _FOREIGN.sub(" ", text) if foreign else text
     total = _tokens_of_ascii(rest) + _PER_PICTURE * len(_PICTURE.findall(rest))
-    total += sum(max(1.0, sum(map(_tokens_of_letter, word))) for word in foreign)
+    for word in foreign:
+        per_letter = (_PER_LETTER[bisect_left(_SCRIPTS, ord(letter))][1] for letter in word)
+        total += max(1.0, sum(per_letter))
     return math.ceil(_MARGIN * total)
 
 
@@ -237,10 +239,6 @@ def _vocabulary() -> Collection[str]:
         return load_vocabulary()
     except ModelFileError:
         return ()
-
-
-def _tokens_of_letter(letter: str) -> float:
-    return _PER_LETTER[bisect_left(_SCRIPTS, ord(letter))][1]
 
 
 ESTIMATE: Final = TokenCounter("estimate", False, estimated_tokens)

@@ -62,16 +62,9 @@ class ContextBuilder:
         self._config = config
         self._layout, self._ids, self._zone = layout, ids, zone
 
-    def empty(
-        self,
-        reason: str,
-        *,
-        abstained: bool = False,
-        pinned: Sequence[Hit] = (),
-        standing: Sequence[Hit] = (),
-    ) -> Context:
-        """A context without hits, and why; standing and pinned memories are quoted all the same."""
-        return self._empty(self._first(standing, pinned), reason, abstained=abstained)
+    def empty(self, reason: str, *, pinned: Sequence[Hit] = ()) -> Context:
+        """A context that abstains, and why; pinned memories are quoted all the same."""
+        return self._empty(self._first((), pinned), reason, abstained=True)
 
     def _empty(self, first: _First, reason: str, *, abstained: bool = False) -> Context:
         text = self._block(first.text).text()

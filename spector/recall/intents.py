@@ -146,9 +146,12 @@ def in_order_of(intent: Intent | None, hits: HitList, first: HitList, k: int) ->
     What edges and entities tie to them takes no place among the k.
     """
     if intent not in (None, Intent.ENTITY_PROFILE) and sorted_hits(intent):  # a hub has its order
-        key = _newest if PARAMS[intent].sort == "newest" else _most_useful
         mine = {hit.id for hit in first}
-        head = sorted([hit for hit in hits if hit.id in mine], key=key)
+        head = [hit for hit in hits if hit.id in mine]
+        if PARAMS[intent].sort == "newest":
+            head.sort(key=_newest)
+        else:  # of equals, the better hit comes first
+            head.sort(key=lambda hit: -hit.record.utility)
         hits = hits._holding([*head, *(hit for hit in hits if hit.id not in mine)])
     if len(hits) <= k:
         return hits
@@ -161,10 +164,6 @@ def _newest(hit: Hit) -> tuple[int, int]:
     record = hit.record
     begins = record.event_ms if record.valid_from_ms is None else record.valid_from_ms
     return -begins, -hit.id
-
-
-def _most_useful(hit: Hit) -> float:
-    return -hit.record.utility  # of equals, the better hit comes first
 
 
 def _tuned(profile: ScoringProfile, intent: Intent, params: Params) -> ScoringProfile:

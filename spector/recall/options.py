@@ -388,13 +388,9 @@ def read_cue(
         ends_ms = span[0]
     elif may_be_now and asks_when(text):
         ends_ms = MIN_MS
-    return Reading(found, topic, is_of_now, span, _id_in(text), ends_ms, zone, window)
-
-
-def _id_in(text: str) -> int | None:
-    """The id that a cue is, if it is one and nothing else."""
     bare = text.strip()
-    return int(bare) if bare.isdecimal() and len(bare) <= 18 else None
+    record_id = int(bare) if bare.isdecimal() and len(bare) <= 18 else None
+    return Reading(found, topic, is_of_now, span, record_id, ends_ms, zone, window)
 
 
 def topic_in(text: str | None, named: str) -> Topic | None:

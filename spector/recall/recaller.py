@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -195,7 +194,8 @@ class Recaller:
         topic = topic_in(text, kind)
         is_survey = topic is not None and topic.is_survey
         # memories of several users do not answer what is known about one
-        mixes = is_survey and not self._is_of_one_user(selection)
+        is_of_one = selection.user_id is not None or selection.session_id is not None
+        mixes = is_survey and not (is_of_one or self._has_one_user())
         intent = intent_in(text, parsed.intent, self._router, self._operations)
         usual_k = limit_of(intent, default_k(topic, 10))
         wanted, skipped = parse_page_of_hits(k, offset, self._config, usual_k)
@@ -322,7 +322,7 @@ class Recaller:
         wants_hot = parse_switch(recall.get("hot", False), "hot")
         small_talk = None if text is None or (decision := need_gate(text)).needed else decision
         if ever is not True and small_talk is not None:
-            return builder.empty(skip_reason(small_talk), abstained=True, pinned=pinned)
+            return builder.empty(skip_reason(small_talk), pinned=pinned)
         self._probes.for_cue(text, make=True)
         self._limits.vectors(make=True)
         cut = cut_of(recall.get("options"), recall)
@@ -476,12 +476,6 @@ class Recaller:
         if not scope.is_open:
             confine(hits, partial(self._finder.within, scope=scope))
 
-    def _is_of_one_user(self, selection: Selection) -> bool:
-        """Whether a selection, or else the whole store, has the memories of one user only."""
-        if selection.user_id is not None or selection.session_id is not None:
-            return True
-        return self._has_one_user()
-
     def _cue_vector(self, text: str | None, vector: ArrayLike | None, *, hyde: bool = False) -> Any:
         given = None if vector is None else parse_vector(vector, self._dim)
         if text is None or self._embedder is None:
@@ -590,13 +584,12 @@ def merge_answers(lists: Sequence[HitList], k: int) -> HitList:
     for hit in whole.standing:  # a part may have it as an ordinary hit
         above.pop(hit.id, None)
     best = sorted(above, key=lambda each: (-above[each], each))
-    merged = [_rescore(first[each], base + above[each]) for each in best[:k]]
+    merged = []
+    for each in best[:k]:
+        hit, score = first[each], base + above[each]
+        merged.append(with_score(hit, score, partial(_explain, hit, score)))
     rest = [hit for hit in whole[POOL:] if hit.id not in above]
     return whole._holding([*merged, *rest][:k])
-
-
-def _rescore(hit: Hit, score: float) -> Hit:
-    return with_score(hit, score, functools.partial(_explain, hit, score))
 
 
 def _explain(hit: Hit, score: float) -> Explanation:

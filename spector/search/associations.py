@@ -143,7 +143,9 @@ class Associations:
             return hits, ()
         ties += _ordered_conflicts(first)
         if plan.request.replaced:
-            ties += _replaced(first)
+            ties += [
+                (new, hit.id, "supersedes") for hit in first for new in hit.record.superseded_by
+            ]
         there = {hit.id for hit in first}
         ties = [each for each in ties if there.issuperset(each[:2])]
         return ([*put_newer_before(first, ties), *rest] if ties else hits), ties
@@ -191,7 +193,8 @@ class Associations:
         members = {row["b"] for row in reader.links("mention", a=entities)}
         more = self._new(plan, hits, sorted(members)[-_MOST_OF_HUB:])
         known = [hit for hit in hits if hit.id in members]
-        hub = sorted([*known, *_found_by(more, "entity")], key=_by_utility)
+        hub = [*known, *_found_by(more, "entity")]
+        hub.sort(key=lambda hit: (-hit.record.utility, -hit.score, hit.id))
         rest = [hit for hit in hits if hit.id not in members]
         return [*hub, *rest]
 
@@ -300,11 +303,6 @@ def _ordered_conflicts(hits: Sequence[Hit]) -> list[tuple[int, int, str]]:
     ]
 
 
-def _replaced(hits: Sequence[Hit]) -> list[tuple[int, int, str]]:
-    """Pairs of hits of which one took the place of the other."""
-    return [(each, hit.id, "supersedes") for hit in hits for each in hit.record.superseded_by]
-
-
 def _at(hit: Hit, score: float, distance: int) -> Hit:
     """The hit with the score that the graph gives it; its explanation says so."""
     made = with_term(hit, score - hit.score, "graph") if score != hit.score else hit
@@ -327,10 +325,6 @@ def _note_entries(
     """Say under which keys hits are kept, of those that nothing else is known of."""
     for each, entry in entries.items():
         note_details(hits[each], with_entry(None, entry, catalog_of(plan).attachments))
-
-
-def _by_utility(hit: Hit) -> tuple[float, float, int]:
-    return -hit.record.utility, -hit.score, hit.id
 
 
 # Concepts and patterns that some memories bring to mind, by spreading activation.

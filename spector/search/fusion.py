@@ -22,7 +22,6 @@ from spector._types import F32
 from spector.kernel.contract import (
     DEFAULT_DROP_FLAGS,
     Kernel,
-    Query,
     Ranking,
     ScanResult,
     ScoringProfile,
@@ -159,7 +158,7 @@ def _scores(plan: Plan, tables: Sequence[FeatureTable]) -> tuple[F32, F32, F32]:
         ranked: slice | NDArray[np.bool_] = slice(None)
         fused = snap.kernel.score(snap.table, query, part, slot, similarity=similarity)
     else:
-        ranked = np.concatenate([_ranked_mask(features) for features in tables])
+        ranked = np.concatenate([np.arange(len(each.rows)) < len(each) for each in tables])
         at = np.flatnonzero(ranked if plan.mask is None else ranked & plan.mask[part])
         some = np.zeros(len(at), np.float32)
         fused = np.full(len(part), -np.inf, np.float32)
@@ -168,7 +167,13 @@ def _scores(plan: Plan, tables: Sequence[FeatureTable]) -> tuple[F32, F32, F32]:
     dots = similarity
     if query.vector is not None and not (is_unfiltered(query) and isinstance(ranked, slice)):
         dots = np.zeros(len(part), np.float32)
-        bare = _bare_query(query.vector, query.now_ms, int(query.drop_flags))
+        # of everything that is awake, and of what rests where it is asked for
+        bare = make_query(
+            now_ms=query.now_ms,
+            vector=query.vector,
+            profile="similarity",
+            drop_flags=DEFAULT_DROP_FLAGS & int(query.drop_flags),
+        )
         snap.kernel.score(snap.table, bare, part, slot, similarity=dots)
     if len(fused) and np.isnan(fused.min()):
         fused[np.isnan(fused)] = -np.inf
@@ -253,22 +258,6 @@ def _highest(values: F32, gone: NDArray[np.bool_] | None) -> float:
     """The highest value of what may be an answer; what may not is ``gone``, if anything is."""
     some = values if gone is None else values[~gone]
     return float(some.max(initial=-np.inf))
-
-
-def _bare_query(vector: F32, now_ms: int, drop_flags: int) -> Query:
-    """Cosines alone, of everything that is awake, and of what rests where it is asked for."""
-    return make_query(
-        now_ms=now_ms,
-        vector=vector,
-        profile="similarity",
-        drop_flags=DEFAULT_DROP_FLAGS & drop_flags,
-    )
-
-
-def _ranked_mask(features: FeatureTable) -> NDArray[np.bool_]:
-    mask = np.zeros(len(features.rows), np.bool_)
-    mask[: len(features)] = True
-    return mask
 
 
 def _by_ranks(

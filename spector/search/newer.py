@@ -14,9 +14,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from spector.kernel.contract import cosine_table
 from spector.language.cues import asks_for_value
 from spector.language.statements import asks_for_many, value_replaced
@@ -126,7 +123,8 @@ class _Versions:
             named & {each.text for each in words_of(hit.text[:_LONGEST])} if named else named
             for hit in hits
         ]
-        self._alike = _cosines(hits)
+        vectors = units_of(hits)
+        self._alike = cosine_table(vectors, vectors)
         self._sources = [_source_of(hit) for hit in hits]
         self._scores, self._texts = [hit.score for hit in hits], [hit.text for hit in hits]
         self._times = [each.event_ms for each in self._sources]
@@ -250,8 +248,3 @@ def _is_other_value(old: Given, new: Given) -> bool:
     )
     least = len(old.shared) / _PART if new.is_new else len(old.shared)
     return changed and len(new.shared) >= least
-
-
-def _cosines(hits: Sequence[Hit]) -> NDArray[np.float32]:
-    vectors = units_of(hits)
-    return np.asarray(cosine_table(vectors, vectors), np.float32)

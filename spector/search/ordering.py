@@ -329,7 +329,7 @@ class Confirmer:
             if not chunk:
                 continue
             images = _images(snap, chunk)
-            headers = _headers(images)
+            headers = list(RECORD_PROOF.iter_unpack(images[:, :HEADER_BYTES].tobytes()))
             offsets, indexes = snap.offsets, snap.indexes
             texts = [wording_of(rows[c.id].text) for c in chunk] if distinct else []
             self._verify(snap, chunk, rows, images, [header[_CRC] for header in headers])
@@ -447,7 +447,7 @@ class Confirmer:
             candidate, image = chunk[n], images[n]
             row = rows[candidate.id]
             code = headers[n][_TIER]
-            tier = names.get(code) or self._name(code)
+            tier = names.get(code) or names.setdefault(code, self._router.by_code(code).name)
             out.append(
                 Hit.of(
                     FoundRecord(
@@ -474,9 +474,6 @@ class Confirmer:
             )
         return out
 
-    def _name(self, tier: int) -> str:
-        return self._names.setdefault(tier, self._router.by_code(tier).name)
-
 
 def _rows(plan: Plan, chunk: Sequence[Candidate]) -> dict[int, StoredRow]:
     """Rows of those candidates that their store's filter lets through."""
@@ -501,7 +498,8 @@ def _is_old(snap: Snapshot, candidate: Candidate, row: StoredRow, found_id: int)
         if found_id != candidate.id:
             raise snap.misplaced(store, f"memory {candidate.id} gave way to another one")
         return False
-    if _id_in(snap.table.parts[position].data[row.slot]) != candidate.id:
+    image = snap.table.parts[position].data[row.slot]
+    if int(image[8:16].view("<u8")[0]) != candidate.id:
         raise snap.misplaced(store, f"memory {candidate.id} is not where the catalog says")
     return True
 
@@ -540,10 +538,6 @@ def _verify_rows(
     return newer
 
 
-def _id_in(image: Bytes) -> int:
-    return int(image[8:16].view("<u8")[0])
-
-
 def _images(snap: Snapshot, chunk: list[Candidate]) -> Bytes:
     """(n, stride) u8 copies of the candidates' records."""
     out = np.empty((len(chunk), snap.table.stride), dtype=np.uint8)
@@ -551,11 +545,6 @@ def _images(snap: Snapshot, chunk: list[Candidate]) -> Bytes:
     for n, candidate in enumerate(chunk):
         out[n] = parts[candidate.part].data[candidate.slot]
     return out
-
-
-def _headers(images: Bytes) -> list[tuple[Any, ...]]:
-    """(tier, id, crc, mutable half) of each record."""
-    return list(RECORD_PROOF.iter_unpack(images[:, :HEADER_BYTES].tobytes()))
 
 
 #: fields of ``RECORD_PROOF``

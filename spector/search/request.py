@@ -390,7 +390,8 @@ def make_selection(
     names = None if tiers is None else several(tiers, "tiers", "the name of a tier, or several")
     if names is not None and not names:
         raise InvalidFilterError("tiers is empty", hint="leave it out to search every tier")
-    found = None if where is None or _is_empty(where) else compile_where(where, scopes="record")
+    is_empty = where is None or (isinstance(where, dict) and not where)
+    found = None if where is None or is_empty else compile_where(where, scopes="record")
     if where and found is not None:
         user_id = user_id or _scope_in(where, "user_id")
         agent_id = agent_id or _scope_in(where, "agent_id")
@@ -408,10 +409,6 @@ def make_selection(
         keys=keys,
         sorts=sorts,
     )
-
-
-def _is_empty(where: object) -> bool:
-    return isinstance(where, dict) and not where
 
 
 def _scope_in(where: Mapping[str, Any], name: str) -> str | None:

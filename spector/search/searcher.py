@@ -293,7 +293,9 @@ class Searcher:
             hits = [*hits, *self._behind(plan, hits, answer, depth, missing)]
         hits = _cut(hits, plan.k, added)
         left_out: tuple[int, ...] = ()
-        if request.cut and not survey and _is_about(request):
+        # a score says how well a memory fits the cue where words and similarity both count
+        is_about = request.cue.vector is not None and request.ranks_by_evidence
+        if request.cut and not survey and is_about and request.profile.w_similarity:
             near = near_the_best(hits, request.cut, best=max(own_scores(pool), default=0.0))
             kept = {*added, *(hit.id for hit in near)}
             ranked = [hit.id for hit in hits if hit.id not in added]
@@ -382,15 +384,6 @@ def _cut(hits: Sequence[Hit], k: int, added: Collection[int]) -> Sequence[Hit]:
         return hits[:k]
     first = {hit.id for hit in [hit for hit in hits if hit.id not in added][:k]}
     return [hit for hit in hits if hit.id in first or hit.id in added]
-
-
-def _is_about(request: RecallRequest) -> bool:
-    """Whether a score says how well a memory fits the cue: words and similarity both count."""
-    return (
-        request.cue.vector is not None
-        and request.ranks_by_evidence
-        and bool(request.profile.w_similarity)
-    )
 
 
 def _with_time_first(answer: Answer, of_time: Answer) -> Answer:

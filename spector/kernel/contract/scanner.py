@@ -128,7 +128,10 @@ class PartTable:
             part.allow.dtype != np.uint64 or not part.allow.flags.c_contiguous
         ):
             raise InvalidInputError(f"part {index}: allow must be contiguous uint64")
-        self._check_count(index, part, part.count)
+        if not 0 <= part.count <= len(data):
+            raise InvalidInputError(f"part {index}: count {part.count} of {len(data)} rows")
+        if part.allow is not None and part.allow.size * 64 < part.count:
+            raise InvalidInputError(f"part {index}: allow has too few words for {part.count} rows")
         address = _address(data)
         if address % 8:
             raise InvalidInputError(f"part {index}: records must be aligned to 8 bytes")
@@ -137,13 +140,6 @@ class PartTable:
         if index_address % 64:
             raise InvalidInputError(f"part {index}: its scan index must be aligned to 64 bytes")
         return address, allow, index_address, part.count, self.stride
-
-    @staticmethod
-    def _check_count(index: int, part: Part, count: int) -> None:
-        if not 0 <= count <= len(part.data):
-            raise InvalidInputError(f"part {index}: count {count} of {len(part.data)} rows")
-        if part.allow is not None and part.allow.size * 64 < count:
-            raise InvalidInputError(f"part {index}: allow has too few words for {count} rows")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
