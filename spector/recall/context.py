@@ -101,19 +101,14 @@ class Context:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, JSON-ready."""
+        plain = "text tokens max_tokens tokenizer exact reason abstained".split()
         return {
-            "text": self.text,
-            "tokens": self.tokens,
-            "max_tokens": self.max_tokens,
-            "tokenizer": self.tokenizer,
-            "exact": self.exact,
-            "reason": self.reason,
-            "abstained": self.abstained,
+            **{name: getattr(self, name) for name in plain},
             "notes": list(self.notes),
-            "standing": [_identity(hit) for hit in self.standing],
-            "pinned": [_identity(hit) for hit in self.pinned],
-            "hot": [_identity(hit) for hit in self.hot],
-            "known": [_identity(hit) for hit in self.known],
+            **{
+                name: list(map(_identity, getattr(self, name)))
+                for name in ("standing", "pinned", "hot", "known")
+            },
             "quotes": [quote.to_dict() for quote in self.quotes],
         }
 

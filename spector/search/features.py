@@ -178,28 +178,19 @@ class _Scratch(threading.local):
 
 
 _scratch: Final = _Scratch()
-#: rows of a store up to which each thread keeps its own, five bytes a row
-_MOST_KEPT: Final = 1 << 20
-#: of larger stores one for all threads; a thread that finds it taken allocates another
-_large: Final[dict[str, NDArray[Any]]] = {}
+#: rows of a store up to which a thread keeps its own, five bytes a row
+_MOST_KEPT: Final = 1 << 23
 
 
 def _take(name: str, count: int, kind: type[np.generic]) -> NDArray[Any]:
     """Zeros for ``count`` rows and one more, this thread's alone until they are given back."""
-    if count > _MOST_KEPT:
-        kept = _large.pop(name, None)
-        most = count + count // 8
-    else:
-        kept = getattr(_scratch, name)
-        setattr(_scratch, name, None)  # gone, should anything fail
-        most = min(count + count // 8, _MOST_KEPT)
-    return np.zeros(most + 1, kind) if kept is None or len(kept) <= count else kept
+    kept = getattr(_scratch, name)
+    setattr(_scratch, name, None)  # gone, should anything fail
+    return np.zeros(count + count // 8 + 1, kind) if kept is None or len(kept) <= count else kept
 
 
 def _give_back(name: str, zeros: NDArray[Any]) -> None:
-    if len(zeros) > _MOST_KEPT + 1:
-        _large[name] = zeros
-    else:
+    if len(zeros) <= _MOST_KEPT:
         setattr(_scratch, name, zeros)
 
 

@@ -50,8 +50,8 @@ class HotTier:
         self._clock = clock
         self._config = config.association
         self._lock = threading.Lock()
-        #: scope -> (when it was chosen, ids and texts of the choice)
-        self._kept: OrderedDict[_Key, tuple[int, tuple[tuple[int, int], ...]]] = OrderedDict()
+        #: scope -> (when it was chosen, ids of the choice)
+        self._kept: OrderedDict[_Key, tuple[int, list[int]]] = OrderedDict()
 
     def drop_caches(self) -> None:
         """Choose anew from now on."""
@@ -66,15 +66,14 @@ class HotTier:
         with self._lock:
             kept = self._kept.get(key)
         if kept is not None and 0 <= now_ms - kept[0] < 1000 * self._config.hot_ttl_s:
-            found = self._looked_up([each for each, _ in kept[1]], chosen)
-            now = [(each.id, hash(each.text)) for each in found if self._is_hot(each, now_ms)]
-            if tuple(now) == kept[1]:
+            found = self._looked_up(kept[1], chosen)
+            if [each.id for each in found if self._is_hot(each, now_ms)] == kept[1]:
                 return found
         found = self._looked_up(self._choose(chosen, limit, now_ms), chosen)
         if not found:  # the first hot memory of a scope need not wait
             return found
         with self._lock:
-            self._kept[key] = now_ms, tuple((each.id, hash(each.text)) for each in found)
+            self._kept[key] = now_ms, [each.id for each in found]
             self._kept.move_to_end(key)
             while len(self._kept) > _MOST_SCOPES:
                 self._kept.popitem(last=False)
