@@ -33,33 +33,28 @@ def mind() -> Iterator[Memory]:
         yield memory
 
 
+#: verb that is meant -> what others call it
+VERBS = {
+    "remember": "upsert add_memory",
+    "remember_many": "add_texts rememberMany",
+    "recall": "similarity_search find ask",
+    "records": "list_memories all",
+    "get": "get_by_id",
+    "forget": "remove delete_user wipe forgett",
+    "update": "edit",
+    "remember(..., supersedes=id)": "supersede",
+    "compact": "vacuum",
+    "checkpoint": "commit",
+    "close": "shutdown",
+    "backup": "snapshot",
+    "export": "to_json",
+    "import_": "load",
+    "reflect": "consolidate",
+}
+
+
 @pytest.mark.parametrize(
-    ("name", "meant"),
-    [
-        ("upsert", "remember"),
-        ("add_memory", "remember"),
-        ("add_texts", "remember_many"),
-        ("similarity_search", "recall"),
-        ("find", "recall"),
-        ("ask", "recall"),
-        ("list_memories", "records"),
-        ("all", "records"),
-        ("get_by_id", "get"),
-        ("remove", "forget"),
-        ("delete_user", "forget"),
-        ("wipe", "forget"),
-        ("edit", "update"),
-        ("supersede", "remember(..., supersedes=id)"),
-        ("vacuum", "compact"),
-        ("commit", "checkpoint"),
-        ("shutdown", "close"),
-        ("snapshot", "backup"),
-        ("to_json", "export"),
-        ("load", "import_"),
-        ("consolidate", "reflect"),
-        ("forgett", "forget"),
-        ("rememberMany", "remember_many"),
-    ],
+    ("name", "meant"), [(name, meant) for meant, names in VERBS.items() for name in names.split()]
 )
 def test_a_foreign_verb_is_no_attribute_and_says_which_is_meant(
     mind: Memory, name: str, meant: str
@@ -92,92 +87,79 @@ def test_the_class_itself_says_how_it_is_opened(call: Callable[[], Any]) -> None
         call()
 
 
+#: verb -> the call, and argument that is meant -> what others call it
 CALLS: dict[str, tuple[Callable[[Memory, dict[str, Any]], Any], dict[str, str]]] = {
     "recall": (
         lambda m, more: m.recall("key", **more),
         {
-            "topk": "k",
-            "n": "k",
-            "max_results": "k",
-            "user": "user_id",
-            "uid": "user_id",
-            "tenant": "user_id",
-            "thread_id": "session_id",
-            "run_id": "session_id",
-            "bot_id": "agent_id",
-            "filter": "where",
-            "metadata_filter": "where",
-            "embedding": "vector",
-            "layer": "tiers",
-            "score_threshold": "selective",
-            "date_range": "time_range",
-            "any_tag": "any_tags",
-            "query_text": "cue",
+            "k": "topk n max_results",
+            "user_id": "user uid tenant",
+            "session_id": "thread_id run_id",
+            "agent_id": "bot_id",
+            "where": "filter metadata_filter",
+            "vector": "embedding",
+            "tiers": "layer",
+            "selective": "score_threshold",
+            "time_range": "date_range",
+            "any_tags": "any_tag",
+            "cue": "query_text",
         },
     ),
     "context": (
         lambda m, more: m.context("key", **more),
         {
-            "top_k": "k",
-            "token_budget": "max_tokens",
-            "user": "user_id",
-            "filters": "where",
-            "sesion_id": "session_id",
+            "k": "top_k",
+            "max_tokens": "token_budget",
+            "user_id": "user",
+            "where": "filters",
+            "session_id": "sesion_id",
         },
     ),
     "remember": (
         lambda m, more: m.remember("x", **more),
         {
-            "user": "user_id",
-            "label": "tags",
-            "payload": "metadata",
-            "created_at": "event_time",
-            "expiration_date": "expires_at",
-            "ttl": "expires_in",
-            "type": "tier",
-            "priority": "importance",
-            "embedding": "vector",
-            "documents": "text_or_message",
-            "speaker": "role",
-            "replaces": "supersedes",
+            "user_id": "user",
+            "tags": "label",
+            "metadata": "payload",
+            "event_time": "created_at",
+            "expires_at": "expiration_date",
+            "expires_in": "ttl",
+            "tier": "type",
+            "importance": "priority",
+            "vector": "embedding",
+            "text_or_message": "documents",
+            "role": "speaker",
+            "supersedes": "replaces",
         },
     ),
     "remember_many": (
         lambda m, more: m.remember_many(["x"], **more),
-        {
-            "user": "user_id",
-            "metadatas": "metadata",
-            "embeddings": "vector",
-        },
+        {"user_id": "user", "metadata": "metadatas", "vector": "embeddings"},
     ),
-    "records": (lambda m, more: list(m.records(**more)), {"user": "user_id", "filters": "where"}),
+    "records": (lambda m, more: list(m.records(**more)), {"user_id": "user", "where": "filters"}),
     "forget": (
         lambda m, more: m.forget(**more),
-        {
-            "memory_id": "target",
-            "ids": "target",
-            "user": "user_id",
-            "hard": "purge",
-            "filter": "where",
-        },
+        {"target": "memory_id ids", "user_id": "user", "purge": "hard", "where": "filter"},
     ),
-    "update": (lambda m, more: m.update(1, **more), {"content": "text", "meta": "metadata"}),
-    "export": (lambda m, more: m.export("x", **more), {"force": "overwrite", "user": "user_id"}),
+    "update": (lambda m, more: m.update(1, **more), {"text": "content", "metadata": "meta"}),
+    "export": (lambda m, more: m.export("x", **more), {"overwrite": "force", "user_id": "user"}),
     "backup": (
         lambda m, more: m.backup("x", **more),
-        {
-            "overwrite": "force",
-            "callback": "progress",
-        },
+        {"force": "overwrite", "progress": "callback"},
     ),
-    "compact": (lambda m, more: m.compact(**more), {"dry": "dry_run"}),
-    "import_": (lambda m, more: m.import_("x", **more), {"top_k": "limit", "callback": "progress"}),
+    "compact": (lambda m, more: m.compact(**more), {"dry_run": "dry"}),
+    "import_": (lambda m, more: m.import_("x", **more), {"limit": "top_k", "progress": "callback"}),
 }
 
 
 @pytest.mark.parametrize(
     ("verb", "name", "meant"),
-    [(verb, name, meant) for verb, (_, names) in CALLS.items() for name, meant in names.items()],
+    [
+        (verb, name, meant)
+        for verb, (_, every) in CALLS.items()
+        for meant, names in every.items()
+        for name in names.split()
+    ],
 )
 def test_a_foreign_argument_is_a_typed_error_that_says_which_is_meant(
     mind: Memory, verb: str, name: str, meant: str

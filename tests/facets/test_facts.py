@@ -167,14 +167,6 @@ def test_a_superseded_source_holds_no_fact_when_the_other_is_forgotten(memory: M
     assert memory.facts.query() == []
 
 
-def test_without_cascade_what_has_no_source_is_listed(memory: Memory) -> None:
-    a = memory.remember("Ada is at Acme")
-    fact = memory.facts.add("Ada", "works_at", "Acme", source=a)
-    report = memory.forget(a, cascade=False)
-    assert (report.ids, report.derived, report.without_source) == ((a.id,), (), (fact.id,))
-    assert memory.facts.get(fact.id).sources == ()
-
-
 def test_a_pinned_fact_stays_without_its_source(memory: Memory) -> None:
     a = memory.remember("Ada is at Acme")
     fact = memory.facts.add("Ada", "works_at", "Acme", source=a)

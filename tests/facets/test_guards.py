@@ -300,9 +300,10 @@ class Pair:
 
 
 def timeless(value: Any) -> Any:
-    """What a report says, but for how long the work took."""
+    """What a report says, but for how long the work took, and where."""
     if isinstance(value, dict):
-        return {name: timeless(each) for name, each in value.items() if "elapsed" not in name}
+        said = [name for name in value if "elapsed" not in name and name != "store"]
+        return {name: timeless(value[name]) for name in said}
     return [timeless(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
