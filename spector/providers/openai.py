@@ -29,6 +29,7 @@ from spector.providers.token_counts import count_tokens, split_windows
 KEY_HINT: Final = "check the key: api_key= or the environment variable OPENAI_API_KEY"
 
 
+@dataclass(eq=False, repr=False)
 class OpenAIConnection:
     """One connection to a server, shared between threads.
 
@@ -41,21 +42,14 @@ class OpenAIConnection:
         error: class of the errors.
     """
 
-    def __init__(
-        self,
-        retry: Retry,
-        api_key: str | None,
-        base_url: str | None,
-        timeout_s: float,
-        given: Any,
-        error: type[SpectorError],
-    ) -> None:
-        self._retry = retry
-        self._api_key = api_key
-        self._base_url = base_url
-        self._timeout_s = timeout_s
-        self._given = given
-        self._error = error
+    retry: Retry
+    api_key: str | None
+    base_url: str | None
+    timeout_s: float
+    given: Any
+    error: type[SpectorError]
+
+    def __post_init__(self) -> None:
         self._made: Any = None
         self._pid = 0
         self._lock = threading.Lock()
@@ -65,16 +59,16 @@ class OpenAIConnection:
         for good. Errors do not have the key, which servers quote: errors are logged."""
         client = self.client()
         try:
-            return self._retry.run(lambda: request(client))
+            return self.retry.run(lambda: request(client))
         except EmbeddingError as error:
             key = self._key()
             cause = error.__cause__ if key not in str(error) else None
-            raise self._error(error.message.replace(key, "[the key]"), hint=error.hint) from cause
+            raise self.error(error.message.replace(key, "[the key]"), hint=error.hint) from cause
 
     def _key(self) -> str:
         """The key in use; without one, a text that no message contains."""
-        given = self._given
-        key = getattr(given, "api_key", None) if given is not None else self._api_key
+        given = self.given
+        key = getattr(given, "api_key", None) if given is not None else self.api_key
         return key or os.environ.get("OPENAI_API_KEY") or "\0"
 
     def client(self) -> Any:
@@ -86,26 +80,24 @@ class OpenAIConnection:
             return self._made
 
     def _make(self) -> Any:
-        if self._given is not None:
-            return self._given.with_options(max_retries=0, timeout=self._timeout_s)
+        if self.given is not None:
+            return self.given.with_options(max_retries=0, timeout=self.timeout_s)
         try:
             with said_as_memory_error():
                 import openai
         except ImportError as error:
-            raise self._error(
+            raise self.error(
                 f"the openai client cannot be loaded: {error}", hint=install_command("openai")
             ) from error
         try:
             return openai.OpenAI(
-                api_key=self._api_key,
-                base_url=self._base_url,
-                timeout=self._timeout_s,
+                api_key=self.api_key,
+                base_url=self.base_url,
+                timeout=self.timeout_s,
                 max_retries=0,
             )
         except Exception as error:  # a missing key, a malformed URL
-            raise self._error(
-                f"the openai client cannot be made: {error}", hint=KEY_HINT
-            ) from error
+            raise self.error(f"the openai client cannot be made: {error}", hint=KEY_HINT) from error
 
 
 #: native dimensions, and whether the model can shorten them

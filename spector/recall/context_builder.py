@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
 from typing import Final, NamedTuple
 
@@ -37,6 +37,7 @@ _TOO_LONG: Final = "too long"
 _BEGINNING: Final = "too long: its beginning is quoted before all others"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class ContextBuilder:
     """Builds contexts within a budget of tokens.
 
@@ -48,32 +49,25 @@ class ContextBuilder:
         zone: of the days under which memories stand.
     """
 
-    def __init__(
-        self,
-        counter: TokenCounter,
-        max_tokens: int,
-        config: Config,
-        layout: Layout = "compact",
-        ids: bool = False,
-        zone: tzinfo = UTC,
-    ) -> None:
-        self._counter = counter
-        self._max = max_tokens
-        self._config = config
-        self._layout, self._ids, self._zone = layout, ids, zone
+    counter: TokenCounter
+    max_tokens: int
+    config: Config
+    layout: Layout = "compact"
+    ids: bool = False
+    zone: tzinfo = UTC
 
     def empty(self, reason: str, *, pinned: Sequence[Hit] = ()) -> Context:
         """A context that abstains, and why; pinned memories are quoted all the same."""
         return self._empty(self._first((), pinned), reason, abstained=True)
 
     def _empty(self, first: _First, reason: str, *, abstained: bool = False) -> Context:
-        text = self._block(first.text).text()
+        text = self.block(first.text).text()
         return Context(
             text=text,
-            tokens=self._counter(text) if text else 0,
-            max_tokens=self._max,
-            tokenizer=self._counter.name,
-            exact=self._counter.exact,
+            tokens=self.counter(text) if text else 0,
+            max_tokens=self.max_tokens,
+            tokenizer=self.counter.name,
+            exact=self.counter.exact,
             reason=reason,
             abstained=abstained,
             standing=first.standing.hits,
@@ -112,19 +106,11 @@ class ContextBuilder:
             reason = hits.reason or ("an instruction is about it" if asked else "nothing found")
             return self._empty(first, reason, abstained=hits.abstained and not asked)
         hits = hits._holding(without_repeats(hits))
-        verdict, found = choose_hits(hits, k, self._config, cut=cut, always=always)
+        verdict, found = choose_hits(hits, k, self.config, cut=cut, always=always)
         if verdict.silent:
             reason = verdict.reason + ", but an instruction is about it" * asked
             return self._empty(first, reason, abstained=not asked)
-        draft = _Draft(
-            self._counter,
-            self._max,
-            cue or "",
-            self._config.context_full,
-            self._block(first.text),
-            first,
-            self._zone,
-        )
+        draft = _Draft(self, cue or "", first)
         draft.order = order_of(hits, k)
         quotes, tokens = draft.settle(
             [
@@ -140,8 +126,9 @@ class ContextBuilder:
             quotes=tuple(quotes),
         )
 
-    def _block(self, section: str = "") -> Block:
-        return Block(self._layout, ids=self._ids, section=section, zone=self._zone)
+    def block(self, section: str = "") -> Block:
+        """A block without lines, behind a text."""
+        return Block(self.layout, ids=self.ids, section=section, zone=self.zone)
 
     def with_knowledge(
         self,
@@ -162,22 +149,22 @@ class ContextBuilder:
         themes = hits._themes_beside(shown)
         if not (themes or known or predictions) or not found.text:
             return found
-        block, quoted = self._block(), list[Hit | None]()
+        block, quoted = self.block(), list[Hit | None]()
         lines = [
             f"- prediction: {quote_text(predicted(each))}\n" for each in predictions[:_MOST_KNOWN]
         ]
         quoted += [None] * len(lines)
         for hit in (*themes, *known):
             if hit.id not in shown and len(lines) < _MOST_KNOWN and hit.text.strip():
-                most = self._config.sleep.summary_tokens if hit in themes else _ABBREVIATED_TOKENS
-                line = line_within(hit, most, self._counter, zone=self._zone)
+                most = self.config.sleep.summary_tokens if hit in themes else _ABBREVIATED_TOKENS
+                line = line_within(hit, most, self.counter, zone=self.zone)
                 if line is not None:
                     lines.append(block.alone(line) + "\n")
                     quoted.append(hit)
         while lines:
             text = with_ending(found.text, block.titled(_KNOWN, lines))
-            tokens = self._counter(text)
-            if tokens <= self._max:
+            tokens = self.counter(text)
+            if tokens <= self.max_tokens:
                 kept = tuple(hit for hit in quoted if hit is not None)
                 return replace(found, text=text, tokens=tokens, known=kept)
             lines.pop()
@@ -219,17 +206,17 @@ class ContextBuilder:
         Its memories stay in their order; one that does not fit gives way to the next. With
         ``whole`` none is cut; without, one that is too long is quoted by its beginning.
         """
-        frame = self._counter(self._block(before).frame)
-        room = min(self._max * percent // 100, self._max - frame)
-        block, left = self._block(), room - self._counter(f"{title}:\n")
+        frame = self.counter(self.block(before).frame)
+        room = min(self.max_tokens * percent // 100, self.max_tokens - frame)
+        block, left = self.block(), room - self.counter(f"{title}:\n")
         kept: dict[int, tuple[Hit, Line]] = {}
         with_text = [hit for hit in hits if hit.text.strip()]
         for hit in without_repeats(with_text):
-            line = line_within(hit, left, self._counter, whole=not whole, zone=self._zone)
+            line = line_within(hit, left, self.counter, whole=not whole, zone=self.zone)
             if line is not None and line.cut:
                 shorter = min(left, _ABBREVIATED_TOKENS)
-                line = None if whole else line_within(hit, shorter, self._counter, zone=self._zone)
-            price = self._counter(block.section("", [line])) if line is not None else 0
+                line = None if whole else line_within(hit, shorter, self.counter, zone=self.zone)
+            price = self.counter(block.section("", [line])) if line is not None else 0
             if line is not None and price <= left:
                 kept[hit.id] = hit, line
                 left -= price
@@ -237,8 +224,8 @@ class ContextBuilder:
                 break
         while kept:
             text = block.section(title, [line for _, line in kept.values()])
-            whole_text = self._block(before + text).text()
-            if self._counter(text) <= room and self._counter(whole_text) <= self._max:
+            whole_text = self.block(before + text).text()
+            if self.counter(text) <= room and self.counter(whole_text) <= self.max_tokens:
                 cut = frozenset(line.id for _, line in kept.values() if line.cut)
                 return _Section(tuple(hit for hit, _ in kept.values()), text, cut)
             kept.popitem()
@@ -294,26 +281,15 @@ class _First(NamedTuple):
 class _Draft:
     """A block under construction, and what is left of its budget."""
 
-    def __init__(
-        self,
-        counter: TokenCounter,
-        max_tokens: int,
-        cue: str,
-        full: float,
-        block: Block,
-        first: _First,
-        zone: tzinfo = UTC,
-    ) -> None:
+    def __init__(self, builder: ContextBuilder, cue: str, first: _First) -> None:
         #: relevance from which a memory is quoted in full
-        self._full = full
-        self._zone = zone
-        self._count = counter
-        self._max = max_tokens
+        self._full = builder.config.context_full
+        self._zone, self._max, self._count = builder.zone, builder.max_tokens, builder.counter
         self._words = cue_words(cue)
         self.order = Order({}, {})
         #: memories that found no room: what they stand for would be taken for what holds
         self._lacking: set[int] = set()
-        self._block = block
+        self._block = builder.block(first.text)
         #: memory -> why it is not in full in the section of pinned ones, "" if it is
         self._elsewhere = {
             hit.id: _BEGINNING if hit.id in section.cut else ""
@@ -326,8 +302,8 @@ class _Draft:
         #: tokens of the words that have been counted
         self._known: dict[str, int] = {}
         #: tokens that are left, were every line counted by itself
-        self._left = max_tokens - counter(block.frame)
-        self._share = max(_ABBREVIATED_TOKENS, max_tokens // _SHARE)
+        self._left = self._max - self._count(self._block.frame)
+        self._share = max(_ABBREVIATED_TOKENS, self._max // _SHARE)
 
     def text(self) -> str:
         return self._block.text()

@@ -7,9 +7,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC
-from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -605,72 +604,57 @@ def _explain(hit: Hit, score: float) -> Explanation:
 # loses where it was measured (bench/log, "Template HyDE").
 
 
-class Shape(StrEnum):
-    """The shape of an answer."""
+class Shape(NamedTuple):
+    """The shape of an answer: its name, the cues that ask for it, and sentences like it."""
 
-    DEFINITION = "definition"
-    HOWTO = "howto"
-    REASONING = "reasoning"
-    LOOKUP = "lookup"
-    TECHNICAL = "technical"
-    PREFERENCE = "preference"
-    GENERAL = "general"
+    name: str
+    asked: str
+    english: tuple[str, ...]
+    turkish: tuple[str, ...]
 
 
-_TEMPLATES: Final[dict[Shape, tuple[str, ...]]] = {
-    Shape.DEFINITION: ("{} is a kind of", "By {} we mean"),
-    Shape.HOWTO: ("To {} you first", "These are the steps to {}", "I showed how to {}"),
-    Shape.REASONING: ("The reason is that {}", "{} because of"),
-    Shape.LOOKUP: ("It was {}", "I told you that {}", "The answer about {} is"),
-    Shape.TECHNICAL: ("The setting for {} in the code is", "{} failed with an error, the fix was"),
-    Shape.PREFERENCE: ("I like {}", "I prefer {}", "I do not enjoy {}"),
-    Shape.GENERAL: ("{}", "We talked about {}"),
-}
-_TEMPLATES_TR: Final[dict[Shape, tuple[str, ...]]] = {
-    Shape.DEFINITION: ("{} şu demektir", "{} bir tür"),
-    Shape.HOWTO: ("{} için önce", "{} adımları şunlar"),
-    Shape.REASONING: ("{} çünkü", "{} nedeni şu"),
-    Shape.LOOKUP: ("{} şuydu", "Sana {} demiştim"),
-    Shape.TECHNICAL: ("{} için koddaki ayar", "{} hata verdi, çözümü"),
-    Shape.PREFERENCE: ("{} severim", "{} tercih ederim", "{} sevmem"),
-    Shape.GENERAL: ("{}", "{} hakkında konuştuk"),
-}
-
-_SHAPES: Final[tuple[tuple[Shape, re.Pattern[str]], ...]] = (
-    (
-        Shape.TECHNICAL,
-        re.compile(
-            r"\b(?:error|bug|exception|crash\w{0,3}|config\w{0,12}|code|api|deploy\w{0,4}|debug\w{0,4}"
-            r"|function|library|database|hata|kod|ayar\w{0,5}|sunucu)\b"
-        ),
+#: the first one that a cue asks for is that of its answer
+_SHAPES: Final = (
+    Shape(
+        "technical",
+        r"\b(?:error|bug|exception|crash\w{0,3}|config\w{0,12}|code|api|deploy\w{0,4}|debug\w{0,4}"
+        r"|function|library|database|hata|kod|ayar\w{0,5}|sunucu)\b",
+        ("The setting for {} in the code is", "{} failed with an error, the fix was"),
+        ("{} için koddaki ayar", "{} hata verdi, çözümü"),
     ),
-    (Shape.HOWTO, re.compile(r"\b(?:how (?:to|do i|do you|can i|should i)|steps to|nasil)\b")),
-    (
-        Shape.REASONING,
-        re.compile(
-            r"\b(?:why|how come|what (?:caused|made|inspired|motivated)|reason|neden|nicin|niye)\b"
-        ),
+    Shape(
+        "howto",
+        r"\b(?:how (?:to|do i|do you|can i|should i)|steps to|nasil)\b",
+        ("To {} you first", "These are the steps to {}", "I showed how to {}"),
+        ("{} için önce", "{} adımları şunlar"),
     ),
-    (
-        Shape.PREFERENCE,
-        re.compile(
-            r"\b(?:prefer\w{0,5}|favou?rites?|likes?|enjoys?|loves?|hates?|recommend\w{0,4}"
-            r"|suggest\w{0,4}|tercih\w{0,6}|sever\w{0,4}|oner\w{0,6}|favori\w{0,3})\b"
-        ),
+    Shape(
+        "reasoning",
+        r"\b(?:why|how come|what (?:caused|made|inspired|motivated)|reason|neden|nicin|niye)\b",
+        ("The reason is that {}", "{} because of"),
+        ("{} çünkü", "{} nedeni şu"),
     ),
-    (
-        Shape.DEFINITION,
-        re.compile(
-            r"^\s*(?:what (?:is|are) (?:an? )?\w+\s*\??$|what does .{1,60} mean|define )|\bnedir\b"
-        ),
+    Shape(
+        "preference",
+        r"\b(?:prefer\w{0,5}|favou?rites?|likes?|enjoys?|loves?|hates?|recommend\w{0,4}"
+        r"|suggest\w{0,4}|tercih\w{0,6}|sever\w{0,4}|oner\w{0,6}|favori\w{0,3})\b",
+        ("I like {}", "I prefer {}", "I do not enjoy {}"),
+        ("{} severim", "{} tercih ederim", "{} sevmem"),
     ),
-    (
-        Shape.LOOKUP,
-        re.compile(
-            r"^\s*(?:who|where|when|which|what|whose|how (?:many|much|long|old|often)|did|does|do|is"
-            r"|was|are|were|has|have)\b|\b(?:kim|nerede|hangi|kac|ne zaman)\b"
-        ),
+    Shape(
+        "definition",
+        r"^\s*(?:what (?:is|are) (?:an? )?\w+\s*\??$|what does .{1,60} mean|define )|\bnedir\b",
+        ("{} is a kind of", "By {} we mean"),
+        ("{} şu demektir", "{} bir tür"),
     ),
+    Shape(
+        "lookup",
+        r"^\s*(?:who|where|when|which|what|whose|how (?:many|much|long|old|often)|did|does|do|is"
+        r"|was|are|were|has|have)\b|\b(?:kim|nerede|hangi|kac|ne zaman)\b",
+        ("It was {}", "I told you that {}", "The answer about {} is"),
+        ("{} şuydu", "Sana {} demiştim"),
+    ),
+    Shape("general", "", ("{}", "We talked about {}"), ("{}", "{} hakkında konuştuk")),
 )
 #: what a question begins with, before its topic
 _OPENING: Final = re.compile(
@@ -691,9 +675,9 @@ _MOST_CHARS: Final = 400
 
 
 def shape_of(cue: str) -> Shape:
-    """What an answer to a cue would look like: the first pattern that it has, else general."""
+    """What an answer to a cue would look like."""
     folded = plain(cue[:_MOST_CHARS])
-    return next((shape for shape, words in _SHAPES if words.search(folded)), Shape.GENERAL)
+    return next(shape for shape in _SHAPES if re.search(shape.asked, folded))
 
 
 def hypotheses(cue: str) -> list[str]:
@@ -709,8 +693,9 @@ def hypotheses(cue: str) -> list[str]:
     topic = " ".join(topic.strip(" ?!.").split()) or text.strip(" ?!.")
     if not topic:
         return []
-    templates = (_TEMPLATES_TR if turkish else _TEMPLATES)[shape_of(text)]
-    return list(dict.fromkeys(template.format(topic) for template in templates))
+    shape = shape_of(text)
+    sentences = shape.turkish if turkish else shape.english
+    return list(dict.fromkeys(each.format(topic) for each in sentences))
 
 
 def centroid(

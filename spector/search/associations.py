@@ -102,21 +102,31 @@ class Associations:
 
     def _of_mode(self, plan: Plan, hits: Sequence[Hit]) -> Sequence[Hit]:
         """What mentions an entity of the cue, or is one step from a memory, best first."""
-        request, user = plan.request, plan.request.selection.user_id
+        request = plan.request
         with knowledge_of(plan) as reader:
             if request.seed is not None:
                 tied = neighbours_of(reader, [request.seed], request.tuning)[request.seed]
                 known = self._by_score.hits_of(plan, sorted(tied)[-_MOST_OF_HUB:])
                 return _best([_at(hit, tied[hit.id], 1) for hit in known])
-            entities = entities_of_cue(reader, request.cue.text, user)
-            if not entities:
+            found = self._of_entities(plan, reader, hits)
+            if found is None:
                 raise InvalidInputError(
                     'mode="structured" needs an entity, and the cue names none that is known',
                     hint="name one (memory.entities.find lists them), or pass tags=",
                 )
-            members = {row["b"] for row in reader.links("mention", a=entities)}
-        more = _found_by(self._new(plan, hits, sorted(members)[-_MOST_OF_HUB:]), "entity")
-        return _best([*(hit for hit in hits if hit.id in members), *more])
+        return _best(found)
+
+    def _of_entities(
+        self, plan: Plan, reader: KnowledgeReader, hits: Sequence[Hit]
+    ) -> list[Hit] | None:
+        """What mentions an entity of the cue, of the hits and then of others; None without one."""
+        request = plan.request
+        entities = entities_of_cue(reader, request.cue.text, request.selection.user_id)
+        if not entities:
+            return None
+        members = {row["b"] for row in reader.links("mention", a=entities)}
+        more = self._new(plan, hits, sorted(members)[-_MOST_OF_HUB:])
+        return [*(hit for hit in hits if hit.id in members), *_found_by(more, "entity")]
 
     def in_order(self, plan: Plan, hits: Sequence[Hit]) -> tuple[Sequence[Hit], Ties]:
         """Hits that know what contradicts them, and of two that are tied the one that counts first,
@@ -186,17 +196,10 @@ class Associations:
 
     def _with_hub(self, plan: Plan, reader: KnowledgeReader, hits: Sequence[Hit]) -> Sequence[Hit]:
         """What mentions an entity of the cue, the most useful first, then the other hits."""
-        request = plan.request
-        entities = entities_of_cue(reader, request.cue.text, request.selection.user_id)
-        if not entities:
-            return hits
-        members = {row["b"] for row in reader.links("mention", a=entities)}
-        more = self._new(plan, hits, sorted(members)[-_MOST_OF_HUB:])
-        known = [hit for hit in hits if hit.id in members]
-        hub = [*known, *_found_by(more, "entity")]
+        hub = self._of_entities(plan, reader, hits) or []
         hub.sort(key=lambda hit: (-hit.record.utility, -hit.score, hit.id))
-        rest = [hit for hit in hits if hit.id not in members]
-        return [*hub, *rest]
+        known = {hit.id for hit in hub}
+        return [*hub, *(hit for hit in hits if hit.id not in known)]
 
     def _procedures_first(
         self, plan: Plan, reader: KnowledgeReader, hits: Sequence[Hit]

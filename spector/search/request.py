@@ -27,6 +27,7 @@ from spector.store.catalog import (
     SqlFilter,
     Way,
     compile_where,
+    narrowed,
     told_between,
 )
 from spector.store.payloads import KeyRange
@@ -228,15 +229,10 @@ def pinned_request(
     selection: Selection, k: int, now_ms: int, *, drop_flags: int, replaced: bool
 ) -> RecallRequest:
     """The request for the pinned memories of a selection, about newest first."""
-    where = selection.where
-    pinned = SqlFilter(
-        PINNED_SQL if where is None else f"({where.sql}) AND {PINNED_SQL}",
-        () if where is None else where.params,
-    )
     return RecallRequest(
         cue=Cue(None, None),
         k=k,
-        selection=replace(selection, where=pinned),
+        selection=replace(selection, where=narrowed(selection.where, PINNED_SQL)),
         profile=_NEWEST,
         now_ms=now_ms,
         drop_flags=drop_flags,
@@ -362,10 +358,8 @@ def told_within(selection: Selection, time: Span) -> Selection:
 
     A turn of a talk was told at its event time, what a caller remembered when it was recorded.
     """
-    part = told_between(*time)
-    if (where := selection.where) is not None:
-        part = SqlFilter(f"({where.sql}) AND {part.sql}", (*where.params, *part.params))
-    return replace(selection, where=part)
+    told = told_between(*time)
+    return replace(selection, where=narrowed(selection.where, told.sql, told.params))
 
 
 def make_selection(
@@ -432,11 +426,9 @@ def with_rested(request: RecallRequest, now_ms: int) -> RecallRequest:
     Args:
         now_ms: the present, by which it must have ended.
     """
-    where = request.selection.where
-    rested = RESTED_SQL if where is None else f"({where.sql}) AND {RESTED_SQL}"
-    params = (*(() if where is None else where.params), now_ms)
+    rested = narrowed(request.selection.where, RESTED_SQL, (now_ms,))
     return replace(
         request,
-        selection=replace(request.selection, where=SqlFilter(rested, params)),
+        selection=replace(request.selection, where=rested),
         drop_flags=request.drop_flags & ~int(Flag.DORMANT),
     )

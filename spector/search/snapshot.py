@@ -316,60 +316,36 @@ _SPEAKER_IN_JSON = '"speaker"'
 _CONFIDENCE_AT = RECORD_DTYPE.fields["confidence"][1]  # type: ignore[index]
 
 
+@dataclass(slots=True, eq=False)
 class FoundRecord:
     """All that it takes to make a hit's record.
 
     Attributes:
         image: (stride,) u8. wording: of the text, where it is known, see `wording_in`.
-        details: what few memories have. read_ms: the moment of the recall.
+        read_ms: the moment of the recall. details: what few memories have.
     """
 
-    __slots__ = (
-        "_newer",
-        "_row",
-        "candidate",
-        "details",
-        "id",
-        "image",
-        "read_ms",
-        "text",
-        "tier",
-        "wording",
-    )
-
-    def __init__(
-        self,
-        record_id: int,
-        text: str,
-        tier: str,
-        row: StoredRow,
-        image: Bytes,
-        newer: tuple[int, ...],
-        candidate: Candidate,
-        wording: str | None,
-        read_ms: int,
-    ) -> None:
-        self.id = record_id
-        self.text = text
-        self.tier = tier
-        self._row = row
-        self._newer = newer
-        self.image = image
-        self.candidate = candidate
-        self.wording = wording
-        self.details: Details | None = None
-        self.read_ms = read_ms
+    id: int
+    text: str
+    tier: str
+    row: StoredRow
+    image: Bytes
+    newer: tuple[int, ...]
+    candidate: Candidate
+    wording: str | None
+    read_ms: int
+    details: Details | None = None
 
     @property
     def may_have_links(self) -> bool:
         """Whether the record may name other memories; most do not, and need not be made."""
-        row = self._row
-        return bool(self._newer or row.parents or (row.tags and _RESERVED_IN_JSON in row.tags))
+        row = self.row
+        return bool(self.newer or row.parents or (row.tags and _RESERVED_IN_JSON in row.tags))
 
     @property
     def speaker(self) -> str:
         """The speaker, or the role, as it was given; without a record being made."""
-        row = self._row
+        row = self.row
         named = None
         if row.metadata and _SPEAKER_IN_JSON in row.metadata:
             named = json.loads(row.metadata).get("speaker")
@@ -378,15 +354,15 @@ class FoundRecord:
     @property
     def scope(self) -> tuple[str | None, str | None]:
         """User and agent."""
-        return self._row.user_id, self._row.agent_id
+        return self.row.user_id, self.row.agent_id
 
     @property
     def source(self) -> str | None:
-        return self._row.source
+        return self.row.source
 
     @property
     def event_ms(self) -> int:
-        return self._row.event_ms
+        return self.row.event_ms
 
     @property
     def certainty(self) -> int:
@@ -394,7 +370,7 @@ class FoundRecord:
         return int(self.image[_CONFIDENCE_AT])
 
     def record(self) -> MemoryRecord:
-        made = to_record(decode_row(self._row), header_of(self.image), self.tier, self._newer)
+        made = to_record(decode_row(self.row), header_of(self.image), self.tier, self.newer)
         complete(made, self.details, self.read_ms)
         return made
 

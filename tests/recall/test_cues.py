@@ -21,7 +21,7 @@ from spector import Config, Memory
 from spector.language.cues.need import shorten_cue
 from spector.language.statements.quoting import cue_words, excerpt
 from spector.providers import resolve
-from spector.recall.recaller import Shape, hypotheses, shape_of
+from spector.recall.recaller import hypotheses, shape_of
 from spector.search.probes import Limits
 from spector.search.request import Cue
 from tests.fakes import FakeEmbedder
@@ -187,24 +187,24 @@ def test_a_model_whose_vectors_are_not_shipped_is_asked_for_none() -> None:
 @pytest.mark.parametrize(
     ("cue", "shape"),
     [
-        ("What is entropy?", Shape.DEFINITION),
-        ("What does osmosis mean?", Shape.DEFINITION),
-        ("How do I bake bread?", Shape.HOWTO),
-        ("Why did Ann leave?", Shape.REASONING),
-        ("Where does Ann live?", Shape.LOOKUP),
-        ("How many cats has she?", Shape.LOOKUP),
-        ("Which error did the build have?", Shape.TECHNICAL),
-        ("What music does Ann like?", Shape.PREFERENCE),
-        ("rain again", Shape.GENERAL),
-        ("Ekmek nasıl yapılır?", Shape.HOWTO),
-        ("Ayşe neden gitti?", Shape.REASONING),
-        ("Entropi nedir?", Shape.DEFINITION),
-        ("Ayşe nerede?", Shape.LOOKUP),
+        ("What is entropy?", "definition"),
+        ("What does osmosis mean?", "definition"),
+        ("How do I bake bread?", "howto"),
+        ("Why did Ann leave?", "reasoning"),
+        ("Where does Ann live?", "lookup"),
+        ("How many cats has she?", "lookup"),
+        ("Which error did the build have?", "technical"),
+        ("What music does Ann like?", "preference"),
+        ("rain again", "general"),
+        ("Ekmek nasıl yapılır?", "howto"),
+        ("Ayşe neden gitti?", "reasoning"),
+        ("Entropi nedir?", "definition"),
+        ("Ayşe nerede?", "lookup"),
     ],
 )
-def test_the_shape_of_an_answer(cue: str, shape: Shape) -> None:
-    assert shape_of(cue) is shape
-    assert shape_of(cue.upper().replace("İ", "I")) is shape
+def test_the_shape_of_an_answer(cue: str, shape: str) -> None:
+    assert shape_of(cue).name == shape
+    assert shape_of(cue.upper().replace("İ", "I")).name == shape
 
 
 @pytest.mark.parametrize("cue", ["", "  ", "?", "a\nb", "x" * 500])

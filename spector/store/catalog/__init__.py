@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from spector.store.catalog import rows, schema
 from spector.store.catalog.catalog import Catalog, Lineage, Way, lineage_of, note_opening
-from spector.store.catalog.filters import WITHOUT_USER, SqlFilter, compile_where, told_between
+from spector.store.catalog.filters import (
+    WITHOUT_USER,
+    SqlFilter,
+    compile_where,
+    narrowed,
+    told_between,
+)
 from spector.store.catalog.journal import (
     LOG_NAME,
     JournalEntry,

@@ -203,6 +203,11 @@ class SqlFilter:
         return self.also(f"record.id IN ({', '.join('?' * len(ids))})", ids)
 
 
+def narrowed(known: SqlFilter | None, sql: str, params: Sequence[str | int] = ()) -> SqlFilter:
+    """A condition, where there is one, and another."""
+    return SqlFilter(sql, tuple(params)) if known is None else known.also(sql, params)
+
+
 #: memories without a user
 WITHOUT_USER: Final = SqlFilter("record.user_id IS NULL", ())
 

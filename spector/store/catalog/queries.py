@@ -14,7 +14,7 @@ from spector.layout import Flag
 from spector.process import keeps
 from spector.records import MemoryRecord
 from spector.store.catalog.catalog import Catalog, Way, count_led
-from spector.store.catalog.filters import SqlFilter
+from spector.store.catalog.filters import SqlFilter, narrowed
 from spector.store.catalog.rows import Row, StoredRow
 from spector.store.catalog.schema import DERIVED_IDS_SQL, DERIVED_SQL
 from spector.store.payloads import (
@@ -450,7 +450,7 @@ def of_sorts(
     sql = _sorts_sql(catalog, sorts)
     if sql is None:
         return condition
-    return SqlFilter(sql, ()) if condition is None else condition.also(sql)
+    return narrowed(condition, sql)
 
 
 def of_keys(
@@ -469,7 +469,7 @@ def of_keys(
             sql, params = key_condition(db, keys)
     else:
         sql, params = own_condition(keys)
-    return SqlFilter(sql, params) if condition is None else condition.also(sql, params)
+    return narrowed(condition, sql, params)
 
 
 def _sorts_sql(catalog: Catalog, sorts: Collection[str] | None) -> str | None:
