@@ -194,18 +194,16 @@ class SqlFilter:
     sql: str
     params: tuple[str | int, ...]
 
-    def also(self, sql: str, params: Sequence[str | int] = ()) -> SqlFilter:
-        """Both conditions."""
-        return SqlFilter(f"({self.sql}) AND {sql}", (*self.params, *params))
-
     def among(self, ids: Sequence[int]) -> SqlFilter:
         """The same of a few records."""
-        return self.also(f"record.id IN ({', '.join('?' * len(ids))})", ids)
+        return narrowed(self, f"record.id IN ({', '.join('?' * len(ids))})", ids)
 
 
 def narrowed(known: SqlFilter | None, sql: str, params: Sequence[str | int] = ()) -> SqlFilter:
     """A condition, where there is one, and another."""
-    return SqlFilter(sql, tuple(params)) if known is None else known.also(sql, params)
+    if known is None:
+        return SqlFilter(sql, tuple(params))
+    return SqlFilter(f"({known.sql}) AND {sql}", (*known.params, *params))
 
 
 #: memories without a user
