@@ -343,25 +343,14 @@ def _advance_all(
     ready: Callable[[SegmentRow], bool],
 ) -> int:
     """How many partitions were taken from one state to the next."""
-    return sum(
-        _advance(store, segment_id, before, after, ready)
-        for store in router.stores()
-        for segment_id in list(store.segments)
-    )
-
-
-def _advance(
-    store: Store,
-    segment_id: int,
-    before: PartitionState,
-    after: PartitionState,
-    ready: Callable[[SegmentRow], bool],
-) -> bool:
-    """Take one partition one state further if it is in ``before`` and ready."""
-    with store.exclusive():
-        segment = store.segments.get(segment_id)
-        if segment is None or segment.row.state != before or not ready(segment.row):
-            return False
-        with store.transaction() as tx:
-            tx.set_state(segment_id, after)
-        return True
+    count = 0
+    for store in router.stores():
+        for segment_id in list(store.segments):
+            with store.exclusive():
+                segment = store.segments.get(segment_id)
+                if segment is None or segment.row.state != before or not ready(segment.row):
+                    continue
+                with store.transaction() as tx:
+                    tx.set_state(segment_id, after)
+                count += 1
+    return count

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import re
 import sqlite3
@@ -63,8 +62,6 @@ _LEAST_HASH_BITS: Final = 16
 _MOST_HASH_BITS: Final = 25
 #: candidates that match nothing before the tables are rebuilt
 _MOST_IN_VAIN: Final = 4096
-#: candidates of one block that are compared at once
-_PLACES_AT_ONCE: Final = 1 << 16
 #: the owner of a piece that belongs to no memory
 _NO_OWNER: Final = -1
 
@@ -221,17 +218,15 @@ class Finder:
         there = np.lib.stride_tricks.sliding_window_view(
             np.frombuffer(block, np.uint8), PIECE_BYTES
         )
-        for first in range(0, len(places), _PLACES_AT_ONCE):
-            some = places[first : first + _PLACES_AT_ONCE]
-            rows = there[some].view(_WHOLE)[:, 0]
-            which = np.minimum(np.searchsorted(self._whole, rows), len(self._whole) - 1)
-            hit = self._wanted[which] & (self._whole[which] == rows)
-            self._in_vain += len(some) - int(np.count_nonzero(hit))
-            for at, n in zip(some[hit].tolist(), which[hit].tolist(), strict=True):
-                if self._wanted[n]:
-                    yield block[at : at + PIECE_BYTES], at
-                else:
-                    self._in_vain += 1
+        rows = there[places].view(_WHOLE)[:, 0]
+        which = np.minimum(np.searchsorted(self._whole, rows), len(self._whole) - 1)
+        hit = self._wanted[which] & (self._whole[which] == rows)
+        self._in_vain += len(places) - int(np.count_nonzero(hit))
+        for at, n in zip(places[hit].tolist(), which[hit].tolist(), strict=True):
+            if self._wanted[n]:
+                yield block[at : at + PIECE_BYTES], at
+            else:
+                self._in_vain += 1
 
     @property
     def _is_worn(self) -> bool:
@@ -375,24 +370,14 @@ def words_left(catalog: Catalog, texts: Iterable[str]) -> WordCheck:
         CatalogCorruptError: a page of the index is not what FTS5 writes.
     """
     with _words_of(texts) as words:
-        # as hashes, because as objects they take several times the memory of the texts
-        terms = words.execute("SELECT CAST(term AS BLOB) FROM words")
-        wanted = np.sort(np.fromiter((hash(term) for (term,) in terms), np.int64))
-        with catalog.reading() as db, _vocabulary(db):
-            there = _with_hashes(_terms(db, catalog.path), wanted) if len(wanted) else set()
-            left = [term for term in there if not _has(db, "temp.said", term)]
-        # two words may share a hash, so each is looked up once more
-        return WordCheck(len(wanted), sum(_has(words, "words", term) for term in left))
-
-
-def _with_hashes(terms: Iterator[bytes], wanted: NDArray[np.int64]) -> set[bytes]:
-    """The terms that have one of these sorted hashes."""
-    found: set[bytes] = set()
-    while some := list(itertools.islice(terms, _TERMS_AT_ONCE)):
-        hashes = np.fromiter(map(hash, some), np.int64, len(some))
-        which = np.minimum(np.searchsorted(wanted, hashes), len(wanted) - 1)
-        found.update(some[n] for n in np.flatnonzero(wanted[which] == hashes).tolist())
-    return found
+        wanted = {term for (term,) in words.execute("SELECT CAST(term AS BLOB) FROM words")}
+    if not wanted:
+        return WordCheck(0, 0)
+    sql = "SELECT 1 FROM temp.said WHERE term = CAST(? AS TEXT)"
+    with catalog.reading() as db, _vocabulary(db):
+        there = wanted.intersection(_terms(db, catalog.path))
+        left = [term for term in there if db.execute(sql, (term,)).fetchone() is None]
+    return WordCheck(len(wanted), len(left))
 
 
 def living_terms(catalog: Catalog) -> Iterator[list[bytes]]:
@@ -427,11 +412,6 @@ def _words_of(texts: Iterable[str]) -> Iterator[sqlite3.Connection]:
         db.execute("CREATE VIRTUAL TABLE words USING fts5vocab(said, row)")
         db.executemany("INSERT INTO said(text) VALUES (?)", ((each,) for each in texts))
         yield db
-
-
-def _has(db: sqlite3.Connection, table: str, term: bytes) -> bool:
-    found = db.execute(f"SELECT 1 FROM {table} WHERE term = CAST(? AS TEXT)", (term,))
-    return found.fetchone() is not None
 
 
 def _terms(db: sqlite3.Connection, path: str) -> Iterator[bytes]:

@@ -475,24 +475,18 @@ class DiskFiles:
 
     def map_private(self, name: str, *, most: int) -> Bytes | None:
         path = self._path(name)
-        try:
+        with contextlib.suppress(StoreNotFoundError), translate_os_errors("map", path):
             refuse_strange_folders(self.root, name)
             held = open_descriptor(path, OPEN_FLAGS | os.O_RDONLY)
             try:
                 status = os.fstat(held.fileno())
-                if not stat.S_ISREG(status.st_mode) or not 0 < status.st_size <= most:
-                    return None
-                mapped: Bytes = np.asarray(Map(held.fileno(), status.st_size, private=True))
-                populate(mapped)  # all of it will be read: rather an error now than a signal
-                return mapped
+                if stat.S_ISREG(status.st_mode) and 0 < status.st_size <= most:
+                    mapped: Bytes = np.asarray(Map(held.fileno(), status.st_size, private=True))
+                    populate(mapped)  # all of it will be read: rather an error now than a signal
+                    return mapped
             finally:
                 held.close()
-        except FileNotFoundError:
-            return None
-        except StoreError:
-            raise
-        except OSError as error:
-            raise typed_os_error(error, "map", path) from error
+        return None
 
     def exists(self, name: str) -> bool:
         return os.path.exists(self._path(name))
