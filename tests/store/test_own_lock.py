@@ -82,17 +82,6 @@ def test_this_process_is_named(
     open_tiny(again).close()
 
 
-def test_another_thread_of_it_is_told_the_same(store_path: Path) -> None:
-    found: list[StoreLockedError] = []
-    with open_tiny(str(store_path)):
-        thread = threading.Thread(
-            target=lambda: found.append(refusal(lambda: open_tiny(str(store_path))))
-        )
-        thread.start()
-        thread.join()
-    assert_own(found[0])
-
-
 def test_what_only_looks_at_it_is_told_the_same(store_path: Path, tmp_path: Path) -> None:
     with open_tiny(str(store_path)) as memory:
         memory.remember("m", vector=vector_of("m"))

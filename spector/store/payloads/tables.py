@@ -193,72 +193,36 @@ class Field:
     words: bool = False
 
 
-def _text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
-
-
-def _flag(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _count(value: Any) -> bool:
-    return type(value) is int and 0 <= value < 1 << 53
-
-
-def _number(value: Any) -> bool:
+def _is_number(value: Any) -> bool:
     return type(value) in (int, float) and math.isfinite(value)
 
 
-def _share(value: Any) -> bool:
-    return _number(value) and 0.0 <= value <= 1.0
-
-
-def _object(value: Any) -> bool:
+def _is_keyed(value: Any) -> bool:
     return isinstance(value, dict) and all(isinstance(each, str) for each in value)
 
 
-def _objects(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_object, value))
+def _is_note(value: Any) -> bool:
+    """Start, end, kind and text."""
+    types = [type(part) for part in value] if isinstance(value, list) else []
+    return types == [int, int, str, str] and 0 <= value[0] <= value[1] < 1 << 53
 
 
-def _numbers(value: Any) -> bool:
-    return _object(value) and all(map(_number, value.values()))
-
-
-def _notes(value: Any) -> bool:
-    """Start, end, kind and text of each."""
-    return isinstance(value, list) and all(
-        isinstance(each, list)
-        and [type(part) for part in each] == [int, int, str, str]
-        and 0 <= each[0] <= each[1] < 1 << 53
-        for each in value
-    )
-
-
-def _one_of(*names: str) -> Callable[[Any], bool]:
-    return lambda value: value in names
-
-
-def _moment(value: Any) -> bool:
-    return type(value) is int and abs(value) < 1 << 53
+def _all_of(is_one: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(map(is_one, value))
 
 
 _ACCEPTS: Final[Mapping[str, Callable[[Any], bool]]] = {
-    "text": _text,
-    "texts": _texts,
-    "flag": _flag,
-    "count": _count,
-    "number": _number,
-    "share": _share,
-    "object": _object,
-    "objects": _objects,
-    "numbers": _numbers,
-    "notes": _notes,
-    "moment": _moment,
+    "text": lambda value: isinstance(value, str),
+    "texts": _all_of(lambda each: isinstance(each, str)),
+    "flag": lambda value: isinstance(value, bool),
+    "count": lambda value: type(value) is int and 0 <= value < 1 << 53,
+    "number": _is_number,
+    "share": lambda value: _is_number(value) and 0.0 <= value <= 1.0,
+    "object": _is_keyed,
+    "objects": _all_of(_is_keyed),
+    "numbers": lambda value: _is_keyed(value) and all(map(_is_number, value.values())),
+    "notes": _all_of(_is_note),
+    "moment": lambda value: type(value) is int and abs(value) < 1 << 53,
 }
 
 
@@ -267,7 +231,7 @@ def _fields(lines: str) -> tuple[Field, ...]:
     out = []
     for line in lines.split(";"):
         name, kind, *marks = line.split()
-        accepts = _ACCEPTS[kind] if kind in _ACCEPTS else _one_of(*kind.split("|"))
+        accepts = _ACCEPTS.get(kind, tuple(kind.split("|")).__contains__)
         default = next((json.loads(mark[1:]) for mark in marks if mark[0] == "="), None)
         out.append(Field(name, accepts, default, "words" in marks))
     return tuple(out)
