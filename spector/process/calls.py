@@ -22,6 +22,14 @@ from spector.process.resources import (
     managed,
 )
 
+
+def _note_failure(what: str, layer: str) -> None:
+    """Log the error that is being handled."""
+    import logging  # slow to load, and hardly ever needed
+
+    logging.getLogger("spector.layers").exception(what, layer)
+
+
 # Callbacks of layers: called after the commit, in the order of commits, outside of locks.
 
 #: called with the name of a layer, and the record that it got or the id that it lost
@@ -116,16 +124,9 @@ class LayerCallbacks:
                         try:
                             call(layer, what)
                         except Exception:
-                            _note_failure(layer)
+                            _note_failure("a callback of layer %s failed", layer)
             finally:
                 self._delivering.release()
-
-
-def _note_failure(layer: str) -> None:
-    """Log the error that is being handled."""
-    import logging  # slow to load, and hardly ever needed
-
-    logging.getLogger("spector.layers").exception("a callback of layer %s failed", layer)
 
 
 # Layers of a caller's: asked beside the memories, whatever they do; a failing one is left out.
@@ -169,9 +170,7 @@ class ForeignLayers:
             try:
                 yield name, elsewhere(ask, layer)
             except Exception:
-                import logging  # slow to load, and hardly ever needed
-
-                logging.getLogger("spector.layers").exception("layer %s failed", name)
+                _note_failure("layer %s failed", name)
 
 
 def _activations(found: Iterable[Any], threshold: float) -> list[tuple[int, float]]:

@@ -409,16 +409,14 @@ class Described:
     @property
     def dormant_since(self) -> datetime | None:
         """When sleep put it to rest; None for what is awake, or was retired by name."""
-        rest_ms = None if self.details is None else self.details.rested_ms
+        rest_ms = (self.details or _NONE).rested_ms
         is_of_now = rest_ms is not None and self.dormant and self.last_access_s < rest_ms // 1000
         return from_ms(rest_ms) if rest_ms is not None and is_of_now else None
 
     @property
     def dormant_rule(self) -> str | None:
         """The rule by which sleep put it to rest; None where `dormant_since` is None."""
-        if self.details is None or self.dormant_since is None:
-            return None
-        return self.details.rested_by
+        return None if self.dormant_since is None else (self.details or _NONE).rested_by
 
     @property
     def consolidated(self) -> bool:
@@ -428,28 +426,28 @@ class Described:
     @property
     def key(self) -> str | None:
         """The name under which its user finds it, see ``remember(key=)``; None for most."""
-        return None if self.details is None else self.details.key
+        return (self.details or _NONE).key
 
     @property
     def namespace(self) -> tuple[str, ...]:
         """The labels of the namespace that its key is of."""
-        return () if self.details is None else self.details.namespace
+        return (self.details or _NONE).namespace
 
     @property
     def revision(self) -> int:
         """1 for a new memory with a key, one more whenever it changes; 0 without a key."""
-        return 0 if self.details is None else self.details.revision
+        return (self.details or _NONE).revision
 
     @property
     def expires_at(self) -> datetime | None:
         """When no read returns it any more; None for most. See ``remember(expires_in=)``."""
-        end_ms = None if self.details is None else self.details.expires_ms
+        end_ms = (self.details or _NONE).expires_ms
         return None if end_ms is None else from_ms(end_ms)
 
     @property
     def attachment_bytes(self) -> int | None:
         """How large its attachment is, JSON as it is kept; None without one. Nothing is read."""
-        return None if self.details is None else self.details.attached_bytes
+        return (self.details or _NONE).attached_bytes
 
     def attachment(self) -> Any:
         """What is attached to it, see ``remember(attachment=)``; None where nothing is.
@@ -462,20 +460,20 @@ class Described:
             StoreClosedError: the memory that returned the record is closed.
             CatalogCorruptError: it is not what was written.
         """
-        details = self.details
-        if details is None or details.attached_bytes is None:
+        details = self.details or _NONE
+        if details.attached_bytes is None:
             return None
         return (details.reader or AttachmentReader()).read(self)
 
     @property
     def payload(self) -> str | None:
         """ "fact", "procedure", "learning", "concept" or "statistic"; None for a plain memory."""
-        return None if self.details is None else self.details.payload
+        return (self.details or _NONE).payload
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """The spans of the text that are annotations, and what they say."""
-        return () if self.details is None else self.details.notes
+        return (self.details or _NONE).notes
 
     @property
     def said(self) -> str:
@@ -485,29 +483,29 @@ class Described:
     @property
     def raw(self) -> str | None:
         """The words before they were rewritten; None where they were not."""
-        return None if self.details is None else self.details.raw
+        return (self.details or _NONE).raw
 
     @property
     def emotion(self) -> str | None:
         """joy, anger, fear, sadness, surprise or disgust; None where none was found."""
-        return None if self.details is None else self.details.emotion
+        return (self.details or _NONE).emotion
 
     @property
     def write_source(self) -> str:
         """What stored it: "manual", "observer", "formation" or "dream"."""
-        return "manual" if self.details is None else self.details.write_source
+        return (self.details or _NONE).write_source
 
     @property
     def data_source(self) -> str:
         """Where its words are from: "user_message", "assistant_message", "system", "tool",
         "document" or "federation"; by its role where nothing else is known."""
-        known = None if self.details is None else self.details.data_source
+        known = (self.details or _NONE).data_source
         return known or source_of_role(self.role)
 
     @property
     def class_confidence(self) -> float | None:
         """How sure the kind of its message was, 0..1; None for one that was not observed."""
-        return None if self.details is None else self.details.class_confidence
+        return (self.details or _NONE).class_confidence
 
     @property
     def summary(self) -> str | None:
@@ -515,7 +513,7 @@ class Described:
 
         Of a consolidated memory that is short its words are the summary.
         """
-        stored = None if self.details is None else self.details.summary
+        stored = (self.details or _NONE).summary
         return stored or (self.said if self.consolidated else None)
 
     @property

@@ -80,9 +80,8 @@ class Pieces:
         self._kinds, self._owners = array("B"), array("q")
         #: on demand: the same sorted without duplicates, and where the owners of each piece begin
         self._sorted: tuple[_Whole, NDArray[np.int64]] | None = None
-        #: shorter piece -> kind, and -> owners: most have one
-        self._other: dict[bytes, int] = {}
-        self._owners_of_other: dict[bytes, int | list[int]] = {}
+        #: shorter piece -> kind and owners
+        self._other: dict[bytes, tuple[int, list[int]]] = {}
 
     def add(self, piece: bytes, kind: str, owner: int | None = None) -> None:
         """Add a piece; of one that is added again, the first kind and all owners count."""
@@ -95,27 +94,23 @@ class Pieces:
             self._kinds.append(number)
             self._owners.append(_NO_OWNER if owner is None else owner)
             return
-        self._other.setdefault(piece, number)
-        if owner is not None and self._owners_of_other.setdefault(piece, owner) != owner:
-            before = self._owners_of_other[piece]
-            also = before if isinstance(before, list) else [before]
-            self._owners_of_other[piece] = also
-            also.append(owner)
+        _, owners = self._other.setdefault(piece, (number, []))
+        if owner is not None and owners[-1:] != [owner]:
+            owners.append(owner)
 
     def __len__(self) -> int:
         return len(self._sort()[0]) + len(self._other)
 
     def kind(self, piece: bytes) -> str:
         if len(piece) != PIECE_BYTES:
-            return self._names[self._other[piece]]
+            return self._names[self._other[piece][0]]
         rows, starts = self._sort()
         return self._names[self._kinds[int(starts[_index(rows, piece)])]]
 
     def owners(self, piece: bytes) -> list[int]:
         """The ids of the memories that own a piece."""
         if len(piece) != PIECE_BYTES:
-            found = self._owners_of_other.get(piece, [])
-            return found if isinstance(found, list) else [found]
+            return self._other[piece][1]
         rows, starts = self._sort()
         n = _index(rows, piece)
         return [owner for owner in self._owners[starts[n] : starts[n + 1]] if owner != _NO_OWNER]
@@ -191,7 +186,10 @@ class Finder:
             blocks: (offset, bytes) by ascending offset; where they overlap is searched twice.
         """
         for start, block in blocks:
-            if self._is_worn:
+            left, built = self._left, self._built
+            # pieces that were found, and occur everywhere, slow the search for the rest
+            in_vain = left < built and self._in_vain > max(built, _MOST_IN_VAIN)
+            if 2 * left < built or in_vain:
                 self._build()
             wanted = self._others_wanted
             for piece in self._shortest:
@@ -227,12 +225,6 @@ class Finder:
                 yield block[at : at + PIECE_BYTES], at
             else:
                 self._in_vain += 1
-
-    @property
-    def _is_worn(self) -> bool:
-        """True when pieces that were found, and occur everywhere, slow the search for the rest."""
-        left, built = self._left, self._built
-        return 2 * left < built or (left < built and self._in_vain > max(built, _MOST_IN_VAIN))
 
     def _build(self) -> None:
         """Build the tables for the pieces that are still wanted."""

@@ -11,7 +11,6 @@ import re
 import stat
 import sys
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from io import FileIO
 from typing import Any, Final
@@ -143,12 +142,14 @@ def tighten(root: str) -> None:
     Only files of this user change, and no rights are added.
     """
     open_to_all = False
-    for path, status in _everything(root):
-        if status.st_uid != os.geteuid() or not status.st_mode & _OTHERS:
-            continue
-        open_to_all |= bool(status.st_mode & stat.S_IWOTH)
-        with contextlib.suppress(OSError):
-            os.chmod(path, stat.S_IMODE(status.st_mode) & ~_OTHERS)
+    for folder, _, names in os.walk(root):
+        for path in (folder, *(os.path.join(folder, name) for name in names)):
+            with contextlib.suppress(OSError):
+                status = os.lstat(path)
+                mode, ours = status.st_mode, status.st_uid == os.geteuid()
+                if ours and mode & _OTHERS and (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                    open_to_all |= bool(mode & stat.S_IWOTH)
+                    os.chmod(path, stat.S_IMODE(mode) & ~_OTHERS)
     if open_to_all:
         warnings.warn(
             f"until now every user of this machine could change the store at {root}; "
@@ -156,22 +157,6 @@ def tighten(root: str) -> None:
             UserWarning,
             stacklevel=2,
         )
-
-
-def _everything(root: str) -> Iterator[tuple[str, os.stat_result]]:
-    """The directory and every regular file and directory below it; links are not followed."""
-    with contextlib.suppress(OSError):
-        yield root, os.lstat(root)
-    waiting = [root]
-    while waiting:
-        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                folder = entry.is_dir(follow_symlinks=False)
-                if folder:
-                    waiting.append(entry.path)
-                if folder or entry.is_file(follow_symlinks=False):
-                    with contextlib.suppress(OSError):
-                        yield entry.path, entry.stat(follow_symlinks=False)
 
 
 # Files that must keep their names while a store is open: its catalog, its log, its lock.

@@ -393,8 +393,10 @@ class StoreCheck:
         check_disk(files, catalog, found)
         try:
             catalog.refuse_replaced()
-            with found.as_missing(LOCK_NAME):
+            try:
                 catalog.refuse_unlocked()
+            except SpectorError as error:
+                found.add("I14", LOCK_NAME, error.message)
             meta = catalog.validate()
             uuid = bytes.fromhex(meta["uuid"])
             with catalog.reading() as db, typed_sql_errors(catalog.path), read_transaction(db):

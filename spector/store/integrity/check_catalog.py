@@ -116,14 +116,6 @@ class Findings:
             self.notes.append(Problem(code="N1", where=where, message=message, file=where))
 
     @contextlib.contextmanager
-    def as_missing(self, name: str) -> Iterator[None]:
-        """An error becomes a finding about that file: it is missing, or another one."""
-        try:
-            yield
-        except SpectorError as error:
-            self.add("I14", name, error.message)
-
-    @contextlib.contextmanager
     def surviving(self) -> Iterator[None]:
         """An error becomes a finding about the catalog; the check goes on."""
         try:

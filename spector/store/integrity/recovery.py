@@ -250,21 +250,19 @@ def refuse_lost(
             hint=f"{SALVAGE}; if an older copy of the whole store was put here on purpose, close the"
             " store everywhere and delete the file LOCK",
         )
-    broken = broken_log(files, catalog, meta)
-    if broken is not None:
-        raise CatalogCorruptError(f"{catalog.path}-wal: {lost_in_log(broken)}", hint=SALVAGE)
+    refuse_broken_log(files, catalog, meta)
     if UNSYNCED not in meta:
         for name, records in unnamed_partitions(files, catalog, bytes.fromhex(meta["uuid"])):
             raise PartitionCorruptError(f"{name}: {lost_with(records)}", hint=SALVAGE)
 
 
-def refuse_lost_schema(files: Files, catalog: Catalog) -> None:
-    """Raise when a catalog that looks new has lost even its tables.
+def refuse_broken_log(files: Files, catalog: Catalog, meta: Mapping[str, str]) -> None:
+    """Raise when the log of a catalog, which may look like a new one, is damaged before commits.
 
     Raises:
-        CatalogCorruptError: its log is damaged before commits.
+        CatalogCorruptError
     """
-    broken = broken_log(files, catalog, {})
+    broken = broken_log(files, catalog, meta)
     if broken is not None:
         raise CatalogCorruptError(f"{catalog.path}-wal: {lost_in_log(broken)}", hint=SALVAGE)
 

@@ -26,9 +26,9 @@ from spector.store.integrity import (
     is_replaced,
     read_stray,
     reconcile,
+    refuse_broken_log,
     refuse_disagreement,
     refuse_lost,
-    refuse_lost_schema,
     replay,
     require_entry,
     stem_of,
@@ -54,7 +54,7 @@ def open_writer(attempt: Attempt, durability: str, lock: WriterLock) -> Store:
         if catalog.is_new():
             if has_partitions(files.root):
                 raise emptied(catalog)
-            refuse_lost_schema(files, catalog)
+            refuse_broken_log(files, catalog, {})
             catalog.create(attempt.stamp.new_meta())
             files.sync_dir(CATALOG_NAME)
         store = _recovered(attempt, catalog, lock)
