@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import struct
 import threading
@@ -18,12 +19,6 @@ from spector.process.resources import Resource, Sole, completed, drop, held_by_c
 # The kernel serves those who wait for one ``flock`` in their order, but it knows no limit of time. So
 # a thread waits, and lets go at once when its turn comes too late. The directory itself is locked,
 # which leaves no file in it.
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows
-    fcntl = None  # type: ignore[assignment]
-
 
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_DIRECTORY", 0)
 

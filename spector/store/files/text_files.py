@@ -7,6 +7,7 @@ files of killed processes: a lock on a file shows whether its writer is alive.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import re
 import stat
@@ -16,12 +17,6 @@ from spector.process import open_given
 from spector.store.files import syncing
 from spector.store.files.disk import OPEN_FLAGS, open_descriptor, require_regular
 from spector.store.files.protocol import translate_os_errors
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows; what is left there stays
-    fcntl = None  # type: ignore[assignment]
-
 
 _END = ".tmp"
 
@@ -49,9 +44,8 @@ def write_lines(path: str, lines: Iterable[str]) -> None:
         held = open_descriptor(temporary, OPEN_FLAGS | os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         try:
             require_regular(held, temporary, created=True)
-            if fcntl is not None:
-                with contextlib.suppress(OSError):  # where the file system cannot, remnants stay
-                    fcntl.flock(held.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with contextlib.suppress(OSError):  # where the file system cannot, remnants stay
+                fcntl.flock(held.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
             with os.fdopen(held.fileno(), "w", encoding="utf-8", closefd=False) as out:
                 for line in lines:
                     out.write(line)
@@ -72,8 +66,6 @@ def _remove_left(path: str) -> None:
     """Remove temporary files of this name that killed processes of this user have left."""
     folder, name = os.path.split(path)
     ours = re.compile(re.escape(name) + r"\.[0-9a-f]{16}" + re.escape(_END))
-    if fcntl is None:  # pragma: no cover
-        return
     with contextlib.suppress(OSError), os.scandir(folder or os.curdir) as entries:
         for entry in entries:
             if ours.fullmatch(entry.name) is not None:

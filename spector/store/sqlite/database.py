@@ -171,8 +171,7 @@ def _abandon_in_child() -> None:
         database.abandon()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_abandon_in_child)
+os.register_at_fork(after_in_child=_abandon_in_child)
 
 
 class Database(Sole):
