@@ -397,19 +397,12 @@ class HitList(list[Hit]):
         self, hits: Iterable[Hit], *, abstained: bool | None = None, reason: str | None = None
     ) -> HitList:
         """A copy of this list with other hits, and with what else is given."""
-        out = HitList(
-            list(hits),
-            self.stats,
-            signals=self.signals,
-            abstained=self.abstained if abstained is None else abstained,
-            reason=self.reason if reason is None else reason,
-            standing=self.standing,
-            notes=self.notes,
-            is_survey=self.is_survey,
-            outdated=self.outdated,
-        )
-        out.request, out.layers, out._themes = self.request, self.layers, self._themes
-        out.limits, out._left_out = self.limits, self._left_out
+        out = HitList(list(hits))
+        vars(out).update(vars(self))
+        if abstained is not None:
+            out.abstained = abstained
+        if reason is not None:
+            out.reason = reason
         return out
 
     @property

@@ -291,9 +291,6 @@ def _listed(ids: tuple[int, ...]) -> str:
     return f"{len(ids)} ({some}{', '.join(map(str, ids[:_MOST_SHOWN]))})"
 
 
-#: proposals of a dry run that ``str`` shows
-
-
 @dataclass(frozen=True, slots=True)
 class Skipped:
     """A message that was left out, by its place among the others."""

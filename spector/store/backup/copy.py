@@ -83,17 +83,10 @@ class CopyCounts:
     bytes_copied: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What is to be copied, and what it may replace."""
-
-    store: Store
-    replace: bool
-    force: bool
-
-
 @managed
-def held_backup(place: Destination, request: Request) -> Iterator[dict[str, SegmentRow] | None]:
+def held_backup(
+    place: Destination, store: Store, *, replace: bool, force: bool
+) -> Iterator[dict[str, SegmentRow] | None]:
     """Path -> row of the partitions of the backup at the destination, which is locked meanwhile.
 
     None where the destination is free.
@@ -101,20 +94,22 @@ def held_backup(place: Destination, request: Request) -> Iterator[dict[str, Segm
     Raises:
         StoreExistsError: what is there may not be replaced. StoreLockedError: it is being written.
     """
-    files = replaceable_backup(place, request)
+    files = replaceable_backup(place, store, replace=replace, force=force)
     if files is None:
         yield None
         return
     lock = WriterLock(place.target)
     try:
-        rows = _rows_of_backup(files, request)
+        rows = _rows_of_backup(files, store, force=force)
         place.drop_aside()
         yield rows
     finally:
         lock.release()
 
 
-def replaceable_backup(place: Destination, request: Request) -> DiskFiles | None:
+def replaceable_backup(
+    place: Destination, store: Store, *, replace: bool, force: bool
+) -> DiskFiles | None:
     """The backup at the destination, or None where it is free. Changes nothing.
 
     Raises:
@@ -123,12 +118,14 @@ def replaceable_backup(place: Destination, request: Request) -> DiskFiles | None
     found = entry_kind(place.target)
     if found in (EntryKind.NOTHING, EntryKind.EMPTY):
         return None
-    if found is EntryKind.OTHER or not request.replace:
+    if found is EntryKind.OTHER or not replace:
         raise _is_taken(place.target, found.value)
     files = DiskFiles(place.target)
     if not files.exists(CATALOG_NAME):
         raise _is_taken(place.target, "a directory that holds something else")
-    _rows_of_backup(files, request)  # another program's directory does not even get a lock file
+    _rows_of_backup(
+        files, store, force=force
+    )  # another program's directory does not even get a lock file
     strange = stranger_in(place.target, links=True)
     if strange is not None:
         raise StoreExistsError(
@@ -138,7 +135,7 @@ def replaceable_backup(place: Destination, request: Request) -> DiskFiles | None
     return files
 
 
-def _rows_of_backup(files: DiskFiles, request: Request) -> dict[str, SegmentRow]:
+def _rows_of_backup(files: DiskFiles, store: Store, *, force: bool) -> dict[str, SegmentRow]:
     # a writer died: closing leaves none
     in_use = files.exists(LOG_NAME) and files.size_of(LOG_NAME) > 0
     try:
@@ -148,15 +145,15 @@ def _rows_of_backup(files: DiskFiles, request: Request) -> dict[str, SegmentRow]
             theirs = lineage_of(db)
     except SpectorError as error:
         raise _is_taken(files.root, f"a store that cannot be read ({error.message})") from error
-    if meta.get("uuid") != request.store.uuid.hex():
+    if meta.get("uuid") != store.uuid.hex():
         raise _is_taken(files.root, "another store")
     if in_use or schema.BACKUP_NOTE not in meta:
         raise _is_taken(files.root, "a copy of this store that has been in use since")
-    with request.store.catalog.reading() as db:
+    with store.catalog.reading() as db:
         ours = lineage_of(db)
-    if not (request.force or ours.went_through(theirs)):
+    if not (force or ours.went_through(theirs)):
         raise StoreExistsError(
-            f"{files.root} is a backup with changes that {request.store.where} does not have: it"
+            f"{files.root} is a backup with changes that {store.where} does not have: it"
             " was made of a later state of this store, or of a copy of it that went its own way",
             hint="choose a path where nothing is; force=True (--force) replaces that backup, and"
             " what only it has is gone",
@@ -218,9 +215,13 @@ def copy_store(
     place = Destination.at(dest)
     with place.explained(store.where):
         place.refuse_harm(store.where)
-        request = Request(store, replace=taken_ms is not None, force=force)
-        replaceable_backup(place, request)  # a refused destination is not touched
-        with staged(place) as (files, _), held_backup(place, request) as older:
+        replace = taken_ms is not None
+        # a refused destination is not touched
+        replaceable_backup(place, store, replace=replace, force=force)
+        with (
+            staged(place) as (files, _),
+            held_backup(place, store, replace=replace, force=force) as older,
+        ):
             done = _Copy(store, place, files, older, taken_ms, progress).run()
     elapsed_ms = (time.perf_counter() - started) * 1000
     return BackupReport(

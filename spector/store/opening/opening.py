@@ -164,13 +164,9 @@ def no_store_at(root: str, hint: str = "check the path") -> StoreNotFoundError:
         return StoreNotFoundError(
             f"{CATALOG_NAME} is missing at {root}, but there are partitions", hint=SALVAGE
         )
-    names, more = _stores_below(root)
+    names = _stores_below(root)
     if names:
-        shown, left = ", ".join(names[:_NAMED]), len(names) - _NAMED
-        if left > 0:
-            shown += f" and {left}{' or' if more else ''} more"
-        elif more:
-            shown += " and perhaps more"
+        shown = ", ".join(names[:_NAMED]) + (" and more" if len(names) > _NAMED else "")
         return StoreNotFoundError(
             f"{root} is not a store; stores below it: {shown}",
             hint=f"name one of them, like {os.path.join(root, names[0])}",
@@ -182,7 +178,7 @@ def no_store_at(root: str, hint: str = "check the path") -> StoreNotFoundError:
     return StoreNotFoundError(f"there is no store at {root}", hint=hint)
 
 
-def _stores_below(root: str) -> tuple[list[str], bool]:
+def _stores_below(root: str) -> list[str]:
     """Stores one or two levels below a directory, also without a catalog; there may be others."""
     look = _Look()
     found: list[str] = []
@@ -195,7 +191,7 @@ def _stores_below(root: str) -> tuple[list[str], bool]:
             for each in look.folders(os.path.join(root, name))
             if look.is_store(os.path.join(root, name, each))
         ]
-    return sorted(found), look.left <= 0
+    return sorted(found)
 
 
 def has_partitions(root: str) -> bool:
