@@ -150,6 +150,11 @@ def test_a_lock_that_was_given_back_is_nobody_s(store_path: Path) -> None:
 # behind.
 
 
+LINUX = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="descriptors and locks are counted in /proc"
+)
+
+
 def _descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
 
@@ -182,9 +187,7 @@ def mind(tmp_path: Path) -> Path:
     return tmp_path / "mind"
 
 
-@pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="descriptors and locks are counted in /proc"
-)
+@LINUX
 @pytest.mark.parametrize("mode", ["rw", "r"])
 def test_checks_of_an_open_store_keep_no_descriptor_each(mind: Path, mode: str) -> None:
     before = _descriptors()
@@ -198,9 +201,7 @@ def test_checks_of_an_open_store_keep_no_descriptor_each(mind: Path, mode: str) 
     assert _descriptors() == before
 
 
-@pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="descriptors and locks are counted in /proc"
-)
+@LINUX
 def test_checks_that_cannot_open_the_catalog_keep_no_descriptor_each(mind: Path) -> None:
     with open_tiny(str(mind)) as memory:
         counts = []
@@ -212,9 +213,7 @@ def test_checks_that_cannot_open_the_catalog_keep_no_descriptor_each(mind: Path)
         assert len(memory) == 1
 
 
-@pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="descriptors and locks are counted in /proc"
-)
+@LINUX
 def test_checks_keep_the_locks_of_an_open_store(mind: Path) -> None:
     catalog = mind / CATALOG_NAME
     with open_tiny(str(mind), mode="r") as first:
@@ -230,9 +229,7 @@ def test_checks_keep_the_locks_of_an_open_store(mind: Path) -> None:
     assert not _of(catalog)
 
 
-@pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="descriptors and locks are counted in /proc"
-)
+@LINUX
 def test_file_in_the_place_of_an_open_catalog_is_opened_once(mind: Path, tmp_path: Path) -> None:
     path = str(mind / CATALOG_NAME)
     files = DiskFiles(str(mind))
@@ -248,9 +245,7 @@ def test_file_in_the_place_of_an_open_catalog_is_opened_once(mind: Path, tmp_pat
     assert not _of(mind / CATALOG_NAME)
 
 
-@pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="descriptors and locks are counted in /proc"
-)
+@LINUX
 def test_checks_and_openings_in_many_threads_keep_nothing(mind: Path) -> None:
     failed: list[BaseException] = []
 
@@ -275,9 +270,7 @@ def test_checks_and_openings_in_many_threads_keep_nothing(mind: Path) -> None:
     assert _descriptors() == before
 
 
-@pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="descriptors and locks are counted in /proc"
-)
+@LINUX
 def test_child_of_a_process_that_was_opening_a_catalog_is_not_stuck(tmp_path: Path) -> None:
     """The lock may be somebody's just then, who does not live in the child."""
 
