@@ -603,6 +603,3 @@ def test_no_memory_for_an_index_fails_no_commit(
         assert answers(memory) == expected(store_path)
         memory.reflect()
         assert None not in indexes_of(memory)
-
-
-# --- centres -------------------------------------------------------------------------------------
