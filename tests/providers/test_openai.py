@@ -6,6 +6,7 @@ failure, a caller blocked for minutes, a retry storm, money spent on requests th
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -127,41 +128,42 @@ def test_a_rate_limit_is_waited_for_as_long_as_the_server_asks(server: WireServe
     assert sleeps == [7.0, 1.5]
 
 
-def test_a_server_that_asks_for_too_long_a_wait_is_given_up_at_once(server: WireServer) -> None:
-    sleeps = Sleeps()
-    server.script = [Reply(429, {"Retry-After": "3600"}, body=error_body("come back later"))]
-    with pytest.raises(EmbeddingError, match="wait 3600 s"):
-        embedder_for(server, sleeps).embed(["one"])
-    assert sleeps == []
+def trouble(status: int, text: str = "no", **headers: str) -> Reply:
+    return Reply(
+        status, {k.replace("_", "-"): v for k, v in headers.items()}, body=error_body(text)
+    )
 
 
-@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503])
-def test_passing_trouble_is_retried_and_then_reported(server: WireServer, status: int) -> None:
-    server.script = [Reply(status, body=error_body("trouble"))] * 3
-    with pytest.raises(EmbeddingError, match=f"after 3 attempts: HTTP {status}") as failed:
-        embedder_for(server, max_retries=2).embed(["one"])
-    assert len(server.requests) == 3, "the client's own retries must be off"
-    assert isinstance(failed.value.__cause__, openai.APIStatusError)
-    assert failed.value.hint
+#: what the server answers, words of the error and of its hint, requests (of up to three attempts)
+FAILURES: list[tuple[Reply, str, str, int]] = [
+    *((trouble(n), f"after 3 attempts: HTTP {n}", "", 3) for n in (408, 409, 429, 500, 502, 503)),
+    (Reply(hold=True), "after 3 attempts: APITimeoutError", "", 3),
+    (trouble(429, retry_after="3600"), "wait 3600 s", "", 1),
+    (Reply(429, body=error_body("no money", code="insufficient_quota")), "billing", "", 1),
+    (trouble(400), "HTTP 400", "refused the request", 1),
+    (trouble(401), "HTTP 401", "OPENAI_API_KEY", 1),
+    (trouble(403), "HTTP 403", "permissions", 1),
+    (trouble(404), "HTTP 404", "model=", 1),
+    *((Reply(raw=raw), "", "", 1) for raw in (b"{", b"<html>gateway</html>", b"[]", b"null")),
+    *((Reply(raw=raw), "", "", 1) for raw in (b"", b"\xff\xfe")),
+    (Reply(change=lambda answer: answer["data"][0].update(embedding=[1.0] * 9)), "(1, 8)", "", 1),
+]
 
 
-@pytest.mark.parametrize(
-    ("status", "hint"),
-    [(400, "refused the request"), (401, "OPENAI_API_KEY"), (403, "permissions"), (404, "model=")],
-)
-def test_lasting_refusals_are_not_retried(server: WireServer, status: int, hint: str) -> None:
-    server.script = [Reply(status, body=error_body("no"))]
-    with pytest.raises(EmbeddingError, match=f"HTTP {status}") as failed:
-        embedder_for(server).embed(["one"])
-    assert len(server.requests) == 1
-    assert hint in failed.value.hint
-
-
-def test_an_empty_account_is_not_a_rate_limit(server: WireServer) -> None:
-    server.script = [Reply(429, body=error_body("no money", code="insufficient_quota"))]
-    with pytest.raises(EmbeddingError, match="billing"):
-        embedder_for(server).embed(["one"])
-    assert len(server.requests) == 1
+@pytest.mark.parametrize(("reply", "message", "hint", "requests"), FAILURES)
+def test_passing_trouble_alone_is_tried_again(
+    server: WireServer, reply: Reply, message: str, hint: str, requests: int
+) -> None:
+    server.script, sleeps = [reply] * 3, Sleeps()
+    timeout = 0.1 if reply.hold else 30.0
+    with pytest.raises(EmbeddingError, match=re.escape(message) or None) as failed:
+        embedder_for(server, sleeps, max_retries=2, timeout_s=timeout).embed(["one"])
+    assert len(sleeps) == requests - 1
+    # the client's own retries must be off; a busy machine may not see the end of a request
+    assert len(server.requests) == requests or reply.hold
+    assert hint in (failed.value.hint or "")
+    assert failed.value.hint or requests == 1
+    assert "HTTP" not in message or isinstance(failed.value.__cause__, openai.APIStatusError)
 
 
 def test_a_slow_answer_times_out_and_is_tried_again(server: WireServer) -> None:
@@ -170,12 +172,6 @@ def test_a_slow_answer_times_out_and_is_tried_again(server: WireServer) -> None:
     vectors = embedder_for(server, timeout_s=0.5, max_retries=50).embed(["one"])
     assert len(server.requests) >= 2
     np.testing.assert_allclose(vectors, expected(["one"]), atol=1e-6)
-
-
-def test_answers_that_stay_slow_end_in_an_error(server: WireServer) -> None:
-    server.script = [Reply(hold=True), Reply(hold=True)]
-    with pytest.raises(EmbeddingError, match="after 2 attempts: APITimeoutError"):
-        embedder_for(server, timeout_s=0.1, max_retries=1).embed(["one"])
 
 
 def test_a_dropped_connection_is_tried_again(server: WireServer) -> None:
@@ -242,18 +238,6 @@ def test_a_wrong_answer_is_an_error_and_never_a_vector(
     with pytest.raises(EmbeddingError):
         embedder_for(server).embed(["one", "two"])
     assert len(server.requests) == 1, "a wrong answer is not passing trouble"
-
-
-@pytest.mark.parametrize("raw", [b"", b"{", b"<html>gateway</html>", b"[]", b"null", b"\xff\xfe"])
-def test_malformed_json_is_an_error(server: WireServer, raw: bytes) -> None:
-    server.script = [Reply(raw=raw)]
-    with pytest.raises(EmbeddingError):
-        embedder_for(server).embed(["one"])
-
-
-def test_another_dimension_than_declared_is_an_error(server: WireServer) -> None:
-    with pytest.raises(EmbeddingError, match="expected \\(1, 9\\)"):
-        embedder_for(server, dimensions=9).embed(["one"])
 
 
 def test_dimensions_are_sent_only_where_they_mean_something(server: WireServer) -> None:
