@@ -210,17 +210,13 @@ def procedures_of_cue(
     shared: dict[int, int] = {}
     for row in reader.named_within(sorted(tokens), ("trigger",), scope):
         shared[row["id"]] = shared.get(row["id"], 0) + 1
-    trust = _trust_of(reader, list(shared))
-    order = sorted(trust, key=lambda each: (-trust[each], -shared[each], -each))
-    return order[:limit]
-
-
-def _trust_of(reader: KnowledgeReader, ids: Collection[int]) -> dict[int, float]:
-    return {
+    trust = {
         each: procedure_score(values)
-        for each, values in reader.payloads(ids, "procedure").items()
+        for each, values in reader.payloads(shared, "procedure").items()
         if values["status"] != "deprecated"
     }
+    order = sorted(trust, key=lambda each: (-trust[each], -shared[each], -each))
+    return order[:limit]
 
 
 # Themes of nights: which there are of an entity or a fact, and what each was made of.

@@ -7,7 +7,7 @@ import contextlib
 import json
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -17,7 +17,6 @@ from spector.errors import SupersededRecordError, UnknownRecordError
 from spector.knowledge import Changes, KnowledgeReader, New
 from spector.layout import MUTABLE_DTYPE, RECORD_DTYPE, Flag
 from spector.records import MemoryRecord
-from spector.store.catalog import Row
 from spector.store.catalog import rows as catalog_rows
 from spector.store.core import STRENGTH_DTYPE, Store, Strengths, Transaction, read_strengths
 from spector.store.payloads import PayloadTable, compact_json, table_named
@@ -588,7 +587,7 @@ class _Work:
             header["tier"], header["centroid"] = tier.code, 0
             image[0, 40:64] = np.frombuffer(block, np.uint8)
             encoded = reseal(image, self._store.uuid)
-            after = _copy(row, block)
+            after = replace(row, mutable=block)
             after.segment_id, after.slot = tier.relocate(
                 tx, row, encoded.images, row.event_ms, with_flag(row.mutable, Flag.TOMBSTONE)
             )
@@ -638,8 +637,3 @@ def differences(before: Any, after: Any) -> tuple[dict[str, Any], dict[str, Any]
 def text_mark(text: str) -> int:
     """A number by which a text that has changed is known; it says nothing of the text."""
     return zlib.crc32(text.encode("utf-8", "surrogatepass"))
-
-
-def _copy(row: Row, block: bytes) -> Row:
-    names = [each for each in row.__slots__ if each != "mutable"]
-    return Row(**{name: getattr(row, name) for name in names}, mutable=block)

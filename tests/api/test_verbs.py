@@ -470,8 +470,8 @@ FILTERS: dict[str, dict[str, Any]] = {
 def test_a_filter_forgets_what_it_selects_and_nothing_else(
     memory: Memory, selection: dict[str, Any]
 ) -> None:
-    match = memory.remember(
-        "match",
+    match, pinned = memory.remember_many(
+        [{"text": "match"}, {"text": "pinned", "pinned": True}],
         tier="semantic",
         tags=["red", "round"],
         user_id="ada",
@@ -479,17 +479,6 @@ def test_a_filter_forgets_what_it_selects_and_nothing_else(
         session_id="ada",
         event_time="2020-06-01",
         metadata={"size": 5},
-    )
-    pinned = memory.remember(
-        "pinned",
-        tier="semantic",
-        tags=["red", "round"],
-        user_id="ada",
-        agent_id="ada",
-        session_id="ada",
-        event_time="2020-06-01",
-        metadata={"size": 5},
-        pinned=True,
     )
     other = memory.remember("other", tags=["blue"], user_id="bob", metadata={"size": 1})
     report = memory.forget(**selection)

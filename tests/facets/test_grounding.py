@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,12 +25,6 @@ SALIENCE = [0.9, 0.7, 0.8, 0.6, 0.95, 0.75, 0.85, 0.69]
 @pytest.fixture
 def clock() -> ManualClock:
     return ManualClock(1_770_000_000_000)
-
-
-@pytest.fixture
-def memory(tmp_path: Path, clock: ManualClock) -> Iterator[Memory]:
-    with spector.open(tmp_path / "mind", embedder=FakeEmbedder(), clock=clock) as memory:
-        yield memory
 
 
 def lived(memory: Memory, n: int, **details: object) -> list[int]:

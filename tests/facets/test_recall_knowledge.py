@@ -9,12 +9,9 @@ statements of the design, with other values beside them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-import spector
 from spector import (
     InvalidFilterError,
     InvalidInputError,
@@ -26,8 +23,6 @@ from spector import (
 from spector.knowledge import Changes, KnowledgeReader, plan_mentions
 from spector.records import FactRecord, Procedure
 from spector.store.payloads import PAYLOAD_FACETS, encode
-from tests.conftest import NOW
-from tests.fakes import FakeEmbedder
 
 FILLERS = [
     f"{who} watered the {what} on {day}."
@@ -35,17 +30,6 @@ FILLERS = [
     for what in ("ferns", "roses", "palms")
     for day in ("Monday", "Friday")
 ]
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock(NOW)
-
-
-@pytest.fixture
-def memory(tmp_path: Path, clock: ManualClock) -> Iterator[Memory]:
-    with spector.open(tmp_path / "mind", embedder=FakeEmbedder(), clock=clock) as memory:
-        yield memory
 
 
 def mention(memory: Memory, record: MemoryRecord, *names: str, sort: str = "tech") -> None:
