@@ -40,7 +40,7 @@ from spector.observe.importance import Rater
 from spector.observe.jobs import SessionMemory, Unit, Work, asked, facts_of, fields_of
 from spector.observe.messages import Message
 from spector.observe.models import Models
-from spector.observe.relating import causal_edges, followed
+from spector.observe.relating import followed
 from spector.observe.resolving import heard, speaker_key
 from spector.records import LLMUsage, MemoryRecord, ObserveResult, Statement
 from spector.write import Beside, Change, ChangedError, Draft, Series, SeriesWriter
@@ -470,18 +470,16 @@ class Observer:
 
     def _take(self, work: Work, committer: Committer, options: Options) -> None:
         """One message: its statements, then what ties them, then what its session notes."""
-        is_attached, made = work.is_attached, list[tuple[Unit, int]]()
+        is_attached, ids = work.is_attached, list[int]()
         for unit in work.units:  # the first memory of a message has what is attached to it
             corrected = _corrected(work) if unit is work.units[0] else None
             committer.step(unit, attaches=not is_attached, corrected=corrected)
             is_attached |= unit.is_new
             if unit.result.record is not None:
-                made.append((unit, unit.result.record.id))
-        ids, text = [each for _, each in made], work.message.text
+                ids.append(unit.result.record.id)
         if not work.quarantined:
             before = () if work.session is None else work.session.previous[-1:]
-            spans = [(*_span(unit, text), each) for unit, each in made]
-            committer.tie([*followed((*before, *ids)), *causal_edges(text, spans)])
+            committer.tie(list(followed((*before, *ids))))
         if work.session is not None and not options.dry_run:
             self._note(work, work.session, ids)
 
@@ -562,11 +560,6 @@ def _attached(unit: Unit, old: MemoryRecord) -> dict[str, Any]:
     """What is attached to a message, for the memory that gets its words and has nothing yet."""
     given = unit.work.message.fields.get("attachment")
     return {} if given is None or old.attachment_bytes is not None else {"attachment": given}
-
-
-def _span(unit: Unit, text: str) -> tuple[int, int]:
-    start = text.find(unit.said)
-    return (start, start + len(unit.said)) if start >= 0 else (0, 0)
 
 
 def _likeness(unit: Unit, before: Sequence[Unit], vectors: NDArray[np.float32]) -> dict[str, float]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +63,6 @@ class Observing:
 
     def __init__(self, parts: ObserveParts) -> None:
         self._parts = parts
-        self._made: Observer | None = None
 
     def observe(self, message: Any, common: Mapping[str, Any], how: Mapping[str, Any]) -> Any:
         """Observe one message; see ``Memory.observe``."""
@@ -151,7 +150,7 @@ class Observing:
             dry_run=parse_switch(given.get("dry_run", False), "dry_run"),
         )
         sessions = [self._session(each.scope) for each in parsed]
-        found: list[ObserveResult] = self._observer().observe(parsed, sessions, options)
+        found: list[ObserveResult] = self._observer.observe(parsed, sessions, options)
         return found
 
     def _session(self, scope: tuple[Any, Any, Any]) -> SessionMemory | None:
@@ -163,30 +162,29 @@ class Observing:
         found: SessionMemory = self._parts.session(user, agent, session)
         return found
 
+    @cached_property
     def _observer(self) -> Observer:
-        if self._made is None:
-            parts, config = self._parts, self._parts.config
-            gate = import_module("spector.observe.gate")
-            stages = import_module("spector.observe.observer")
-            relations, relate = parts.detectors.relations, None
-            if relations is not None:
-                relate = partial(import_module("spector.observe.detecting").relate, relations)
-            made: Observer = stages.Observer(
-                series=parts.series,
-                comparer=gate.Comparer(parts.neighbours, config.observe),
-                analyst=self._analyst(),
-                rater=stages.Rater(config.observe, None if parts.scorer is None else self._score),
-                reinforcing=parts.reinforcing,
-                clock=parts.clock,
-                config=config,
-                models=parts.judges.models(),
-                updating=parts.updating,
-                relate=relate,
-                judging=parts.judges.own,
-                ordering=parts.judges.ordering(),
-            )
-            self._made = made
-        return self._made
+        parts, config = self._parts, self._parts.config
+        gate = import_module("spector.observe.gate")
+        stages = import_module("spector.observe.observer")
+        relations, relate = parts.detectors.relations, None
+        if relations is not None:
+            relate = partial(import_module("spector.observe.detecting").relate, relations)
+        made: Observer = stages.Observer(
+            series=parts.series,
+            comparer=gate.Comparer(parts.neighbours, config.observe),
+            analyst=self._analyst(),
+            rater=stages.Rater(config.observe, None if parts.scorer is None else self._score),
+            reinforcing=parts.reinforcing,
+            clock=parts.clock,
+            config=config,
+            models=parts.judges.models(),
+            updating=parts.updating,
+            relate=relate,
+            judging=parts.judges.own,
+            ordering=parts.judges.ordering(),
+        )
+        return made
 
     def _analyst(self) -> Any:
         """What reads messages: the rules, and detectors that were given."""

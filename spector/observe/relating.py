@@ -1,13 +1,12 @@
 """Relations of a new memory: to what it shares names and words with, and to what was said before.
 
 One edge a pair: two shared entities, else words in common and an entity, else words of one category
-(Cognitive Memory v9). Words that name a cause tie the statements of one message (ours).
+(Cognitive Memory v9).
 """
 
 from __future__ import annotations
 
 import itertools
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -15,12 +14,11 @@ from typing import Final
 from spector.config import KnowledgeConfig
 from spector.knowledge import KnowledgeReader, facts_of_alone
 from spector.language.frames import Statement
-from spector.language.words import analyse, folded, is_stop, plain
+from spector.language.words import analyse, folded, is_stop
 from spector.records import Edge, MemoryRecord
 
 __all__ = [
     "MESSAGE",
-    "causal_edges",
     "content_of",
     "followed",
     "gate_edge",
@@ -30,7 +28,6 @@ __all__ = [
 ]
 
 SAME_ENTITY, ELABORATES, RELATED = 0.7, 0.5, 0.4
-CAUSES: Final = 0.6
 FOLLOWED: Final = 1.0
 #: in place of the number of a fact: what a message states in no fact
 MESSAGE: Final = -1
@@ -40,12 +37,6 @@ MOST: Final = 20
 _MOST_MENTIONS: Final = 25
 #: entities that nearly every message mentions
 _PERSONS: Final = ("user", "agent")
-#: the statement that begins so is the cause of the one before it, or its effect
-_BECAUSE: Final = re.compile(r"\s*[,;]?\s*(?:because|since|as a result of|cunku|zira)\b")
-_SO: Final = re.compile(
-    r"\s*[,;]?\s*(?:so that|so|therefore|that is why|which is why|as a result|consequently"
-    r"|this led to|that led to|which led to|bu yuzden|bu nedenle|bundan dolayi|o yuzden)\b"
-)
 
 
 def content_of(text: str) -> frozenset[str]:
@@ -95,20 +86,6 @@ def related(
             yield _edge(new.id, each, "elaborates", ELABORATES)
         elif overlap > config.related_overlap and other.category == new.category:
             yield _edge(min(each, new.id), max(each, new.id), "related_to", RELATED)
-
-
-def causal_edges(message: str, units: Sequence[tuple[int, int, int]]) -> Iterator[Edge]:
-    """Edges between consecutive statements of a message, of which one names the other's cause.
-
-    Args:
-        units: (start in the message, end, memory).
-    """
-    for (_, end, before), (_, last, after) in itertools.pairwise(units):
-        words = plain(message[end:last])
-        if _BECAUSE.match(words):
-            yield _edge(after, before, "causes", CAUSES)
-        elif _SO.match(words):
-            yield _edge(before, after, "causes", CAUSES)
 
 
 def followed(ids: Iterable[int]) -> Iterator[Edge]:

@@ -26,7 +26,7 @@ from spector.language.observing import (
 from spector.language.statements import USERS
 from spector.language.tables import in_languages
 from spector.language.words import plain
-from spector.language.worth import Wording, without_repeats
+from spector.language.worth import without_repeats
 from spector.observe.gate import Candidate, Incoming
 from spector.observe.jobs import Moves, SessionMemory
 from spector.observe.messages import Message
@@ -251,7 +251,7 @@ def is_retold(new: Incoming, candidates: Sequence[Candidate]) -> bool:
     if new.data_source not in MACHINES:
         return False
     known = [
-        Wording(each.said, each.record.event_ms)
+        each.words
         for each in candidates
         if each.data_source == "user_message" and not each.is_knowledge
     ]

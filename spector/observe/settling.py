@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -31,25 +32,20 @@ class Settling:
         self._neighbours = neighbours
         self._judges = judges
         self._config = config
-        self._made: Settler | None = None
 
     def runs(self, drafts: Sequence[Draft]) -> Iterable[Sequence[Draft]]:
         """Drafts in their order, cut before each that may supersede one before it."""
-        return self._settler().runs(drafts)
+        return self._settler.runs(drafts)
 
     def settle(
         self, drafts: Sequence[Draft], vectors: NDArray[np.float32] | None, now_ms: int
     ) -> Changes:
         """Decide for drafts, with no other writer until they are stored; the rows to add."""
-        return self._settler().settle(drafts, vectors, now_ms)
+        return self._settler.settle(drafts, vectors, now_ms)
 
+    @cached_property
     def _settler(self) -> Settler:
-        if self._made is None:
-            gate = import_module("spector.observe.gate")
-            made: Settler = gate.Settler(
-                gate.Comparer(self._neighbours, self._config),
-                self._config,
-                self._judges.judging(),
-            )
-            self._made = made
-        return self._made
+        gate = import_module("spector.observe.gate")
+        comparer = gate.Comparer(self._neighbours, self._config)
+        made: Settler = gate.Settler(comparer, self._config, self._judges.judging())
+        return made

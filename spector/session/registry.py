@@ -81,7 +81,10 @@ class Sessions:
     def __init__(self, clock: Clock, config: Config, tools: SessionTools) -> None:
         self._clock = clock
         self._config = config
-        self._tools = tools
+        #: what sessions may do to the store
+        self.tools = tools
+        #: best hits of a recall that enter the buffer, and usually the zone ``staging``
+        self.staged = config.session.stage
         self._lock = threading.RLock()
         self._states: dict[SessionKey, SessionState] = {}
         self._handles: weakref.WeakValueDictionary[SessionKey, Handle] = (
@@ -94,16 +97,6 @@ class Sessions:
 
     def __len__(self) -> int:
         return len(self._states)
-
-    @property
-    def tools(self) -> SessionTools:
-        """What sessions may do to the store."""
-        return self._tools
-
-    @property
-    def staged(self) -> int:
-        """Best hits of a recall that enter the buffer, and usually the zone ``staging``."""
-        return self._config.session.stage
 
     def state(self, key: SessionKey, counter: TokenCounter) -> SessionState:
         """The state of a session, made if there is none.
@@ -130,8 +123,8 @@ class Sessions:
                 clock=self._clock,
                 config=self._config,
                 counter=counter,
-                vectors_of=self._tools.vectors_of,
-                lasts=self._tools.lasts,
+                vectors_of=self.tools.vectors_of,
+                lasts=self.tools.lasts,
             )
             return self._states.setdefault(key, made)
 
@@ -146,6 +139,9 @@ class Sessions:
     def states(self) -> list[SessionState]:
         """The live sessions in the order in which they began."""
         self.sweep(at_once=True)
+        return self._all()
+
+    def _all(self) -> list[SessionState]:
         with self._lock:
             return list(self._states.values())
 
@@ -161,8 +157,8 @@ class Sessions:
             promoted: list[int] = []
             volatile: list[BufferEntry] = []
             try:
-                if self._tools.may_write() and self._volatile(state):
-                    with self._tools.exclusive():
+                if self.tools.may_write() and self._volatile(state):
+                    with self.tools.exclusive():
                         self._heed()
                         volatile += self._volatile(state)
                         self._promote(state, volatile, promoted)
@@ -180,7 +176,7 @@ class Sessions:
     def _volatile(self, state: SessionState) -> list[BufferEntry]:
         """Entries that no lasting memory has."""
         entries = [each for each in state.buffer.entries if not each.lasts]
-        lasting = self._tools.lasting([each.id for each in entries if each.id is not None])
+        lasting = self.tools.lasting([each.id for each in entries if each.id is not None])
         return [each for each in entries if each.id not in lasting]
 
     def _promote(
@@ -195,7 +191,7 @@ class Sessions:
             if entry not in worth or not words or words in done:
                 continue
             try:
-                record = self._tools.promote(entry, state.key)
+                record = self.tools.promote(entry, state.key)
             except SpectorError as error:
                 error.add_note(f"session {state.key.session_id} could not keep {words[:60]!r}")
                 failure = failure or error
@@ -211,10 +207,9 @@ class Sessions:
         if not at_once and abs(now_ms - self._swept_ms) < _SWEEP_MS:
             return
         self._swept_ms = now_ms
-        with self._lock:
-            idle = [each for each in self._states.values() if each.is_idle]
-        for each in idle:
-            self._end_quietly(each)
+        for each in self._all():
+            if each.is_idle:
+                self._end_quietly(each)
 
     def close(self, *, keep: bool = True) -> None:
         """End all sessions; no new one begins.
@@ -243,35 +238,27 @@ class Sessions:
 
     def forget(self, ids: Collection[int], texts: Collection[str] = ()) -> int:
         """Drop what sessions have of forgotten memories; returns how many pieces."""
-        with self._lock:
-            states = list(self._states.values())
-        return sum(each.erase(ids, texts) for each in states)
+        return sum(each.erase(ids, texts) for each in self._all())
 
     def forget_whole(self, labels: Mapping[str, str]) -> None:
         """Drop all that sessions of a user, agent or id have."""
-        with self._lock:
-            states = list(self._states.values())
-        for each in states:
+        for each in self._all():
             if labels.items() <= each.key._asdict().items():
                 each.clear()
 
     def _heed(self) -> None:
         """Drop all of users that another process has forgotten."""
-        with self._lock:
-            users = {each.user_id for each in self._states if each.user_id is not None}
-        for each in self._tools.gone_users(users):
+        users = {each.key.user_id for each in self._all() if each.key.user_id is not None}
+        for each in self.tools.gone_users(users):
             self.forget_whole({"user_id": each})
 
     def drop_expired_tags(self) -> int:
         """Drop tags that are older than their life; returns how many were never captured."""
-        with self._lock:
-            states = list(self._states.values())
-        return sum(each.tags.drop_expired() for each in states)
+        return sum(each.tags.drop_expired() for each in self._all())
 
     def stats(self) -> Mapping[str, Any]:
         """Figures of all live sessions together, JSON-ready."""
-        with self._lock:
-            states = list(self._states.values())
+        states = self._all()
         zones: dict[str, int] = {"system": 0, "active": 0, "staging": 0}
         for each in states:
             for zone, usage in each.zones.usage().items():
@@ -307,36 +294,26 @@ _COPIED = tuple(
 )
 
 
+@dataclass(slots=True, eq=False)
 class Keeping:
     """Writes for sessions. Callers check that the store may be written to."""
 
-    def __init__(
-        self,
-        router: TierRouter,
-        finder: Finder,
-        writer: Writer,
-        changer: Changer,
-        forgetter: Forgetter,
-        config: Config,
-        dim: int,
-        seen: tuple[str, ...],
-    ) -> None:
-        self._router = router
-        self._finder = finder
-        self._writer = writer
-        self._changer = changer
-        self._forgetter = forgetter
-        self._config = config
-        self._dim = dim
-        #: the notes on users who are gone that were heeded last
-        self._seen = seen
+    router: TierRouter
+    finder: Finder
+    writer: Writer
+    changer: Changer
+    forgetter: Forgetter
+    config: Config
+    dim: int
+    #: the notes on users who are gone that were heeded last
+    seen: tuple[str, ...]
 
     def lasting(self, ids: Collection[int]) -> set[int]:
         """Those of some ids that are memories of a tier on disk."""
         out = set()
         for each in ids:
             with contextlib.suppress(UnknownRecordError):
-                if not self._finder.locate(each)[2].volatile:
+                if not self.finder.locate(each)[2].volatile:
                     out.add(each)
         return out
 
@@ -345,22 +322,22 @@ class Keeping:
 
         What volatile tiers have of them goes.
         """
-        durable, notes = self._router.durable_store(), self._notes()
-        if notes == self._seen:
+        durable, notes = self.router.durable_store(), self._notes()
+        if notes == self.seen:
             return set()
-        others = [each for each in self._router.stores() if each is not durable]
+        others = [each for each in self.router.stores() if each is not durable]
         here = {name for each in others for name, *_ in count_by_user(each.catalog, None)}
-        gone = may_be_gone(durable, {*users, *here}, notes, self._seen)
+        gone = may_be_gone(durable, {*users, *here}, notes, self.seen)
         for user in gone & here:
-            self._forgetter.forget_found(
+            self.forgetter.forget_found(
                 partial(memories_of, others, user), Manner(include_protected=True)
             )
-        self._seen = notes
+        self.seen = notes
         return gone
 
     def _notes(self) -> tuple[str, ...]:
         """What processes that share the store have noted; empty where this one has it alone."""
-        durable = self._router.durable_store()
+        durable = self.router.durable_store()
         return () if durable.shared_for_s is None else users_gone(durable)
 
     def promote(self, entry: BufferEntry, key: SessionKey) -> MemoryRecord:
@@ -368,12 +345,12 @@ class Keeping:
         source = None
         if entry.id is not None:
             with contextlib.suppress(UnknownRecordError):  # the ring has overwritten it
-                source = self._finder.get(entry.id, ANYBODY)
+                source = self.finder.get(entry.id, ANYBODY)
         fields: dict[str, Any] = {}
         if source is not None:
             fields = {name: getattr(source, name) for name in _COPIED}
         text = entry.text if source is None else source.text
-        record = self._writer.remember(
+        record = self.writer.remember(
             text,
             {
                 **fields,
@@ -384,12 +361,12 @@ class Keeping:
         )
         if source is not None:
             with contextlib.suppress(UnknownRecordError):
-                self._forgetter.forget_ids([source.id], Manner(include_protected=True), ANYBODY)
+                self.forgetter.forget_ids([source.id], Manner(include_protected=True), ANYBODY)
         return record
 
     def strengthen(self, ids: Collection[int], factor: float) -> None:
         """Multiply the stability of those of some memories that live."""
-        most = self._config.max_stability_days
+        most = self.config.max_stability_days
 
         def change(header: Any, _: MemoryRecord) -> bool:
             header["stability_days"] = min(float(header["stability_days"]) * factor, most)
@@ -398,7 +375,7 @@ class Keeping:
         living = sorted(self.lasting(ids))
         while living:
             try:
-                self._changer.change(living, change)
+                self.changer.change(living, change)
             except UnknownRecordError:  # one was forgotten meanwhile
                 fewer = sorted(self.lasting(living))
                 if fewer == living:
@@ -412,10 +389,10 @@ class Keeping:
         out: dict[int, F32] = {}
         for each in ids:
             with contextlib.suppress(UnknownRecordError):
-                store, row, _ = self._finder.locate(each)
+                store, row, _ = self.finder.locate(each)
                 image = store.record_image(row.segment_id, row.slot)
                 scale = np.float32(header_of(image)["scale"])
                 if scale:
-                    codes = image[HEADER_BYTES : HEADER_BYTES + self._dim].view(np.int8)
+                    codes = image[HEADER_BYTES : HEADER_BYTES + self.dim].view(np.int8)
                     out[each] = scale * codes.astype(np.float32)
         return out

@@ -179,7 +179,7 @@ class SessionState:
         self.buffer.add(
             record.id,
             record.text,
-            importance=min(1.0, max(0.0, record.importance)),
+            importance=_share(record.importance),
             access_count=record.access_count,
             lasts=self._lasts(record.tier),
         )
@@ -193,7 +193,7 @@ class SessionState:
 
     def note_skipped(self, text: str, importance: float) -> None:
         """Note what was not worth a memory; the session may still find that it is."""
-        self.buffer.add(None, text, importance=min(1.0, max(0.0, importance)))
+        self.buffer.add(None, text, importance=_share(importance))
 
     def note_recalled(self, records: Sequence[MemoryRecord]) -> None:
         """Add memories that came to mind to the buffer, or count an access of them there.
@@ -207,7 +207,7 @@ class SessionState:
                 self.buffer.add(
                     each.id,
                     each.text,
-                    importance=min(1.0, max(0.0, each.importance)),
+                    importance=_share(each.importance),
                     lasts=self._lasts(each.tier),
                 )
 
@@ -275,8 +275,8 @@ class SessionState:
             "session_id": self.key.session_id,
             "user_id": self.key.user_id,
             "agent_id": self.key.agent_id,
-            "started_at": _iso(self.started_at),
-            "used_at": _iso(from_ms(self.used_ms)),
+            "started_at": self.started_at.isoformat(),
+            "used_at": from_ms(self.used_ms).isoformat(),
             "observed": self.observed,
             "sensory": {"size": self.sensory.size, "total_ingested": self.sensory.total_ingested},
             "buffer": len(self.buffer),
@@ -290,8 +290,8 @@ class SessionState:
         }
 
 
-def _iso(at: datetime) -> str:
-    return at.isoformat()
+def _share(value: float) -> float:
+    return min(1.0, max(0.0, value))
 
 
 # Three token budgets of a prompt: what always holds, what is worked on, what was just recalled.

@@ -10,13 +10,14 @@ from typing import Any, Final, TypeAlias
 
 from spector.config import Config
 from spector.errors import CatalogCorruptError, PartitionCorruptError
+from spector.layout import Flag
 from spector.records import Proposal, ReflectReport, StepReport
 from spector.search import Surveyor
 from spector.sleep.concepts import demote, expire, promote, rhythm
 from spector.sleep.condensing import Tools
 from spector.sleep.gathering import consolidate
 from spector.sleep.learning import extract, graph
-from spector.sleep.night import DAY_MS, RETIRED, Night, Units, breathe, without_ids
+from spector.sleep.night import DAY_MS, RETIRED, Night, Units, breathe, has_flag, without_ids
 from spector.sleep.redundancy import compress, deduplicate
 from spector.sleep.strengths import decay, emotion, forget, rehearse, replay
 from spector.sleep.undo import SleepState
@@ -273,7 +274,7 @@ class Cycle:
             rows = night.memories.rows
         except (CatalogCorruptError, PartitionCorruptError):
             return 0, 0
-        return len(rows), int(night.is_dormant(rows).sum())
+        return len(rows), int(has_flag(rows, Flag.DORMANT).sum())
 
     def _oldest_kept(self, night: Night) -> int:
         """The oldest cycle that can still be undone, or that limits of a day count."""

@@ -49,8 +49,48 @@ class WriteSignal:
                 self.wake.notify_all()
 
 
+class _Worker(Sole):
+    """A thread that works in the background until it is told to stop.
+
+    Args:
+        change: held where what it waits for changes.
+    """
+
+    def __init__(self, name: str, change: threading.Condition) -> None:
+        self._name = name
+        self._change = change
+        self._thread: threading.Thread | None = None
+        self._stopping = False
+
+    @property
+    def running(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    def _begin(self) -> None:
+        self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        raise NotImplementedError
+
+    def stop(self, timeout_s: float = 60.0) -> bool:
+        """Ask the thread to end after what it is at, and wait for it; True when it has."""
+        with self._change:
+            self._stopping = True
+            self._interrupt()
+            self._change.notify_all()
+            thread = self._thread
+        if thread is None or thread is threading.current_thread():
+            return True
+        thread.join(timeout_s)
+        return not thread.is_alive()
+
+    def _interrupt(self) -> None:
+        """Called as it is told to stop."""
+
+
 @with_hints
-class ReflectDaemon(Sole):
+class ReflectDaemon(_Worker):
     """Runs upkeep and cycles of sleep in the background.
 
     Upkeep runs at an interval, after enough writes, or when tombstones pile up. A cycle of sleep
@@ -81,9 +121,8 @@ class ReflectDaemon(Sole):
         self._interval_s = config.reflect_interval_s if interval_s is None else interval_s
         self._signal = WriteSignal(config.reflect_after_writes) if signal is None else signal
         self._wake = self._signal.wake
-        self._thread: threading.Thread | None = None
+        super().__init__("spector-reflect", self._wake)
         self._paused = False
-        self._stopping = False
         #: a cycle of sleep is wanted now
         self._called = False
         #: when the next cycle of sleep is due by itself
@@ -99,10 +138,6 @@ class ReflectDaemon(Sole):
         self.rehearsals = 0
         self.last_report: ReflectReport | None = None
         self.last_error: BaseException | None = None
-
-    @property
-    def running(self) -> bool:
-        return self._thread is not None and self._thread.is_alive()
 
     def status(self) -> dict[str, Any]:
         """For :meth:`Memory.stats`; JSON-ready."""
@@ -124,8 +159,7 @@ class ReflectDaemon(Sole):
             if self.running:
                 return
             self._stopping, self._signal.listening = False, True
-            self._thread = threading.Thread(target=self._run, name="spector-reflect", daemon=True)
-            self._thread.start()
+            self._begin()
 
     def pause(self) -> None:
         """Run no further cycle until :meth:`resume`; one that is running finishes."""
@@ -137,18 +171,10 @@ class ReflectDaemon(Sole):
             self._paused = False
             self._wake.notify_all()
 
-    def stop(self, timeout_s: float = 60.0) -> bool:
-        """Ask the thread to end and wait for it; True when it has."""
-        with self._wake:
-            self._stopping, self._signal.listening = True, False
-            if self._sleeper is not None:
-                self._sleeper.interrupt()
-            self._wake.notify_all()
-            thread = self._thread
-        if thread is None or thread is threading.current_thread():
-            return True
-        thread.join(timeout_s)
-        return not thread.is_alive()
+    def _interrupt(self) -> None:
+        self._signal.listening = False
+        if self._sleeper is not None:
+            self._sleeper.interrupt()
 
     def wake_now(self) -> None:
         """Have a cycle of sleep begin as soon as possible, in a store where one may."""
@@ -264,7 +290,7 @@ _BATCH: Final = 100
 _AGAIN_S, _LATEST_S = 0.5, 60.0
 
 
-class ConceptWorker(Sole):
+class ConceptWorker(_Worker):
     """Extracts concepts from episodes, in the background or when asked to.
 
     `note_stored` is called after each commit and only enters an id: a full queue drops it, counts
@@ -276,20 +302,14 @@ class ConceptWorker(Sole):
         self._calls = calls
         #: ``worker``, ``sleep`` or ``off``
         self.mode = mode
-        self._change = threading.Condition()
+        super().__init__("spector-concepts", threading.Condition())
         self._waiting: deque[int] = deque()
-        self._thread: threading.Thread | None = None
-        self._stopping = False
         #: something is not in the queue that has to be taken over
         self._behind = True
         self._busy = False
         self._failures = 0
         self._dropped = self._extracted = 0
         self._error: BaseException | None = None
-
-    @property
-    def running(self) -> bool:
-        return self._thread is not None and self._thread.is_alive()
 
     def status(self) -> dict[str, Any]:
         """For ``concepts.stats``; JSON-ready."""
@@ -320,21 +340,7 @@ class ConceptWorker(Sole):
         """Begin to work in a background thread."""
         with self._change:
             if not self.running and not self._stopping:
-                self._thread = threading.Thread(
-                    target=self._run, name="spector-concepts", daemon=True
-                )
-                self._thread.start()
-
-    def stop(self, timeout_s: float = 60.0) -> bool:
-        """Ask the thread to end after the run in progress; True when it has."""
-        with self._change:
-            self._stopping = True
-            self._change.notify_all()
-            thread = self._thread
-        if thread is None or thread is threading.current_thread():
-            return True
-        thread.join(timeout_s)
-        return not thread.is_alive()
+                self._begin()
 
     def note_stored(self, layer: str, record: Any) -> None:
         """Enter an episode that was committed; a full queue leaves it to the catching up."""

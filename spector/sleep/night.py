@@ -257,10 +257,6 @@ class Night:
         active: Mask = (rows["flags"] & _OUT) == 0
         return active
 
-    def is_dormant(self, rows: Rows) -> Mask:
-        """Which sleep until they are woken."""
-        return has_flag(rows, Flag.DORMANT)
-
     def idle_days(self, rows: Rows) -> NDArray[np.float64]:
         """Days since the last use, or since a memory without one was recorded."""
         used = np.maximum(rows["last_access_s"].astype(np.int64) * 1000, rows["recorded_ms"])
@@ -295,19 +291,18 @@ class Night:
 
     # -- what a day may change ----------------------------------------------------------------
 
+    def _rows_lately(self, what: str) -> list[dict[str, Any]]:
+        """What cycles of the last 24 hours have put on record of one kind."""
+        since = self.started_ms - DAY_MS
+        with self.survey.knowledge() as reader:
+            cycles, rows = reader.cycle_changes("cycle"), reader.cycle_changes(what)
+        begun = {row["cycle"] for row in cycles if row["before"]["started_ms"] > since}
+        return [row for row in rows if row["cycle"] in begun]
+
     def changed_lately(self, what: str) -> list[int]:
         """Memories that cycles of the last 24 hours have changed in this way."""
-        with self.survey.knowledge() as reader:
-            begun = {
-                row["cycle"]: row["before"]["started_ms"] for row in reader.cycle_changes("cycle")
-            }
-            rows = reader.cycle_changes(what)
-        since = self.started_ms - DAY_MS
-        return [
-            row["record_id"]
-            for row in rows
-            if row["record_id"] is not None and begun.get(row["cycle"], 0) > since
-        ] + self.proposed.get(what, [])
+        found = [row["record_id"] for row in self._rows_lately(what)]
+        return [each for each in found if each is not None] + self.proposed.get(what, [])
 
     def room_to_retire(self) -> dict[int, int]:
         """How many memories of each user may still become dormant today, by the user's number."""
@@ -344,13 +339,8 @@ class Night:
     def _erased_lately(self) -> Counter[str]:
         """How many memories cycles of the last 24 hours have erased, by the mark of their user."""
         found: Counter[str] = Counter()
-        with self.survey.knowledge() as reader:
-            begun = {
-                row["cycle"]: row["before"]["started_ms"] for row in reader.cycle_changes("cycle")
-            }
-            for row in reader.cycle_changes(ERASED):
-                if begun.get(row["cycle"], 0) > self.started_ms - DAY_MS:
-                    found.update(row["before"]["users"])
+        for row in self._rows_lately(ERASED):
+            found.update(row["before"]["users"])
         return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,10 +126,11 @@ class Protection:
         Of memories that state one value the first of ``ids`` go and the last one stays.
         """
         kept: set[int] = set()
+        procedures, learnings = reader.payloads(ids, "procedure"), reader.payloads(ids, "learning")
         for name, found in (
             ("rule", _rules(ids, words, reader)),
-            ("active procedure", _procedures(ids, reader)),
-            ("validated learning", _learnings(ids, reader)),
+            ("active procedure", {n for n, each in procedures.items() if _is_active(each)}),
+            ("validated learning", {n for n, each in learnings.items() if _is_validated(each)}),
         ):
             self._count(name, sorted(found - kept))
             kept |= found
@@ -251,20 +252,12 @@ def _states_slot(words: SurveyedText) -> bool:
     )
 
 
-def _procedures(ids: Collection[int], reader: KnowledgeReader) -> set[int]:
-    return {
-        each
-        for each, known in reader.payloads(ids, "procedure").items()
-        if known["status"] == "active" and known["success_rate"] > _ACTIVE_RATE
-    }
+def _is_active(procedure: Mapping[str, Any]) -> bool:
+    return bool(procedure["status"] == "active" and procedure["success_rate"] > _ACTIVE_RATE)
 
 
-def _learnings(ids: Collection[int], reader: KnowledgeReader) -> set[int]:
-    return {
-        each
-        for each, known in reader.payloads(ids, "learning").items()
-        if known["validated"] and known["confidence"] > _VALIDATED
-    }
+def _is_validated(learning: Mapping[str, Any]) -> bool:
+    return bool(learning["validated"] and learning["confidence"] > _VALIDATED)
 
 
 # Puts memories to rest in the order of a step, as far as the limit of a day allows.

@@ -157,13 +157,13 @@ def _statements(night: Night, ids: list[int]) -> set[int]:
 
 
 def _says_the_same(one: MemoryRecord, other: MemoryRecord) -> bool:
-    """Whether two memories are of one sort and one kind of source, with the same particulars.
+    """Whether two memories are of one sort, agent and kind of source, with the same particulars.
 
     An event of another day is another event, as it is when it is observed.
     """
     if one.data_source != other.data_source or one.payload or other.payload:
         return False
-    if (one.tier, one.category) != (other.tier, other.category):
+    if (one.tier, one.category, one.agent_id) != (other.tier, other.category, other.agent_id):
         return False
     if "dream" in (one.write_source, other.write_source):
         return False

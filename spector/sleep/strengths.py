@@ -312,7 +312,7 @@ def over_budget(
     if sleep.keep_share >= 1.0 and not sleep.capacity_active:
         return Over(active[:0], {})
     every = night.memories.rows
-    kept_or_asleep = night.is_active(every) | night.is_dormant(every)
+    kept_or_asleep = night.is_active(every) | has_flag(every, Flag.DORMANT)
     out: list[Rows] = []
     reasons: dict[int, str] = {}
     room, waiting = night.room_of_step(), 0

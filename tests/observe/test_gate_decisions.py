@@ -111,23 +111,6 @@ def test_what_stays_true_is_never_superseded(before: str, now: str) -> None:
     assert found.reinforced is None
 
 
-def test_a_value_that_returns_needs_a_living_rival() -> None:
-    paris = old("I live in Paris.", id=1)
-    berlin = old("I live in Berlin.", id=2, days=5)
-    assert verdict(paris, "I live in Berlin.", days=5).superseded == (1,)
-    assert verdict(berlin, "I live in Paris.", days=9).superseded == (2,)
-
-
-@pytest.mark.parametrize("role", ["assistant", "tool"])
-def test_an_agent_or_tool_never_changes_what_a_user_said(role: str) -> None:
-    user = old("The staging server uses port 8080.")
-    found = verdict(user, "The staging server uses port 8443.", days=1, role=role)
-    assert (found.action, found.relation, found.nearest) == ("create", "contradicts", 1)
-    assert found.superseded == ()
-    assert found.contradicted == (1,)
-    assert "user_message" in found.reason
-
-
 @pytest.mark.parametrize("role", ["assistant", "tool"])
 def test_an_agent_or_tool_never_confirms_what_a_user_said(role: str) -> None:
     user = old("The staging server uses port 8080.")
@@ -322,13 +305,6 @@ def test_a_change_of_long_ago_hides_nothing_of_now(now: str, past: str) -> None:
         result = memory.observe(past, event_time="2026-03-02")
         assert result.units[0].superseded == ()
         assert not memory.get(first.id).superseded
-
-
-def test_a_change_of_late_replaces_what_was_so_before_it() -> None:
-    with spector.open(":memory:", embedder=FakeEmbedder(dim=32)) as memory:
-        first = memory.observe("I live in Leeds.", event_time="2026-03-01").records[0]
-        memory.observe("I moved to Oslo last week.", event_time="2026-04-20")
-        assert memory.get(first.id).superseded
 
 
 # -- The gate by bands of likeness: presets v9, ucma and maxim -------------------------------------

@@ -86,12 +86,6 @@ def test_a_value_that_returns_is_a_third_memory(memory: spector.Memory) -> None:
     assert [hit.id for hit in memory.recall("Where do I live?")] == ids[2:]
 
 
-def test_a_negation_takes_the_place_of_what_it_denies(memory: spector.Memory) -> None:
-    memory.remember("I love dogs.")
-    denied = memory.remember("I do not love dogs.", supersedes="auto")
-    assert texts(memory.recall("dogs")) == [denied.text]
-
-
 @pytest.mark.parametrize("role", ["assistant", "tool"])
 def test_an_agent_or_tool_is_kept_beside_the_user(memory: spector.Memory, role: str) -> None:
     said = memory.remember({"role": "user", "content": "The staging server uses port 8080."})

@@ -122,37 +122,15 @@ def test_a_calibrated_scale_is_given_the_likeness_of_the_store() -> None:
     assert same == pytest.approx(likeness)
 
 
-def test_too_small_a_store_has_no_scale_of_its_own() -> None:
-    assert verdicts("calibrated", 10)[0] == verdicts("cosine", 10)[0]
-
-
 def test_a_scale_is_of_one_users_memories() -> None:
     config = Config.preset("v9", observe={"gate_scale": "calibrated"})
     with spector.open(":memory:", embedder=Close(), config=config) as memory:
         memory.remember_many([f"note {n}" for n in range(80)], user_id="ada")
         memory.remember("a fern droops", user_id="bob")
-        part = memory._parts.observing._observer().comparer
+        part = memory._parts.observing._observer.comparer
         assert len(part.sample("ada", 0)) == 80
         assert len(part.sample("bob", 0)) == 0
         assert list(part.sample("ada", 0)) == sorted(part.sample("ada", 0))
-
-
-# -- questions -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Do you know a bakery here?",
-        "What is the weather like in Kars today?",
-        "Which port does the staging server use?",
-        "What is my name?",
-    ],
-)
-def test_a_question_is_left_out(text: str) -> None:
-    with spector.open(":memory:", embedder=FakeEmbedder()) as memory:
-        assert memory.observe(text).filter in ("question", "request")
-        assert len(memory) == 0
 
 
 # -- merging ---------------------------------------------------------------------------------------

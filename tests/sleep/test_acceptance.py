@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import spector
-from spector import Config, Flag, ManualClock, Memory, SleepConfig
+from spector import Config, ManualClock, Memory, SleepConfig
 from tests.fakes import FakeEmbedder
 from tests.sleep.nights import BEGIN, asleep, is_dormant, pass_days, set_strength, tell, themes_in
 from tests.sleep.test_steps import changed
@@ -134,27 +134,6 @@ def test_floors_hold_and_what_is_used_more_than_others_is_spared() -> None:
         assert report.step("forget").skipped["used more than others"] == 1  # type: ignore[union-attr]
         assert not is_dormant(memory, used.id)
         assert all(is_dormant(memory, each.id) for each in dull)
-
-
-def test_half_is_active_in_the_end_and_every_last_holder_among_it() -> None:
-    config = Config(sleep=SleepConfig(keep_share=0.5))
-    with asleep(config=config) as (memory, clock):
-        holders = [
-            memory.remember(text, importance=0.3)
-            for text in (
-                "I live in Kars.",
-                "My name is Ada.",
-                "Adım Deniz.",
-                "My email is ada@acme.org.",
-            )
-        ]
-        memory.remember_many([f"hm {n} so it is" for n in range(56)], importance=0.3)
-        for _ in range(8):
-            pass_days(clock, 8)
-            memory.reflect("forget")
-        active = [r for r in memory.records() if Flag.DORMANT not in r.flags]
-        assert len(active) == 30
-        assert {each.id for each in holders} <= {each.id for each in active}
 
 
 def test_a_plan_that_has_ended_is_found_as_of_its_time_and_conflicts_stay_for_a_year() -> None:

@@ -196,16 +196,6 @@ def test_a_theme_goes_with_its_sources() -> None:
         assert memory.count() == 0
 
 
-def test_small_talk_and_strangers_make_no_theme() -> None:
-    with asleep() as (memory, clock):
-        memory.remember_many(["lol ok thanks"] * 5, session_id="s")
-        memory.remember_many([f"unrelated {n * 7919} subject" for n in range(2)])
-        for user in "abc":
-            memory.remember("Ada bought a boat", user_id=user, session_id="s")
-        pass_days(clock, 1)
-        assert changed(memory.reflect("consolidate"), "consolidate") == 0
-
-
 def test_too_many_prunable_edges_are_trimmed_weakest_first_and_come_back() -> None:
     config = Config.preset("v9")
     with asleep(config=config) as (memory, _):
@@ -243,21 +233,6 @@ def test_what_the_graph_turns_on_is_not_forgotten() -> None:
         memory.reflect("forget")
         assert not is_dormant(memory, dull[0].id)
         assert is_dormant(memory, dull[1].id)
-
-
-def test_ten_users_share_no_theme() -> None:
-    with asleep() as (memory, clock):
-        for user in range(10):
-            for n in range(4):
-                tell(memory, "Ada", "bought", f"boat {n} of user{user}", user_id=f"u{user}")
-        pass_days(clock, 1)
-        memory.reflect()
-        themes = themes_in(memory)
-        assert len(themes) == 10
-        for theme in themes:
-            assert theme.user_id is not None
-            number = theme.user_id.removeprefix("u")
-            assert theme.text.count(f"of user{number}”") == theme.text.count("of user") == 4
 
 
 def test_episodes_become_concepts_in_sleep() -> None:
@@ -324,10 +299,11 @@ def test_of_two_that_say_the_same_the_less_useful_rests() -> None:
         memory.remember("Shell, 42 euros")
         foreign = memory.remember("Ada parks the red boat in Kars", user_id="b")
         tool = memory.remember("Ada parks the red boat in Kars", role="tool")
+        agents = memory.remember("Ada parks the red boat in Kars", agent_id="b")
         pass_days(clock, 1)
         report = memory.reflect("deduplicate")
         assert is_dormant(memory, other.id)
-        assert not any(is_dormant(memory, each.id) for each in (one, number, foreign, tool))
+        assert not any(is_dormant(memory, each.id) for each in (one, number, foreign, tool, agents))
         [edge] = memory.graph.edges(one.id)
         assert (edge.kind, edge.target) == ("similar_to", other.id)
         assert changed(memory.reflect("deduplicate"), "deduplicate") == 0

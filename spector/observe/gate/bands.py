@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from spector.config import ObserveConfig
-from spector.language.worth import Wording, same_particulars
+from spector.language.worth import same_particulars
 from spector.observe.gate.candidates import Candidate, Incoming
 from spector.observe.gate.synthesis import merged_text
 from spector.records import Decision
@@ -47,61 +48,37 @@ LEAST_SAMPLE: Final = 50
 def decide_by_bands(
     new: Incoming,
     candidates: Sequence[Candidate],
-    words: Wording,
-    known: Sequence[Wording],
     config: ObserveConfig,
     sample: Sequence[float] = (),
 ) -> Decision:
     """The action by the likeness to the nearest memory of the same origin.
 
     Args:
-        words, known: of the new text, and of each candidate.
         sample: likeness of the store's texts to their nearest, ascending, for a calibrated scale.
     """
     near = [
-        (each, said)
-        for each, said in zip(candidates, known, strict=True)
+        each
+        for each in candidates
         if each.likeness is not None and each.data_source == new.data_source and not each.is_dormant
     ]
     if not near:
         return Decision(action="create")
-    old, said = max(near, key=lambda one: (one[0].likeness or 0.0, -one[0].id))
+    old = max(near, key=lambda one: (one.likeness or 0.0, -one.id))
     likeness = old.likeness or 0.0
     s = calibrated(likeness, sample) if config.gate_scale == "calibrated" else likeness
     s = round(s, _DIGITS)  # vectors are float32: 0.92 comes as 0.92000002
-    is_same = same_particulars(said, words)
-    if s >= config.update_from:
-        if is_same and s > config.reinforce_above:
-            return Decision(
-                action="reinforce",
-                rule="band",
-                nearest=old.id,
-                likeness=likeness,
-                reinforced=old.id,
-                verdict="same",
-            )
-        merged = _merged(new, old, config) if is_same else None
-        if merged is not None:
-            return Decision(
-                action="update",
-                rule="band",
-                nearest=old.id,
-                likeness=likeness,
-                merged=merged,
-                verdict="adds",
-            )
-        return Decision(
-            rule="band", relation="elaborates", nearest=old.id, likeness=likeness, verdict="adds"
-        )
-    if s >= config.create_below and new.importance < config.gap_importance:
-        return Decision(
-            action="skip",
-            rule="band",
-            nearest=old.id,
-            likeness=likeness,
-            reason=f"likeness {s:.2f} with importance {new.importance:.2f}",
-        )
-    return Decision(rule="band", nearest=old.id, likeness=likeness)
+    decided = Decision(rule="band", nearest=old.id, likeness=likeness)
+    if s < config.update_from:
+        if s < config.create_below or new.importance >= config.gap_importance:
+            return decided
+        reason = f"likeness {s:.2f} with importance {new.importance:.2f}"
+        return replace(decided, action="skip", reason=reason)
+    if same_particulars(old.words, new.words):
+        if s > config.reinforce_above:
+            return replace(decided, action="reinforce", reinforced=old.id, verdict="same")
+        if merged := _merged(new, old, config):
+            return replace(decided, action="update", merged=merged, verdict="adds")
+    return replace(decided, relation="elaborates", verdict="adds")
 
 
 def _merged(new: Incoming, old: Candidate, config: ObserveConfig) -> str | None:

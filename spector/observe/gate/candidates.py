@@ -4,20 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Final, overload
+from functools import cached_property
+from typing import Any, Final, overload
 
 from spector.language.frames import Statement, extract
+from spector.language.worth import Wording
 from spector.observe.gate.trust import data_source_of, name_of_speaker, speaker_of
 from spector.process import keeps
 from spector.records import MemoryRecord
 
-__all__ = ["MOST_STATEMENTS", "Candidate", "Incoming", "candidate_of", "statements_in"]
+__all__ = [
+    "MOST_STATEMENTS",
+    "Candidate",
+    "Incoming",
+    "candidate_of",
+    "incoming_of",
+    "statements_in",
+]
 
 #: statements of one text that are compared with those of another; a text of more hides nothing
 MOST_STATEMENTS: Final = 64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Incoming:
     """A memory that is about to be made.
 
@@ -46,8 +55,13 @@ class Incoming:
     turn_before: str = ""
     corrects: str = ""
 
+    @cached_property
+    def words(self) -> Wording:
+        """What it says, read for comparisons."""
+        return Wording(self.said, self.event_ms)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, kw_only=True)
 class Candidate:
     """A memory of the same scope that the new one may repeat, extend or contradict.
 
@@ -70,6 +84,11 @@ class Candidate:
     def id(self) -> int:
         """Of the memory."""
         return self.record.id
+
+    @cached_property
+    def words(self) -> Wording:
+        """What it says, read for comparisons."""
+        return Wording(self.said, self.record.event_ms)
 
 
 class _Unread(Sequence[Statement]):
@@ -132,6 +151,31 @@ def candidate_of(
         likeness=likeness,
         is_knowledge=is_knowledge,
         is_dormant=is_dormant,
+    )
+
+
+def incoming_of(
+    text: str,
+    event_ms: int,
+    *,
+    role: str | None,
+    speaker: str | None,
+    source: str | None = None,
+    single_valued: Collection[str] = (),
+    **more: Any,
+) -> Incoming:
+    """A new memory, read: what it states, who says it, from where."""
+    return Incoming(
+        text=text,
+        said=text,
+        event_ms=event_ms,
+        statements=statements_in(
+            text, role=role, speaker=speaker, event_ms=event_ms, single_valued=single_valued
+        ),
+        speaker=speaker_of(text, role, speaker),
+        data_source=data_source_of(role, source, speaker),
+        source=source,
+        **more,
     )
 
 

@@ -12,8 +12,7 @@ from spector.config import ObserveConfig
 from spector.knowledge import statement_of_fact
 from spector.language.frames import BY_HEAD
 from spector.layout import Flag
-from spector.observe.gate.candidates import Candidate, Incoming, candidate_of, statements_in
-from spector.observe.gate.trust import data_source_of, speaker_of
+from spector.observe.gate.candidates import Candidate, Incoming, candidate_of
 from spector.records import notes_of, without_notes
 from spector.search import Neighbour, Neighbours
 
@@ -37,35 +36,6 @@ class Comparer:
     def registered(self) -> frozenset[str]:
         """Predicates that callers registered as having one value at a time."""
         return self._neighbours.predicates()
-
-    def incoming(
-        self,
-        text: str,
-        *,
-        event_ms: int,
-        role: str | None = None,
-        speaker: str | None = None,
-        source: str | None = None,
-        confidence: float | None = None,
-        valid_from_ms: int | None = None,
-        valid_until_ms: int | None = None,
-        single_valued: Collection[str] = (),
-    ) -> Incoming:
-        """A new memory, read: what it states, who says it, from where."""
-        return Incoming(
-            text=text,
-            said=text,
-            event_ms=event_ms,
-            statements=statements_in(
-                text, role=role, speaker=speaker, event_ms=event_ms, single_valued=single_valued
-            ),
-            speaker=speaker_of(text, role, speaker),
-            data_source=data_source_of(role, source, speaker),
-            confidence=1.0 if confidence is None else confidence,
-            source=source,
-            valid_from_ms=valid_from_ms,
-            valid_until_ms=valid_until_ms,
-        )
 
     def sample(self, user_id: str | None, now_ms: int) -> Sequence[float]:
         """How alike a user's memories are, for a calibrated scale; empty where none is asked for.

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Final
 
 from spector.config import ObserveConfig
-from spector.language.worth import Wording, is_other_event, same_particulars, same_words
+from spector.language.worth import is_other_event, same_particulars, same_words
 from spector.observe.gate.bands import decide_by_bands
 from spector.observe.gate.candidates import Candidate, Incoming
 from spector.observe.gate.changing import changes_perhaps
@@ -50,42 +50,35 @@ def decide(
         changes: words of an older memory -> probability that the new one changes it, by the model.
     """
     found = sorted(candidates, key=lambda each: (-(each.likeness or 0.0), each.id))
-    words = Wording(new.said, new.event_ms)
-    known = [Wording(each.said, each.record.event_ms) for each in found]
     likeness = max((each.likeness for each in found if each.likeness is not None), default=None)
     nearest = next((each.id for each in found if each.likeness == likeness), None)
     decided = (
-        _same_words(new, found, words, known)
+        _same_words(new, found)
         or decide_contradiction(new, found, config, verdicts)
-        or _by_rest(new, found, words, known, config, sample, verdicts)
+        or _by_rest(new, found, config, sample, verdicts)
     )
     decided = replace(
         decided, likeness=likeness, nearest=nearest if decided.nearest is None else decided.nearest
     )
-    otherwise = said_otherwise(new, found, words, known)
+    otherwise = said_otherwise(new, found)
     if otherwise and decided.action in ("create", "supersede"):
         decided = replace(decided, contradicted=tuple(sorted({*decided.contradicted, *otherwise})))
     return _with_order(decided, new, found, config, verdicts, changes)
 
 
-def _same_words(
-    new: Incoming, candidates: Sequence[Candidate], words: Wording, known: Sequence[Wording]
-) -> Decision | None:
+def _same_words(new: Incoming, candidates: Sequence[Candidate]) -> Decision | None:
     """Rule 1; an event of another day is another event."""
-    for each, said in zip(candidates, known, strict=True):
-        if (
-            _is_of_same(new, each)
-            and same_words(words, said)
-            and not _is_other_event(new, each, words)
-        ):
-            return Decision(
-                action="reinforce",
-                rule="same words",
-                nearest=each.id,
-                reinforced=each.id,
-                verdict="same",
-            )
+    for each in candidates:
+        same = _is_of_same(new, each) and same_words(new.words, each.words)
+        if same and not is_other_event(new.words, each.words):
+            return _same(each, "same words")
     return None
+
+
+def _same(old: Candidate, rule: str) -> Decision:
+    return Decision(
+        action="reinforce", rule=rule, nearest=old.id, reinforced=old.id, verdict="same"
+    )
 
 
 def decide_contradiction(
@@ -165,41 +158,26 @@ def _with_order(
 def _by_rest(
     new: Incoming,
     candidates: Sequence[Candidate],
-    words: Wording,
-    known: Sequence[Wording],
     config: ObserveConfig,
     sample: Sequence[float],
     verdicts: Mapping[int, PairVerdict],
 ) -> Decision:
     """Rules 4 to 6, or the bands."""
     if config.gate_by == "bands":
-        return decide_by_bands(new, candidates, words, known, config, sample)
-    pairs = [
-        (each, said)
-        for each, said in zip(candidates, known, strict=True)
-        if _is_of_same(new, each) and not each.is_dormant
-    ]
-    for each, said in pairs:
+        return decide_by_bands(new, candidates, config, sample)
+    near = [each for each in candidates if _is_of_same(new, each) and not each.is_dormant]
+    for each in near:
         judged = verdicts.get(each.id)
-        if judged is not None and not (
-            judged.same >= config.hide_at
-            and same_particulars(said, words)
-            and not (words.asks or veto(new, each))
-        ):
-            continue
-        if judged is None and not says_nothing_new(new, each, words, said):
-            continue
-        if not _is_other_event(new, each, words):
-            return Decision(
-                action="reinforce",
-                rule="nothing new" if judged is None else judged.rule or "same",
-                nearest=each.id,
-                reinforced=each.id,
-                verdict="same",
-            )
-    for each, said in pairs:
+        if judged is None:
+            same, rule = says_nothing_new(new, each), "nothing new"
+        else:
+            sure = judged.same >= config.hide_at and same_particulars(each.words, new.words)
+            same, rule = sure and not (new.words.asks or veto(new, each)), judged.rule or "same"
+        if same and not is_other_event(new.words, each.words):
+            return _same(each, rule)
+    for each in near:
         judged = verdicts.get(each.id)
-        if is_detail(new, each, words, said) if judged is None else judged.adds >= _ADDS:
+        if is_detail(new, each) if judged is None else judged.adds >= _ADDS:
             rule = "detail" if judged is None else judged.rule or "adds"
             return Decision(relation="elaborates", rule=rule, nearest=each.id, verdict="adds")
     return Decision()
@@ -214,10 +192,6 @@ def _is_of_same(new: Incoming, old: Candidate) -> bool:
         and new.speaker == old.speaker
         and (bool(new.statements) or new.turn_before == old.record.turn_before[1])
     )
-
-
-def _is_other_event(new: Incoming, old: Candidate, words: Wording) -> bool:
-    return is_other_event(words, Wording(old.said, old.record.event_ms))
 
 
 def _ids(found: Iterable[Contradiction]) -> tuple[int, ...]:

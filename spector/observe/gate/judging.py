@@ -12,10 +12,10 @@ from spector.config import ObserveConfig
 from spector.errors import StoreClosedError
 from spector.language.observing import classify, substance_of, worth_of_words
 from spector.language.statements import USERS
-from spector.observe.gate.candidates import Candidate, Incoming, candidate_of, statements_in
+from spector.observe.gate.candidates import Candidate, Incoming, candidate_of, incoming_of
 from spector.observe.gate.decision import decide
 from spector.observe.gate.ordering import Ordering
-from spector.observe.gate.trust import data_source_of, name_of_speaker, speaker_of
+from spector.observe.gate.trust import name_of_speaker
 from spector.observe.gate.vetoes import distrust, vetoes_of
 from spector.providers import Patience
 from spector.records import (
@@ -198,15 +198,10 @@ def _compared(old: Statement, new: Statement) -> tuple[Incoming, list[Candidate]
         role=old.role,
         metadata={} if old.speaker is None else {"speaker": old.speaker},
     )
-    return Incoming(
-        text=new.text,
-        said=new.text,
-        statements=statements_in(new.text, role=new.role, speaker=new.speaker, event_ms=second),
-        speaker=speaker_of(new.text, new.role, new.speaker),
-        data_source=data_source_of(new.role, speaker=new.speaker),
-        event_ms=second,
-        turn_before=new.before or "",
-    ), [candidate_of(record)]
+    incoming = incoming_of(
+        new.text, second, role=new.role, speaker=new.speaker, turn_before=new.before or ""
+    )
+    return incoming, [candidate_of(record)]
 
 
 def _statement(new: Incoming) -> Statement:

@@ -16,14 +16,12 @@ __all__ = ["is_detail", "says_nothing_new"]
 _NOW: Final = "present"
 
 
-def says_nothing_new(new: Incoming, old: Candidate, words: Wording, known: Wording) -> bool:
+def says_nothing_new(new: Incoming, old: Candidate) -> bool:
     """Whether a text adds neither a content word, a number nor a statement to an old one.
 
     Other words are allowed where they only say otherwise what both state ("My home is in Kars").
-
-    Args:
-        words, known: of the new text, and of the old one.
     """
+    words, known = new.words, old.words
     if words.asks or (words.denials > 0) != (known.denials > 0):
         return False
     if not words.numbers <= known.numbers or not words.content:
@@ -46,8 +44,9 @@ def says_nothing_new(new: Incoming, old: Candidate, words: Wording, known: Wordi
     return not rest or not rest - _wordings(new, words)
 
 
-def is_detail(new: Incoming, old: Candidate, words: Wording, known: Wording) -> bool:
+def is_detail(new: Incoming, old: Candidate) -> bool:
     """Whether a new text holds all that an old one says, or states one thing of it and adds to it."""
+    words, known = new.words, old.words
     if words.asks or (words.denials > 0) != (known.denials > 0) or not known.content:
         return False
     if new.statements and old.statements:

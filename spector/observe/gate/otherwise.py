@@ -18,18 +18,17 @@ _SHARED: Final = 0.6
 _USER: Final = "user_message"
 
 
-def said_otherwise(
-    new: Incoming, candidates: Sequence[Candidate], words: Wording, known: Sequence[Wording]
-) -> list[int]:
+def said_otherwise(new: Incoming, candidates: Sequence[Candidate]) -> list[int]:
     """Ids of what gives other values for the same, where one of the two is the user's word."""
+    words = new.words
     return [
-        old.record.id
-        for old, said in zip(candidates, known, strict=True)
+        old.id
+        for old in candidates
         if (old.data_source == _USER) != (new.data_source == _USER)
-        and not (old.is_knowledge or old.is_dormant or words.asks or said.asks)
-        and words.modals == said.modals
-        and not same_particulars(said, words)
-        and _share(_matter(words), _matter(said)) >= _SHARED
+        and not (old.is_knowledge or old.is_dormant or words.asks or old.words.asks)
+        and words.modals == old.words.modals
+        and not same_particulars(old.words, words)
+        and _share(_matter(words), _matter(old.words)) >= _SHARED
     ]
 
 

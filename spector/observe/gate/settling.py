@@ -14,7 +14,7 @@ from spector.config import ObserveConfig
 from spector.knowledge import Changes, New, contradict
 from spector.language.statements import speaker_in
 from spector.language.words import analyse, plain
-from spector.observe.gate.candidates import Candidate, Incoming
+from spector.observe.gate.candidates import Candidate, Incoming, incoming_of
 from spector.observe.gate.comparing import Comparer
 from spector.observe.gate.decision import decide_contradiction
 from spector.observe.gate.judging import Judging
@@ -150,13 +150,13 @@ class Settler:
         return judging.or_rules(lambda: judging.verdicts(new, candidates), {})
 
     def _incoming(self, draft: Draft, event_ms: int, single: frozenset[str]) -> Incoming:
-        return self._comparer.incoming(
+        return incoming_of(
             draft.text,
-            event_ms=event_ms,
+            event_ms,
             role=draft.role,
             speaker=speaker_in(draft.role, draft.metadata),
             source=draft.source,
-            confidence=draft.confidence,
+            confidence=1.0 if draft.confidence is None else draft.confidence,
             valid_from_ms=draft.valid_from_ms,
             valid_until_ms=draft.valid_until_ms,
             single_valued=single,

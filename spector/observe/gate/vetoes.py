@@ -12,7 +12,6 @@ from spector.language.frames import Statement, are_of_same, is_of_before
 from spector.language.observing import is_hedged
 from spector.language.statements import USERS, own_words
 from spector.language.words import analyse, plain
-from spector.language.worth import Wording
 from spector.observe.gate.candidates import MOST_STATEMENTS, Candidate, Incoming
 from spector.observe.gate.trust import may_supersede
 
@@ -45,7 +44,7 @@ def vetoes_of(new: Incoming, old: Candidate) -> tuple[str, ...]:
         "immutable": record.immutable,
         "older in event time": new.event_ms < record.event_ms,
         "not asserted": is_hedged(new.said)
-        or Wording(new.said, new.event_ms).asks
+        or new.words.asks
         or any(each.modality != "asserted" for each in new.statements),
         "nothing in common": not _shares(new, old),
         "says more": _SENTENCE.search(old.said) is not None,
