@@ -92,14 +92,10 @@ class Analyst:
         extractor: FactExtractor | None = None,
     ) -> None:
         self._config = config
-        self._extractor = extractor
+        #: the caller's own, which reads statements
+        self.extractor = extractor
         self._vectors = vectors
         self._fingerprint: str | None = getattr(vectors, "fingerprint", None)
-
-    @property
-    def has_extractor(self) -> bool:
-        """Whether the caller's own extractor reads statements."""
-        return self._extractor is not None
 
     def read(
         self,
@@ -320,7 +316,7 @@ class Analyst:
 
         It is not asked about orders to a model: what it says would be kept as known.
         """
-        extractor, text = self._extractor, out.message.text
+        extractor, text = self.extractor, out.message.text
         if extractor is None or out.quarantined or out.message.is_call:
             return None
 

@@ -98,6 +98,7 @@ class Committer:
             decision = Decision(action="skip", rule="echo", reason="echo")
         if corrected is not None and not unit.work.quarantined:
             decision = _correcting(decision, corrected)
+        ends = unit.ready.draft.valid_until_ms
         unit.result = ObservedUnit(
             text=unit.text,
             said=unit.said,
@@ -111,13 +112,15 @@ class Committer:
             references=unit.references,
             notes=unit.notes,
             importance=importance,
-            valid_until=_moment(unit.ready.draft.valid_until_ms),
+            valid_until=None if ends is None else from_ms(ends),
             entities=unit.entities,
         )
         unit.reason, unit.captured = decision.reason, ()
         if decision.action == "reinforce":
             assert decision.reinforced is not None, "it names what is strengthened"
-            record = self.series.change(decision.reinforced, self._strengthening)
+            record = self.series.change(
+                decision.reinforced, lambda header, old: strengthened(self.reinforce, header, old)
+            )
             unit.result, unit.reason = replace(unit.result, record=record), "known"
         elif decision.action == "update":
             raise UpdateNeeded(decision)
@@ -341,9 +344,6 @@ class Committer:
         tagged = session.note_stored(record, unit.ready.vector, entry_id=unit.work.entry_id)
         unit.result = replace(unit.result, tagged=tagged)
 
-    def _strengthening(self, header: Any, record: MemoryRecord) -> bool:
-        return strengthened(self.reinforce, header, record)
-
 
 def _correcting(decision: Decision, corrected: int) -> Decision:
     """A decision that also sets its statement before the memory that its message corrects."""
@@ -406,10 +406,6 @@ def _growing(factor: float, most: float) -> Any:
         return True
 
     return change
-
-
-def _moment(ms: int | None) -> Any:
-    return None if ms is None else from_ms(ms)
 
 
 def put_details(changes: Changes, unit: Unit, memory: int) -> dict[str, Any]:

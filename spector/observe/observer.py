@@ -392,7 +392,7 @@ class Observer:
             unit.work.message.data_source != "user_message"
             or unit.work.doubt
             or unit.incoming.corrects
-            or self.analyst.has_extractor
+            or self.analyst.extractor is not None
         ):
             return
         by_rules = unit.incoming.statements

@@ -81,7 +81,8 @@ def related(
         if common >= config.same_entity:
             yield _edge(min(each, new.id), max(each, new.id), "same_entity", SAME_ENTITY)
             continue
-        overlap = _jaccard(words, content_of(other.text))
+        said = content_of(other.text)
+        overlap = len(words & said) / max(1, len(words | said))
         if overlap > config.elaborates_overlap and common:
             yield _edge(new.id, each, "elaborates", ELABORATES)
         elif overlap > config.related_overlap and other.category == new.category:
@@ -113,11 +114,6 @@ def _edge(source: int, target: int, kind: str, weight: float) -> Edge:
     return Edge(
         source=source, target=target, kind=kind, weight=weight, confidence=weight, origin="relate"
     )
-
-
-def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    union = len(one | other)
-    return len(one & other) / union if union else 0.0
 
 
 def heirs_of(

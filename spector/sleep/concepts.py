@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -377,11 +377,7 @@ def expire(night: Night, cursor: int) -> Units:
     spared = {"ended": int(ended.sum()), "unresolved": int((ended & open_ones).sum())}
     held = has_flag(rows, Flag.PINNED | Flag.IMMUTABLE | Flag.FLASHBULB | Flag.UNRESOLVED)
     if night.sleep.expiry_action == "none":
-        yield Unit(seen=spared["ended"], skipped=_some(spared))
+        yield Unit(seen=spared["ended"], skipped={n: count for n, count in spared.items() if count})
         return None
     yield from retiring(night, rows[ended & ~held], "ended", {"unresolved": spared["unresolved"]})
     return None
-
-
-def _some(counts: Mapping[str, int]) -> dict[str, int]:
-    return {name: count for name, count in counts.items() if count}

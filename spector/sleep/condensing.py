@@ -60,11 +60,8 @@ class Condenser:
         self.patience = Patience() if limits is None else Patience(limits.timeout_s)
         self._summarizer = summarizer
         self._chat = chat
-
-    @property
-    def has_model(self) -> bool:
-        """Whether there is a chat model."""
-        return self._chat is not None
+        #: whether there is a chat model
+        self.has_model = chat is not None
 
     def does(self, task: str) -> bool:
         """Whether a model is asked for a task."""

@@ -30,8 +30,8 @@ from spector.language.words import analyse, folded, is_stop
 from spector.layout import Category, Flag
 from spector.providers import estimated_tokens
 from spector.records import MemoryRecord
-from spector.search import Strengths, Surveyor
-from spector.sleep.night import Mask, Night, Rows, Units, breathe, has_flag, woken
+from spector.search import Surveyor
+from spector.sleep.night import Night, Rows, Units, breathe, consolidated, has_flag, woken
 from spector.sleep.protection import retiring
 from spector.write import Prepared, Unit
 
@@ -85,12 +85,24 @@ def consolidate(night: Night, cursor: int) -> Units:
     return {"recent": {"ties": looked[-1]}} if looked else None
 
 
+def _rested(rows: Rows, reader: KnowledgeReader) -> dict[int, str]:
+    """Those that sleep put to rest, with the rule; what was woken and retired since is none."""
+    asleep = rows[has_flag(rows, Flag.DORMANT)]
+    used = dict(zip(asleep["id"].tolist(), asleep["last_access_s"].tolist(), strict=True))
+    known = reader.payloads(list(used), "rest") if used else {}
+    return {
+        each: rest["rule"] or ""
+        for each, rest in known.items()
+        if used[each] < rest["since_ms"] // 1000
+    }
+
+
 def _hidden(rows: Rows, reader: KnowledgeReader) -> list[int]:
     """What nothing may quote any more: superseded, held back, or put to rest by a caller."""
     found = rows["id"][has_flag(rows, Flag.SUPERSEDED | Flag.QUARANTINED)].tolist()
-    resting = rows["id"][has_flag(rows, Flag.DORMANT)].tolist()
-    by_nights = reader.payloads(resting, "rest") if resting else {}
-    return [*found, *(each for each in resting if each not in by_nights)]
+    by_nights = _rested(rows, reader)
+    asleep = rows["id"][has_flag(rows, Flag.DORMANT)].tolist()
+    return [*found, *(each for each in asleep if each not in by_nights)]
 
 
 def _unquoted(rows: Rows, ties: Iterable[Sequence[int]], reader: KnowledgeReader) -> set[int]:
@@ -133,23 +145,23 @@ def _is_denied(fact: Mapping[str, Any]) -> bool:
 
 def _themes(night: Night, matter: Mapping[str, str]) -> Iterator[Unit]:
     """Units that make, renew, wake or put to rest the themes of a matter."""
+    rows = night.memories.rows
     with night.survey.knowledge() as reader:
         facts = _facts_of(reader, matter)
         sources = reader.sources([row["id"] for row in facts])
         themes = themes_about(reader, [row["id"] for row in facts])
-        resting = reader.payloads(list(themes), "rest")
+        resting = _rested(rows[np.isin(rows["id"], [*themes])], reader)
     times = sum(map(len, sources.values()))
     if times > _MOST_TIMES or (times < night.sleep.cluster_min and not themes):
         return  # no records are read of what was stated once
     groups = _by_speaker(night, facts, sources) if _is_matter(matter) else []
-    rows = night.memories.rows
     for theme, of in themes.items():
         group = next((each for each in groups if of & _ids(each)), [])
         if not group:
             yield from retiring(night, rows[rows["id"] == theme], _OUTDATED, {})
             continue
         groups.remove(group)
-        rule = resting.get(theme, {}).get("rule", "")
+        rule = resting.get(theme, "")
         if rule == _OUTDATED or (not rule and _lacks(night, of)):
             yield from _waking(night, theme)
         if of != _ids(group) | _holding(group):
@@ -273,7 +285,7 @@ def _theme(night: Night, group: Sequence[_Stated], before: int | None) -> Unit:
     }
     return Unit(
         ids=() if before is not None else ids,
-        alter=None if before is not None else _consolidated,
+        alter=None if before is not None else consolidated,
         what="consolidated",
         prepared=[Prepared(made or _sentence(group), fields)],
         seen=len(ids),
@@ -325,14 +337,6 @@ def _quoted(text: str) -> str:
 def _named(name: str) -> str:
     """A name; in quotation marks where it could be read as more than one."""
     return name if _NAME.fullmatch(name) else _quoted(name)
-
-
-def _consolidated(fresh: Strengths) -> Mask:
-    """Sources are marked as consolidated."""
-    before = fresh.rows["flags"].copy()
-    fresh.rows["flags"] |= int(Flag.CONSOLIDATED)
-    changed: Mask = fresh.rows["flags"] != before
-    return changed
 
 
 def _ties(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -70,15 +71,19 @@ def extract(night: Night, cursor: int) -> Units:
     Patterns and rhythms of what is new come at the end, so that a cycle leaves nothing to the next.
     """
     changes: dict[str, Any] = {}
-    for part in (naming, statements, lessons, patterns, grounding, _rhythms, ageing):
+    for part in (
+        naming,
+        statements,
+        lessons,
+        patterns,
+        grounding,
+        partial(rhythm, cursor=0),
+        ageing,
+    ):
         found = yield from part(night)
         night.state.note(found or {})
         changes |= found or {}
     return changes
-
-
-def _rhythms(night: Night) -> Units:
-    return (yield from rhythm(night, 0))
 
 
 def statements(night: Night) -> Units:

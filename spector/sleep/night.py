@@ -35,6 +35,7 @@ __all__ = [
     "Units",
     "batches",
     "breathe",
+    "consolidated",
     "has_flag",
     "mark_of",
     "texts_of",
@@ -374,6 +375,13 @@ def has_flag(rows: Rows, flag: Flag) -> Mask:
     """Which memories have one of these flags."""
     found: Mask = (rows["flags"] & int(flag)) != 0
     return found
+
+
+def consolidated(fresh: Strengths) -> Mask:
+    """What was not marked as consolidated is so."""
+    chosen = ~has_flag(fresh.rows, Flag.CONSOLIDATED)
+    fresh.rows["flags"] |= int(Flag.CONSOLIDATED)
+    return chosen
 
 
 def woken(fresh: Strengths) -> Mask:

@@ -195,12 +195,12 @@ def _rules(
         each
         for each in ids
         if observed.get(each, {}).get("kind") == "rule"
-        or (each in words and _instructs(words[each]))
+        or (
+            each in words
+            and words[each].role in (None, "user")
+            and find_instruction(words[each].text) is not None
+        )
     }
-
-
-def _instructs(words: SurveyedText) -> bool:
-    return words.role in (None, "user") and find_instruction(words.text) is not None
 
 
 def _last_holders(

@@ -23,6 +23,7 @@ from spector.sleep.night import (
     Units,
     batches,
     breathe,
+    consolidated,
     has_flag,
     mark_of,
     texts_of,
@@ -282,7 +283,7 @@ def compress(night: Night, cursor: int) -> Units:
         decide, fallback = _summaries(night, texts)
         yield Unit(
             ids=ids,
-            alter=_consolidated,
+            alter=consolidated,
             decide=decide,
             cursor=int(batch[-1]),
             seen=len(batch),
@@ -314,13 +315,6 @@ def _below(night: Night, rows: Rows) -> Units:
         night, free, "not important in the short term", protection.spared, erases=erases
     )
     return None
-
-
-def _consolidated(fresh: Strengths) -> Mask:
-    rows = fresh.rows
-    chosen = ~has_flag(rows, Flag.CONSOLIDATED)
-    rows["flags"] |= int(Flag.CONSOLIDATED)
-    return chosen
 
 
 def _summaries(

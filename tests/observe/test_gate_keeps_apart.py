@@ -425,18 +425,6 @@ def test_the_words_that_were_said_are_the_hits_and_name_each_other(
         assert first.id in hits[later].conflicts
 
 
-def test_what_an_assistant_says_against_it_is_compared_with_the_message() -> None:
-    with spector.open(":memory:") as memory:
-        first = memory.observe("The mail relay uses port 2525.").records[0]
-        unit = memory.observe(
-            {
-                "role": "assistant",
-                "content": "The mail relay uses port 587.",
-            }
-        ).units[0]
-        assert (unit.action, unit.relation, unit.nearest) == ("create", "contradicts", first.id)
-
-
 class Ticking(ManualClock):
     """A clock that goes on whenever it is read, as real ones do."""
 

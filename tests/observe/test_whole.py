@@ -78,7 +78,8 @@ def test_a_changed_value_supersedes(mind: Memory, clock: ManualClock) -> None:
 def test_an_assistant_contradicts_and_never_supersedes(mind: Memory) -> None:
     old = mind.observe({"role": "user", "content": "The staging server uses port 8080."}).records[0]
     result = mind.observe({"role": "assistant", "content": "The staging server uses port 8443."})
-    assert (result.units[0].action, result.units[0].relation) == ("create", "contradicts")
+    unit = result.units[0]
+    assert (unit.action, unit.relation, unit.nearest) == ("create", "contradicts", old.id)
     assert not mind.get(old.id).superseded
     hits = {hit.id: hit for hit in mind.recall("staging server port", k=10)}
     new = result.records[0]

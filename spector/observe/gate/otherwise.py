@@ -28,7 +28,8 @@ def said_otherwise(new: Incoming, candidates: Sequence[Candidate]) -> list[int]:
         and not (old.is_knowledge or old.is_dormant or words.asks or old.words.asks)
         and words.modals == old.words.modals
         and not same_particulars(old.words, words)
-        and _share(_matter(words), _matter(old.words)) >= _SHARED
+        and len((said := _matter(old.words)) & (about := _matter(words)))
+        >= _SHARED * max(1, len(said | about))
     ]
 
 
@@ -40,7 +41,3 @@ def _matter(text: Wording) -> set[str]:
         for form, term in text.forms.items()
         if form not in names and not any(map(str.isdigit, form))
     }
-
-
-def _share(one: set[str], other: set[str]) -> float:
-    return len(one & other) / len(one | other) if one and other else 0.0
