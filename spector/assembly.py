@@ -538,26 +538,24 @@ def _make_parts(
 
     @part
     def observing() -> Observing:
-        from spector.observe import ObserveParts, Observing
+        from spector.observe import Observing
         from spector.providers import own_extractor, token_counter
         from spector.search import Neighbours
         from spector.session import SessionKey
 
         return Observing(
-            ObserveParts(
-                series=series(),
-                neighbours=Neighbours(searcher()),
-                reinforcing=changer().reinforcing,
-                session=lambda *key: sessions().state(SessionKey(*key), token_counter(None)),
-                embedder=embedder,
-                scorer=importance,
-                clock=checked,
-                config=config,
-                updating=updater().merge,
-                extractor=own_extractor(fact_extractor),
-                detectors=detectors,
-                judges=judges(),
-            )
+            series=series(),
+            neighbours=Neighbours(searcher()),
+            reinforcing=changer().reinforcing,
+            session=lambda *key: sessions().state(SessionKey(*key), token_counter(None)),
+            embedder=embedder,
+            scorer=importance,
+            clock=checked,
+            config=config,
+            updating=updater().merge,
+            extractor=own_extractor(fact_extractor),
+            detectors=detectors,
+            judges=judges(),
         )
 
     @part

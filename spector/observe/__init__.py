@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spector.observe.judges import Judges
-from spector.observe.observing import ObserveParts, Observing
+from spector.observe.observing import Observing
 from spector.observe.settling import Settling
 
-__all__ = ["Judges", "ObserveParts", "Observing", "Settling"]
+__all__ = ["Judges", "Observing", "Settling"]

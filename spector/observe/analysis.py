@@ -38,6 +38,7 @@ from spector.language.observing import (
 from spector.language.statements import own_words, shorten_quotations
 from spector.language.tables import in_languages, language_of
 from spector.layout import Category
+from spector.observe.detecting import Resolved, feeling_of, names_of
 from spector.observe.gate import Incoming, Wording, is_event
 from spector.observe.jobs import Moves, Unit, Work, asked
 from spector.observe.messages import Message
@@ -54,11 +55,12 @@ from spector.observe.resolving import (
     without_questions,
 )
 from spector.process import elsewhere
-from spector.providers import FactExtractor, embedded
+from spector.providers import Detectors, FactExtractor, embedded
 from spector.records import Reference
 
 __all__ = ["Analyst", "reclass"]
 
+_NONE: Final = Detectors()
 #: whose wish to have something remembered counts
 _OF_ORDERS: Final = frozenset(("user_message", "system"))
 _CATEGORIES: Final = {
@@ -83,6 +85,7 @@ class Analyst:
     Args:
         vectors: the embedder, for heads that were trained on it.
         extractor: the caller's own, which reads statements in place of the frames.
+        detectors: the caller's own; where none is given, or one fails, the rules decide.
     """
 
     def __init__(
@@ -90,10 +93,12 @@ class Analyst:
         config: ObserveConfig,
         vectors: Any = None,
         extractor: FactExtractor | None = None,
+        detectors: Detectors = _NONE,
     ) -> None:
         self._config = config
         #: the caller's own, which reads statements
         self.extractor = extractor
+        self._detectors = detectors
         self._vectors = vectors
         self._fingerprint: str | None = getattr(vectors, "fingerprint", None)
 
@@ -169,7 +174,13 @@ class Analyst:
     def name(self, works: Sequence[Work]) -> None:
         """Have the trained heads look for names and facts in all statements, in one call of the
         model. The gate has read what may change others: these facts are filed, and no more."""
-        units = [unit for work in works for unit in work.units if unit.unnamed is not None]
+        is_asked = self._detectors.entities is None
+        units = [
+            unit
+            for work in works
+            for unit in work.units
+            if unit.unnamed is not None and (is_asked or "entities" in work.fallbacks)
+        ]
         found = heard_in(
             [
                 to_name(
@@ -200,8 +211,10 @@ class Analyst:
     def feel_again(self, work: Work, vector: NDArray[np.float32]) -> None:
         """Let the head judge the feeling of a message whose only statement has this vector.
 
-        It says nothing for an embedder that it was not trained on.
+        It says nothing for an embedder that it was not trained on, or where a detector has.
         """
+        if self._detectors.emotion is not None and "emotion" not in work.fallbacks:
+            return
         head = load_head(getattr(self._vectors, "fingerprint", None))
         if head is not None:
             work.emotion = emotion_in(
@@ -277,6 +290,12 @@ class Analyst:
         )
         out.category = self._category(found.kind, text, out.event_ms, reading)
         out.emotion = emotion_in(text, exclamation=config.exclamation)
+        detector = self._detectors.emotion
+        if detector is not None and not out.quarantined:
+            felt = asked(
+                out, "emotion", lambda: feeling_of(elsewhere(detector.detect, message.text))
+            )
+            out.emotion = out.emotion if felt is None else felt
         out.alarm, out.is_hedged = alarm_of(text), is_hedged(text)
         out.is_asked = message.data_source in _OF_ORDERS and asks_to_keep(text)
 
@@ -286,6 +305,8 @@ class Analyst:
         message, config = out.message, self._config
         if out.quarantined:
             return [self._unit(out, _whole(message.text), ())]
+        if (resolver := self._detectors.references) is not None:
+            known = Resolved(known.turns, resolver=resolver, work=out)
         spans = (
             cut(message.text, config.max_chars)
             if len(message.text) >= config.max_chars
@@ -415,7 +436,18 @@ class Analyst:
             )
         if out.doubt:
             reading = replace(reading, facts=())
-        return reading, text, back
+        return self._named(out, reading, text), text, back
+
+    def _named(self, out: Work, reading: Reading, text: str) -> Reading:
+        """A reading with the names that a detector finds."""
+        extractor = self._detectors.entities
+        if extractor is None or out.quarantined or "entities" in out.fallbacks:
+            return reading
+        found = asked(out, "entities", lambda: names_of(elsewhere(extractor.entities, text), text))
+        if found is None:
+            return reading
+        own = {each: n for each, n in reading.mentions.items() if each[1] in ("user", "agent")}
+        return replace(reading, mentions=self._fewest({**own, **found}))
 
     def _fewest(self, mentions: Mapping[tuple[str, str], int]) -> dict[tuple[str, str], int]:
         """As many mentions as a message may have."""

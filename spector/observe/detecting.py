@@ -7,20 +7,17 @@ never a message. None of them is asked about orders to a model.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
-from spector.knowledge import Reading
 from spector.language.emotion import CATEGORIES
 from spector.language.formation import Referents
-from spector.language.frames import Statement
-from spector.observe.analysis import Analyst
-from spector.observe.jobs import Moves, Unit, Work, asked
+from spector.observe.jobs import Work, asked
 from spector.process import elsewhere
-from spector.providers import CoreferenceResolver, Detectors, RelationDetector
+from spector.providers import CoreferenceResolver, RelationDetector
 from spector.records import Emotion, Reference
 
-__all__ = ["DetectingAnalyst", "relate"]
+__all__ = ["Resolved", "feeling_of", "names_of", "relate"]
 
 _MOST_NAME: Final = 120
 _KINDS: Final = ("related_to", "similar_to", "same_entity", "elaborates", "causes", "supports")
@@ -30,61 +27,8 @@ _ENTITY_TYPES: Final = {
 } | {"organization": "org"}
 
 
-class DetectingAnalyst(Analyst):
-    """Reads messages with detectors in place of some rules.
-
-    Args:
-        detectors: those that are given; the others are the rules.
-    """
-
-    def __init__(self, detectors: Detectors, *args: Any) -> None:
-        super().__init__(*args)
-        self._detectors = detectors
-
-    def feel_again(self, work: Work, vector: Any) -> None:
-        """Let the head judge, unless a detector has."""
-        if self._detectors.emotion is None or "emotion" in work.fallbacks:
-            super().feel_again(work, vector)
-
-    def _describe(self, out: Work) -> None:
-        super()._describe(out)
-        detector = self._detectors.emotion
-        if detector is not None and not out.quarantined:
-            found = asked(
-                out, "emotion", lambda: _feeling(elsewhere(detector.detect, out.message.text))
-            )
-            out.emotion = out.emotion if found is None else found
-
-    def _units(
-        self, out: Work, known: Referents, statements: Sequence[Statement] | None
-    ) -> list[Unit]:
-        resolver = self._detectors.references
-        if resolver is not None and not out.quarantined:
-            known = _Resolved(known.turns, resolver=resolver, work=out)
-        return super()._units(out, known, statements)
-
-    def _read(self, out: Work, said: str, *rest: Any, **more: Any) -> tuple[Reading, str, Moves]:
-        reading, text, moves = super()._read(out, said, *rest, **more)
-        extractor = self._detectors.entities
-        if extractor is None or out.quarantined or "entities" in out.fallbacks:
-            return reading, text, moves
-        found = asked(out, "entities", lambda: _names(elsewhere(extractor.entities, text), text))
-        if found is None:
-            return reading, text, moves
-        own = {each: n for each, n in reading.mentions.items() if each[1] in ("user", "agent")}
-        return replace(reading, mentions=self._fewest({**own, **found})), text, moves
-
-    def name(self, works: Sequence[Work]) -> None:
-        """Ask the head about what no extractor has named."""
-        for each in works if self._detectors.entities is not None else ():
-            if "entities" not in each.fallbacks:
-                for unit in each.units:
-                    unit.unnamed = None
-        super().name(works)
-
-
 @dataclass(frozen=True, slots=True)
-class _Resolved(Referents):
+class Resolved(Referents):
     """Who was named before, with a resolver that says who is meant."""
 
     resolver: CoreferenceResolver | None = None
@@ -99,7 +43,7 @@ class _Resolved(Referents):
         asked: str = "",
     ) -> Referents:
         known = Referents(self.turns).after(text, speaker=speaker)
-        return _Resolved(known.turns, resolver=self.resolver, work=self.work)
+        return Resolved(known.turns, resolver=self.resolver, work=self.work)
 
     def references(
         self, text: str, *, turkish: bool, least: float = 0.75, speaker: str | None = None
@@ -126,7 +70,8 @@ def relate(
     return _related(elsewhere(detector.relate, text, others), {each for each, _ in others})
 
 
-def _feeling(found: Any) -> Emotion:
+def feeling_of(found: Any) -> Emotion:
+    """What a detector feels; an error where that cannot be."""
     if not isinstance(found, Emotion):
         raise TypeError("no Emotion")
     if not (-1 <= found.valence <= 1 and 0 <= found.arousal <= 1) or (
@@ -136,7 +81,7 @@ def _feeling(found: Any) -> Emotion:
     return found
 
 
-def _names(found: Any, text: str) -> dict[tuple[str, str], int]:
+def names_of(found: Any, text: str) -> dict[tuple[str, str], int]:
     """(name, type) -> how often it stands in the text, of names that are in it."""
     out: dict[tuple[str, str], int] = {}
     for name, kind in found:

@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     from spector.observe.jobs import SessionMemory
     from spector.observe.observer import Observer
 
-__all__ = ["ObserveParts", "Observing"]
+__all__ = ["Observing"]
 
 #: finds the session of (user, agent, session)
 FindSession = Callable[[str | None, str | None, str], Any]
 Progress = Callable[[int, int | None], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ObserveParts:
-    """What observing needs of a memory."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Observing:
+    """Observes messages of callers. Callers check that the store is open and writable."""
 
     series: SeriesWriter
     neighbours: Neighbours
@@ -56,13 +56,6 @@ class ObserveParts:
     judges: Judges
     clock: Clock
     config: Config
-
-
-class Observing:
-    """Observes messages of callers. Callers check that the store is open and writable."""
-
-    def __init__(self, parts: ObserveParts) -> None:
-        self._parts = parts
 
     def observe(self, message: Any, common: Mapping[str, Any], how: Mapping[str, Any]) -> Any:
         """Observe one message; see ``Memory.observe``."""
@@ -106,7 +99,7 @@ class Observing:
         try:
             for message in each_elsewhere(messages):
                 batch.append(message)
-                if len(batch) == self._parts.config.observe.batch:
+                if len(batch) == self.config.observe.batch:
                     commit()
             if batch:
                 commit()
@@ -119,7 +112,7 @@ class Observing:
 
     def judge(self, old: str | Statement, new: str | Statement) -> Judgement:
         """What becomes of two statements; see ``Memory.judge``."""
-        return self._parts.judges.judgement(old, new)
+        return self.judges.judgement(old, new)
 
     def _observe(
         self, items: Sequence[Any], common: Mapping[str, Any], how: Mapping[str, Any]
@@ -138,7 +131,7 @@ class Observing:
             messages_of.message_of(
                 each,
                 common,
-                zone=self._parts.config.zone if zone is None else zone_named(zone),
+                zone=self.config.zone if zone is None else zone_named(zone),
                 data_source=given.get("data_source"),
                 episode=episode,
                 names_scopes=names_scopes,
@@ -155,46 +148,37 @@ class Observing:
 
     def _session(self, scope: tuple[Any, Any, Any]) -> SessionMemory | None:
         for name, value in zip(SCOPES, scope, strict=True):
-            check_scope(value, name, self._parts.config)
+            check_scope(value, name, self.config)
         user, agent, session = scope
         if session is None:
             return None
-        found: SessionMemory = self._parts.session(user, agent, session)
+        found: SessionMemory = self.session(user, agent, session)
         return found
 
     @cached_property
     def _observer(self) -> Observer:
-        parts, config = self._parts, self._parts.config
         gate = import_module("spector.observe.gate")
         stages = import_module("spector.observe.observer")
-        relations, relate = parts.detectors.relations, None
+        relations, relate = self.detectors.relations, None
         if relations is not None:
             relate = partial(import_module("spector.observe.detecting").relate, relations)
         made: Observer = stages.Observer(
-            series=parts.series,
-            comparer=gate.Comparer(parts.neighbours, config.observe),
-            analyst=self._analyst(),
-            rater=stages.Rater(config.observe, None if parts.scorer is None else self._score),
-            reinforcing=parts.reinforcing,
-            clock=parts.clock,
-            config=config,
-            models=parts.judges.models(),
-            updating=parts.updating,
+            series=self.series,
+            comparer=gate.Comparer(self.neighbours, self.config.observe),
+            analyst=stages.Analyst(
+                self.config.observe, self.embedder, self.extractor, self.detectors
+            ),
+            rater=stages.Rater(self.config.observe, None if self.scorer is None else self._score),
+            reinforcing=self.reinforcing,
+            clock=self.clock,
+            config=self.config,
+            models=self.judges.models(),
+            updating=self.updating,
             relate=relate,
-            judging=parts.judges.own,
-            ordering=parts.judges.ordering(),
+            judging=self.judges.own,
+            ordering=self.judges.ordering(),
         )
         return made
-
-    def _analyst(self) -> Any:
-        """What reads messages: the rules, and detectors that were given."""
-        parts, detectors = self._parts, self._parts.detectors
-        given = (parts.config.observe, parts.embedder, parts.extractor)
-        if detectors == Detectors(
-            intent=detectors.intent, judge=detectors.judge, relations=detectors.relations
-        ):
-            return import_module("spector.observe.analysis").Analyst(*given)
-        return import_module("spector.observe.detecting").DetectingAnalyst(detectors, *given)
 
     def _score(self, draft: Draft) -> float:
         """The caller's importance of a draft.
@@ -202,7 +186,7 @@ class Observing:
         Raises:
             InvalidInputError: it is none.
         """
-        scorer = self._parts.scorer
+        scorer = self.scorer
         assert scorer is not None, "asked for only where there is one"
         score = float(elsewhere(scorer.score, draft.text, role=draft.role, metadata=draft.metadata))
         if not 0.0 <= score <= 1.0:

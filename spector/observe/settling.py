@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -22,16 +23,16 @@ if TYPE_CHECKING:
 __all__ = ["Settling"]
 
 
+@dataclass(frozen=True, eq=False)
 class Settling:
     """Decides which memories drafts supersede; rules of language are loaded at first use.
 
     See :class:`spector.observe.gate.Settler`.
     """
 
-    def __init__(self, neighbours: Neighbours, config: ObserveConfig, judges: Judges) -> None:
-        self._neighbours = neighbours
-        self._judges = judges
-        self._config = config
+    neighbours: Neighbours
+    config: ObserveConfig
+    judges: Judges
 
     def runs(self, drafts: Sequence[Draft]) -> Iterable[Sequence[Draft]]:
         """Drafts in their order, cut before each that may supersede one before it."""
@@ -46,6 +47,6 @@ class Settling:
     @cached_property
     def _settler(self) -> Settler:
         gate = import_module("spector.observe.gate")
-        comparer = gate.Comparer(self._neighbours, self._config)
-        made: Settler = gate.Settler(comparer, self._config, self._judges.judging())
+        comparer = gate.Comparer(self.neighbours, self.config)
+        made: Settler = gate.Settler(comparer, self.config, self.judges.judging())
         return made

@@ -271,17 +271,13 @@ def lessons(night: Night) -> Units:
         runs = runs_of(reader, reader.all_payloads("episode")) if fresh else []
         practices = practices_of(reader, runs, fresh)
         found = lessons_of(reader, runs, fresh)
-    waiting = 0
-    for each in practices:
-        if night.made >= night.sleep.new_memories and each.known is None:
+    waiting, made = 0, list[Practice | Lesson]([*practices, *found])
+    for each in made:
+        known = each.known if isinstance(each, Practice) else None
+        if night.made >= night.sleep.new_memories and known is None:
             waiting += 1
-            continue
-        yield _practice(night, each)
-    for lesson in found:
-        if night.made >= night.sleep.new_memories:
-            waiting += 1
-            continue
-        yield _lesson(night, lesson)
+        else:
+            yield _practice(night, each) if isinstance(each, Practice) else _lesson(night, each)
     if waiting:  # the next cycle looks at the same runs again
         yield Unit(skipped={"memories of a cycle": waiting})
         return None
@@ -289,18 +285,11 @@ def lessons(night: Night) -> Units:
 
 
 def _practice(night: Night, practice: Practice) -> Unit:
-    fields: dict[str, Any] = {
-        "tier": "procedural",
-        "category": Category.PROCEDURE,
-        "user_id": practice.scope or None,
-        "tags": list(practice.draft().triggers) or None,
-        **night.vector_of(practice.evidence),
-    }
-    prepared = (
-        [] if practice.known is not None else [Prepared(practice_text(practice), _given(fields))]
-    )
+    fields = _fields_of_runs(night, practice, list(practice.draft().triggers))
+    fields |= {"tier": "procedural", "category": Category.PROCEDURE}
+    is_new = practice.known is None
     return Unit(
-        prepared=prepared,
+        prepared=[Prepared(practice_text(practice), fields)] if is_new else [],
         seen=len(practice.runs),
         reason="worked repeatedly",
         noted=[] if practice.known is None else [practice.known],
@@ -309,23 +298,20 @@ def _practice(night: Night, practice: Practice) -> Unit:
 
 
 def _lesson(night: Night, lesson: Lesson) -> Unit:
-    fields: dict[str, Any] = {
-        "tier": "semantic",
-        "category": Category.PATTERN,
-        "user_id": lesson.scope or None,
-        "tags": list(lesson.applies_to) or None,
-        "importance": 0.5,
-        **night.vector_of(lesson.evidence),
-    }
+    fields = _fields_of_runs(night, lesson, list(lesson.applies_to))
+    fields |= {"tier": "semantic", "category": Category.PATTERN, "importance": 0.5}
     return Unit(
-        prepared=[Prepared(lesson.insight, _given(fields), _RUN_GROWTH)],
+        prepared=[Prepared(lesson.insight, fields, _RUN_GROWTH)],
         seen=len(lesson.evidence),
         reason="failed",
         decide=lambda reader, now_ms: plan_lesson(reader, lesson, now_ms),
     )
 
 
-def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _fields_of_runs(night: Night, made: Practice | Lesson, tags: list[str]) -> dict[str, Any]:
+    """Whose the memory of some runs is, what triggers it, and its vector."""
+    whose = {"user_id": made.scope or None, "tags": tags or None}
+    fields = {**whose, **night.vector_of(made.evidence)}
     return {name: value for name, value in fields.items() if value is not None}
 
 

@@ -368,17 +368,22 @@ def test_a_reader_may_ask_what_compaction_would_do_but_not_do_it(
             reader.compact()
 
 
+@pytest.fixture
+def tens(store_path: Path, clock: ManualClock) -> Iterator[Memory]:
+    """Partitions of ten memories."""
+    config = Config(episodic_capacity=10)
+    with spector.open(store_path, embedder=FakeEmbedder(), clock=clock, config=config) as memory:
+        yield memory
+
+
 @pytest.mark.parametrize(("threshold", "compacted"), [(0.0, 2), (0.2, 1), (0.25, 1), (0.5, 0)])
 def test_only_partitions_above_the_threshold_are_rebuilt(
-    store_path: Path, clock: ManualClock, threshold: float, compacted: int
+    tens: Memory, threshold: float, compacted: int
 ) -> None:
-    with spector.open(
-        store_path, embedder=FakeEmbedder(), clock=clock, config=Config(episodic_capacity=10)
-    ) as memory:
-        made = filled(memory, 30)
-        memory.forget([*made[:1], *made[10:15]])  # 10 %, 50 %, none
-        assert memory.compact(threshold=threshold).partitions_compacted == compacted
-        assert memory.check().ok
+    made = filled(tens, 30)
+    tens.forget([*made[:1], *made[10:15]])  # 10 %, 50 %, none
+    assert tens.compact(threshold=threshold).partitions_compacted == compacted
+    assert tens.check().ok
 
 
 def test_a_partition_without_a_survivor_is_removed_and_its_number_not_reused(
@@ -402,17 +407,12 @@ def test_a_partition_without_a_survivor_is_removed_and_its_number_not_reused(
         assert memory.check().ok
 
 
-def test_reflect_compacts_only_what_exceeds_the_ratio_of_the_config(
-    store_path: Path, clock: ManualClock
-) -> None:
-    with spector.open(
-        store_path, embedder=FakeEmbedder(), clock=clock, config=Config(episodic_capacity=10)
-    ) as memory:
-        made = filled(memory, 20)
-        memory.forget([*made[:3], *made[10:14]])  # 30 % stays, 40 % goes
-        assert memory.reflect().compaction.partitions_compacted == 1
-        assert memory.stats()["tiers"]["episodic"]["tombstones"] == 3
-        assert memory.reflect().compaction.partitions_compacted == 0
+def test_reflect_compacts_only_what_exceeds_the_ratio_of_the_config(tens: Memory) -> None:
+    made = filled(tens, 20)
+    tens.forget([*made[:3], *made[10:14]])  # 30 % stays, 40 % goes
+    assert tens.reflect().compaction.partitions_compacted == 1
+    assert tens.stats()["tiers"]["episodic"]["tombstones"] == 3
+    assert tens.reflect().compaction.partitions_compacted == 0
 
 
 def test_compaction_keeps_every_byte_of_what_lives(memory: Memory) -> None:

@@ -296,9 +296,17 @@ def test_a_fact_extractor_is_asked_within_the_budget(broken: bool) -> None:
         assert memory.check().ok
 
 
-def test_a_night_makes_half_of_its_memories_facts_at_most() -> None:
-    config = Config(sleep=SleepConfig(new_memories=8))
-    with asleep(config=config) as (memory, clock):
+@pytest.mark.parametrize(
+    ("limits", "after"),
+    [
+        ({"new_memories": 8}, [4, 8, 10, 10]),  # half of them are facts at most
+        ({"extract_texts": 3, "extract_batch": 2}, [3, 6, 9, 10]),
+    ],
+)
+def test_what_a_night_draws_is_limited_and_nothing_is_missed(
+    limits: dict[str, Any], after: list[int]
+) -> None:
+    with asleep(config=Config(sleep=SleepConfig(**limits))) as (memory, clock):
         for n in range(10):
             memory.remember(f"Ben{n} lives in Kars{n}.", importance=0.9)
         pass_days(clock, 3)
@@ -306,20 +314,7 @@ def test_a_night_makes_half_of_its_memories_facts_at_most() -> None:
         for _ in range(4):
             memory.reflect(["compress", "extract"])
             counts.append(len(memory.facts.query(predicate="lives_in")))
-        assert counts == [4, 8, 10, 10]
-
-
-def test_texts_of_a_cycle_are_limited_and_none_is_missed() -> None:
-    config = Config(sleep=SleepConfig(extract_texts=3, extract_batch=2))
-    with asleep(config=config) as (memory, clock):
-        for n in range(7):
-            memory.remember(f"Ben{n} lives in Kars{n}.", importance=0.9)
-        pass_days(clock, 3)
-        counts = []
-        for _ in range(4):
-            memory.reflect(["compress", "extract"])
-            counts.append(len(memory.facts.query(predicate="lives_in")))
-        assert counts == [3, 6, 7, 7]
+        assert counts == after
 
 
 def in_runs(memory: Memory, run: str, *tools: tuple[str, bool], **how: Any) -> list[int]:
