@@ -50,7 +50,7 @@ class WriteSignal:
 
 
 class _Worker(Sole):
-    """A thread that works in the background until it is told to stop.
+    """A thread that works in the background until it has to end.
 
     Args:
         change: held where what it waits for changes.
@@ -86,7 +86,7 @@ class _Worker(Sole):
         return not thread.is_alive()
 
     def _interrupt(self) -> None:
-        """Called as it is told to stop."""
+        """Called when it has to end."""
 
 
 @with_hints
@@ -380,7 +380,7 @@ class ConceptWorker(_Worker):
             return not (self._waiting or self._behind or self._busy)
 
     def _catch_up(self, deadline: float | None = None) -> bool:
-        """Take over what came after the cursor; False when time was up, or it was told to stop."""
+        """Take over what came after the cursor; False when time was up, or it has to end."""
         at = self._extractor.cursor()
         while not self._stopping:
             done = self._extract_after(at)
