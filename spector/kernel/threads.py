@@ -77,9 +77,9 @@ class _Cores:
             entered += (1 + helpers,)
             return helpers
 
-    def leave(self, count: int = 1) -> None:
+    def leave(self) -> None:
         with self._lock:
-            self._busy -= count
+            self._busy -= 1
 
 
 _cores = _Cores()

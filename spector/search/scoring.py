@@ -195,6 +195,7 @@ class EvidenceSearch:
         by_score: ScoreSearch,
         modifiers: Sequence[MakeModifier],
     ) -> None:
+        """``modifiers``: change the scores of candidates after all evidence, before the first k."""
         self._config = config
         self._confirmer = confirmer
         self._lexical = lexical
@@ -202,7 +203,7 @@ class EvidenceSearch:
         self._by_score = by_score
         self._ranker = CandidateRanker(stores, config)
         self._signals = SignalCollector()
-        self._modifiers = tuple(modifiers)
+        self._modifiers = modifiers
 
     def drop_caches(self) -> None:
         self._ranker.drop_caches()

@@ -33,7 +33,7 @@ from spector.search.ordering import Confirmer
 from spector.search.plan import Means, Plan, make_plan
 from spector.search.probes import is_like
 from spector.search.request import Cue, RecallRequest, within
-from spector.search.scoring import EvidenceSearch, MakeModifier, ScoreSearch
+from spector.search.scoring import EvidenceSearch, ScoreSearch
 from spector.search.selection import (
     choose_diverse,
     limit_per_session,
@@ -85,13 +85,8 @@ class Searcher:
         config: Config,
         *,
         embed: Embed | None = None,
-        modifiers: Sequence[MakeModifier] = ASSOCIATIVE,
     ) -> None:
-        """
-        Args:
-            scanner: scans, on several threads where that is faster. kernel: does all else.
-            modifiers: change the scores of candidates after all evidence and before the first k.
-        """
+        """``scanner``: scans, on several threads where that is faster. ``kernel``: does all else."""
         self._stores = tuple(router.stores())
         self._means, self._kernel = Means(router, scanner, config), kernel
         self._lexical = LexicalChannel(self._stores)
@@ -106,7 +101,7 @@ class Searcher:
             self._lexical,
             self._standing,
             self._by_score,
-            modifiers,
+            ASSOCIATIVE,
         )
         self._cached: Snapshot | None = None
 

@@ -191,18 +191,6 @@ class PostingsTable:
         gate_words: words of a bitmap of rows.
     """
 
-    __slots__ = (
-        "blocks",
-        "entries",
-        "firsts",
-        "gate_words",
-        "gates",
-        "n_rows",
-        "rows",
-        "tail_entries",
-        "tails",
-    )
-
     def __init__(self, blocks: Sequence[Postings], tails: Sequence[Tail] = ()) -> None:
         self.blocks: tuple[Postings, ...] = tuple(blocks)
         self.tails: tuple[Tail, ...] = tuple(tails)
