@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 
@@ -28,11 +27,6 @@ from spector.store.catalog import (
 from spector.store.core import Store
 from spector.store.integrity import refuse_disagreement
 from spector.store.payloads import KeyRange
-
-#: flags begin the mutable half of a record
-_FLAGS_AT: Final = MUTABLE_OFFSET
-#: codes of the tiers that keep what happened
-_OF_EPISODES: Final = frozenset({int(TierCode.EPISODIC)})
 
 
 def count_of(
@@ -83,11 +77,12 @@ def count_flags(stores: Iterable[Store]) -> FlagCounts:
     for store in stores:
         store.ensure_usable()
         for partition in store.view().partitions:
-            flags = partition.data[: partition.slots, _FLAGS_AT : _FLAGS_AT + 2].copy()
+            # they begin the mutable half of a record
+            flags = partition.data[: partition.slots, MUTABLE_OFFSET : MUTABLE_OFFSET + 2].copy()
             found = flags.view("<u2")[:, 0]
             found = found[found & int(Flag.TOMBSTONE) == 0]
             dormant += int(np.count_nonzero(found & int(Flag.DORMANT)))
-            if partition.tier in _OF_EPISODES:
+            if partition.tier == TierCode.EPISODIC:
                 episodes += len(found)
                 consolidated += int(np.count_nonzero(found & int(Flag.CONSOLIDATED)))
     return FlagCounts(episodes, consolidated, dormant)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from spector.store.erasure import Needles
 
 
+_SUMMED: Final = "partitions records tombstones bytes elapsed_ms unlisted".split()
 _DERIVED: Final = SqlFilter(DERIVED_SQL, ())
 
 #: called with (done, in total)
@@ -156,12 +157,7 @@ class Keeper:
         return CheckReport(
             problems=tuple(p for r in reports for p in r.problems),
             notes=tuple(n for r in reports for n in r.notes),
-            partitions=sum(r.partitions for r in reports),
-            records=sum(r.records for r in reports),
-            tombstones=sum(r.tombstones for r in reports),
-            bytes=sum(r.bytes for r in reports),
-            elapsed_ms=sum(r.elapsed_ms for r in reports),
-            unlisted=sum(r.unlisted for r in reports),
+            **{name: sum(getattr(r, name) for r in reports) for name in _SUMMED},
         )
 
     def backup(self, dest: Any, *, force: Any, progress: Progress | None) -> BackupReport:
