@@ -18,7 +18,6 @@ import spector
 from bench.recall import sets
 from spector import Memory
 from spector.clock import ManualClock
-from spector.errors import InvalidInputError
 from spector.language.cues.intent import MOST_PARTS, split_cue
 from spector.recall.recaller import merge_answers
 from spector.records import Hit, HitList
@@ -83,11 +82,6 @@ def test_a_merged_score_is_explained_to_the_end(memory: Memory) -> None:
 def test_people_known_to_the_store_are_asked_about_one_by_one(memory: Memory) -> None:
     hits = memory.recall("What do Ann and Bob say?", k=3, compound=True)
     assert any("parts" in hit.explain().evidence for hit in hits)
-
-
-def test_compound_is_a_switch(memory: Memory) -> None:
-    with pytest.raises(InvalidInputError, match="compound"):
-        memory.recall(CUE, compound="yes")  # type: ignore[arg-type]
 
 
 # -- Compound cues taken apart ---------------------------------------------------------------------
