@@ -6,11 +6,12 @@ import numpy as np
 
 from bench.cognition import train_emotion
 from bench.cognition.score import Score, data
+from bench.judge.hands import auc
 from spector.language.emotion import emotion_in
 from spector.language.emotion.detection import LABELS
 from spector.providers import MiniLMEmbedder
 
-__all__ = ["english_feelings", "valence"]
+__all__ = ["english_feelings"]
 
 
 def english_feelings() -> list[Score]:
@@ -70,10 +71,4 @@ def _figures_of_words(texts: list[str], labels: np.ndarray) -> dict[str, float]:
             f1.append(2 * (given & wanted).sum() / max(1, given.sum() + wanted.sum()))
     single = (labels.sum(axis=1) == 1) & (labels[:, 4] == 0) & (labels[:, 6] == 0)
     valences = np.array([each.valence for each in found])
-    return {"macro_f1": float(np.mean(f1)), "auc": valence(valences[single], labels[single, 3])}
-
-
-def valence(values: np.ndarray, good: np.ndarray) -> float:
-    """Probability that a good text has the greater value; equal ones count half."""
-    one, other = values[good > 0][:, None], values[good == 0][None]
-    return float(((one > other) + 0.5 * (one == other)).mean())
+    return {"macro_f1": float(np.mean(f1)), "auc": auc(valences[single], labels[single, 3] > 0)}

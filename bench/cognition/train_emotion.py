@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.judge.hands import auc
 from spector.language.emotion.detection import (
     BUCKETS,
     LABELS,
@@ -235,10 +236,9 @@ def figures(head: EmotionHead, texts: Texts) -> dict[str, float]:
     p = 1 / (1 + np.exp(-odds[single]))
     valence = p[:, 3] - p[:, [0, 1, 2, 5]].sum(axis=1)
     good = wanted[single, 3]
-    above = (valence[good][:, None] > valence[~good][None]).mean()
     return {
         "macro_f1": float(f1.mean()),
-        "auc": float(above),
+        "auc": auc(valence, good),
         "accuracy": float(((valence > 0) == good).mean()),
         **{name: float(each) for name, each in zip(LABELS, f1, strict=True)},
     }

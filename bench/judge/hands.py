@@ -68,11 +68,12 @@ def replaces(row: Mapping[str, Any]) -> bool:
     return row["relation"] in ("changes", "ends")
 
 
-def auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
+def auc(scores: NDArray[Any], positive: NDArray[np.bool_]) -> float:
     """The share of (positive, negative) rows in the right order; a tie counts half."""
-    ours, others = scores[positive], scores[~positive]
-    above = ours[:, None] > others
-    return float((above + 0.5 * (ours[:, None] == others)).mean())
+    ordered = np.sort(scores)
+    ranks = (np.searchsorted(ordered, scores) + np.searchsorted(ordered, scores, "right") + 1) / 2
+    n = int(positive.sum())
+    return float((ranks[positive].sum() - n * (n + 1) / 2) / (n * (len(positive) - n)))
 
 
 def overlap_auc(hands: Sequence[Sequence[Mapping[str, Any]]]) -> float:

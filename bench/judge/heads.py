@@ -14,12 +14,12 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.judge.hands import TURKISH, rows_of
+from bench.judge.hands import TURKISH, auc, rows_of
 from spector.language.observing.head import (
     HEADS,
     HEADS_VERSION,
@@ -144,14 +144,6 @@ def unseen(found: Texts, features: F32) -> F32:
         w, b = fit(features, targets, weights_of(found, ~left))
         out[left] = 1 / (1 + np.exp(-(features[left] @ w + b)))
     return out
-
-
-def auc(scores: NDArray[Any], high: Mask) -> float:
-    """Probability that one that is high scores above one that is not."""
-    ordered = np.sort(scores)
-    ranks = (np.searchsorted(ordered, scores) + np.searchsorted(ordered, scores, "right") + 1) / 2
-    n = int(high.sum())
-    return float((ranks[high].sum() - n * (n + 1) / 2) / (n * (len(high) - n)))
 
 
 def threshold(shares: F32, content: Mask, kept: float) -> float:

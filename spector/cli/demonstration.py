@@ -127,11 +127,12 @@ class Stage:
         self._show(f"{self._console.style(mark, color)} {text}")
 
     def _hits(self, hits: Any) -> None:
-        room = self._console.width - 19
         for hit in hits:
-            text = clean(hit.text)
-            short = text if len(text) <= room else text[: room - 3].rstrip() + "..."
-            self._show(f"{hit.score:6.3f}  {hit.event_time:%b %d}  {short}")
+            self._show(f"{hit.score:6.3f}  {hit.event_time:%b %d}  {self._short(hit.text)}")
+
+    def _short(self, text: str) -> str:
+        text, room = clean(text), self._console.width - 19
+        return text if len(text) <= room else text[: room - 3].rstrip() + "..."
 
     def _vector_bytes(self, record_id: int) -> bytes:
         """The stored vector of a record, read from its file."""
@@ -328,10 +329,7 @@ class KnownSteps(Stage):
             )
 
     def _quote(self, record: MemoryRecord) -> None:
-        room = self._console.width - 19
-        text = " ".join(clean(record.text).split())
-        short = text if len(text) <= room else text[: room - 3].rstrip() + "..."
-        self._show(f"    {record.event_time:%b %d}  {short}")
+        self._show(f"    {record.event_time:%b %d}  {self._short(record.text)}")
 
 
 # The last step: a night months later, what it changed, and that it can be taken back.

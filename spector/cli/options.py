@@ -44,12 +44,6 @@ def expand_home(text: str) -> str:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--json", action="store_true", dest="as_json", help="print one JSON document on stdout"
-    )
-
-
 def add_zone(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tz",

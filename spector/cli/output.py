@@ -15,7 +15,7 @@ import re
 import shlex
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import UTC, date, datetime, tzinfo
@@ -195,6 +195,26 @@ class Console:
             for n in range(max(len(lines) for lines in wrapped)):
                 parts = [lines[n] if n < len(lines) else "" for lines in wrapped]
                 self.say(_line(columns, parts, widths))
+
+    def listing(
+        self,
+        name: str,
+        found: Sequence[Any],
+        otherwise: str,
+        columns: str,
+        row: Callable[[Any], Sequence[object]],
+    ) -> int:
+        """Print what was found as a document or a table; the exit code.
+
+        Args:
+            otherwise: what is said of nothing.
+        """
+        self.document({name: found})
+        if not found:
+            self.note(otherwise)
+            return 1
+        self.table(columns, map(row, found))
+        return 0
 
     def pairs(self, values: Mapping[str, Any], *, indent: int = 0) -> None:
         """Print nested names and values, one per line."""

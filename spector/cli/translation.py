@@ -68,7 +68,6 @@ _PHRASES: Final[tuple[Phrase, ...]] = (
     ),
     (re.compile(r"compact\(verify=\[[^]]*\]\) or (spector compact PATH)"), r"\1"),
     (re.compile(r"""open it with mode=["']rw["'] to finish that"""), f"{_WRITING} finishes that"),
-    (re.compile(r"""open it with mode=["']rw["'], which"""), _WRITING),
     (re.compile(r"""open it with mode=["']rw["'] to change it"""), f"use {_WRITING}"),
     (re.compile(r"open it again with spector\.open"), "run the command again"),
     (
@@ -118,7 +117,6 @@ _PHRASES: Final[tuple[Phrase, ...]] = (
     (re.compile(r"\btime_range end\b"), "--until"),
     (re.compile(r"\btime_range (?=ends|is|must)"), "the range of times "),
     (re.compile(r"leave tokenizer out"), "leave --tokenizer out"),
-    (re.compile(r"pass hit\.id or record\.id"), "spector list PATH shows ids"),
     (re.compile(r"by a call without"), "by a command without"),
     (re.compile(r"remember(.*?) without supersedes"), r"remember\1 without --supersedes"),
     (re.compile(r"pass datetime\.now\(timezone\.utc\) or a string like"), "write it like"),
@@ -128,7 +126,6 @@ _PHRASES: Final[tuple[Phrase, ...]] = (
     ),
     (re.compile(r'decode it with errors="replace"'), "convert it to UTF-8"),
     (re.compile(r"convert it: \w+=str\(\.\.\.\)"), "pass a name of visible letters"),
-    (re.compile(r"iterate with records\(\) to see everything"), "spector list PATH shows all"),
     (
         re.compile(r"\b(history|reinstate)\((\d+)\) ([^:()]+): spector \1 PATH \2"),
         r"spector \1 PATH \2 \3",

@@ -14,11 +14,10 @@ import pytest
 from bench.cognition import nights
 from bench.cognition.__main__ import main, page_of, renewed
 from bench.cognition.facts import changed_pairs
-from bench.cognition.feelings import valence
 from bench.cognition.rows import Score, spans_of, untyped_f1
 from bench.cognition.score import data
 from bench.cognition.speed import Costs, measured, messages
-from bench.judge.hands import RELATIONS, TURKISH, balanced, overlap_auc, pairs_of, replaces
+from bench.judge.hands import RELATIONS, TURKISH, auc, balanced, overlap_auc, pairs_of, replaces
 
 
 def test_a_row_that_misses_its_goal_says_so() -> None:
@@ -73,10 +72,9 @@ def test_without_data_it_says_what_is_missing(
     assert "SPECTOR_DATA" in capsys.readouterr().err
 
 
-def test_equal_valences_count_half() -> None:
-    assert valence(np.array([1.0, 0.0]), np.array([1, 0])) == 1.0
-    assert valence(np.array([0.5, 0.5]), np.array([1, 0])) == 0.5
-    assert valence(np.array([0.0, 1.0]), np.array([1, 0])) == 0.0
+def test_ties_of_an_auc_count_half() -> None:
+    for scores, right in (([1.0, 0.0], 1.0), ([0.5, 0.5], 0.5), ([0.0, 1.0], 0.0)):
+        assert auc(np.array(scores), np.array([True, False])) == right
 
 
 # -- The bench of sleep counts what it says, and its plot shows what was counted -------------------

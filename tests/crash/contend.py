@@ -5,7 +5,6 @@ from __future__ import annotations
 import mmap
 import os
 import threading
-import time
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -81,33 +80,6 @@ def _start(work: Callable[[], object]) -> int:
     if pid == 0:
         run_and_exit(work)
     return pid
-
-
-def takeovers(times: int = 10) -> dict[str, Any]:
-    """Milliseconds from the death of a holder to the opening of the next."""
-    warm_up()
-    took = []
-    with scratch() as root:
-        path = os.path.join(root, "mind")
-        for n in range(times):
-            reading, writing = os.pipe()
-
-            def hold(n: int = n, writing: int = writing) -> None:
-                memory = open_tiny(path)
-                memory.remember(f"m{n}", vector=vector_of(f"m{n}"))
-                os.write(writing, b"x")
-                die()
-
-            pid = _start(hold)
-            os.close(writing)
-            os.read(reading, 1)
-            os.waitpid(pid, 0)
-            os.close(reading)
-            start = time.perf_counter()
-            with open_tiny(path) as memory:
-                took.append((time.perf_counter() - start) * 1e3)
-                assert len(memory) == n + 1
-    return {"takeovers": times, "median_ms": float(np.median(took)), "max_ms": max(took)}
 
 
 # -- threads ------------------------------------------------------------------------------------

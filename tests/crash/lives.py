@@ -345,42 +345,6 @@ def _embedding(text: str, dim: int) -> Any:
     return (BEFORE if dim == BEFORE.dim else AFTER).embed([text])[0]
 
 
-def _know(scene: Scene) -> None:
-    """Facts, edges, concepts, procedures and learnings: made, changed, forgotten, moved."""
-    memory = _opened_to_know(scene.folder, scene.durability)
-    scene.begin()
-    for name, do in deeds(memory):
-        do()
-        scene.did(name.replace(" ", "-"))
-
-
-def _observe(scene: Scene) -> None:
-    """Messages that create, supersede, contradict, strengthen, elaborate and capture."""
-    memory = _opened_to_know(scene.folder, scene.durability)
-    scene.begin()
-    for name, do in observations(memory):
-        do()
-        scene.did(name)
-
-
-def _merge(scene: Scene) -> None:
-    """Messages that give memories more words: words and rows change together, or not at all."""
-    memory = _opened_to_know(scene.folder, scene.durability, Alike(), MERGING)
-    scene.begin()
-    for name, do in merges(memory):
-        do()
-        scene.did(name)
-
-
-def _end(scene: Scene) -> None:
-    """Flashbulbs, plans, quarantine, and what is retired, moved, reinstated, promoted, erased."""
-    memory = _opened_to_know(scene.folder, scene.durability, config=KEEPING)
-    scene.begin()
-    for name, do in endings(memory):
-        do()
-        scene.did(name)
-
-
 def _opened_to_know(
     folder: str, durability: str = "strict", embedder: Any = None, config: Any = TINY
 ) -> spector.Memory:
@@ -395,17 +359,21 @@ def _opened_to_know(
     return memory
 
 
-def _knowing(folder: str) -> None:
-    """A store with a model and without any memory."""
-    _opened_to_know(folder).close()
+def _told(events: Callable[[Any], Any], vector: Any = None, **how: Any) -> Life:
+    """Events one after the other, in a store with a model and without any memory.
 
+    ``how``: embedder and configuration.
+    """
 
-def _keeping(folder: str) -> None:
-    _opened_to_know(folder, config=KEEPING).close()
+    def run(scene: Scene) -> None:
+        memory = _opened_to_know(scene.folder, scene.durability, **how)
+        scene.begin()
+        for name, do in events(memory):
+            do()
+            scene.did(name.replace(" ", "-"))
 
-
-def _merging(folder: str) -> None:
-    _opened_to_know(folder, embedder=Alike(), config=MERGING).close()
+    more = {} if vector is None else {"vector": vector}
+    return Life(run, lambda folder: _opened_to_know(folder, **how).close(), **more)
 
 
 def _everything(scene: Scene) -> None:
@@ -446,10 +414,14 @@ def _large(scene: Scene) -> None:
 HEAVY: dict[str, Life] = {"large": Life(_large, prepared)}
 #: what changes knowledge, killed by tests of its own: it takes much longer than each of the others
 KNOWING: dict[str, Life] = {
-    "know": Life(_know, _knowing),
-    "observe": Life(_observe, _knowing),
-    "merge": Life(_merge, _merging, vector=alike),
-    "end": Life(_end, _keeping),
+    # facts, edges, concepts, procedures and learnings: made, changed, forgotten, moved
+    "know": _told(deeds),
+    # messages that create, supersede, contradict, strengthen, elaborate and capture
+    "observe": _told(observations),
+    # messages that give memories more words: words and rows change together, or not at all
+    "merge": _told(merges, alike, embedder=Alike(), config=MERGING),
+    # flashbulbs, plans, quarantine, and what is retired, moved, reinstated, promoted, erased
+    "end": _told(endings, config=KEEPING),
 }
 LIVES: dict[str, Life] = {
     "create": Life(_create),

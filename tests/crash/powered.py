@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -81,10 +82,6 @@ def life(recorder: Recorder, durability: str = "strict") -> None:
     memory.pin(ids["alpha"])
 
 
-def relaxed(recorder: Recorder) -> None:
-    life(recorder, "relaxed")
-
-
 def mixed(recorder: Recorder, durability: str = "strict") -> None:
     """Random verbs, closed and opened in between."""
     alive: dict[int, str] = {}
@@ -97,10 +94,6 @@ def mixed(recorder: Recorder, durability: str = "strict") -> None:
         memory.compact()
         alive = worker.alive
         recorder.close()
-
-
-def mixed_relaxed(recorder: Recorder) -> None:
-    mixed(recorder, "relaxed")
 
 
 def bulk(recorder: Recorder) -> None:
@@ -173,10 +166,6 @@ def reopen(recorder: Recorder, durability: str = "strict") -> None:
     memory.remember_many(_all("first", dim=memory.dim))
 
 
-def reopen_relaxed(recorder: Recorder) -> None:
-    reopen(recorder, "relaxed")
-
-
 def erase(recorder: Recorder, durability: str = "strict") -> None:
     """Each way to erase, until its receipt is complete."""
     memory = recorder.open(durability=durability)
@@ -197,10 +186,6 @@ def erase(recorder: Recorder, durability: str = "strict") -> None:
     recorder.close()
 
 
-def erase_relaxed(recorder: Recorder) -> None:
-    erase(recorder, "relaxed")
-
-
 def _secret(memory: spector.Memory, word: str, **more: Any) -> tuple[int, list[bytes]]:
     """A memory, and bytes that only it has."""
     text = f"{word}text version 0"
@@ -213,42 +198,25 @@ def _secret(memory: spector.Memory, word: str, **more: Any) -> tuple[int, list[b
     ]
 
 
-def know(recorder: Recorder, durability: str = "strict") -> None:
-    """Facts, edges, concepts, procedures and learnings: made, changed, forgotten, moved."""
-    memory = recorder.open(embedder=Vectors(), durability=durability)
-    for n, (_, do) in enumerate(deeds(memory)):
+def _told(
+    recorder: Recorder, events: Callable[[Any], Any], every: int, embedder: Any, **more: Any
+) -> None:
+    """Do one event after the other, with a checkpoint after so many, and compact at the end."""
+    memory = recorder.open(embedder=embedder, **more)
+    for n, (_, do) in enumerate(events(memory), 1):
         do()
-        if n % 7 == 6:
+        if n % every == 0:
             memory.checkpoint()
     memory.compact()
     recorder.close()
 
 
-def know_relaxed(recorder: Recorder) -> None:
-    know(recorder, "relaxed")
-
-
-def observe(recorder: Recorder, durability: str = "strict") -> None:
-    """A conversation: each way in which the gate decides, and a batch."""
-    memory = recorder.open(embedder=Vectors(), durability=durability)
-    for n, (_, do) in enumerate(observations(memory)):
-        do()
-        if n % 4 == 3:
-            memory.checkpoint()
-    recorder.close()
-
-
-def observe_relaxed(recorder: Recorder) -> None:
-    observe(recorder, "relaxed")
-
-
-def merge(recorder: Recorder) -> None:
-    """Messages that give memories more words."""
-    memory = recorder.open(embedder=Alike(), config=MERGING)
-    for _, do in merges(memory):
-        do()
-    memory.compact()
-    recorder.close()
+#: facts, edges, concepts, procedures and learnings: made, changed, forgotten, moved
+know = partial(_told, events=deeds, every=7, embedder=Vectors())
+#: a conversation: each way in which the gate decides, and a batch
+observe = partial(_told, events=observations, every=4, embedder=Vectors())
+#: messages that give memories more words
+merge = partial(_told, events=merges, every=1 << 20, embedder=Alike(), config=MERGING)
 
 
 def keyed(recorder: Recorder, **more: Any) -> None:
@@ -280,15 +248,6 @@ def keyed(recorder: Recorder, **more: Any) -> None:
     recorder.close()
 
 
-def keyed_relaxed(recorder: Recorder) -> None:
-    keyed(recorder, durability="relaxed")
-
-
-def shared(recorder: Recorder) -> None:
-    """The same by a writer that has the lock for the length of each write."""
-    keyed(recorder, shared=True)
-
-
 def night(recorder: Recorder) -> None:
     """Three nights, the first of them undone: strengths fade, tiers and flags change."""
     memory = recorder.open()
@@ -318,33 +277,29 @@ def gathered(folder: str) -> None:
     ordered(folder)
 
 
+#: those that a relaxed writer is recorded with, too
+_BOTH: dict[str, Callable[..., None]] = {
+    "life": life,
+    "mixed": mixed,
+    "reopen": reopen,
+    "erase": erase,
+    "know": know,
+    "observe": observe,
+    "keyed": keyed,
+}
 WORKLOADS: dict[str, Callable[[Recorder], None]] = {
-    each.__name__: each
-    for each in (
-        life,
-        relaxed,
-        mixed,
-        mixed_relaxed,
-        bulk,
-        reembed,
-        backup,
-        short,
-        again,
-        reopen,
-        reopen_relaxed,
-        erase,
-        erase_relaxed,
-        gather,
-        know,
-        know_relaxed,
-        observe,
-        observe_relaxed,
-        merge,
-        keyed,
-        keyed_relaxed,
-        shared,
-        night,
-    )
+    **_BOTH,
+    **{f"{name}_relaxed": partial(each, durability="relaxed") for name, each in _BOTH.items()},
+    "bulk": bulk,
+    "reembed": reembed,
+    "backup": backup,
+    "short": short,
+    "again": again,
+    "gather": gather,
+    "merge": merge,
+    # by a writer that has the lock for the length of each write
+    "shared": partial(keyed, shared=True),
+    "night": night,
 }
 #: workload -> what makes the store that it begins with, all of it durable, in a directory
 PREPARED: dict[str, Callable[[str], None]] = {

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
-import threading
 import time
 import traceback
 from collections.abc import Callable
@@ -368,32 +367,3 @@ def _witness_process(path: str, board: Board, seed: int, number: int) -> tuple[i
 
     run_and_exit(watch)
     raise AssertionError("unreachable")
-
-
-def threads(seconds: float, readers: int = 3, seed: int = 1) -> dict[str, Any]:
-    """The same within one process, with the sleep daemon running as well."""
-    warm_up()
-    board = Board()
-    with scratch() as root, open_tiny(os.path.join(root, "mind")) as memory:
-        fill(memory, board)
-        memory.daemon._interval_s = 0.02
-        memory.daemon.start()
-        witnesses = [Witness(memory, board, seed, n) for n in range(1, readers + 1)]
-        running = [threading.Thread(target=w.run) for w in witnesses]
-        for thread in running:
-            thread.start()
-        churn = Churn(memory, board, seed)
-        churn.run(seconds, lambda: _enough(churn, board) and memory.daemon.cycles > ENOUGH / 2)
-        for thread in running:
-            thread.join()
-        wrong = [line for w in witnesses for line in w.wrong]
-        if memory.daemon.last_error is not None:
-            wrong.append(f"daemon: {memory.daemon.last_error!r}")
-        cycles = memory.daemon.cycles
-        wrong += [f"check: {p}" for p in memory.check().problems]
-    return {
-        "operations": churn.operations,
-        "looks": int(board.looks.sum()),
-        "cycles": cycles,
-        "wrong": wrong[:20],
-    }

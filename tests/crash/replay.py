@@ -350,6 +350,6 @@ def _mended(trace: Trace) -> int:
 
 def _wrong_recoveries(mutate: Callable[[], object]) -> Iterator[Trace]:
     """Recoveries with a deliberate fault, of disks that a faultless process has left."""
-    replay = Replay(record("relaxed", 0), 120, 0, keep=60)
+    replay = Replay(record("life_relaxed", 0), 120, 0, keep=60)
     replay.run()
     return _recoveries(replay, 15, 0, mutate)

@@ -20,44 +20,24 @@ from tests.proof import Proof
 pytestmark = pytest.mark.crash
 
 
-def _run(kind: str, seconds: float, proof: Proof, **more: Any) -> dict[str, Any]:
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize(("seconds", "seed"), [(4, 1), pytest.param(60, 7, marks=pytest.mark.slow)])
+def test_four_reading_processes_beside_a_writer_see_only_what_was_committed(
+    seconds: float, seed: int, proof: Proof
+) -> None:
     found: dict[str, Any] = in_fresh_process(
-        f"tests.crash.readers:{kind}", seconds=seconds, timeout_s=seconds + TIMEOUT_S, **more
+        "tests.crash.readers:processes", seconds=seconds, seed=seed, timeout_s=seconds + TIMEOUT_S
     )
     proof(
         "T13",
         changes=found["operations"],
         looks=found["looks"],
-        reader_seconds=seconds * (4 if kind == "processes" else 3),
+        reader_seconds=seconds * 4,
         violations=len(found["wrong"]),
     )
     assert found["wrong"] == [], found
     assert found["operations"] >= ENOUGH, "the writer hardly wrote"
     assert found["looks"] >= ENOUGH, "the readers hardly read"
-    return found
-
-
-def test_four_reading_processes_beside_a_writer_see_only_what_was_committed(proof: Proof) -> None:
-    _run("processes", 4, proof)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(400)
-def test_four_reading_processes_beside_a_writer_for_a_minute(proof: Proof) -> None:
-    _run("processes", 60, proof, seed=7)
-
-
-@pytest.mark.slow
-def test_reading_threads_and_the_daemon_beside_a_writer_see_only_what_was_committed(
-    proof: Proof,
-) -> None:
-    assert _run("threads", 3, proof)["cycles"] > 0
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(400)
-def test_reading_threads_and_the_daemon_for_a_minute(proof: Proof) -> None:
-    assert _run("threads", 60, proof, seed=7)["cycles"] > 10
 
 
 # -- One writer at a time, whoever wants to; one memory for many threads; an end without a close ---
@@ -75,16 +55,6 @@ def test_a_store_that_many_want_to_write_is_granted_to_one_at_a_time(
     assert found["overlaps"] == 0
     assert found["grants"] >= grants
     assert found["killed"] > 0
-
-
-def test_a_dead_writers_store_is_taken_over(proof: Proof) -> None:
-    found = in_fresh_process("tests.crash.contend:takeovers")
-    proof(
-        "T14",
-        takeovers=found["takeovers"],
-        takeover_median_ms=f"{found['median_ms']:.0f}",
-        takeover_max_ms=f"{found['max_ms']:.0f}",
-    )
 
 
 @pytest.mark.sampled

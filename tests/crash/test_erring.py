@@ -1,4 +1,4 @@
-"""A failing disk gives typed errors, harms nothing acknowledged, and the store reopens."""
+"""A disk that fails or is full, and limits of the process: typed errors, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -161,3 +161,75 @@ def test_failed_sync_while_a_long_log_is_copied_fails_the_store(durability: str)
 # once its directory is synced; after a failed sync a second one may succeed with the name lost.
 # Damage: an acknowledged memory in a file that is gone after a power cut. Guard: a typed error at
 # once, and a store that has failed if it was open.
+
+
+# -- A disk that is full, and limits of the process: typed errors, nothing lost, work resumes --------
+
+
+def _tight(proof: Proved, kind: str, step: int, **kwargs: Any) -> dict[str, Any]:
+    start = seed(7) * 4096 % step
+    print(f"SPECTOR_SEED={seed(7)}")
+    found: dict[str, Any] = in_shimmed_process(
+        "tests.crash.erring:tight", kind=kind, start=start, step=step, timeout_s=1700, **kwargs
+    )
+    outcomes, wrong = found["outcomes"], found["wrong"]
+    if kind == "disk":
+        proof(
+            "T7",
+            sizes=found["cases"],
+            full=outcomes.get("StoreFullError", 0),
+            failed_stores=sum(n for name, n in outcomes.items() if "failed" in name),
+            harmed=len(wrong),
+            seeds=str(seed(7)),
+        )
+    else:
+        proof(
+            "T8",
+            sizes=found["cases"],
+            memory_errors=outcomes.get("MemoryError", 0),
+            crashes=outcomes.get("crash", 0),
+            harmed=len(wrong),
+            seeds=str(seed(7)),
+        )
+    assert wrong == {}
+    return found
+
+
+# -- a disk with so much room and no more -------------------------------------------------------
+
+
+def test_disk_that_is_full_at_some_point_of_a_life(proof: Proved) -> None:
+    _tight(proof, "disk", 110_000, names=["append", "compact", "reflect", "checkpoint", "open"])
+
+
+@pytest.mark.slow
+def test_no_room_for_the_shared_memory_of_the_catalog_is_a_full_disk() -> None:
+    """SQLite calls it an I/O error."""
+    found = in_shimmed_process(
+        "tests.crash.erring:tight", kind="disk", names=["open"], start=3000, step=90_000
+    )
+    assert found["wrong"] == {}
+    assert found["outcomes"] == {"StoreFullError": 1, "no error": 1}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("durability", ["strict", "relaxed"])
+def test_disk_that_is_full_at_any_point_of_a_life(proof: Proved, durability: str) -> None:
+    found = _tight(proof, "disk", 12_288, durability=durability)
+    assert found["outcomes"]["StoreFullError"] > 100
+
+
+# -- a process with so much memory and no more ----------------------------------------------------
+
+
+@pytest.mark.slow
+def test_memory_that_runs_out_at_some_point_of_a_life(proof: Proved) -> None:
+    _tight(proof, "memory", 4_000_000, names=["large"])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_memory_that_runs_out_at_any_point_of_a_life(proof: Proved) -> None:
+    found = _tight(proof, "memory", 524_288, names=["large", "everything", "recover", "reembed"])
+    assert found["outcomes"]["MemoryError"] > 20

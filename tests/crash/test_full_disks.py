@@ -162,3 +162,29 @@ def test_upkeep_begun_without_room_changes_nothing_and_works_with_room(
     proof("T7", full_file_systems=1, upkeep_refused=len(refused), harmed=0, upkeep=verb)
     assert all(error.message and error.hint for error in refused)
     assert refused or verb == "checkpoint", "it never met the end of the disk"
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("durability", ["strict", "relaxed"])
+@pytest.mark.parametrize("left", [0, 4096, 20_000])
+def test_closing_on_a_full_disk_is_no_error(disk: Path, durability: str, left: int) -> None:
+    """Mechanism: a relaxed writer's last commit, the note that all is durable, had no room. Damage:
+    `with spector.open(...)` ended in an error although nothing was lost. Guard: the note stays, and
+    the next opening reconciles."""
+    with open_tiny(str(disk / "mind"), durability=durability) as memory:
+        alive = _fill(memory, "old", 30)
+        _leave(disk, left)
+        alive |= _fill(memory, "too late")
+        for record_id in list(alive)[::2]:
+            try:
+                memory.forget(record_id)
+            except StoreFullError:
+                break
+            del alive[record_id]
+        store = memory._parts.store
+    assert not store.failed
+    with open_tiny(str(disk / "mind"), mode="r") as memory:
+        assert texts_of(memory) == alive, "closing without room lost something"
+    (disk / "ballast").unlink()
+    with open_tiny(str(disk / "mind")) as memory:
+        _sound(memory, alive)

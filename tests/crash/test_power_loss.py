@@ -19,7 +19,7 @@ pytestmark = pytest.mark.crash
 #: of each: workload, states in the quick sample, states and seeds of a full run
 PLAN = {
     "life": (5, 750, 3),
-    "relaxed": (3, 600, 3),
+    "life_relaxed": (3, 600, 3),
     "mixed": (3, 800, 4),
     "mixed_relaxed": (0, 650, 4),
     "bulk": (2, 400, 2),
@@ -50,7 +50,7 @@ KILLED = {
 #: openings after a power cut, in which it goes again: of each how many and states, as above
 RECOVERIES = {
     "life": (0, 0, 16, 400),
-    "relaxed": (1, 15, 24, 600),
+    "life_relaxed": (1, 15, 24, 600),
     "mixed_relaxed": (0, 0, 24, 600),
     "mixed": (0, 0, 12, 300),
     "know": (0, 0, 12, 300),

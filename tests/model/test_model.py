@@ -9,7 +9,6 @@ A failure prints a short script: ``tests.model.runs.repeat`` runs it again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,7 +17,6 @@ from spector.errors import KernelUnavailableError
 from spector.kernel.dispatch import load_kernel
 from spector.search.request import Selection
 from spector.tiers.working import _Slab
-from tests.crash.harness import in_fresh_process
 from tests.model.runs import Tally, bulk, repeat
 from tests.model.world import Setup
 from tests.proof import Proof, seed
@@ -108,36 +106,3 @@ def test_a_planted_bug_is_found_and_cut_down_to_a_short_script(
             repeat(setup, script)
     repeat(setup, script)
     proof("T24", planted_bugs_found=1)
-
-
-# -- Keys equal a dictionary, whatever is killed and however many look on --------------------------
-#
-# Mechanism: an upsert is one commit, and a unique index over user, agent, namespace and key.
-# Damage without it: two memories of one key after a crash, or none. Guard: random operations of
-# processes that are killed at random, compared with a dictionary after each kill; readers beside
-# them.
-
-
-Proved = Callable[..., None]
-
-
-def _lived(proof: Proved, operations: int, timeout_s: float = 290) -> None:
-    found: dict[str, Any] = in_fresh_process(
-        "tests.model.keyed:run", operations=operations, seed=seed(7), timeout_s=timeout_s
-    )
-    assert found["wrong"] == [], (seed(7), found)
-    assert found["operations"] >= operations
-    assert found["looks"] > found["kills"] > 0
-    proof("keys", operations=found["operations"], kills=found["kills"], seeds=str(seed(7)))
-
-
-@pytest.mark.crash
-def test_keys_equal_a_dictionary_through_some_kills(proof: Proved) -> None:
-    _lived(proof, 120)
-
-
-@pytest.mark.crash
-@pytest.mark.slow
-@pytest.mark.timeout(3000)
-def test_keys_equal_a_dictionary_through_many_kills(proof: Proved) -> None:
-    _lived(proof, 20_000, timeout_s=2900)

@@ -58,7 +58,7 @@ def add_mcp(parser: argparse.ArgumentParser) -> None:
     )
     add_zone(parser)
     add_embedder(parser)
-    parser.set_defaults(run=run_mcp, as_json=False)
+    parser.set_defaults(as_json=False)
 
 
 def _add_store(parser: argparse.ArgumentParser) -> None:
@@ -167,7 +167,7 @@ def add_hook(parser: argparse.ArgumentParser) -> None:
     )
     add_zone(parser)
     add_embedder(parser)
-    parser.set_defaults(run=run_hook, as_json=False)
+    parser.set_defaults(as_json=False)
 
 
 def run_hook(args: argparse.Namespace, console: Console) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from importlib import import_module
 from typing import Final, NamedTuple
 
@@ -15,87 +14,92 @@ class Command(NamedTuple):
 
     verb: str
     help: str
-    #: module, of this package if it begins with a dot, and its function that describes the
-    #: arguments to a parser
+    #: module, of this package if it begins with a dot, and the end of the names of its functions
+    #: that describe the arguments to a parser and run the command: ``add_...``, ``run_...``
     home: str
 
     def describe(self, parser: argparse.ArgumentParser) -> None:
         """Add the arguments, and set the function that runs the command as ``run``."""
-        module, _, function = self.home.partition(":")
+        module, _, name = self.home.partition(":")
         home = import_module(module, __name__)
-        add: Callable[[argparse.ArgumentParser], None] = getattr(home, function)
-        add(parser)
+        getattr(home, f"add_{name}")(parser)
+        if parser.get_default("as_json") is None:  # those without a document say so
+            parser.add_argument(
+                "--json",
+                action="store_true",
+                dest="as_json",
+                help="print one JSON document on stdout",
+            )
+        parser.set_defaults(run=getattr(home, f"run_{name}"))
 
 
 #: heading in the help -> its commands
 GROUPS: Final = {
     "memories": (
-        Command("remember", "store one memory", ".writing:add_remember"),
-        Command("observe", "take in messages, and keep what matters", ".files:add_observe"),
-        Command("recall", "find memories for a cue", ".reading:add_recall"),
-        Command("context", "write memories as text for a prompt", ".reading:add_context"),
-        Command("list", "show the newest memories", ".listing:add_list"),
-        Command("get", "show one memory by id", ".listing:add_get"),
-        Command("count", "count memories", ".listing:add_count"),
-        Command("users", "list users and their memory counts", ".listing:add_users"),
-        Command("namespaces", "list namespaces and their memory counts", ".listing:add_namespaces"),
-        Command("dormant", "show memories at rest", ".listing:add_dormant"),
-        Command("hot", "show what a context may quote whatever the cue", ".listing:add_hot"),
-        Command("history", "show a memory's earlier and later versions", ".listing:add_history"),
+        Command("remember", "store one memory", ".writing:remember"),
+        Command("observe", "take in messages, and keep what matters", ".files:observe"),
+        Command("recall", "find memories for a cue", ".reading:recall"),
+        Command("context", "write memories as text for a prompt", ".reading:context"),
+        Command("list", "show the newest memories", ".listing:list"),
+        Command("get", "show one memory by id", ".listing:get"),
+        Command("count", "count memories", ".listing:count"),
+        Command("users", "list users and their memory counts", ".listing:users"),
+        Command("namespaces", "list namespaces and their memory counts", ".listing:namespaces"),
+        Command("dormant", "show memories at rest", ".listing:dormant"),
+        Command("hot", "show what a context may quote whatever the cue", ".listing:hot"),
+        Command("history", "show a memory's earlier and later versions", ".listing:history"),
     ),
     "changes": (
-        Command("update", "correct a memory", ".changing:add_update"),
-        Command(
-            "pin", "exempt memories from fading and from forget by selection", ".changing:add_pin"
-        ),
-        Command("unpin", "remove the protection of pin", ".changing:add_unpin"),
-        Command("resolve", "mark unresolved memories as resolved", ".changing:add_resolve"),
-        Command("reinforce", "record that memories helped, or misled", ".changing:add_reinforce"),
-        Command("retire", "make memories dormant: kept, but not recalled", ".changing:add_retire"),
-        Command("reactivate", "bring dormant memories back", ".changing:add_reactivate"),
-        Command("reinstate", "make a superseded memory current again", ".listing:add_reinstate"),
-        Command("forget", "forget memories by id or by a selection", ".forgetting:add_forget"),
+        Command("update", "correct a memory", ".changing:update"),
+        Command("pin", "exempt memories from fading and from forget by selection", ".changing:pin"),
+        Command("unpin", "remove the protection of pin", ".changing:unpin"),
+        Command("resolve", "mark unresolved memories as resolved", ".changing:resolve"),
+        Command("reinforce", "record that memories helped, or misled", ".changing:reinforce"),
+        Command("retire", "make memories dormant: kept, but not recalled", ".changing:retire"),
+        Command("reactivate", "bring dormant memories back", ".changing:reactivate"),
+        Command("reinstate", "make a superseded memory current again", ".listing:reinstate"),
+        Command("forget", "forget memories by id or by a selection", ".forgetting:forget"),
     ),
     "knowledge": (
-        Command("facts", "show facts", ".knowledge:add_facts"),
-        Command("entities", "show who and what memories mention", ".knowledge:add_entities"),
-        Command("graph", "show how memories are tied", ".knowledge:add_graph"),
+        Command("facts", "show facts", ".knowledge:facts"),
+        Command("entities", "show who and what memories mention", ".knowledge:entities"),
+        Command("graph", "show how memories are tied", ".knowledge:graph"),
         Command(
             "procedures",
             "show how things are done, and how often it worked",
-            ".knowledge:add_procedures",
+            ".knowledge:procedures",
         ),
-        Command("learnings", "show insights, and whether they held", ".knowledge:add_learnings"),
-        Command("concepts", "show what memories have in common", ".knowledge:add_concepts"),
-        Command("judge", "say what a new statement does to an old one", ".writing:add_judge"),
+        Command("learnings", "show insights, and whether they held", ".knowledge:learnings"),
+        Command("concepts", "show what memories have in common", ".knowledge:concepts"),
+        Command("judge", "say what a new statement does to an old one", ".writing:judge"),
     ),
     "files": (
-        Command("import", "store the messages of files", ".files:add_import"),
-        Command("export", "write memories as JSONL", ".reading:add_export"),
+        Command("import", "store the messages of files", ".files:import"),
+        Command("export", "write memories as JSONL", ".reading:export"),
     ),
     "the store": (
-        Command("mcp", "serve a store to agents", "spector.adapters.mcp.commands:add_mcp"),
-        Command("hook", "print a context for a hook", "spector.adapters.mcp.commands:add_hook"),
-        Command("reflect", "run one sleep cycle", ".upkeep:add_reflect"),
-        Command("compact", "erase forgotten memories and reclaim space", ".upkeep:add_compact"),
-        Command("check", "verify a store, or salvage a damaged one", ".upkeep:add_check"),
-        Command("backup", "copy a store, even while it is in use", ".upkeep:add_backup"),
-        Command("restore", "make a store from a backup", ".upkeep:add_restore"),
-        Command("stats", "show the size and the contents of a store", ".reading:add_stats"),
-        Command("inspect", "show the files of a store, even a damaged one", ".upkeep:add_inspect"),
-        Command("reembed", "move a store to another model", ".upkeep:add_reembed"),
+        Command("mcp", "serve a store to agents", "spector.adapters.mcp.commands:mcp"),
+        Command("hook", "print a context for a hook", "spector.adapters.mcp.commands:hook"),
+        Command("reflect", "run one sleep cycle", ".upkeep:reflect"),
+        Command("compact", "erase forgotten memories and reclaim space", ".upkeep:compact"),
+        Command("check", "verify a store, or salvage a damaged one", ".upkeep:check"),
+        Command("backup", "copy a store, even while it is in use", ".upkeep:backup"),
+        Command("restore", "make a store from a backup", ".upkeep:restore"),
+        Command("stats", "show the size and the contents of a store", ".reading:stats"),
+        Command("inspect", "show the files of a store, even a damaged one", ".upkeep:inspect"),
+        Command("reembed", "move a store to another model", ".upkeep:reembed"),
     ),
     "the program": (
         Command(
             "doctor",
             "show how this is installed, and what stands in its way",
-            ".program:add_doctor",
+            ".program:doctor",
         ),
-        Command("demo", "show every verb on an example", ".program:add_demo"),
+        Command("demo", "show every verb on an example", ".program:demo"),
         Command(
             "bench",
             "measure recall on public conversations (source checkout only)",
-            ".program:add_bench",
+            ".program:bench",
         ),
     ),
 }

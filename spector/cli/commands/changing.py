@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from spector.cli.options import (
@@ -12,7 +13,6 @@ from spector.cli.options import (
     add_embedder,
     add_fields,
     add_ids,
-    add_json,
     add_key,
     add_path,
     add_scopes,
@@ -30,7 +30,6 @@ from spector.errors import InvalidInputError
 from spector.messages import counted
 
 if TYPE_CHECKING:
-    from spector.memory import Memory
     from spector.records import MemoryRecord
 
 
@@ -80,8 +79,6 @@ def add_update(parser: argparse.ArgumentParser) -> None:
     add_scopes(parser)
     add_embedder(parser)
     add_wait(parser)
-    add_json(parser)
-    parser.set_defaults(run=run_update)
 
 
 def _id_or_text(text: str) -> int | str:
@@ -133,105 +130,14 @@ def run_update(args: argparse.Namespace, console: Console) -> int:
     if text is None:  # nothing is embedded
         args.embedder = "none"
     with open_store(args) as memory:
-        record = update(memory, record_named, changes, move_to, {**scopes(args), **named})
+        guarded: dict[str, Any] = {**changes, **scopes(args), **named}
+        record = memory.update(record_named, move_to=move_to or None, **guarded)
     console.document(record)
     console.say(f"updated {record.id} ({record.tier}, importance {record.importance:.2f})")
     for name, field in _SCOPES.items():
         if field in move_to:
             owner = getattr(record, field)
             console.say(f"now of {f'{name} {clean(owner)}' if owner else f'no {name}'}")
-    return 0
-
-
-def update(
-    memory: Memory,
-    record_id: int | None,
-    changes: Mapping[str, Any],
-    move_to: Mapping[str, str | None],
-    guard: Mapping[str, Any],
-) -> MemoryRecord:
-    """Change the fields and the scope of a memory; ``guard`` may name it by its key."""
-    more: dict[str, Any] = {**changes, **guard}
-    return memory.update(record_id, move_to=move_to or None, **more)
-
-
-#: a change of one memory: store, id, guard -> the changed memory
-_Change = Callable[["Memory", int, Mapping[str, str]], "MemoryRecord"]
-
-
-def add_pin(parser: argparse.ArgumentParser) -> None:
-    _add_change(parser)
-    parser.set_defaults(run=run_pin)
-
-
-def run_pin(args: argparse.Namespace, console: Console) -> int:
-    return _run(args, console, "pinned", lambda memory, each, guard: memory.pin(each, **guard))
-
-
-def add_unpin(parser: argparse.ArgumentParser) -> None:
-    _add_change(parser)
-    parser.set_defaults(run=run_unpin)
-
-
-def run_unpin(args: argparse.Namespace, console: Console) -> int:
-    return _run(args, console, "unpinned", lambda memory, each, guard: memory.unpin(each, **guard))
-
-
-def add_resolve(parser: argparse.ArgumentParser) -> None:
-    _add_change(parser)
-    parser.set_defaults(run=run_resolve)
-
-
-def run_resolve(args: argparse.Namespace, console: Console) -> int:
-    return _run(
-        args, console, "resolved", lambda memory, each, guard: memory.resolve(each, **guard)
-    )
-
-
-def add_reinforce(parser: argparse.ArgumentParser) -> None:
-    _add_change(parser)
-    parser.add_argument("--failure", action="store_true", help="they misled, so weaken them")
-    parser.set_defaults(run=run_reinforce)
-
-
-def run_reinforce(args: argparse.Namespace, console: Console) -> int:
-    success = not args.failure
-    return _run(
-        args,
-        console,
-        "strengthened" if success else "weakened",
-        lambda memory, each, guard: memory.reinforce(each, success, **guard),
-    )
-
-
-def add_retire(parser: argparse.ArgumentParser) -> None:
-    _add_change(parser)
-    parser.set_defaults(run=run_retire)
-
-
-def run_retire(args: argparse.Namespace, console: Console) -> int:
-    return _rest(args, console, "retired", lambda memory: memory.retire)
-
-
-def add_reactivate(parser: argparse.ArgumentParser) -> None:
-    _add_change(parser)
-    parser.set_defaults(run=run_reactivate)
-
-
-def run_reactivate(args: argparse.Namespace, console: Console) -> int:
-    return _rest(args, console, "reactivated", lambda memory: memory.reactivate)
-
-
-def _rest(
-    args: argparse.Namespace,
-    console: Console,
-    done: str,
-    verb: Callable[[Memory], Callable[..., list[MemoryRecord]]],
-) -> int:
-    with open_store(args) as memory:
-        records = verb(memory)(args.ids, **scopes(args))
-    console.document({"memories": records})
-    console.say(f"{done} {counted(len(records), 'memory')}")
     return 0
 
 
@@ -245,25 +151,49 @@ def _add_change(parser: argparse.ArgumentParser) -> None:
     add_ids(parser)
     add_scopes(parser)
     add_wait(parser)
-    add_json(parser)
 
 
-def _run(args: argparse.Namespace, console: Console, done: str, change: _Change) -> int:
+def _change_each(
+    verb: str, done: str, args: argparse.Namespace, console: Console, *more: object
+) -> int:
+    """Change each memory once, after checking that all of them exist.
+
+    None can be forgotten in between, because this process is the only writer.
+    """
+    guard = scopes(args)
     with open_store(args) as memory:
-        records = change_all(memory, args.ids, scopes(args), change)
+        each_once = list(dict.fromkeys(args.ids))
+        for each in each_once:
+            memory.get(each, **guard)
+        return _say_changed(
+            console, done, [getattr(memory, verb)(each, *more, **guard) for each in each_once]
+        )
+
+
+def _change_all(verb: str, done: str, args: argparse.Namespace, console: Console) -> int:
+    with open_store(args) as memory:
+        return _say_changed(console, done, getattr(memory, verb)(args.ids, **scopes(args)))
+
+
+def _say_changed(console: Console, done: str, records: Sequence[MemoryRecord]) -> int:
     console.document({"memories": records})
     console.say(f"{done} {counted(len(records), 'memory')}")
     return 0
 
 
-def change_all(
-    memory: Memory, ids: Sequence[int], guard: Mapping[str, str], change: _Change
-) -> list[MemoryRecord]:
-    """Change each memory once, after checking that all of them exist.
+add_pin = add_unpin = add_resolve = add_retire = add_reactivate = _add_change
+run_pin = partial(_change_each, "pin", "pinned")
+run_unpin = partial(_change_each, "unpin", "unpinned")
+run_resolve = partial(_change_each, "resolve", "resolved")
+run_retire = partial(_change_all, "retire", "retired")
+run_reactivate = partial(_change_all, "reactivate", "reactivated")
 
-    None can be forgotten in between, because this process is the only writer.
-    """
-    each_once = list(dict.fromkeys(ids))
-    for each in each_once:
-        memory.get(each, **guard)
-    return [change(memory, each, guard) for each in each_once]
+
+def add_reinforce(parser: argparse.ArgumentParser) -> None:
+    _add_change(parser)
+    parser.add_argument("--failure", action="store_true", help="they misled, so weaken them")
+
+
+def run_reinforce(args: argparse.Namespace, console: Console) -> int:
+    done = "weakened" if args.failure else "strengthened"
+    return _change_each("reinforce", done, args, console, not args.failure)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final
 from spector.cli.options import (
     add_durability,
     add_embedder,
-    add_json,
     add_path,
     add_scopes,
     add_wait,
@@ -79,8 +78,6 @@ def add_import(parser: argparse.ArgumentParser) -> None:
     add_scopes(parser)
     add_embedder(parser)
     add_wait(parser)
-    add_json(parser)
-    parser.set_defaults(run=run_import)
 
 
 def run_import(args: argparse.Namespace, console: Console) -> int:
@@ -194,8 +191,6 @@ def add_observe(parser: argparse.ArgumentParser) -> None:
     add_scopes(parser)
     add_embedder(parser)
     add_wait(parser)
-    add_json(parser)
-    parser.set_defaults(run=run_observe)
 
 
 def run_observe(args: argparse.Namespace, console: Console) -> int:

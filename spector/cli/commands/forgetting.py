@@ -11,7 +11,6 @@ from spector.cli.memory_table import day, show_memories
 from spector.cli.options import (
     SCOPE_NAMES,
     Sample,
-    add_json,
     add_key,
     add_path,
     add_selection,
@@ -79,8 +78,6 @@ def add_forget(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     add_selection(parser)
     add_wait(parser)
-    add_json(parser)
-    parser.set_defaults(run=run_forget)
 
 
 _FORGET = """\

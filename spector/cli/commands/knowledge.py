@@ -10,7 +10,6 @@ from xml.sax.saxutils import escape
 
 from spector.cli.memory_table import day, show_memories
 from spector.cli.options import (
-    add_json,
     add_limit,
     add_path,
     add_zone,
@@ -43,8 +42,6 @@ def add_facts(parser: argparse.ArgumentParser) -> None:
     )
     add_zone(parser)
     add_owner(parser)
-    add_json(parser)
-    parser.set_defaults(run=run_facts)
 
 
 def run_facts(args: argparse.Namespace, console: Console) -> int:
@@ -66,26 +63,21 @@ def run_facts(args: argparse.Namespace, console: Console) -> int:
                 )
             }
             found = [by_id[each] for each in sorted(by_id)]
-    console.document({"facts": [each.to_dict() for each in found]})
-    if not found:
-        console.note("no fact matches")
-        return 1
-    console.table(
+    return console.listing(
+        "facts",
+        found,
+        "no fact matches",
         "id | subject | predicate | object~ | sure | sources | verified",
-        [
-            (
-                each.id,
-                clean(each.subject),
-                clean(each.predicate),
-                clean(each.object),
-                f"{each.confidence:.2f}",
-                len(each.sources),
-                day(each.last_verified, console.zone),
-            )
-            for each in found
-        ],
+        lambda each: (
+            each.id,
+            clean(each.subject),
+            clean(each.predicate),
+            clean(each.object),
+            f"{each.confidence:.2f}",
+            len(each.sources),
+            day(each.last_verified, console.zone),
+        ),
     )
-    return 0
 
 
 def add_entities(parser: argparse.ArgumentParser) -> None:
@@ -100,8 +92,6 @@ def add_entities(parser: argparse.ArgumentParser) -> None:
     add_limit(parser, "most entities, or memories, to show")
     add_zone(parser)
     add_owner(parser)
-    add_json(parser)
-    parser.set_defaults(run=run_entities)
 
 
 def run_entities(args: argparse.Namespace, console: Console) -> int:
@@ -118,24 +108,20 @@ def run_entities(args: argparse.Namespace, console: Console) -> int:
             found = memory.entities.find(args.name, limit=args.limit, **owner_in(args))
         else:
             found = memory.entities.all(limit=args.limit, **owner_in(args))
-    console.document({"entities": [each.to_dict() for each in found]})
-    if not found:
-        return _answer(console, found, "no entity is known")
-    console.table(
+    return console.listing(
+        "entities",
+        found,
+        "no entity is known",
         "name~ | type | >memories | last seen | also called~ | user",
-        [
-            (
-                clean(each.name),
-                clean(each.type),
-                each.mentions,
-                "" if each.last_seen is None else day(each.last_seen, console.zone),
-                clean(", ".join(each.aliases)),
-                clean(each.user_id or ""),
-            )
-            for each in found
-        ],
+        lambda each: (
+            clean(each.name),
+            clean(each.type),
+            each.mentions,
+            "" if each.last_seen is None else day(each.last_seen, console.zone),
+            clean(", ".join(each.aliases)),
+            clean(each.user_id or ""),
+        ),
     )
-    return 0
 
 
 def _answer(console: Console, found: Sequence[object], otherwise: str) -> int:
@@ -175,8 +161,6 @@ def add_graph(parser: argparse.ArgumentParser) -> None:
     drawing.add_argument(
         "--svg", action="store_const", const="svg", dest="drawing", help="print a drawing as SVG"
     )
-    add_json(parser)
-    parser.set_defaults(run=run_graph)
 
 
 def run_graph(args: argparse.Namespace, console: Console) -> int:
@@ -245,8 +229,6 @@ def add_procedures(parser: argparse.ArgumentParser) -> None:
     add_limit(parser)
     add_zone(parser)
     add_owner(parser)
-    add_json(parser)
-    parser.set_defaults(run=run_procedures)
 
 
 def run_procedures(args: argparse.Namespace, console: Console) -> int:
@@ -256,24 +238,20 @@ def run_procedures(args: argparse.Namespace, console: Console) -> int:
         else:
             found = memory.procedures.all(args.status, **owner_in(args))
     found = [each for each in found if args.status in (None, each.status)][: args.limit]
-    console.document({"procedures": [each.to_dict() for each in found]})
-    if not found:
-        console.note("no procedure matches")
-        return 1
-    console.table(
+    code = console.listing(
+        "procedures",
+        found,
+        "no procedure matches",
         "id | name~ | status | >success | >runs | last used | for~",
-        [
-            (
-                each.id,
-                clean(each.name),
-                each.status,
-                _share(each),
-                each.executions,
-                "" if each.last_used is None else day(each.last_used, console.zone),
-                clean(", ".join(each.triggers)),
-            )
-            for each in found
-        ],
+        lambda each: (
+            each.id,
+            clean(each.name),
+            each.status,
+            _share(each),
+            each.executions,
+            "" if each.last_used is None else day(each.last_used, console.zone),
+            clean(", ".join(each.triggers)),
+        ),
     )
     if args.steps:
         for each in found:
@@ -285,7 +263,7 @@ def run_procedures(args: argparse.Namespace, console: Console) -> int:
                     f"  {n}. {clean(step.description)}"
                     + (f" (failed {counted(int(failed), 'time')})" if failed else "")
                 )
-    return 0
+    return code
 
 
 def _share(procedure: Procedure) -> str:
@@ -304,8 +282,6 @@ def add_learnings(parser: argparse.ArgumentParser) -> None:
     )
     add_limit(parser)
     add_owner(parser)
-    add_json(parser)
-    parser.set_defaults(run=run_learnings)
 
 
 def run_learnings(args: argparse.Namespace, console: Console) -> int:
@@ -315,26 +291,21 @@ def run_learnings(args: argparse.Namespace, console: Console) -> int:
             found = memory.learnings.relevant(args.tags, type=args.type, limit=args.limit, **owner)
         else:
             found = memory.learnings.all(args.type, **owner)[: args.limit]
-    console.document({"learnings": [each.to_dict() for each in found]})
-    if not found:
-        console.note("no learning matches")
-        return 1
-    console.table(
+    return console.listing(
+        "learnings",
+        found,
+        "no learning matches",
         "id | insight~ | type | >sure | >impact | >used | for~",
-        [
-            (
-                each.id,
-                clean(each.insight),
-                str(each.type).replace("_", " "),
-                f"{each.confidence:.2f}{' held' if each.validated else ''}",
-                f"{each.impact:.2f}",
-                each.applications,
-                clean(", ".join(each.applies_to)),
-            )
-            for each in found
-        ],
+        lambda each: (
+            each.id,
+            clean(each.insight),
+            str(each.type).replace("_", " "),
+            f"{each.confidence:.2f}{' held' if each.validated else ''}",
+            f"{each.impact:.2f}",
+            each.applications,
+            clean(", ".join(each.applies_to)),
+        ),
     )
-    return 0
 
 
 def add_concepts(parser: argparse.ArgumentParser) -> None:
@@ -346,8 +317,6 @@ def add_concepts(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--category", metavar="WORD", help="only those of this category")
     add_limit(parser)
     add_owner(parser)
-    add_json(parser)
-    parser.set_defaults(run=run_concepts)
 
 
 def run_concepts(args: argparse.Namespace, console: Console) -> int:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from spector.cli.memory_table import day, show_memories, speaker_label, state_of
 from spector.cli.options import (
-    add_json,
     add_key,
     add_limit,
     add_path,
@@ -60,7 +59,6 @@ def add_list(parser: argparse.ArgumentParser) -> None:
         dest="as_json",
         help="print one JSON document per line and memory",
     )
-    parser.set_defaults(run=run_list)
 
 
 def run_list(args: argparse.Namespace, console: Console) -> int:
@@ -102,8 +100,6 @@ def add_dormant(parser: argparse.ArgumentParser) -> None:
     add_limit(parser, "most memories to show")
     add_scopes(parser)
     add_zone(parser)
-    add_json(parser)
-    parser.set_defaults(run=run_dormant)
 
 
 def run_dormant(args: argparse.Namespace, console: Console) -> int:
@@ -137,8 +133,6 @@ def add_hot(parser: argparse.ArgumentParser) -> None:
         help="most memories to show (default: 15)",
     )
     add_scopes(parser)
-    add_json(parser)
-    parser.set_defaults(run=run_hot)
 
 
 def run_hot(args: argparse.Namespace, console: Console) -> int:
@@ -164,8 +158,6 @@ def add_get(parser: argparse.ArgumentParser) -> None:
         "--attachment", action="store_true", help="print what is attached to it, and nothing else"
     )
     add_scopes(parser)
-    add_json(parser)
-    parser.set_defaults(run=run_get)
 
 
 def run_get(args: argparse.Namespace, console: Console) -> int:
@@ -240,8 +232,6 @@ def add_count(parser: argparse.ArgumentParser) -> None:
     parser.description = "Count the memories of a store, or those of a selection."
     add_path(parser)
     add_selection(parser)
-    add_json(parser)
-    parser.set_defaults(run=run_count)
 
 
 def run_count(args: argparse.Namespace, console: Console) -> int:
@@ -263,27 +253,26 @@ def add_users(parser: argparse.ArgumentParser) -> None:
     add_path(parser)
     add_sorts(parser)
     add_zone(parser)
-    add_json(parser)
-    parser.set_defaults(run=run_users)
 
 
 def run_users(args: argparse.Namespace, console: Console) -> int:
     with open_store(args, "r") as memory:
         users = memory.users(sorts=args.sort or None)
-    console.document({"users": users})
-    if not users:
-        console.note("no memory has a user")
-        return 1
-    console.table(
+    code = console.listing(
+        "users",
+        users,
+        "no memory has a user",
         "user~ | >memories | first | last",
-        [
-            (each.id, each.count, *(day(at, console.zone) for at in (each.first, each.last)))
-            for each in users
-        ],
+        lambda each: (
+            each.id,
+            each.count,
+            *(day(at, console.zone) for at in (each.first, each.last)),
+        ),
     )
-    console.say()
-    console.say(counted(len(users), "user"))
-    return 0
+    if users:
+        console.say()
+        console.say(counted(len(users), "user"))
+    return code
 
 
 def add_namespaces(parser: argparse.ArgumentParser) -> None:
@@ -302,8 +291,6 @@ def add_namespaces(parser: argparse.ArgumentParser) -> None:
         "--depth", type=positive_int, metavar="N", help="cut to so many labels, counted together"
     )
     add_scopes(parser)
-    add_json(parser)
-    parser.set_defaults(run=run_namespaces)
 
 
 def run_namespaces(args: argparse.Namespace, console: Console) -> int:
@@ -331,8 +318,6 @@ def add_history(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", type=record_id, help="any version of the memory")
     add_zone(parser)
     add_scopes(parser)
-    add_json(parser)
-    parser.set_defaults(run=run_history)
 
 
 def run_history(args: argparse.Namespace, console: Console) -> int:
@@ -369,8 +354,6 @@ def add_reinstate(parser: argparse.ArgumentParser) -> None:
     )
     add_scopes(parser)
     add_wait(parser)
-    add_json(parser)
-    parser.set_defaults(run=run_reinstate)
 
 
 def run_reinstate(args: argparse.Namespace, console: Console) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from spector._version import __version__
-from spector.cli.options import add_embedder, add_json, expand_home
+from spector.cli.options import add_embedder, expand_home
 from spector.cli.output import Console, to_jsonable
 from spector.errors import InvalidInputError, KernelUnavailableError
 from spector.messages import DISTRIBUTION, install_command
@@ -36,8 +36,6 @@ def add_doctor(parser: argparse.ArgumentParser) -> None:
     parser.description = """Show the version, the scan kernel, the offline model and the extras that
     are installed, and whether files of this distribution are another's or are missing. Exit code 1:
     something is wrong."""
-    add_json(parser)
-    parser.set_defaults(run=run_doctor)
 
 
 def run_doctor(args: argparse.Namespace, console: Console) -> int:
@@ -87,7 +85,7 @@ def add_bench(parser: argparse.ArgumentParser) -> None:
     see spector bench recall --help."""
     parser.add_argument("suite", choices=sorted(_SUITES))
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...")
-    parser.set_defaults(run=run_bench, as_json=False)
+    parser.set_defaults(as_json=False)
 
 
 def run_bench(args: argparse.Namespace, console: Console) -> int:
@@ -132,8 +130,6 @@ def add_demo(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--keep", action="store_true", help="keep the temporary store")
     add_embedder(parser)
-    add_json(parser)
-    parser.set_defaults(run=run_demo)
 
 
 def run_demo(args: argparse.Namespace, console: Console) -> int:

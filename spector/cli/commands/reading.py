@@ -12,7 +12,6 @@ from typing import Any
 from spector.cli.memory_table import day, show_memories
 from spector.cli.options import (
     add_embedder,
-    add_json,
     add_namespace,
     add_path,
     add_scopes,
@@ -65,8 +64,6 @@ def add_recall(parser: argparse.ArgumentParser) -> None:
     add_scopes(parser)
     add_embedder(parser)
     add_wait(parser)
-    add_json(parser)
-    parser.set_defaults(run=run_recall)
 
 
 def _add_question(parser: argparse.ArgumentParser) -> None:
@@ -231,8 +228,6 @@ def add_context(parser: argparse.ArgumentParser) -> None:
     add_scopes(parser)
     add_embedder(parser)
     add_wait(parser)
-    add_json(parser)
-    parser.set_defaults(run=run_context)
 
 
 def run_context(args: argparse.Namespace, console: Console) -> int:
@@ -288,8 +283,6 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--vectors", action="store_true", help="also write the vectors")
     add_selection(parser, recorded=False)
-    add_json(parser)
-    parser.set_defaults(run=run_export)
 
 
 def run_export(args: argparse.Namespace, console: Console) -> int:
@@ -335,8 +328,6 @@ def add_stats(parser: argparse.ArgumentParser) -> None:
     counts of that scope."""
     add_path(parser)
     add_scopes(parser)
-    add_json(parser)
-    parser.set_defaults(run=run_stats)
 
 
 def run_stats(args: argparse.Namespace, console: Console) -> int:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from spector.cli.options import (
     add_embedder,
-    add_json,
     add_path,
     add_scopes,
     add_wait,
@@ -56,8 +55,6 @@ def add_reflect(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--undo", type=int, metavar="CYCLE", help="take a cycle back instead")
     add_embedder(parser)
     add_wait(parser)
-    add_json(parser)
-    parser.set_defaults(run=run_reflect)
 
 
 #: proposals of a dry run that are listed, and the characters of a memory beside one
@@ -177,8 +174,6 @@ def add_compact(parser: argparse.ArgumentParser) -> None:
     )
     add_scopes(parser)
     add_wait(parser)
-    add_json(parser)
-    parser.set_defaults(run=run_compact)
 
 
 _COMPACT = """Rebuild partitions without their forgotten records and purge the catalog, so that no
@@ -251,8 +246,6 @@ def add_check(parser: argparse.ArgumentParser) -> None:
         help=f"list every problem and affected memory, not only {MAX_PROBLEMS} (as --json does)",
     )
     add_embedder(parser)
-    add_json(parser)
-    parser.set_defaults(run=run_check)
 
 
 _CHECK = """Verify that headers are valid, that catalog and partitions agree record by record, that
@@ -362,8 +355,6 @@ def add_reembed(parser: argparse.ArgumentParser) -> None:
     add_path(parser)
     add_embedder(parser)
     add_wait(parser)
-    add_json(parser)
-    parser.set_defaults(run=run_reembed)
 
 
 def run_reembed(args: argparse.Namespace, console: Console) -> int:
@@ -395,8 +386,6 @@ def add_backup(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="replace even a backup that has changes which this store lacks",
     )
-    add_json(parser)
-    parser.set_defaults(run=run_backup)
 
 
 _BACKUP = """\
@@ -429,8 +418,6 @@ def add_restore(parser: argparse.ArgumentParser) -> None:
         "backup", metavar="BACKUP", type=expand_home, help="directory of the backup"
     )
     parser.add_argument("dest", metavar="DEST", type=expand_home, help="directory of the new store")
-    add_json(parser)
-    parser.set_defaults(run=run_restore)
 
 
 _RESTORE = """\
@@ -476,8 +463,6 @@ def add_inspect(parser: argparse.ArgumentParser) -> None:
     files have problems."""
     add_path(parser)
     parser.add_argument("id", metavar="ID", nargs="?", type=record_id, help="show this record only")
-    add_json(parser)
-    parser.set_defaults(run=run_inspect)
 
 
 def run_inspect(args: argparse.Namespace, console: Console) -> int:

@@ -11,7 +11,6 @@ from spector.cli.options import (
     add_durability,
     add_embedder,
     add_fields,
-    add_json,
     add_key,
     add_path,
     add_scopes,
@@ -51,8 +50,6 @@ def add_remember(parser: argparse.ArgumentParser) -> None:
     add_scopes(parser)
     add_embedder(parser)
     add_wait(parser)
-    add_json(parser)
-    parser.set_defaults(run=run_remember)
 
 
 def run_remember(args: argparse.Namespace, console: Console) -> int:
@@ -102,8 +99,6 @@ def add_judge(parser: argparse.ArgumentParser) -> None:
     parser.description = "Say what a new statement does to an old one, and why; no store is needed."
     parser.add_argument("old", metavar="OLD", help="the older statement")
     parser.add_argument("new", metavar="NEW", help="the newer statement")
-    add_json(parser)
-    parser.set_defaults(run=run_judge)
 
 
 def run_judge(args: argparse.Namespace, console: Console) -> int:
