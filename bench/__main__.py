@@ -52,11 +52,7 @@ def measure(mode: str, only: str | None) -> tuple[dict[str, Any], int]:
             *("--benchmark-quiet", f"--benchmark-json={raw}", f"--junit-xml={junit}"),
             *("-o", "timeout=0", "-p", "no:cacheprovider", "-rs", *(["-k", only] if only else [])),
         ]
-        environment = {
-            **os.environ,
-            **machine.one_thread_environment(),
-            "SPECTOR_BENCH_MODE": mode,
-        }
+        environment = {**os.environ, **machine.one_thread_environment(), "SPECTOR_BENCH_MODE": mode}
         done = subprocess.run(command, cwd=machine.REPO, env=environment, check=False)
         rows = results.convert(json.loads(raw.read_text("utf-8"))) if _filled(raw) else []
         failed = _failed(junit)

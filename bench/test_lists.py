@@ -75,11 +75,7 @@ _PAGES: dict[str, tuple[str, Callable[[int], dict[str, Any]], float | None]] = {
     ),
     "keys": (
         "of the keys of 1 %",
-        lambda i: {
-            "key_prefix": "doc-00",
-            "namespace": NAMESPACE,
-            "user_id": user_of(i),
-        },
+        lambda i: {"key_prefix": "doc-00", "namespace": NAMESPACE, "user_id": user_of(i)},
         None,
     ),
     "where": (

@@ -12,12 +12,7 @@ from spector._types import Progress
 from spector.arguments import parse_callback, parse_directory, parse_limit, parse_wait
 from spector.assembly import open_memory_at as open
 from spector.config import Config
-from spector.errors import (
-    CatalogCorruptError,
-    InvalidInputError,
-    StoreError,
-    StoreNotFoundError,
-)
+from spector.errors import CatalogCorruptError, InvalidInputError, StoreError, StoreNotFoundError
 from spector.kernel import get_kernel
 from spector.messages import checks_arguments, items_of
 from spector.process import completed, entry

@@ -256,8 +256,7 @@ class ChatMessage:
             made = as_message(made)
             if isinstance(made, Mapping):
                 self.add_call(
-                    made.get("name"),
-                    made.get("arguments", made.get("input", made.get("args"))),
+                    made.get("name"), made.get("arguments", made.get("input", made.get("args")))
                 )
 
     def add_call(self, name: Any, arguments: Any) -> None:

@@ -129,11 +129,7 @@ class TierTests:
     def open(self, path: Path) -> Memory:
         """A store with the tier. Its vectors are given, its clock stands still."""
         return open_memory(
-            path,
-            embedder=None,
-            dim=_DIM,
-            clock=ManualClock(_START),
-            extra_tiers=[self.make_tier()],
+            path, embedder=None, dim=_DIM, clock=ManualClock(_START), extra_tiers=[self.make_tier()]
         )
 
     def fill(self, memory: Memory) -> list[int]:

@@ -81,18 +81,12 @@ def deeds(
 
     def episode(name: str, **details: Any) -> None:
         ids[name] = memory.layers["episodes"].store(
-            f"{name} version 0",
-            user_id="u",
-            episode={"tool": "lift", "success": True, **details},
+            f"{name} version 0", user_id="u", episode={"tool": "lift", "success": True, **details}
         )
 
     def fact(subject: str, predicate: str, object: str, source: str | None = None) -> None:
         ids[f"fact {object}"] = memory.facts.add(
-            subject,
-            predicate,
-            object,
-            source=None if source is None else ids[source],
-            user_id="u",
+            subject, predicate, object, source=None if source is None else ids[source], user_id="u"
         ).id
 
     yield "remember", lambda: remember("knowone")

@@ -78,22 +78,11 @@ MAY_CONNECT = {
 #: rooms that know the catalog's tables
 MAY_KNOW_TABLES = tuple(
     f"spector/store/{room}/"
-    for room in (
-        "catalog",
-        "payloads",
-        "sqlite",
-        "integrity",
-        "erasure",
-        "repair",
-    )
+    for room in ("catalog", "payloads", "sqlite", "integrity", "erasure", "repair")
 )
 #: any other room -> texts of SQL that it may have at most; a number may only shrink, and what
 #: leaves goes into a function of store/catalog
-SPEAKS_SQL = {
-    "spector/search": 12,
-    "spector/store/backup": 2,
-    "spector/store": 11,
-}
+SPEAKS_SQL = {"spector/search": 12, "spector/store/backup": 2, "spector/store": 11}
 _TABLES = "content|erasure|fulltext|head|journal|meta|record|record_tag|segment|session"
 _SQL = re.compile(
     rf"\b(?:SELECT|INSERT|UPDATE|DELETE|FROM|JOIN|INTO)\b[^;]*\b(?:{_TABLES})\b"  # a statement

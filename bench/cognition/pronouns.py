@@ -36,16 +36,7 @@ from spector.language.formation.persons import (
 )
 from spector.language.words import plain
 
-__all__ = [
-    "THIRD",
-    "Mention",
-    "Model",
-    "fit",
-    "fold_scores",
-    "friends",
-    "friends_mentions",
-    "gap",
-]
+__all__ = ["THIRD", "Mention", "Model", "fit", "fold_scores", "friends", "friends_mentions", "gap"]
 
 MEN: Final = frozenset("he him his himself".split())
 THIRD: Final = frozenset("he she him her his hers himself herself".split())
@@ -173,13 +164,7 @@ def _of_scene(episode: int, utterances: Sequence[dict[str, Any]]) -> Iterator[Me
                 if len(who) == 1:
                     word = " ".join(utterance["tokens"][at][begin:end])
                     yield Mention(
-                        word,
-                        text,
-                        starts[at][begin],
-                        own,
-                        tuple(turns[-TURNS:]),
-                        episode,
-                        who[0],
+                        word, text, starts[at][begin], own, tuple(turns[-TURNS:]), episode, who[0]
                     )
         turns.append(Turn(text, own, mentioned(text)))
 

@@ -24,15 +24,7 @@ from bench.rivals.contender import Entry
 from bench.rivals.guard import run_step
 from bench.rivals.registry import ENTRIES, entry_named
 
-PACKAGES: Final = (
-    "faiss-cpu",
-    "usearch",
-    "hnswlib",
-    "sqlite-vec",
-    "apsw",
-    "lancedb",
-    "chromadb",
-)
+PACKAGES: Final = ("faiss-cpu", "usearch", "hnswlib", "sqlite-vec", "apsw", "lancedb", "chromadb")
 QUICK, FULL = 100_000, 1_000_000
 #: spector's store gives the truth of the fused score, faiss SQ8 is the yardstick of the pair
 ALWAYS: Final = ("spector", "faiss-sq8")

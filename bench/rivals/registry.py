@@ -113,10 +113,7 @@ ENTRIES: Final[tuple[Entry, ...]] = (
         "brute force; filters are boolean columns with bitmap indexes",
     ),
     Entry(
-        "chroma",
-        "Chroma, float32",
-        Chroma,
-        f"graph over float32, {_GRAPH}; filters are metadata",
+        "chroma", "Chroma, float32", Chroma, f"graph over float32, {_GRAPH}; filters are metadata"
     ),
 )
 _BY_NAME: Final = {entry.name: entry for entry in ENTRIES}

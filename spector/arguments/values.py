@@ -42,8 +42,7 @@ def parse_integer(
     if not is_integer or value < low or (high is not None and value > high):
         wanted = f"of at least {low}" if high is None else f"in {low}..{high}"
         raise InvalidInputError(
-            f"{name} is {shown(value)}",
-            hint=f"pass an integer {wanted}{advice and f'; {advice}'}",
+            f"{name} is {shown(value)}", hint=f"pass an integer {wanted}{advice and f'; {advice}'}"
         )
     return int(value)
 

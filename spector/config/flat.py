@@ -329,10 +329,6 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
     # MAXIM
     "maxim": {
         "observe": {**_BANDS},
-        "sleep": {
-            "promote_entity_memories": 1,
-            "promote_entity_sessions": 1,
-            "blast_radius": 1.0,
-        },
+        "sleep": {"promote_entity_memories": 1, "promote_entity_sessions": 1, "blast_radius": 1.0},
     },
 }

@@ -17,14 +17,7 @@ from spector.chat import HALF, is_unicode
 from spector.clock import zone_named
 from spector.errors import ImportFormatError, InvalidInputError, InvalidScopeError, SpectorError
 from spector.importers.detect import entries_of, format_named, plan_of, sound
-from spector.importers.entries import (
-    Entry,
-    Found,
-    LeftOut,
-    Message,
-    Options,
-    is_blank,
-)
+from spector.importers.entries import Entry, Found, LeftOut, Message, Options, is_blank
 from spector.importers.lineage import Foresight, Keys, Lineage, observed_path
 from spector.importers.places import Place, place_of
 from spector.importers.report import FileReport, ImportReport

@@ -375,9 +375,7 @@ def _add_rounds(app: MCPServer[Any]) -> None:
         return "both are there"
 
     @app.tool(structured_output=False)
-    def test_input_required_result_capabilities(
-        context: Context[Any],
-    ) -> str | InputRequiredResult:
+    def test_input_required_result_capabilities(context: Context[Any]) -> str | InputRequiredResult:
         """Ask only what the client can answer."""
         known = context.client_capabilities or ClientCapabilities()
         asked: dict[str, Any] = {}

@@ -256,15 +256,7 @@ def test_protected_ones_that_stay_keep_an_erasure_by_age_from_being_complete(
     run: Run, mind: Path
 ) -> None:
     result = run(
-        "forget",
-        mind,
-        "--user",
-        "tomas",
-        "--stored-before",
-        "2999-01-01",
-        "--purge",
-        "--yes",
-        "--json",
+        "forget", mind, *"--user tomas --stored-before 2999-01-01 --purge --yes --json".split()
     )
     assert result.code == 1
     assert len(result.json["protected"]) == len(result.json["receipt"]["protected"]) == 2
@@ -356,14 +348,7 @@ def test_a_receipt_by_the_time_of_recording_names_memories_of_the_scope_only(
     result = run(
         "forget",
         mind,
-        "--user",
-        "tomas",
-        "--stored-before",
-        "2999-01-01",
-        "--purge",
-        "--yes",
-        "--include-protected",
-        "--json",
+        *"--user tomas --stored-before 2999-01-01 --purge --yes --include-protected --json".split(),
     )
     assert result.code == 0
     assert set(result.json["receipt"]["ids"]) == set(result.json["forgotten"])

@@ -409,14 +409,7 @@ def test_a_zone_for_times_without_one(run: Run, tmp_path: Path) -> None:
     hits = run(
         "recall",
         tmp_path / "s",
-        "cat",
-        "--since",
-        "2025-02-13",
-        "--until",
-        "2025-02-13",
-        "--tz",
-        "Europe/Istanbul",
-        "--json",
+        *"cat --since 2025-02-13 --until 2025-02-13 --tz Europe/Istanbul --json".split(),
     ).json["hits"]
     assert len(hits) == 2
     hits = run("recall", tmp_path / "s", "cat", "--until", "2025-02-11", "--json").json["hits"]
@@ -431,9 +424,7 @@ def test_observing_a_folder_reads_past_an_odd_file(run: Run, tmp_path: Path, fol
 
 
 @pytest.mark.slow
-def test_an_interrupt_says_how_much_is_stored_and_the_next_run_completes_it(
-    tmp_path: Path,
-) -> None:
+def test_an_interrupt_says_how_much_is_stored_and_the_next_run_completes_it(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     entries: list[dict[str, Any]] = [
         {

@@ -358,10 +358,7 @@ def zoned(tmp_path: Path, run: Run) -> Path:
         "I saw the dentist in Kars.",
         "--event-time",
         LATE,
-        "--user",
-        "ada",
-        "--valid-until",
-        "2026-11-30",
+        *"--user ada --valid-until 2026-11-30".split(),
         *ZONE,
     )
     return tmp_path / "s"

@@ -135,9 +135,7 @@ def test_an_installed_package_says_where_the_measurements_are(
     assert "hint: in a source checkout" in result.err
 
 
-def test_everything_behind_the_suite_is_for_the_suite(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_everything_behind_the_suite_is_for_the_suite(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         cli.main(["bench", "recall", "--help"])
     assert stopped.value.code == 0

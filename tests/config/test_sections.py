@@ -238,10 +238,7 @@ def test_open_wins_over_the_configuration(tmp_path: Path) -> None:
 def test_a_preset_ranks_by_its_profile_unless_open_names_one() -> None:
     for name, profile in (("spector", "balanced"), ("v9", "cognitive"), ("ucma", "ucma")):
         with spector.open(
-            ":memory:",
-            embedder=FakeEmbedder(),
-            clock=ManualClock(NOW),
-            config=Config.preset(name),
+            ":memory:", embedder=FakeEmbedder(), clock=ManualClock(NOW), config=Config.preset(name)
         ) as memory:
             memory.remember_many(["the river rose", "a brook fell"])
             usual, named = memory.recall("river"), memory.recall("river", profile=profile)

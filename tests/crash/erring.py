@@ -24,15 +24,7 @@ from tests.crash import lives
 from tests.crash.harness import in_fork
 from tests.crash.lives import LIVES
 from tests.crash.shim import FOR_EVER, SHORT, Shim
-from tests.crash.sweep import (
-    Stage,
-    State,
-    Told,
-    difference,
-    inspect,
-    staged,
-    state_of,
-)
+from tests.crash.sweep import Stage, State, Told, difference, inspect, staged, state_of
 from tests.crash.workload import warm_up
 
 AGAIN = "again version 0"

@@ -18,15 +18,7 @@ from typing import Any, Protocol
 import spector
 from spector.clock import ManualClock
 from spector.store.core import transaction
-from tests.crash.observing import (
-    KEEPING,
-    MERGING,
-    Alike,
-    alike,
-    endings,
-    merges,
-    observations,
-)
+from tests.crash.observing import KEEPING, MERGING, Alike, alike, endings, merges, observations
 from tests.crash.prepared import (
     AFTER,
     BEFORE,

@@ -18,18 +18,13 @@ __all__ = ["KEEPING", "MERGING", "Alike", "alike", "endings", "merges", "observa
 MERGING: Final[Config] = replace(
     TINY,
     observe=ObserveConfig(
-        gate_by="bands",
-        on_update="merge",
-        create_below=0.0,
-        update_from=0.0,
-        reinforce_above=1.0,
+        gate_by="bands", on_update="merge", create_below=0.0, update_from=0.0, reinforce_above=1.0
     ),
 )
 
 #: keeps orders to the agent apart, and takes long messages to pieces
 KEEPING: Final[Config] = replace(
-    TINY,
-    observe=ObserveConfig(on_injection="quarantine", max_chars=120),
+    TINY, observe=ObserveConfig(on_injection="quarantine", max_chars=120)
 )
 
 

@@ -302,6 +302,4 @@ WORKLOADS: dict[str, Callable[[Recorder], None]] = {
     "night": night,
 }
 #: workload -> what makes the store that it begins with, all of it durable, in a directory
-PREPARED: dict[str, Callable[[str], None]] = {
-    "gather": gathered,
-}
+PREPARED: dict[str, Callable[[str], None]] = {"gather": gathered}

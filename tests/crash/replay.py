@@ -296,11 +296,7 @@ def hunt(mutants: Sequence[str], states: int = 120) -> dict[str, Any]:
             wrong, violations = replay.wrong[:1], audited(trace).wrong[:1]
             if wrong or looked >= states:
                 break
-        found[name] = {
-            "states": looked if wrong else -1,
-            "wrong": wrong,
-            "violations": violations,
-        }
+        found[name] = {"states": looked if wrong else -1, "wrong": wrong, "violations": violations}
     return found
 
 

@@ -103,8 +103,7 @@ _QUICK = ("exit with the daemon", "collected", "a thread is in a recall")
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(
-    "end",
-    [end if end in _QUICK else pytest.param(end, marks=pytest.mark.slow) for end in _ENDS],
+    "end", [end if end in _QUICK else pytest.param(end, marks=pytest.mark.slow) for end in _ENDS]
 )
 def test_a_process_that_ends_without_a_close_leaves_a_whole_store(
     store_path: Path, end: str, proof: Proof

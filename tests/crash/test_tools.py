@@ -351,9 +351,7 @@ def test_a_sync_of_one_file_is_none_of_another() -> None:
 
 def test_growth_and_shrinking_may_be_lost_by_themselves() -> None:
     disk = _disk(
-        *_made(),
-        Call("resize", "a", fd=3, length=4),
-        Call("allocate", "a", fd=3, length=6),
+        *_made(), Call("resize", "a", fd=3, length=4), Call("allocate", "a", fd=3, length=6)
     )
     assert _with(disk)["a"] == b"0123456789"
     assert _with(disk, resize=KEEP)["a"] == b"0123"
@@ -366,12 +364,7 @@ def test_a_rename_is_lost_or_kept_as_one_and_may_outlive_the_creation() -> None:
     disk = _disk(*_made("a.tmp", 3)[:3], Call("rename", "a.tmp", "a"))
     assert [
         set(_with(disk, create=c, rename=r))
-        for c, r in [
-            (None, None),
-            (KEEP, None),
-            (None, KEEP),
-            (KEEP, KEEP),
-        ]
+        for c, r in [(None, None), (KEEP, None), (None, KEEP), (KEEP, KEEP)]
     ] == [set(), {"a.tmp"}, {"a"}, {"a"}]
 
 

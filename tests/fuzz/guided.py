@@ -28,8 +28,7 @@ _READERS = tuple(
 )
 
 with atheris.instrument_imports(
-    include=[f"spector.{name}" for name in _READERS],
-    enable_loader_override=False,
+    include=[f"spector.{name}" for name in _READERS], enable_loader_override=False
 ):
     import spector
     import spector.memory

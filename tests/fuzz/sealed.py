@@ -80,10 +80,7 @@ class Forgery:
                 ask()
 
     def _glance(self, touched: set[int]) -> None:
-        with (
-            contextlib.suppress(SpectorError),
-            open_tiny(self.patient.path, mode="r") as memory,
-        ):
+        with contextlib.suppress(SpectorError), open_tiny(self.patient.path, mode="r") as memory:
             self._get(memory, touched)
             memory.recall(cue="memory", vector=vector_of(WORDS[3]), k=20)
 

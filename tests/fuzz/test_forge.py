@@ -55,11 +55,7 @@ def forgery(monkeypatch: pytest.MonkeyPatch) -> Iterator[Forgery]:
 
 @pytest.mark.parametrize(
     ("name", "offset"),
-    [
-        ("semantic/semantic-000.idx", 512),
-        ("lexical/00000000.lex", -3),
-        ("lexical/rows.lex", -70),
-    ],
+    [("semantic/semantic-000.idx", 512), ("lexical/00000000.lex", -3), ("lexical/rows.lex", -70)],
 )
 def test_derived_file_with_sums_that_fit_is_not_told_from_a_sound_one(
     forgery: Forgery, name: str, offset: int

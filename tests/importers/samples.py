@@ -6,15 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
-from tests.importers.test_assistants import (
-    CLAUDE,
-    CODE,
-    DOCUMENTS,
-    HAYSTACK,
-    MEM0,
-    SHAREGPT,
-    TABLE,
-)
+from tests.importers.test_assistants import CLAUDE, CODE, DOCUMENTS, HAYSTACK, MEM0, SHAREGPT, TABLE
 from tests.importers.test_messengers import ANDROID_US, DAY, IOS, TELEGRAM, TURKISH, post
 
 __all__ = ["SAMPLES"]

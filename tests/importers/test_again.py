@@ -20,20 +20,11 @@ from typing import Any
 import pytest
 
 import spector
-from spector.importers import (
-    Importing,
-    ImportOptions,
-    ImportReport,
-    import_files,
-    observing,
-)
+from spector.importers import Importing, ImportOptions, ImportReport, import_files, observing
 from tests.fakes import FakeEmbedder
+from tests.importers.files import lines, opened, written
 from tests.importers.samples import SAMPLES
 from tests.proof import seed
-
-
-def opened(path: Path | str = ":memory:") -> spector.Memory:
-    return spector.open(path, embedder=FakeEmbedder(dim=16))
 
 
 def essence(memory: spector.Memory) -> Counter[str]:
@@ -80,12 +71,9 @@ def test_equal_messages_are_told_apart_and_a_longer_export_adds_the_difference(
 
 
 def test_what_was_forgotten_does_not_come_back(tmp_path: Path) -> None:
-    path = tmp_path / "chat.jsonl"
-    path.write_text(
-        "".join(
-            json.dumps({"role": "user", "content": f"line {n}", "timestamp": 1714730000 + n}) + "\n"
-            for n in range(5)
-        )
+    path = lines(
+        tmp_path / "chat.jsonl",
+        *({"role": "user", "content": f"line {n}", "timestamp": 1714730000 + n} for n in range(5)),
     )
     with opened() as memory:
         import_files(memory, path)
@@ -98,8 +86,10 @@ def test_what_was_forgotten_does_not_come_back(tmp_path: Path) -> None:
 
 
 def test_a_change_by_the_user_is_kept_and_users_are_apart(tmp_path: Path) -> None:
-    path = tmp_path / "chat.jsonl"
-    path.write_text('{"role": "user", "content": "I sail.", "id": "m1", "session_id": "s"}\n')
+    path = written(
+        tmp_path / "chat.jsonl",
+        '{"role": "user", "content": "I sail.", "id": "m1", "session_id": "s"}\n',
+    )
     with opened() as memory:
         import_files(memory, path)
         (record,) = memory

@@ -16,13 +16,8 @@ from typing import Any
 import pytest
 
 from spector.errors import ImportFormatError
-from spector.importers import detect_format, iter_messages
-from tests.importers.test_messengers import reasons
-
-
-def read(path: Path, **options: Any) -> list[dict[str, Any]]:
-    return list(iter_messages(path, **options))
-
+from spector.importers import detect_format
+from tests.importers.files import lines, read, reasons, written
 
 # --- Claude.ai -----------------------------------------------------------------------------------
 
@@ -120,13 +115,13 @@ def test_claude_ai_without_parents_or_with_a_broken_chain_loses_nothing(tmp_path
         {k: v for k, v in part(n, ROOT, "human", f"line {n}").items() if k != "parent_message_uuid"}
         for n in range(3)
     ]
-    path.write_text(json.dumps([{"uuid": "k", "name": "", "chat_messages": bare}]))
+    written(path, [{"uuid": "k", "name": "", "chat_messages": bare}])
     assert [each["text"] for each in read(path)] == ["line 0", "line 1", "line 2"]
     lost = [part(1, ROOT, "human", "one"), part(2, "gone", "assistant", "two")]
-    path.write_text(json.dumps([{"uuid": "k", "name": "", "chat_messages": lost}]))
+    written(path, [{"uuid": "k", "name": "", "chat_messages": lost}])
     assert [each["text"] for each in read(path)] == ["one", "two"]
     loop = [part(1, "m2", "human", "one"), part(2, "m1", "assistant", "two")]
-    path.write_text(json.dumps([{"uuid": "k", "name": "", "chat_messages": loop}]))
+    written(path, [{"uuid": "k", "name": "", "chat_messages": loop}])
     with pytest.raises(ImportFormatError, match="own ancestor"):
         read(path)
 
@@ -183,8 +178,7 @@ CODE = [
 
 
 def test_claude_code(tmp_path: Path) -> None:
-    path = tmp_path / "8f1.jsonl"
-    path.write_text("".join(json.dumps(each) + "\n" for each in CODE))
+    path = lines(tmp_path / "8f1.jsonl", *CODE)
     assert detect_format(path) == "claude-code"
     found = read(path)
     assert [(each["role"], each["text"]) for each in found] == [
@@ -234,8 +228,7 @@ def test_items_of_an_agents_session(tmp_path: Path) -> None:
         {"type": "web_search_call", "id": "w", "status": "completed"},
         {"role": "user", "content": [{"type": "input_image", "image_url": "x"}]},
     ]
-    path = tmp_path / "session.jsonl"
-    path.write_text("".join(json.dumps(each) + "\n" for each in items))
+    path = lines(tmp_path / "session.jsonl", *items)
     found = read(path)
     assert [(each["role"], each["text"]) for each in found] == [
         ("user", "Status of order 5?"),
@@ -262,8 +255,7 @@ SHAREGPT: list[dict[str, Any]] = [
 
 
 def test_sharegpt(tmp_path: Path) -> None:
-    path = tmp_path / "data.json"
-    path.write_text(json.dumps(SHAREGPT))
+    path = written(tmp_path / "data.json", SHAREGPT)
     assert detect_format(path) == "sharegpt"
     found = read(path)
     assert [(each["role"], each["text"]) for each in found] == [
@@ -307,7 +299,7 @@ MEM0 = [
 def test_mem0(tmp_path: Path) -> None:
     path = tmp_path / "mem0.json"
     for document in ({"results": MEM0}, MEM0, {"results": MEM0, "relations": []}):
-        path.write_text(json.dumps(document))
+        written(path, document)
         assert detect_format(path) == "mem0"
         seat, chess, leave = read(path)
         assert seat["event_time"] == datetime(2025, 6, 1, 17, tzinfo=UTC)
@@ -370,8 +362,7 @@ HAYSTACK: dict[str, Any] = {
 
 
 def test_longmemeval(tmp_path: Path) -> None:
-    path = tmp_path / "longmemeval_s.json"
-    path.write_text(json.dumps([HAYSTACK, {**HAYSTACK, "question_id": "q2"}]))
+    path = written(tmp_path / "longmemeval_s.json", [HAYSTACK, {**HAYSTACK, "question_id": "q2"}])
     assert detect_format(path) == "longmemeval"
     found = read(path)
     assert len(found) == 6
@@ -379,10 +370,10 @@ def test_longmemeval(tmp_path: Path) -> None:
     assert (found[2]["session_id"], found[2]["user_id"]) == ("q1/s2", "q1")
     assert {each["user_id"] for each in found} == {"q1", "q2"}
     assert not {"x?", "y"} & {each["text"] for each in found}
-    path.write_text(json.dumps([{**HAYSTACK, "haystack_dates": ["2023/05/20"]}]))
+    written(path, [{**HAYSTACK, "haystack_dates": ["2023/05/20"]}])
     with pytest.raises(ImportFormatError, match="one date for each"):
         read(path)
-    path.write_text(json.dumps([{**HAYSTACK, "haystack_dates": ["2023/13/20", "2023/05/20"]}]))
+    written(path, [{**HAYSTACK, "haystack_dates": ["2023/13/20", "2023/05/20"]}])
     with pytest.raises(ImportFormatError, match="2023/13/20"):
         read(path)
 
@@ -426,7 +417,6 @@ def test_csv(tmp_path: Path) -> None:
 def test_a_table_that_is_odd_is_refused_with_its_line(
     tmp_path: Path, text: str, problem: str
 ) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text(text)
+    path = written(tmp_path / "t.csv", text)
     with pytest.raises(ImportFormatError, match=problem):
         read(path)

@@ -18,13 +18,13 @@ import spector
 from spector import ManualClock
 from spector.errors import InvalidInputError, InvalidTextError
 from spector.importers import import_files, iter_messages
-from tests.fakes import FakeEmbedder
+from tests.importers.files import opened, written
 
 
 @pytest.fixture
 def memory() -> Iterator[spector.Memory]:
-    with spector.open(":memory:", embedder=FakeEmbedder()) as opened:
-        yield opened
+    with opened() as made:
+        yield made
 
 
 class Dumped:
@@ -191,8 +191,7 @@ def test_a_message_of_any_maker_is_remembered(
 def test_and_imported(tmp_path: Path, message: Any, text: str, role: str | None) -> None:
     if isinstance(message, Dumped):
         message = message.model_dump()
-    path = tmp_path / "m.jsonl"
-    path.write_text(json.dumps(message) + "\n" + json.dumps(message) + "\n")
+    path = written(tmp_path / "m.jsonl", json.dumps(message) + "\n" + json.dumps(message) + "\n")
     found = list(iter_messages(path))
     assert [(each["text"], each.get("role")) for each in found] == [(text, role)] * 2
 
@@ -304,10 +303,9 @@ def test_imports_attach_calls_and_what_a_line_attaches(tmp_path: Path) -> None:
         {"role": "user", "content": "Thanks.", "attachment": {"seat": 9}},
         {"role": "assistant", "content": "x " * 300_000, "tool_calls": [CALL]},
     ]
-    file = tmp_path / "chat.jsonl"
-    file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    file = written(tmp_path / "chat.jsonl", "\n".join(map(json.dumps, lines)))
     config = spector.Config(max_text_bytes=400_000)
-    with spector.open(":memory:", embedder=FakeEmbedder(), config=config) as memory:
+    with opened(config=config) as memory:
         import_files(memory, file)
         called = {"tool_calls": [{"name": "book", "arguments": '{"n": 2}'}]}
         found = [(each.text[:9], each.attachment()) for each in memory.records()]

@@ -8,7 +8,6 @@ Guard: small exports that have each of these.
 
 from __future__ import annotations
 
-import json
 import os
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,18 +38,8 @@ from spector.importers import (
     register,
 )
 from tests.fakes import FakeEmbedder
+from tests.importers.files import imported, lines, opened, written
 from tests.importers.samples import SAMPLES
-
-
-def imported(path: Path, **options: Any) -> tuple[ImportReport, list[spector.MemoryRecord]]:
-    with spector.open(":memory:", embedder=FakeEmbedder(dim=16)) as memory:
-        report = import_files(memory, path, **options)
-        return report, list(memory.records())
-
-
-def as_file(path: Path, document: object) -> Path:
-    path.write_text(json.dumps(document), encoding="utf-8")
-    return path
 
 
 def node(key: str, parent: str | None, role: str, text: str) -> dict[str, Any]:
@@ -71,7 +60,7 @@ def test_other_branches_are_counted(tmp_path: Path) -> None:
         "new": node("new", "q", "assistant", "Spinach."),
     }
     talk = {"title": "Garden", "conversation_id": "c", "current_node": "new", "mapping": mapping}
-    report, records = imported(as_file(tmp_path / "conversations.json", [talk]))
+    report, records = imported(written(tmp_path / "conversations.json", [talk]))
     assert [each.text for each in records] == ["What grows in March?", "Spinach."]
     assert report.files[0].left_out == {"other branch": 1}
     assert report.total("read") == 3
@@ -94,7 +83,7 @@ def test_other_branches_of_claude_are_counted(tmp_path: Path) -> None:
         said("c", "a", "assistant", "Since when?"),
     ]
     talk = {"uuid": "t", "name": "Roof", "chat_messages": messages}
-    report, records = imported(as_file(tmp_path / "conversations.json", [talk]))
+    report, records = imported(written(tmp_path / "conversations.json", [talk]))
     assert [each.text for each in records] == ["The roof leaks.", "Since when?"]
     assert report.files[0].left_out == {"other branch": 1}
 
@@ -116,7 +105,7 @@ def test_chats_that_were_left_are_read(tmp_path: Path) -> None:
         "chats": {"list": [chat(1, "Violins at six.")]},
         "left_chats": {"list": [chat(2, "Cellos at eight.")]},
     }
-    _, records = imported(as_file(tmp_path / "result.json", account))
+    _, records = imported(written(tmp_path / "result.json", account))
     assert {(each.text, each.session_id) for each in records} == {
         ("Violins at six.", "telegram/1"),
         ("Cellos at eight.", "telegram/2"),
@@ -125,17 +114,12 @@ def test_chats_that_were_left_are_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [
-        "Essa mensagem foi apagada",
-        "تم حذف هذه الرسالة",
-        "यह मैसेज मिटा दिया गया",
-        "<मीडिया के बिना>",
-    ],
+    ["Essa mensagem foi apagada", "تم حذف هذه الرسالة", "यह मैसेज मिटा दिया गया", "<मीडिया के बिना>"],
 )
 def test_words_of_the_program_in_more_languages(words: str, tmp_path: Path) -> None:
-    path = tmp_path / "WhatsApp Chat with Asha.txt"
-    path.write_text(
-        f"13/05/24, 22:15 - Asha: Hello\n13/05/24, 22:16 - Asha: {words}\n", encoding="utf-8"
+    path = written(
+        tmp_path / "WhatsApp Chat with Asha.txt",
+        f"13/05/24, 22:15 - Asha: Hello\n13/05/24, 22:16 - Asha: {words}\n",
     )
     report, records = imported(path)
     assert [each.text for each in records] == ["Hello"]
@@ -145,9 +129,7 @@ def test_words_of_the_program_in_more_languages(words: str, tmp_path: Path) -> N
 def test_a_page_of_notion_has_its_name_without_its_number(tmp_path: Path) -> None:
     folder = tmp_path / "Plan 1a2b3c4d5e6f47889900aabbccddeeff"
     folder.mkdir()
-    (folder / "Pumps deadbeefdeadbeefdeadbeefdeadbeef.md").write_text(
-        "# Pumps\n\nThe east pump leaks.", encoding="utf-8"
-    )
+    written(folder / "Pumps deadbeefdeadbeefdeadbeefdeadbeef.md", "# Pumps\n\nThe east pump leaks.")
     _, (record,) = imported(tmp_path)
     assert record.text == "Plan > Pumps\n\nThe east pump leaks."
     assert record.metadata["folder"] == "Plan"
@@ -174,7 +156,7 @@ def test_a_page_of_notion_has_its_name_without_its_number(tmp_path: Path) -> Non
     ],
 )
 def test_what_a_tool_answers_is_said_by_the_tool(message: Mapping[str, Any]) -> None:
-    with spector.open(":memory:", embedder=FakeEmbedder(dim=16)) as memory:
+    with opened() as memory:
         record = memory.remember(message)
         assert (record.text, record.role) == ("It is Bonn.", "tool")
 
@@ -192,9 +174,8 @@ def test_what_a_tool_answers_is_said_by_the_tool(message: Mapping[str, Any]) -> 
 def test_times_without_zones_are_known_again_in_another_zone(
     name: str, text: str, tmp_path: Path
 ) -> None:
-    path = tmp_path / name
-    path.write_text(text, encoding="utf-8")
-    with spector.open(":memory:", embedder=FakeEmbedder(dim=16)) as memory:
+    path = written(tmp_path / name, text)
+    with opened() as memory:
         assert import_files(memory, path, timezone="UTC").stored == 1
         again = import_files(memory, path, timezone="Asia/Tokyo")
         assert (again.stored, again.known) == (0, 1)
@@ -207,11 +188,9 @@ def test_an_import_that_fails_on_the_way_counts_no_step_of_its_own(tmp_path: Pat
                 raise EmbeddingError("the server is gone", hint="start it")
             return super().embed(texts)
 
-    path = tmp_path / "m.jsonl"
-    path.write_text(
-        "".join(
-            json.dumps({"role": "user", "content": f"number {each}"}) + "\n" for each in range(100)
-        )
+    path = lines(
+        tmp_path / "m.jsonl",
+        *({"role": "user", "content": f"number {each}"} for each in range(100)),
     )
     with spector.open(":memory:", embedder=Failing(dim=16)) as memory:
         with pytest.raises(EmbeddingError) as failed:
@@ -233,9 +212,8 @@ def put(folder: Path, kind: str, name: str = "") -> None:
     (folder / (name or file)).write_text(text, encoding="utf-8")
 
 
-def imported_beside(folder: Path) -> ImportReport:
-    with spector.open(":memory:", embedder=FakeEmbedder(dim=16)) as memory:
-        return import_files(memory, folder)
+def whole(folder: Path) -> ImportReport:
+    return imported(folder)[0]
 
 
 def formats(report: ImportReport) -> set[str]:
@@ -249,20 +227,11 @@ def test_exports_of_several_products_in_one_folder_are_all_read(tmp_path: Path) 
     put(tmp_path / "phone", "whatsapp ios")
     put(tmp_path / "tg", "telegram")
     put(tmp_path / "work" / "general", "slack")
-    (tmp_path / "work" / "users.json").write_text(
-        json.dumps([{"id": "U1", "name": "ann"}]), encoding="utf-8"
-    )
+    written(tmp_path / "work" / "users.json", [{"id": "U1", "name": "ann"}])
     (tmp_path / "gpt" / "user.json").write_text('{"id": "u"}', encoding="utf-8")
     (tmp_path / "note.md").write_text("# Garden\n\nBeans grow.", encoding="utf-8")
-    report = imported_beside(tmp_path)
-    assert formats(report) == {
-        "chatgpt",
-        "claude",
-        "whatsapp",
-        "telegram",
-        "slack",
-        "markdown",
-    }
+    report = whole(tmp_path)
+    assert formats(report) == {"chatgpt", "claude", "whatsapp", "telegram", "slack", "markdown"}
     assert report.others == {".json": 2}  # the user of ChatGPT, and those of Slack
 
 
@@ -270,20 +239,20 @@ def test_two_products_in_one_folder_are_both_read(tmp_path: Path) -> None:
     put(tmp_path, "chatgpt")
     put(tmp_path, "claude", "conversations-2.json")
     put(tmp_path, "telegram")
-    assert formats(imported_beside(tmp_path)) == {"chatgpt", "claude", "telegram"}
+    assert formats(whole(tmp_path)) == {"chatgpt", "claude", "telegram"}
 
 
 def test_a_note_about_a_messenger_hides_no_vault(tmp_path: Path) -> None:
     (tmp_path / "Ideas.md").write_text("Beans grow.", encoding="utf-8")
     (tmp_path / "WhatsApp ideas.txt").write_text("Ask the shop about it.", encoding="utf-8")
-    assert formats(imported_beside(tmp_path)) == {"markdown", "text"}
+    assert formats(whole(tmp_path)) == {"markdown", "text"}
 
 
 def test_what_is_no_file_is_counted(tmp_path: Path) -> None:
     put(tmp_path, "jsonl")
     os.mkfifo(tmp_path / "pipe.jsonl")
     (tmp_path / "gone.jsonl").symlink_to("nowhere")
-    assert imported_beside(tmp_path).others == {"no file": 2}
+    assert whole(tmp_path).others == {"no file": 2}
 
 
 # -- A format of one's own is one file: a reader, and what shows it --------------------------------
@@ -331,10 +300,9 @@ def _registered() -> Iterator[None]:
 
 @pytest.mark.usefixtures("_registered")
 def test_a_toy_format_is_recognized_dated_counted_and_known_again(tmp_path: Path) -> None:
-    path = tmp_path / "cat.chv"
-    path.write_text(LOG)
+    path = written(tmp_path / "cat.chv", LOG)
     assert detect_format(path) == "chevrons"
-    with spector.open(":memory:", embedder=FakeEmbedder(dim=16)) as memory:
+    with opened() as memory:
         report = import_files(memory, path)
         assert [(each.role, each.text) for each in memory] == [
             ("ann", "Who feeds the cat?"),
@@ -354,7 +322,7 @@ def test_it_is_read_in_archives_and_its_bad_lines_store_nothing(tmp_path: Path) 
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
         archive.writestr("cat.txt", LOG)
         archive.writestr("odd.txt", LOG + "nothing at all\n")
-    with spector.open(":memory:", embedder=FakeEmbedder(dim=16)) as memory:
+    with opened() as memory:
         report = import_files(memory, tmp_path / "all.zip")
         assert [each.error for each in report.files] == [
             "",

@@ -15,25 +15,8 @@ from typing import Any
 import pytest
 
 from spector.errors import ImportFormatError
-from spector.importers import Importing, ImportOptions, detect_format, iter_messages
-from spector.importers.detect import READERS
-from spector.importers.entries import LeftOut, Options
-from spector.importers.sources import SourceFile
-
-
-def read(path: Path, **options: Any) -> list[dict[str, Any]]:
-    return list(iter_messages(path, **options))
-
-
-def reasons(path: Path, kind: str) -> list[str]:
-    """Why entries of a file are left out, in their order."""
-    entries = READERS[kind].read(SourceFile(path), Options())
-    return [each.reason for each in entries if isinstance(each, LeftOut)]
-
-
-def told(messages: list[dict[str, Any]]) -> list[tuple[Any, str]]:
-    return [(each["metadata"].get("speaker"), each["text"]) for each in messages]
-
+from spector.importers import Importing, ImportOptions, detect_format
+from tests.importers.files import opened, read, reasons, told, written
 
 # --- Telegram ------------------------------------------------------------------------------------
 
@@ -83,8 +66,7 @@ TELEGRAM = [
 def test_telegram(tmp_path: Path, whole_account: bool) -> None:
     chat = {"name": "Garden", "type": "private_group", "id": 4711, "messages": TELEGRAM}
     document = {"about": "x", "chats": {"list": [chat]}} if whole_account else chat
-    path = tmp_path / "result.json"
-    path.write_text(json.dumps(document, indent=1))
+    path = written(tmp_path / "result.json", json.dumps(document, indent=1))
     assert detect_format(path) == "telegram"
     found = read(path)
     assert told(found) == [
@@ -103,14 +85,13 @@ def test_telegram(tmp_path: Path, whole_account: bool) -> None:
 
 def test_telegram_without_instants_is_read_in_the_zone_that_is_named(tmp_path: Path) -> None:
     old = {key: value for key, value in message(2, "Hi").items() if key != "date_unixtime"}
-    path = tmp_path / "result.json"
-    path.write_text(json.dumps({"name": "I", "type": "personal_chat", "id": 1, "messages": [old]}))
+    path = written(
+        tmp_path / "result.json", {"name": "I", "type": "personal_chat", "id": 1, "messages": [old]}
+    )
     (found,) = read(path, timezone="Europe/Istanbul")
     assert found["event_time"] == datetime(2025, 1, 15, 7, 30, tzinfo=UTC)
     broken = {**old, "date": "yesterday"}
-    path.write_text(
-        json.dumps({"name": "I", "type": "personal_chat", "id": 1, "messages": [broken]})
-    )
+    written(path, {"name": "I", "type": "personal_chat", "id": 1, "messages": [broken]})
     with pytest.raises(ImportFormatError, match=r"message 1 \(id 2\): date 'yesterday'"):
         read(path)
 
@@ -144,8 +125,7 @@ TURKISH = (
 
 
 def test_whatsapp_of_ios(tmp_path: Path) -> None:
-    path = tmp_path / "_chat.txt"
-    path.write_text(IOS, encoding="utf-8")
+    path = written(tmp_path / "_chat.txt", IOS)
     assert detect_format(path) == "whatsapp"
     found = read(path, timezone="Europe/Istanbul")
     assert told(found) == [
@@ -158,8 +138,7 @@ def test_whatsapp_of_ios(tmp_path: Path) -> None:
 
 
 def test_whatsapp_of_android_with_the_month_first(tmp_path: Path) -> None:
-    path = tmp_path / "WhatsApp Chat with Ann.txt"
-    path.write_text(ANDROID_US, encoding="utf-8")
+    path = written(tmp_path / "WhatsApp Chat with Ann.txt", ANDROID_US)
     found = read(path)
     assert told(found) == [("Ann", "Who feeds the cat?"), ("Ben", "I do")]
     assert [each["event_time"] for each in found] == [
@@ -176,10 +155,7 @@ def test_whatsapp_in_turkish_from_its_zip(tmp_path: Path) -> None:
         archive.writestr("_chat.txt", TURKISH)
         archive.writestr("IMG-1.jpg", b"\xff\xd8")
     found = read(path)
-    assert told(found) == [
-        ("Ayşe", "Kediyi kim besliyor?"),
-        ("Çağrı", "Ben.\nSabah ve akşam."),
-    ]
+    assert told(found) == [("Ayşe", "Kediyi kim besliyor?"), ("Çağrı", "Ben.\nSabah ve akşam.")]
     assert {each["session_id"] for each in found} == {"whatsapp/Aile"}
 
 
@@ -193,20 +169,20 @@ def test_whatsapp_in_turkish_from_its_zip(tmp_path: Path) -> None:
 def test_the_order_of_day_and_month_is_the_one_in_which_time_goes_on(
     tmp_path: Path, days: tuple[str, ...], first: tuple[int, int]
 ) -> None:
-    path = tmp_path / "_chat.txt"
-    path.write_text("".join(f"{day}, 10:00 - Ann: hello there\n" for day in days))
+    path = written(
+        tmp_path / "_chat.txt", "".join(f"{day}, 10:00 - Ann: hello there\n" for day in days)
+    )
     moment = read(path)[0]["event_time"]
     assert (moment.month, moment.day) == first
 
 
 def test_an_order_that_cannot_be_known_is_said(tmp_path: Path) -> None:
-    path = tmp_path / "_chat.txt"
-    path.write_text("03/04/25, 10:00 - Ann: hello\n03/04/25, 10:01 - Ben: hello you\n")
+    path = written(
+        tmp_path / "_chat.txt", "03/04/25, 10:00 - Ann: hello\n03/04/25, 10:01 - Ben: hello you\n"
+    )
     importing = Importing([(str(path), path)], ImportOptions())
-    import spector
-    from tests.fakes import FakeEmbedder
 
-    with spector.open(":memory:", embedder=FakeEmbedder()) as memory:
+    with opened() as memory:
         report = importing.check(memory).files[0]
     assert "the day first" in report.notes[0]
     assert report.zoneless == 2
@@ -283,7 +259,7 @@ def test_slack(tmp_path: Path, packed: bool) -> None:
     else:
         for name, value in files.items():
             (path / name).parent.mkdir(parents=True, exist_ok=True)
-            (path / name).write_text(json.dumps(value))
+            written(path / name, value)
     assert detect_format(path) == "slack"
     found = read(path)
     assert told(found) == [
@@ -299,8 +275,7 @@ def test_slack(tmp_path: Path, packed: bool) -> None:
 
 
 def test_slack_day_alone_keeps_its_times_and_leaves_notices_out(tmp_path: Path) -> None:
-    path = tmp_path / "2024-05-03.json"
-    path.write_text(json.dumps(DAY))
+    path = written(tmp_path / "2024-05-03.json", DAY)
     assert detect_format(path) == "slack"
     assert [each["metadata"]["speaker"] for each in read(path)] == ["U1", "U2", "Deploys", "Guest"]
     assert reasons(path, "slack") == ["notice", "picture"]
@@ -340,8 +315,7 @@ def test_discord(tmp_path: Path) -> None:
         ],
         "messageCount": 7,
     }
-    path = tmp_path / "Boats - harbour [77].json"
-    path.write_text(json.dumps(document))
+    path = written(tmp_path / "Boats - harbour [77].json", document)
     assert detect_format(path) == "discord"
     found = read(path)
     assert told(found) == [

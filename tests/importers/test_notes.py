@@ -12,13 +12,8 @@ from typing import Any
 
 import pytest
 
-from spector.importers import iter_messages
 from spector.importers.formats.markdown import properties_of, tags_in
-
-
-def read(path: Path, **options: Any) -> list[dict[str, Any]]:
-    return list(iter_messages(path, **options))
-
+from tests.importers.files import read
 
 DAILY = """---
 date: 2024-05-03

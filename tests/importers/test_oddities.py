@@ -17,17 +17,11 @@ import spector
 from spector.errors import ImportFormatError
 from spector.importers import import_files
 from spector.importers.times import iso_of, order_of
-from tests.fakes import FakeEmbedder
+from tests.importers.files import imported, lines, opened, read, reasons, told, written
 from tests.importers.test_assistants import CLAUDE, line
-from tests.importers.test_messengers import DAY, USERS, message, post, read, reasons, told
+from tests.importers.test_messengers import DAY, USERS, message, post
 
 MOMENT = datetime(2024, 5, 3, 10, tzinfo=UTC)
-
-
-def written(path: Path, value: Any) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(value, ensure_ascii=False), encoding="utf-8")
-    return path
 
 
 # --- assistants ----------------------------------------------------------------------------------
@@ -71,8 +65,8 @@ def test_a_session_that_is_gone_on_with_brings_only_what_is_new(tmp_path: Path) 
     folder = tmp_path / "project"
     folder.mkdir()
     for name, entries in (("8f1", first), ("9aa", later)):
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(each) + "\n" for each in entries))
-    with spector.open(":memory:", embedder=FakeEmbedder(dim=16)) as memory:
+        lines(folder / f"{name}.jsonl", *entries)
+    with opened() as memory:
         report = import_files(memory, folder)
         assert [each.text for each in memory] == ["Fix the test", "I will.", "Thanks"]
         assert (report.stored, report.known) == (3, 2)
@@ -82,7 +76,7 @@ def test_lists_beside_the_messages_of_an_export_are_counted(tmp_path: Path) -> N
     written(tmp_path / "slack" / "users.json", USERS)
     written(tmp_path / "slack" / "canvases.json", [])
     written(tmp_path / "slack" / "general" / "2024-05-03.json", DAY)
-    with spector.open(":memory:", embedder=FakeEmbedder(dim=16)) as memory:
+    with opened() as memory:
         report = import_files(memory, tmp_path / "slack")
     assert report.others[".json"] == 2
     assert not [each.error for each in report.files if each.error]
@@ -131,7 +125,7 @@ def test_documents_of_projects_and_notes_of_the_assistant_come_along(
     (document,) = [each for each in found if each["role"] == "document"]
     assert document["event_time"] == datetime(2026, 2, 2, 10, tzinfo=UTC)
     assert document["metadata"]["project"] == "Garden"
-    with spector.open(":memory:", embedder=FakeEmbedder(dim=16)) as memory:
+    with opened() as memory:
         first = import_files(memory, tmp_path)
         assert first.others[".json"] == 1, "the list of users"
         assert import_files(memory, tmp_path).known == first.stored
@@ -249,8 +243,7 @@ def test_days_of_a_table_are_read_in_the_order_that_all_rows_allow(
 
 
 def test_an_order_of_day_and_month_that_is_not_clear_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("date,author,content\n5/3/2024,Ann,hello\n")
+    path = written(tmp_path / "t.csv", "date,author,content\n5/3/2024,Ann,hello\n")
     with pytest.raises(ImportFormatError, match=r"line 2: the order of day and month in '5/3"):
         read(path)
 
@@ -277,8 +270,7 @@ def test_telegram_has_polls_deleted_accounts_and_mentions(tmp_path: Path) -> Non
             message(7, ["a", 5, None, ["b"]]),
         ],
     }
-    path = tmp_path / "result.json"
-    path.write_text(json.dumps(chat))
+    path = written(tmp_path / "result.json", chat)
     assert [(each["metadata"]["speaker"], each["text"]) for each in read(path)] == [
         ("Ira", "Tea?\n- Yes\n- No"),
         ("deleted account", "Gone"),
@@ -309,8 +301,10 @@ def test_names_of_persons_may_have_colons(tmp_path: Path) -> None:
         "Ben: no",
         "Cem: one: word",
     ]
-    path = tmp_path / "_chat.txt"
-    path.write_text("".join(f"[13/02/2025, 22:01:0{n}] {each}\n" for n, each in enumerate(lines)))
+    path = written(
+        tmp_path / "_chat.txt",
+        "".join(f"[13/02/2025, 22:01:0{n}] {each}\n" for n, each in enumerate(lines)),
+    )
     assert [(each["metadata"]["speaker"], each["text"]) for each in read(path)] == [
         ("Ann: Home", "hi"),
         ("Ann: Home", "milk: two"),
@@ -322,55 +316,52 @@ def test_names_of_persons_may_have_colons(tmp_path: Path) -> None:
 
 
 def test_words_of_programs_in_channels(tmp_path: Path) -> None:
-    day = tmp_path / "2024-05-03.json"
-    day.write_text(
-        json.dumps(
-            [
-                {
-                    "type": "message",
-                    "bot_id": "B1",
-                    "bot_profile": {"name": "Gitbot"},
-                    "text": "green",
-                    "ts": "1714730400.0002",
-                },
-                {
-                    "type": "message",
-                    "subtype": "tombstone",
-                    "user": "U1",
-                    "text": "This was deleted.",
-                    "ts": "1714730401.0002",
-                },
-            ]
-        )
+    day = written(
+        tmp_path / "2024-05-03.json",
+        [
+            {
+                "type": "message",
+                "bot_id": "B1",
+                "bot_profile": {"name": "Gitbot"},
+                "text": "green",
+                "ts": "1714730400.0002",
+            },
+            {
+                "type": "message",
+                "subtype": "tombstone",
+                "user": "U1",
+                "text": "This was deleted.",
+                "ts": "1714730401.0002",
+            },
+        ],
     )
     (found,) = read(day)
     assert (found["role"], found["metadata"]["speaker"]) == ("assistant", "Gitbot")
     assert reasons(day, "slack") == ["notice"]
     channel = tmp_path / "harbour.json"
     robot = {"id": "8", "name": "robot", "isBot": True}
-    channel.write_text(
-        json.dumps(
-            {
-                "channel": {"id": "7", "name": "h"},
-                "messages": [
-                    {
-                        "id": "1",
-                        "type": "20",
-                        "timestamp": "2024-05-03T12:00:00+02:00",
-                        "author": robot,
-                        "content": "<@9> asked <@!5>",
-                        "mentions": [{"id": "9", "name": "a", "nickname": "Ann"}],
-                    },
-                    {
-                        "id": "2",
-                        "type": "Default",
-                        "timestamp": "2024-05-03T12:00:00+02:00",
-                        "author": None,
-                        "content": "who was it",
-                    },
-                ],
-            }
-        )
+    written(
+        channel,
+        {
+            "channel": {"id": "7", "name": "h"},
+            "messages": [
+                {
+                    "id": "1",
+                    "type": "20",
+                    "timestamp": "2024-05-03T12:00:00+02:00",
+                    "author": robot,
+                    "content": "<@9> asked <@!5>",
+                    "mentions": [{"id": "9", "name": "a", "nickname": "Ann"}],
+                },
+                {
+                    "id": "2",
+                    "type": "Default",
+                    "timestamp": "2024-05-03T12:00:00+02:00",
+                    "author": None,
+                    "content": "who was it",
+                },
+            ],
+        },
     )
     assert [(each.get("role"), each["text"]) for each in read(channel)] == [
         ("assistant", "@Ann asked @5"),
@@ -385,22 +376,22 @@ def test_a_role_that_a_data_set_does_not_have_refuses_it(tmp_path: Path) -> None
         {"role": "system", "content": "Obey."},
         {"role": "user", "content": "A red kettle", "has_answer": True},
     ]
-    path.write_text(json.dumps([{**entry, "haystack_sessions": [turns], "answer": "red"}]))
+    written(path, [{**entry, "haystack_sessions": [turns], "answer": "red"}])
     (found,) = read(path)
     assert (found["role"], found["text"]) == ("user", "A red kettle")
     assert "has_answer" not in json.dumps(found, default=str), "it would give the answer away"
     for role in (None, "bot", 5, {"parts": True}, ["user"]):
         turn = {"content": "x", "role": role}
-        path.write_text(json.dumps([{**entry, "haystack_sessions": [[turn]]}]))
+        written(path, [{**entry, "haystack_sessions": [[turn]]}])
         with pytest.raises(ImportFormatError, match="turn 1: role is"):
             read(path)
 
 
 def test_a_table_with_the_day_and_the_hour_in_two_columns(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text(
+    path = written(
+        tmp_path / "t.csv",
         '\n;;\nmesaj;tarih;saat;etiketler\na;03.05.2024;10:00;"[""x"", ""y""]"\n'
-        "b;3.5.2024;9.30;x, y\nc;2024-05-03;10:00 PM;\nd;2024-05-03;;\ne;;10:00;\nf;45415;;\n"
+        "b;3.5.2024;9.30;x, y\nc;2024-05-03;10:00 PM;\nd;2024-05-03;;\ne;;10:00;\nf;45415;;\n",
     )
     found = read(path, timezone="UTC")
     assert [each.get("event_time") for each in found] == [
@@ -419,29 +410,27 @@ def test_a_table_with_the_day_and_the_hour_in_two_columns(tmp_path: Path) -> Non
 
 
 def test_fields_of_mem0_that_have_no_place_are_kept(tmp_path: Path) -> None:
-    path = tmp_path / "m.json"
-    path.write_text(
-        json.dumps(
-            {
-                "results": [
-                    {
-                        "id": "a",
-                        "memory": "Plays chess",
-                        "score": 0.4,
-                        "hash": "h",
-                        "actor_id": "Ann",
-                        "role": "system",
-                        "metadata": {"level": 3},
-                    },
-                    {"id": "a", "memory": "Plays go"},
-                ]
-            }
-        )
+    path = written(
+        tmp_path / "m.json",
+        {
+            "results": [
+                {
+                    "id": "a",
+                    "memory": "Plays chess",
+                    "score": 0.4,
+                    "hash": "h",
+                    "actor_id": "Ann",
+                    "role": "system",
+                    "metadata": {"level": 3},
+                },
+                {"id": "a", "memory": "Plays go"},
+            ]
+        },
     )
     chess, go = read(path)
     assert chess["metadata"] == {"actor_id": "Ann", "role": "system", "level": 3}
     assert "role" not in chess
-    with spector.open(":memory:", embedder=FakeEmbedder(dim=16)) as memory:
+    with opened() as memory:
         assert import_files(memory, path).stored == 2
     assert go["text"] == "Plays go"
 
@@ -463,26 +452,14 @@ def test_properties_that_are_not_understood_stay_as_they_are(tmp_path: Path) -> 
 # file of fine-tuning become one long talk. Guard: small files in the forms of the products.
 
 
-def imported(path: Path, **options: Any) -> tuple[list[spector.MemoryRecord], Any]:
-    with spector.open(":memory:", embedder=FakeEmbedder()) as memory:
-        report = import_files(memory, path, **options)
-        return list(memory.records()), report
-
-
-def written_rest(path: Path, *lines: object) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return path
-
-
 def test_half_of_an_emoji_costs_its_message_alone(tmp_path: Path) -> None:
-    file = written_rest(
+    file = lines(
         tmp_path / "talk.jsonl",
         {"text": "The ferry leaves at six."},
         {"text": "cut off \ud83d"},
         {"text": "Bring the blue rope.", "metadata": {"by": "Ivo"}},
     )
-    records, report = imported(file)
+    report, records = imported(file)
     assert [each.text for each in records] == ["The ferry leaves at six.", "Bring the blue rope."]
     [bad] = report.files[0].bad
     assert "line 2" in bad
@@ -492,9 +469,9 @@ def test_half_of_an_emoji_costs_its_message_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["\u200b\u200e", "\u00ad", "\ufeff \u2060"])
 def test_a_text_that_nobody_sees_stores_nothing_of_its_file(tmp_path: Path, text: str) -> None:
     notes = [{"text": f"note {n}"} for n in range(30)]
-    file = written_rest(tmp_path / "x.jsonl", *notes, {"text": text})
+    file = lines(tmp_path / "x.jsonl", *notes, {"text": text})
     config = spector.Config(batch_records=10)
-    with spector.open(":memory:", embedder=FakeEmbedder(), config=config) as memory:
+    with opened(config=config) as memory:
         with pytest.raises(spector.InvalidTextError, match="invisible"):
             memory.import_(file)
         assert len(memory) == 0
@@ -510,14 +487,14 @@ def test_each_line_of_fine_tuning_is_a_conversation(tmp_path: Path) -> None:
         }
         for n in range(3)
     ]
-    file = written_rest(tmp_path / "tune.jsonl", *talks)
-    records, _ = imported(file)
+    file = lines(tmp_path / "tune.jsonl", *talks)
+    _, records = imported(file)
     assert len(records) == 6
     assert len({each.session_id for each in records}) == 3
-    with spector.open(":memory:", embedder=FakeEmbedder()) as memory:
+    with opened() as memory:
         import_files(memory, file)
         first = {"messages": [{"role": "user", "content": "First of all: hello Oulu."}]}
-        written_rest(file, first, *talks)
+        lines(file, first, *talks)
         import_files(memory, file)
         assert len(memory) == 7, "a line further up makes no other message of those below"
 
@@ -525,12 +502,12 @@ def test_each_line_of_fine_tuning_is_a_conversation(tmp_path: Path) -> None:
 def test_a_comment_of_a_note_is_not_read(tmp_path: Path) -> None:
     note = tmp_path / "vault" / "boat.md"
     note.parent.mkdir()
-    note.write_text(
+    written(
+        note,
         "The keel is sound. %%ask Ivo%% Paint it.\n\n%%\nold plan\n%%\n\nUp 5%% or 6%% a year.\n\n"
         '```\nprintf("%%d %%s")\n```\n\nOpen %% sign.\n',
-        encoding="utf-8",
     )
-    whole = "\n".join(each.text for each in imported(note.parent)[0])
+    whole = "\n".join(each.text for each in imported(note.parent)[1])
     assert "ask Ivo" not in whole
     assert "old plan" not in whole
     for kept in ("Paint it.", "Up 5%% or 6%% a year.", "%%d %%s", "Open %% sign."):
@@ -541,17 +518,15 @@ def test_notes_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> No
     for folder in ("north", "south"):
         (tmp_path / "vault" / folder).mkdir(parents=True)
         (tmp_path / "vault" / folder / "Pier.md").write_text(f"The {folder} pier is open.\n")
-    records, _ = imported(tmp_path / "vault")
+    _, records = imported(tmp_path / "vault")
     assert {each.source for each in records} == {"north/Pier.md", "south/Pier.md"}
 
 
 def test_a_database_of_notion_says_its_rows(tmp_path: Path) -> None:
     table = 'Name,Status,Due\nBuy rope,Open,"February 5, 2026"\n'
-    named = tmp_path / "Tasks 0a1b2c3d4e5f60718293a4b5c6d7e8f9.csv"
-    named.write_text(table, encoding="utf-8")
-    [record], _ = imported(named)
+    named = written(tmp_path / "Tasks 0a1b2c3d4e5f60718293a4b5c6d7e8f9.csv", table)
+    _, [record] = imported(named)
     assert record.text == "Name: Buy rope\nStatus: Open\nDue: February 5, 2026"
-    other = tmp_path / "tasks.csv"
-    other.write_text(table, encoding="utf-8")
+    other = written(tmp_path / "tasks.csv", table)
     with pytest.raises(spector.ImportFormatError, match="no column has texts"):
         imported(other)

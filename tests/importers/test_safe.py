@@ -23,21 +23,15 @@ from spector.errors import ImportFormatError, SpectorError
 from spector.importers import FORMATS, ImportReport, import_files, iter_messages
 from tests.fakes import FakeEmbedder
 from tests.fuzz.test_parsers import _changed, _dirty
+from tests.importers.files import lines, opened, written
 from tests.importers.samples import SAMPLES
 from tests.proof import seed
 
 
 @pytest.fixture
 def memory() -> Iterator[spector.Memory]:
-    with spector.open(":memory:", embedder=FakeEmbedder()) as opened:
-        yield opened
-
-
-def lines(path: Path, *entries: Any) -> Path:
-    path.write_text(
-        "".join((each if isinstance(each, str) else json.dumps(each)) + "\n" for each in entries)
-    )
-    return path
+    with opened() as made:
+        yield made
 
 
 GOOD = {"role": "user", "content": "The pump reads three bar.", "timestamp": 1714730000}
@@ -121,8 +115,7 @@ def test_a_folder_is_read_past_an_odd_file(memory: spector.Memory, tmp_path: Pat
     (vault / "deep" / "empty.md").write_text("")
     (vault / "photo.jpg").write_bytes(b"\xff\xd8")
     (vault / ".hidden.md").write_text("Not for anyone.")
-    outside = tmp_path / "outside.md"
-    outside.write_text("Not of this folder.")
+    outside = written(tmp_path / "outside.md", "Not of this folder.")
     (vault / "link.md").symlink_to(outside)
     report = import_files(memory, vault)
     texts = {each.text for each in memory}
@@ -157,7 +150,7 @@ def test_our_own_export_is_checked_to_its_end_and_leaves_the_working_tier_out(
     first = memory.remember("The key is with Mirela.", pinned=True)
     memory.remember("For a while only.", tier="working")
     memory.export(tmp_path / "out.jsonl")
-    with spector.open(":memory:", embedder=FakeEmbedder()) as other:
+    with opened() as other:
         report = import_files(other, tmp_path / "out.jsonl")
         assert [(each.text, each.pinned) for each in other] == [(first.text, True)]
         assert report.files[0].left_out.total() == 1
@@ -175,7 +168,7 @@ def test_a_text_beyond_the_limit_is_split_and_loses_no_word(tmp_path: Path) -> N
     config = spector.Config(max_text_bytes=2000)
     words = [f"word{n}" for n in range(900)]
     path = lines(tmp_path / "chat.jsonl", {**GOOD, "content": " ".join(words)}, GOOD)
-    with spector.open(":memory:", embedder=FakeEmbedder(), config=config) as memory:
+    with opened(config=config) as memory:
         report = import_files(memory, path)
         parts = [each for each in memory if each.metadata.get("parts")]
         assert " ".join(each.text for each in parts).split() == words
@@ -228,7 +221,7 @@ def test_times_are_found_under_the_names_that_people_give_them(
         path = lines(tmp_path / "m.jsonl", {"role": "user", "content": "x y", **entry})
         (message,) = iter_messages(path)
         assert message["event_time"].replace(microsecond=0) == wanted
-    path.write_text(json.dumps({"messages": [{"role": "user", "content": "x y"}], name: value}))
+    written(path, {"messages": [{"role": "user", "content": "x y"}], name: value})
     (message,) = iter_messages(path)
     assert message["event_time"].replace(microsecond=0) == wanted
 
@@ -251,8 +244,7 @@ def test_a_format_that_is_not_known_is_refused_and_not_guessed(tmp_path: Path) -
         "odd.xyz": "words alone",
     }
     for name, text in files.items():
-        path = tmp_path / name
-        path.write_text(text)
+        path = written(tmp_path / name, text)
         with pytest.raises(ImportFormatError) as caught:
             list(iter_messages(path))
         assert caught.value.hint, name
@@ -334,8 +326,7 @@ def test_a_changed_file_is_refused_or_reported(tmp_path: Path, count: int) -> No
     known: dict[str, set[tuple[str, Any, Any]]] = {}
     for name, (file, text) in SAMPLES.items():
         (tmp_path / name).mkdir()
-        path = tmp_path / name / file
-        path.write_text(text, encoding="utf-8")
+        path = written(tmp_path / name / file, text)
         known[name] = set(facts(path))
         assert known[name], name
     refused = stored = 0

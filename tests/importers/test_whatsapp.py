@@ -12,11 +12,9 @@ from pathlib import Path
 
 import pytest
 
-import spector
 from spector.errors import ImportFormatError
 from spector.importers import detect_format, import_files
-from tests.fakes import FakeEmbedder
-from tests.importers.test_messengers import read, reasons, told
+from tests.importers.files import opened, read, reasons, told, written
 
 EVENING = datetime(2025, 2, 13, 22, 1, tzinfo=UTC)
 
@@ -137,9 +135,10 @@ PHONES = {
 def test_a_year_of_two_digits_is_found_in_its_place(
     tmp_path: Path, first: str, second: str, day: str
 ) -> None:
-    file = tmp_path / "WhatsApp Chat with Ivo.txt"
-    file.write_text(f"{first} - Ivo: one\n{second} - Wren: two\n", encoding="utf-8")
-    with spector.open(":memory:", embedder=FakeEmbedder(), timezone="UTC") as memory:
+    file = written(
+        tmp_path / "WhatsApp Chat with Ivo.txt", f"{first} - Ivo: one\n{second} - Wren: two\n"
+    )
+    with opened(timezone="UTC") as memory:
         import_files(memory, file, assume_utc=True)
         begins = [each.event_time.date().isoformat() for each in memory.records()]
     assert begins[0] == day
@@ -174,8 +173,7 @@ IPHONE = (
 
 
 def test_what_an_iphone_says_itself_is_no_message(tmp_path: Path) -> None:
-    path = tmp_path / "_chat.txt"
-    path.write_text(IPHONE, encoding="utf-8")
+    path = written(tmp_path / "_chat.txt", IPHONE)
     found = read(path)
     assert told(found) == [
         ("Ben", "I\u00a0do"),
@@ -199,8 +197,7 @@ ANDROID = (
 
 
 def test_what_android_says_itself_is_no_message(tmp_path: Path) -> None:
-    path = tmp_path / "WhatsApp Chat with Garden (2).txt"
-    path.write_text(ANDROID, encoding="utf-8")
+    path = written(tmp_path / "WhatsApp Chat with Garden (2).txt", ANDROID)
     found = read(path)
     assert told(found) == [("Ben", "my bed: new"), ("Ben", "a < b: 2 - 1")]
     assert {each["session_id"] for each in found} == {"whatsapp/Garden"}, "whichever download it is"
@@ -220,8 +217,9 @@ def test_what_android_says_itself_is_no_message(tmp_path: Path) -> None:
 def test_a_date_that_cannot_be_known_is_refused_with_its_line(
     tmp_path: Path, line: str, fault: str
 ) -> None:
-    path = tmp_path / "WhatsApp Chat with Ann.txt"
-    path.write_text(f"13/2/25, 10:00 - Ann: first\n{line}\n")
+    path = written(
+        tmp_path / "WhatsApp Chat with Ann.txt", f"13/2/25, 10:00 - Ann: first\n{line}\n"
+    )
     with pytest.raises(ImportFormatError, match=f"line 2: .*{fault}"):
         read(path)
 

@@ -103,13 +103,7 @@ OPERATIONS: dict[str, Operation] = {
     "reinforce": Operation(4, {"which": Known(), "success": Pick([True, False])}),
     "flag": Operation(4, {"which": Known(), "verb": Pick(["pin", "unpin", "resolve"])}),
     "get": Operation(2, {"which": Known()}),
-    "forget": Operation(
-        6,
-        {
-            "which": Many(Known(), 1, 3),
-            "purge": Pick([False] * 7 + [True]),
-        },
-    ),
+    "forget": Operation(6, {"which": Many(Known(), 1, 3), "purge": Pick([False] * 7 + [True])}),
     "forget_by": Operation(1, {"chosen": Fields({}, _SELECTION, share=0.4)}),
     "select": Operation(2, {"chosen": Fields({}, _SELECTION)}),
     "recall": Operation(11, {"asked": _ASKED, "learn": Pick([True, False, False, False])}),

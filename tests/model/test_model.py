@@ -72,9 +72,7 @@ def test_a_long_life_is_as_the_model_says(
 def _never_invalid(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = Selection.exact
     monkeypatch.setattr(
-        Selection,
-        "exact",
-        lambda self, **how: exact(self, **{**how, "now_ms": None}),
+        Selection, "exact", lambda self, **how: exact(self, **{**how, "now_ms": None})
     )
 
 
@@ -89,8 +87,7 @@ def _ring_overwrites_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "plant",
-    [_never_invalid, pytest.param(_ring_overwrites_the_newest, marks=pytest.mark.slow)],
+    "plant", [_never_invalid, pytest.param(_ring_overwrites_the_newest, marks=pytest.mark.slow)]
 )
 def test_a_planted_bug_is_found_and_cut_down_to_a_short_script(
     plant: Any, monkeypatch: pytest.MonkeyPatch, proof: Proof

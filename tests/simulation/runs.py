@@ -23,20 +23,9 @@ _DAY_MS = 86_400_000
 _NEW: Spec = OPERATIONS["remember"].args["new"]
 _ADDED = {
     "reader": Operation(
-        12,
-        {
-            "which": Int(0, 3),
-            "verb": Pick(["open", "open", "open", "recall", "check", "close"]),
-        },
+        12, {"which": Int(0, 3), "verb": Pick(["open", "open", "open", "recall", "check", "close"])}
     ),
-    "backup": Operation(
-        5,
-        {
-            "where": Int(0, 2),
-            "by_reader": Pick([True, False]),
-            "new": _NEW,
-        },
-    ),
+    "backup": Operation(5, {"where": Int(0, 2), "by_reader": Pick([True, False]), "new": _NEW}),
     "restore": Operation(5, {"where": Int(0, 2)}),
     "intruder": Operation(1, {}),
     "days": Operation(2, {"count": Int(1, 9)}),

@@ -18,12 +18,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import spector
-from spector.errors import (
-    SpectorError,
-    StoreExistsError,
-    StoreFailedError,
-    StoreLockedError,
-)
+from spector.errors import SpectorError, StoreExistsError, StoreFailedError, StoreLockedError
 from spector.store.backup import copy as backup
 from spector.store.backup import copy as earlier
 from spector.store.opening import opening as recover

@@ -18,14 +18,7 @@ from typing import Any
 import pytest
 
 import spector
-from spector import (
-    CatalogCorruptError,
-    Curve,
-    InvalidInputError,
-    ManualClock,
-    Memory,
-    MemoryRecord,
-)
+from spector import CatalogCorruptError, Curve, InvalidInputError, ManualClock, Memory, MemoryRecord
 from spector.kernel.contract.profile import retention as kernel_retention
 from spector.knowledge import Changes
 from spector.records import DualStrength, Note

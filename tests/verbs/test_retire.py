@@ -155,11 +155,7 @@ def test_records_list_what_is_named_beside_the_active_ones(tmp_path: Path) -> No
         (suspect,) = memory.import_(tmp_path / "x.jsonl")
         active = [new.id, later.id, planned.id]
         assert ids(memory.records(include=[])) == active
-        for name, record in (
-            ("dormant", rest),
-            ("superseded", old),
-            ("quarantined", suspect),
-        ):
+        for name, record in (("dormant", rest), ("superseded", old), ("quarantined", suspect)):
             found = {r.id: r.to_dict()["flags"] for r in memory.records(include=name)}
             assert list(found) == sorted([*active, record.id])
             assert found[record.id] == [name]

@@ -126,8 +126,4 @@ def test_a_log_and_the_last_cycle_are_told(tmp_path: Path) -> None:
         clock.advance(days=10)
         report = memory.reflect("decay")
         found = memory.stats()["cognition"]["last_cycle"]
-        assert found == {
-            "cycle": report.cycle,
-            "started_at": "2026-12-01T12:00:00Z",
-            "step": None,
-        }
+        assert found == {"cycle": report.cycle, "started_at": "2026-12-01T12:00:00Z", "step": None}

@@ -91,9 +91,7 @@ GROUPS: Final = {
     ),
     "the program": (
         Command(
-            "doctor",
-            "show how this is installed, and what stands in its way",
-            ".program:doctor",
+            "doctor", "show how this is installed, and what stands in its way", ".program:doctor"
         ),
         Command("demo", "show every verb on an example", ".program:demo"),
         Command(

@@ -124,8 +124,7 @@ def run_update(args: argparse.Namespace, console: Console) -> int:
         into[field] = () if name == "tags" else None
     if not (changes or move_to):
         raise InvalidInputError(
-            "no change was given",
-            hint="pass a new TEXT, --tag, --importance, --move-to-user ...",
+            "no change was given", hint="pass a new TEXT, --tag, --importance, --move-to-user ..."
         )
     if text is None:  # nothing is embedded
         args.embedder = "none"

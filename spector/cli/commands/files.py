@@ -27,14 +27,7 @@ from spector.cli.options import (
 )
 from spector.cli.output import Console, clean, input_blocks
 from spector.errors import InvalidInputError
-from spector.importers import (
-    FORMATS,
-    NOT_KEPT,
-    Importing,
-    ImportOptions,
-    observable,
-    observing,
-)
+from spector.importers import FORMATS, NOT_KEPT, Importing, ImportOptions, observable, observing
 from spector.messages import counted
 
 if TYPE_CHECKING:
@@ -70,9 +63,7 @@ def add_import(parser: argparse.ArgumentParser) -> None:
         "--dry-run", action="store_true", help="read, check and count, store nothing"
     )
     parser.add_argument(
-        "--observe",
-        action="store_true",
-        help="keep what matters only, as the command observe does",
+        "--observe", action="store_true", help="keep what matters only, as the command observe does"
     )
     add_durability(parser)
     add_scopes(parser)
@@ -248,12 +239,7 @@ def _run_said(args: argparse.Namespace, console: Console, said: list[str], tally
     ) as memory:
         _observe(args, console, memory, messages, tally)
     console.document(
-        {
-            "command": "observe",
-            "dry_run": args.dry_run,
-            "files": [],
-            **tally.to_dict(),
-        }
+        {"command": "observe", "dry_run": args.dry_run, "files": [], **tally.to_dict()}
     )
     tally.say(console, dry_run=args.dry_run)
     return 0
@@ -338,8 +324,7 @@ def importing_of(args: argparse.Namespace, stack: contextlib.ExitStack) -> Impor
     return Importing(
         named,
         ImportOptions(
-            change=partial(changed, args),
-            **{name: getattr(args, name) for name in _OF_IMPORT},
+            change=partial(changed, args), **{name: getattr(args, name) for name in _OF_IMPORT}
         ),
     )
 

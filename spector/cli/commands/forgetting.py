@@ -59,9 +59,7 @@ def add_forget(parser: argparse.ArgumentParser) -> None:
         help="with --purge: then search every file for their content",
     )
     parser.add_argument(
-        "--include-protected",
-        action="store_true",
-        help="also forget pinned and immutable memories",
+        "--include-protected", action="store_true", help="also forget pinned and immutable memories"
     )
     parser.add_argument(
         "--skip-protected",

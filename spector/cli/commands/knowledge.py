@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from xml.sax.saxutils import escape
 
 from spector.cli.memory_table import day, show_memories
-from spector.cli.options import (
-    add_limit,
-    add_path,
-    add_zone,
-    open_store,
-    positive_int,
-    record_id,
-)
+from spector.cli.options import add_limit, add_path, add_zone, open_store, positive_int, record_id
 from spector.cli.output import Console, clean
 from spector.errors import InvalidInputError
 from spector.messages import counted

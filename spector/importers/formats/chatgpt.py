@@ -13,14 +13,7 @@ from typing import Any, Final
 
 from spector.importers.entries import Entry, Format, LeftOut, Options, label
 from spector.importers.places import Archive, Export, Place, exports_around
-from spector.importers.reading import (
-    filled,
-    message,
-    object_in,
-    objects_in,
-    read_each,
-    text_in,
-)
+from spector.importers.reading import filled, message, object_in, objects_in, read_each, text_in
 from spector.importers.sources import Head, SourceFile
 from spector.importers.times import Spot
 

@@ -123,13 +123,7 @@ def _message(
     elif text:
         metadata = known | filled({"message_id": own_id})
         yield message(
-            at,
-            text,
-            role=role,
-            **common,
-            metadata=metadata,
-            own_id=own_id,
-            borrowed=is_borrowed,
+            at, text, role=role, **common, metadata=metadata, own_id=own_id, borrowed=is_borrowed
         )
     elif not _attachments(entry):
         yield LeftOut(wordless, at.place)

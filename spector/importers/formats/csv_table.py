@@ -150,11 +150,7 @@ def _columns(names: list[str], source: SourceFile) -> dict[str, int]:
 
 
 def _row(
-    names: list[str],
-    columns: dict[str, int],
-    day_first: bool | None,
-    cells: list[str],
-    spot: Spot,
+    names: list[str], columns: dict[str, int], day_first: bool | None, cells: list[str], spot: Spot
 ) -> Entry:
     while len(cells) > len(names) and not cells[-1].strip():
         cells.pop()

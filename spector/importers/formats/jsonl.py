@@ -278,13 +278,11 @@ def _said(entry: dict[str, Any], spot: Spot) -> tuple[ChatMessage | None, str]:
         entry.get("tool_calls") or entry.get("function_call") or _is_kind(entry.get("type"))
     ):
         raise spot.error(
-            'has neither "text" nor "content"',
-            hint='write {"role": "user", "content": "..."}',
+            'has neither "text" nor "content"', hint='write {"role": "user", "content": "..."}'
         )
     if "text" in entry and body is not None and not isinstance(body, (str, list)):
         raise spot.error(
-            f"the text must be a str, got {type(body).__name__}",
-            hint="write it as a JSON string",
+            f"the text must be a str, got {type(body).__name__}", hint="write it as a JSON string"
         )
     try:
         found = chat_message(entry)

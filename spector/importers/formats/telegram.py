@@ -11,14 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 from spector.importers.entries import Broken, Entry, Format, LeftOut, Options
-from spector.importers.reading import (
-    left_out,
-    numbered,
-    objects_in,
-    read_each,
-    said,
-    short_text,
-)
+from spector.importers.reading import left_out, numbered, objects_in, read_each, said, short_text
 from spector.importers.sources import Head, SourceFile
 from spector.importers.times import Spot, in_zone
 
