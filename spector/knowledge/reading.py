@@ -158,6 +158,7 @@ class ToName:
 
     Attributes:
         whole: what is embedded of it anyway; its words are then seen in that one.
+        is_seen: heads read it; else rules alone do.
     """
 
     text: str
@@ -165,6 +166,7 @@ class ToName:
     speaker: str | None = None
     whole: Whole | None = None
     reference_ms: int | None = None
+    is_seen: bool = True
 
 
 class Heard(NamedTuple):
@@ -178,12 +180,12 @@ def heard_in(texts: Sequence[ToName], vectors: Any = None) -> list[Heard]:
     """The mentions and the statements of each text; the embedder sees all texts at once."""
     asked = [(each.text, [each.speaker] if each.speaker else []) for each in texts]
     head, stating = load_head(), load_statement_head()
-    seen = seen_in(
-        [each.text for each in texts],
-        vectors,
-        "" if head is None else head.fingerprint,
-        [each.whole for each in texts],
+    fingerprint = "" if head is None else head.fingerprint
+    shown = [each for each in texts if each.is_seen]
+    parts = iter(
+        seen_in([each.text for each in shown], vectors, fingerprint, [each.whole for each in shown])
     )
+    seen = [next(parts) if each.is_seen else None for each in texts]
     out = []
     for each, own, named in zip(texts, seen, entities_of(asked, head=head, seen=seen), strict=True):
         facts: list[Stated] = []

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from spector.config import ObserveConfig
 from spector.knowledge import (
     Reading,
+    ToName,
     entity_uri,
     heard_in,
     read_text,
@@ -19,9 +20,11 @@ from spector.knowledge import (
     with_facts,
 )
 from spector.language.emotion import emotion_in, load_head
+from spector.language.entities import MOST_WORDS, split_words
 from spector.language.formation import Formed, Referents, cut, form, rewritten
 from spector.language.frames import Statement
 from spector.language.observing import (
+    MOST_CHARS,
     Classified,
     Worth,
     alarm_of,
@@ -173,28 +176,23 @@ class Analyst:
 
     def name(self, works: Sequence[Work]) -> None:
         """Have the trained heads look for names and facts in all statements, in one call of the
-        model. The gate has read what may change others: these facts are filed, and no more."""
-        is_asked = self._detectors.entities is None
-        units = [
-            unit
-            for work in works
-            for unit in work.units
-            if unit.unnamed is not None and (is_asked or "entities" in work.fallbacks)
-        ]
-        found = heard_in(
-            [
-                to_name(
-                    unit.unnamed or "",
-                    unit.work.message,
-                    unit.text,
-                    unit.notes,
-                    unit.turn_before[1],
-                    unit.work.event_ms,
-                )
-                for unit in units
-            ],
-            self._vectors,
-        )
+        model, which sees so many words of a message. The gate has read what may change others:
+        these facts are filed, and no more."""
+        units: list[Unit] = []
+        asked: list[ToName] = []
+        for work in works:
+            if self._detectors.entities is not None and "entities" not in work.fallbacks:
+                continue
+            words = 0
+            for unit in work.units:
+                if (text := unit.unnamed) is None:
+                    continue
+                before = unit.turn_before[1]
+                one = to_name(text, work.message, unit.text, unit.notes, before, work.event_ms)
+                asked.append(replace(one, is_seen=words < MOST_WORDS))
+                units.append(unit)
+                words += len(split_words(text)) if words < MOST_WORDS else 0
+        found = heard_in(asked, self._vectors)
         for unit, own in zip(units, found, strict=True):
             unit.unnamed = None
             unit.reading = replace(unit.reading, mentions=self._fewest(own.mentions))
@@ -236,7 +234,7 @@ class Analyst:
 
         worths = in_languages(self._config.language, by_rules)
         unsure = [n for n, each in enumerate(worths) if each.verdict == "unsure"]
-        texts = [messages[n].text for n in unsure]
+        texts = [messages[n].text[:MOST_CHARS] for n in unsure]
         vectors: Sequence[NDArray[np.float32] | None] = [None] * len(texts)
         if texts and head_for(self._fingerprint).fingerprint:
             vectors = list(embedded(self._vectors, texts))

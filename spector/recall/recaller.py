@@ -30,7 +30,7 @@ from spector.clock import Clock
 from spector.config import Config
 from spector.kernel.contract import ScoringProfile, get_profile, norm
 from spector.kernel.contract import lengths as lengths_of
-from spector.language.cues import Kind, need_gate, skip_reason, split_cue
+from spector.language.cues import Kind, may_be_request, need_gate, skip_reason, split_cue
 from spector.language.words import compose, is_turkish, plain
 from spector.layout import Flag
 from spector.process import Operations
@@ -241,7 +241,9 @@ class Recaller:
             per_session=parsed.per_session,
             probes=probes,
             asking=self._limits.asking() if asks else None,
-            limits=self._limits.for_cue(like, probes, make=selective),
+            limits=self._limits.for_cue(like, probes, make=selective)
+            if text is None or reading.kind is Kind.REQUEST or may_be_request(text)
+            else (),
             cut=0.0 if selective else parsed.cut,
             modality_mask=parsed.modality_mask,
             category_mask=parsed.category_mask,

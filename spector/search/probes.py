@@ -320,7 +320,7 @@ class Limits:
     def for_cue(
         self, vector: F32 | None, probes: F32 | None, *, make: bool
     ) -> tuple[tuple[F32, F32], ...]:
-        """Of each matter that a cue is a request of: its limits, and what is none.
+        """Of each matter that a cue is a request of: its limits, and what is none, as requests.
 
         Args:
             vector: (dim,) that of the cue. probes: (p, dim) of unrelated questions.
@@ -333,7 +333,7 @@ class Limits:
             return ()
         *matters, others = known
         return tuple(
-            (limits, others)
+            (limits, np.concatenate((others, requests)))  # which share only the matter with it
             for requests, limits in zip(matters[::2], matters[1::2], strict=True)
             if is_like(vector, requests, others, probes)
         )

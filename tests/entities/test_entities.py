@@ -16,8 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+import spector
 from spector.errors import EmbeddingError
 from spector.language.entities import (
+    MOST_WORDS,
     EntityHead,
     Mention,
     entities_of,
@@ -28,7 +30,9 @@ from spector.language.entities import (
     split_words,
 )
 from spector.language.entities.head import word_features
-from spector.providers import CachedEmbedder, MiniLMEmbedder
+from spector.language.observing import MOST_CHARS
+from spector.providers import CachedEmbedder, MiniLMEmbedder, minilm
+from spector.providers.wordpiece import OVERLAP_TOKENS
 from tests.fakes import FakeEmbedder
 
 
@@ -138,6 +142,51 @@ class Flat:
     def word_vectors(self, words: list[str]) -> np.ndarray:
         self.asked += 1
         return np.zeros((len(words), 384), np.float32)
+
+
+class Counted(FakeEmbedder):
+    """Counts the words and the longest text that it is asked for."""
+
+    def __init__(self, fingerprint: str) -> None:
+        super().__init__(384)
+        self.fingerprint = fingerprint
+        self.words, self.longest = 0, 0
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.longest = max([self.longest, *map(len, texts)])
+        return np.full((len(texts), 384), 384**-0.5, np.float32)
+
+    def word_vectors(self, words: Sequence[str]) -> NDArray[np.float32]:
+        self.words += len(words)
+        return np.ones((len(words), 384), np.float32)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["lorem ipsum dolor sit amet " * 2_000, "," * 100_000, "a, " * 30_000, "😀" * 50_000],
+    ids=["words", "commas", "pairs", "emoji"],
+)
+def test_of_a_long_message_an_embedder_sees_so_many_words(text: str) -> None:
+    counted = Counted(MiniLMEmbedder().fingerprint)
+    with spector.open(":memory:", embedder=counted) as memory:
+        memory.observe(text)
+        assert counted.words <= 2 * MOST_WORDS
+        assert counted.longest <= max(spector.Config().observe.max_chars, MOST_CHARS)
+
+
+def test_of_a_long_text_the_model_reads_so_many_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    hidden = minilm._LoadedModel._hidden
+    monkeypatch.setattr(
+        minilm._LoadedModel,
+        "_hidden",
+        lambda self, batch: read.extend(len(ids) for _, ids in batch) or hidden(self, batch),
+    )
+    words = [*"Ada won".split(), "antidisestablishmentarianism" * 3, *["x-y"] * 1000]
+    found = MiniLMEmbedder().word_vectors(words)
+    assert sum(read) <= minilm.WORD_TOKENS + 2 * OVERLAP_TOKENS
+    assert found[:3].any(axis=1).all()
+    assert not found[minilm.WORD_TOKENS :].any()
 
 
 def test_the_head_speaks_for_its_own_embedder_and_english_only() -> None:

@@ -224,6 +224,22 @@ def test_spans_quote_the_words(text: str) -> None:
         assert each.span[0] <= each.subject_span[0] or each.frame.startswith("tr")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I live in Oslo. Just kidding!",
+        "Not true: I live in Oslo.",
+        "Letter from Ann:\nI live in Oslo.",
+    ],
+)
+def test_what_a_text_does_not_stand_by_is_no_statement(text: str) -> None:
+    assert extract(text) == ()
+
+
+def test_talk_beside_a_statement_takes_nothing_back() -> None:
+    assert extract("I live in Oslo, actually.")
+
+
 def said_anywhere(statement: Statement) -> tuple[str, str, str]:
     return statement.subject, statement.predicate, statement.object
 

@@ -89,10 +89,32 @@ def test_marked_words_are_a_statement(text: str, parts: tuple[str, str, str], tr
         ("I like it.", ("", "like", "it")),
         ("> I take warfarin.", ("", "take", "warfarin")),
         ("Ann: I take warfarin.\nBob: ok", ("", "take", "warfarin")),
+        ("I take warfarin... just kidding!", ("", "take", "warfarin")),
+        ("I take warfarin. Okay, I made that up.", ("", "take", "warfarin")),
+        ("I take warfarin. That's not true.", ("", "take", "warfarin")),
+        ("I take warfarin. Scratch that.", ("", "take", "warfarin")),
+        ("I take warfarin - not!", ("", "take", "warfarin")),
+        ("NOT TRUE: I take warfarin.", ("", "take", "warfarin")),
+        ("Letter from Ann:\nI take warfarin.", ("", "take", "warfarin")),
+        ('She wrote: "I take warfarin."', ("", "take", "warfarin")),
     ],
 )
 def test_what_states_nothing_of_the_user_stays_so(text: str, parts: tuple[str, str, str]) -> None:
     assert said(text, *parts) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I take warfarin. I'm not kidding.",
+        "I take warfarin. Not bad!",
+        "Scratch that, I take warfarin.",
+        "Correction: I take warfarin.",
+        "Update:\nI take warfarin.",
+    ],
+)
+def test_a_remark_on_something_else_takes_nothing_back(text: str) -> None:
+    assert said(text, "", "take", "warfarin") == ["user | take | warfarin"]
 
 
 @pytest.mark.parametrize("role", ["assistant", "tool", "document"])

@@ -330,6 +330,18 @@ def test_a_limit_is_the_user_s_own_and_holds(limit_memory: Memory) -> None:
     assert beside(limit_memory, cue, user="eve") == []
 
 
+@pytest.mark.parametrize("cue", ["milk", "What can Ada not eat?", "What did I eat with milk?"])
+def test_what_is_looked_up_is_no_request(limit_memory: Memory, cue: str) -> None:
+    limit_memory.remember("I can't eat anything with milk in it.", user_id="ann")
+    assert beside(limit_memory, cue) == []
+
+
+def test_what_only_shares_the_matter_of_a_request_is_no_limit(limit_memory: Memory) -> None:
+    for habit in ("Ada drinks tea.", "I drink green tea at work.", "Kids want pancakes."):
+        limit_memory.remember(habit, user_id="ann")
+    assert beside(limit_memory, "What should I cook and drink tonight?") == []
+
+
 def test_hits_are_the_same_with_what_stands_beside_them(limit_memory: Memory) -> None:
     before = [hit.id for hit in limit_memory.recall("Suggest a menu.", k=3, user_id="ann")]
     limit_memory.remember("I can't eat anything with milk in it.", user_id="zoe")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         Params,
         is_name,
         kind_of,
+        may_be_request,
         route_cue,
         split_cue,
     )

@@ -124,13 +124,7 @@ def _kind(cue: str) -> tuple[Kind, str]:
     turkish = is_turkish(cue, folded)
     if _RE["told_again"].search(folded) or (turkish and _RE["told_again_tr"].search(folded)):
         return Kind.FACT, "asks to repeat something"
-    others = bool(_RE["others"].search(cue)) and not _PERSONS.search(folded)
-    past = (
-        others
-        or bool(_RE["past"].search(folded))
-        or (turkish and bool(_RE["past_tr"].search(folded)))
-    )
-    if not past:
+    if not _is_of_others_or_past(cue, folded, turkish):
         words = _RE["request"].search(folded) or (turkish and _RE["request_tr"].search(folded))
         if words:
             return Kind.REQUEST, f'asks for help ("{words.group()[:30].strip()}")'
@@ -140,11 +134,32 @@ def _kind(cue: str) -> tuple[Kind, str]:
         return Kind.FACT, "a question"
     if _RE["ordered"].search(folded):
         return Kind.FACT, "asks by name"
-    # "US" in "Which US cities" is not the pronoun
-    first = bool(FIRST_PERSON.search(folded.replace("us", "") if "US" in cue else folded))
-    if len(folded) <= _MOST_OF_A_LOOKUP and not first and _LOOKUP.fullmatch(folded):
+    if _is_lookup(cue, folded):
         return Kind.FACT, "words to look up"
     return Kind.TALK, "no question and no request"
+
+
+def may_be_request(cue: str) -> bool:
+    """False if a cue is words to look up, or asks about a third person or the past.
+
+    Nothing is suggested for those, so no limit of what may be suggested matters to them.
+    """
+    folded = plain(cue.strip())
+    return not (
+        _is_lookup(cue, folded) or _is_of_others_or_past(cue, folded, is_turkish(cue, folded))
+    )
+
+
+def _is_of_others_or_past(cue: str, folded: str, turkish: bool) -> bool:
+    if _RE["others"].search(cue) and not _PERSONS.search(folded):
+        return True
+    return bool(_RE["past"].search(folded) or (turkish and _RE["past_tr"].search(folded)))
+
+
+def _is_lookup(cue: str, folded: str) -> bool:
+    # "US" in "Which US cities" is not the pronoun
+    first = bool(FIRST_PERSON.search(folded.replace("us", "") if "US" in cue else folded))
+    return len(folded) <= _MOST_OF_A_LOOKUP and not first and bool(_LOOKUP.fullmatch(folded))
 
 
 def is_name(cue: str) -> bool:

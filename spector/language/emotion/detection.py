@@ -125,20 +125,8 @@ class EmotionHead:
     #: of the texts that it was trained on
     language: str = "en"
 
-    def scores(self, text: str, vector: F32) -> F32:
-        """(7,) log-odds of each label less its threshold: what is above 0 is meant.
-
-        Args:
-            vector: (d,) f32, the embedding of the text.
-        """
-        return self.log_odds(text, vector) - self.weights["thresholds"]
-
-    def category(self, text: str, vector: F32) -> str | None:
-        """The feeling that is furthest above its threshold; None where none is above it."""
-        return self.category_of(self.log_odds(text, vector))
-
     def category_of(self, log_odds: F32, denied: Collection[str] = ()) -> str | None:
-        """The same of log-odds that are known, and none of the denied feelings."""
+        """The feeling that log-odds tell, none of the denied ones; None for none."""
         scores = log_odds - self.weights["thresholds"]
         scores[[label in denied for label in LABELS]] = -np.inf
         best = int(scores.argmax())
@@ -157,12 +145,8 @@ class EmotionHead:
         total = total + np.einsum("i,ij->j", values.astype(np.float32), w["hashed"][buckets])
         return np.asarray(0.5 * total + w["bias"], np.float32)
 
-    def valence(self, text: str, vector: F32) -> float:
-        """-1..1: the probability of joy less that of what is unpleasant."""
-        return self.valence_of(self.log_odds(text, vector))
-
     def valence_of(self, log_odds: F32) -> float:
-        """The same of log-odds that are known."""
+        """The valence that log-odds tell, -1 to 1."""
         p = 1.0 / (1.0 + np.exp(-log_odds.astype(np.float64)))
         bad = sum(float(p[LABELS.index(each)]) for each in _BAD)
         return max(-1.0, min(1.0, float(p[LABELS.index("joy")]) - bad))

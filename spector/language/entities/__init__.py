@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from spector.language.entities.extraction import (
     LEAST,
+    MOST_WORDS,
     Seen,
     Whole,
     WordVectors,
@@ -22,6 +23,7 @@ from spector.language.entities.words import affix_buckets, shape_features, split
 
 __all__ = [
     "LEAST",
+    "MOST_WORDS",
     "EntityHead",
     "Mention",
     "Seen",

@@ -19,11 +19,21 @@ from spector.language.entities.rules import (
 from spector.language.entities.words import Word, split_words
 from spector.language.words import is_turkish, plain
 
-__all__ = ["LEAST", "Seen", "Whole", "WordVectors", "entities_of", "parts_of", "seen_in"]
+__all__ = [
+    "LEAST",
+    "MOST_WORDS",
+    "Seen",
+    "Whole",
+    "WordVectors",
+    "entities_of",
+    "parts_of",
+    "seen_in",
+]
 
 #: probability from which the head is believed: .88 of what it finds in messages of others is right
 LEAST: Final = 0.6
-#: words that the head sees at once
+#: words of a text that heads see, and at once
+MOST_WORDS: Final = 512
 _AT_ONCE: Final = 120
 
 
@@ -46,7 +56,7 @@ class WordVectors(Protocol):
     def fingerprint(self) -> str: ...
 
     def word_vectors(self, words: Sequence[str]) -> NDArray[np.float32]:
-        """(n, d) f32, a vector a word, of a text of any length."""
+        """(n, d) f32, a vector a word; zeros for words that it does not read."""
         ...
 
 
@@ -65,6 +75,8 @@ def seen_in(
 ) -> list[Seen | None]:
     """The words of each English text with their vectors, in one call of the model; None for others.
 
+    Of a long text only the beginning is seen, at most `MOST_WORDS` words.
+
     Args:
         fingerprint: of the embedder that heads were trained on; another one is not asked.
         wholes: what the embedder reads in place of each text, where all words of it are there.
@@ -73,13 +85,16 @@ def seen_in(
     if not isinstance(vectors, WordVectors) or vectors.fingerprint != fingerprint:
         return out
     asked = [
-        (n, split_words(text)) for n, text in enumerate(texts) if not is_turkish(text, plain(text))
+        (n, split_words(text)[:MOST_WORDS])
+        for n, text in enumerate(texts)
+        if not is_turkish(text, plain(text))
     ]
     rows = _vectors_of(
         vectors, [(words, None if wholes is None else wholes[n]) for n, words in asked]
     )
     for (n, words), own in zip(asked, rows, strict=True):
-        out[n] = Seen(words, own)
+        read = int(np.flatnonzero(own.any(axis=1))[-1]) + 1 if own.any() else 0
+        out[n] = Seen(words[:read], own[:read])
     return out
 
 
@@ -125,7 +140,7 @@ def _vectors_of(
     spelt: list[list[str]] = []
     chosen: list[list[int] | None] = []
     for words, whole in texts:
-        others = () if whole is None else split_words(whole.text)
+        others = () if whole is None else split_words(whole.text)[:MOST_WORDS]
         places = None if whole is None else _places_in(whole, words, others)
         spelt.append([each.text for each in (words if places is None else others)])
         chosen.append(places)
@@ -137,7 +152,9 @@ def _vectors_of(
 
 
 def _places_in(whole: Whole, words: Sequence[Word], others: Sequence[Word]) -> list[int] | None:
-    """Which words of a whole the words of a text are; None where one of them is not there."""
+    """Which words of a whole the words of a text are, up to the first one behind its end; None where
+    one of them is not there."""
+    behind = others[-1].end if others else 0
     at = {each.start: n for n, each in enumerate(others)}
     moved, added = 0, list(whole.added)
     out = []
@@ -145,6 +162,8 @@ def _places_in(whole: Whole, words: Sequence[Word], others: Sequence[Word]) -> l
         while added and added[0][0] <= each.start + moved:
             start, end = added.pop(0)
             moved += end - start
+        if each.start + moved >= behind:
+            break
         n = at.get(each.start + moved)
         if n is None or others[n].text != each.text:
             return None

@@ -76,6 +76,13 @@ _CLAUSES: Final = re.compile(
     r"|\b(?:because|but|that|who|which|when|while|if|so)\b",
     re.IGNORECASE,
 )
+_TURKISH_OPENINGS: Final = frozenset(
+    "dun bugun yarin simdi sonra once artik gecen hafta gece sabah aksam ay yil".split()
+)
+_TURKISH_KIN: Final = frozenset(
+    """annem babam kardesim ablam abim esim arkadasim kizim oglum teyzem amcam dayim halam
+    patronum""".split()
+)
 _TURKISH_PRONOUNS: Final = frozenset("ben sen o biz siz onlar bu".split())
 
 
@@ -167,13 +174,13 @@ def _split(text: str, start: int, joint: int, after: int, end: int, *, turkish: 
         return None
     if right.folded[0] in ("i", "we", "ben", "biz") and left.text.rstrip().split()[-1][0].isupper():
         return None  # "Samantha and I have decided"
-    return _turkish(text, start, left, right) if turkish else _english(text, start, left, right)
+    return _turkish(left, right) if turkish else _english(left, right)
 
 
 # -- English ---------------------------------------------------------------------------------------
 
 
-def _english(text: str, start: int, left: _Piece, right: _Piece) -> str | None:
+def _english(left: _Piece, right: _Piece) -> str | None:
     subject = _subject_end(left)
     if subject is None:
         return None
@@ -182,7 +189,6 @@ def _english(text: str, start: int, left: _Piece, right: _Piece) -> str | None:
         return ""
     if own is None or not _is_verb_first(right) or _CLAUSES.search(left.text):
         return None
-    del text, start
     return " ".join(left.text[subject[0] : subject[1]].split())
 
 
@@ -263,15 +269,11 @@ def _is_verb_first(piece: _Piece) -> bool:
 # -- Turkish ---------------------------------------------------------------------------------------
 
 
-def _turkish(text: str, start: int, left: _Piece, right: _Piece) -> str | None:
-    del text, start
+def _turkish(left: _Piece, right: _Piece) -> str | None:
     if not (is_turkish_verb(_last(left)) and is_turkish_verb(_last(right))):
         return None
-    if _turkish_subject(right):
-        return ""
-    if turkish_person(_last(right)) != 3:
-        return ""
-    return _turkish_subject(left)
+    has_own = _turkish_subject(right) or turkish_person(_last(right)) != 3
+    return "" if has_own else _turkish_subject(left)
 
 
 def _last(piece: _Piece) -> str:
@@ -282,22 +284,7 @@ def _turkish_subject(piece: _Piece) -> str:
     """A name without a case, or a pronoun, that a clause begins with; "" where none does."""
     words = [(plain(found.group()), found) for found in _WORD.finditer(piece.text)]
     at = 0
-    while at < len(words) - 1 and words[at][0] in (
-        "dun",
-        "bugun",
-        "yarin",
-        "simdi",
-        "sonra",
-        "once",
-        "artik",
-        "gecen",
-        "hafta",
-        "gece",
-        "sabah",
-        "aksam",
-        "ay",
-        "yil",
-    ):
+    while at < len(words) - 1 and words[at][0] in _TURKISH_OPENINGS:
         at += 1
     word, found = words[at]
     following = words[at + 1][1] if at + 1 < len(words) else None
@@ -305,22 +292,7 @@ def _turkish_subject(piece: _Piece) -> str:
         return found.group() if word not in ("o", "bu") or at + 1 < len(words) else ""
     if following is not None and following.group()[0] in "'\u2019":
         return ""
-    if word in (
-        "annem",
-        "babam",
-        "kardesim",
-        "ablam",
-        "abim",
-        "esim",
-        "arkadasim",
-        "kizim",
-        "oglum",
-        "teyzem",
-        "amcam",
-        "dayim",
-        "halam",
-        "patronum",
-    ):
+    if word in _TURKISH_KIN:
         return found.group()
     if found.group()[0].isupper() and (at > 0 or any(word in name.split() for name in piece.names)):
         return found.group()

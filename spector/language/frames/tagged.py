@@ -15,6 +15,7 @@ from spector.language.frames import english
 from spector.language.frames.extraction import persons_of, turns_in
 from spector.language.frames.head import StatementHead, Triple
 from spector.language.frames.predicates import KIN, canonical_name
+from spector.language.frames.remarks import is_stated
 from spector.language.frames.sentences import (
     AGENT,
     HEDGED_CONFIDENCE,
@@ -25,6 +26,7 @@ from spector.language.frames.sentences import (
     sentences,
 )
 from spector.language.frames.values import normal_value
+from spector.language.statements import own_words
 from spector.language.words import plain
 
 __all__ = ["BY_HEAD", "Tagged", "tagged_statements"]
@@ -70,8 +72,9 @@ def tagged_statements(
 ) -> list[Tagged]:
     """What a user's or a named speaker's English text states, by the head.
 
-    Questions, conditions, reports and quotations state nothing; nor does what has a subject that
-    no word of the text names.
+    Questions, conditions, reports and quotations state nothing; nor does what the text takes back
+    or denies, what it says in someone else's name, and what has a subject that no word of the text
+    names.
 
     Args:
         seen: the words of the text. The others are as in `extract`.
@@ -80,13 +83,16 @@ def tagged_statements(
     if not first or first == AGENT or (not speaker and turns_in(text)):
         return []
     out = []
-    parts = [Sentence((), 0, 0, False), *sentences(text)]
+    said = own_words(text)
+    parts = [Sentence((), 0, 0, False), *sentences(said)]
     for part in parts_of(seen):
         for each in head.triples([word.text for word in part.words], part.vectors, least):
             place = _place(part, each.value)
+            if said[slice(*place)] != text[slice(*place)]:
+                continue
             own = next((one for one in parts if one.start <= place[0] < one.end), parts[0])
             made = _statement(text, part, each, own, first, reference_time)
-            if made is not None:
+            if made is not None and is_stated(said, made, first):
                 chosen = [*each.relation, *range(*each.value), *range(*(each.subject or (0, 0)))]
                 mean = part.vectors[chosen].mean(axis=0)
                 out.append(

@@ -16,7 +16,7 @@ from spector.language.observing.filters import (
     worth_keeping,
     worth_of_words,
 )
-from spector.language.observing.head import head_for
+from spector.language.observing.head import MOST_CHARS, head_for
 from spector.language.observing.injection import consent_of, is_injection
 from spector.language.observing.sentences import (
     alarm_of,

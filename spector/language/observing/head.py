@@ -33,7 +33,7 @@ _LEAST: Final = 0.15
 #: buckets of hashed words and pairs of words
 _BUCKETS: Final = 512
 #: words that are read, and characters
-_MOST_WORDS, _MOST_CHARS = 400, 4000
+_MOST_WORDS, MOST_CHARS = 400, 4000
 _TOKEN: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d+|[^\w\s]")
 _ADDRESS: Final = re.compile(r"\w@\w|://|\w[/\\]\w|[a-z][A-Z]")
 _SIGN: Final = re.compile(r"[^\w\s.,!?;:'\"()’“”-]")
@@ -77,7 +77,7 @@ class MessageHead:
         return MessageVerdict(
             content=content,
             importance=float(importance_of(content, much)),
-            is_cut=len(text) > _MOST_CHARS,
+            is_cut=len(text) > MOST_CHARS,
         )
 
 
@@ -88,7 +88,7 @@ def importance_of(content: Any, much: Any) -> Any:
 
 def features_of(text: str, vector: F32 | None = None) -> F32:
     """(d,) f32: the vector if there is one, signs of the surface, hashed words."""
-    text = text[:_MOST_CHARS]
+    text = text[:MOST_CHARS]
     folded = plain(text)
     parts = [_surface(text, folded), _hashed(folded)]
     return np.concatenate(parts if vector is None else [np.asarray(vector, np.float32), *parts])

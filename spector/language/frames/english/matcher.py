@@ -40,7 +40,8 @@ _UNREAL: Final = re.compile(
     r"|let ?'?s (?:say|assume|imagine|pretend)|let us (?:say|assume)|say (?:i|we) "
     r"|for (?:this|the) (?:exercise|example|test)|for (?:example|instance) ?[:,]"
     r"|my (?:character|line|lines) (?:is|are)|(?:dream|fantasi[sz]e)\w* (?:of|about)|as if"
-    r"|just kidding|only joking|as a joke|jk)\b"
+    r"|(?<!not )(?<!n't )(?<!no )(?:kidding|joking)|a (?:joke|lie)|jk"
+    r"|made (?:it|this|that|all) up)\b"
 )
 
 
@@ -58,13 +59,18 @@ def stricter(one: Modality, other: Modality) -> Modality:
     return max(one, other, key=_ORDER.index)
 
 
+def is_unreal(words: Sequence[str]) -> bool:
+    """Whether folded words say that something is played, supposed, dreamt of or made up."""
+    return _UNREAL.search(" ".join(words)) is not None
+
+
 def sentence_modality(sentence: Sentence) -> Modality:
     words = [word.text for word in sentence.words]
     if sentence.asks or _is_inverted(words):
         return "asked"
     if any(word in words_of.CONDITIONS for word in words) or ("every", "time") in pairwise(words):
         return "conditional"
-    if _UNREAL.search(" ".join(words)):
+    if is_unreal(words):
         return "conditional"
     for at, word in enumerate(words):
         if word in words_of.REPORTS and not (at and words[at - 1] in ("i", "we", "'ve", "you")):

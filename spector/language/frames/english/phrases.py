@@ -228,7 +228,7 @@ class Group(NamedTuple):
 
     Attributes:
         verb: its base form. start, end: indices; what follows begins at ``end``.
-        ing: it is progressive. passive: a participle follows "be", and stands at ``end``.
+        ing: it is progressive.
     """
 
     verb: str
@@ -240,7 +240,6 @@ class Group(NamedTuple):
     changed: bool = False
     added: bool = False
     ing: bool = False
-    passive: bool = False
 
 
 #: may stand between "do" and its verb
@@ -267,7 +266,6 @@ class _Auxiliaries:
         end: int,
         *,
         ing: bool = False,
-        passive: bool = False,
         tense: Tense | None = None,
     ) -> Group:
         return Group(
@@ -280,7 +278,6 @@ class _Auxiliaries:
             self.changed,
             self.added,
             ing,
-            passive,
         )
 
 
@@ -411,7 +408,7 @@ def _main_verb(
     if aux.been and "ing" in names:
         ing, tense = True, "present" if aux.have else tense
     elif aux.been:
-        return aux.group("be", start, at, passive="participle" in names)
+        return aux.group("be", start, at)
     elif (aux.have and "participle" in names) or (
         "past" in names
         and not aux.helped
