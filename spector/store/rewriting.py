@@ -1,9 +1,10 @@
-"""Writes partitions anew: compaction, other vectors."""
+"""Writes partitions anew: compaction, other vectors, another format."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,26 @@ from spector.store.partitions import (
     require_readable,
     wrong_checksums,
 )
+
+# Steps from one format to the next; there is one format so far, and so no step.
+#
+# The catalog has the format of its store in ``format_version``, and every partition repeats it. A
+# later format than this code knows is refused, whatever the mode. An opening to write runs the steps
+# that lead on from an earlier one, each all or nothing: one commit of the catalog sets the new
+# version together with everything that it implies, so one that is killed is begun again.
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How a store of format ``before`` becomes one of format ``before + 1``."""
+
+    before: int
+    #: commits the new version together with what it means, or nothing
+    run: Callable[[Store], object]
+
+
+STEPS: Final[tuple[Step, ...]] = ()
+
 
 # Rewrite partitions without tombstones, in a better order, or into smaller ones.
 
@@ -194,7 +215,7 @@ def live_images(store: Store, segment: Segment) -> Bytes:
 
 # Rewrite all partitions of a store and switch them by one commit.
 #
-# For a change in which no partition may lag behind, another model. The next generation
+# For changes in which no partition may lag behind: another model, another format. The next generation
 # of every partition is written and synced first; one transaction of the catalog then switches all of
 # them together with the description of the store. Killed before it, the store is unchanged, and the
 # next opening removes the new files; killed after it, the change is complete.
@@ -226,7 +247,8 @@ def rewrite_all(
     The caller must close and open the store afterwards.
 
     Args:
-        meta: the catalog's new description of the store; "dim" also determines the new partitions.
+        meta: the catalog's new description of the store; "dim" and "format_version" also determine
+            the new partitions.
 
     Raises:
         PartitionCorruptError: a live record's checksum is wrong, or rows and slots do not agree.
@@ -262,7 +284,7 @@ def _write_all(
     total = sum(segment.row.live for segment in store.segments.values())
     done = 0
     shape = {**store.meta, **meta}
-    dim = int(shape["dim"])
+    dim, version = int(shape["dim"]), int(shape["format_version"])
     for segment in list(store.segments.values()):
         images = live_images(store, segment)
         with store.catalog.latest() as db:
@@ -277,11 +299,11 @@ def _write_all(
             done += len(names)
             if progress is not None:
                 progress(done, total)
-        fresh.append(_Rewritten(segment.row, _write(store, segment.row, new, dim), ids))
+        fresh.append(_Rewritten(segment.row, _write(store, segment.row, new, dim, version), ids))
     return done
 
 
-def _write(store: Store, row: SegmentRow, images: Bytes, dim: int) -> SegmentRow:
+def _write(store: Store, row: SegmentRow, images: Bytes, dim: int, version: int) -> SegmentRow:
     """Write the next generation of a partition, durable, not yet named by the catalog."""
     tier = store.partitions.tiers[row.tier]
     state = row.state if row.state == PartitionState.ACTIVE else int(PartitionState.SEALED)
@@ -293,7 +315,7 @@ def _write(store: Store, row: SegmentRow, images: Bytes, dim: int) -> SegmentRow
         state=state,
         path=tier.path(row.day, row.sequence, row.generation + 1),
     )
-    header = ExpectedHeader(tier.magic, stride_of(dim), dim, store.uuid)
+    header = ExpectedHeader(tier.magic, stride_of(dim), dim, store.uuid, version)
     segment = Segment(store.files, new_row, header)
     if store.files.exists(new_row.path):
         store.files.remove(new_row.path)  # left by an earlier run that was killed

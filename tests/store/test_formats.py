@@ -1,12 +1,14 @@
-"""There is one format; another one is refused.
+"""There is one format; another one is refused, and one made-up step shows the way to the next.
 
-Mechanism: the catalog and every partition say their format. Damage without it: a store of a later
-program is taken for a damaged one, or written to by code that does not know it.
+Mechanism: the catalog and every partition say their format, and an opening runs the steps that lead
+on from it. Damage without it: a store of a later program is taken for a damaged one, or written to
+by code that does not know it; a migration that is killed leaves half of each.
 """
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,11 @@ import pytest
 import spector
 from spector.kernel.checksum import crc32c
 from spector.layout import FORMAT_VERSION, PARTITION_DTYPE
-from tests.crash.workload import open_tiny, vector_of
+from spector.store import rewriting
+from spector.store.catalog import schema
+from spector.store.core.store import Store
+from spector.store.partitions import segment as header
+from tests.crash.workload import open_tiny, texts_of, vector_of
 
 NEXT = FORMAT_VERSION + 1
 
@@ -46,7 +52,7 @@ def formats(path: Path) -> tuple[str, set[int]]:
 
 
 def test_there_is_one_format(mind: Path) -> None:
-    assert FORMAT_VERSION == 1
+    assert (FORMAT_VERSION, rewriting.STEPS) == (1, ())
     assert formats(mind) == ("1", {1})
 
 
@@ -89,3 +95,57 @@ def test_a_partition_of_another_format_than_its_catalog_is_found(version: int, m
     with pytest.raises((spector.FormatVersionError, spector.PartitionCorruptError)):
         open_tiny(str(mind))
     assert not spector.check(mind).ok
+
+
+# -- one made-up step ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def step(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], list[str]]:
+    """Install a step to the next format that changes nothing but the number; a list of its runs."""
+    runs: list[str] = []
+
+    def install(dies: bool) -> list[str]:
+        def run(store: Store) -> None:
+            runs.append(store.meta["format_version"])
+            if dies:
+                raise spector.StoreError("killed here")
+            rewriting.rewrite_all(store, lambda images, rows: images, {"format_version": str(NEXT)})
+
+        steps = (rewriting.Step(FORMAT_VERSION, run),)
+        monkeypatch.setattr(rewriting, "STEPS", steps)
+        for module in (schema, header):
+            monkeypatch.setattr(module, "FORMAT_VERSION", NEXT)
+        return runs
+
+    return install
+
+
+def test_an_opening_to_write_runs_the_step_and_a_killed_one_is_begun_again(
+    mind: Path, step: Callable[[bool], list[str]]
+) -> None:
+    with open_tiny(str(mind)) as memory:
+        wanted = texts_of(memory)
+    runs = step(True)
+    with pytest.raises(spector.StoreError, match="killed here"):
+        open_tiny(str(mind))
+    assert formats(mind) == ("1", {1})
+    step(False)
+    with open_tiny(str(mind)) as memory:
+        assert texts_of(memory) == wanted
+        assert memory.check().ok
+    assert runs == ["1", "1"]
+    assert formats(mind) == ("2", {2})
+    open_tiny(str(mind)).close()
+    assert runs == ["1", "1"], "the finished step was done again"
+
+
+def test_a_reader_that_is_open_meanwhile_is_told(
+    mind: Path, step: Callable[[bool], list[str]]
+) -> None:
+    with open_tiny(str(mind), mode="r") as reader:
+        assert len(reader)
+        step(False)
+        open_tiny(str(mind)).close()
+        with pytest.raises(spector.FormatVersionError, match="meanwhile"):
+            reader.recall("w1")

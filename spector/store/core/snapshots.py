@@ -259,6 +259,7 @@ class PartitionSet:
         dim: int,
         uuid: bytes,
         writable: bool,
+        format_version: int,
     ) -> None:
         self.files = files
         self.catalog = catalog
@@ -277,6 +278,7 @@ class PartitionSet:
         )
         self._dim, self._stride, self._uuid = dim, stride_of(dim), uuid
         self._writable = writable
+        self._format_version = format_version
         self._next_id = 1
         self._shown: list[Partition] = []
         self._position: dict[int, int] = {}
@@ -314,7 +316,7 @@ class PartitionSet:
 
     def header_of(self, tier: TierFiles) -> ExpectedHeader:
         """What the headers of a tier's partitions have in common."""
-        return ExpectedHeader(tier.magic, self._stride, self._dim, self._uuid)
+        return ExpectedHeader(tier.magic, self._stride, self._dim, self._uuid, self._format_version)
 
     def add(self, segment: Segment) -> None:
         """Add a partition that existed before this process."""
@@ -458,6 +460,8 @@ class StoreViews(StoreStatus):
         self.dim = int(meta["dim"])
         self.stride = stride_of(self.dim)
         self.uuid = bytes.fromhex(meta["uuid"])
+        #: older than this code's only in a reader, and in a writer that is about to migrate
+        self.format_version = int(meta["format_version"])
         self.lock = threading.RLock()
         #: the store whose lock this one shares
         self._leader: StoreViews | None = None
@@ -480,6 +484,7 @@ class StoreViews(StoreStatus):
             dim=self.dim,
             uuid=self.uuid,
             writable=writable,
+            format_version=self.format_version,
         )
         #: the partitions by number
         self.segments = self.partitions.by_id

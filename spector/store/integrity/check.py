@@ -541,7 +541,7 @@ class StoreCheck:
         for done, row in enumerate(segments):
             tier = self._tiers.get(row.tier)
             magic = 0 if tier is None else tier.magic
-            header = ExpectedHeader(magic, stride_of(dim), dim, uuid)
+            header = ExpectedHeader(magic, stride_of(dim), dim, uuid, int(meta["format_version"]))
             due = pending.get(row.id, [])
             try:
                 _PartitionCheck(files, found, row, header, due, unsynced=unsynced).run(db, earlier)

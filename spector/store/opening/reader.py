@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from spector.errors import (
+    FormatVersionError,
     ModelMismatchError,
     PartitionCorruptError,
     StoreError,
@@ -126,6 +127,11 @@ class ReadStore(Store):
         if head == self._seen:
             return
         meta = read_meta(db)
+        if meta.get("format_version") != self.meta["format_version"]:
+            raise FormatVersionError(
+                f"{self.where} was given format {meta.get('format_version')} meanwhile",
+                hint="close this reader and open the store again",
+            )
         if any(meta.get(key) != self.meta[key] for key in ("dim", "fingerprint")):
             raise ModelMismatchError(
                 f"the store at {self.where} was given vectors of {meta.get('model_id')} meanwhile",

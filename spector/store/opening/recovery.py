@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from spector.errors import CatalogCorruptError, PartitionCorruptError, SpectorError
+from spector.store import rewriting
 from spector.store.catalog import (
     CATALOG_NAME,
     Catalog,
@@ -58,6 +59,11 @@ def open_writer(attempt: Attempt, durability: str, lock: WriterLock) -> Store:
             catalog.create(attempt.stamp.new_meta())
             files.sync_dir(CATALOG_NAME)
         store = _recovered(attempt, catalog, lock)
+        for step in rewriting.STEPS:
+            if step.before == store.format_version:
+                step.run(store)
+                store.partitions.close_files()
+                store = _recovered(attempt, catalog, lock)
         with typed_sql_errors(catalog.path):
             if schema.BACKUP_NOTE in store.meta:  # what is written from now on is in no other place
                 catalog.set_meta({schema.BACKUP_NOTE: None})
@@ -77,7 +83,7 @@ def open_writer(attempt: Attempt, durability: str, lock: WriterLock) -> Store:
 
 
 def _recovered(attempt: Attempt, catalog: Catalog, lock: WriterLock) -> Store:
-    """A store for writing at its last commit."""
+    """A store for writing at its last commit, in whatever format it has."""
     files, meta = attempt.files, catalog.validate()
     store = attempt.make_store(Store, catalog, meta, writable=True)
     with typed_sql_errors(catalog.path):

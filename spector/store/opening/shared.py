@@ -17,7 +17,7 @@ from threading import get_ident
 from typing import Any, Final
 
 from spector.errors import StoreError, StoreForkedError, StoreLockedError
-from spector.layout import PartitionState
+from spector.layout import FORMAT_VERSION, PartitionState
 from spector.process import Resource, completed, drop, held_by_calling, take
 from spector.store.catalog import (
     CATALOG_NAME,
@@ -284,12 +284,14 @@ def open_shared(attempt: Attempt, wait_s: float, *, present: bool) -> SharedStor
     """
     _recover_in_turn(attempt, 0.0 if present else wait_s, needed=not present)
     try:
-        return _follow(attempt, wait_s)
+        store = _follow(attempt, wait_s)
+        if store.format_version == FORMAT_VERSION:
+            return store
     except StoreForkedError:  # it stays so, however long one waits
         raise
     except StoreError:
         pass
-    # it is damaged, or another process is about to create it
+    # it is damaged, or another process is about to create or migrate it
     attempt.give_up()
     attempt.made.clear()
     _recover_in_turn(attempt, wait_s, needed=True)

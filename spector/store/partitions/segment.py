@@ -256,6 +256,7 @@ class ExpectedHeader:
     stride: int
     dim: int
     uuid: bytes
+    version: int = FORMAT_VERSION
 
     def pack(self, row: SegmentRow) -> bytes:
         """The 64 header bytes that a segment row implies.
@@ -269,7 +270,7 @@ class ExpectedHeader:
                 " live",
                 hint=CHECK_OR_SALVAGE,
             )
-        counts = FORMAT_VERSION, row.live, row.dead, row.capacity, row.state, self.stride, self.dim
+        counts = self.version, row.live, row.dead, row.capacity, row.state, self.stride, self.dim
         body = _HEADER.pack(self.magic, *counts, row.day, row.sequence, self.uuid, row.generation)
         return body + crc32c(body).to_bytes(4, "little")
 
@@ -282,7 +283,7 @@ class ExpectedHeader:
         """
         expected = {
             "magic": self.magic or found["magic"],
-            "version": FORMAT_VERSION,
+            "version": self.version,
             "stride": self.stride,
             "dim": self.dim,
             "day": row.day,
