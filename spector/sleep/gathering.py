@@ -85,24 +85,22 @@ def consolidate(night: Night, cursor: int) -> Units:
     return {"recent": {"ties": looked[-1]}} if looked else None
 
 
-def _rested(rows: Rows, reader: KnowledgeReader) -> dict[int, str]:
-    """Those that sleep put to rest, with the rule; what was woken and retired since is none."""
+def _resting(rows: Rows, reader: KnowledgeReader) -> dict[int, str | None]:
+    """Those at rest, each with the rule by which sleep put it there; None where a caller did."""
     asleep = rows[has_flag(rows, Flag.DORMANT)]
     used = dict(zip(asleep["id"].tolist(), asleep["last_access_s"].tolist(), strict=True))
     known = reader.payloads(list(used), "rest") if used else {}
-    return {
-        each: rest["rule"] or ""
-        for each, rest in known.items()
-        if used[each] < rest["since_ms"] // 1000
-    }
+    rules = dict[int, str | None].fromkeys(used)
+    for each, rest in known.items():
+        if used[each] < rest["since_ms"] // 1000:  # else it was woken and retired since
+            rules[each] = rest["rule"] or ""
+    return rules
 
 
 def _hidden(rows: Rows, reader: KnowledgeReader) -> list[int]:
     """What nothing may quote any more: superseded, held back, or put to rest by a caller."""
     found = rows["id"][has_flag(rows, Flag.SUPERSEDED | Flag.QUARANTINED)].tolist()
-    by_nights = _rested(rows, reader)
-    asleep = rows["id"][has_flag(rows, Flag.DORMANT)].tolist()
-    return [*found, *(each for each in asleep if each not in by_nights)]
+    return [*found, *(each for each, rule in _resting(rows, reader).items() if rule is None)]
 
 
 def _unquoted(rows: Rows, ties: Iterable[Sequence[int]], reader: KnowledgeReader) -> set[int]:
@@ -150,7 +148,8 @@ def _themes(night: Night, matter: Mapping[str, str]) -> Iterator[Unit]:
         facts = _facts_of(reader, matter)
         sources = reader.sources([row["id"] for row in facts])
         themes = themes_about(reader, [row["id"] for row in facts])
-        resting = _rested(rows[np.isin(rows["id"], [*themes])], reader)
+        asked = [*themes, *(each for of in themes.values() for each in of)]
+        resting = _resting(rows[np.isin(rows["id"], asked)], reader) if asked else {}
     times = sum(map(len, sources.values()))
     if times > _MOST_TIMES or (times < night.sleep.cluster_min and not themes):
         return  # no records are read of what was stated once
@@ -161,36 +160,26 @@ def _themes(night: Night, matter: Mapping[str, str]) -> Iterator[Unit]:
             yield from retiring(night, rows[rows["id"] == theme], _OUTDATED, {})
             continue
         groups.remove(group)
-        rule = resting.get(theme, "")
-        if rule == _OUTDATED or (not rule and _lacks(night, of)):
-            yield from _waking(night, theme)
+        if theme in resting and (  # it rests for what it quoted, or along with a source
+            resting[theme] == _OUTDATED
+            or (resting[theme] is None and None in {resting.get(each, "") for each in of})
+        ):
+            yield _waking(theme)
         if of != _ids(group) | _holding(group):
             yield _theme(night, group, theme)
     for group in groups:
         yield _theme(night, group, None)
 
 
-def _lacks(night: Night, sources: Collection[int]) -> bool:
-    """Whether one of some memories was put to rest by a caller: what quotes it rests along."""
-    rows = night.memories.rows
-    with night.survey.knowledge() as reader:
-        return not set(sources).isdisjoint(_hidden(rows[np.isin(rows["id"], [*sources])], reader))
-
-
-def _waking(night: Night, theme: int) -> Iterator[Unit]:
+def _waking(theme: int) -> Unit:
     """The unit that wakes a theme, of which enough is left again."""
 
     def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
         changes = Changes()
-        if reader.payloads([theme], "rest"):
-            changes.drop("payload", theme, "rest")
+        changes.drop("payload", theme, "rest")
         return changes
 
-    rows = night.memories.rows
-    if has_flag(rows[rows["id"] == theme], Flag.DORMANT).any():
-        yield Unit(
-            ids=(theme,), alter=woken, what="woken", decide=decide, seen=1, reason="one matter"
-        )
+    return Unit(ids=(theme,), alter=woken, what="woken", decide=decide, seen=1, reason="one matter")
 
 
 def _is_matter(matter: Mapping[str, str]) -> bool:

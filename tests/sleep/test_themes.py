@@ -293,27 +293,32 @@ def test_a_theme_whose_source_was_retired_wakes_without_it() -> None:
         assert memory.get(theme.id).text == theme.text
 
 
-def test_a_theme_that_a_caller_retired_stays_so_and_one_that_a_night_put_to_rest_wakes() -> None:
-    for by_caller in (True, False):
-        with told() as (memory, clock):
-            (theme,) = themes_in(memory)
-            if by_caller:
-                memory.retire(theme.id)
-            else:
-                for each in [each.id for each in memory.records() if each.id != theme.id][:2]:
-                    memory.remember("Nobody weighed her.", user_id="u", supersedes=each)
-                memory.reflect(["consolidate"])
-                assert memory.get(theme.id).dormant_rule == "quotes what has changed"
-            tell(memory, "Selin", "weighs", "66 kg", user_id="u")
-            pass_days(clock, 1)
-            cycle = memory.reflect(["consolidate"]).cycle
-            assert is_dormant(memory, theme.id) is by_caller
-            assert "66 kg" in memory.get(theme.id).text
-            report = memory.reflect_undo(cycle)
-            assert is_dormant(memory, theme.id)
-            assert not report.kept
-            rule = None if by_caller else "quotes what has changed"
-            assert memory.get(theme.id).dormant_rule == rule
+@pytest.mark.parametrize("how", ["by a caller", "by a night", "by a night, then a caller"])
+def test_a_theme_that_a_caller_retired_stays_so_and_one_that_a_night_put_to_rest_wakes(
+    how: str,
+) -> None:
+    by_caller = how.endswith("caller")
+    with told() as (memory, clock):
+        (theme,) = themes_in(memory)
+        if "night" in how:
+            for each in [each.id for each in memory.records() if each.id != theme.id][:2]:
+                memory.remember("Nobody weighed her.", user_id="u", supersedes=each)
+            memory.reflect(["consolidate"])
+            assert memory.get(theme.id).dormant_rule == "quotes what has changed"
+        if "then" in how:
+            memory.reactivate(theme.id)
+        if by_caller:
+            memory.retire(theme.id)
+        tell(memory, "Selin", "weighs", "66 kg", user_id="u")
+        pass_days(clock, 1)
+        cycle = memory.reflect(["consolidate"]).cycle
+        assert is_dormant(memory, theme.id) is by_caller
+        assert "66 kg" in memory.get(theme.id).text
+        report = memory.reflect_undo(cycle)
+        assert is_dormant(memory, theme.id)
+        assert not report.kept
+        rule = None if by_caller else "quotes what has changed"
+        assert memory.get(theme.id).dormant_rule == rule
 
 
 @pytest.mark.parametrize("purge", [False, True])
