@@ -12,7 +12,15 @@ import functools
 import os
 import sys
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterable
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Generator,
+    Iterable,
+    Iterator,
+)
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -380,6 +388,10 @@ class AsyncMemory:
             page: memories that are read at once.
         """
         verb = self.sync.records
+        selection = {
+            name: tuple(each) if isinstance(each, Iterator) else each
+            for name, each in selection.items()
+        }
         verb(**{"limit": 1} | selection)  # refuses what is wrong at once; nothing is read
         return self._pages("records", verb, lambda last: last, _checked(page), selection)
 

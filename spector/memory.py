@@ -488,7 +488,8 @@ class Memory(Verbs):
 
         The copy is a store like any other, with the same id. It appears verified and at once, or
         not at all. A backup of this store at ``dest`` that was never opened for writing is
-        replaced: unchanged partitions are taken over from it. The working tier is not part of it.
+        replaced: unchanged partitions are taken over from it, and if nothing has changed, it is
+        verified and kept. The working tier is not part of it.
 
         Args:
             force: also replace a backup with changes that this store does not have: of a later

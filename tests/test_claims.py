@@ -81,7 +81,7 @@ def test_the_verbs_take_scopes(readme: str) -> None:
 
 
 def test_a_backup_writes_what_the_readme_says(readme: str, tmp_path: Path) -> None:
-    claim = "writes the catalog and the partitions that changed"
+    claim = "writes the catalog and the partitions that changed, and nothing when nothing did"
     assert claim in " ".join(readme.split())
     with spector.open(tmp_path / "mind", embedder=None, dim=8) as memory:
         for tier in ("episodic", "semantic"):
@@ -89,10 +89,12 @@ def test_a_backup_writes_what_the_readme_says(readme: str, tmp_path: Path) -> No
         whole = memory.backup(tmp_path / "copy")
         memory.remember("new", vector=np.eye(8)[1], tier="semantic")
         some = memory.backup(tmp_path / "copy")
+        none = memory.backup(tmp_path / "copy")
     assert whole.bytes_copied == whole.bytes
     assert some.reused == 1
     catalog = (tmp_path / "copy" / "catalog.db").stat().st_size
     assert catalog < some.bytes_copied < some.bytes
+    assert none.bytes_copied == 0
 
 
 def test_living_has_the_ids_that_the_manual_promises(repo: Path, tmp_path: Path) -> None:

@@ -238,7 +238,7 @@ def test_the_page_describes_the_tables_of_a_catalog(tmp_path: Path) -> None:
         keys = {key for (key,) in db.execute("SELECT key FROM meta")}
     assert {name: columns for name, columns, _ in rows_after("table: catalog")} == found
     told = {key for cell, _ in rows_after("table: meta") for key in cell.split(", ")}
-    assert told - keys == {"backup", "relaxed_log", "user_gone"}
+    assert told - keys == {"backup", "namespaces_tagged", "relaxed_log", "user_gone"}
     assert keys <= told
 
 

@@ -515,9 +515,10 @@ class BackupReport:
     source: str
     records: int = 0
     partitions: int = 0
-    #: partitions reused from the backup that this one replaced
+    #: partitions reused from the backup that this one replaced; all of them when nothing has
+    #: changed and the older one was kept
     reused: int = 0
-    #: bytes of the copy, and how many of them were written now
+    #: bytes of the copy, and how many of them were written now (0 when nothing has changed)
     bytes: int = 0
     bytes_copied: int = 0
     elapsed_ms: float = 0.0

@@ -364,12 +364,15 @@ def retold(survey: Surveyor, config: Config, record_id: int) -> str | None:
         sources = themes_among(reader, [record_id]).get(record_id, frozenset())
         matters = {_matter_of(row) for row in reader.facts(id=sorted(sources))}
         facts = [row for each in sorted(matters) for row in _facts_of(reader, dict(each))]
-        stated = reader.sources({row["id"] for row in facts})
+        # what denies a value is no source: after an undo of its night the theme quotes it again
+        stated = {
+            fact: sources.intersection(some)
+            for fact, some in reader.sources({row["id"] for row in facts}).items()
+        }
     if statistic is not None:
         if statistic["category"] == "pattern":
             return trend_text(statistic["name"], statistic["values"])
         return figure_text(statistic["code"], statistic["name"], statistic["values"])
     group = _stated(survey, facts, stated, lambda record: True)
-    group = [each for each in group if each.record.id in sources]
     group = _fitting(group, config.sleep.summary_tokens)
     return _sentence(group) if group else None

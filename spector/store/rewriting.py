@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from spector._types import Progress
 from spector.errors import PartitionCorruptError
+from spector.faces import on_first_use
 from spector.kernel import crc32c_rows
 from spector.layout import Flag, PartitionState, headers_of, stride_of
 from spector.store.catalog import (
@@ -33,12 +34,18 @@ from spector.store.partitions import (
     wrong_checksums,
 )
 
+__getattr__ = on_first_use(__name__)
+
+
 # Steps from one format to the next; there is one format so far, and so no step.
 #
 # The catalog has the format of its store in ``format_version``, and every partition repeats it. A
 # later format than this code knows is refused, whatever the mode. An opening to write runs the steps
-# that lead on from an earlier one, each all or nothing: one commit of the catalog sets the new
-# version together with everything that it implies, so one that is killed is begun again.
+# that lead on from an earlier one.
+#
+# A step converts a store to the next format, all or nothing: one commit of the catalog sets the new
+# version together with everything that it implies. So a migration that is killed continues with the
+# next opening after the last finished step. There is no way back.
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +58,11 @@ class Step:
 
 
 STEPS: Final[tuple[Step, ...]] = ()
+
+
+def next_step(version: int, steps: tuple[Step, ...] = STEPS) -> Step | None:
+    """The step that leads on from a format, if one does."""
+    return next((step for step in steps if step.before == version), None)
 
 
 # Rewrite partitions without tombstones, in a better order, or into smaller ones.

@@ -70,6 +70,8 @@ _RECORD_CRC: Final = slice(36, 40)
 _WORTH_WRITING: Final = 256
 #: a limit for reading: larger than any block of real texts
 _MOST_BYTES: Final = 1 << 30
+#: of another process's files: rows that would be written for each one that they lack, at most
+_MOST_REWRITTEN: Final = 8
 
 
 class WordFiles:
@@ -96,6 +98,8 @@ class WordFiles:
         self._is_shared = store.shared_for_s is not None
         #: the header of the list that was read or written last, which identifies it
         self._head = ""
+        #: slots that the list of another process lacks; None where the list is this one's
+        self._lacking: int | None = None
 
     @property
     def can_write(self) -> bool:
@@ -107,18 +111,29 @@ class WordFiles:
         self._rows = self._dead = 0
         self._head = ""
 
-    def meet_others(self) -> None:
-        """Look at what other processes have made of the files. The store's lock is held."""
-        if not self._is_shared or (head := self._head_there()) == self._head:
-            return
-        self.forget()
+    def meet_others(self, partitions: Sequence[Partition]) -> bool:
+        """Look at what other processes have made of the files; False where that is good enough.
+
+        The store's lock is held, and the partitions are of the last commit.
+        """
+        self._lacking = None
+        if not self._is_shared:
+            return True
+        if self._head_there() == self._head:
+            return True
         image, saved = bytes_of(self._files, LIST), None
         if image is not None:
             saved, _ = read_rows(image, uuid=self._uuid, analysis=self._analysis)
-        self._spoilt = image is not None and saved is None
-        if saved is not None:
-            self._head = head
-            self._count(saved.alive)
+        if saved is None:
+            self.forget()
+            self._spoilt = image is not None
+            return True
+        there = {(int(each["number"]), int(each["body_crc"])) for each in saved.named}
+        self._written = {
+            n: each for n, each in self._written.items() if (each[1], each[2]) in there
+        }
+        self._lacking = _lacking(saved, partitions)
+        return self._lacking >= _WORTH_WRITING
 
     # -- reading --------------------------------------------------------------------------------
 
@@ -186,15 +201,20 @@ class WordFiles:
 
     # -- writing --------------------------------------------------------------------------------
 
-    def is_worth_saving(self, rows: int, dead: int) -> bool:
+    def is_worth_saving(self, rows: int, dead: int, kept: IndexImage | None = None) -> bool:
         """True when enough has changed since the files were read or written.
 
         Args:
             rows: rows of the index, including dead ones.
             dead: dead rows of the index.
+            kept: the index itself, where other processes write files, too.
         """
-        changed = abs(rows - self._rows) + abs(dead - self._dead)
-        return self.can_write and bool(rows) and (self._spoilt or changed >= _WORTH_WRITING)
+        if not (self.can_write and rows):
+            return False
+        if self._lacking is not None and kept is not None:
+            new = sum(each.rows for each in kept.blocks if id(each) not in self._written)
+            return _MOST_REWRITTEN * self._lacking >= new
+        return self._spoilt or abs(rows - self._rows) + abs(dead - self._dead) >= _WORTH_WRITING
 
     def save(self, kept: IndexImage, partitions: Sequence[Partition]) -> bool:
         """Write the blocks without a file, and the list; False when that failed, without an error.
@@ -258,6 +278,18 @@ class WordFiles:
             crc = _records_crc(here[extent.segment_id], extent.slots)
             out[n] = (extent.segment_id, extent.generation, extent.slots, extent.live, crc)
         return out
+
+
+def _lacking(saved: SavedRows, partitions: Sequence[Partition]) -> int:
+    """Slots that have been filled since a list was written, and memories that have gone."""
+    known = {(int(each["segment_id"]), int(each["generation"])): each for each in saved.extents}
+    count = 0
+    for partition in partitions:
+        each = known.get((partition.segment_id, partition.generation))
+        slots, live = (0, 0) if each is None else (int(each["slots"]), int(each["live"]))
+        fresh = max(0, partition.slots - slots)
+        count += fresh + abs(live + fresh - partition.live)
+    return count
 
 
 def bytes_of(files: Files, name: str) -> Bytes | None:
@@ -383,38 +415,61 @@ def drop_unused_words(store: Store, listing: Iterable[str] | None = None) -> Non
 
 
 def _notes(files: Files, uuid: bytes, kernel: Kernel) -> Iterator[tuple[str, str]]:
-    left = {name for name in files.listing() if is_words(name)}
-    analysis, saved, problem = 0, None, ""
-    if LIST in left:
-        left.discard(LIST)
+    there = {name for name in files.listing() if is_words(name)}
+    named: set[str] | None = set()
+    if LIST in there:
+        with contextlib.suppress(StoreError):
+            named = _named(files, uuid)
         try:
-            image = bytes_of(files, LIST)
-            if image is not None and image.size >= ROWS_DTYPE.itemsize:
-                header = np.array(image[: ROWS_DTYPE.itemsize]).view(ROWS_DTYPE)
-                analysis = int(header["analysis"][0])
-            problem = "it cannot be read"
-            if image is not None:
-                saved, problem = read_rows(image, uuid=uuid, analysis=analysis)
+            yield from _notes_on_list(files, uuid, kernel)
         except StoreError as error:
-            problem = error.message
-        if saved is None:
-            yield LIST, f"{problem}; {_ANEW}"
-    for entry in () if saved is None else saved.named:
-        name = name_of(int(entry["number"]))
-        left.discard(name)
-        try:
-            image = bytes_of(files, name)
-            problem = "named by the list, but absent" if not files.exists(name) else "too large"
-            if image is not None:
-                found, problem = read_block(image, kernel, uuid=uuid, analysis=analysis)
-                if found is not None and body_crc(image) == int(entry["body_crc"]):
-                    continue
-                problem = problem or "not the block that the list names"
-        except StoreError as error:
-            problem = error.message
-        yield name, f"{problem}; {_ANEW}"
-    for name in left:
+            yield LIST, f"{error.message}; {_ANEW}"
+    for name in there - {LIST} - (named or set()):
         yield name, "words that no list names; the next opening to write removes them"
+
+
+def _notes_on_list(files: Files, uuid: bytes, kernel: Kernel) -> Iterator[tuple[str, str]]:
+    image = bytes_of(files, LIST)
+    if image is None:
+        yield LIST, f"it cannot be read; {_ANEW}"
+        return
+    analysis = 0
+    if image.size >= ROWS_DTYPE.itemsize:
+        header = np.array(image[: ROWS_DTYPE.itemsize]).view(ROWS_DTYPE)
+        analysis = int(header["analysis"][0])
+    saved, problem = read_rows(image, uuid=uuid, analysis=analysis)
+    if saved is None:
+        yield LIST, f"{problem}; {_ANEW}"
+        return
+    blocks: list[StoredBlock] = []
+    for entry in saved.named:
+        name = name_of(int(entry["number"]))
+        try:
+            found, problem = _block(files, name, kernel, uuid, analysis, int(entry["body_crc"]))
+        except StoreError as error:
+            found, problem = None, error.message
+        if found is None:
+            yield name, f"{problem}; {_ANEW}"
+        else:
+            # what is compared with the others: a sixth of it, copied
+            columns = {name: column.copy() for name, column in found.columns.items()}
+            none = found.start[:0].copy(), found.row[:0].copy(), found.count[:0].copy()
+            blocks.append(StoredBlock(found.hash[:0].copy(), found.dir[:0].copy(), *none, columns))
+    untrusted, are_whole = [False] * len(saved.extents), len(blocks) == len(saved.named)
+    if are_whole and image_from_files(saved, blocks, untrusted) is None:
+        yield LIST, f"its blocks do not belong together; {_ANEW}"
+
+
+def _block(
+    files: Files, name: str, kernel: Kernel, uuid: bytes, analysis: int, listed: int
+) -> tuple[StoredBlock | None, str]:
+    image = bytes_of(files, name) if files.exists(name) else None
+    if image is None:
+        return None, "named by the list, but absent" if not files.exists(name) else "too large"
+    found, problem = read_block(image, kernel, uuid=uuid, analysis=analysis)
+    if found is not None and body_crc(image) != listed:
+        return None, "not the block that the list names"
+    return found, problem
 
 
 def _named(files: Files, uuid: bytes) -> set[str] | None:
@@ -524,11 +579,12 @@ class Words:
         if sum(p.slots for p in view.partitions) - slots > _MOST_TO_ANALYSE:
             return
         with contextlib.suppress(StoreError, MemoryError):
-            self._word_files.meet_others()
+            if not self._word_files.meet_others(view.partitions):
+                return
             kept = self._index.image(view.partitions, _Source(store))
             alive = kept.columns["alive"]
             dead = int(np.count_nonzero(~alive))
-            if self._word_files.is_worth_saving(len(alive), dead):
+            if self._word_files.is_worth_saving(len(alive), dead, kept):
                 self._word_files.save(kept, view.partitions)
 
     def files_are_gone(self) -> None:

@@ -97,8 +97,7 @@ class PartitionedTier:
 
     def default_capacity(self, config: Config) -> int:
         """Records per partition unless the constructor sets them."""
-        capacity: int = getattr(config, f"{self.name}_capacity", config.semantic_capacity)
-        return capacity
+        return config.semantic_capacity
 
     def group_of(self, event_ms: int) -> int:
         """Day of the partition for a record; -1 for one group without a day."""
@@ -192,6 +191,9 @@ class EpisodicTier(PartitionedTier):
     name = "episodic"
     code = int(TierCode.EPISODIC)
 
+    def default_capacity(self, config: Config) -> int:
+        return config.episodic_capacity
+
     def group_of(self, event_ms: int) -> int:
         return day_of_ms(event_ms)
 
@@ -215,6 +217,9 @@ class ProceduralTier(PartitionedTier):
     name = "procedural"
     code = int(TierCode.PROCEDURAL)
 
+    def default_capacity(self, config: Config) -> int:
+        return config.procedural_capacity
+
 
 # Semantic tier: knowledge without a day, in partitions that roll when full.
 
@@ -224,3 +229,6 @@ class SemanticTier(PartitionedTier):
 
     name = "semantic"
     code = int(TierCode.SEMANTIC)
+
+    def default_capacity(self, config: Config) -> int:
+        return config.semantic_capacity

@@ -52,6 +52,9 @@ class WorkingTier(PartitionedTier):
     def compactable(self) -> bool:
         return False
 
+    def default_capacity(self, config: Config) -> int:
+        return config.working_capacity
+
     def attach(self, store: Store, config: Config) -> None:
         super().attach(store, config)
         self.users = self._given_users or config.working_users

@@ -154,6 +154,8 @@ async def test_it_answers_as_the_memory_beneath() -> None:
         await memory.remember_many([f"Note {n}" for n in range(25)])
         ids = [each.id for each in memory.sync.records()]
         assert [each.id async for each in memory.records(page=4)] == ids
+        found = memory.records(tags=(tag for tag in ["no such tag"]))
+        assert [each.id async for each in found] == []
         assert [each.id async for each in memory.records(page=4, limit=6)] == ids[:6]
         assert [each.id async for each in memory.records(page=4, newest_first=True)] == ids[::-1]
         for n in range(9):

@@ -723,7 +723,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "dormant_hint": "dormant_memories_that_the_cue_would_have_hit_are_named",
         "per_session": "few_of_each_session_and_as_many_as_asked_for",
         "options": "an_option_answers_as_its_keyword_does",
-        "lexical": "without_the_lexical_channel_words_count_for_nothing",
+        "lexical": "a_vector_for_a_cue_wins_over_its_text_and_keeps_its_words",
     },
 }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import random
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -256,6 +257,30 @@ def test_the_scan_knows_namespaces_by_tags(tmp_path: Path, below: bool) -> None:
         memory.update(moved.id, tags=["other"])  # a new slot has the tags of its namespace as well
         memory.remember("again", vector=[1.0] * 8, key="2-1", namespace=("a", "b"))
         assert len(memory.recall(vector=[1.0] * 8, namespace=("a", "b"), k=200)) == 40
+        assert memory.check().ok
+
+
+def test_a_store_without_the_tags_of_namespaces_is_searched_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Keys were written before their records had these tags, and are found all the same."""
+    monkeypatch.setattr("spector.kernel.contract.quantization.namespace_mask", lambda namespace: 0)
+    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
+        old = memory.remember("the oars are here", key="k", namespace=("a",))
+    monkeypatch.undo()
+    with sqlite3.connect(tmp_path / "mind" / "catalog.db") as db:
+        db.execute("DELETE FROM meta WHERE key = 'namespaces_tagged'")
+    db.close()
+    with spector.open(tmp_path / "mind", embedder=FakeEmbedder()) as memory:
+        new = memory.remember("the oars are there", key="l", namespace=("a", "b"))
+        found = memory.recall("oars", namespace=("a",), below=True)
+        assert {hit.id for hit in found} == {old.id, new.id}
+        assert memory.check().ok
+    repaired = spector.repair(tmp_path / "mind", tmp_path / "whole")
+    assert not repaired.lost
+    with spector.open(tmp_path / "whole", embedder=FakeEmbedder()) as memory:
+        found = memory.recall("oars", namespace=("a",), below=True)
+        assert {hit.id for hit in found} == {old.id, new.id}
         assert memory.check().ok
 
 

@@ -140,7 +140,12 @@ def test_a_store_goes_on_replacing_its_backups_through_everything_it_does(tmp_pa
     assert _back_up(one, copy) == 15
 
 
-# -- What a backup takes over of the one that it replaces ------------------------------------------
+# -- A backup of a store that has not changed since the last one writes next to nothing ------------
+#
+# Mechanism: the catalog, most of a small store, was copied whole each time. Damage: a backup every
+# hour wears a disk and fills a snapshot with the same bytes again, and "writes only what changed"
+# was not so. Guard: where both catalogs are in the same state the backup is verified and kept as
+# it is; any change at all, and any doubt about the older backup, makes a new one.
 
 
 @pytest.fixture
@@ -152,8 +157,41 @@ def mind(tmp_path: Path) -> Path:
     return tmp_path / "mind"
 
 
+def state_of(root: Path) -> dict[str, tuple[int, int, bytes]]:
+    """Every file: its number, when it was written, what is in it."""
+    return {
+        name: (os.stat(root / name).st_ino, os.stat(root / name).st_mtime_ns, data)
+        for name, data in contents(root).items()
+    }
+
+
+@pytest.mark.parametrize("mode", ["rw", "r"])
+def test_an_unchanged_store_leaves_its_backup_as_it_is(mind: Path, mode: str) -> None:
+    copy = mind.parent / "copy"
+    before = state_of(copy)
+    seen: list[tuple[int, int]] = []
+    for _ in range(2):  # opening and closing is no change
+        with open_tiny(str(mind), mode=mode) as memory:
+            memory.recall("w3", vector=vector_of("w3"))
+            report = memory.backup(copy, progress=lambda *at: seen.append(at))
+        assert report.bytes_copied == 0
+        assert report.reused == report.partitions > 0
+        assert report.records == 19
+        assert report.bytes == sum(len(d) for n, d in contents(copy).items() if n != "LOCK")
+        assert seen[-1][0] == seen[-1][1] == 2 * report.bytes
+        assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+        seen.clear()
+    assert state_of(copy) == before
+    assert sorted(p.name for p in mind.parent.iterdir()) == ["copy", "mind"]
+    assert everything(copy) == everything(mind)
+
+
+def _remember(memory: spector.Memory) -> None:
+    memory.remember("one more", vector=vector_of("one more"))
+
+
 CHANGES: dict[str, Callable[[spector.Memory], Any]] = {
-    "remember": lambda m: m.remember("one more", vector=vector_of("one more")),
+    "remember": _remember,
     "update": lambda m: m.update(next(iter(m)).id, metadata={"n": 99}),
     "reinforce": lambda m: m.reinforce(next(iter(m)).id),
     "pin": lambda m: m.pin(next(iter(m)).id),
@@ -165,11 +203,13 @@ CHANGES: dict[str, Callable[[spector.Memory], Any]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_any_change_comes_into_the_next_backup(mind: Path, change: str) -> None:
+def test_any_change_makes_a_new_backup(mind: Path, change: str) -> None:
     copy = mind.parent / "copy"
     with open_tiny(str(mind)) as memory:
         CHANGES[change](memory)
-        memory.backup(copy)
+    with open_tiny(str(mind)) as memory:
+        assert memory.backup(copy).bytes_copied > 0
+        assert memory.backup(copy).bytes_copied == 0
     assert everything(copy) == everything(mind)
     assert spector.check(copy).ok
 
@@ -186,8 +226,18 @@ def test_erased_words_leave_the_backup_with_the_next_one(tmp_path: Path) -> None
         assert secret in b"".join(contents(copy).values())
         clock.advance(days=2)
         memory.reflect()
-        memory.backup(copy)
+        assert memory.backup(copy).bytes_copied > 0
     assert secret not in b"".join(contents(copy).values())
+
+
+def _flip(path: Path, offset: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[offset] ^= 0x40
+    path.write_bytes(data)
+
+
+def _rot(copy: Path) -> None:
+    _flip(sorted(copy.rglob("*.mem"))[0], 64 + 64 + 3)
 
 
 def _lose(copy: Path) -> None:
@@ -205,21 +255,49 @@ def _spoil_catalog(copy: Path) -> None:
     db.close()
 
 
+def _share(copy: Path) -> None:
+    shutil.copytree(copy, copy.parent / "older", copy_function=os.link)
+
+
 def _link(copy: Path) -> None:
     (copy / "semantic").rename(copy.parent / "elsewhere")
     (copy / "semantic").symlink_to(copy.parent / "elsewhere")
 
 
-@pytest.mark.parametrize("damage", [_lose, _cut, _spoil_catalog, _link])
+@pytest.mark.parametrize("damage", [_rot, _lose, _cut, _spoil_catalog, _share, _link])
 def test_a_backup_that_is_in_doubt_is_made_anew(mind: Path, damage: Callable[[Path], None]) -> None:
     copy = mind.parent / "copy"
     damage(copy)
     with open_tiny(str(mind)) as memory:
-        memory.backup(copy)
+        assert memory.backup(copy).bytes_copied > 0
     assert everything(copy) == everything(mind)
     assert spector.check(copy).ok
     assert not (copy / "semantic").is_symlink()
     assert {p.stat().st_nlink for p in copy.rglob("*") if p.is_file()} == {1}
+
+
+def test_what_a_killed_backup_left_goes_although_nothing_changed(mind: Path) -> None:
+    left = mind.parent / ".copy.spector-incomplete"
+    left.mkdir()
+    (left / "catalog.db").write_bytes(b"half")
+    with open_tiny(str(mind)) as memory:
+        memory.backup(mind.parent / "copy")
+    assert sorted(p.name for p in mind.parent.iterdir()) == ["copy", "mind"]
+
+
+def test_a_twin_in_the_same_state_keeps_the_backup_and_one_that_went_on_is_refused(
+    mind: Path,
+) -> None:
+    twin, copy = mind.parent / "twin", mind.parent / "copy"
+    shutil.copytree(mind, twin)
+    with open_tiny(str(twin)) as memory:
+        assert memory.backup(copy).bytes_copied == 0
+        _remember(memory)
+    with open_tiny(str(mind)) as memory:
+        _remember(memory)
+        memory.backup(copy)
+    with open_tiny(str(twin)) as memory, pytest.raises(spector.StoreExistsError):
+        memory.backup(copy)
 
 
 def test_a_backup_is_dated_by_the_clock_of_the_store(tmp_path: Path) -> None:

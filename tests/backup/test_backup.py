@@ -98,6 +98,15 @@ def test_a_restored_store_goes_on_where_the_backup_was_made(mind: Path, proof: A
     proof("T33", restores=1)
 
 
+def test_a_backup_opens_as_a_store_in_any_mode(mind: Path) -> None:
+    with open_tiny(str(mind), mode="r") as memory:
+        memory.backup(mind.parent / "copy")
+    with open_tiny(str(mind.parent / "copy")) as memory:
+        fill(memory, 2, start=70)
+        assert memory.check().ok
+        assert len(memory) == 21
+
+
 def test_directories_and_files_are_their_owners_only(mind: Path) -> None:
     with open_tiny(str(mind)) as memory:
         memory.backup(mind.parent / "copy")

@@ -194,7 +194,7 @@ def test_a_dry_run_tells_first_what_would_rest_and_be_made_in_words(
     told = [line for line in lines if line.startswith("would ")]
     assert len(told) <= 50
     assert any("would put to rest (forget)" in line and "faded: şey 6" in line for line in told)
-    assert any("would make (consolidate)" in line and "kilo: 70 (" in line for line in told)
+    assert any("would make (consolidate)" in line and "kilo: “70” (" in line for line in told)
     kinds = ["strength" in line or "rehearse" in line for line in told]
     assert kinds == sorted(kinds)
     assert not any(line.startswith("sealed") for line in lines)

@@ -337,11 +337,14 @@ def test_a_check_names_the_memories_whose_rows_are_lost(
 ) -> None:
     with spector.open(store_path_of_pages, embedder=FakeEmbedder(), mode="r") as memory:
         facts = [each.id for each in memory.facts.query()]
-        gap = check_disk._gap
+        read = check_disk.read_table
 
-        def of_facts(db: Any, table: str, key: str) -> tuple[int, int] | None:
-            return (facts[3], facts[9]) if table == "fact" else gap(db, table, key)
+        def nothing(db: Any, table: str, lost: list[Any], **how: Any) -> Any:
+            if table != "fact":
+                return read(db, table, lost, **how)
+            lost.append(check_disk.LostTable(table, facts[3], facts[9], "the disk cannot read it"))
+            return iter(())
 
-        monkeypatch.setattr(check_disk, "_gap", of_facts)
+        monkeypatch.setattr(check_disk, "read_table", nothing)
         behind = check_disk.memories_behind(memory._parts.store.catalog)
         assert behind == tuple(facts[3:10])

@@ -7,6 +7,8 @@ without an arrow state nothing.
 from __future__ import annotations
 
 STATES = """
+my name is Dana btw -> user | is_named | Dana
+my port is 8080 thx -> user | port | 8080
 my cat is called Minnoş :) -> user's cat | is_named | Minnoş
 I use Postgres for the database. -> user | database | Postgres
 I have a buyer for the house. -> user | has | buyer
@@ -91,6 +93,8 @@ I don't have a car. -> user | not has | car
 I drive a Subaru. -> user | drives | Subaru
 I speak Portuguese and Dutch. -> user | speaks | Portuguese; user | speaks | Dutch
 I stopped eating meat. -> user | not eats | meat
+Turns out Ines isn't allergic to hazelnuts. -> Ines | not allergic_to | hazelnuts
+It turns out that my port is 8080. -> user | port | 8080
 Max is my dog. -> user | dog | Max
 My wife is Carla. -> user | wife | Carla
 Anna is my wife. -> user | wife | Anna

@@ -90,7 +90,6 @@ def test_marked_words_are_a_statement(text: str, parts: tuple[str, str, str], tr
         ("> I take warfarin.", ("", "take", "warfarin")),
         ("Ann: I take warfarin.\nBob: ok", ("", "take", "warfarin")),
         ("I take warfarin... just kidding!", ("", "take", "warfarin")),
-        ("I take warfarin. Okay, I made that up.", ("", "take", "warfarin")),
         ("I take warfarin. That's not true.", ("", "take", "warfarin")),
         ("I take warfarin. Scratch that.", ("", "take", "warfarin")),
         ("I take warfarin - not!", ("", "take", "warfarin")),

@@ -9,6 +9,8 @@ from __future__ import annotations
 STATES = """
 Kerem bankadan ayrıldı, artık bir startupta çalışıyor. -> Kerem | works_at | startup
 Kuzenim Ali İzmir'de yaşıyor. -> Ali | lives_in | İzmir
+bu arada adım Deniz -> user | is_named | Deniz
+telefonum 555 0199 haberin olsun -> user | phone | 555 0199
 Mehmet Okur Bursa'da yaşıyor. -> Mehmet Okur | lives_in | Bursa
 Trabzon'da yaşıyorum. -> user | lives_in | Trabzon
 Trabzon’da yaşıyorum. -> user | lives_in | Trabzon

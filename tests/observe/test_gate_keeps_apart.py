@@ -271,6 +271,13 @@ def test_the_same_one_is_known_by_name(old: str, new: str) -> None:
     assert last_action(old, new) == "supersede"
 
 
+@pytest.mark.parametrize(
+    "refusal", [". No.", ". Wait, no.", ", no, I still live in Bern.", ". Nope"]
+)
+def test_what_is_refused_in_one_breath_hides_nothing(refusal: str) -> None:
+    assert last_action("I live in Bern.", f"I live in Rome{refusal}") == "create"
+
+
 def test_which_of_two_is_meant_stays_open() -> None:
     sisters = "my sister Joana lives in Braga", "my sister Marta lives in Porto"
     assert last_action(*sisters, "my sister moved to Faro") == "create"

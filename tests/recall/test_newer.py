@@ -51,6 +51,7 @@ OLD, NEW = "2026-01-10T09:00:00Z", "2026-05-20T09:00:00Z"
         ("Ina runs the shop.", "Ute runs the shop.", ()),
         ("The tarn is 12 m deep.", "The lake is 12 m deep.", ()),
         ("My vet is kind to every dog.", "My vet is in Delft.", ()),
+        ("The tarn is 12 m deep.", "The tarn is not 14 m deep.", ()),
         ("", "now", ()),
         ("a " * 9000, "b " * 9000, ()),
     ],

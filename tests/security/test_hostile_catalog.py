@@ -62,15 +62,6 @@ def catalog_of(store: Path) -> Iterator[sqlite3.Connection]:
         db.commit()
 
 
-def plant(store: Path, sql: str) -> None:
-    with catalog_of(store) as db:
-        db.execute("CREATE TABLE witness(x)")
-        try:
-            db.executescript(sql)
-        except sqlite3.OperationalError as error:
-            pytest.skip(f"this SQLite cannot even make it: {error}")
-
-
 def witnesses(store: Path) -> int:
     with catalog_of(store) as db:
         return int(db.execute("SELECT count(*) FROM witness").fetchone()[0])
@@ -85,7 +76,12 @@ def replace_one(memory: spector.Memory, record_id: int) -> None:
 def test_planted_code_is_refused_by_every_way_in_and_never_runs(
     store: Path, clock: ManualClock, what: str, proof: Any
 ) -> None:
-    plant(store, PLANTED[what])
+    with catalog_of(store) as db:
+        db.execute("CREATE TABLE witness(x)")
+        try:
+            db.executescript(PLANTED[what])
+        except sqlite3.OperationalError as error:
+            pytest.skip(f"this SQLite cannot even make it: {error}")
     for mode in ("rw", "r"):
         with pytest.raises(CatalogCorruptError, match="which spector did not make") as caught:
             spector.open(store, mode=mode, embedder=FakeEmbedder(), clock=clock)  # type: ignore[arg-type]
@@ -103,7 +99,9 @@ def test_a_trigger_planted_while_a_store_is_open_does_not_run(
 ) -> None:
     with spector.open(store, embedder=FakeEmbedder(), clock=clock) as memory:
         first = next(iter(memory))
-        plant(store, PLANTED[what])
+        with catalog_of(store) as db:
+            db.execute("CREATE TABLE witness(x)")
+            db.executescript(PLANTED[what])
         with pytest.raises(SpectorError):
             replace_one(memory, first.id)
     assert witnesses(store) == 0
@@ -230,6 +228,18 @@ def knowing_store(tmp_path: Path, model: bytes) -> Path:
     return path
 
 
+def planted_rows(path: Path, sql: str) -> None:
+    with closing(sqlite3.connect(path / "catalog.db")) as db:
+        db.execute("CREATE TABLE IF NOT EXISTS witness(x)")
+        db.executescript(sql)
+        db.commit()
+
+
+def witnesses_left(path: Path) -> int:
+    with closing(sqlite3.connect(path / "catalog.db")) as db:
+        return int(db.execute("SELECT count(*) FROM witness").fetchone()[0])
+
+
 @pytest.mark.parametrize("what", PLANTED_ROWS)
 @pytest.mark.parametrize("table", PAYLOAD_TABLES, ids=lambda each: each.name)
 def test_code_planted_on_a_table_of_knowledge_is_refused_and_never_runs(
@@ -238,12 +248,12 @@ def test_code_planted_on_a_table_of_knowledge_is_refused_and_never_runs(
     with closing(sqlite3.connect(knowing_store / "catalog.db")) as db:
         there = db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table.name,)).fetchone()
     assert there is not None
-    plant(knowing_store, PLANTED_ROWS[what].format(table.name, table.names[0]))
+    planted_rows(knowing_store, PLANTED_ROWS[what].format(table.name, table.names[0]))
     for mode in ("rw", "r"):
         with pytest.raises(CatalogCorruptError, match="which spector did not make"):
             spector.open(knowing_store, mode=mode, embedder=Vectors())  # type: ignore[arg-type]
     assert {each.code for each in spector.check(knowing_store).problems} == {"I15"}
-    assert witnesses(knowing_store) == 0
+    assert witnesses_left(knowing_store) == 0
     proof("hostile catalog", planted=1, ran=0)
 
 
@@ -254,10 +264,10 @@ def test_a_trigger_planted_beside_an_open_store_does_not_run(tmp_path: Path, tab
         source = memory.remember("something", user_id="u")
         memory.facts.add("Ada", "lives_in", "Kars", source=source)
         column = next(each for each in PAYLOAD_TABLES if each.name == table).names[0]
-        plant(path, PLANTED_ROWS["trigger on insert"].format(table, column))
+        planted_rows(path, PLANTED_ROWS["trigger on insert"].format(table, column))
         with pytest.raises(SpectorError):
             _use(memory, source.id)
-    assert witnesses(path) == 0
+    assert witnesses_left(path) == 0
 
 
 def _use(memory: spector.Memory, source: int) -> None:
@@ -281,9 +291,10 @@ def test_a_table_of_another_shape_is_an_error_with_a_type(tmp_path: Path, table:
     path = tmp_path / "mind"
     with spector.open(path, embedder=Vectors()) as memory:
         kept = memory.remember("kept").id
-    with catalog_of(path) as db:
+    with closing(sqlite3.connect(path / "catalog.db")) as db:
         db.execute(f"CREATE TABLE {table.name}(x)")
         db.execute(f"INSERT INTO {table.name} VALUES ('y')")
+        db.commit()
     with pytest.raises(SpectorError) as caught:
         _open_and_use(path, kept)
     assert caught.value.hint

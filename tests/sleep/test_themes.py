@@ -293,6 +293,21 @@ def test_a_theme_whose_source_was_retired_wakes_without_it() -> None:
         assert memory.get(theme.id).text == theme.text
 
 
+def test_undo_of_a_night_that_heeded_a_denial_gives_the_words_of_before() -> None:
+    with asleep() as (memory, clock):
+        for value in ("zinc", "iron", "aspirin", "salt"):
+            tell(memory, "Selin", "takes", value, user_id="u")
+            pass_days(clock, 1)
+        memory.reflect(["consolidate"])
+        before = [each.text for each in themes_in(memory)]
+        tell(memory, "Selin", "not_takes", "iron", user_id="u")
+        pass_days(clock, 1)
+        cycle = memory.reflect(["consolidate"]).cycle
+        assert "iron" not in themes_in(memory)[0].text
+        memory.reflect_undo(cycle)
+        assert [each.text for each in themes_in(memory)] == before
+
+
 @pytest.mark.parametrize("how", ["by a caller", "by a night", "by a night, then a caller"])
 def test_a_theme_that_a_caller_retired_stays_so_and_one_that_a_night_put_to_rest_wakes(
     how: str,

@@ -57,11 +57,26 @@ def _header(path: Path, **fields: Any) -> None:
     _edit(path, 0, bytes(raw))
 
 
-def test_every_byte_of_a_partition_header_keeps_a_writer_out(store: Path) -> None:
+_SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param(0, marks=_SLOW),
+        pytest.param(255, marks=_SLOW),
+        "flip",
+        pytest.param("plus", marks=_SLOW),
+    ],
+)
+def test_every_byte_of_a_partition_header_keeps_a_writer_out(store: Path, how: Any) -> None:
     path = _partition(store)
     original = path.read_bytes()[:PARTITION_HEADER_BYTES]
     for offset in range(PARTITION_HEADER_BYTES):
-        _edit(path, offset, bytes([original[offset] ^ 1]))
+        value = {"flip": original[offset] ^ 1, "plus": (original[offset] + 1) % 256}.get(how, how)
+        if value == original[offset]:
+            continue
+        _edit(path, offset, bytes([value]))
         with pytest.raises(PartitionCorruptError):
             open_tiny(str(store))
         _edit(path, offset, original[offset : offset + 1])
@@ -102,6 +117,17 @@ def test_missing_partition_is_named(store: Path, mode: Any) -> None:
     with pytest.raises(PartitionCorruptError, match=r"semantic-000\.mem is missing"):
         open_tiny(str(store), mode=mode)
     assert "I14" in [p.code for p in spector.check(store).problems]
+
+
+@pytest.mark.parametrize("keep", [0, 1, 63, 64, 65, 191, 192, 193, 447])
+def test_truncated_partition_is_refused(store: Path, keep: int) -> None:
+    path = _partition(store)
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(PartitionCorruptError):
+        open_tiny(str(store))
+    with pytest.raises(PartitionCorruptError):
+        list(open_tiny(str(store), mode="r"))
+    assert not spector.check(store).ok
 
 
 def test_trailing_junk_in_a_partition_is_harmless(store: Path) -> None:
@@ -195,6 +221,16 @@ def test_reader_of_a_store_whose_creation_was_cut_short_says_so(tmp_path: Path) 
     db.close()
     with pytest.raises(StoreNotFoundError, match="not been created completely"):
         open_tiny(str(path), mode="r")
+
+
+def test_newer_format_version_in_the_catalog_is_refused(store: Path) -> None:
+    _sql(store, "UPDATE meta SET value = '2' WHERE key = 'format_version'")
+    for mode in ("rw", "r"):
+        with pytest.raises(FormatVersionError, match="format 2") as error:
+            open_tiny(str(store), mode=mode)
+        assert "upgrade" in error.value.hint
+    with pytest.raises(FormatVersionError):
+        spector.check(store)
 
 
 def _sql(store: Path, *statements: str) -> None:

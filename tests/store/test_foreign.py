@@ -117,12 +117,17 @@ def _compare(dim: int) -> int:
     want = cosines(rows, query.codes, dim).astype(np.float64)
     want *= float(query.scale) * headers_of(rows)["scale"].astype(np.float64)
     compared = 0
-    for kernel, name in everywhere():
-        result = kernel.scan([Part(rows, len(rows))], query, 9)
-        got = dict(zip(result.ids.tolist(), result.similarity.tolist(), strict=True))
-        context = f"dim {dim}, {name}"
-        assert [got[n + 1] for n in range(9)] == pytest.approx(want.tolist(), abs=2e-6), context
-        compared += 1
+    for kernel in kernels():
+        for caps in instruction_sets() if kernel.name == "native" else [None]:
+            if caps is not None:
+                from spector.kernel.native import set_caps
+
+                set_caps(caps)
+            result = kernel.scan([Part(rows, len(rows))], query, 9)
+            got = dict(zip(result.ids.tolist(), result.similarity.tolist(), strict=True))
+            context = f"dim {dim}, {kernel.name} {caps}"
+            assert [got[n + 1] for n in range(9)] == pytest.approx(want.tolist(), abs=2e-6), context
+            compared += 1
     return compared
 
 

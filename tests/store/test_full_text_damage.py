@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +17,7 @@ import pytest
 import spector
 from spector import CatalogCorruptError
 from spector.store.sqlite import connections as fulltext
+from spector.store.sqlite.connections import typed_sql_errors
 from tests.proof import Proof
 
 #: FTS5's record of its own structure
@@ -51,6 +54,23 @@ def put_block(path: Path, block_id: int, block: bytes) -> None:
         db.execute("UPDATE fulltext_data SET block = ? WHERE id = ?", (block, block_id))
 
 
+def test_a_catalog_that_may_be_anybodys_is_looked_at_through_a_confined_connection(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mutation hunting left the limits out, and no test noticed."""
+    seen: list[tuple[int, int]] = []
+    inner = fulltext.problem_of_schema
+
+    def look(db: sqlite3.Connection) -> str | None:
+        limits = (sqlite3.SQLITE_LIMIT_ATTACHED, sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH)
+        seen.append((db.getlimit(limits[0]), db.getlimit(limits[1])))
+        return inner(db)
+
+    monkeypatch.setattr(fulltext, "problem_of_schema", look)
+    assert fulltext.what_seems_damaged(str(path / "catalog.db")) is None
+    assert seen == [(0, 0)]
+
+
 VERBS: dict[str, Callable[[spector.Memory], object]] = {
     "recall": lambda m: m.recall("word1 of many", vector=vector(1)),
     "remember": lambda m: m.remember("one more word", vector=vector(9)),
@@ -78,9 +98,9 @@ def test_full_text_damage_that_looks_like_no_memory_is_told_as_damage(
                 memory = opened(case)
                 try:
                     verb(memory)
-                except MemoryError:
+                except CatalogCorruptError as error:
                     told = True
-                    like_memory += 1
+                    like_memory += isinstance(error.__cause__, MemoryError)
                 except spector.SpectorError:
                     told = True
                 except Exception as error:
@@ -132,6 +152,19 @@ def test_index_that_asks_for_too_much_is_made_anew_by_a_repair(path: Path, tmp_p
         assert memory.check().ok
 
 
+def test_process_without_memory_is_not_told_of_damage(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither when the store is sound, nor when there is no room to find out."""
+    where = str(path / "catalog.db")
+    with pytest.raises(MemoryError), typed_sql_errors(where):
+        raise MemoryError
+    damaged_like_no_memory(path)
+    monkeypatch.setattr(fulltext, "has_room", lambda: False)
+    with pytest.raises(MemoryError), typed_sql_errors(where):
+        raise MemoryError
+
+
 def damaged_schema(path: Path) -> None:
     """A row of the schema that SQLite takes for a lack of memory: no statement runs any more."""
     whole = (path / "catalog.db").read_bytes()
@@ -162,3 +195,26 @@ def test_schema_that_asks_for_too_much_is_damage_and_all_is_salvaged(
     monkeypatch.setattr(fulltext, "has_room", lambda: False)
     with pytest.raises(MemoryError):
         opened(path)
+
+
+_LIMITED = """
+import sqlite3, sys
+from spector.store.sqlite.connections import what_seems_damaged
+limiting = sqlite3.connect(":memory:")
+told = []
+for limit in range(400_000, 50_000, -20_000):  # it can be lowered only
+    limiting.execute(f"PRAGMA hard_heap_limit={limit}").fetchone()
+    told.append(what_seems_damaged(sys.argv[1]))
+print(len(told), set(told))
+"""
+
+
+def test_limit_of_sqlites_own_memory_is_no_damage(path: Path) -> None:
+    """Any library of the process may have set one, for all connections."""
+    done = subprocess.run(
+        [sys.executable, "-c", _LIMITED, str(path / "catalog.db")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.returncode) == ("18 {None}\n", 0), done.stderr

@@ -146,6 +146,16 @@ def test_second_writer_is_refused_until_the_first_is_dead() -> None:
     assert found["found"] == ["m"]
 
 
+def test_second_writer_in_the_same_process_is_refused_and_harms_nothing(store_path: Path) -> None:
+    with open_tiny(str(store_path)) as memory:
+        with pytest.raises(StoreLockedError, match=f"this process .pid {os.getpid()}.") as error:
+            open_tiny(str(store_path))
+        assert 'mode="r"' in error.value.hint
+        _put(memory, "m")
+    with open_tiny(str(store_path)) as memory:
+        assert list(texts_of(memory).values()) == ["m"]
+
+
 @contextlib.contextmanager
 def _bound(store: Path, other: Path) -> Iterator[None]:
     other.mkdir()
@@ -321,6 +331,12 @@ def test_unwritable_store_opens_for_reading_only(unwritable: Path) -> None:
 def test_new_store_in_an_unwritable_directory_is_refused(unwritable: Path) -> None:
     fresh = str(unwritable / "fresh")
     assert _as_nobody(lambda: _expect(StoreReadOnlyError, lambda: open_tiny(fresh))) == 0
+
+
+def test_open_store_that_loses_its_permissions_says_so(unwritable: Path) -> None:
+    """A reader refuses to write whatever the file modes say."""
+    with open_tiny(str(unwritable), mode="r") as memory, pytest.raises(StoreReadOnlyError):
+        memory.compact()
 
 
 # -- the file LOCK of another store ----------------------------------------------------------------

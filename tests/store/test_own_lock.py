@@ -82,6 +82,17 @@ def test_this_process_is_named(
     open_tiny(again).close()
 
 
+def test_another_thread_of_it_is_told_the_same(store_path: Path) -> None:
+    found: list[StoreLockedError] = []
+    with open_tiny(str(store_path)):
+        thread = threading.Thread(
+            target=lambda: found.append(refusal(lambda: open_tiny(str(store_path))))
+        )
+        thread.start()
+        thread.join()
+    assert_own(found[0])
+
+
 def test_what_only_looks_at_it_is_told_the_same(store_path: Path, tmp_path: Path) -> None:
     with open_tiny(str(store_path)) as memory:
         memory.remember("m", vector=vector_of("m"))
@@ -150,11 +161,6 @@ def test_a_lock_that_was_given_back_is_nobody_s(store_path: Path) -> None:
 # behind.
 
 
-LINUX = pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="descriptors and locks are counted in /proc"
-)
-
-
 def _descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
 
@@ -187,7 +193,9 @@ def mind(tmp_path: Path) -> Path:
     return tmp_path / "mind"
 
 
-@LINUX
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="descriptors and locks are counted in /proc"
+)
 @pytest.mark.parametrize("mode", ["rw", "r"])
 def test_checks_of_an_open_store_keep_no_descriptor_each(mind: Path, mode: str) -> None:
     before = _descriptors()
@@ -201,7 +209,9 @@ def test_checks_of_an_open_store_keep_no_descriptor_each(mind: Path, mode: str) 
     assert _descriptors() == before
 
 
-@LINUX
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="descriptors and locks are counted in /proc"
+)
 def test_checks_that_cannot_open_the_catalog_keep_no_descriptor_each(mind: Path) -> None:
     with open_tiny(str(mind)) as memory:
         counts = []
@@ -213,7 +223,9 @@ def test_checks_that_cannot_open_the_catalog_keep_no_descriptor_each(mind: Path)
         assert len(memory) == 1
 
 
-@LINUX
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="descriptors and locks are counted in /proc"
+)
 def test_checks_keep_the_locks_of_an_open_store(mind: Path) -> None:
     catalog = mind / CATALOG_NAME
     with open_tiny(str(mind), mode="r") as first:
@@ -229,7 +241,9 @@ def test_checks_keep_the_locks_of_an_open_store(mind: Path) -> None:
     assert not _of(catalog)
 
 
-@LINUX
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="descriptors and locks are counted in /proc"
+)
 def test_file_in_the_place_of_an_open_catalog_is_opened_once(mind: Path, tmp_path: Path) -> None:
     path = str(mind / CATALOG_NAME)
     files = DiskFiles(str(mind))
@@ -245,7 +259,9 @@ def test_file_in_the_place_of_an_open_catalog_is_opened_once(mind: Path, tmp_pat
     assert not _of(mind / CATALOG_NAME)
 
 
-@LINUX
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="descriptors and locks are counted in /proc"
+)
 def test_checks_and_openings_in_many_threads_keep_nothing(mind: Path) -> None:
     failed: list[BaseException] = []
 
@@ -270,7 +286,9 @@ def test_checks_and_openings_in_many_threads_keep_nothing(mind: Path) -> None:
     assert _descriptors() == before
 
 
-@LINUX
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="descriptors and locks are counted in /proc"
+)
 def test_child_of_a_process_that_was_opening_a_catalog_is_not_stuck(tmp_path: Path) -> None:
     """The lock may be somebody's just then, who does not live in the child."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ import pytest
 import spector
 from spector.clock import ManualClock
 from spector.errors import PartitionCorruptError, StoreNotFoundError
+from spector.store.core.store import Store
+from spector.store.files.disk import DiskFiles
 from spector.store.opening import recovery as recover
 from spector.store.partitions.segment import Segment
 from tests.crash.workload import DIM, START, TINY, open_tiny, texts_of, vector_of
@@ -206,10 +209,32 @@ def test_relaxed_store_that_was_closed_properly_is_not_reconciled(
 ) -> None:
     with open_tiny(str(store_path), durability="relaxed") as memory:
         _put(memory, "m")
+    from spector.store.opening import recovery as recover
 
     monkeypatch.setattr(recover, "reconcile", lambda store: pytest.fail("reconciled"))
     with open_tiny(str(store_path)) as memory:
         assert len(memory) == 1
+
+
+def test_commit_that_a_killed_writer_did_not_sync_is_synced_before_it_is_replayed(
+    store_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or a power cut during recovery leaves partitions that know a commit which the log lost."""
+    dead = tmp_path / "dead"
+    with open_tiny(str(store_path)) as memory:
+        _put(memory, "m")
+        _copy(store_path, dead, catalog=True, partitions=True)
+    steps: list[str] = []
+    sync, replay, sync_dir = Store.sync_log, recover._replay, DiskFiles.sync_dir
+
+    def note(name: str, inner: Any) -> Any:
+        return lambda *args: (steps.append(name), inner(*args))[1]
+
+    monkeypatch.setattr(Store, "sync_log", note("log", sync))
+    monkeypatch.setattr(DiskFiles, "sync_dir", note("name", sync_dir))
+    monkeypatch.setattr(recover, "_replay", note("replay", replay))
+    open_tiny(str(dead)).close()
+    assert steps[:3] == ["log", "name", "replay"]
 
 
 @pytest.mark.parametrize("left", [["-journal"], ["-wal"], ["-journal", "-wal", "-shm"]])
@@ -226,3 +251,20 @@ def test_creation_that_was_cut_short_before_its_catalog_had_a_name_begins_again(
     with open_tiny(str(store_path)) as memory:
         _put(memory, "m")
         assert memory.check().ok
+
+
+def test_reader_of_a_creation_that_must_be_rolled_back_is_told_so(store_path: Path) -> None:
+    """SQLite says that it cannot write, which no permission would change."""
+    store_path.mkdir()
+    db = sqlite3.connect(store_path / "catalog.db", isolation_level=None)
+    db.execute("PRAGMA cache_size=1")
+    db.execute("BEGIN")
+    db.execute("CREATE TABLE t(x)")
+    db.executemany("INSERT INTO t VALUES (?)", [(b"x" * 4000,)] * 50)
+    journal = (store_path / "catalog.db-journal").read_bytes()
+    written = (store_path / "catalog.db").read_bytes()[:4096]  # a creation writes no more
+    db.close()
+    (store_path / "catalog.db").write_bytes(written)
+    (store_path / "catalog.db-journal").write_bytes(journal)
+    with pytest.raises(StoreNotFoundError, match="not been created completely"):
+        open_tiny(str(store_path), mode="r")

@@ -18,6 +18,7 @@ import pytest
 import spector
 from spector import ManualClock
 from spector.layout import HEADER_BYTES, PARTITION_HEADER_BYTES, stride_of
+from spector.store.files import text_files as textfile
 from spector.store.files.text_files import write_lines
 from tests.crash.harness import in_fork
 
@@ -93,8 +94,9 @@ def test_a_writer_that_outlives_a_restore_acknowledges_nothing(
 # -- An export appears whole or not at all, and what a kill leaves of one does not stay ------------
 #
 # Mechanism: a file is written under a temporary name and renamed; a process that is killed
-# meanwhile leaves it. Damage: memories in a file that nobody knows of, for ever. Guard: the next
-# export to the same name removes what no living process has locked.
+# meanwhile leaves it. Damage: memories in a file that nobody knows of, for ever. Guard: where the
+# system has files without names, nothing is left; elsewhere the next export to the same name
+# removes what no living process has locked.
 
 
 def _killed_while(target: Path) -> None:
@@ -109,7 +111,16 @@ def _names(folder: Path) -> list[str]:
     return sorted(each.name for each in folder.iterdir())
 
 
-def test_what_a_kill_left_is_removed_by_the_next(tmp_path: Path) -> None:
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="no files without names here")
+def test_a_kill_leaves_nothing(tmp_path: Path) -> None:
+    assert in_fork(lambda: _killed_while(tmp_path / "out.jsonl")) == -signal.SIGKILL
+    assert _names(tmp_path) == []
+
+
+def test_what_a_kill_left_elsewhere_is_removed_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(textfile, "_nameless", lambda folder: None)
     target = tmp_path / "out.jsonl"
     assert in_fork(lambda: _killed_while(target)) == -signal.SIGKILL
     (left,) = _names(tmp_path)
@@ -129,7 +140,12 @@ def test_what_a_kill_left_is_removed_by_the_next(tmp_path: Path) -> None:
     assert not busy.exists()
 
 
-def test_an_error_leaves_the_older_file_and_nothing_else(tmp_path: Path) -> None:
+@pytest.mark.parametrize("nameless", [True, False])
+def test_an_error_leaves_the_older_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nameless: bool
+) -> None:
+    if not nameless:
+        monkeypatch.setattr(textfile, "_nameless", lambda folder: None)
     target = tmp_path / "out.jsonl"
     write_lines(str(target), ["older"])
 
@@ -144,3 +160,22 @@ def test_an_error_leaves_the_older_file_and_nothing_else(tmp_path: Path) -> None
     assert target.stat().st_mode & 0o777 == 0o600
     write_lines(str(target), ["newer"])
     assert (target.read_text(), _names(tmp_path)) == ("newer\n", ["out.jsonl"])
+
+
+def test_a_name_that_is_removed_while_it_is_made_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(textfile, "_nameless", lambda folder: None)
+    real, taken = textfile._lock, []
+
+    def lock(fd: int) -> None:
+        if not taken:
+            (left,) = tmp_path.glob("*.tmp")
+            left.unlink()
+            taken.append(left)
+        real(fd)
+
+    monkeypatch.setattr(textfile, "_lock", lock)
+    write_lines(str(tmp_path / "out.jsonl"), ["whole"])
+    assert taken
+    assert (tmp_path / "out.jsonl").read_text() == "whole\n"

@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 import spector
 from spector.errors import PartitionCorruptError, SpectorError
 from spector.layout import PARTITION_HEADER_BYTES, stride_of
+from spector.store.files.disk import DiskFiles
 from tests.crash.workload import DIM, open_tiny, vector_of
 
 PAGE = 4096
@@ -74,6 +75,30 @@ def test_a_cut_under_a_live_map_ends_the_process_as_documented(
     killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGBUS
     assert killed or os.waitstatus_to_exitcode(status) == 0
     proof("T12", cuts_under_an_open_store=1, processes_ended=int(killed))
+
+
+@pytest.mark.parametrize("power", [31, 32, 40])
+def test_records_behind_gigabytes_and_terabytes_are_where_they_belong(
+    tmp_path: Path, power: int, proof: Any
+) -> None:
+    """Sparse files, so that offsets cost no disk: written, mapped and read on both sides."""
+    files = DiskFiles(str(tmp_path))
+    file = files.open("big.mem", create=True)
+    stride = 448
+    edge = (1 << power) // stride
+    try:
+        for slot in (edge - 1, edge, edge + 1):
+            file.write_at(slot * stride, bytes([slot % 251 + 1]) * stride)
+        mapped = file.map((edge + 2) * stride)
+        rows = mapped.reshape(-1, stride)
+        for slot in (edge - 1, edge, edge + 1):
+            assert (rows[slot] == slot % 251 + 1).all()
+            assert file.read_at(slot * stride, stride) == rows[slot].tobytes()
+        assert not rows[edge - 2].any()
+        del rows, mapped
+    finally:
+        file.close()
+    proof("T23", offsets=3, wrong=0)
 
 
 _DTYPES = ("<f4", ">f4", "<f8", ">f8", "<f2", ">f2")

@@ -51,13 +51,6 @@ class Diary:
                 return n
         raise AssertionError(f"no {what} of {ends} behind event {after} of {self.events}")
 
-    def first_sql(self, start: str) -> int:
-        return next(
-            n
-            for n, (what, sql) in enumerate(self.events)
-            if what == "sql" and sql.startswith(start)
-        )
-
     def last(self, what: str, *ends: str) -> int:
         return max(
             n for n, (kind, name) in enumerate(self.events) if kind == what and name.endswith(ends)
@@ -114,7 +107,15 @@ def test_the_name_of_a_new_catalog_is_synced_before_the_store_is_open(
 ) -> None:
     """Or a power cut leaves a directory without a catalog, and a new store begins in it."""
     open_tiny(str(tmp_path / "mind")).close()
-    diary.first("sync", "mind", after=diary.first_sql("CREATE TABLE record("))
+    made = diary.first(
+        "sql",
+        *(
+            sql
+            for what, sql in diary.events
+            if what == "sql" and sql.startswith("CREATE TABLE record(")
+        ),
+    )
+    diary.first("sync", "mind", after=made)
 
 
 @NAMED_DESCRIPTORS
@@ -141,7 +142,15 @@ def test_partitions_are_synced_before_the_journal_that_has_their_bytes_is_emptie
         memory.update(first, importance=0.9)
         diary.events.clear()
         memory.checkpoint()
-        assert diary.last("sync", ".mem") < diary.first_sql("DELETE FROM journal")
+        emptied = diary.first(
+            "sql",
+            *(
+                sql
+                for what, sql in diary.events
+                if what == "sql" and sql.startswith("DELETE FROM journal")
+            ),
+        )
+        assert diary.last("sync", ".mem") < emptied
 
 
 @NAMED_DESCRIPTORS

@@ -97,13 +97,6 @@ class Reading:
 
         monkeypatch.setattr(index_module, "analyse", counting)
 
-    def none_of(self, memory: Memory) -> list[Any]:
-        """What the words of a store say, of which it reads no text."""
-        store, self.texts = durable(memory), 0
-        found = answers(store, Words(store))
-        assert self.texts == 0
-        return found
-
 
 @pytest.fixture
 def reading(monkeypatch: pytest.MonkeyPatch) -> Reading:
@@ -125,13 +118,6 @@ def files_in(path: Path) -> list[Path]:
     return sorted((path / FOLDER).glob("*"))
 
 
-def put_back(path: Path, files: dict[Path, bytes]) -> None:
-    for each in files_in(path):
-        each.unlink()
-    for each, data in files.items():
-        each.write_bytes(data)
-
-
 def make(path: Path, count: int = 100) -> list[int]:
     """A store that was closed with its words written."""
     with opened(path) as memory:
@@ -146,7 +132,11 @@ def test_a_reopened_store_reads_no_text_again(
 ) -> None:
     make(tmp_path / "mind")
     with opened(tmp_path / "mind") as memory:
-        first = reading.none_of(memory)
+        store = durable(memory)
+        reading.texts = 0
+        words = Words(store)
+        first = answers(store, words)
+        assert reading.texts == 0
         agree(memory)
         proof("T10", words_taken_up=first[0], texts_read_again=0)
 
@@ -156,8 +146,11 @@ def test_a_reader_takes_them_up_and_writes_nothing(tmp_path: Path, reading: Read
     make(path)
     before = {each: each.read_bytes() for each in files_in(path)}
     with opened(path, mode="r") as memory:
-        reading.none_of(memory)
-        assert durable(memory).words is None
+        store = durable(memory)
+        reading.texts = 0
+        answers(store, Words(store))
+        assert reading.texts == 0
+        assert store.words is None
     assert {each: each.read_bytes() for each in files_in(path)} == before
 
 
@@ -197,7 +190,10 @@ def test_what_changed_meanwhile_is_seen(
     with opened(path) as memory:
         agree(memory)
     with opened(path) as memory:  # and what is written after that is right as well
-        reading.none_of(memory)
+        store = durable(memory)
+        reading.texts = 0
+        answers(store, Words(store))
+        assert reading.texts == 0
         agree(memory)
 
 
@@ -212,7 +208,10 @@ def test_what_changed_before_closing_is_written(
             agree(memory)
             change(memory, made)
     with opened(path) as memory:
-        reading.none_of(memory)
+        store = durable(memory)
+        reading.texts = 0
+        answers(store, Words(store))
+        assert reading.texts == 0
         agree(memory)
 
 
@@ -237,7 +236,10 @@ def test_files_that_are_lost_or_spoiled_cost_nothing_but_time(tmp_path: Path, pr
     whole = {each: each.read_bytes() for each in files_in(path)}
     done = 0
     for spoil in list(damaged(path)):
-        put_back(path, whole)
+        for each in files_in(path):
+            each.unlink()
+        for each, data in whole.items():
+            each.write_bytes(data)
         spoil()
         with opened(path) as memory:
             agree(memory)
@@ -257,7 +259,10 @@ def test_files_of_an_older_moment_are_compared(tmp_path: Path) -> None:
         update(memory, made)
         compact(memory, made)
         add(memory, made)
-    put_back(path, old)
+    for each in files_in(path):
+        each.unlink()
+    for each, data in old.items():
+        each.write_bytes(data)
     with opened(path) as memory:
         agree(memory)
 

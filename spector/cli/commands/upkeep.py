@@ -393,7 +393,8 @@ Copy a store as of one moment, even while an agent writes to it. The copy is ver
 appears at DEST complete or not at all.
 
 DEST is a new path, an empty directory, or an earlier backup of the same store. An earlier backup is
-replaced, and its unchanged partitions are reused.
+replaced, and its unchanged partitions are reused. If nothing has changed, it is verified and kept,
+and nothing is written.
 
 Exit code 3, and DEST is not touched: DEST is another store, a backup that was opened for writing,
 or anything else; a mount point, which cannot be replaced (name a directory inside it); the current

@@ -29,6 +29,7 @@ from spector.language.frames.sentences import (
     Modality,
     Sentence,
     Statement,
+    Word,
     sentences,
 )
 from spector.language.frames.turkish import is_english_sentence, is_turkish_sentence, turkish_drafts
@@ -103,6 +104,70 @@ def assignments(sentence: Sentence, text: str) -> Iterator[Draft]:
     )
 
 
+# Words of chat at the ends of a sentence: they state nothing and end no value.
+
+#: behind what is said
+_CLOSERS: Final = tuple(tuple(row.split()) for row in (
+    "just so you know", "just in case", "for the record", "in case you wonder", "by the way",
+    "to be honest", "for what it's worth", "bu arada", "haberin olsun", "haberiniz olsun",
+    "bilgin olsun", "bilginiz olsun", "aklinda olsun", "aklinda bulunsun", "dogrusu",
+    *"""btw fyi lol lmao rofl haha hahaha hahah hehe heh tho though thx ty thanks ok okay yeah yep
+    tbh imo imho innit mate dude bro anyways anyhow ahah ahaha valla vallahi ya yaa yav be abi kanka
+    hocam iste yani""".split(),
+))  # fmt: skip
+#: words of a row -> the rows; no row ends with another one, so that one of them at most fits
+_CLOSERS_OF: Final = {
+    n: frozenset(row for row in _CLOSERS if len(row) == n) for n in {len(row) for row in _CLOSERS}
+}
+#: before what is said
+_OPENERS: Final = tuple(tuple(row.split()) for row in (
+    "ha bu arada", "bu arada", "haberin olsun", "bilgin olsun", "dogrusu", "just so you know",
+    "by the way", "it turns out that", "it turned out that", "it turns out", "it turned out",
+    "as it turns out", "turns out that", "turned out that", "turns out", "turned out", "meger",
+    "megerse",
+))  # fmt: skip
+#: an emoticon begins with one of these
+_EYES: Final = frozenset(":;=")
+_TALK_SIGNS: Final = frozenset(",-–—…")
+#: words that a sentence keeps at least
+_LEAST: Final = 2
+
+
+def without_talk(words: Sequence[Word]) -> tuple[Word, ...]:
+    """The words of a sentence without "btw", "bu arada" and smileys at its ends."""
+    kept = list(words)
+    while (end := _closing(kept)) < len(kept) and end >= _LEAST:
+        del kept[end:]
+    texts = [word.text for word in kept]
+    for row in _OPENERS:
+        if tuple(texts[: len(row)]) == row and len(kept) - len(row) >= _LEAST:
+            kept = kept[len(row) :]
+            while len(kept) > _LEAST and kept[0].raw in _TALK_SIGNS:
+                kept.pop(0)
+            break
+    return tuple(kept)
+
+
+def _closing(words: Sequence[Word]) -> int:
+    """Where the last words of talk begin, with the signs around them; the length for none."""
+    end = len(words)
+    while end and words[end - 1].kind == "sign":
+        end -= 1
+        if words[end].text in _EYES and end + 1 < len(words):
+            return _before_signs(words, end)  # ":)"
+    for n, rows in _CLOSERS_OF.items():
+        begin = end - n
+        if begin > 0 and tuple([word.text for word in words[begin:end]]) in rows:
+            return _before_signs(words, begin)
+    return len(words)
+
+
+def _before_signs(words: Sequence[Word], at: int) -> int:
+    while at and words[at - 1].raw in _TALK_SIGNS:
+        at -= 1
+    return at
+
+
 # What of a text is not understood: only what is understood whole hides what an older one says.
 
 #: words beside a statement that leave it its speaker's, and so: of change, of talking on
@@ -116,6 +181,8 @@ _LEADS: Final = frozenset(
     )
     for term in analyse(words).content()
 )
+#: refuses what stands before it
+_REFUSES: Final = re.compile(r"\b(?:no|nope|nah|hayir|yok)\b(?! longer)")
 #: where a clause of a sentence begins
 CLAUSE: Final = re.compile(r"[,;:()]\s|\s(?:and|but|ve|ama)\s|\s[-–—]\s", re.IGNORECASE)
 
@@ -126,9 +193,9 @@ def unread_clauses(
     """Content of each clause of a text that none of its statements has, beside leads and days.
 
     What stands behind a label, in a play, a song or a joke has words that no frame knows. A clause
-    that denies or supposes the rest ("NOT!"), and a sentence that gives its reader a part ("You are
-    the captain.") or is not so from some day until now ("from June on", "this week"), is a word of
-    its own beside them, which no other text has.
+    that denies or supposes the rest ("NOT!"), a refusal behind it ("Wait, no."), and a sentence
+    that gives its reader a part ("You are the captain.") or is not so from some day until now
+    ("from June on", "this week"), is a word of its own beside them, which no other text has.
     """
     own, unread = own_words(text), list[frozenset[str]]()
     today = from_ms(now_ms).date()
@@ -152,6 +219,9 @@ def unread_clauses(
         if not lasts or any(each.subject == AGENT for each in stated):
             clauses.append(frozenset({own[start:end]}))
         unread += filter(None, clauses)
+    behind = own[min((each.span[1] for each in statements), default=len(own)) :]
+    if _REFUSES.search(plain(behind)):
+        unread.append(frozenset({behind}))
     return tuple(unread)
 
 
@@ -258,7 +328,8 @@ def extract(
     if speaker:
         first, second = speaker, ""
     turns = [] if speaker else turns_in(text)
-    for sentence in sentences(text):
+    for said in sentences(text):
+        sentence = said._replace(words=without_talk(said.words))
         while turns and turns[0][0] <= sentence.start:
             _, first, second = turns.pop(0)
         kept: list[Statement] = []

@@ -221,6 +221,8 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
     for found in _ENDS.finditer(text):
         if found.group() == "." and _goes_on(text, start, found.start()):
             continue
+        if found.group() == "\n" and _wraps(text, found.start(), found.end()):
+            continue
         yield start, found.end()
         start = found.end()
     if start < len(text):
@@ -239,6 +241,12 @@ def _goes_on(text: str, start: int, dot: int) -> bool:
     if len(word) == 1 and word.isupper() and word != "I" and text[dot + 2 : dot + 3].isalpha():
         return True
     return word.lower() in _ABBREVIATED
+
+
+def _wraps(text: str, at: int, after: int) -> bool:
+    """Whether a line break stands within a sentence: a small letter follows a letter or comma."""
+    before = text[at - 1 : at]
+    return text[after : after + 1].islower() and (before.isalnum() or before == ",")
 
 
 def _belongs(last: Word, raw: str, more: bool) -> bool:

@@ -308,7 +308,7 @@ def _subject_of(part: Sequence[Noun], text: str) -> Subject | None:
                 end += 1
             return Subject(1, KIN[kin], (part[at].start, part[end - 1].stop), end)
     end = at
-    while end < len(part) and end - at < 3 and part[end].is_name:
+    while end < len(part) and end - at < 3 and part[end].is_name and not _has_case(part[end]):
         end += 1
     if at < end < len(part) and part[at].text not in _PRONOUNS:
         last = part[end - 1].text
@@ -316,6 +316,14 @@ def _subject_of(part: Sequence[Noun], text: str) -> Subject | None:
             span = (part[at].start, part[end - 1].stop)
             return Subject(0, text[span[0] : span[1]], span, end)
     return None
+
+
+def _has_case(noun: Noun) -> bool:
+    """Whether a word is in or from a place, and so no subject: "Ankarada"."""
+    return any(strip_case(noun.raw, "", case) is not None for case in _ADVERBIAL)
+
+
+_ADVERBIAL: Final[tuple[Case, ...]] = ("loc", "abl")
 
 
 def _trimmed(part: Sequence[Noun], first: int, end: int, last: str, text: str) -> str:

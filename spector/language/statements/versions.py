@@ -31,7 +31,10 @@ def value_replaced(old: str, new: str) -> tuple[str, ...]:
 
     Words may follow it. What stands before the value is what both are about. Both values have a
     number or none, and a capital or none. Words of the present ("now", "new") count for nothing.
+    What denies a value gives none in its place.
     """
+    if is_negated(new) and not is_negated(old):
+        return ()
     (before, first), (after, second) = map(_lasting, (old, new))
     at = next(
         (n for n, (one, other) in enumerate(zip(before, after, strict=False)) if one != other), 0

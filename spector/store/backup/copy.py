@@ -34,6 +34,7 @@ from spector.store.backup.destination import (
     EntryKind,
     clear,
     entry_kind,
+    is_sole,
     put_in_place,
     put_instead,
     share,
@@ -44,6 +45,7 @@ from spector.store.catalog import (
     CATALOG_NAME,
     LOG_NAME,
     Catalog,
+    Lineage,
     SegmentRow,
     clear_journal,
     delete_meta,
@@ -61,12 +63,15 @@ from spector.store.files import (
     WriterLock,
     as_bytes,
     first_bytes,
+    without_writer,
 )
 from spector.store.integrity import StoreCheck
 from spector.store.partitions import require_readable
 from spector.store.sqlite import open_connection, truncate_log, typed_sql_errors
 
-# The earlier backup at a copy's destination: whether it may be replaced.
+# The earlier backup at a copy's destination: whether it may be replaced, or is up to date.
+#
+# A backup whose catalog is in the very state of the store's is verified and kept as it is.
 
 #: lines about a catalog's files or process, not about its memories
 NOTES = (schema.UNSYNCED, schema.RELAXED_LOG, schema.BACKUP_NOTE)
@@ -83,10 +88,91 @@ class CopyCounts:
     bytes_copied: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is to be copied, and what it may replace."""
+
+    store: Store
+    replace: bool
+    force: bool
+
+    def refuse_others(self, where: str, theirs: Lineage) -> None:
+        """Raise for a backup of a state that the store has never been in, or has lost."""
+        with self.store.catalog.reading() as db:
+            ours = lineage_of(db)
+        if self.force or ours.went_through(theirs):
+            return
+        raise StoreExistsError(
+            f"{where} is a backup with changes that {self.store.where} does not have: it was made "
+            "of a later state of this store, or of a copy of it that went its own way",
+            hint="choose a path where nothing is; force=True (--force) replaces that backup, and"
+            " what only it has is gone",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What changes in a catalog with any change; equal states mean equal memories.
+
+    Each commit that changes a memory moves the counter to a value that is never used again. Due
+    erasures change without one, and with them the content of deleted pages.
+    """
+
+    lineage: Lineage
+    last_id: int
+    meta: tuple[tuple[str, str], ...]
+    segments: tuple[SegmentRow, ...]
+    due: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, catalog: Catalog, db: sqlite3.Connection) -> _State:
+        due = db.execute("SELECT id, due_ms FROM erasure ORDER BY id")
+        return cls(
+            lineage_of(db),
+            catalog.head(db).last_id,
+            tuple((key, value) for key, value in read_meta(db).items() if key not in NOTES),
+            tuple(catalog.segments(db)),
+            tuple((record_id, ms) for record_id, ms in due),
+        )
+
+
+def unchanged_backup(
+    files: DiskFiles, request: Request, progress: Progress | None
+) -> CopyCounts | None:
+    """The backup at the destination if the store has not changed since; else None.
+
+    It is verified like a new one and stays as it is. One that shares a file, or fails the check, is
+    made again.
+    """
+    store = request.store
+    with without_writer(files.root):
+        _rows_of_backup(files, request)
+        with store.catalog.reading() as db:
+            ours = _State.of(store.catalog, db)
+        with frozen_catalog(files) as catalog, catalog.latest() as db:
+            if _State.of(catalog, db) != ours:
+                return None
+            rows = [row for row in catalog.segments() if row.state != PartitionState.COMPACTED]
+            names = [CATALOG_NAME, *(row.path for row in rows)]
+            if not all(is_sole(f"{files.root}/{name}") for name in names):
+                return None
+            size = sum(map(files.size_of, names))
+
+            def reach(done: int, total: int) -> None:
+                if progress is not None:  # what would have been copied is there
+                    progress(size + size * done // max(1, total), 2 * size)
+
+            check = StoreCheck(files, catalog, store.partitions.tiers, store.kernel)
+            if check.run(reach).problems:
+                return None
+    reach(1, 1)
+    return CopyCounts(
+        records=sum(row.live for row in rows), partitions=len(rows), reused=len(rows), bytes=size
+    )
+
+
 @managed
-def held_backup(
-    place: Destination, store: Store, *, replace: bool, force: bool
-) -> Iterator[dict[str, SegmentRow] | None]:
+def held_backup(place: Destination, request: Request) -> Iterator[dict[str, SegmentRow] | None]:
     """Path -> row of the partitions of the backup at the destination, which is locked meanwhile.
 
     None where the destination is free.
@@ -94,22 +180,20 @@ def held_backup(
     Raises:
         StoreExistsError: what is there may not be replaced. StoreLockedError: it is being written.
     """
-    files = replaceable_backup(place, store, replace=replace, force=force)
+    files = replaceable_backup(place, request)
     if files is None:
         yield None
         return
     lock = WriterLock(place.target)
     try:
-        rows = _rows_of_backup(files, store, force=force)
+        rows = _rows_of_backup(files, request)
         place.drop_aside()
         yield rows
     finally:
         lock.release()
 
 
-def replaceable_backup(
-    place: Destination, store: Store, *, replace: bool, force: bool
-) -> DiskFiles | None:
+def replaceable_backup(place: Destination, request: Request) -> DiskFiles | None:
     """The backup at the destination, or None where it is free. Changes nothing.
 
     Raises:
@@ -118,14 +202,12 @@ def replaceable_backup(
     found = entry_kind(place.target)
     if found in (EntryKind.NOTHING, EntryKind.EMPTY):
         return None
-    if found is EntryKind.OTHER or not replace:
+    if found is EntryKind.OTHER or not request.replace:
         raise _is_taken(place.target, found.value)
     files = DiskFiles(place.target)
     if not files.exists(CATALOG_NAME):
         raise _is_taken(place.target, "a directory that holds something else")
-    _rows_of_backup(
-        files, store, force=force
-    )  # another program's directory does not even get a lock file
+    _rows_of_backup(files, request)  # another program's directory does not even get a lock file
     strange = stranger_in(place.target, links=True)
     if strange is not None:
         raise StoreExistsError(
@@ -135,7 +217,7 @@ def replaceable_backup(
     return files
 
 
-def _rows_of_backup(files: DiskFiles, store: Store, *, force: bool) -> dict[str, SegmentRow]:
+def _rows_of_backup(files: DiskFiles, request: Request) -> dict[str, SegmentRow]:
     # a writer died: closing leaves none
     in_use = files.exists(LOG_NAME) and files.size_of(LOG_NAME) > 0
     try:
@@ -145,19 +227,11 @@ def _rows_of_backup(files: DiskFiles, store: Store, *, force: bool) -> dict[str,
             theirs = lineage_of(db)
     except SpectorError as error:
         raise _is_taken(files.root, f"a store that cannot be read ({error.message})") from error
-    if meta.get("uuid") != store.uuid.hex():
+    if meta.get("uuid") != request.store.uuid.hex():
         raise _is_taken(files.root, "another store")
     if in_use or schema.BACKUP_NOTE not in meta:
         raise _is_taken(files.root, "a copy of this store that has been in use since")
-    with store.catalog.reading() as db:
-        ours = lineage_of(db)
-    if not (force or ours.went_through(theirs)):
-        raise StoreExistsError(
-            f"{files.root} is a backup with changes that {store.where} does not have: it"
-            " was made of a later state of this store, or of a copy of it that went its own way",
-            hint="choose a path where nothing is; force=True (--force) replaces that backup, and"
-            " what only it has is gone",
-        )
+    request.refuse_others(files.root, theirs)
     return rows
 
 
@@ -215,14 +289,14 @@ def copy_store(
     place = Destination.at(dest)
     with place.explained(store.where):
         place.refuse_harm(store.where)
-        replace = taken_ms is not None
-        # a refused destination is not touched
-        replaceable_backup(place, store, replace=replace, force=force)
-        with (
-            staged(place) as (files, _),
-            held_backup(place, store, replace=replace, force=force) as older,
-        ):
-            done = _Copy(store, place, files, older, taken_ms, progress).run()
+        request = Request(store, replace=taken_ms is not None, force=force)
+        earlier = replaceable_backup(place, request)  # a refused destination is not touched
+        done = None
+        if earlier is not None and not place.is_passed_through():
+            done = unchanged_backup(earlier, request, progress)
+        if done is None:
+            with staged(place) as (files, _), held_backup(place, request) as older:
+                done = _Copy(store, place, files, older, taken_ms, progress).run()
     elapsed_ms = (time.perf_counter() - started) * 1000
     return BackupReport(
         path=place.target, source=store.where, elapsed_ms=elapsed_ms, **asdict(done)

@@ -61,6 +61,18 @@ def entry_kind(path: str) -> EntryKind:
         return EntryKind.DIRECTORY if os.listdir(path) else EntryKind.EMPTY
 
 
+def is_sole(path: str) -> bool:
+    """True when a file has only this name and is reached through no link."""
+    with translate_os_errors("look at", path):
+        try:
+            status = os.lstat(path)
+        except FileNotFoundError:
+            return False
+        return (
+            stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and os.path.realpath(path) == path
+        )
+
+
 def share(source: str, target: str) -> None:
     """Give a file a second name. Only for a source that is about to be removed.
 
@@ -240,6 +252,10 @@ class Destination:
             raise mounted(self.target)
         for name in (self.staging, self.aside):
             refuse_strange(name)
+
+    def is_passed_through(self) -> bool:
+        """True when a killed copy, or one being made, has left something beside the destination."""
+        return any(entry_kind(name) is not EntryKind.NOTHING for name in (self.staging, self.aside))
 
     def refuse_taken(self) -> None:
         """Raise when something is at the destination.

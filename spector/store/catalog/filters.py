@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -174,6 +175,7 @@ MAX_LIST_ITEMS: Final = 10_000
 COMBINATORS: Final = ("and", "or", "not")
 
 _COMPARISON: Final = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+_COLUMN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?")
 
 #: columns of ``record`` that a filter may name like metadata
 _SCOPES: Final = frozenset({"user_id", "agent_id", "session_id"})
@@ -217,8 +219,10 @@ def told_between(start_ms: int, end_ms: int) -> SqlFilter:
     return SqlFilter(f"{told} BETWEEN ? AND ? - 1", (start_ms, end_ms))
 
 
-def compile_where(where: Mapping[str, Any], *, scopes: str | None = None) -> SqlFilter:
-    """Compile ``where`` to an expression over the column ``content.metadata``.
+def compile_where(
+    where: Mapping[str, Any], *, column: str = "content.metadata", scopes: str | None = None
+) -> SqlFilter:
+    """Compile ``where`` to an expression over ``column``: JSON text of an object, or NULL.
 
     Args:
         scopes: the table with the columns of the scopes; None treats scopes as metadata.
@@ -226,7 +230,11 @@ def compile_where(where: Mapping[str, Any], *, scopes: str | None = None) -> Sql
     Raises:
         InvalidFilterError: names the place within the filter, what was found and what is accepted.
     """
-    compiler = _Compiler(scopes)
+    if not _COLUMN.fullmatch(column):
+        raise ValueError(f"column must be a plain or qualified name, got {column!r}")
+    if scopes is not None and not scopes.isidentifier():
+        raise ValueError(f"scopes must be the name of a table, got {scopes!r}")
+    compiler = _Compiler(column, scopes)
     with reading("where", InvalidFilterError):
         sql = compiler.filter(where, "where", 1)
     return SqlFilter(sql, tuple(compiler.params))
@@ -235,8 +243,9 @@ def compile_where(where: Mapping[str, Any], *, scopes: str | None = None) -> Sql
 class _Compiler:
     """One pass over the filter. Parameters are appended in the order their marks appear."""
 
-    def __init__(self, scopes: str | None) -> None:
+    def __init__(self, column: str, scopes: str | None = None) -> None:
         self.params: list[str | int] = []
+        self._column = column
         self._scopes = scopes
         self._nodes = 0
 
@@ -402,7 +411,7 @@ class _Compiler:
                 f" WHERE {condition('level0')})"
             )
         sources, conditions = [], []
-        json_text = "content.metadata"
+        json_text = self._column
         for level, key in enumerate(path):
             row = f"level{level}"
             sources.append(f"json_each({json_text}) AS {row}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Final
@@ -24,6 +24,7 @@ from spector.layout import (
     Flag,
     Modality,
 )
+from spector.process import managed
 from spector.records import Details, MemoryRecord, complete, details_of, make_records
 from spector.store.catalog import (
     Catalog,
@@ -132,13 +133,20 @@ def _changed_since(store: Store, row: Row | StoredRow) -> bool:
     It takes no lock of the store: the thread that holds it may be waiting for the calling recall,
     so that the catalog's log can start over.
     """
-    with typed_sql_errors(store.catalog.path):
-        db = store.catalog.borrow(object())  # not the one of this thread's snapshot
-        try:
-            found = strength_of(db, row.id)
-        finally:
-            store.catalog.give_back(db)
+    with _beside_snapshots(store.catalog) as db:
+        found = strength_of(db, row.id)
     return found is None or found[2] != row.mutable
+
+
+@managed
+def _beside_snapshots(catalog: Catalog) -> Iterator[sqlite3.Connection]:
+    """A connection to the latest commit, whatever moment this thread's snapshot shows."""
+    with typed_sql_errors(catalog.path):
+        db = catalog.borrow(object())
+        try:
+            yield db
+        finally:
+            catalog.give_back(db)
 
 
 def _image_in(view: View, row: Row) -> Bytes:

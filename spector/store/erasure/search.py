@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import re
 import sqlite3
@@ -62,6 +63,8 @@ _LEAST_HASH_BITS: Final = 16
 _MOST_HASH_BITS: Final = 25
 #: candidates that match nothing before the tables are rebuilt
 _MOST_IN_VAIN: Final = 4096
+#: candidates of one block that are compared at once
+_PLACES_AT_ONCE: Final = 1 << 16
 #: the owner of a piece that belongs to no memory
 _NO_OWNER: Final = -1
 
@@ -80,8 +83,9 @@ class Pieces:
         self._kinds, self._owners = array("B"), array("q")
         #: on demand: the same sorted without duplicates, and where the owners of each piece begin
         self._sorted: tuple[_Whole, NDArray[np.int64]] | None = None
-        #: shorter piece -> kind and owners
-        self._other: dict[bytes, tuple[int, list[int]]] = {}
+        #: shorter piece -> kind, and -> owners: most have one
+        self._other: dict[bytes, int] = {}
+        self._owners_of_other: dict[bytes, int | list[int]] = {}
 
     def add(self, piece: bytes, kind: str, owner: int | None = None) -> None:
         """Add a piece; of one that is added again, the first kind and all owners count."""
@@ -94,23 +98,27 @@ class Pieces:
             self._kinds.append(number)
             self._owners.append(_NO_OWNER if owner is None else owner)
             return
-        _, owners = self._other.setdefault(piece, (number, []))
-        if owner is not None and owners[-1:] != [owner]:
-            owners.append(owner)
+        self._other.setdefault(piece, number)
+        if owner is not None and self._owners_of_other.setdefault(piece, owner) != owner:
+            before = self._owners_of_other[piece]
+            also = before if isinstance(before, list) else [before]
+            self._owners_of_other[piece] = also
+            also.append(owner)
 
     def __len__(self) -> int:
         return len(self._sort()[0]) + len(self._other)
 
     def kind(self, piece: bytes) -> str:
         if len(piece) != PIECE_BYTES:
-            return self._names[self._other[piece][0]]
+            return self._names[self._other[piece]]
         rows, starts = self._sort()
         return self._names[self._kinds[int(starts[_index(rows, piece)])]]
 
     def owners(self, piece: bytes) -> list[int]:
         """The ids of the memories that own a piece."""
         if len(piece) != PIECE_BYTES:
-            return self._other[piece][1]
+            found = self._owners_of_other.get(piece, [])
+            return found if isinstance(found, list) else [found]
         rows, starts = self._sort()
         n = _index(rows, piece)
         return [owner for owner in self._owners[starts[n] : starts[n + 1]] if owner != _NO_OWNER]
@@ -186,10 +194,7 @@ class Finder:
             blocks: (offset, bytes) by ascending offset; where they overlap is searched twice.
         """
         for start, block in blocks:
-            left, built = self._left, self._built
-            # pieces that were found, and occur everywhere, slow the search for the rest
-            in_vain = left < built and self._in_vain > max(built, _MOST_IN_VAIN)
-            if 2 * left < built or in_vain:
+            if self._is_worn:
                 self._build()
             wanted = self._others_wanted
             for piece in self._shortest:
@@ -216,15 +221,23 @@ class Finder:
         there = np.lib.stride_tricks.sliding_window_view(
             np.frombuffer(block, np.uint8), PIECE_BYTES
         )
-        rows = there[places].view(_WHOLE)[:, 0]
-        which = np.minimum(np.searchsorted(self._whole, rows), len(self._whole) - 1)
-        hit = self._wanted[which] & (self._whole[which] == rows)
-        self._in_vain += len(places) - int(np.count_nonzero(hit))
-        for at, n in zip(places[hit].tolist(), which[hit].tolist(), strict=True):
-            if self._wanted[n]:
-                yield block[at : at + PIECE_BYTES], at
-            else:
-                self._in_vain += 1
+        for first in range(0, len(places), _PLACES_AT_ONCE):
+            some = places[first : first + _PLACES_AT_ONCE]
+            rows = there[some].view(_WHOLE)[:, 0]
+            which = np.minimum(np.searchsorted(self._whole, rows), len(self._whole) - 1)
+            hit = self._wanted[which] & (self._whole[which] == rows)
+            self._in_vain += len(some) - int(np.count_nonzero(hit))
+            for at, n in zip(some[hit].tolist(), which[hit].tolist(), strict=True):
+                if self._wanted[n]:
+                    yield block[at : at + PIECE_BYTES], at
+                else:
+                    self._in_vain += 1
+
+    @property
+    def _is_worn(self) -> bool:
+        """True when pieces that were found, and occur everywhere, slow the search for the rest."""
+        left, built = self._left, self._built
+        return 2 * left < built or (left < built and self._in_vain > max(built, _MOST_IN_VAIN))
 
     def _build(self) -> None:
         """Build the tables for the pieces that are still wanted."""
@@ -362,14 +375,24 @@ def words_left(catalog: Catalog, texts: Iterable[str]) -> WordCheck:
         CatalogCorruptError: a page of the index is not what FTS5 writes.
     """
     with _words_of(texts) as words:
-        wanted = {term for (term,) in words.execute("SELECT CAST(term AS BLOB) FROM words")}
-    if not wanted:
-        return WordCheck(0, 0)
-    sql = "SELECT 1 FROM temp.said WHERE term = CAST(? AS TEXT)"
-    with catalog.reading() as db, _vocabulary(db):
-        there = wanted.intersection(_terms(db, catalog.path))
-        left = [term for term in there if db.execute(sql, (term,)).fetchone() is None]
-    return WordCheck(len(wanted), len(left))
+        # as hashes, because as objects they take several times the memory of the texts
+        terms = words.execute("SELECT CAST(term AS BLOB) FROM words")
+        wanted = np.sort(np.fromiter((hash(term) for (term,) in terms), np.int64))
+        with catalog.reading() as db, _vocabulary(db):
+            there = _with_hashes(_terms(db, catalog.path), wanted) if len(wanted) else set()
+            left = [term for term in there if not _has(db, "temp.said", term)]
+        # two words may share a hash, so each is looked up once more
+        return WordCheck(len(wanted), sum(_has(words, "words", term) for term in left))
+
+
+def _with_hashes(terms: Iterator[bytes], wanted: NDArray[np.int64]) -> set[bytes]:
+    """The terms that have one of these sorted hashes."""
+    found: set[bytes] = set()
+    while some := list(itertools.islice(terms, _TERMS_AT_ONCE)):
+        hashes = np.fromiter(map(hash, some), np.int64, len(some))
+        which = np.minimum(np.searchsorted(wanted, hashes), len(wanted) - 1)
+        found.update(some[n] for n in np.flatnonzero(wanted[which] == hashes).tolist())
+    return found
 
 
 def living_terms(catalog: Catalog) -> Iterator[list[bytes]]:
@@ -404,6 +427,11 @@ def _words_of(texts: Iterable[str]) -> Iterator[sqlite3.Connection]:
         db.execute("CREATE VIRTUAL TABLE words USING fts5vocab(said, row)")
         db.executemany("INSERT INTO said(text) VALUES (?)", ((each,) for each in texts))
         yield db
+
+
+def _has(db: sqlite3.Connection, table: str, term: bytes) -> bool:
+    found = db.execute(f"SELECT 1 FROM {table} WHERE term = CAST(? AS TEXT)", (term,))
+    return found.fetchone() is not None
 
 
 def _terms(db: sqlite3.Connection, path: str) -> Iterator[bytes]:

@@ -178,6 +178,27 @@ class Raw:
     bad: tuple[Stretch, ...] = ()
 
 
+class _Noting:
+    """A file that remembers the last error of its disk."""
+
+    def __init__(self, file: File) -> None:
+        self._file = file
+        self.why = ""
+
+    def size(self) -> int:
+        return self._file.size()
+
+    def extent(self, offset: int) -> tuple[int, int] | None:
+        return self._file.extent(offset)
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        try:
+            return bytes(self._file.read_at(offset, length))
+        except StoreError as error:
+            self.why = errno.errorcode.get(error.errno or 0, "")
+            raise
+
+
 def read_raw(files: Files, name: str, length: int) -> Raw:
     """The first ``length`` bytes of a file, reading around bad sectors.
 
@@ -185,9 +206,9 @@ def read_raw(files: Files, name: str, length: int) -> Raw:
         StoreError: there is no such file, or it cannot be read for another reason.
     """
     with contextlib.closing(files.open(name, writable=False)) as file:
-        bad = list[tuple[int, int]]()
-        data = b"".join(blocks_of(file, 0, length, bad))
-        return Raw(data, file.size(), _stretches(name, bad, file))
+        noting, bad = _Noting(file), list[tuple[int, int]]()
+        data = b"".join(blocks_of(noting, 0, length, bad))
+        return Raw(data, file.size(), _stretches(name, bad, noting))
 
 
 def read_file(files: Files, name: str, *, most: int) -> bytes:
@@ -227,23 +248,17 @@ def blocks_of(file: _Source, at: int, end: int, bad: list[tuple[int, int]]) -> I
         yield block
 
 
+def _stretches(name: str, bad: Sequence[tuple[int, int]], file: _Noting) -> tuple[Stretch, ...]:
+    return tuple(Stretch(name, low, high, file.why) for low, high in bad)
+
+
 def unreadable_stretches(name: str, file: File) -> tuple[Stretch, ...]:
     """The unreadable stretches among the written ranges of an open file."""
-    bad = list[tuple[int, int]]()
+    noting, bad = _Noting(file), list[tuple[int, int]]()
     for low, high in written_ranges(file):
-        for _ in blocks_of(file, low, high, bad):
+        for _ in blocks_of(noting, low, high, bad):
             pass
-    return _stretches(name, bad, file)
-
-
-def _stretches(name: str, bad: Sequence[tuple[int, int]], file: File) -> tuple[Stretch, ...]:
-    why = ""
-    try:
-        for low, _ in bad[:1]:
-            file.read_at(low, 1)
-    except StoreError as error:
-        why = errno.errorcode.get(error.errno or 0, "")
-    return tuple(Stretch(name, low, high, why) for low, high in bad)
+    return _stretches(name, bad, noting)
 
 
 def name_some(ids: Sequence[int]) -> str:

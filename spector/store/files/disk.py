@@ -11,6 +11,7 @@ import re
 import stat
 import sys
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from io import FileIO
 from typing import Any, Final
@@ -27,7 +28,7 @@ from spector.store.files.protocol import Bytes, translate_os_errors, typed_os_er
 # File descriptors that an interrupt neither loses nor closes twice.
 
 
-def open_descriptor(path: str, flags: int) -> FileIO:
+def open_descriptor(path: str, flags: int, mode: int = 0o600) -> FileIO:
     """Open a file; the returned object closes the descriptor when it is dropped.
 
     It does so in C, where no signal is handled, unlike in a ``__del__``.
@@ -38,7 +39,7 @@ def open_descriptor(path: str, flags: int) -> FileIO:
     numbers: list[int] = []
     files: list[FileIO] = []
     try:
-        held_by_calling(numbers, os.open, path, flags, 0o600)
+        held_by_calling(numbers, os.open, path, flags, mode)
         return held_by_calling(files, FileIO, numbers[0])
     except BaseException:
         if files:
@@ -142,14 +143,12 @@ def tighten(root: str) -> None:
     Only files of this user change, and no rights are added.
     """
     open_to_all = False
-    for folder, _, names in os.walk(root):
-        for path in (folder, *(os.path.join(folder, name) for name in names)):
-            with contextlib.suppress(OSError):
-                status = os.lstat(path)
-                mode, ours = status.st_mode, status.st_uid == os.geteuid()
-                if ours and mode & _OTHERS and (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-                    open_to_all |= bool(mode & stat.S_IWOTH)
-                    os.chmod(path, stat.S_IMODE(mode) & ~_OTHERS)
+    for path, status in _everything(root):
+        if status.st_uid != os.geteuid() or not status.st_mode & _OTHERS:
+            continue
+        open_to_all |= bool(status.st_mode & stat.S_IWOTH)
+        with contextlib.suppress(OSError):
+            os.chmod(path, stat.S_IMODE(status.st_mode) & ~_OTHERS)
     if open_to_all:
         warnings.warn(
             f"until now every user of this machine could change the store at {root}; "
@@ -157,6 +156,22 @@ def tighten(root: str) -> None:
             UserWarning,
             stacklevel=2,
         )
+
+
+def _everything(root: str) -> Iterator[tuple[str, os.stat_result]]:
+    """The directory and every regular file and directory below it; links are not followed."""
+    with contextlib.suppress(OSError):
+        yield root, os.lstat(root)
+    waiting = [root]
+    while waiting:
+        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                folder = entry.is_dir(follow_symlinks=False)
+                if folder:
+                    waiting.append(entry.path)
+                if folder or entry.is_file(follow_symlinks=False):
+                    with contextlib.suppress(OSError):
+                        yield entry.path, entry.stat(follow_symlinks=False)
 
 
 # Files that must keep their names while a store is open: its catalog, its log, its lock.
@@ -460,18 +475,24 @@ class DiskFiles:
 
     def map_private(self, name: str, *, most: int) -> Bytes | None:
         path = self._path(name)
-        with contextlib.suppress(StoreNotFoundError), translate_os_errors("map", path):
+        try:
             refuse_strange_folders(self.root, name)
             held = open_descriptor(path, OPEN_FLAGS | os.O_RDONLY)
             try:
                 status = os.fstat(held.fileno())
-                if stat.S_ISREG(status.st_mode) and 0 < status.st_size <= most:
-                    mapped: Bytes = np.asarray(Map(held.fileno(), status.st_size, private=True))
-                    populate(mapped)  # all of it will be read: rather an error now than a signal
-                    return mapped
+                if not stat.S_ISREG(status.st_mode) or not 0 < status.st_size <= most:
+                    return None
+                mapped: Bytes = np.asarray(Map(held.fileno(), status.st_size, private=True))
+                populate(mapped)  # all of it will be read: rather an error now than a signal
+                return mapped
             finally:
                 held.close()
-        return None
+        except FileNotFoundError:
+            return None
+        except StoreError:
+            raise
+        except OSError as error:
+            raise typed_os_error(error, "map", path) from error
 
     def exists(self, name: str) -> bool:
         return os.path.exists(self._path(name))

@@ -23,7 +23,6 @@ newest; without the file, or with a damaged line, nothing is known.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import threading
 import zlib
@@ -37,6 +36,12 @@ from spector.errors import StoreError, StoreLockedError
 from spector.process import Sole, Turn, WeakList, completed, managed
 from spector.store.files.disk import OPEN_FLAGS, Watched, open_descriptor, require_regular
 from spector.store.files.protocol import translate_os_errors
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows has no flock; the store refuses to open there
+    fcntl = None  # type: ignore[assignment]
+
 
 LOCK_NAME: Final = "LOCK"
 #: seconds of sleep to wait for a lock whose holder is dead. A child is between fork and exec for
@@ -136,6 +141,11 @@ class WriterLock(Sole):
         return -1 if held is None or held.closed else held.fileno()
 
     def _acquire(self, root: str, wait_s: float) -> None:
+        if fcntl is None:  # pragma: no cover
+            raise StoreLockedError(
+                "this platform has no flock, so a second writer could not be excluded",
+                hint="use spector on Linux or macOS",
+            )
         until, steps = monotonic() + wait_s, round(DEAD_HOLDER_WAIT_S / _STEP_S)
         while steps:
             # together, so that another thread that is refused finds the holder
@@ -230,7 +240,7 @@ def without_writer(root: str) -> Iterator[None]:
         yield
         return
     try:
-        if not _is_shared(fd.fileno(), keep=True):
+        if fcntl is not None and not _is_shared(fd.fileno(), keep=True):
             _refuse_own(fd.fileno(), root)
             raise StoreLockedError(
                 f"the store at {root} is being written", hint="close it there first"
@@ -243,7 +253,7 @@ def without_writer(root: str) -> Iterator[None]:
 @managed
 def _turn(root: str, wait_s: float) -> Iterator[None]:
     """The turn of one who waits for a store; those who do not wait need none."""
-    if not wait_s:
+    if fcntl is None or not wait_s:
         yield
         return
     turn = Turn(root)
@@ -355,4 +365,5 @@ def _release_in_child() -> None:
         lock.release()
 
 
-os.register_at_fork(after_in_child=_release_in_child)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_release_in_child)

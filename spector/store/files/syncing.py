@@ -8,10 +8,17 @@ SQLite does the same for the catalog with ``PRAGMA fullfsync``.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
+from typing import Any
 
 from spector.process import held_by_calling
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # pragma: no cover
+    fcntl = None
+
 
 #: errors of a file system that lacks the call, a network share for instance
 _UNKNOWN = {errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOTTY, errno.ENODEV}

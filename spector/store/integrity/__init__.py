@@ -14,15 +14,15 @@ if TYPE_CHECKING:
         refuse_disagreement,
     )
     from spector.store.integrity.recovery import (
+        Replay,
         is_entry,
         is_replaced,
         lay_over,
         mutable_halves,
         read_stray,
         reconcile,
-        refuse_broken_log,
         refuse_lost,
-        replay,
+        refuse_lost_schema,
         require_entry,
         sound_runs,
         stem_of,

@@ -46,11 +46,12 @@ from spector.store.payloads import (
 )
 from spector.store.sqlite import (
     SQL_ERRORS,
+    LostTable,
     keep_open,
     problem_of_full_text,
     raw_file,
+    read_table,
     read_transaction,
-    reason_of,
     typed_sql_errors,
 )
 
@@ -116,6 +117,14 @@ class Findings:
             self.notes.append(Problem(code="N1", where=where, message=message, file=where))
 
     @contextlib.contextmanager
+    def as_missing(self, name: str) -> Iterator[None]:
+        """An error becomes a finding about that file: it is missing, or another one."""
+        try:
+            yield
+        except SpectorError as error:
+            self.add("I14", name, error.message)
+
+    @contextlib.contextmanager
     def surviving(self) -> Iterator[None]:
         """An error becomes a finding about the catalog; the check goes on."""
         try:
@@ -127,11 +136,10 @@ class Findings:
             TypeError,
             OverflowError,
             RecursionError,
-            MemoryError,
         ) as error:
             if self.catalog_unread and is_io_error(error):
                 return
-            message = f"cannot be read: {reason_of(error)}"
+            message = f"cannot be read: {error}"
             if not any(p.code == "I15" and p.message == message for p in self.problems):
                 self.catalog("I15", message)
 
@@ -374,28 +382,16 @@ def memories_behind(catalog: Catalog) -> tuple[int, ...]:
             *((table.name, table.key[0], named) for table in tables),
         ]
         for name, key, queries in looks:
-            gap = _gap(db, name, key)
-            if gap is None:
-                continue
-            for sql in queries:
-                with contextlib.suppress(*SQL_ERRORS):
-                    ids.update(record_id for (record_id,) in db.execute(sql, gap))
+            lost: list[LostTable] = []
+            for _ in read_table(db, name, lost, key=key):
+                pass
+            for each in lost:
+                for sql in queries:
+                    with contextlib.suppress(*SQL_ERRORS):
+                        # a range may end at no number of SQLite's
+                        found = db.execute(sql, (each.low, min(each.high, _MOST_ID)))
+                        ids.update(record_id for (record_id,) in found)
     return tuple(sorted(i for i in ids if type(i) is int))
-
-
-def _gap(db: sqlite3.Connection, table: str, key: str) -> tuple[int, int] | None:
-    """The first and last key that a walk from either end of a table does not come to, if any."""
-    ends = [0, _MOST_ID]
-    for n, order in enumerate(("ASC", "DESC")):
-        try:
-            for row in db.execute(
-                f"SELECT {key}, * FROM {table} NOT INDEXED ORDER BY {key} {order}"
-            ):
-                ends[n] = row[0]
-        except SQL_ERRORS:
-            continue
-        return None
-    return ends[0], ends[1]
 
 
 # The part of a check that reads the tables of knowledge, keys and attachments: I21 to I31.

@@ -39,11 +39,10 @@ from spector.store.catalog import (
     UNSYNCED,
     Catalog,
     SegmentRow,
-    strengths_in,
 )
 from spector.store.core import Store
 from spector.store.files import SALVAGE, Bytes, DurableMark, Files, as_bytes
-from spector.store.partitions import Segment, rows_in, unpack_header, wrong_checksums
+from spector.store.partitions import Segment, unpack_header, wrong_checksums
 from spector.store.sqlite import Broken, broken_at, page_bytes, salts_of
 
 # Redo images of the journal, applied to records unless they are damaged themselves.
@@ -116,40 +115,62 @@ def lay_over(images: Bytes, pending: list[tuple[int, int, bytes]], uuid: bytes) 
     return refused
 
 
-def replay(
-    db: sqlite3.Connection, segment: Segment, pending: list[tuple[int, int, bytes]], uuid: bytes
-) -> list[int]:
-    """Write the journal into one partition; a damaged image does not replace a record. Idempotent.
+class Replay:
+    """Writes the journal into one partition; a damaged image does not replace a record."""
 
-    Mutable halves, which have no checksum, are those of the catalog.
+    def __init__(self, segment: Segment, stride: int, uuid: bytes) -> None:
+        self._segment = segment
+        self._stride = stride
+        self._uuid = uuid
+        #: slots whose image is damaged and which kept their bytes
+        self.kept: list[int] = []
 
-    Returns:
-        slots whose image is damaged and which kept their bytes.
-    """
-    stride = segment.bytes_used(1) - segment.bytes_used(0)
-    due = [each for each in pending if each[0] in (JOURNAL_RECORDS, JOURNAL_MUTABLE)]
-    slots = sorted(
-        {
-            slot + n
-            for kind, slot, image in due
-            for n in range(len(image) // stride if kind == JOURNAL_RECORDS else 1)
-        }
-    )
-    if not slots:
-        return []
-    place, file = {slot: n for n, slot in enumerate(slots)}, segment.file()
-    present = (file.read_at(segment.bytes_used(slot), stride) for slot in slots)
-    before = rows_in(b"".join(each.ljust(stride, b"\0") for each in present), len(slots), stride)
-    images = before.copy()
-    laid = [(kind, place[slot], image) for kind, slot, image in due if slot in place]
-    refused = lay_over(images, laid, uuid)
-    for slot, half in strengths_in(db, segment.row.id, slots[0], slots[-1] + 1):
-        if slot in place and type(half) is bytes and len(half) == MUTABLE_BYTES:
-            at = slice(MUTABLE_OFFSET, MUTABLE_OFFSET + MUTABLE_BYTES)
-            images[place[slot], at] = np.frombuffer(half, np.uint8)
-    for n in np.flatnonzero((images != before).any(axis=1)).tolist():
-        segment.write_records(slots[n], as_bytes(images[n]))
-    return [slots[n] for n in refused]
+    def write(self, db: sqlite3.Connection, kind: int, slot: int, image: bytes) -> None:
+        """Apply one entry of the journal; other kinds are applied later."""
+        if kind == JOURNAL_MUTABLE and len(image) == MUTABLE_BYTES:
+            self._write_half(db, slot, image, self._present(slot, 1))
+        elif kind == JOURNAL_RECORDS:
+            for first, rows, sound in sound_runs(image, self._stride, self._uuid):
+                self._write_rows(db, slot + first, rows, sound)
+
+    def _write_rows(self, db: sqlite3.Connection, slot: int, rows: Bytes, sound: bool) -> None:
+        present = self._present(slot, len(rows))
+        copied = len(present) == len(rows) and bool((_lasting(present) == _lasting(rows)).all())
+        if sound and not copied:
+            self._segment.write_records(slot, as_bytes(rows))
+            return
+        if not sound:
+            self.kept += range(slot, slot + len(rows))
+        if len(present) < len(rows):  # its room is gone, too: a reader must see the damage
+            self._segment.write_records(slot + len(present), as_bytes(rows[len(present) :]))
+        for n in range(len(present)):
+            half = rows[n, MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES]
+            self._write_half(db, slot + n, half.tobytes(), present[n : n + 1])
+
+    def _write_half(self, db: sqlite3.Connection, slot: int, half: bytes, present: Bytes) -> None:
+        """Apply a mutable half, which has no checksum, unless the file has the newest already."""
+        own = present[:, MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES].tobytes()
+        if own != half and own != self._newest(db, slot):
+            self._segment.write_mutable(slot, half)
+
+    def _newest(self, db: sqlite3.Connection, slot: int) -> object:
+        found = db.execute(
+            "SELECT mutable FROM record WHERE segment_id = ? AND slot = ?",
+            (self._segment.row.id, slot),
+        ).fetchone()
+        return found and found[0]
+
+    def _present(self, slot: int, count: int) -> Bytes:
+        """(n, stride) u8: at most ``count`` records that the file has from ``slot`` on."""
+        raw = self._segment.file().read_at(self._segment.bytes_used(slot), count * self._stride)
+        whole = len(raw) // self._stride
+        found = np.frombuffer(raw, dtype=np.uint8, count=whole * self._stride)
+        return found.reshape(whole, self._stride)
+
+
+def _lasting(rows: Bytes) -> Bytes:
+    """(n, stride - 24) u8: what never changes after the append."""
+    return np.delete(rows, np.s_[MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES], axis=1)
 
 
 # Roll partitions back to the catalog after a power cut in relaxed mode.
@@ -250,19 +271,21 @@ def refuse_lost(
             hint=f"{SALVAGE}; if an older copy of the whole store was put here on purpose, close the"
             " store everywhere and delete the file LOCK",
         )
-    refuse_broken_log(files, catalog, meta)
+    broken = broken_log(files, catalog, meta)
+    if broken is not None:
+        raise CatalogCorruptError(f"{catalog.path}-wal: {lost_in_log(broken)}", hint=SALVAGE)
     if UNSYNCED not in meta:
         for name, records in unnamed_partitions(files, catalog, bytes.fromhex(meta["uuid"])):
             raise PartitionCorruptError(f"{name}: {lost_with(records)}", hint=SALVAGE)
 
 
-def refuse_broken_log(files: Files, catalog: Catalog, meta: Mapping[str, str]) -> None:
-    """Raise when the log of a catalog, which may look like a new one, is damaged before commits.
+def refuse_lost_schema(files: Files, catalog: Catalog) -> None:
+    """Raise when a catalog that looks new has lost even its tables.
 
     Raises:
-        CatalogCorruptError
+        CatalogCorruptError: its log is damaged before commits.
     """
-    broken = broken_log(files, catalog, meta)
+    broken = broken_log(files, catalog, {})
     if broken is not None:
         raise CatalogCorruptError(f"{catalog.path}-wal: {lost_in_log(broken)}", hint=SALVAGE)
 

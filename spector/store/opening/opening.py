@@ -164,9 +164,13 @@ def no_store_at(root: str, hint: str = "check the path") -> StoreNotFoundError:
         return StoreNotFoundError(
             f"{CATALOG_NAME} is missing at {root}, but there are partitions", hint=SALVAGE
         )
-    names = _stores_below(root)
+    names, more = _stores_below(root)
     if names:
-        shown = ", ".join(names[:_NAMED]) + (" and more" if len(names) > _NAMED else "")
+        shown, left = ", ".join(names[:_NAMED]), len(names) - _NAMED
+        if left > 0:
+            shown += f" and {left}{' or' if more else ''} more"
+        elif more:
+            shown += " and perhaps more"
         return StoreNotFoundError(
             f"{root} is not a store; stores below it: {shown}",
             hint=f"name one of them, like {os.path.join(root, names[0])}",
@@ -178,7 +182,7 @@ def no_store_at(root: str, hint: str = "check the path") -> StoreNotFoundError:
     return StoreNotFoundError(f"there is no store at {root}", hint=hint)
 
 
-def _stores_below(root: str) -> list[str]:
+def _stores_below(root: str) -> tuple[list[str], bool]:
     """Stores one or two levels below a directory, also without a catalog; there may be others."""
     look = _Look()
     found: list[str] = []
@@ -191,7 +195,7 @@ def _stores_below(root: str) -> list[str]:
             for each in look.folders(os.path.join(root, name))
             if look.is_store(os.path.join(root, name, each))
         ]
-    return sorted(found)
+    return sorted(found), look.left <= 0
 
 
 def has_partitions(root: str) -> bool:
@@ -260,6 +264,7 @@ class OpenedStore(Resource):
 
     store: Store
     lock: WriterLock | None
+    created: bool
 
     def close(self) -> None:
         """Close the store and release the lock, even if closing fails.
@@ -304,7 +309,7 @@ def open_memory(
         writable=True,
     )
     store.publish()
-    return OpenedStore(store, None)
+    return OpenedStore(store, None, created=True)
 
 
 def open_disk(
@@ -337,7 +342,7 @@ def open_disk(
     if mode == "r":
         from spector.store.opening.reader import open_reader
 
-        return OpenedStore(open_reader(attempt), None)
+        return OpenedStore(open_reader(attempt), None, created=False)
     present = files.exists(CATALOG_NAME)
     if (
         not present
@@ -359,11 +364,11 @@ def open_disk(
         if shared:
             from spector.store.opening.shared import open_shared
 
-            store = open_shared(attempt, wait_s, present=present)
+            store, created = open_shared(attempt, wait_s, present=present)
         else:
             lock = held or WriterLock(files.root, wait_s=wait_s)
-            store = _writing()(attempt, durability, lock)
-        return OpenedStore(store, lock)
+            store, created = _writing()(attempt, durability, lock)
+        return OpenedStore(store, lock, created=created)
     except BaseException:
         attempt.give_up()
         if lock is not None and held is None:
@@ -372,7 +377,7 @@ def open_disk(
 
 
 @cache
-def _writing() -> Callable[[Attempt, str, WriterLock], Store]:
+def _writing() -> Callable[[Attempt, str, WriterLock], tuple[Store, bool]]:
     """What opens a store for writing; at the end of the interpreter nothing is imported anew."""
     from spector.store.opening.recovery import open_writer
 

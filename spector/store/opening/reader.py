@@ -32,8 +32,8 @@ from spector.store.core import Store, View
 from spector.store.files import Bytes, DiskFiles, DurableMark, File, read_durable_mark
 from spector.store.integrity import (
     mutable_halves,
-    refuse_broken_log,
     refuse_lost,
+    refuse_lost_schema,
     require_entry,
     sound_runs,
 )
@@ -356,7 +356,7 @@ def _complete_catalog(files: DiskFiles) -> Catalog:
     catalog = reading_catalog(files)
     try:
         if catalog.is_new():  # its creator died, or is about to commit the schema
-            refuse_broken_log(files, catalog, {})
+            refuse_lost_schema(files, catalog)
             if has_partitions(files.root):
                 raise emptied(catalog)
             raise _incomplete(files)

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from functools import partial
 
 from spector.errors import CatalogCorruptError, PartitionCorruptError, SpectorError
-from spector.store import rewriting
 from spector.store.catalog import (
     CATALOG_NAME,
     Catalog,
@@ -24,24 +23,25 @@ from spector.store.catalog import (
 from spector.store.core import Store
 from spector.store.files import SALVAGE, WriterLock
 from spector.store.integrity import (
+    Replay,
     is_replaced,
     read_stray,
     reconcile,
-    refuse_broken_log,
     refuse_disagreement,
     refuse_lost,
-    replay,
+    refuse_lost_schema,
     require_entry,
     stem_of,
 )
 from spector.store.opening.opening import Attempt, emptied, has_log, has_partitions
-from spector.store.partitions import idx_of, is_idx
+from spector.store.partitions import Segment, idx_of, is_idx
+from spector.store.rewriting import next_step
 from spector.store.sqlite import typed_sql_errors
 from spector.store.words import drop_unused_words, remove_words
 
 
-def open_writer(attempt: Attempt, durability: str, lock: WriterLock) -> Store:
-    """The store at its last commit, created if it is new.
+def open_writer(attempt: Attempt, durability: str, lock: WriterLock) -> tuple[Store, bool]:
+    """The store at its last commit, and whether it is new.
 
     What has to be closed is in ``attempt.made`` as soon as it is open.
     """
@@ -52,18 +52,19 @@ def open_writer(attempt: Attempt, durability: str, lock: WriterLock) -> Store:
     try:
         attempt.made.append(catalog)
         catalog.refuse_unlocked = lock.refuse_removed
-        if catalog.is_new():
-            if has_partitions(files.root):
-                raise emptied(catalog)
-            refuse_broken_log(files, catalog, {})
+        created = catalog.is_new()
+        if created and has_partitions(files.root):
+            raise emptied(catalog)
+        if created:
+            refuse_lost_schema(files, catalog)
             catalog.create(attempt.stamp.new_meta())
             files.sync_dir(CATALOG_NAME)
         store = _recovered(attempt, catalog, lock)
-        for step in rewriting.STEPS:
-            if step.before == store.format_version:
-                step.run(store)
-                store.partitions.close_files()
-                store = _recovered(attempt, catalog, lock)
+        while (step := next_step(store.format_version)) is not None:
+            step.run(store)
+            store.partitions.close_files()
+            before, store = store, _recovered(attempt, catalog, lock)
+            assert store.format_version == before.format_version + 1, "a step that leads nowhere"
         with typed_sql_errors(catalog.path):
             if schema.BACKUP_NOTE in store.meta:  # what is written from now on is in no other place
                 catalog.set_meta({schema.BACKUP_NOTE: None})
@@ -79,7 +80,7 @@ def open_writer(attempt: Attempt, durability: str, lock: WriterLock) -> Store:
         damaged = isinstance(error, (CatalogCorruptError, PartitionCorruptError))
         catalog.close(failed=damaged or error.__cause__ is not None)
         raise
-    return store
+    return store, created
 
 
 def _recovered(attempt: Attempt, catalog: Catalog, lock: WriterLock) -> Store:
@@ -111,30 +112,20 @@ def _recovered(attempt: Attempt, catalog: Catalog, lock: WriterLock) -> Store:
 
 
 def _replay(store: Store) -> None:
-    """Copy the journal into the partitions: it is committed, but perhaps not there. Idempotent.
-
-    Slots that wait to be retired stay in it.
-    """
-    pending: dict[int, list[tuple[int, int, bytes]]] = {}
+    """Copy the journal into the partitions: it is committed, but perhaps not there. Idempotent."""
     with store.catalog.latest() as db:
         rows = {row.id: row for row in store.catalog.segments()}
+        replays: dict[int, Replay] = {}
         for entry in read_journal(db):
             segment_id, kind, slot, image = require_entry(entry, store.catalog.path)
-            pending.setdefault(segment_id, []).append((kind, slot, image))
-        if not pending:
-            return
-        for segment_id in pending:
-            _open_to_replay(store, rows, segment_id)
-        for segment_id, segment in store.segments.items():
-            kept = replay(db, segment, pending[segment_id], store.uuid)
-            if kept:
-                warnings.warn(
-                    f"{segment.where}: the catalog's copies of slots "
-                    f"{', '.join(map(str, kept[:20]))} were damaged; the records there stay as "
-                    "they were; run: spector check PATH",
-                    UserWarning,
-                    stacklevel=2,
-                )
+            if segment_id not in replays:
+                segment = _to_replay(store, rows, segment_id)
+                replays[segment_id] = Replay(segment, store.stride, store.uuid)
+            # JOURNAL_RETIRE waits until no scan needs the slot; the header does not
+            replays[segment_id].write(db, kind, slot, image)
+    if not replays:
+        return
+    _warn_of_damage(store, replays)
     for segment_id, segment in store.segments.items():
         segment.write_header(rows[segment_id])
         segment.sync()
@@ -144,7 +135,19 @@ def _replay(store: Store) -> None:
         clear_journal(db, keep_retired=True)
 
 
-def _open_to_replay(store: Store, rows: Mapping[int, SegmentRow], segment_id: int) -> None:
+def _warn_of_damage(store: Store, replays: Mapping[int, Replay]) -> None:
+    for segment_id, replay in replays.items():
+        if replay.kept:
+            warnings.warn(
+                f"{store.segments[segment_id].where}: the catalog's copies of slots "
+                f"{', '.join(map(str, replay.kept[:20]))} were damaged; the records there stay as "
+                "they were; run: spector check PATH",
+                UserWarning,
+                stacklevel=2,
+            )
+
+
+def _to_replay(store: Store, rows: Mapping[int, SegmentRow], segment_id: int) -> Segment:
     """Open the partition that the journal names."""
     if segment_id not in rows:
         raise CatalogCorruptError(
@@ -154,6 +157,7 @@ def _open_to_replay(store: Store, rows: Mapping[int, SegmentRow], segment_id: in
     segment.open(verify=False, sized=False)
     segment.refuse_other(later=schema.UNSYNCED not in store.meta)
     store.segments[segment_id] = segment
+    return segment
 
 
 def remove_leftovers(store: Store, *, all_unnamed: bool) -> None:

@@ -63,6 +63,7 @@ from spector.store.payloads.tables import (
     DESCRIBING,
     KEYS,
     KNOWLEDGE,
+    NAMESPACES_TAGGED,
     PAYLOAD_FACETS,
     PAYLOAD_TABLES,
     SORTS,

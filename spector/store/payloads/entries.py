@@ -7,7 +7,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import Any, Final, NamedTuple
 
 from spector.errors import CatalogCorruptError
@@ -333,23 +333,25 @@ class Ends:
             if self.noted.get(each) is noted:
                 del self.noted[each]
 
-    def held_at(self, now_ms: int) -> AbstractContextManager[None]:
+    @contextmanager
+    def held_at(self, now_ms: int) -> Iterator[None]:
         """A context in which this thread reads as of one moment: none expires in between."""
         before = getattr(self._thread, "at_ms", None)
-        return self._reading("at_ms", now_ms if before is None else before)
-
-    def shown(self) -> AbstractContextManager[None]:
-        """A context in which this thread reads expired memories, too: to erase them."""
-        return self._reading("shows", True)
-
-    @contextmanager
-    def _reading(self, how: str, value: int) -> Iterator[None]:
-        before = getattr(self._thread, how, None)
-        setattr(self._thread, how, value)
+        self._thread.at_ms = now_ms if before is None else before
         try:
             yield
         finally:
-            setattr(self._thread, how, before)
+            self._thread.at_ms = before
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        """A context in which this thread reads expired memories, too: to erase them."""
+        before = getattr(self._thread, "shows", False)
+        self._thread.shows = True
+        try:
+            yield
+        finally:
+            self._thread.shows = before
 
 
 def holds_ends(db: sqlite3.Connection) -> bool:

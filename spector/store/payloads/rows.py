@@ -17,6 +17,7 @@ from spector.records import KEY_BYTES, NAMESPACE_END, Attached
 from spector.store.payloads.tables import (
     KEYS,
     KNOWLEDGE,
+    NAMESPACES_TAGGED,
     PAYLOAD_TABLES,
     SORTS,
     PayloadTable,
@@ -44,9 +45,12 @@ DETAIL_TABLES: Final = ("payload", "entry")
 
 
 def detail_tables(db: sqlite3.Connection) -> frozenset[str]:
-    """Which of `DETAIL_TABLES` a catalog has; no commit takes one away."""
-    sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN (?, ?)"
-    return frozenset([name for (name,) in db.execute(sql, DETAIL_TABLES)])
+    """Which of `DETAIL_TABLES` a catalog has, and `NAMESPACES_TAGGED`; no commit takes one away."""
+    sql = (
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN (?, ?)"
+        " UNION ALL SELECT key FROM meta WHERE key = ?"
+    )
+    return frozenset([name for (name,) in db.execute(sql, (*DETAIL_TABLES, NAMESPACES_TAGGED))])
 
 
 def tables_in(db: sqlite3.Connection) -> tuple[PayloadTable, ...]:
@@ -58,6 +62,8 @@ def tables_in(db: sqlite3.Connection) -> tuple[PayloadTable, ...]:
 def make_tables(db: sqlite3.Connection, group: str = KNOWLEDGE) -> None:
     """Make those tables of a group that are missing, as part of the caller's transaction."""
     known = tables_in(db)
+    if group == KEYS and table_named("entry") not in known:
+        db.execute("INSERT OR IGNORE INTO meta VALUES (?, '1')", (NAMESPACES_TAGGED,))
     for table in PAYLOAD_TABLES:
         if table.group == group and table not in known:
             for statement in table.statements():

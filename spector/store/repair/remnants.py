@@ -1,13 +1,12 @@
 """Read what is left of a damaged store, whatever part of it is damaged.
 
-This module does not open the store. It reads the catalog's tables by their trees, and page by page
-where a tree is damaged; partitions by their own checksums. It never writes to the source.
+This module does not open the store. It reads the catalog's tables row by row around what cannot be
+read, and partitions by their own checksums. It never writes to the source.
 """
 
 from __future__ import annotations
 
 import contextlib
-import math
 import re
 import sqlite3
 import struct
@@ -41,10 +40,15 @@ from spector.store.payloads import (
     tables_in,
 )
 from spector.store.sqlite import (
+    MAX_ROWID,
+    SQL_ERRORS,
     UNREADABLE,
+    LostTable,
     connect_into,
+    problem_of_schema,
     read_frames,
     read_head,
+    read_table,
     reason_of,
     typed_sql_errors,
     varint,
@@ -235,11 +239,13 @@ def _values(payload: bytes, at: int, kinds: list[int]) -> list[Any]:
 # SQLite drops everything after the first damaged frame of its log. But each frame's checksum
 # continues from the one stored before it, so every later frame can be verified by itself, and a page
 # that a later frame has again is not lost. So the newest image of each page goes into the copy of the
-# catalog.
+# catalog; the image that it replaces stays in the copy of the log, where it can be searched.
 #
 # A power cut leaves a torn end, too: parts of one transaction that was never acknowledged. If only
 # such a part follows the damage, the copy stays as SQLite would read it.
 
+#: the copy of the log, under a name that SQLite ignores
+LOG_COPY: Final = f"{CATALOG_NAME}.old"
 _HEAD: Final = 32
 _FRAME_HEAD: Final = 24
 _DEFAULT_PAGE: Final = 4096
@@ -259,6 +265,8 @@ class Merged:
     exact: bool = True
     #: numbers of the pages of which the log had images, the last written first
     newest: list[int] = field(default_factory=list)
+    #: (offset in ``LOG_COPY``, page number) of replaced images, newest first
+    older: list[tuple[int, int]] = field(default_factory=list)
 
 
 def merge(scratch: DiskFiles, unread: Sequence[tuple[int, int]]) -> Merged:
@@ -276,7 +284,7 @@ def merge(scratch: DiskFiles, unread: Sequence[tuple[int, int]]) -> Merged:
         out = Merged(page_bytes=_page_bytes(catalog, log))
         _Merge(catalog, log, unread, out).run()
         out.exact = out.exact and not (create and log.size())
-    scratch.remove(LOG_NAME)
+    scratch.replace(LOG_NAME, LOG_COPY)
     return out
 
 
@@ -308,12 +316,14 @@ class _Merge:
         behind = behind[behind >= shown]
         end = int(behind[-1]) + 1 if len(behind) else shown
         out.exact = not self._is_cut(end)
+        unpaired: list[int] = []
         if end > shown:
             out.damaged_at, out.commits = self._damaged_at(shown), len(behind)
             if not self._is_whole(shown, end):
                 out.exact = False
-                end = shown if len(behind) == 1 else end
-        self._write([n for n in range(end) if self._fit[n]])
+                if len(behind) == 1:
+                    unpaired, end = [n for n in range(shown, end) if self._fit[n]], shown
+        self._write([n for n in range(end) if self._fit[n]], unpaired)
 
     def _shown(self) -> int:
         """How many frames SQLite would read."""
@@ -345,19 +355,30 @@ class _Merge:
                 return False
         return False
 
-    def _write(self, frames: list[int]) -> None:
-        """Put the newest image of each page into the catalog."""
+    def _write(self, frames: list[int], unpaired: list[int]) -> None:
+        """Swap the newest image of each page with what the catalog has in its place."""
         heads, size, out = self._heads, self._out.page_bytes, self._out
         # a catalog grows by no more pages than were written
         most = self._catalog.size() // size + len(heads)
         newest = {int(heads["page"][n]): n for n in frames if heads["page"][n] <= most}
+        out.older = [
+            (self._at(n), int(heads["page"][n]))
+            for n in (*reversed(unpaired), *reversed(frames))
+            if newest.get(int(heads["page"][n])) != n
+        ]
         out.newest = sorted(newest, key=lambda page: -newest[page])
         for page, n in newest.items():
-            image = self._log.read_at(_HEAD + n * self._size + _FRAME_HEAD, size)
+            old = self._catalog.read_at((page - 1) * size, size)
             self._catalog.extend(page * size)
-            self._catalog.write_at((page - 1) * size, image)
+            self._catalog.write_at((page - 1) * size, self._log.read_at(self._at(n), size))
+            if len(old) == size:
+                self._log.write_at(self._at(n), old)
+                out.older.append((self._at(n), page))
         sizes = [int(heads["size_after"][n]) for n in frames if self._commit[n]]
         self._settle_header(sizes[-1] if sizes and sizes[-1] <= most else 0)
+
+    def _at(self, n: int) -> int:
+        return _HEAD + n * self._size + _FRAME_HEAD
 
     def _settle_header(self, pages: int) -> None:
         """Write the header for a database without a log, with the page count of the last commit."""
@@ -403,12 +424,13 @@ class RecoveredCatalog:
 
     #: table -> key -> row; the data of attachments is in ``spool``
     rows: dict[str, dict[Any, Row]] = field(default_factory=lambda: defaultdict(dict))
-    #: table of which not all rows could be read by its tree -> why
-    lost: dict[str, str] = field(default_factory=dict)
+    lost: list[LostTable] = field(default_factory=list)
     #: (file, ranges of bytes in words) that the disk cannot read
     unread: list[tuple[str, str]] = field(default_factory=list)
     #: the result of merging the log
     log: Merged = field(default_factory=Merged)
+    #: table -> id -> row of an older page image, which may be out of date
+    older: dict[str, dict[int, Row]] = field(default_factory=lambda: {"record": {}, "content": {}})
     #: id -> columns that an index of the table of records still has
     hints: dict[int, Row] = field(default_factory=lambda: defaultdict(dict))
     #: without a name, so nothing is left of it, however the repair ends
@@ -453,6 +475,13 @@ class RecoveredCatalog:
     def namespace_of(self, record_id: int) -> str | None:
         """Of the key of a memory, as it is stored; None without a key, or if its entry is damaged."""
         return self._namespaces.get(record_id)
+
+    def is_lost(self, table: str, record_id: int | None = None) -> bool:
+        """Whether rows of a table cannot be read, or that of one memory."""
+        return any(
+            lost.table == table and (record_id is None or lost.low <= record_id <= lost.high)
+            for lost in self.lost
+        )
 
     def take(self, table: str, row: Row, scratch: DiskFiles) -> None:
         """Add a row unless there is one with its key, which a tree or a newer page had."""
@@ -512,36 +541,25 @@ def _read_all(scratch: DiskFiles, out: RecoveredCatalog) -> None:
             "mmap_size=0",
             "locking_mode=EXCLUSIVE",  # no shared-memory file: on a full disk it reads as damage
         ):
-            with contextlib.suppress(*UNREADABLE):
+            with contextlib.suppress(*SQL_ERRORS):
                 db.execute(f"PRAGMA {pragma}")
-        tables = list(CORE_TABLES)
+        if (problem := problem_of_schema(db)) is not None:
+            out.lost += [LostTable(table, 0, MAX_ROWID, problem) for table in CORE_TABLES]
+            return
+        tables = {table: None if table == "meta" else _KEYS[table][0] for table in CORE_TABLES}
         try:  # which tables of knowledge there are is unknown where none can be listed
-            tables += (known.name for known in tables_in(db))
+            for known in tables_in(db):
+                tables[known.name] = known.key[0] if known.key[0] in known.owners else None
         except UNREADABLE as error:
             reason_of(error)
-        for table in tables:
-            try:
-                for row in _rows(db, table):
-                    out.take(table, row, scratch)
-            except UNREADABLE as error:
-                out.lost[table] = reason_of(error)
-        if "record" in out.lost:
+        for table, key in tables.items():
+            for row in read_table(db, table, out.lost, key=key):
+                out.take(table, row, scratch)
+        if out.is_lost("record"):
             _read_indexes(db, out)
     finally:
         for each in kept:
             completed(each.close)
-
-
-def _rows(db: sqlite3.Connection, table: str) -> Iterator[Row]:
-    """The rows to which the tree of a table leads, up to the first damage."""
-    found = db.execute(f"SELECT * FROM {table} NOT INDEXED")
-    names, last = [each[0] for each in found.description], -math.inf
-    for row in found:
-        if _FORMS[table].by_rowid:
-            if row[0] <= last:
-                raise sqlite3.DatabaseError("rows are out of order")
-            last = row[0]
-        yield dict(zip(names, row, strict=True))
 
 
 def _read_indexes(db: sqlite3.Connection, out: RecoveredCatalog) -> None:
@@ -558,7 +576,7 @@ def _read_indexes(db: sqlite3.Connection, out: RecoveredCatalog) -> None:
 
 
 def _read_pages(scratch: DiskFiles, out: RecoveredCatalog) -> None:
-    """Add rows on pages that no tree leads to."""
+    """Add rows on pages that no tree leads to; with commits missing, also on older page images."""
     size = out.log.page_bytes
     with contextlib.closing(scratch.open(CATALOG_NAME, writable=False)) as catalog:
         count = catalog.size() // size
@@ -573,6 +591,12 @@ def _read_pages(scratch: DiskFiles, out: RecoveredCatalog) -> None:
                 if is_right:
                     out.take(table, row, scratch)
         out.rows["journal"] = dict(sorted(out.rows["journal"].items()))
+        if not out.log.exact and scratch.exists(LOG_COPY):
+            with contextlib.closing(scratch.open(LOG_COPY, writable=False)) as log:
+                for offset, number in out.log.older:
+                    for table, row in rows_of(log.read_at(offset, size), number, pages):
+                        if table in out.older and row["id"] not in out.rows[table]:
+                            out.older[table].setdefault(row["id"], row)
 
 
 @dataclass(slots=True, eq=False)

@@ -310,8 +310,10 @@ class Salvage:
     def _catalog_notes(self) -> Iterator[Loss]:
         for name, where in self._recovered.unread:
             yield Loss(file=name, reason=f"{where} cannot be read from the disk")
-        for table, why in self._recovered.lost.items():
-            yield Loss(file=CATALOG_NAME, reason=f"table {table} cannot be read whole: {why}")
+        for lost in self._recovered.lost:
+            span = "" if lost.low == 0 else f" from id {lost.low}"
+            reason = f"table {lost.table}{span} cannot be read: {lost.reason}"
+            yield Loss(file=CATALOG_NAME, reason=reason)
         log = self._recovered.log
         if log.damaged_at is not None:
             how = "all of them were read" if log.exact else "not all of them can be read"
@@ -323,7 +325,7 @@ class Salvage:
     def _list_losses(self) -> None:
         """List every other memory that is known to have existed and not known to be forgotten."""
         recovered = self._recovered
-        if not self.commits_lost and "record" not in recovered.lost:
+        if not self.commits_lost and not recovered.is_lost("record", 0):
             return
         gone = self._history.dead if self._history is not None else set()
         for record_id, words in recovered.contents.items():
@@ -350,7 +352,7 @@ class Salvage:
         None for a relaxed writer, whose newest commits a power cut may undo.
         """
         recovered = self._recovered
-        if UNSYNCED in recovered.meta or "segment" in recovered.lost:
+        if UNSYNCED in recovered.meta or recovered.is_lost("segment"):
             return
         present = self._files.listing()
         # generations that a compaction was replacing, or had replaced
@@ -398,7 +400,7 @@ class Salvage:
 
     def _read(self, path: str, *, is_later: bool = False) -> SavedPartition | None:
         segment = self._by_path.get(path)
-        if segment is None and not is_later and "segment" not in self._recovered.lost:
+        if segment is None and not is_later and not self._recovered.is_lost("segment"):
             self._note("not a partition of this store; left out", path)
             return None
         try:
@@ -453,16 +455,29 @@ class Salvage:
     def _room(
         self, found: SavedPartition, segment: Row, pending: list[tuple[int, int, bytes]]
     ) -> int:
-        """How many slots the file has and the journal adds; a damaged entry may name any slot."""
-        ends = [
-            slot + len(image) // self._stride
+        """How many slots the file has and the journal adds.
+
+        A damaged entry may name any slot. One beyond the end of the file is accepted where the
+        journal continues from there, or where the row of a memory is as far: then the file was cut
+        off.
+        """
+        new = [
+            (slot, len(image) // self._stride)
             for kind, slot, image in pending
             if kind == JOURNAL_RECORDS
         ]
-        present, most = len(found.images), segment["slots"]
-        if most is None:
-            most = present + len(ends)
-        return max([present, *(end for end in ends if end <= most)])
+        present = len(found.images)
+        most = present + sum(count for _, count in new)
+        if max((slot + count for slot, count in new), default=0) > most:
+            own = [
+                row["slot"] + 1
+                for row in self._recovered.records.values()
+                if row.get("segment_id") == segment["id"] and type(row.get("slot")) is int
+            ]
+            most = max([most, *own])
+        if segment["slots"] is not None:
+            most = min(most, segment["slots"])
+        return max([present, *(slot + count for slot, count in new if slot + count <= most)])
 
     # -- records, rows and texts: each memory whole, or what is left of it ----------------------
 
@@ -484,7 +499,6 @@ class Salvage:
                 unpaired.append((row, tier))
                 if not whole:
                     self._hit.add(row["id"])
-                    continue
                 row = None
             if whole and self._history is not None:
                 self._keep_newest(record, record_id, row, self._history)
@@ -493,14 +507,14 @@ class Salvage:
             elif whole and alive[slot] and record_id not in self._seen:
                 known = recovered.records.get(record_id)
                 if known is None:
-                    if "record" in recovered.lost:
+                    if recovered.is_lost("record", record_id):
                         self._keep(record, None)
                 elif segment is None:  # its partition's row is lost, not its own
                     self._keep(record, known)
                 else:
                     found = replace(record, image=record.image.copy())
                     self._misplaced.setdefault(record_id, []).append(found)
-            elif not whole and alive[slot] and "record" in recovered.lost:
+            elif not whole and alive[slot] and recovered.is_lost("record", 0):
                 reason = "its record is damaged, its row is lost"
                 self.lost.append(Loss(file=partition.path, slot=slot, reason=reason))
         return unpaired + [(row, tier) for row in own.values()]
@@ -511,7 +525,7 @@ class Salvage:
         No checksum covers a place. A damaged record shows at the place itself, and a record that a
         memory has left shows in the journal; without the journal nothing is taken.
         """
-        if "journal" in self._recovered.lost:
+        if self._recovered.is_lost("journal"):
             return
         for row, _ in unpaired:
             record_id = row["id"]
@@ -548,7 +562,7 @@ class Salvage:
             return
         if row is None and record_id not in history.moved:
             # it has another place only after a compaction, or by an outdated page
-            row = recovered.records.get(record_id)
+            row = recovered.records.get(record_id, recovered.older["record"].get(record_id))
             row = row if row is None or _is_row(row) else None
         self._keep(record, row, newest=True)
 
@@ -568,8 +582,10 @@ class Salvage:
         if words is None or row is None:
             self.wordless += 1
             reason = "its text is lost; its vector is kept, in quarantine and without a text"
-            text = recovered.contents.get(record_id, {}).get("text")
-            if isinstance(text, str):
+            found = (recovered.contents, recovered.older["content"])
+            texts = [each.get(record_id, {}).get("text") for each in found]
+            text = next((each for each in texts if isinstance(each, str)), None)
+            if text is not None:
                 reason += "; an older text of it may be this one"
             self._note(reason, kept.path, kept.slot, record_id, text)
             if row is None:
@@ -620,20 +636,23 @@ class Salvage:
         record_id, event_ms = int(header["id"][0]), int(header["event_ms"][0])
         if row is None and self._history is not None and record_id in self._history.moved:
             return None, None  # its text was changed, and it is unknown which one this is
-        words = recovered.contents.get(record_id)
-        if words is None:
-            return row, None
-        if row is not None and row.get("event_ms") == event_ms and is_sealed_pair(row, words):
-            return row, words
-        again = row_of_words(record_id, event_ms, recovered.hints.get(record_id, {}), words)
-        if again is not None and self._has_tags(header, again, words):
-            return again, words
+        rows = [row, recovered.older["record"].get(record_id)]
+        for words in (recovered.contents, recovered.older["content"]):
+            if record_id not in words:
+                continue
+            for each in filter(None, rows):
+                if each.get("event_ms") == event_ms and is_sealed_pair(each, words[record_id]):
+                    return each, words[record_id]
+            hints = recovered.hints.get(record_id, {})
+            again = row_of_words(record_id, event_ms, hints, words[record_id])
+            if again is not None and self._has_tags(header, again, words[record_id]):
+                return again, words[record_id]
         return row, None
 
     def _has_tags(self, header: NDArray[np.void], row: Row, words: Row) -> bool:
-        """Whether a record has the bits of these words, this row and its key."""
-        namespace = self._recovered.namespace_of(row["id"])
-        return int(header["tags"][0]) == bloom(row, words, namespace)
+        """Whether a record has the bits of these words and this row, and those of its key or none."""
+        namespaces = (None, self._recovered.namespace_of(row["id"]))
+        return int(header["tags"][0]) in [bloom(row, words, each) for each in namespaces]
 
     # -- new records for texts whose record is lost ---------------------------------------------
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from spector.store.sqlite.connections import (
     LEAST_LOG_BYTES,
+    MAX_ROWID,
     SQL_ERRORS,
     UNREADABLE,
+    LostTable,
     TransactionReads,
     connect_into,
     id_chunks,
     open_connection,
     pad_ids,
     problem_of_full_text,
+    problem_of_schema,
+    read_table,
     read_transaction,
     reason_of,
     refuse_foreign_code,

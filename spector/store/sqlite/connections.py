@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import gc
 import json
+import os
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from spector.errors import (
     CatalogCorruptError,
@@ -107,6 +110,95 @@ def _foreign_code(path: str, what: str, name: object) -> CatalogCorruptError:
     )
 
 
+# Damage of the schema and the full-text index that SQLite takes for a lack of memory.
+#
+# FTS5 trusts the sizes in its own blocks, and the schema's parser trusts the schema's rows. A damaged
+# size can ask for more memory than SQLite ever grants, and the error is then the same as when the
+# process is out of memory. The two are distinguished here: damage is permanent, memory pressure is
+# not.
+
+#: far more than a sound index needs for the queries here
+_ROOM_BYTES: Final = 64 << 20
+#: a larger catalog is copied into an (unlinked) temporary file instead of memory
+_PAGES_IN_MEMORY: Final = 65_536
+_ANY_WORD: Final = "SELECT rowid FROM fulltext WHERE fulltext MATCH '\"spector\"' LIMIT 1"
+_ENDLESS: Final = "it asks for more memory than an intact one needs"
+
+
+def what_seems_damaged(path: str) -> str | None:
+    """After a MemoryError of SQLite: which part of the catalog asks for too much, or None.
+
+    The request proves damage only if the process has memory left.
+    """
+    if path == ":memory:" or not has_room():
+        return None
+    try:
+        with open_connection(f"file:{quote(os.fsencode(path))}?mode=ro", uri=True) as db:
+            confine(db)
+            if problem_of_schema(db) is not None:
+                return "schema"
+            (pages,) = db.execute("PRAGMA page_count").fetchone()
+            found = _asks_too_much(db) or (
+                pages <= _PAGES_IN_MEMORY and problem_of_full_text(db) is not None
+            )
+    except (*SQL_ERRORS, MemoryError):
+        return None
+    return "full-text index" if found else None
+
+
+def problem_of_schema(db: sqlite3.Connection) -> str | None:
+    """Why no statement can run, if the schema asks for too much memory; None otherwise."""
+    try:
+        db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    except MemoryError:
+        return _ENDLESS if has_room() else None
+    except SQL_ERRORS:  # the statement that matters raises it again
+        pass
+    return None
+
+
+def _asks_too_much(db: sqlite3.Connection) -> bool:
+    try:
+        db.execute(_ANY_WORD).fetchone()
+    except MemoryError:
+        return has_room()
+    return False
+
+
+def problem_of_full_text(db: sqlite3.Connection) -> str | None:
+    """Why the index is not exactly the words of all texts; None when it is.
+
+    The command that proves it counts as a write, so it runs on a copy.
+
+    Raises:
+        MemoryError: the process has too little memory for the copy.
+    """
+    (pages,) = db.execute("PRAGMA page_count").fetchone()
+    try:
+        with open_connection(":memory:" if pages <= _PAGES_IN_MEMORY else "") as copy:
+            db.backup(copy)
+            try:
+                copy.execute("INSERT INTO fulltext(fulltext, rank) VALUES ('integrity-check', 1)")
+            except MemoryError:
+                if not has_room():
+                    raise
+                return _ENDLESS
+    except SQL_ERRORS as error:
+        return str(error)
+    return None
+
+
+def has_room() -> bool:
+    """Whether both the process and SQLite, which has a limit of its own, can get some memory."""
+    try:
+        with open_connection(":memory:") as db:
+            half = (_ROOM_BYTES // 2,)
+            (length,) = db.execute("SELECT length(hex(zeroblob(?)))", half).fetchone()
+        return bool(len(bytearray(_ROOM_BYTES)) == length)
+    except (*SQL_ERRORS, MemoryError):
+        return False
+
+
 #: a longer log is cut to this much when it starts over, unless ``limit_log`` says otherwise
 LEAST_LOG_BYTES: Final = 4 << 20
 _PRAGMAS: Final = (
@@ -133,12 +225,7 @@ def configure(connection: sqlite3.Connection, path: str, *, writes: bool, syncs:
     if not syncs:
         connection.execute("PRAGMA synchronous=OFF")
     for pragma in (*_PRAGMAS, *(_WRITING_PRAGMAS if writes else ())):
-        try:
-            answer = connection.execute(f"PRAGMA {pragma}").fetchone()
-        except MemoryError as error:  # no other statement would run, either
-            raise CatalogCorruptError(
-                f"{path}: the schema is damaged: {reason_of(error)}", hint=_DAMAGED
-            ) from error
+        answer = connection.execute(f"PRAGMA {pragma}").fetchone()
         if pragma == _WRITE_AHEAD and answer[0] not in ("wal", "memory"):
             # SQLite reports this failure, even one of the disk, in no other way
             raise StoreError(
@@ -241,6 +328,12 @@ class typed_sql_errors:  # noqa: N801 - used like a function
         if isinstance(error, (UnicodeDecodeError, json.JSONDecodeError)):
             raise CatalogCorruptError(
                 f"{self._path}: a damaged row: {error}", hint=_DAMAGED
+            ) from error
+        if isinstance(error, MemoryError) and (what := what_seems_damaged(self._path)):
+            made_anew = "run: spector check PATH --repair DEST, which makes the index anew"
+            raise CatalogCorruptError(
+                f"{self._path}: the {what} is damaged",
+                hint=_DAMAGED if what == "schema" else made_anew,
             ) from error
 
 
@@ -444,10 +537,10 @@ def read_transaction(connection: sqlite3.Connection) -> Iterator[None]:
         roll_back_open(connection)
 
 
-def id_chunks(ids: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+def id_chunks(ids: Sequence[Any], size: int = _CHUNK) -> Iterator[tuple[Any, ...]]:
     """Slices small enough for one statement's variables, see `pad_ids`."""
-    for start in range(0, len(ids), _CHUNK):
-        yield pad_ids(ids[start : start + _CHUNK])
+    for start in range(0, len(ids), size):
+        yield pad_ids(ids[start : start + size], size)
 
 
 def pad_ids(ids: Sequence[int], most: int = _CHUNK) -> tuple[int, ...]:
@@ -472,21 +565,93 @@ def select_among(
     return out
 
 
-# Why something cannot be read.
+# Reads the rows of a damaged table around those that cannot be read.
 
+MAX_ROWID = (1 << 63) - 1
 
-#: more than a query of a sound catalog asks for
-_ROOM_BYTES: Final = 64 << 20
-#: a larger catalog is copied into an (unlinked) temporary file instead of memory
-_PAGES_IN_MEMORY: Final = 65_536
 #: errors over damaged bytes; a damaged length may ask for more memory than there is
 UNREADABLE = (*SQL_ERRORS, OverflowError, MemoryError)
+
+
+@dataclass(slots=True)
+class LostTable:
+    """A range of a table's rows that cannot be read."""
+
+    table: str
+    low: int
+    high: int
+    reason: str
+
+
+def read_table(
+    db: sqlite3.Connection, table: str, lost: list[LostTable], *, key: str | None = "id"
+) -> Iterator[dict[str, Any]]:
+    """Rows of a table by ascending key, around those that cannot be read.
+
+    A damaged page ends a walk. The walk then starts again behind it: the distance doubles until
+    a row can be read, and halves until no row in between is passed over.
+    """
+    try:
+        names = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
+    except UNREADABLE as error:
+        lost.append(LostTable(table, 0, MAX_ROWID, reason_of(error)))
+        return
+    if not names:
+        lost.append(LostTable(table, 0, MAX_ROWID, "the table is gone"))
+        return
+    if key is None:
+        yield from _read_unkeyed(db, table, names, lost)
+        return
+    low = 0
+    while low <= MAX_ROWID:
+        reached, reason = low - 1, ""
+        try:
+            for each in db.execute(
+                f"SELECT * FROM {table} NOT INDEXED WHERE {key} >= ? ORDER BY {key}", (low,)
+            ):
+                found = dict(zip(names, each, strict=True))
+                if not isinstance(found[key], int) or found[key] < low:
+                    raise sqlite3.DatabaseError("rows are out of order")
+                reached = found[key]
+                yield found
+            return
+        except UNREADABLE as error:
+            reason = reason_of(error)
+        # the step that failed lost the row before it as well
+        row = _first(db, table, key, reached + 1)
+        behind = reached + 1
+        if row is not None:
+            behind = reached = row[0]
+            yield dict(zip(names, row[1:], strict=True))
+        following = _next_readable(db, table, key, behind)
+        lost.append(LostTable(table, reached + 1, max(reached + 1, following - 1), reason))
+        low = following
+
+
+def _next_readable(db: sqlite3.Connection, table: str, key: str, behind: int) -> int:
+    """The smallest key from ``behind`` + 1 on that a walk can start from; 2**63 when none can."""
+    last = _last_key(db, table, key)
+    low, step = behind, 1
+    while True:
+        high = min(behind + step, last)
+        if high <= low:
+            return MAX_ROWID + 1
+        if _readable(db, table, key, high):
+            break
+        low, step = high, 2 * step
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _readable(db, table, key, middle):
+            high = middle
+        else:
+            low = middle
+    return high
 
 
 def reason_of(error: BaseException) -> str:
     """Why something cannot be read.
 
-    A damaged size makes SQLite ask for more memory than there is, without a message. Where the
+    A damaged length makes SQLite ask for more memory than there is, without a message. Where the
     process has no memory left that proves nothing, and the error is raised again.
     """
     if isinstance(error, MemoryError):
@@ -495,31 +660,44 @@ def reason_of(error: BaseException) -> str:
                 raise error
             finally:
                 del error  # its traceback has this frame
-        return "a size in it asks for more memory than there is"
+        return "its stored size asks for more memory than there is"
     return str(error)
 
 
-def has_room() -> bool:
-    """Whether both the process and SQLite, which has a limit of its own, can get some memory."""
+def _last_key(db: sqlite3.Connection, table: str, key: str) -> int:
     try:
-        with open_connection(":memory:") as db:
-            half = (_ROOM_BYTES // 2,)
-            (length,) = db.execute("SELECT length(hex(zeroblob(?)))", half).fetchone()
-        return bool(len(bytearray(_ROOM_BYTES)) == length)
-    except (*SQL_ERRORS, MemoryError):
-        return False
-
-
-def problem_of_full_text(db: sqlite3.Connection) -> str | None:
-    """Why the index is not exactly the words of all texts; None when it is.
-
-    The command that proves it counts as a write, so it runs on a copy.
-    """
-    (pages,) = db.execute("PRAGMA page_count").fetchone()
-    try:
-        with open_connection(":memory:" if pages <= _PAGES_IN_MEMORY else "") as copy:
-            db.backup(copy)
-            copy.execute("INSERT INTO fulltext(fulltext, rank) VALUES ('integrity-check', 1)")
+        found = db.execute(f"SELECT max({key}) FROM {table} NOT INDEXED").fetchone()[0]
     except UNREADABLE as error:
-        return reason_of(error)
-    return None
+        reason_of(error)
+        return MAX_ROWID
+    return found if isinstance(found, int) else -1
+
+
+def _readable(db: sqlite3.Connection, table: str, key: str, low: int) -> bool:
+    return _first(db, table, key, low) is not None
+
+
+def _first(db: sqlite3.Connection, table: str, key: str, low: int) -> tuple[Any, ...] | None:
+    """The key and the columns of the first row from ``low`` on; None if it cannot be read.
+
+    A damaged tree may lead to an earlier row from wherever a search begins; that counts as none.
+    """
+    try:
+        found: tuple[Any, ...] | None = db.execute(
+            f"SELECT {key}, * FROM {table} NOT INDEXED WHERE {key} >= ? ORDER BY {key} LIMIT 1",
+            (low,),
+        ).fetchone()
+    except UNREADABLE as error:
+        reason_of(error)
+        return None
+    return found if found and isinstance(found[0], int) and found[0] >= low else None
+
+
+def _read_unkeyed(
+    db: sqlite3.Connection, table: str, names: Sequence[str], lost: list[LostTable]
+) -> Iterator[dict[str, Any]]:
+    try:
+        for row in db.execute(f"SELECT * FROM {table}"):
+            yield dict(zip(names, row, strict=True))
+    except UNREADABLE as error:
+        lost.append(LostTable(table, 0, MAX_ROWID, reason_of(error)))

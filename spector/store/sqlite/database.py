@@ -171,7 +171,8 @@ def _abandon_in_child() -> None:
         database.abandon()
 
 
-os.register_at_fork(after_in_child=_abandon_in_child)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_abandon_in_child)
 
 
 class Database(Sole):
@@ -383,14 +384,20 @@ class Database(Sole):
                     others.append(self._connect(readonly=True))
             if any(map(has_opened, others)):
                 self._disconnect(self.main)
-            else:  # it lives as long as the process, holding no lock that matters
-                roll_back_open(self.main)
-                _left_open.append(self)
-                ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.main))
+            else:
+                self._leave_open()
         for connection in others:
             self._disconnect(connection)
         if self not in _left_open:
             self._close_all()
+
+    def _leave_open(self) -> None:
+        """Let the writing connection live as long as the process, holding no lock that matters."""
+        with contextlib.suppress(*SQL_ERRORS):
+            if self.main.in_transaction:
+                self.main.execute("ROLLBACK")
+        _left_open.append(self)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.main))
 
     def raw_file(self, files: Files) -> File:
         """The file, to be read byte by byte and never closed (see ``shared_descriptors``).

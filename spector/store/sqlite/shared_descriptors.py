@@ -39,7 +39,8 @@ def _reset_in_child() -> None:
     _shared.clear()
 
 
-os.register_at_fork(after_in_child=_reset_in_child)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_reset_in_child)
 
 
 def hold(path: str, holder: object) -> None:

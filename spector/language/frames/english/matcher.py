@@ -40,8 +40,7 @@ _UNREAL: Final = re.compile(
     r"|let ?'?s (?:say|assume|imagine|pretend)|let us (?:say|assume)|say (?:i|we) "
     r"|for (?:this|the) (?:exercise|example|test)|for (?:example|instance) ?[:,]"
     r"|my (?:character|line|lines) (?:is|are)|(?:dream|fantasi[sz]e)\w* (?:of|about)|as if"
-    r"|(?<!not )(?<!n't )(?<!no )(?:kidding|joking)|a (?:joke|lie)|jk"
-    r"|made (?:it|this|that|all) up)\b"
+    r"|just kidding|only joking|as a joke|jk)\b"
 )
 
 

@@ -14,7 +14,7 @@ from spector.language.frames.english.phrases import (
     quote_at,
     text_of,
 )
-from spector.language.frames.english.slots import DIETS, KINDS, slot_at, value_at
+from spector.language.frames.english.slots import DIETS, KINDS, may_have, slot_at, value_at
 from spector.language.frames.english.vocabulary import FORMS, VerbFrame
 from spector.language.frames.predicates import KIN, SLOTS, predicate_of
 from spector.language.frames.sentences import Draft, Word
@@ -127,6 +127,10 @@ def renewed(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
 _MOST: Final = 3
 #: what one takes "for the database" is the database; what one gets "for the house" is not
 _CHOICES: Final = frozenset(("uses", "prefers"))
+#: may stand behind the last phrase of a list
+_CLOSERS: Final = frozenset("and now named called who that which too the my because again".split())
+
+_NO_CLOSERS: Final = words_of.STOPS - words_of.PREPOSITIONS - _CLOSERS
 
 
 def objects_at(
@@ -263,6 +267,8 @@ def _joined(words: Sequence[Word], phrase: Phrase, kind: str) -> Iterator[Phrase
             break
         if next_one.end - next_one.first > 3 or words[next_one.first].text in FORMS:
             break
+        if next_one.end < len(words) and _goes_on(words[next_one.end]):
+            break
         found.append(next_one)
         at = next_one.end
         if last:
@@ -270,6 +276,13 @@ def _joined(words: Sequence[Word], phrase: Phrase, kind: str) -> Iterator[Phrase
             break
     if closed:
         yield from found
+
+
+def _goes_on(word: Word) -> bool:
+    """Whether a word goes on with a clause whose subject the last phrase would be."""
+    if word.text in _CLOSERS:
+        return False
+    return word.kind == "suffix" or word.text in FORMS or word.text in _NO_CLOSERS
 
 
 def _slot_object(
@@ -361,7 +374,9 @@ def _as_slot(
     known = predicate in SLOTS
     if (words[after].text == "for" and not known) or (not own and not known):
         return None
-    if words[after].text == "for" and frame.predicate not in _CHOICES:
+    if (words[after].text == "for" and frame.predicate not in _CHOICES) or not may_have(
+        words, phrase, predicate, text
+    ):
         return None  # "an offer for the house"
     if modifiers:
         predicate = f"{modifiers.replace(' ', '_')}_{predicate}"

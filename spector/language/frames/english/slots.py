@@ -473,6 +473,13 @@ def _fits(words: Sequence[Word], phrase: Phrase, slot: Slot, text: str) -> bool:
     ) or _solid(words, phrase)
 
 
+def may_have(words: Sequence[Word], phrase: Phrase, predicate: str, text: str) -> bool:
+    """Whether a phrase is a value of a slot that "as" names: no place, which stands behind "in"."""
+    slot = Slot(1, "", predicate, predicate in SLOTS, (0, 0))
+    checked = predicate in _CHECKS or predicate in ("deadline", "birthday", "start_time")
+    return predicate != "lives_in" and (not checked or _fits(words, phrase, slot, text))
+
+
 def _solid(words: Sequence[Word], phrase: Phrase) -> bool:
     """A name, a number or a title: what cannot be an adjective."""
     last = words[phrase.end - 1]

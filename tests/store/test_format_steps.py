@@ -17,10 +17,11 @@ import pytest
 import spector
 from spector.kernel.checksum import crc32c
 from spector.layout import FORMAT_VERSION, PARTITION_DTYPE
-from spector.store import rewriting
 from spector.store.catalog import schema
 from spector.store.core.store import Store
+from spector.store.opening import recovery
 from spector.store.partitions import segment as header
+from spector.store.rewriting import STEPS, Step, next_step, rewrite_all
 from tests.crash.workload import open_tiny, texts_of, vector_of
 
 NEXT = FORMAT_VERSION + 1
@@ -52,7 +53,7 @@ def formats(path: Path) -> tuple[str, set[int]]:
 
 
 def test_there_is_one_format(mind: Path) -> None:
-    assert (FORMAT_VERSION, rewriting.STEPS) == (1, ())
+    assert (FORMAT_VERSION, STEPS) == (1, ())
     assert formats(mind) == ("1", {1})
 
 
@@ -110,10 +111,10 @@ def step(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], list[str]]:
             runs.append(store.meta["format_version"])
             if dies:
                 raise spector.StoreError("killed here")
-            rewriting.rewrite_all(store, lambda images, rows: images, {"format_version": str(NEXT)})
+            rewrite_all(store, lambda images, rows: images, {"format_version": str(NEXT)})
 
-        steps = (rewriting.Step(FORMAT_VERSION, run),)
-        monkeypatch.setattr(rewriting, "STEPS", steps)
+        steps = (*STEPS, Step(FORMAT_VERSION, run))
+        monkeypatch.setattr(recovery, "next_step", lambda version: next_step(version, steps))
         for module in (schema, header):
             monkeypatch.setattr(module, "FORMAT_VERSION", NEXT)
         return runs
