@@ -23,9 +23,9 @@ from spector.chat import (
 )
 from spector.clock import to_ms
 from spector.errors import InvalidInputError, InvalidTextError
-from spector.language.statements import speaker_in
+from spector.language.statements import ASSISTANTS, speaker_in, speaker_opening
 from spector.messages import reading, shown
-from spector.observe.gate import data_source_of, name_of_speaker
+from spector.observe.gate import data_source_of, name_of_speaker, speaker_of
 from spector.records import Episode
 
 __all__ = ["DATA_SOURCES", "Message", "message_of"]
@@ -134,8 +134,16 @@ def message_of(
     if event_time is None and isinstance(item, Mapping):
         event_time = sent_at(item, zone)
         fields.update({} if event_time is None else {"event_time": event_time})
+    text = found.text or "\n".join(f"{name}({given})" for name, given in found.calls)
+    if data_source is None and role in (None, "user"):
+        name = speaker_of(text, role, speaker_in(role, fields.get("metadata")))
+        opening = None if name else speaker_opening(text)
+        if opening is not None and opening.role:
+            name = opening.folded
+        if name in ASSISTANTS or name in DATA_SOURCES:
+            role = "assistant" if name in ASSISTANTS else name
     return Message(
-        text=found.text or "\n".join(f"{name}({given})" for name, given in found.calls),
+        text=text,
         role=role,
         data_source=data_source or data_source_of(role, fields.get("source")),
         zone=_zone_of_time(event_time) or zone,

@@ -29,6 +29,7 @@ from spector.search.features import NOWHERE, code_of, header_column, places_of
 from spector.search.request import RecallRequest
 from spector.search.snapshot import Snapshot
 from spector.store.catalog import Row, SqlFilter, of_keys, of_sorts, pad_ids
+from spector.store.payloads import NAMESPACES_TAGGED
 from spector.tiers import TierRouter
 
 #: as a number: an operation with a flag is one of Python's
@@ -145,6 +146,7 @@ def make_plan(
             request,
             means.config,
             by_catalog=by_catalog,
+            by_namespace=_is_tagged(snap, request),
         ),
         word_weight=request.profile.ranking.words(request.reading.kind),
         filters=_conditions(snap, request, by_catalog=by_catalog),
@@ -159,6 +161,7 @@ def query_of(
     config: Config,
     *,
     by_catalog: bool = False,
+    by_namespace: bool = False,
 ) -> Query:
     """The query of a scan."""
     selection = request.selection
@@ -170,7 +173,7 @@ def query_of(
     overlap = tags_all
     for mask in any_masks:
         overlap |= mask
-    if (keys := selection.keys) is not None:
+    if by_namespace and (keys := selection.keys) is not None:
         tags_all |= namespace_mask(keys.namespace, below=keys.below)
     return make_query(
         now_ms=request.now_ms,
@@ -297,6 +300,11 @@ def allowed_records(plan: Plan) -> AllowedRecords:
             slots.append(slot)
     codes = code_of(np.array(parts, np.uint32), np.array(slots, np.uint32))
     return AllowedRecords(np.sort(codes), AllowList.from_records(snap.table, parts, slots))
+
+
+def _is_tagged(snap: Snapshot, request: RecallRequest) -> bool:
+    """Whether the records of all memories with keys have the bits of their namespaces."""
+    return request.selection.keys is not None and NAMESPACES_TAGGED in snap.details(snap.lasting)
 
 
 # Filters given rows by a plan before anything is ranked: the kernel first, then the catalog.

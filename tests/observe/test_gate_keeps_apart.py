@@ -7,6 +7,7 @@ one lives; or a fact outlives the message that stated it.
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
@@ -276,6 +277,22 @@ def test_the_same_one_is_known_by_name(old: str, new: str) -> None:
 )
 def test_what_is_refused_in_one_breath_hides_nothing(refusal: str) -> None:
     assert last_action("I live in Bern.", f"I live in Rome{refusal}") == "create"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "assistant: My locker code is 9125 now.",
+        {"content": "My locker code is 9125 now.", "metadata": {"speaker": "Assistant"}},
+    ],
+)
+def test_a_word_that_names_an_assistant_as_its_speaker_changes_nothing(said: Any) -> None:
+    with spector.open(":memory:") as memory:
+        memory.observe("My locker code is 3307.", user_id="u")
+        result = memory.observe(said, user_id="u")
+        assert not any(each.superseded for each in result.units)
+        facts = memory.facts.query(user_id="u")
+        assert [each.object for each in facts if each.subject == "user"] == ["3307"]
 
 
 def test_which_of_two_is_meant_stays_open() -> None:

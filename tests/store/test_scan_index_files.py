@@ -546,7 +546,7 @@ def test_change_of_model_leaves_no_index_of_the_old_one(store: Path) -> None:
     assert list(store.glob("*/*.idx")) == []
     with spector.open(store, embedder=FakeEmbedder(48), config=CONFIG) as memory:
         want = [hit.id for hit in memory.recall("m17", k=5, lexical=False)]
-        memory.reflect()
+        memory.reflect("upkeep")
         assert [hit.id for hit in memory.recall("m17", k=5, lexical=False)] == want
     assert len(idx_files(store)) == 3
     with spector.open(store, embedder=FakeEmbedder(48), config=STRAIGHT, mode="r") as memory:
