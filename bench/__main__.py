@@ -101,7 +101,7 @@ def _data_source() -> str:
 
 
 def _is_figure(line: str) -> bool:
-    return line.startswith(("| ", "|-", "- ", "##", "Not measured", "Missed")) or "are kept" in line
+    return line.startswith(("| ", "|-", "- ", "##", "Not measured", "Missed")) or "are met" in line
 
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:

@@ -101,9 +101,12 @@ class _Pool:
         try:
             return await _result(future)
         except BaseException as error:
-            # an error of the caller's task, and not of the call
-            is_stopped = not future.done() or future.exception() is not error
-            if not future.cancel() and is_stopped and (not reads or name in _FILES):
+            if (
+                not future.cancel()
+                and (not reads or name in _FILES)
+                # an error of the caller's task, and not of the call
+                and (not future.done() or future.exception() is not error)
+            ):
                 with self._lock:
                     self._left.append((name, future))
             raise

@@ -41,6 +41,7 @@ from spector.language.statements import (
     is_of_now,
     opening_of,
     own_words,
+    refuses,
 )
 from spector.language.tables import only_language
 from spector.language.words import analyse, plain
@@ -181,8 +182,6 @@ _LEADS: Final = frozenset(
     )
     for term in analyse(words).content()
 )
-#: refuses what stands before it
-_REFUSES: Final = re.compile(r"\b(?:no|nope|nah|hayir|yok)\b(?! longer)")
 #: where a clause of a sentence begins
 CLAUSE: Final = re.compile(r"[,;:()]\s|\s(?:and|but|ve|ama)\s|\s[-–—]\s", re.IGNORECASE)
 
@@ -220,7 +219,7 @@ def unread_clauses(
             clauses.append(frozenset({own[start:end]}))
         unread += filter(None, clauses)
     behind = own[min((each.span[1] for each in statements), default=len(own)) :]
-    if _REFUSES.search(plain(behind)):
+    if refuses(behind):
         unread.append(frozenset({behind}))
     return tuple(unread)
 
