@@ -15,6 +15,7 @@ from spector.language.frames.english import english_drafts
 from spector.language.frames.predicates import (
     NAMED,
     SLOTS,
+    is_label,
     is_single_valued,
     predicate_of,
     recurring_in,
@@ -41,7 +42,7 @@ from spector.language.statements import (
     is_of_now,
     opening_of,
     own_words,
-    refuses,
+    speaker_opening,
 )
 from spector.language.tables import only_language
 from spector.language.words import analyse, plain
@@ -182,6 +183,9 @@ _LEADS: Final = frozenset(
     )
     for term in analyse(words).content()
 )
+#: stands where something is stated, and signs that are not of plain sentences
+_STATED: Final = "\0"
+_SIGN: Final = re.compile(r"[^\0\w\s.,!?;'’\"“”…–—-]")
 #: where a clause of a sentence begins
 CLAUSE: Final = re.compile(r"[,;:()]\s|\s(?:and|but|ve|ama)\s|\s[-–—]\s", re.IGNORECASE)
 
@@ -192,13 +196,18 @@ def unread_clauses(
     """Content of each clause of a text that none of its statements has, beside leads and days.
 
     What stands behind a label, in a play, a song or a joke has words that no frame knows. A clause
-    that denies or supposes the rest ("NOT!"), a refusal behind it ("Wait, no."), and a sentence
-    that gives its reader a part ("You are the captain.") or is not so from some day until now
-    ("from June on", "this week"), is a word of its own beside them, which no other text has.
+    that denies or supposes the rest ("NOT!"), small words behind it ("Wait, no."), signs that plain
+    sentences do without ("Re:", "~~", "/s"), and a sentence that gives its reader a part ("You are
+    the captain.") or is not so from some day until now ("from June on", "this week"), is a word of
+    its own beside them, which no other text has.
     """
     own, unread = own_words(text), list[frozenset[str]]()
     today = from_ms(now_ms).date()
+    first = min((each.span[0] for each in statements), default=0)
+    opening = speaker_opening(own)
+    named = opening.start if opening and opening.proper and not is_label(opening.name) else 0
     for start, end in sentence_spans(own):
+        start = max(start, min(named, end))
         stated = [each for each in statements if meets((start, end), each.span)]
         words = " ".join(
             f"{each.subject} {each.predicate} {each.replaced or ''}" for each in stated
@@ -211,17 +220,32 @@ def unread_clauses(
             if not any(_is_in(each, start, one.object_span) for one in stated)
         ]
         spans += [(start + each.start, start + each.end) for each in days]
-        rest = CLAUSE.split(_outside(own, (start, end), spans))
+        for begin, stop in spans:
+            own = f"{own[:begin]}{_STATED * (stop - begin)}{own[stop:]}"
+        rest = CLAUSE.split(own[start:end])
         clauses = [(frozenset(analyse(each).content()) - known) | _doubt(each) for each in rest]
+        behind = CLAUSE.split(own[max(start, first) : end])
+        clauses += [frozenset({each}) for each in behind if _is_small(each)]
         passed = any(each.changed or each.tense == "past" for each in stated)
         lasts = all(_lasts(each.period, today, passed=passed) for each in days)
-        if not lasts or any(each.subject == AGENT for each in stated):
+        if not lasts or not _is_plain(own[start:end]) or any(each.subject == AGENT for each in stated):
             clauses.append(frozenset({own[start:end]}))
         unread += filter(None, clauses)
-    behind = own[min((each.span[1] for each in statements), default=len(own)) :]
-    if refuses(behind):
-        unread.append(frozenset({behind}))
     return tuple(unread)
+
+
+def _is_plain(text: str) -> bool:
+    """Whether what stands beside statements is written as people speak, behind no label."""
+    lead, colon, rest = text.rpartition(":")
+    labels = analyse(lead).content()
+    is_lead = bool(labels) and _LEADS.issuperset(labels)
+    return not _SIGN.search(lead + rest) and (is_lead or not colon)
+
+
+def _is_small(clause: str) -> bool:
+    """Whether a clause has words, states nothing, and has none with content."""
+    has_words = re.search(r"\w", clause) is not None
+    return has_words and _STATED not in clause and not analyse(clause).content()
 
 
 def _doubt(clause: str) -> frozenset[str]:
@@ -231,9 +255,9 @@ def _doubt(clause: str) -> frozenset[str]:
 
 def is_read(unread: Sequence[AbstractSet[str]], old_text: str, values: Sequence[str]) -> bool:
     """Whether clauses that state nothing are about an old text: it has their words, or they its
-    value ("I left Initrode")."""
+    value ("I left Initrode"), and more than that."""
     known, over = {*analyse(old_text).content()}, {*analyse(" ".join(values)).content()}
-    return all(each <= known or each & over for each in unread)
+    return all((each <= known or each & over) and not each <= over for each in unread)
 
 
 def _is_in(day: DateExpression, start: int, value: tuple[int, int]) -> bool:
@@ -248,16 +272,6 @@ def _lasts(period: Period, today: date, *, passed: bool) -> bool:
     if period.end is None:
         return period.first is not None and period.first <= today
     return passed and period.end <= today
-
-
-def _outside(text: str, part: tuple[int, int], spans: Sequence[tuple[int, int]]) -> str:
-    """A part of a text without what lies in spans."""
-    start, end = part
-    kept = []
-    for first, last in sorted(spans):
-        kept.append(text[start:first])
-        start = max(start, last)
-    return " ".join((*kept, text[start:end]))
 
 
 def sentence_spans(text: str) -> Iterator[tuple[int, int]]:

@@ -61,8 +61,7 @@ if TYPE_CHECKING:
         asks_for_many,
         is_negated,
         is_of_now,
-        refuses,
-        value_replaced,
+            value_replaced,
     )
 
 

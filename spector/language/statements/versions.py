@@ -83,11 +83,6 @@ def is_negated(text: str) -> bool:
     return bool(_RE["not"].search(plain(text)))
 
 
-def refuses(text: str) -> bool:
-    """Whether a text refuses what stands before it ("Wait, no.")."""
-    return bool(_RE["refuses"].search(plain(text)))
-
-
 def is_of_now(text: str) -> bool:
     """Whether a text states a present fact: not past, possible or additional."""
     folded = plain(text)
