@@ -228,7 +228,11 @@ def unread_clauses(
         clauses += [frozenset({each}) for each in behind if _is_small(each)]
         passed = any(each.changed or each.tense == "past" for each in stated)
         lasts = all(_lasts(each.period, today, passed=passed) for each in days)
-        if not lasts or not _is_plain(own[start:end]) or any(each.subject == AGENT for each in stated):
+        if (
+            not lasts
+            or not _is_plain(own[start:end])
+            or any(each.subject == AGENT for each in stated)
+        ):
             clauses.append(frozenset({own[start:end]}))
         unread += filter(None, clauses)
     return tuple(unread)

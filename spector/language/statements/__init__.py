@@ -61,7 +61,7 @@ if TYPE_CHECKING:
         asks_for_many,
         is_negated,
         is_of_now,
-            value_replaced,
+        value_replaced,
     )
 
 
