@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 _FOLDER: Final = Path(__file__).parent / "data"
-TURKISH: Final = ("aylin", "burak", "deniz")
+TURKISH: Final = ("aylin", "burak", "deniz", "nazli")
 #: function words: shared ones say less of a pair than shared content words
 _FUNCTION_WORDS: Final = frozenset(
     "a an the i you he she it we they me him her us them my your his its our their is are was were "
@@ -50,7 +50,7 @@ def pairs_of() -> dict[str, list[dict[str, Any]]]:
 
 
 def rows_of(kind: str) -> dict[str, list[dict[str, Any]]]:
-    """Hand -> its ``pairs`` or ``messages``, in order; hands by name."""
+    """Hand -> its ``pairs``, ``messages`` or ``meant``, in order; hands by name."""
     found: dict[str, list[dict[str, Any]]] = {}
     for line in (_FOLDER / f"{kind}.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)

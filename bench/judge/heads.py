@@ -37,6 +37,9 @@ FOLDS: Final = 5
 STEPS, PENALTY = 200, 100.0
 #: share of messages with content that is above each threshold in folds
 KEPT, SURE = 0.99, 0.92
+#: the same of what is meant, though half of it looks as if it were not; how much other facts count
+MEANT, OTHERS = 0.96, 0.15
+LIMITS: Final = ("drops_at", "doubts_at", "states_at", "fingerprint")
 #: words below which lengths are counted apart, words of the longest statement of a pair, and how
 #: much one text may count; a Turkish one counts the more, the fewer they are
 LENGTHS, LONGEST, MOST = (3, 5, 7, 10, 14), 9, 6.0
@@ -49,8 +52,11 @@ class Texts:
     texts: list[str]
     hands: NDArray[np.str_]
     content: Mask
-    #: 0, 1, 2; -1 for statements of pairs
+    #: 0, 1, 2; -1 for what has none
     importance: NDArray[np.int64]
+    #: whether it states what it says, and whether it was written to tell that; both
+    meant: Mask
+    told: Mask
 
     @property
     def messages(self) -> Mask:
@@ -66,35 +72,47 @@ class Texts:
 
 def digest() -> str:
     """SHA-256 of the data."""
-    data = [rows_of("messages"), rows_of("pairs")]
+    data = [rows_of(kind) for kind in ("messages", "pairs", "meant")]
     return hashlib.sha256(json.dumps(data, ensure_ascii=False).encode()).hexdigest()
 
 
 def read() -> Texts:
-    rows: dict[str, tuple[str, bool, int]] = {}
+    rows: dict[str, tuple[str, bool, int, bool, bool]] = {}
     messages = rows_of("messages")
+    for hand, told in rows_of("meant").items():
+        for row in told:
+            rows[row["text"]] = (hand, True, -1, row["meant"], True)
     for hand, pairs in rows_of("pairs").items():
         for row in messages.get(hand, ()):
-            rows[row["text"]] = (hand, row["content"], row["importance"])
+            meant = bool(row["facts"])
+            rows[row["text"]] = (hand, row["content"], row["importance"], meant, False)
         for text in (row[part] for row in pairs for part in ("old", "new")):
             if text and len(text.split()) <= LONGEST:
-                rows.setdefault(text, (hand, True, -1))
-    hands, content, importance = zip(*rows.values(), strict=True)
-    return Texts(list(rows), np.array(hands), np.array(content), np.array(importance))
+                rows.setdefault(text, (hand, True, -1, False, False))
+    return Texts(list(rows), *map(np.array, zip(*rows.values(), strict=True)))
 
 
 def weights_of(found: Texts, seen: Mask) -> F32:
-    """(n, 2) how much a text counts for content, and for importance, among those that are seen."""
-    out = np.zeros((len(found.texts), 2), np.float32)
+    """(n, 3) how much a text counts for content, for importance and for being meant, among those
+    that are seen."""
+    out = np.zeros((len(found.texts), 3), np.float32)
     bins = found.bins()
+    pairs = seen & ~found.told
     for length in range(len(LENGTHS) + 1):
         for has in (True, False):
-            own = seen & (bins == length) & (found.content == has)
-            everything = int((seen & (bins == length)).sum())
+            own = pairs & (bins == length) & (found.content == has)
+            everything = int((pairs & (bins == length)).sum())
             out[own, 0] = min(MOST, 0.5 * everything / max(1, int(own.sum())))
     out[:, 1] = seen & found.content & found.messages
+    out[:, 2] = seen * (found.told + OTHERS * (found.meant & ~found.told))
     out[found.turkish] *= min(MOST, max(1.0, float((~found.turkish).sum() / found.turkish.sum())))
     return out
+
+
+def fitted(features: F32, targets: F32, weights: F32) -> tuple[F32, F32]:
+    """Weights (d, 3) and bias (3,): what is meant is seen in texts of its own."""
+    parts = [fit(features, targets[:, own], weights[:, own]) for own in (slice(2), slice(2, 3))]
+    return np.hstack([w for w, _ in parts]), np.concatenate([b for _, b in parts])
 
 
 def fit(features: F32, targets: F32, weights: F32) -> tuple[F32, F32]:
@@ -126,7 +144,7 @@ def fit(features: F32, targets: F32, weights: F32) -> tuple[F32, F32]:
 
 
 def targets_of(found: Texts) -> F32:
-    return np.column_stack([found.content, found.importance > 1]).astype(np.float32)
+    return np.column_stack([found.content, found.importance > 1, found.meant]).astype(np.float32)
 
 
 def folds(hands: NDArray[np.str_]) -> Iterator[Mask]:
@@ -137,11 +155,11 @@ def folds(hands: NDArray[np.str_]) -> Iterator[Mask]:
 
 
 def unseen(found: Texts, features: F32) -> F32:
-    """(n, 2) probabilities of each text, by heads that did not see its hand."""
+    """(n, 3) probabilities of each text, by heads that did not see its hand."""
     targets = targets_of(found)
     out = np.zeros_like(targets)
     for left in folds(found.hands):
-        w, b = fit(features, targets, weights_of(found, ~left))
+        w, b = fitted(features, targets, weights_of(found, ~left))
         out[left] = 1 / (1 + np.exp(-(features[left] @ w + b)))
     return out
 
@@ -154,13 +172,13 @@ def threshold(shares: F32, content: Mask, kept: float) -> float:
 def lines(name: str, found: Texts, p: F32) -> Iterator[str]:
     """Rows of the table: messages of each language, and short texts of all."""
     bins = found.bins()
-    drops, doubts = (threshold(p[:, 0], found.content, each) for each in (KEPT, SURE))
+    drops, doubts, states = thresholds(found, p)
     for title, own in (
         ("messages, English", found.messages & ~found.turkish),
         ("messages, Turkish", found.messages & found.turkish),
-        ("up to 4 words", bins < 2),
-        ("5 and 6 words", bins == 2),
-        ("7 to 9 words", bins == 3),
+        ("up to 4 words", ~found.told & (bins < 2)),
+        ("5 and 6 words", ~found.told & (bins == 2)),
+        ("7 to 9 words", ~found.told & (bins == 3)),
     ):
         shares, content, level = p[own, 0], found.content[own], found.importance[own]
         cells = [f"{name}, {title}", str(own.sum()), f"{auc(shares, content):.3f}"]
@@ -172,13 +190,28 @@ def lines(name: str, found: Texts, p: F32) -> Iterator[str]:
             pick &= level >= 0
             cells.append(f"{auc(score[pick], level[pick] > 1):.3f}")
         yield "| " + " | ".join(cells) + " |"
+    for hand in sorted(set(found.hands[found.told].tolist())):
+        own = found.told & (found.hands == hand)
+        shares, meant = p[own, 2], found.meant[own]
+        yield (
+            f"{name}, meant, {hand}: AUC {auc(shares, meant):.3f}, states something of"
+            f" {(shares >= states)[meant].mean():.3f} that is meant,"
+            f" {(shares >= states)[~meant].mean():.3f} that is not"
+        )
+
+
+def thresholds(found: Texts, p: F32) -> tuple[float, float, float]:
+    """Below which a message may be left out, is in doubt, and states nothing."""
+    pairs = found.content & ~found.told
+    drops, doubts = (threshold(p[:, 0], pairs, each) for each in (KEPT, SURE))
+    return drops, doubts, threshold(p[found.told, 2], found.meant[found.told], MEANT)
 
 
 def train(found: Texts, features: F32, p: F32, fingerprint: str) -> MessageHead:
     """The head of all hands, its thresholds from folds over hands."""
-    w, b = fit(features, targets_of(found), weights_of(found, np.ones(len(p), np.bool_)))
-    drops, doubts = (round(threshold(p[:, 0], found.content, each), 4) for each in (KEPT, SURE))
-    return MessageHead(w.astype(np.float32), b.astype(np.float32), drops, doubts, fingerprint)
+    w, b = fitted(features, targets_of(found), weights_of(found, np.ones(len(p), np.bool_)))
+    limits = (round(each, 4) for each in thresholds(found, p))
+    return MessageHead(w.astype(np.float32), b.astype(np.float32), *limits, fingerprint)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -199,10 +232,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         heads[name] = train(found, features, p, embedder.fingerprint if name == "beside" else "")
     if args.check:
         return
-    limits = {
-        name: {each: getattr(head, each) for each in ("drops_at", "doubts_at", "fingerprint")}
-        for name, head in heads.items()
-    }
+    limits = {name: {each: getattr(head, each) for each in LIMITS} for name, head in heads.items()}
     about = {"version": HEADS_VERSION, "sha256": digest(), **limits}
     arrays = {
         f"{name}_{part}": getattr(head, part)

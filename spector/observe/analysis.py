@@ -263,6 +263,16 @@ class Analyst:
         head = head_for(None if vector is None else self._fingerprint)
         return head.verdict(unit.said, vector if head.fingerprint else None).importance
 
+    def is_meant(self, work: Work) -> bool:
+        """Whether a user means what his message says, by the head; where a caller's extractor reads
+        what messages state, it has decided that."""
+        units, text = work.units, work.message.text
+        if self.extractor is not None or work.message.data_source != "user_message" or not units:
+            return True
+        vector = units[0].ready.vector if len(units) == 1 else None
+        head = head_for(None if vector is None else self._fingerprint)
+        return head.verdict(text, vector if head.fingerprint else None).states
+
     def _stopped(self, out: Work, worth: Worth | None) -> str | None:
         """What leaves a message out; a doubt is noted."""
         found = worth or self.worths([out.message])[0]

@@ -168,10 +168,9 @@ class Committer:
                 verdicts=unit.verdicts,
                 changes=unit.changes,
             )
-            if unit.work.doubt and decision.action != "reinforce":  # it may change nothing
-                decision = Decision(
-                    rule="doubtful", likeness=decision.likeness, nearest=decision.nearest
-                )
+            why = "doubtful" if unit.work.doubt else "" if unit.work.states else "not meant"
+            if why and decision.action != "reinforce":  # it may change nothing
+                decision = Decision(rule=why, likeness=decision.likeness, nearest=decision.nearest)
         else:
             decision = Decision(rule="no gate")
         return decision, self.rater.rate(unit, candidates, decision)

@@ -61,6 +61,8 @@ class Work:
     class_confidence: float = 0.0
     #: why it may be worth nothing; "" where it is surely worth a memory
     doubt: str = ""
+    #: False: it does not mean what it says, so nothing of it is a fact or changes another
+    states: bool = True
     category: Category = Category.OTHER
     entities: tuple[str, ...] = ()
     emotion: Emotion = field(default_factory=Emotion)

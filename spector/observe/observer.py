@@ -227,6 +227,9 @@ class Observer:
             unit.worth = self.analyst.importance_of(unit, unit.ready.vector)
             if len(unit.work.units) == 1 and unit.ready.vector is not None:
                 self.analyst.feel_again(unit.work, unit.ready.vector)
+        for work in works:
+            if not self.analyst.is_meant(work):
+                _take_back(work)
 
     def _drafts_of_facts(self, unit: Unit) -> list[Draft]:
         drafts = [] if unit.work.quarantined else self.series.drafts(facts_of(unit))
@@ -298,7 +301,9 @@ class Observer:
         if ordering is None or not self.config.observe.gate:
             return
         units = _units_of(
-            each for each in works if not (each.quarantined or each.doubt or _is_judged(each))
+            each
+            for each in works
+            if each.states and not (each.quarantined or each.doubt or _is_judged(each))
         )
         vectors = np.array([each.ready.vector for each in units])
         for n, unit in enumerate(units):
@@ -309,7 +314,8 @@ class Observer:
                 unit.changes = ordering.changes(unit.incoming.said, near)
 
     def _rate(self, works: Sequence[Work]) -> None:
-        """Ask the judge what messages are worth: one without content is kept as doubtful."""
+        """Ask the judge what messages are worth: one without content is kept as doubtful, one that
+        states nothing changes nothing."""
         judging = self.judging
         chosen = [each for each in works if each.units and not each.quarantined]
         if judging is None or not chosen:
@@ -319,6 +325,8 @@ class Observer:
         for work, verdict in zip(chosen, found or (), strict=bool(found)):
             if verdict.content <= 1.0 - self.config.observe.hide_at:
                 work.doubt = work.doubt or _JUDGE
+            if not verdict.states:
+                _take_back(work)
             for unit in work.units:
                 unit.judged = verdict.importance
 
@@ -580,6 +588,14 @@ def _likeness(unit: Unit, before: Sequence[Unit], vectors: NDArray[np.float32]) 
     }
 
 
+def _take_back(work: Work) -> None:
+    """Have a message that does not mean what it says state nothing."""
+    work.states = False
+    for unit in work.units:
+        unit.reading, unit.facts = replace(unit.reading, facts=()), ()
+        unit.incoming = replace(unit.incoming, statements=())
+
+
 def _result(work: Work, spent_ms: float, options: Options) -> ObserveResult:
     stored = any(each.is_new for each in work.units) and not options.dry_run
     reason = work.filter or ""
@@ -593,6 +609,7 @@ def _result(work: Work, spent_ms: float, options: Options) -> ObserveResult:
         filter=work.filter,
         kind=work.kind,
         doubt=work.doubt,
+        states=work.states,
         category=work.category.name.lower(),
         class_confidence=work.class_confidence,
         entities=work.entities,

@@ -350,6 +350,8 @@ class ObserveResult(AsJson):
     category: str = "other"
     #: why it may be worth nothing, so that it is kept with an importance of 0.1 only
     doubt: str = ""
+    #: False where its speaker does not mean what it says: it states no fact and changes nothing
+    states: bool = True
     class_confidence: float = 0.0
     entities: tuple[str, ...] = ()
     emotion: Emotion = field(default_factory=Emotion)
@@ -410,6 +412,8 @@ class ObserveResult(AsJson):
             yield "entities", ", ".join(self.entities)
         if self.doubt:
             yield "doubtful", f"{self.doubt}; kept with little importance, which sleep forgets"
+        if not self.states:
+            yield "not meant", "in jest, taken back, an example or others' words; it states no fact"
         if self.units or self.emotion.category is not None:
             felt = self.emotion
             feeling = "" if felt.category is None else f", {felt.category}"

@@ -1,4 +1,5 @@
-"""Trained heads that say what a message is worth: whether it has content, and how much it matters.
+"""Trained heads that say what a message is worth: whether it has content, how much it matters, and
+whether it states what it says.
 
 One reads a text and its vector and belongs to one embedder; the other reads the text alone, for
 every other embedder. Both are linear, over signs of the surface (length, marks, numbers, capitals,
@@ -48,10 +49,11 @@ class MessageHead:
     """Weights of one head.
 
     Attributes:
-        weights: (d, 2) f32, with the means and scales of the features taken in.
-        bias: (2,) f32.
+        weights: (d, 3) f32, with the means and scales of the features taken in.
+        bias: (3,) f32.
         drops_at: probability of content below which a message may be left out.
         doubts_at: the same, below which it is kept in doubt.
+        states_at: probability of being meant below which a message states nothing.
         fingerprint: of the embedder; "" for the head that needs none.
     """
 
@@ -59,10 +61,12 @@ class MessageHead:
     bias: F32
     drops_at: float
     doubts_at: float
+    states_at: float
     fingerprint: str = ""
 
     def shares(self, text: str, vector: F32 | None = None) -> F32:
-        """(2,) probabilities: it has content; it matters much, if it has."""
+        """(3,) probabilities: it has content; it matters much, if it has; it is meant: neither
+        taken back or in jest, nor the words of others, nor an example."""
         # not through BLAS, which ends the process where it has no memory for its threads
         odds = np.einsum("i,ij->j", features_of(text, vector), self.weights) + self.bias
         return np.asarray(1.0 / (1.0 + np.exp(-np.clip(odds, -30, 30))), np.float32)
@@ -73,10 +77,11 @@ class MessageHead:
         Args:
             vector: (d,) f32 of the embedder that the head was trained on, if it was on one.
         """
-        content, much = map(float, self.shares(text, vector))
+        content, much, meant = map(float, self.shares(text, vector))
         return MessageVerdict(
             content=content,
             importance=float(importance_of(content, much)),
+            states=meant >= self.states_at,
             is_cut=len(text) > MOST_CHARS,
         )
 
