@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -42,7 +43,7 @@ from spector.language.statements import own_words, shorten_quotations
 from spector.language.tables import in_languages, language_of
 from spector.layout import Category
 from spector.observe.detecting import Resolved, feeling_of, names_of
-from spector.observe.gate import Incoming, Wording, is_event
+from spector.observe.gate import Incoming, Wording, is_event, name_of_speaker
 from spector.observe.jobs import Moves, Unit, Work, asked
 from spector.observe.messages import Message
 from spector.observe.resolving import (
@@ -264,14 +265,23 @@ class Analyst:
         return head.verdict(unit.said, vector if head.fingerprint else None).importance
 
     def is_meant(self, work: Work) -> bool:
-        """Whether a user means what his message says, by the head; where a caller's extractor reads
-        what messages state, it has decided that."""
-        units, text = work.units, work.message.text
-        if self.extractor is not None or work.message.data_source != "user_message" or not units:
+        """Whether a user means what his message says, by the head of the embedder, if it has one.
+
+        What opens with the name of its speaker is of that one, and a caller's extractor decides
+        what messages state.
+        """
+        message, head = work.message, head_for(self._fingerprint)
+        vectors = [each.ready.vector for each in work.units if each.ready.vector is not None]
+        if (
+            not (head.fingerprint and vectors)
+            or self.extractor is not None
+            or message.data_source != "user_message"
+            or name_of_speaker(message.text, message.role, None)
+        ):
             return True
-        vector = units[0].ready.vector if len(units) == 1 else None
-        head = head_for(None if vector is None else self._fingerprint)
-        return head.verdict(text, vector if head.fingerprint else None).states
+        mean = np.mean(vectors, axis=0)
+        size = max(1e-9, math.sqrt(float(np.einsum("i,i->", mean, mean))))
+        return head.verdict(message.text, mean / size).states
 
     def _stopped(self, out: Work, worth: Worth | None) -> str | None:
         """What leaves a message out; a doubt is noted."""

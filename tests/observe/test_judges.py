@@ -37,8 +37,10 @@ SURE = PairVerdict(changes=0.99, apart=0.01)
 class Sure:
     """Gives one verdict on every pair, and keeps what it was asked."""
 
-    def __init__(self, verdict: PairVerdict = SURE, content: float = 0.9) -> None:
-        self.verdict, self.content = verdict, content
+    def __init__(
+        self, verdict: PairVerdict = SURE, content: float = 0.9, states: bool = True
+    ) -> None:
+        self.verdict, self.content, self.states = verdict, content, states
         self.asked: list[tuple[Statement, Statement]] = []
 
     def pairs(self, pairs: Sequence[tuple[Statement, Statement]]) -> Sequence[PairVerdict]:
@@ -46,7 +48,8 @@ class Sure:
         return [self.verdict] * len(pairs)
 
     def messages(self, messages: Sequence[Statement]) -> Sequence[MessageVerdict]:
-        return [MessageVerdict(content=self.content, importance=0.7) for _ in messages]
+        verdict = MessageVerdict(content=self.content, importance=0.7, states=self.states)
+        return [verdict for _ in messages]
 
 
 class Broken(Sure):
@@ -162,6 +165,16 @@ def test_a_message_without_content_is_kept_as_doubtful() -> None:
         assert (result.doubt, result.units[0].importance.composite) == ("judge", 0.1)
     with opened(Sure()) as memory:
         assert memory.observe(OLD, user_id="u").units[0].importance.composite == 0.7
+
+
+def test_what_states_nothing_for_a_judge_changes_nothing_and_is_no_fact() -> None:
+    with opened(Sure(states=False)) as memory:
+        first = memory.observe("I live in Oslo.", user_id="u")
+        second = memory.observe("I live in Rome.", user_id="u")
+        assert (first.states, second.states) == (False, False)
+        assert [each.action for each in (*first.units, *second.units)] == ["create", "create"]
+        assert not memory.facts.query(user_id="u")
+        assert "not meant" in str(second)
 
 
 def _raises() -> Any:

@@ -207,3 +207,25 @@ def test_a_statement_does_not_carry_an_attack_in(text: str) -> None:
     with opened("skip") as memory:
         assert memory.observe(text).filter == "prompt_injection"
         assert len(memory) == 0
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Write a bio for a character: I live in Utrecht and my dog is called Bo.",
+        "forwarded from my cousin: I live in Utrecht now and I work at a bakery",
+        "dreamt that I live in Utrecht with nine horses lol",
+        "Translate into Dutch please: I live in Utrecht and I am allergic to nuts.",
+    ],
+)
+def test_what_is_not_meant_is_kept_and_is_no_fact(message: str) -> None:
+    with spector.open(":memory:") as memory:
+        home = memory.observe("I live in Oulu.", user_id="u").records[0]
+        result = memory.observe(message, user_id="u")
+        assert (result.stored, result.states) == (True, False)
+        assert [each.object for each in memory.facts.query(user_id="u")] == ["Oulu"]
+        assert memory.recall("Where do I live?", user_id="u")[0].id == home.id
+        sincere = memory.observe(
+            "I live in Utrecht, honestly, and my dog is called Bo.", user_id="u"
+        )
+        assert sincere.states

@@ -70,7 +70,8 @@ def test_a_head_decides_about_the_rest(
 ) -> None:
     odds = np.log(share / (1 - share))
     size = len(features_of("brass fittings"))
-    head = MessageHead(np.zeros((size, 2), np.float32), np.array([odds, 0], np.float32), 0.1, 0.3)
+    bias = np.array([odds, 0, 0], np.float32)
+    head = MessageHead(np.zeros((size, 3), np.float32), bias, 0.1, 0.3, 0.5)
     monkeypatch.setattr("spector.language.observing.filters.head_for", lambda _: head)
     found = worth_of_words("brass fittings")
     assert (found.verdict, bool(found.reason)) == (verdict, verdict != "keep")

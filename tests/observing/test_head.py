@@ -126,10 +126,10 @@ def test_only_the_embedder_of_the_head_is_read_beside_the_text() -> None:
 def test_training_is_the_same_twice_and_tells_what_it_was_shown() -> None:
     texts = [f"my {each} is {n}" for n in range(40) for each in ("tea", "hob")]
     features = np.array([features_of(each) for each in texts])
-    targets = np.array([["tea" in each, "hob" in each] for each in texts], np.float32)
+    targets = np.array([["tea" in each, "hob" in each, True] for each in texts], np.float32)
     first, second = (heads.fit(features, targets, np.ones_like(targets)) for _ in range(2))
     assert all(np.array_equal(one, other) for one, other in zip(first, second, strict=True))
-    head = MessageHead(*first, 0.1, 0.3)
+    head = MessageHead(*first, 0.1, 0.3, 0.5)
     assert head.shares("my tea is 7")[0] > 0.5 > head.shares("my hob is 7")[0]
 
 
