@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 _FOLDER: Final = Path(__file__).parent / "data"
-TURKISH: Final = ("aylin", "burak", "deniz", "nazli")
+TURKISH: Final = ("aylin", "burak", "deniz", "nazli", "selim")
 #: function words: shared ones say less of a pair than shared content words
 _FUNCTION_WORDS: Final = frozenset(
     "a an the i you he she it we they me him her us them my your his its our their is are was were "
