@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -60,7 +59,7 @@ from spector.observe.resolving import (
 )
 from spector.process import elsewhere
 from spector.providers import Detectors, FactExtractor, embedded
-from spector.records import Reference
+from spector.records import MessageVerdict, Reference
 
 __all__ = ["Analyst", "reclass"]
 
@@ -255,33 +254,32 @@ class Analyst:
         )
         return Worth("doubtful", found.reason) if found.verdict == "unsure" else found
 
-    def importance_of(self, unit: Unit, vector: NDArray[np.float32] | None) -> float:
-        """The importance of a statement by its words, 0..1.
-
-        Args:
-            vector: of the statement; None in a store without vectors.
-        """
+    def verdict_of(self, text: str, vector: NDArray[np.float32] | None) -> MessageVerdict:
+        """What a text is worth by its words and its vector; None in a store without vectors."""
         head = head_for(None if vector is None else self._fingerprint)
-        return head.verdict(unit.said, vector if head.fingerprint else None).importance
+        return head.verdict(text, vector if head.fingerprint else None)
 
-    def is_meant(self, work: Work) -> bool:
+    def is_meant(self, work: Work, said: Sequence[MessageVerdict]) -> bool:
         """Whether a user means what his message says, by the head of the embedder, if it has one.
 
         What opens with the name of its speaker is of that one, and a caller's extractor decides
         what messages state.
+
+        Args:
+            said: verdicts of its statements.
         """
-        message, head = work.message, head_for(self._fingerprint)
-        vectors = [each.ready.vector for each in work.units if each.ready.vector is not None]
+        message = work.message
         if (
-            not (head.fingerprint and vectors)
+            not (said and head_for(self._fingerprint).fingerprint)
             or self.extractor is not None
             or message.data_source != "user_message"
             or name_of_speaker(message.text, message.role, None)
         ):
             return True
-        mean = np.mean(vectors, axis=0)
-        size = max(1e-9, math.sqrt(float(np.einsum("i,i->", mean, mean))))
-        return head.verdict(message.text, mean / size).states
+        if [each.said for each in work.units] == [message.text]:
+            return said[0].states
+        text = message.text[:MOST_CHARS]
+        return self.verdict_of(text, embedded(self._vectors, [text])[0]).states
 
     def _stopped(self, out: Work, worth: Worth | None) -> str | None:
         """What leaves a message out; a doubt is noted."""

@@ -224,11 +224,13 @@ class Observer:
         for unit, own in zip(units, facts, strict=True):
             unit.facts = list(itertools.islice(ready, len(own)))
             self.rater.ask(unit)
-            unit.worth = self.analyst.importance_of(unit, unit.ready.vector)
-            if len(unit.work.units) == 1 and unit.ready.vector is not None:
-                self.analyst.feel_again(unit.work, unit.ready.vector)
         for work in works:
-            if not self.analyst.is_meant(work):
+            said = [self.analyst.verdict_of(each.said, each.ready.vector) for each in work.units]
+            for unit, verdict in zip(work.units, said, strict=True):
+                unit.worth = verdict.importance
+            if len(said) == 1 and work.units[0].ready.vector is not None:
+                self.analyst.feel_again(work, work.units[0].ready.vector)
+            if not self.analyst.is_meant(work, said):
                 _take_back(work)
 
     def _drafts_of_facts(self, unit: Unit) -> list[Draft]:
