@@ -51,28 +51,3 @@ def test_a_catalog_that_is_closed_after_a_failure_keeps_its_log_and_no_connectio
         with pytest.raises(sqlite3.ProgrammingError, match="closed"):
             connection.execute("SELECT 1")
     assert [name.read_bytes() for name in names] == before
-
-
-def test_a_writing_connection_that_would_be_the_last_is_left_open_after_a_failure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where no reading connection works any more: closing it would copy the log."""
-    left: list[Catalog] = []
-    monkeypatch.setattr(database, "_left_open", left)
-    catalog = Catalog(str(tmp_path / "catalog.db"), mode="rw", durability="strict")
-    catalog.create({"dim": "3"})
-    names = [tmp_path / "catalog.db", tmp_path / "catalog.db-wal"]
-    before = [name.read_bytes() for name in names]
-
-    def refused(*, readonly: bool) -> sqlite3.Connection:
-        raise spector.StoreError("cannot open", hint="none")
-
-    monkeypatch.setattr(catalog, "_connect", refused)
-    catalog.close(failed=True)
-    assert left == [catalog]
-    assert [name.read_bytes() for name in names] == before
-    catalog.close()  # again, as every close may be
-    assert left == [catalog]
-    assert [name.read_bytes() for name in names] == before
-    left.clear()
-    catalog.main.close()
