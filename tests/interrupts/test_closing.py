@@ -64,6 +64,21 @@ def test_closing_beside_many_threads_ends_their_calls(count: int, proof: Proof) 
     )
 
 
+def _begun(job: Callable[[], object]) -> tuple[threading.Thread, list[BaseException]]:
+    """A thread that does a job, and what that will have raised."""
+    said: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            job()
+        except BaseException as error:
+            said.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread, said
+
+
 class _Slow(FakeEmbedder):
     """Embeds when it is let."""
 
@@ -85,16 +100,7 @@ def test_closing_does_not_wait_for_an_embedder(tmp_path: Path) -> None:
     memory = spector.open(tmp_path / "mind", embedder=embedder)
     memory.remember("one")
     embedder.is_slow = True
-    said: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            memory.remember("two")
-        except BaseException as error:
-            said.append(error)
-
-    thread = threading.Thread(target=work)
-    thread.start()
+    thread, said = _begun(lambda: memory.remember("two"))
     assert embedder.entered.wait(60)
     memory.close()
     embedder.go_on.set()
@@ -107,7 +113,6 @@ def test_closing_does_not_wait_for_an_embedder(tmp_path: Path) -> None:
 def test_closing_does_not_wait_for_a_generator_that_never_ends(tmp_path: Path) -> None:
     memory = spector.open(tmp_path / "mind", embedder=FakeEmbedder())
     waiting, go_on = threading.Event(), threading.Event()
-    said: list[BaseException] = []
 
     def items() -> Iterator[str]:
         yield "a turnstone"
@@ -115,14 +120,7 @@ def test_closing_does_not_wait_for_a_generator_that_never_ends(tmp_path: Path) -
         assert go_on.wait(60)
         yield "a sanderling"
 
-    def work() -> None:
-        try:
-            memory.remember_many(items())
-        except BaseException as error:
-            said.append(error)
-
-    thread = threading.Thread(target=work)
-    thread.start()
+    thread, said = _begun(lambda: memory.remember_many(items()))
     assert waiting.wait(60)
     memory.close()
     go_on.set()

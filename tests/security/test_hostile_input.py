@@ -175,25 +175,16 @@ def alarm() -> Iterator[None]:
     signal.alarm(0)
 
 
-def _import_(path: Path) -> None:
-    with spector.open(":memory:", embedder=None, dim=3) as memory:
-        memory.import_(path)
+def _in_memory(verb: str) -> Callable[[Path], object]:
+    def call(path: Path) -> None:
+        with spector.open(":memory:", embedder=None, dim=3) as memory:
+            getattr(memory, verb)(path)
 
-
-def _export(path: Path) -> None:
-    with spector.open(":memory:", embedder=None, dim=3) as memory:
-        memory.export(path)
-
-
-def _backup(path: Path) -> None:
-    with spector.open(":memory:", embedder=None, dim=3) as memory:
-        memory.backup(path)
+    return call
 
 
 VERBS: dict[str, Callable[[Path], object]] = {
-    "import_": _import_,
-    "export": _export,
-    "backup": _backup,
+    **{verb: _in_memory(verb) for verb in ("import_", "export", "backup")},
     "open": lambda path: spector.open(path, embedder=None, dim=3),
     "open r": lambda path: spector.open(path, embedder=None, dim=3, mode="r"),
     "check": spector.check,

@@ -3,8 +3,7 @@
 Mechanism: a sync that failed once may succeed the next time although the bytes are lost, so what
 the disk has is not known any more; whereas too many open files, or a full disk, leave nothing in
 doubt. Damage: writes go on beside a partition that never got its bytes; or a host that was short of
-descriptors for a moment must be started again. Mutation hunting swapped the two, and no quick test
-noticed.
+descriptors for a moment must be started again.
 """
 
 from __future__ import annotations

@@ -55,7 +55,6 @@ def put_block(path: Path, block_id: int, block: bytes) -> None:
 def test_a_catalog_that_may_be_anybodys_is_looked_at_through_a_confined_connection(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Mutation hunting left the limits out, and no test noticed."""
     seen: list[tuple[int, int]] = []
     inner = fulltext.problem_of_schema
 

@@ -63,7 +63,7 @@ def test_what_recovery_writes_is_synced_before_it_is_let_go_of(
     store_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, durability: Any
 ) -> None:
     """Damage: the journal goes, a power cut takes the headers back, and no opening takes them for
-    the catalog's. Mutation hunting wrote them after their sync, and no quick test noticed."""
+    the catalog's."""
     dead = tmp_path / "dead"
     with open_tiny(str(store_path), durability=durability) as memory:
         ids = [put(memory, f"m{n}", tier=("semantic", "episodic")[n % 2]) for n in range(9)]

@@ -57,8 +57,7 @@ def test_recovery_leaves_no_file_open(
 ) -> None:
     """Mechanism: a partition that is closed first is opened again for its sync, and stays open.
 
-    Damage: an opening costs a descriptor for each partition that it replays. Mutation hunting
-    swapped the two calls, and no test noticed.
+    Damage: an opening costs a descriptor for each partition that it replays.
     """
     copy = tmp_path / "copy"
     with open_tiny(str(store_path)) as memory:

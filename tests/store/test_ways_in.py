@@ -142,7 +142,6 @@ def test_a_new_store_of_unknown_dimension_is_refused_before_anything_is_made(
 
 @pytest.mark.parametrize("mode", ["rw", "r"])
 def test_vectors_of_another_length_are_refused_whoever_opens(mind: Path, mode: Any) -> None:
-    """Mutation hunting left out the error, and no test of the openings noticed."""
     before = (mind / "catalog.db").read_bytes()
     with pytest.raises(spector.ModelMismatchError, match="3 dimensions, not 4") as caught:
         spector.open(mind, embedder=None, dim=4, mode=mode)
