@@ -265,10 +265,14 @@ def test_a_backup_that_is_in_doubt_is_made_anew(mind: Path, damage: Callable[[Pa
     assert {p.stat().st_nlink for p in copy.rglob("*") if p.is_file()} == {1}
 
 
-def test_what_a_killed_backup_left_goes_although_nothing_changed(mind: Path) -> None:
-    left = mind.parent / ".copy.spector-incomplete"
-    left.mkdir()
-    (left / "catalog.db").write_bytes(b"half")
+@pytest.mark.parametrize("kind", ["incomplete", "previous"])
+def test_what_a_killed_backup_left_goes_although_nothing_changed(mind: Path, kind: str) -> None:
+    left = mind.parent / f".copy.spector-{kind}"
+    if kind == "previous":
+        shutil.copytree(mind.parent / "copy", left)
+    else:
+        left.mkdir()
+        (left / "catalog.db").write_bytes(b"half")
     with open_tiny(str(mind)) as memory:
         memory.backup(mind.parent / "copy")
     assert sorted(p.name for p in mind.parent.iterdir()) == ["copy", "mind"]

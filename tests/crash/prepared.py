@@ -53,9 +53,13 @@ def prepared(folder: str) -> None:
 
 
 def with_a_secret(folder: str) -> None:
-    """One of these memories has bytes that no other has; they are written down beside the store."""
+    """One of these memories has bytes that no other has; they are written down beside the store.
+
+    Nothing else is due, or the next sleep would erase all at once.
+    """
     prepared(folder)
     with open_tiny(store_in(folder)) as memory:
+        memory.compact()
         made = put(
             memory,
             "secret version 0",
