@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -12,6 +13,7 @@ import pytest
 
 import spector
 from spector.clock import ManualClock
+from spector.store.backup import destination
 from spector.store.files.lock import WriterLock
 from tests.crash.workload import START, TINY, open_tiny, texts_of, vector_of
 from tests.store.spoil import flip, sql
@@ -453,6 +455,33 @@ def test_restore_of_nothing_says_so(tmp_path: Path) -> None:
     with pytest.raises(spector.StoreNotFoundError):
         spector.restore(tmp_path / "nothing", tmp_path / "dest")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_second_backup_works_where_names_cannot_be_exchanged(
+    mind: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The older one has its name until the newer one is there, also when that cannot get it."""
+    monkeypatch.setattr(destination, "_exchange", lambda one, other: False)
+    copy, rename = mind.parent / "copy", os.rename
+
+    def fails(source: str, target: str) -> None:
+        if str(source).endswith("-incomplete"):
+            raise OSError(errno.EIO, "Input/output error")
+        rename(source, target)
+
+    with open_tiny(str(mind)) as memory:
+        memory.backup(copy)
+        older = everything(copy)
+        fill(memory, 3, start=30)
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "rename", fails)
+            with pytest.raises(spector.StoreError):
+                memory.backup(copy)
+        assert everything(copy) == older
+        assert sorted(p.name for p in mind.parent.iterdir()) == ["copy", "mind"]
+        memory.backup(copy)
+    assert everything(copy) == everything(mind)
+    assert sorted(p.name for p in mind.parent.iterdir()) == ["copy", "mind"]
 
 
 def test_a_second_backup_works_where_files_cannot_be_linked(

@@ -49,7 +49,12 @@ def _kills(proof: Proof, durability: str, row: str = "", **kwargs: Any) -> dict[
 
 
 @pytest.mark.parametrize(
-    ("lives", "step", "least"), [(None, 6 * STRIDE, len(LIVES) + 1), (["know"], 12 * STRIDE, 1)]
+    ("lives", "step", "least"),
+    [
+        (None, 6 * STRIDE, len(LIVES) + 1),
+        (["know"], 12 * STRIDE, 1),
+        (["purge", "backup", "backup in two steps", "restore", "repair"], STRIDE, 12),
+    ],
 )
 def test_kill_at_a_sample_of_calls_leaves_old_or_new(
     proof: Proof, lives: list[str] | None, step: int, least: int
