@@ -18,6 +18,12 @@ import pytest
 _HEAD = re.compile(r"\[(\w+)\.(\w+)\]")
 
 
+def slow(*values: Any, timeout_s: int = 0) -> Any:
+    """A case that only a full run has."""
+    marks = [pytest.mark.slow, *([pytest.mark.timeout(timeout_s)] if timeout_s else [])]
+    return pytest.param(*values, marks=marks)
+
+
 class Cases:
     """The tables of one module."""
 

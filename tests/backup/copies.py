@@ -16,7 +16,7 @@ import spector
 from spector.errors import SpectorError
 from tests.backup.live import History
 from tests.crash.harness import die, in_fork, scratch
-from tests.crash.workload import Model, Worker, open_tiny, tell_pipe, texts_of, warm_up, wrong_in
+from tests.crash.workload import Worker, open_tiny, tell_pipe, texts_of, warm_up, wrong_in
 
 #: in which order a tool copies files; each has its own, that of cp -r is the file system's
 ORDERS: Final[dict[str, Callable[[str], Any]]] = {
@@ -123,9 +123,7 @@ class _Tally:
 
         def wrong_with(memory: spector.Memory) -> list[str]:
             seen = texts_of(memory)
-            return history.explain(seen, first, history.length()) + wrong_in(
-                memory, Model(), sample=3
-            )
+            return history.explain(seen, first, history.length()) + wrong_in(memory, sample=3)
 
         outcome, opened, wrong = _look(target, wrong_with)
         if opened:
@@ -230,7 +228,7 @@ def over_killed(first: int, count: int) -> dict[str, Any]:
 
             def neither(memory: spector.Memory, states: list[Any] = states) -> list[str]:
                 seen = _everything(memory)
-                found = wrong_in(memory, Model(), sample=3)
+                found = wrong_in(memory, sample=3)
                 return found if seen in states else [*found, _mixture(seen, *states)]
 
             outcome, writable, silent = _look(mind, neither)

@@ -58,7 +58,7 @@ class History:
 def _wrong_in_copy(path: str, history: History, first: int, last: int) -> list[str]:
     with open_tiny(path, mode="r") as copy:
         seen = texts_of(copy)
-        return history.explain(seen, first, last) + wrong_in(copy, Model(), sample=2)
+        return history.explain(seen, first, last) + wrong_in(copy, sample=2)
 
 
 def at_every_step(seed: int, backups: int, reader: bool) -> dict[str, Any]:
@@ -93,8 +93,8 @@ def at_every_step(seed: int, backups: int, reader: bool) -> dict[str, Any]:
             with open_tiny(path, mode="r") as copy:
                 if texts_of(copy) != before:
                     wrong.append(f"{n}: not the state of its first moment, after line {count}")
-                wrong += [f"{n}: {w}" for w in wrong_in(copy, Model(), sample=2)]
-        wrong += [f"source: {w}" for w in wrong_in(memory, Model())]
+                wrong += [f"{n}: {w}" for w in wrong_in(copy, sample=2)]
+        wrong += [f"source: {w}" for w in wrong_in(memory)]
     return {"backups": backups, "steps_between": steps, "wrong": wrong}
 
 
@@ -158,7 +158,7 @@ def beside_process(seed: int, backups: int) -> dict[str, Any]:
             last = listener.settle() if n < backups else history.length()
             wrong += [f"{n}: {w}" for w in _wrong_in_copy(path, history, first, last)]
         with open_tiny(mind) as memory:
-            wrong += [f"source: {w}" for w in wrong_in(memory, Model())]
+            wrong += [f"source: {w}" for w in wrong_in(memory)]
     return {"backups": backups + 1, "lines": history.length(), "reused": reused, "wrong": wrong}
 
 

@@ -8,11 +8,9 @@ is, and it ends no later than that one did.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,6 +23,7 @@ from spector.clock import ManualClock
 from spector.errors import CatalogCorruptError, StoreExistsError
 from tests.backup.test_backup import contents, everything, fill
 from tests.crash.workload import START, TINY, open_tiny, texts_of, vector_of
+from tests.store.spoil import flip, sql
 
 
 def _put(path: Path, *texts: str) -> None:
@@ -94,9 +93,7 @@ def test_a_store_that_lost_commits_is_no_source_of_a_backup(
         memory.remember("later", vector=vector_of("later"))
         shutil.copytree(one, dead)
     log = dead / "catalog.db-wal"
-    raw = bytearray(log.read_bytes())
-    raw[32 + 2 * 4120 + 124] ^= 1
-    log.write_bytes(raw)
+    flip(log, 32 + 2 * 4120 + 124)
     assert main(["backup", str(dead), str(copy), "--force"]) != 0
     assert "lost commits" in capsys.readouterr().err
     with pytest.raises(CatalogCorruptError):
@@ -230,14 +227,8 @@ def test_erased_words_leave_the_backup_with_the_next_one(tmp_path: Path) -> None
     assert secret not in b"".join(contents(copy).values())
 
 
-def _flip(path: Path, offset: int) -> None:
-    data = bytearray(path.read_bytes())
-    data[offset] ^= 0x40
-    path.write_bytes(data)
-
-
 def _rot(copy: Path) -> None:
-    _flip(sorted(copy.rglob("*.mem"))[0], 64 + 64 + 3)
+    flip(sorted(copy.rglob("*.mem"))[0], 64 + 64 + 3)
 
 
 def _lose(copy: Path) -> None:
@@ -250,9 +241,7 @@ def _cut(copy: Path) -> None:
 
 
 def _spoil_catalog(copy: Path) -> None:
-    db = sqlite3.connect(copy / "catalog.db", isolation_level=None)
-    db.execute("UPDATE content SET text = 'another text' WHERE id = (SELECT min(id) FROM content)")
-    db.close()
+    sql(copy, "UPDATE content SET text = 'another text' WHERE id = (SELECT min(id) FROM content)")
 
 
 def _share(copy: Path) -> None:
@@ -276,10 +265,14 @@ def test_a_backup_that_is_in_doubt_is_made_anew(mind: Path, damage: Callable[[Pa
     assert {p.stat().st_nlink for p in copy.rglob("*") if p.is_file()} == {1}
 
 
-def test_what_a_killed_backup_left_goes_although_nothing_changed(mind: Path) -> None:
-    left = mind.parent / ".copy.spector-incomplete"
-    left.mkdir()
-    (left / "catalog.db").write_bytes(b"half")
+@pytest.mark.parametrize("kind", ["incomplete", "previous"])
+def test_what_a_killed_backup_left_goes_although_nothing_changed(mind: Path, kind: str) -> None:
+    left = mind.parent / f".copy.spector-{kind}"
+    if kind == "previous":
+        shutil.copytree(mind.parent / "copy", left)
+    else:
+        left.mkdir()
+        (left / "catalog.db").write_bytes(b"half")
     with open_tiny(str(mind)) as memory:
         memory.backup(mind.parent / "copy")
     assert sorted(p.name for p in mind.parent.iterdir()) == ["copy", "mind"]
@@ -306,6 +299,5 @@ def test_a_backup_is_dated_by_the_clock_of_the_store(tmp_path: Path) -> None:
     with open_tiny(str(tmp_path / "mind")) as memory:
         fill(memory)
         memory.backup(tmp_path / "copy")
-    with contextlib.closing(sqlite3.connect(tmp_path / "copy/catalog.db")) as db:
-        note = db.execute("SELECT value FROM meta WHERE key = 'backup'").fetchone()[0]
+    [(note,)] = sql(tmp_path / "copy", "SELECT value FROM meta WHERE key = 'backup'")
     assert json.loads(note) == {"taken_ms": round(START.timestamp() * 1000)}

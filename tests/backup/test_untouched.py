@@ -174,6 +174,34 @@ def test_a_complete_copy_that_nobody_has_written_to_gives_way(copy: Copy, mind: 
         assert texts_of(memory) == texts
 
 
+@COPIES
+def test_leftovers_of_a_killed_copy_are_cleared_by_the_next(copy: Copy, mind: Path) -> None:
+    left = mind.parent / ".out.spector-incomplete"
+    (left / "episodic").mkdir(parents=True)
+    (left / "episodic" / "2026-01-01-000.mem").write_bytes(b"half")
+    (left / "catalog.db").write_bytes(b"half")
+    (left / "LOCK").write_bytes(b"1")
+    # a repair leaves folders of tiers only, and finds no others
+    (left / ("semantic" if copy is spector.repair else "deeper/still")).mkdir(parents=True)
+    copy(mind, mind.parent / "out")
+    assert sorted(p.name for p in mind.parent.iterdir()) == ["mind", "out"]
+    assert spector.check(mind.parent / "out").ok
+
+
+@COPIES
+def test_two_copies_to_one_destination_do_not_mix(copy: Copy, mind: Path) -> None:
+    left = mind.parent / ".out.spector-incomplete"
+    left.mkdir()
+    lock = WriterLock(str(left))
+    try:
+        with pytest.raises(spector.StoreLockedError, match="another copy"):
+            copy(mind, mind.parent / "out")
+    finally:
+        lock.release()
+    assert left.is_dir()
+    assert not (mind.parent / "out").exists()
+
+
 def _strange_file(left: Path) -> None:
     left.mkdir(exist_ok=True)
     (left / "thesis.txt").write_text("years of work")

@@ -14,11 +14,7 @@ from spector.errors import StoreForkedError, StoreLockedError
 from spector.store.files import lock
 from spector.store.integrity.walking import walk
 from tests.crash.harness import die, in_fork, run_and_exit, scratch
-from tests.crash.workload import open_tiny, texts_of, vector_of, warm_up
-
-
-def _put(memory: spector.Memory, text: str) -> int:
-    return memory.remember(text, vector=vector_of(text)).id
+from tests.crash.workload import open_tiny, put, texts_of, vector_of, warm_up
 
 
 def _forked(call: Callable[[], object]) -> None:
@@ -57,7 +53,7 @@ def use_after_fork() -> list[str]:
     with scratch() as root:
         path = os.path.join(root, "mind")
         with open_tiny(path) as memory:
-            first = _put(memory, "before")
+            first = put(memory, "before")
 
             def child() -> None:
                 for verb in (*_looks(memory, first), *_changes(memory, first)):
@@ -66,7 +62,7 @@ def use_after_fork() -> list[str]:
                 memory.close()
 
             code = in_fork(child)
-            second = _put(memory, "after")
+            second = put(memory, "after")
             wrong = [] if code == 0 else [f"the child ended with {code}"]
             try:
                 open_tiny(path).close()
@@ -88,7 +84,7 @@ def surviving_child_keeps_no_lock(killed: bool) -> list[str]:
 
         def parent() -> None:
             memory = open_tiny(path)
-            _put(memory, "m")
+            put(memory, "m")
             if os.fork() == 0:
                 # fork returned, so its hooks have run; who only knows the pid cannot know that
                 os.write(writing, str(os.getpid()).encode())
@@ -125,7 +121,7 @@ def descriptor_of_a_killed_holder(lets_go: bool) -> dict[str, Any]:
 
         def parent() -> None:
             memory = open_tiny(path)
-            _put(memory, "m")
+            put(memory, "m")
             lock = memory._parts.access.opened[0].lock
             assert lock is not None
             inherited = os.dup(lock._fd)  # the hook does not know this one
@@ -172,7 +168,7 @@ def child_exit_keeps_later_commits() -> list[str]:
         go, stop = os.pipe()
         ready, told = os.pipe()
         memory = open_tiny(path)
-        first = _put(memory, "first")
+        first = put(memory, "first")
         child = os.fork()
         if child == 0:
             os.close(stop)
@@ -193,7 +189,7 @@ def child_exit_keeps_later_commits() -> list[str]:
 
         def writer() -> None:
             later = open_tiny(path)
-            _put(later, "second")
+            put(later, "second")
             die()
 
         in_fork(writer)
@@ -214,7 +210,7 @@ def child_of_a_process_that_had_it_open() -> list[str]:
     with scratch() as root:
         path = os.path.join(root, "mind")
         memory = open_tiny(path)
-        _put(memory, "first")
+        put(memory, "first")
         go, say_go = os.pipe()
 
         def refused(*more: Callable[[], object]) -> None:
@@ -228,7 +224,7 @@ def child_of_a_process_that_had_it_open() -> list[str]:
 
         def allowed() -> None:
             with open_tiny(path) as mine:
-                _put(mine, "second")
+                put(mine, "second")
             with open_tiny(path, mode="r") as mine:
                 assert len(mine) == 2
 
@@ -256,8 +252,8 @@ def use_in_a_child_forked_while_a_thread_has_the_lock() -> list[str]:
     with scratch() as root:
         path = os.path.join(root, "mind")
         with open_tiny(path) as writer:
-            first = _put(writer, "before")
-            _put(writer, "another")
+            first = put(writer, "before")
+            put(writer, "another")
             with open_tiny(path, mode="r") as reader:
                 wrong += _stuck(writer, [*_looks(writer, first), *_changes(writer, first)])
                 wrong += _stuck(reader, _looks(reader, first))
@@ -329,7 +325,7 @@ def unrelated_closes_keep_the_lock() -> list[str]:
     with scratch() as root:
         path = os.path.join(root, "mind")
         with open_tiny(path) as memory:
-            _put(memory, "m")
+            put(memory, "m")
             for name in ("LOCK", "catalog.db", *(f"episodic/{n}" for n in _names(path))):
                 with open(os.path.join(path, name), "rb") as file:
                     file.read(1)
@@ -346,31 +342,3 @@ def _must_be_locked(path: str) -> None:
     except StoreLockedError:
         return
     raise AssertionError("a second writer got in")
-
-
-def takeover() -> dict[str, Any]:
-    """After the holder is killed the next one gets the store at once."""
-    warm_up()
-    with scratch() as root:
-        path = os.path.join(root, "mind")
-        reading, writing = os.pipe()
-
-        def holder() -> None:
-            memory = open_tiny(path)
-            _put(memory, "m")
-            os.write(writing, b"x")
-            signal.pause()
-
-        pid = os.fork()
-        if pid == 0:
-            run_and_exit(holder)
-        os.read(reading, 1)
-        try:
-            open_tiny(path)
-            refused = ""
-        except StoreLockedError as error:
-            refused = str(error)
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        with open_tiny(path) as memory:
-            return {"pid": pid, "refused": refused, "found": list(texts_of(memory).values())}

@@ -10,14 +10,18 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, Protocol
 
 import spector
 from spector.clock import ManualClock
+from spector.store.backup import destination
 from spector.store.core import transaction
+from tests.api.helpers import files_with
 from tests.crash.observing import KEEPING, MERGING, Alike, alike, endings, merges, observations
 from tests.crash.prepared import (
     AFTER,
@@ -30,10 +34,11 @@ from tests.crash.prepared import (
     item,
     ordered,
     prepared,
-    remember,
+    secrets_in,
     store_in,
+    with_a_secret,
 )
-from tests.crash.workload import DIM, START, TINY, open_tiny, vector_of
+from tests.crash.workload import DIM, START, TINY, open_tiny, put, vector_of
 from tests.knowing import Vectors, deeds
 
 __all__ = ["HEAVY", "KNOWING", "LIVES", "NOW", "Life", "Scene", "opened"]
@@ -128,7 +133,7 @@ def _reopen(scene: Scene) -> None:
 def _append(scene: Scene) -> None:
     memory = _living(scene)
     for n, tier in enumerate(("episodic", "semantic", "episodic")):
-        remember(memory, f"more{n} version 0", tier=tier, tags=[f"t{n}"], metadata={"n": n})
+        put(memory, f"more{n} version 0", tier=tier, tags=[f"t{n}"], metadata={"n": n})
 
 
 def _batch(scene: Scene) -> None:
@@ -158,9 +163,9 @@ def _supersede(scene: Scene) -> None:
     """Memories of several partitions end with the commit of the one that takes their place."""
     memory = _living(scene)
     ids = ids_of(memory)
-    first = remember(memory, "moved0 version 0", supersedes=[ids["old2"], ids["fact3"]])
-    remember(memory, "moved1 version 0", supersedes=first, tier="semantic")
-    new = remember(memory, "moved2 version 0", supersedes=ids["new1"], user_id="u")
+    first = put(memory, "moved0 version 0", supersedes=[ids["old2"], ids["fact3"]])
+    put(memory, "moved1 version 0", supersedes=first, tier="semantic")
+    new = put(memory, "moved2 version 0", supersedes=ids["new1"], user_id="u")
     memory.forget(new)
     memory.reinstate(ids["new1"])
 
@@ -176,8 +181,8 @@ def _forget(scene: Scene) -> None:
 def _keys(scene: Scene) -> None:
     """Under a key there is one memory at any moment: what was, or what takes its place."""
     memory = _living(scene)
-    remember(memory, "key0 version 0", key="a", user_id="u", namespace=("x", "y"))
-    remember(memory, "key1 version 0", key="a", user_id="u", namespace=("x", "y"), tier="semantic")
+    put(memory, "key0 version 0", key="a", user_id="u", namespace=("x", "y"))
+    put(memory, "key1 version 0", key="a", user_id="u", namespace=("x", "y"), tier="semantic")
     memory.remember_many(
         [
             item("key2 version 0", key="b"),
@@ -198,14 +203,14 @@ def _keys(scene: Scene) -> None:
     memory.update(key="b", text=text, vector=vector_of(text))
     memory.forget(key="c")
     memory.forget(key="b", purge=True)
-    remember(memory, "key9 version 0", key="d", expires_in=60, refresh=True)
+    put(memory, "key9 version 0", key="d", expires_in=60, refresh=True)
     memory.update(key="d", expires_in=None)
 
 
 def _attachments(scene: Scene) -> None:
     """What is attached is there with its memory, or is not: never one of the two alone."""
     memory = _living(scene)
-    remember(memory, "att0 version 0", attachment=b"0" * 9000)
+    put(memory, "att0 version 0", attachment=b"0" * 9000)
     memory.remember(attachment={"n": [1]}, key="a", user_id="u")
     memory.remember(attachment=b"2" * 5000, key="a", user_id="u")
     text = "att1 version 0"
@@ -253,31 +258,45 @@ def _compact(scene: Scene) -> None:
 
 def _erased(folder: str, done: list[str]) -> list[str]:
     """Once compact has been acknowledged, no file has the words of what was forgotten."""
-    if "compact" not in done:
-        return []
-    wrong = []
-    for directory, _, names in os.walk(folder):
-        for name in names:
-            with open(os.path.join(directory, name), "rb") as file:
-                data = file.read()
-            wrong += [
-                f"{name} has {word!r}" for word in (b"way0", b"old1", b"new2") if word in data
-            ]
-    return wrong
+    return _left(folder, b"way0", b"old1", b"new2") if "compact" in done else []
+
+
+def _left(folder: str, *needles: bytes) -> list[str]:
+    path = Path(store_in(folder))
+    return [f"{name} has {each!r}" for each in needles for name in files_with(path, each)]
+
+
+def _purge(scene: Scene) -> None:
+    memory = _living(scene)
+    memory.forget(ids_of(memory)["secret"], purge=True)
+
+
+def _purged(folder: str, done: list[str]) -> list[str]:
+    """What a killed process has begun to erase, the next sleep erases; or it is all there."""
+    with open_tiny(store_in(folder), at=NOW) as memory:
+        present = "secret" in ids_of(memory)
+        receipt = memory.reflect().compaction.receipt
+        pending = memory.stats()["erasure"]["pending"]
+        wrong = [f"check: {p}" for p in memory.check().problems]
+    if receipt is not None and not receipt.complete:
+        wrong.append(f"receipt {receipt}")
+    if present:
+        return wrong + ["it is not forgotten"] * bool(done)
+    return wrong + [f"{pending} are still due"] * bool(pending) + _left(folder, *secrets_in(folder))
 
 
 def _checkpoint(scene: Scene) -> None:
     memory = _living(scene)
-    remember(memory, "extra version 0")
+    put(memory, "extra version 0")
     text = "old0 version 2"
     memory.update(ids_of(memory)["old0"], text=text, vector=vector_of(text))
     memory.checkpoint()
-    remember(memory, "after version 0")
+    put(memory, "after version 0")
 
 
 def _close(scene: Scene) -> None:
     memory = _open(scene)
-    remember(memory, "extra version 0")
+    put(memory, "extra version 0")
     memory.forget(ids_of(memory)["old0"])
     memory.recall("version", vector=vector_of("extra version 0"))
     scene.begin()
@@ -306,25 +325,78 @@ def _import(scene: Scene) -> None:
     memory.import_(os.path.join(scene.folder, "in.jsonl"), progress=scene.between)
 
 
+def _copy_in(folder: str) -> str:
+    return os.path.join(folder, "copy")
+
+
 def _backup(scene: Scene) -> None:
+    """To a new place, then over the older one, which is another as the store has changed."""
     memory = _living(scene)
-    for _ in range(2):  # to a new place, then over the older one
-        memory.backup(os.path.join(scene.folder, "copy"))
+    memory.backup(_copy_in(scene.folder))
+    put(memory, "later version 0")
+    memory.backup(_copy_in(scene.folder))
 
 
-def _whole_copy(folder: str, done: list[str]) -> list[str]:
-    path = os.path.join(folder, "copy")
+def _backup_in_two_steps(scene: Scene) -> None:
+    """Where two names cannot be exchanged, the older copy has another name for a moment."""
+    destination._exchange = lambda *names: False  # type: ignore[assignment]
+    _backup(scene)
+
+
+def _backed_up(folder: str, done: list[str]) -> list[str]:
+    """A copy is whole wherever it is, and the next one leaves nothing else behind."""
+    path = _copy_in(folder)
+    older = destination.Destination.at(path).aside
+    counts = (14,) if done.count("backup") == 2 else (13, 14)
+    wrong = _copied(path if os.path.exists(path) else older, done, *counts)
+    with open_tiny(store_in(folder), at=NOW) as memory:
+        memory.backup(path)
+        wrong += _copied(path, ["backup"], len(memory))
+    return wrong + _beside(folder)
+
+
+def _copied(path: str, done: list[str], *counts: int) -> list[str]:
     if not os.path.exists(path):
-        return ["the backup is gone"] if done else []
+        return ["the copy is gone"] if done else []
     with open_tiny(path, mode="r") as memory:
-        lost = 13 - len(memory)
-        return [f"backup: {p}" for p in memory.check().problems] + ["it is partial"] * bool(lost)
+        wrong = [f"copy: {p}" for p in memory.check().problems]
+        return wrong + [f"the copy has {len(memory)}"] * (len(memory) not in counts)
+
+
+def _beside(folder: str) -> list[str]:
+    left = set(os.listdir(folder)) - {"mind", "copy"}
+    return [f"left behind: {left}"] if left else []
+
+
+def _repair(scene: Scene) -> None:
+    scene.begin()
+    report = spector.repair(store_in(scene.folder), _copy_in(scene.folder))
+    scene.did("repair" if report.complete else "salvage")
+
+
+def _repaired(folder: str, done: list[str]) -> list[str]:
+    if "salvage" in done:  # not all of it could be read
+        return []
+    path = _copy_in(folder)
+    if os.path.exists(path):
+        return _copied(path, done, 13)
+    spector.repair(store_in(folder), path)
+    with open_tiny(store_in(folder), mode="r") as memory:
+        wrong = ["the copy is gone"] * bool(done) + _copied(path, ["repair"], len(memory))
+    return wrong + _beside(folder)
 
 
 def _restore(scene: Scene) -> None:
     scene.begin()
-    spector.restore(os.path.join(scene.folder, "copy"), store_in(scene.folder))
+    spector.restore(_copy_in(scene.folder), store_in(scene.folder))
     scene.did("restore")
+
+
+def _restored(folder: str, done: list[str]) -> list[str]:
+    """Whatever a killed one has left, the next one is complete."""
+    shutil.rmtree(store_in(folder))
+    spector.restore(_copy_in(folder), store_in(folder))
+    return _copied(store_in(folder), ["restore"], 13) + _beside(folder)
 
 
 def _reembed(scene: Scene) -> None:
@@ -387,7 +459,7 @@ def _everything(scene: Scene) -> None:
     memory.checkpoint()
     memory._parts.clock.advance(days=3)
     memory.reflect("upkeep")
-    remember(memory, "omega version 0")
+    put(memory, "omega version 0")
     memory.compact()
     memory.close()
 
@@ -435,8 +507,11 @@ LIVES: dict[str, Life] = {
     "close": Life(_close, prepared),
     "export": Life(_export, prepared, _exported),
     "import": Life(_import, exported_before),
-    "backup": Life(_backup, prepared, _whole_copy),
-    "restore": Life(_restore, backed_up),
+    "purge": Life(_purge, with_a_secret, _purged),
+    "backup": Life(_backup, prepared, _backed_up),
+    "backup in two steps": Life(_backup_in_two_steps, prepared, _backed_up),
+    "restore": Life(_restore, backed_up, _restored),
+    "repair": Life(_repair, prepared, _repaired),
     "reembed": Life(_reembed, embedded, dim=None, vector=_embedding),
     "everything": Life(_everything),
 }

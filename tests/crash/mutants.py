@@ -11,10 +11,9 @@ from spector.store.catalog.catalog import Catalog
 from spector.store.core.store import Store
 from spector.store.core.transaction import Transaction
 from spector.store.files.disk import DiskFile, DiskFiles
-from spector.store.opening import recovery as recover
 from spector.store.partitions.segment import Segment
 
-__all__ = ["IN_RECOVERY", "MUTANTS"]
+__all__ = ["MUTANTS"]
 
 
 def skipped_sync() -> None:
@@ -108,21 +107,6 @@ def unsynced_backup() -> None:
     trees._sync_tree = sync_tree
 
 
-def unsynced_reconcile() -> None:
-    """What a recovery brings back to the catalog is not synced; the note that asks for it goes."""
-    real = recover.reconcile
-
-    def reconcile(store: Store) -> None:
-        sync = Segment.sync
-        Segment.sync = lambda segment: None  # type: ignore[method-assign]
-        try:
-            real(store)
-        finally:
-            Segment.sync = sync  # type: ignore[method-assign]
-
-    recover.reconcile = reconcile
-
-
 MUTANTS: dict[str, Callable[[], None]] = {
     each.__name__: each
     for each in (
@@ -135,5 +119,3 @@ MUTANTS: dict[str, Callable[[], None]] = {
         unsynced_backup,
     )
 }
-#: those of recoveries
-IN_RECOVERY: dict[str, Callable[[], None]] = {"unsynced_reconcile": unsynced_reconcile}

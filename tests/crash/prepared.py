@@ -6,14 +6,16 @@ import os
 import shutil
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import spector
 from spector.clock import ManualClock
 from spector.layout import Flag
 from tests.crash.harness import die, in_fork
-from tests.crash.workload import START, TINY, open_tiny, vector_of
+from tests.crash.workload import START, TINY, open_tiny, put, vector_of
 from tests.fakes import FakeEmbedder
+from tests.images import codes_of
 
 #: the models of a store that changes from one to the other
 BEFORE, AFTER = FakeEmbedder(8), FakeEmbedder(80, seed=1)
@@ -25,10 +27,6 @@ def store_in(folder: str) -> str:
 
 def item(text: str, **more: Any) -> dict[str, Any]:
     return {"text": text, "vector": vector_of(text), **more}
-
-
-def remember(memory: spector.Memory, text: str, **more: Any) -> int:
-    return memory.remember(text, vector=vector_of(text), **more).id
 
 
 def ids_of(memory: spector.Memory) -> dict[str, int]:
@@ -52,6 +50,28 @@ def prepared(folder: str) -> None:
         ids = ids_of(memory)
         memory.forget([ids["old1"], ids["fact0"]])
         memory.update(ids["old2"], text="old2 version 1", vector=vector_of("old2 version 1"))
+
+
+def with_a_secret(folder: str) -> None:
+    """One of these memories has bytes that no other has; they are written down beside the store.
+
+    Nothing else is due, or the next sleep would erase all at once.
+    """
+    prepared(folder)
+    with open_tiny(store_in(folder)) as memory:
+        memory.compact()
+        made = put(
+            memory,
+            "secret version 0",
+            tags=["zqtag"],
+            metadata={"k": "zqmeta"},
+            user_id="zquser",
+        )
+        Path(folder, "codes").write_bytes(codes_of(memory, made))
+
+
+def secrets_in(folder: str) -> list[bytes]:
+    return [b"secret", b"zqtag", b"zqmeta", b"zquser", Path(folder, "codes").read_bytes()]
 
 
 def dirty(folder: str) -> None:
@@ -78,7 +98,7 @@ def ordered(folder: str) -> None:
     with open_tiny(store_in(folder)) as memory:
         for n in range(3):
             for tier in ("procedural", "semantic"):
-                remember(memory, f"{tier}{n} version 0", tier=tier)
+                put(memory, f"{tier}{n} version 0", tier=tier)
         memory.update(next(iter(memory)).id, tags=["moved"])
 
 
@@ -89,12 +109,12 @@ def exported_before(folder: str) -> None:
         ids = ids_of(memory)
         memory.pin(ids["fact2"])
         memory._parts.changer.set_flag(ids["new0"], Flag.QUARANTINED, True)
-        child = remember(memory, "child version 0", parents=[ids["new0"]])
+        child = put(memory, "child version 0", parents=[ids["new0"]])
         memory.reinforce(child)
         memory.export(os.path.join(folder, "in.jsonl"))
     shutil.rmtree(elsewhere)
     with open_tiny(store_in(folder)) as memory:
-        remember(memory, "own version 0")
+        put(memory, "own version 0")
 
 
 def backed_up(folder: str) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from tests.crash.afterwards import examine_all
 from tests.crash.audit import Audit
 from tests.crash.disk import KEEP, Disk, Fate, Image, Item, digest
 from tests.crash.fates import KINDS, kind_of, newest, points, sampled, subsets, tears
-from tests.crash.mutants import IN_RECOVERY, MUTANTS
+from tests.crash.mutants import MUTANTS
 from tests.crash.power import STORE, Allowed
 from tests.crash.recorded import Trace, record
 from tests.crash.trace import Call
@@ -283,20 +283,14 @@ def hunt(mutants: Sequence[str], states: int = 120) -> dict[str, Any]:
     warm_up()
     found = {}
     for name in mutants:
-        traces = (
-            iter([record("backup" if "backup" in name else "life", 0, MUTANTS[name])])
-            if name in MUTANTS
-            else _wrong_recoveries(IN_RECOVERY[name])
-        )
-        looked, wrong, violations = 0, [], []
-        for trace in traces:
-            replay = Replay(trace, states - looked, 0, stop_at=1, batch=10)
-            replay.run()
-            looked += len(replay.found)
-            wrong, violations = replay.wrong[:1], audited(trace).wrong[:1]
-            if wrong or looked >= states:
-                break
-        found[name] = {"states": looked if wrong else -1, "wrong": wrong, "violations": violations}
+        trace = record("backup" if "backup" in name else "life", 0, MUTANTS[name])
+        replay = Replay(trace, states, 0, stop_at=1, batch=10)
+        replay.run()
+        found[name] = {
+            "states": len(replay.found) if replay.wrong else -1,
+            "wrong": replay.wrong[:1],
+            "violations": audited(trace).wrong[:1],
+        }
     return found
 
 
@@ -311,9 +305,7 @@ def _killed(trace: Trace, kills: int, seed: int) -> Iterator[Trace]:
 # -- recoveries that do not end -----------------------------------------------------------------
 
 
-def _recoveries(
-    replay: Replay, count: int, seed: int, mutate: Callable[[], object] | None = None
-) -> Iterator[Trace]:
+def _recoveries(replay: Replay, count: int, seed: int) -> Iterator[Trace]:
     """Openings of disks that this replay has built, of a few each the one that mends most.
 
     Every third is killed, and what is recorded is the recovery of what it leaves in the cache.
@@ -323,7 +315,7 @@ def _recoveries(
     for n in range(min(count, len(replay.kept) // _CHOICE)):
         few = replay.kept[n * _CHOICE : (n + 1) * _CHOICE]
         trace = max(
-            (record(ways[n % len(ways)], seed, mutate, on=(name, *each)) for each in few),
+            (record(ways[n % len(ways)], seed, on=(name, *each)) for each in few),
             key=_mended,
         )
         if n % 3 < 2:
@@ -331,7 +323,7 @@ def _recoveries(
         else:
             within = replace(trace, calls=trace.calls[: trace.opened_at])
             for killed in _killed(within, 1, n):
-                yield record("reopen", seed, mutate, after=killed)
+                yield record("reopen", seed, after=killed)
 
 
 def _mended(trace: Trace) -> int:
@@ -342,10 +334,3 @@ def _mended(trace: Trace) -> int:
         for call in trace.calls[start : trace.opened_at]
         if call.kind == "write" and call.path.endswith(".mem")
     )
-
-
-def _wrong_recoveries(mutate: Callable[[], object]) -> Iterator[Trace]:
-    """Recoveries with a deliberate fault, of disks that a faultless process has left."""
-    replay = Replay(record("life_relaxed", 0), 120, 0, keep=60)
-    replay.run()
-    return _recoveries(replay, 15, 0, mutate)

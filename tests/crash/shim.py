@@ -76,24 +76,6 @@ TRUNCATE, ALLOCATE, LINK, CHMOD, MAP, SHARE, READ, CLOSE = (1 << n for n in rang
 CHANGING = (
     CREATE | WRITE | SYNC | RENAME | UNLINK | MKDIR | RMDIR | TRUNCATE | ALLOCATE | LINK | CHMOD
 )
-CLASSES = {
-    "open": OPEN,
-    "create": CREATE,
-    "write": WRITE,
-    "sync": SYNC,
-    "rename": RENAME,
-    "unlink": UNLINK,
-    "mkdir": MKDIR,
-    "rmdir": RMDIR,
-    "truncate": TRUNCATE,
-    "allocate": ALLOCATE,
-    "link": LINK,
-    "chmod": CHMOD,
-    "map": MAP,
-    "share": SHARE,
-    "read": READ,
-    "close": CLOSE,
-}
 
 #: what a fault does at its call: die before it; die after it; write half, to the end of a
 #: sector of 512 bytes, then die (other calls, and writes within one sector: die before); return an

@@ -126,9 +126,6 @@ def test_error_at_some_calls_of_a_relaxed_writer(proof: Proved, kind: str) -> No
     assert len(found["outcomes"]) > 1, "no error got anywhere"
 
 
-# -- openings to read -----------------------------------------------------------------------------
-
-
 # -- what was found this way ----------------------------------------------------------------------
 
 
@@ -154,16 +151,7 @@ def test_failed_sync_while_a_long_log_is_copied_fails_the_store(durability: str)
     assert set(found["outcomes"]) >= {"StoreFailedError, failed"}
 
 
-# -- A directory that cannot be synced is an error that somebody hears of, and is not synced
-#    again
-#
-# Mechanism: a name (of a new partition, or of the one that takes an old one's place) is durable
-# once its directory is synced; after a failed sync a second one may succeed with the name lost.
-# Damage: an acknowledged memory in a file that is gone after a power cut. Guard: a typed error at
-# once, and a store that has failed if it was open.
-
-
-# -- A disk that is full, and limits of the process: typed errors, nothing lost, work resumes --------
+# -- a disk that is full, and limits of the process: typed errors, nothing lost, work resumes -----
 
 
 def _tight(proof: Proved, kind: str, step: int, **kwargs: Any) -> dict[str, Any]:

@@ -57,8 +57,6 @@ RECOVERIES = {
 }
 #: a full run of one workload takes a minute; a busy machine may be much slower
 PATIENCE_S = 3000.0
-QUICK_MUTANTS = ("skipped_sync", "wrong_order", "missing_directory_sync")
-OTHER_MUTANTS = ("unsynced_backup", "missing_folder_sync", "early_unlink", "relaxed_log")
 
 
 def _count(results: list[dict[str, Any]], proof: Proof, seeds: str) -> None:
@@ -122,7 +120,15 @@ def test_sampled_power_cuts(proof: Proof) -> None:
     _count(results, proof, str(first))
 
 
-def _found(mutants: tuple[str, ...], states: int, proof: Proof) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("states", "mutants"),
+    [
+        (500, ["skipped_sync", "wrong_order", "missing_directory_sync"]),
+        (3000, ["unsynced_backup", "missing_folder_sync", "early_unlink", "relaxed_log"]),
+    ],
+)
+def test_deliberate_faults_are_caught(states: int, mutants: list[str], proof: Proof) -> None:
     found = in_shimmed_process(
         "tests.crash.replay:hunt", mutants=mutants, states=states, timeout_s=PATIENCE_S
     )
@@ -136,17 +142,7 @@ def _found(mutants: tuple[str, ...], states: int, proof: Proof) -> None:
     ordered = [name for name in mutants if found[name]["violations"]]
     proof("T4", mutants=len(mutants), mutants_caught=len(ordered))
     assert sorted(caught) == sorted(mutants), "the replay is blind to a deliberate fault"
-    assert ordered == list(mutants), "the audit is blind to a deliberate fault"
-
-
-@pytest.mark.slow
-def test_deliberate_faults_are_caught(proof: Proof) -> None:
-    _found(QUICK_MUTANTS, 500, proof)
-
-
-@pytest.mark.slow
-def test_more_deliberate_faults_are_caught(proof: Proof) -> None:
-    _found(OTHER_MUTANTS, 3000, proof)
+    assert ordered == mutants, "the audit is blind to a deliberate fault"
 
 
 def _run(proof: Proof, at: int, least: int, **what: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import slow
 from tests.crash.lives import KNOWING, LIVES
 from tests.crash.shim import in_shimmed_process
 from tests.proof import seed
@@ -47,37 +48,24 @@ def _kills(proof: Proof, durability: str, row: str = "", **kwargs: Any) -> dict[
     return points
 
 
-def _recoveries(proof: Proof, **kwargs: Any) -> dict[str, Any]:
-    found: dict[str, Any] = in_shimmed_process("tests.crash.sweep:recoveries", **kwargs)
-    proof(
-        "T2",
-        images=found["images"],
-        first_level_kills=found["first"],
-        second_level_kills=found["second"],
-        other_end_states=len(found["wrong"]),
-        seeds=str(seed(3)),
-    )
-    assert found["wrong"] == {}
-    assert found["first"] > found["images"]
-    assert found["second"] > 0
-    return found
-
-
-def test_kill_at_a_sample_of_calls_leaves_old_or_new(proof: Proof) -> None:
-    points = _kills(proof, "strict", start=_first(6 * STRIDE), step=6 * STRIDE, torn=False)
-    assert sum(points.values()) > len(points), points
-
-
-def test_kill_at_a_few_calls_that_change_knowledge_leaves_old_or_new(proof: Proof) -> None:
-    """A memory without its payload, an edge without its ends would be neither."""
-    step = 12 * STRIDE
-    points = _kills(proof, "strict", names=["know"], start=_first(step), step=step, torn=False)
-    assert points["know"] > 0
+@pytest.mark.parametrize(
+    ("lives", "step", "least"),
+    [
+        (None, 6 * STRIDE, len(LIVES) + 1),
+        (["know"], 12 * STRIDE, 1),
+        (["purge", "backup", "backup in two steps", "restore", "repair"], STRIDE, 12),
+    ],
+)
+def test_kill_at_a_sample_of_calls_leaves_old_or_new(
+    proof: Proof, lives: list[str] | None, step: int, least: int
+) -> None:
+    """Of knowledge: a memory without its payload, an edge without its ends would be neither."""
+    points = _kills(proof, "strict", names=lives, start=_first(step), step=step, torn=False)
+    assert sum(points.values()) >= least, points
 
 
 @pytest.mark.parametrize(
-    ("lives", "step"),
-    [(["observe"], 600), pytest.param(["observe", "merge", "end"], 100, marks=pytest.mark.slow)],
+    ("lives", "step"), [(["observe"], 600), slow(["observe", "merge", "end"], 100)]
 )
 def test_kill_at_a_few_calls_of_observing_leaves_old_or_new(
     proof: Proof, lives: list[str], step: int
@@ -121,12 +109,34 @@ def test_kill_of_a_relaxed_writer_leaves_old_or_new(proof: Proof) -> None:
     _kills(proof, "relaxed", start=_first(5), step=5, timeout_s=1700)
 
 
-def test_kill_during_recovery_is_recovered_from(proof: Proof) -> None:
-    _recoveries(proof, names=["recover", "everything"], start=_first(160), step=160, inner=7)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-@pytest.mark.parametrize("durability", ["strict", "relaxed"])
-def test_kill_at_every_call_of_recovery_is_recovered_from(proof: Proof, durability: str) -> None:
-    _recoveries(proof, durability=durability, start=_first(97), step=97, timeout_s=1700)
+@pytest.mark.parametrize(
+    ("lives", "durability", "step", "inner"),
+    [
+        (["recover", "everything"], "strict", 160, 7),
+        slow(None, "strict", 97, 1, timeout_s=1800),
+        slow(None, "relaxed", 97, 1, timeout_s=1800),
+    ],
+)
+def test_kill_at_every_call_of_recovery_is_recovered_from(
+    proof: Proof, lives: list[str] | None, durability: str, step: int, inner: int
+) -> None:
+    found: dict[str, Any] = in_shimmed_process(
+        "tests.crash.sweep:recoveries",
+        names=lives,
+        durability=durability,
+        start=_first(step),
+        step=step,
+        inner=inner,
+        timeout_s=1700,
+    )
+    proof(
+        "T2",
+        images=found["images"],
+        first_level_kills=found["first"],
+        second_level_kills=found["second"],
+        other_end_states=len(found["wrong"]),
+        seeds=str(seed(3)),
+    )
+    assert found["wrong"] == {}
+    assert found["first"] > found["images"]
+    assert found["second"] > 0

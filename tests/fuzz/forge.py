@@ -23,103 +23,37 @@ from spector.lexical.block import LEXICAL_DTYPE, LEXICAL_HEADER_BYTES
 from spector.lexical.files import NAMED_DTYPE, ROWS_DTYPE
 from spector.store.catalog.rows import ROW_COLUMNS, seal_of
 from spector.store.words import LIST
+from tests.cases import Cases
 from tests.crash.workload import DIM
 from tests.store.damage import Patient
+
+cases = Cases(__file__)
+
 
 __all__ = ["Picks", "forge", "reseal"]
 
 _STRIDE: Final = stride_of(DIM)
 _RECORD_CRC: Final = slice(36, 40)
+#: powers of two and their neighbours; the others are floats that are no numbers, or the largest
 _WORDS: Final = (
-    0,
-    1,
-    2,
-    3,
-    0x7F,
-    0x80,
-    0xFF,
-    0xFFFF,
-    1 << 31,
-    (1 << 31) - 1,
-    (1 << 32) - 1,
-    1 << 32,
-    (1 << 62) - 1,
-    1 << 62,
-    (1 << 63) - 1,
-    1 << 63,
+    *range(4),
+    *((1 << bits) - less for bits in (7, 8, 16, 31, 32, 62, 63) for less in (0, 1)),
     (1 << 64) - 1,
-    0x7FC00000,
-    0x7F800000,
-    0xFF800000,
-    0x80000000,
-    0x7F7FFFFF,
-    0x00000001,  # as floats
+    *(0x7FC00000, 0x7F800000, 0xFF800000, 0x7F7FFFFF),
 )
 _NUMBERS: Final = (
-    0,
-    1,
-    -1,
-    2,
-    5,
-    255,
-    1 << 31,
-    -(1 << 31),
-    1 << 32,
-    (1 << 53) + 1,
-    (1 << 62) - 1,
-    1 << 62,
-    (1 << 63) - 1,
-    -(1 << 63),
-    253402300800000,
-    -62135596800001,
-    0.5,
-    1e308,
-    float("inf"),
-    float("-inf"),
-    None,
+    *(-1, 0, 1, 2, 5, 255, 0.5, 1e308, float("inf"), float("-inf"), None),
+    *(sign << bits for bits in (31, 32, 53, 62) for sign in (1, -1)),
+    *((1 << 63) - 1, -(1 << 63)),
+    *(253402300800000, -62135596800001),  # ms of the first year that is not, and of the last
 )
 _TEXTS: Final = (
-    "",
-    "x",
-    "0",
-    "-1",
-    "null",
-    "[]",
-    "{}",
-    "[1]",
-    "[null]",
-    "[[1]]",
-    '["a",',
-    '{"a":',
-    "[1e999]",
-    "[NaN]",
-    '{"a":1e400}',
-    '["\\ud800"]',
-    '"t"',
-    "true",
-    "[1.5]",
-    '[{"a":[]}]',
-    "\0",
-    "a\0b",
+    *cases.rows("texts"),
     "[" * 3000,
     '{"a":' * 3000,
     "9" * 5000,
     "[" + "9" * 5000 + "]",
-    "\U0010ffff",
-    "/etc/passwd",
-    "../outside.mem",
-    "semantic",
-    "semantic/../../outside.mem",
-    "semantic/semantic-000.mem",
     "semantic/" + "a" * 300 + ".mem",
-    "semantic/semantic-001.idx",
-    "catalog.db",
-    "LOCK",
-    ".",
-    "lexical/rows.lex",
-    "episodic/2026-11-20-000.g1.mem",
-    "strict",
-    "t1",
     "z" * 70_000,
 )
 _BLOBS: Final = (b"", b"\0", bytes(24), b"\xff" * 24, b"[1]", bytes(64), b"\xff" * 128, bytes(5000))
@@ -357,39 +291,5 @@ def _seal(db: sqlite3.Connection, record_id: int) -> None:
         f"SELECT {ROW_COLUMNS} FROM {joined} WHERE record.id = ?", (record_id,)
     ).fetchone()
     if found is not None:
-        (
-            n,
-            _,
-            _,
-            event,
-            recorded,
-            begins,
-            ends,
-            session,
-            agent,
-            user,
-            _,
-            text,
-            tags,
-            metadata,
-            role,
-            source,
-            parents,
-        ) = found
-        seal = seal_of(
-            n,
-            event,
-            recorded,
-            begins,
-            ends,
-            session,
-            agent,
-            user,
-            text,
-            tags,
-            metadata,
-            role,
-            source,
-            parents,
-        )
+        seal = seal_of(found[0], *found[3:10], *found[11:])  # all but places and the key
         db.execute("UPDATE content SET seal = ? WHERE id = ?", (seal, record_id))

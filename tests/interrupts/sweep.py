@@ -16,7 +16,7 @@ from io import FileIO
 from types import FrameType
 from typing import Any
 
-__all__ = ["Cut", "cut_at"]
+__all__ = ["Cut", "at_return", "cut_at", "raising"]
 
 _MODULES = frozenset({"posix", "_sqlite3", "sqlite3", "fcntl", "_thread", "_ctypes", "io", "_io"})
 _OWNERS = (
@@ -33,24 +33,28 @@ class Cut(KeyboardInterrupt):
 
 
 class _Hook:
-    def __init__(self, nth: int) -> None:
+    """Acts at the return of the nth call of C by the product that counts."""
+
+    def __init__(
+        self, nth: int, act: Callable[[], object], counts: Callable[[FrameType, Any], bool]
+    ) -> None:
         self.seen = 0
         self.where = ""
-        self._nth = nth
+        self._nth, self._act, self._counts = nth, act, counts
 
     def __call__(self, frame: FrameType, event: str, arg: Any) -> None:
         if event != "c_return" or "/spector/" not in frame.f_code.co_filename:
             return
-        if not _is_outside(arg):
+        if not self._counts(frame, arg):
             return
         self.seen += 1
         if self.seen == self._nth:
             sys.setprofile(None)
             self.where = f"{frame.f_code.co_qualname}:{frame.f_lineno} {arg.__name__}"
-            raise Cut
+            self._act()
 
 
-def _is_outside(function: Any) -> bool:
+def _is_outside(frame: FrameType, function: Any) -> bool:
     """Whether this is a call into SQLite or the system, or one that makes such calls for us."""
     owner = getattr(function, "__self__", None)
     if isinstance(owner, _OWNERS):
@@ -60,13 +64,27 @@ def _is_outside(function: Any) -> bool:
     return getattr(function, "__module__", None) in _MODULES
 
 
-def cut_at(nth: int, job: Callable[[], object], *, catch: bool = True) -> tuple[bool, str, int]:
-    """Do ``job`` with an interrupt at the ``nth`` place: whether it came so far, where that was,
-    and how many places it came by.
+def raising(error: BaseException) -> Callable[[], object]:
+    def act() -> None:
+        raise error
 
-    Anything but the interrupt goes on to the caller, and without ``catch`` that as well.
+    return act
+
+
+def at_return(
+    nth: int,
+    act: Callable[[], object],
+    job: Callable[[], object],
+    counts: Callable[[FrameType, Any], bool] = _is_outside,
+) -> BaseException | None:
+    """Do ``job``, and ``act`` at its ``nth`` place; what it raised, with all that this keeps.
+
+    ``counts`` says of a frame and the function that returns to it whether that is a place.
     """
-    hook = _Hook(nth)
+    return _hooked(_Hook(nth, act, counts), job)
+
+
+def _hooked(hook: _Hook, job: Callable[[], object]) -> BaseException | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -75,8 +93,19 @@ def cut_at(nth: int, job: Callable[[], object], *, catch: bool = True) -> tuple[
                 job()
             finally:
                 sys.setprofile(None)
-        except Cut:
-            if not catch:
-                raise
-            return True, hook.where, hook.seen
+        except BaseException as error:
+            return error
+    return None
+
+
+def cut_at(nth: int, job: Callable[[], object], *, catch: bool = True) -> tuple[bool, str, int]:
+    """Do ``job`` with an interrupt at the ``nth`` place: whether it came so far, where that was,
+    and how many places it came by.
+
+    Anything but the interrupt goes on to the caller, and without ``catch`` that as well.
+    """
+    hook = _Hook(nth, raising(Cut()), _is_outside)
+    error = _hooked(hook, job)
+    if error is not None and not (catch and isinstance(error, Cut)):
+        raise error
     return bool(hook.where), hook.where, hook.seen

@@ -11,16 +11,13 @@ import faulthandler
 import shutil
 import signal
 import sqlite3
-import sys
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 import numpy as np
 import pytest
@@ -37,15 +34,26 @@ from spector.store.opening import Stamp, open_disk
 from spector.tiers.router import default_tiers
 from tests.crash.harness import in_fresh_process, scratch
 from tests.fakes import FakeEmbedder
-from tests.interrupts.sweep import Cut, cut_at
+from tests.interrupts.sweep import Cut, at_return, cut_at, raising
 from tests.interrupts.verbs import ENTRIES, READING, WRITING, Scene, copied, faults_of, prepared
 from tests.proof import Proof, seed
 
 THREADS = 32
+JOBS = {**WRITING, **READING, **ENTRIES}
 
 
-def told(found: dict[str, int], proof: Proof, first: int) -> None:
-    assert found["faulty"] == 0, "\n".join(map(str, found["faults"]))  # type: ignore[call-overload]
+@pytest.mark.timeout(1500)
+@pytest.mark.parametrize("count", [25, pytest.param(1000, marks=pytest.mark.slow)])
+def test_closing_beside_many_threads_ends_their_calls(count: int, proof: Proof) -> None:
+    first = seed(37)
+    found = in_fresh_process(
+        "tests.interrupts.closing:rounds",
+        timeout_s=1400,
+        count=count,
+        threads=THREADS,
+        seed=first,
+    )
+    assert found["faulty"] == 0, "\n".join(map(str, found["faults"]))
     proof(
         "T37",
         closings=found["closings"],
@@ -56,30 +64,19 @@ def told(found: dict[str, int], proof: Proof, first: int) -> None:
     )
 
 
-def test_closing_beside_many_threads_ends_their_calls(proof: Proof) -> None:
-    first = seed(37)
-    told(
-        in_fresh_process("tests.interrupts.closing:rounds", count=25, threads=THREADS, seed=first),
-        proof,
-        first,
-    )
+def _begun(job: Callable[[], object]) -> tuple[threading.Thread, list[BaseException]]:
+    """A thread that does a job, and what that will have raised."""
+    said: list[BaseException] = []
 
+    def work() -> None:
+        try:
+            job()
+        except BaseException as error:
+            said.append(error)
 
-@pytest.mark.slow
-@pytest.mark.timeout(1500)
-def test_closing_a_thousand_times_beside_many_threads(proof: Proof) -> None:
-    first = seed(3700)
-    told(
-        in_fresh_process(
-            "tests.interrupts.closing:rounds",
-            timeout_s=1400,
-            count=1000,
-            threads=THREADS,
-            seed=first,
-        ),
-        proof,
-        first,
-    )
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread, said
 
 
 class _Slow(FakeEmbedder):
@@ -103,16 +100,7 @@ def test_closing_does_not_wait_for_an_embedder(tmp_path: Path) -> None:
     memory = spector.open(tmp_path / "mind", embedder=embedder)
     memory.remember("one")
     embedder.is_slow = True
-    said: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            memory.remember("two")
-        except BaseException as error:
-            said.append(error)
-
-    thread = threading.Thread(target=work)
-    thread.start()
+    thread, said = _begun(lambda: memory.remember("two"))
     assert embedder.entered.wait(60)
     memory.close()
     embedder.go_on.set()
@@ -125,7 +113,6 @@ def test_closing_does_not_wait_for_an_embedder(tmp_path: Path) -> None:
 def test_closing_does_not_wait_for_a_generator_that_never_ends(tmp_path: Path) -> None:
     memory = spector.open(tmp_path / "mind", embedder=FakeEmbedder())
     waiting, go_on = threading.Event(), threading.Event()
-    said: list[BaseException] = []
 
     def items() -> Iterator[str]:
         yield "a turnstone"
@@ -133,14 +120,7 @@ def test_closing_does_not_wait_for_a_generator_that_never_ends(tmp_path: Path) -
         assert go_on.wait(60)
         yield "a sanderling"
 
-    def work() -> None:
-        try:
-            memory.remember_many(items())
-        except BaseException as error:
-            said.append(error)
-
-    thread = threading.Thread(target=work)
-    thread.start()
+    thread, said = _begun(lambda: memory.remember_many(items()))
     assert waiting.wait(60)
     memory.close()
     go_on.set()
@@ -160,21 +140,6 @@ def test_closing_in_a_callback_of_a_call_ends_that_call(tmp_path: Path) -> None:
         assert again.check().ok
 
 
-class _ClosingHandler:
-    """Closes a memory at the return of the nth call of C, as a signal handler may."""
-
-    def __init__(self, memory: spector.Memory, nth: int) -> None:
-        self._memory = memory
-        self._left = nth
-
-    def __call__(self, frame: FrameType, event: str, arg: object) -> None:
-        if event == "c_return" and "/spector/" in frame.f_code.co_filename:
-            self._left -= 1
-            if not self._left:
-                sys.setprofile(None)
-                self._memory.close()
-
-
 @pytest.mark.sampled
 @pytest.mark.parametrize(
     "name",
@@ -186,20 +151,20 @@ class _ClosingHandler:
 def test_a_signal_handler_that_closes_takes_nothing_from_under_its_own_call(
     name: str, tmp_path: Path
 ) -> None:
-    """It waited for ever for a lock of its own thread, or the call raised an error of SQLite's."""
+    """As a signal handler may. It waited for ever for a lock of its own thread, or the call raised
+    an error of SQLite's."""
     model = prepared(tmp_path / "model")
     for nth in (*range(1, 40, 9), *range(40, 900, 131)):
         scene = copied(model, tmp_path / f"scene{nth}")
         memory = scene.memory = scene.opened()
         faulthandler.dump_traceback_later(60, exit=True)
         try:
-            sys.setprofile(_ClosingHandler(memory, nth))
-            {**WRITING, **READING}[name](scene)
-        except StoreClosedError:
-            pass
+            said = at_return(
+                nth, memory.close, lambda scene=scene: JOBS[name](scene), lambda *_: True
+            )
         finally:
-            sys.setprofile(None)
             faulthandler.cancel_dump_traceback_later()
+        assert isinstance(said, StoreClosedError | None), said
         assert faults_of(scene) == []
 
 
@@ -351,22 +316,19 @@ def test_a_signal_handler_that_writes_is_told_so(tmp_path: Path) -> None:
             said.append(error)
 
     before = signal.signal(signal.SIGUSR1, handler)
-
-    def hook(frame: object, event: str, arg: object) -> None:
-        if event == "c_return" and getattr(arg, "__name__", "") == "executemany":
-            sys.setprofile(None)
-            signal.raise_signal(signal.SIGUSR1)
-
     try:
-        sys.setprofile(hook)
-        record = memory.remember("from outside")
+        failed = at_return(
+            1,
+            lambda: signal.raise_signal(signal.SIGUSR1),
+            lambda: memory.remember("from outside"),
+            lambda frame, function: function.__name__ == "executemany",
+        )
     finally:
-        sys.setprofile(None)
         signal.signal(signal.SIGUSR1, before)
+    assert failed is None
     assert [type(each) for each in said] == [spector.StoreError]
     assert "signal handler" in said[0].hint  # type: ignore[attr-defined]
     assert [each.text for each in memory] == ["from outside"]
-    assert memory.get(record.id).text == "from outside"
     assert memory.check().ok
     memory.close()
 
@@ -381,25 +343,10 @@ def test_an_ordinary_exception_of_a_time_limit_costs_no_more(tmp_path: Path) -> 
         root = tmp_path / f"mind{nth}"
         memory = spector.open(root, embedder=FakeEmbedder())
         memory.remember("the first")
-        seen = 0
-        raised: list[BaseException | None] = []
-
-        def hook(frame: object, event: str, arg: object, nth: int = nth) -> None:
-            nonlocal seen
-            if event == "c_return" and getattr(arg, "__module__", None) != "builtins":
-                seen += 1
-                if seen == nth:
-                    sys.setprofile(None)
-                    raise TooLongError
-
-        sys.setprofile(hook)
-        try:
-            memory.remember("the second")
-        except Exception as error:  # wrapped, when it came while an argument was looked at
-            raised.append(error.__cause__ if isinstance(error, InvalidInputError) else error)
-        finally:
-            sys.setprofile(None)
-        assert all(isinstance(each, TooLongError) for each in raised), raised
+        raised = at_return(nth, raising(TooLongError()), partial(memory.remember, "the second"))
+        if isinstance(raised, InvalidInputError):  # it came while an argument was looked at
+            raised = raised.__cause__
+        assert isinstance(raised, TooLongError | None), raised
         memory.close()
         with spector.open(root, embedder=FakeEmbedder()) as again:
             assert again.check().ok
@@ -416,7 +363,6 @@ def test_an_ordinary_exception_of_a_time_limit_costs_no_more(tmp_path: Path) -> 
 # an error leaves, and with the connection.
 
 
-JOBS = {**WRITING, **READING, **ENTRIES}
 #: verbs that read rows one by one, and how many such places there are between two that are tried
 VERBS = {
     "check": 41,
@@ -432,47 +378,23 @@ VERBS = {
 _DEPTH = 3
 
 
-class _Cut(KeyboardInterrupt):
-    """A Ctrl-C."""
+def _has_a_cursor(frame: FrameType, function: object) -> bool:
+    """Whether a call was made while a variable has a cursor."""
+    above: FrameType | None = frame
+    for _ in range(_DEPTH):
+        if above is None or "/spector/" not in above.f_code.co_filename:
+            return False
+        if any(isinstance(each, sqlite3.Cursor) for each in above.f_locals.values()):
+            return True
+        above = above.f_back
+    return False
 
 
-class _Hook:
-    """Raises at the return of the nth call that is made while a variable has a cursor."""
-
-    def __init__(self, nth: int) -> None:
-        self._left = nth
-
-    def __call__(self, frame: FrameType, event: str, arg: Any) -> None:
-        if event != "c_return" or "/spector/" not in frame.f_code.co_filename:
-            return
-        above: FrameType | None = frame
-        for _ in range(_DEPTH):
-            if above is None or "/spector/" not in above.f_code.co_filename:
-                return
-            if any(isinstance(each, sqlite3.Cursor) for each in above.f_locals.values()):
-                break
-            above = above.f_back
-        else:
-            return
-        self._left -= 1
-        if not self._left:
-            sys.setprofile(None)
-            raise _Cut
-
-
-def _cut(nth: int, job: Callable[[], object]) -> _Cut | None:
+def _cut(nth: int, job: Callable[[], object]) -> BaseException | None:
     """Do a job with an interrupt: what was raised, with all that it keeps."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            sys.setprofile(_Hook(nth))
-            try:
-                job()
-            finally:
-                sys.setprofile(None)
-        except _Cut as cut:
-            return cut
-    return None
+    found = at_return(nth, raising(Cut()), job, _has_a_cursor)
+    assert isinstance(found, Cut | None), found
+    return found
 
 
 @pytest.fixture(scope="module")

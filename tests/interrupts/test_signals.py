@@ -7,26 +7,35 @@ between the steps that ``tests/interrupts/sweep.py`` knows. Damage and guard: as
 from __future__ import annotations
 
 import errno
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 
 import pytest
 
 import spector
 from spector.store.files.protocol import typed_os_error
+from tests.cases import slow
 from tests.crash.harness import in_fresh_process
 from tests.fakes import FakeEmbedder
+from tests.interrupts.sweep import at_return, raising
 from tests.proof import Proof, seed
 
-QUICK = 6
-#: per test; five tests make 5,000
-MANY = 1000
+OBSERVING = ["observe", "observe_many"]
 
 
-def told(found: dict[str, int], proof: Proof, seeds: str) -> None:
-    assert found["faulty"] == 0, "\n".join(map(str, found["faults"]))  # type: ignore[call-overload]
+@pytest.mark.timeout(1500)
+@pytest.mark.parametrize(
+    ("hits", "first", "names"),
+    [(6, 36, []), slow(200, 361, OBSERVING), *(slow(1000, 3600 + n, []) for n in range(5))],
+)
+def test_signals_at_random_moments_cost_nothing(
+    hits: int, first: int, names: list[str], proof: Proof
+) -> None:
+    """While observing: whole messages are kept, or nothing of them."""
+    found = in_fresh_process(
+        "tests.interrupts.signals:lives", timeout_s=1400, hits=hits, seed=seed(first), names=names
+    )
+    assert found["faulty"] == 0, "\n".join(map(str, found["faults"]))
     proof(
         "T36",
         interrupts=found["hits"],
@@ -34,61 +43,18 @@ def told(found: dict[str, int], proof: Proof, seeds: str) -> None:
         sigterm=found["SIGTERM"],
         swallowed=found["swallowed"],
         harmed=0,
-        seeds=seeds,
+        seeds=str(seed(first)),
     )
 
 
-def test_signals_at_random_moments_cost_nothing(proof: Proof) -> None:
-    first = seed(36)
-    found = in_fresh_process("tests.interrupts.signals:lives", hits=QUICK, seed=first)
-    told(found, proof, str(first))
-
-
-@pytest.mark.slow
 @pytest.mark.timeout(1500)
-def test_signals_while_observing_leave_whole_messages_or_none(proof: Proof) -> None:
-    first = seed(361)
+@pytest.mark.parametrize(("hits", "first"), [(2, 6), *(slow(100, 60 + n) for n in range(3))])
+def test_commands_that_are_interrupted_cost_nothing(hits: int, first: int, proof: Proof) -> None:
     found = in_fresh_process(
-        "tests.interrupts.signals:lives",
-        timeout_s=1400,
-        hits=200,
-        seed=first,
-        names=["observe", "observe_many"],
+        "tests.interrupts.commands:commands", timeout_s=1400, hits=hits, seed=seed(first)
     )
-    told(found, proof, str(first))
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1500)
-@pytest.mark.parametrize("turn", range(5))
-def test_many_signals_at_random_moments_cost_nothing(turn: int, proof: Proof) -> None:
-    first = seed(3600) + turn
-    found = in_fresh_process(
-        "tests.interrupts.signals:lives", timeout_s=1400, hits=MANY, seed=first
-    )
-    told(found, proof, str(first))
-
-
-def test_commands_that_are_interrupted_cost_nothing(proof: Proof) -> None:
-    first = seed(6)
-    found = in_fresh_process("tests.interrupts.commands:commands", hits=2, seed=first)
-    told_of_commands(found, proof, first)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1500)
-@pytest.mark.parametrize("turn", range(3))
-def test_many_commands_that_are_interrupted_cost_nothing(turn: int, proof: Proof) -> None:
-    first = seed(60) + turn
-    found = in_fresh_process(
-        "tests.interrupts.commands:commands", timeout_s=1400, hits=100, seed=first
-    )
-    told_of_commands(found, proof, first)
-
-
-def told_of_commands(found: dict[str, int], proof: Proof, first: int) -> None:
-    assert found["faulty"] == 0, "\n".join(map(str, found["faults"]))  # type: ignore[call-overload]
-    proof("T36", commands_interrupted=found["hits"], exits=found["exits"], seeds=str(first))
+    assert found["faulty"] == 0, "\n".join(map(str, found["faults"]))
+    proof("T36", commands_interrupted=found["hits"], exits=found["exits"], seeds=str(seed(first)))
 
 
 # -- A time limit that a signal handler raises is told as such, not as a fault of the disk ---------
@@ -97,35 +63,6 @@ def told_of_commands(found: dict[str, int], proof: Proof, first: int) -> None:
 # ones with a hint. Damage: a soft time limit ended as "cannot write ...: run: spector check PATH",
 # or as a partition that the disk cannot read, and never came to the ``except`` that waited for it.
 # Guard: one that the system did not raise, which has no number, stays what it is.
-
-
-class _Limit:
-    """Raises at the return of the nth call of a function of ``posix``."""
-
-    def __init__(self, nth: int) -> None:
-        self._left = nth
-
-    def __call__(self, frame: FrameType, event: str, arg: object) -> None:
-        if event != "c_return" or "/spector/" not in frame.f_code.co_filename:
-            return
-        if getattr(arg, "__module__", None) != "posix":
-            return
-        self._left -= 1
-        if not self._left:
-            sys.setprofile(None)
-            raise TimeoutError("the answer took too long")
-
-
-def _limited(nth: int, job: Callable[[], object]) -> BaseException | None:
-    try:
-        sys.setprofile(_Limit(nth))
-        try:
-            job()
-        finally:
-            sys.setprofile(None)
-    except Exception as error:
-        return error
-    return None
 
 
 @pytest.mark.slow
@@ -138,7 +75,12 @@ def test_a_time_limit_of_a_handler_stays_one(tmp_path: Path) -> None:
             lambda: spector.check(tmp_path / "mind"),
             lambda: spector.open(tmp_path / "mind", embedder=FakeEmbedder(), mode="r").close(),
         ]
-        seen = [_limited(nth, job) for job in jobs for nth in range(1, 40, 3)]
+        limit = TimeoutError("the answer took too long")
+        seen = [
+            at_return(nth, raising(limit), job, lambda frame, of: of.__module__ == "posix")
+            for job in jobs
+            for nth in range(1, 40, 3)
+        ]
     raised = [each for each in seen if each is not None]
     assert {type(each) for each in raised} == {TimeoutError}
     assert len(raised) > len(jobs)

@@ -19,6 +19,7 @@ import pytest
 
 import spector
 from spector import Memory
+from tests.cases import slow
 from tests.crash.harness import scratch
 from tests.interrupts.sweep import cut_at
 from tests.interrupts.verbs import ENTRIES, READING, WRITING, Scene, copied, faults_of, prepared
@@ -35,16 +36,21 @@ def model() -> Iterator[Scene]:
         yield prepared(Path(folder) / "model")
 
 
-def swept(model: Scene, name: str, first: int, stride: int) -> tuple[int, list[str]]:
-    """How many places were tried, and what went wrong at which."""
+def swept(
+    model: Scene, name: str, first: int, stride: int, *, beside: bool = False
+) -> tuple[int, list[str]]:
+    """How many places were tried, and what went wrong at which; perhaps beside another writer."""
     faults: list[str] = []
     tried, nth = 0, first
     while True:
         scene = copied(model, model.folder.parent / "scene")
-        if name not in ENTRIES:
+        if beside:
+            _two_writers(scene)
+        elif name not in ENTRIES:
             scene.memory = scene.opened()
         reached, where, _ = cut_at(nth, lambda scene=scene: JOBS[name](scene))
-        faults += [f"{name} at {nth}, {where}: {fault}" for fault in faults_of(scene)]
+        told = (faults_of_writers(scene) if beside else []) + faults_of(scene)
+        faults += [f"{name} at {nth}, {where}: {fault}" for fault in told]
         shutil.rmtree(scene.folder)
         if not reached:
             return tried, faults
@@ -58,9 +64,7 @@ EVERY_OF_LONG = 7
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize(
-    "name", [pytest.param(each, marks=pytest.mark.slow) if each in LONG else each for each in JOBS]
-)
+@pytest.mark.parametrize("name", [slow(each) if each in LONG else each for each in JOBS])
 def test_a_verb_that_is_cut_off_at_some_places_costs_nothing(
     name: str, model: Scene, proof: Proof
 ) -> None:
@@ -144,27 +148,16 @@ def write(scene: Scene, memory: spector.Memory, month: int) -> None:
     scene.kept[record.id] = record.text
 
 
-def swept_beside(model: Scene, name: str, first: int, stride: int) -> tuple[int, list[str]]:
-    """How many places were tried, and what went wrong at which."""
-    faults: list[str] = []
-    tried, nth = 0, first
-    while True:
-        scene = copied(model, model.folder.parent / "scene")
-        memory, other = (scene.opened(shared=True) for _ in range(2))
-        scene.memory, scene.made = memory, [other]
-        write(scene, memory, 5)
-        write(scene, other, 6)
-        reached, where, _ = cut_at(nth, lambda scene=scene: WRITING[name](scene))
-        told = faults_of_writers(scene, memory, other)
-        told += faults_of(scene)
-        faults += [f"{name} at {nth}, {where}: {each}" for each in told]
-        shutil.rmtree(scene.folder)
-        if not reached:
-            return tried, faults
-        tried, nth = tried + 1, nth + stride
+def _two_writers(scene: Scene) -> None:
+    scene.memory, other = (scene.opened(shared=True) for _ in range(2))
+    scene.made = [other]
+    write(scene, scene.memory, 5)
+    write(scene, other, 6)
 
 
-def faults_of_writers(scene: Scene, memory: spector.Memory, other: spector.Memory) -> list[str]:
+def faults_of_writers(scene: Scene) -> list[str]:
+    memory, [other] = scene.memory, scene.made
+    assert memory is not None
     out = []
     for month, each in enumerate((memory, other, memory, other), 7):
         try:
@@ -181,30 +174,26 @@ def test_a_writer_that_is_cut_off_before_it_numbers_goes_on(
     model: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene = copied(model, model.folder.parent / "scene")
-    memory, other = (scene.opened(shared=True) for _ in range(2))
-    scene.memory, scene.made = memory, [other]
-    write(scene, memory, 5)
-    write(scene, other, 6)
+    _two_writers(scene)
+    memory = scene.memory
+    assert memory is not None
     with monkeypatch.context() as patched:
         partitions = type(memory._parts.store.partitions)
         patched.setattr(partitions, "resume_ids", lambda self: signal.raise_signal(signal.SIGINT))
         with pytest.raises(KeyboardInterrupt):
             memory.remember("a coot")
-    assert faults_of_writers(scene, memory, other) + faults_of(scene) == []
+    assert faults_of_writers(scene) + faults_of(scene) == []
     shutil.rmtree(scene.folder)
 
 
-@pytest.mark.parametrize("name", ["remember", "remember by key", "import"])
-def test_a_shared_writer_that_is_cut_off_goes_on_beside_another(model: Scene, name: str) -> None:
-    tried, faults = swept_beside(model, name, 1 + len(name) % SHARED_STRIDE, SHARED_STRIDE)
+SHARED = ("remember", "remember by key", "import")
+EVERYWHERE = [slow(name, 1) for name in (*SHARED, "supersede", "erase a user")]
+
+
+@pytest.mark.parametrize(("name", "stride"), [*((n, SHARED_STRIDE) for n in SHARED), *EVERYWHERE])
+def test_a_shared_writer_that_is_cut_off_goes_on_beside_another(
+    model: Scene, name: str, stride: int
+) -> None:
+    tried, faults = swept(model, name, 1 + len(name) % stride, stride, beside=True)
     assert tried > 2
-    assert faults == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["remember", "remember by key", "import", "supersede", "erase a user"]
-)
-def test_a_shared_writer_that_is_cut_off_anywhere_goes_on(model: Scene, name: str) -> None:
-    _, faults = swept_beside(model, name, 1, 1)
     assert faults == []

@@ -44,6 +44,19 @@ class Scene:
     def root(self) -> Path:
         return self.folder / "mind"
 
+    @property
+    def m(self) -> spector.Memory:
+        assert self.memory is not None
+        return self.memory
+
+    @property
+    def one(self) -> int:
+        return next(iter(self.kept))
+
+    def note(self, *records: spector.MemoryRecord) -> None:
+        """What was returned has been acknowledged."""
+        self.kept.update((record.id, record.text) for record in records)
+
     def opened(self, **more: Any) -> spector.Memory:
         return spector.open(self.root, embedder=FakeEmbedder(), config=CONFIG, **more)
 
@@ -93,235 +106,140 @@ def copied(model: Scene, folder: Path) -> Scene:
     )
 
 
-def _memory(scene: Scene) -> spector.Memory:
-    assert scene.memory is not None
-    return scene.memory
-
-
-def _note(scene: Scene, records: list[spector.MemoryRecord]) -> None:
-    """What was returned has been acknowledged."""
-    for record in records:
-        scene.kept[record.id] = record.text
-
-
-def _remember(scene: Scene) -> None:
-    _note(scene, [_memory(scene).remember("a coot builds a nest", tags=["bird"], user_id="ada")])
-
-
-def _remember_another_day(scene: Scene) -> None:
-    _note(scene, [_memory(scene).remember("a coot swims", event_time="2026-04-01T08:00:00Z")])
-
-
-def _remember_many(scene: Scene) -> None:
-    texts = [f"reed warbler number {n}" for n in range(80)]
-    _note(scene, _memory(scene).remember_many(texts, event_time="2026-03-03T09:00:00Z"))
-
-
-def _remember_everywhere(scene: Scene) -> None:
-    items = [{"text": f"note {tier}", "tier": tier} for tier in ("working", "semantic", "episodic")]
-    _note(scene, _memory(scene).remember_many(items)[1:])
-
-
-def _supersede(scene: Scene) -> None:
-    _note(scene, [_memory(scene).remember("the boat is green", supersedes=scene.newer)])
-
-
-def _update(scene: Scene) -> None:
-    changed = scene.doomed[0]
-    _memory(scene).update(changed, text="a bittern booms in the reeds", tags=["loud"])
-
-
-def _update_in_place(scene: Scene) -> None:
-    _memory(scene).update(next(iter(scene.kept)), importance=0.9)
-
-
-def _reinstate(scene: Scene) -> None:
-    memory = _memory(scene)
-    memory.forget(scene.newer)
-    memory.reinstate(scene.replaced)
-
-
-def _forget(scene: Scene) -> None:
-    _memory(scene).forget(scene.doomed)
-
-
-def _forget_by_filter(scene: Scene) -> None:
-    _memory(scene).forget({"doomed": True})
-
-
-def _erase_a_user(scene: Scene) -> None:
-    _memory(scene).forget(user_id="noa", purge=True, verify=True, include_protected=True)
-
-
-def _move(scene: Scene) -> None:
-    _memory(scene).update(next(iter(scene.kept)), move_to={"user_id": "noa", "session_id": "s"})
-
-
-def _purge(scene: Scene) -> None:
-    _memory(scene).forget(scene.doomed, purge=True, verify=True)
-
-
-def _remember_by_key(scene: Scene) -> None:
-    items = [{"text": f"oar {n}", "key": f"oar {n % 2}"} for n in range(3)]
-    _note(scene, _memory(scene).remember_many([*items, "an oar without a key"]))
-
-
-def _replace_by_key(scene: Scene) -> None:
-    _memory(scene).remember("the boat has a sail", key="boat", tags=["boat"])
+BIRD = "which heron stands at the pond?"
+_REEDS = [f"reed warbler number {n}" for n in range(80)]
+_OARS = [*({"text": f"oar {n}", "key": f"oar {n % 2}"} for n in range(3)), "an oar without a key"]
+_TIERS = [{"text": f"note {tier}", "tier": tier} for tier in ("working", "semantic", "episodic")]
 
 
 def _attach(scene: Scene) -> None:
-    record = _memory(scene).remember(attachment={"heron": list(range(200))}, key="bare")
-    _memory(scene).update(record, attachment=b"heron" * 500)
-    _note(scene, [record])
+    record = scene.m.remember(attachment={"heron": list(range(200))}, key="bare")
+    scene.m.update(record, attachment=b"heron" * 500)
+    scene.note(record)
 
 
 def _backup_again(scene: Scene) -> None:
-    memory, place = _memory(scene), scene.folder / "copy"
-    memory.backup(place)
-    _note(scene, [memory.remember("a teal")])
-    memory.backup(place)
+    place = scene.folder / "copy"
+    scene.m.backup(place)
+    scene.note(scene.m.remember("a teal"))
+    scene.m.backup(place)
 
 
 def _import(scene: Scene) -> None:
     lines = scene.folder / "lines.jsonl"
     lines.write_text("".join(f'{{"text": "imported {n}"}}\n' for n in range(5)), "utf-8")
-    _note(scene, _memory(scene).import_(lines))
+    scene.note(*scene.m.import_(lines))
 
 
 def _close(scene: Scene) -> None:
-    memory = _memory(scene)
-    memory.remember("in the working tier", tier="working")
-    memory.recall("heron")
-    memory.close()
+    scene.m.remember("in the working tier", tier="working")
+    scene.m.recall("heron")
+    scene.m.close()
 
 
 def _with(scene: Scene) -> None:
-    with _memory(scene) as memory:
-        _note(scene, [memory.remember("a grebe dives")])
-
-
-def _observe(scene: Scene) -> None:
-    _memory(scene).observe("My name is Ada and I live in Kars.", user_id="ada", session_id="s")
-
-
-def _observe_many(scene: Scene) -> None:
-    _memory(scene).observe_many(["Ben works at Acme.", "Ben moved to Izmir."], user_id="ada")
-
-
-def _retire(scene: Scene) -> None:
-    memory = _memory(scene)
-    memory.retire(next(iter(scene.kept)))
-
-
-def _reactivate(scene: Scene) -> None:
-    memory = _memory(scene)
-    memory.retire(next(iter(scene.kept)))
-    memory.reactivate(next(iter(scene.kept)))
+    with scene.m as memory:
+        scene.note(memory.remember("a grebe dives"))
 
 
 def _undo(scene: Scene) -> None:
     """A night, and back: strengths and what it made."""
-    report = _memory(scene).reflect()
+    report = scene.m.reflect()
     if report.cycle:
-        _memory(scene).reflect_undo(report.cycle)
+        scene.m.reflect_undo(report.cycle)
 
 
 def _session(scene: Scene) -> None:
-    memory = _memory(scene)
-    with memory.session("s", user_id="ada") as session:
+    with scene.m.session("s", user_id="ada") as session:
         session.buffer.add(None, "Ada moved to Kars", importance=0.7)
-        assert memory.sessions()
+        assert scene.m.sessions()
 
 
 WRITING: dict[str, Callable[[Scene], object]] = {
-    "observe": _observe,
-    "observe_many": _observe_many,
-    "retire": _retire,
-    "reactivate": _reactivate,
+    "observe": lambda s: s.m.observe(
+        "My name is Ada and I live in Kars.", user_id="ada", session_id="s"
+    ),
+    "observe_many": lambda s: s.m.observe_many(
+        ["Ben works at Acme.", "Ben moved to Izmir."], user_id="ada"
+    ),
+    "retire": lambda s: s.m.retire(s.one),
+    "reactivate": lambda s: (s.m.retire(s.one), s.m.reactivate(s.one)),
     "take a night back": _undo,
     "session": _session,
-    "remember": _remember,
-    "remember another day": _remember_another_day,
-    "remember_many": _remember_many,
-    "remember everywhere": _remember_everywhere,
-    "supersede": _supersede,
-    "update": _update,
-    "update in place": _update_in_place,
-    "move": _move,
-    "reinforce": lambda scene: _memory(scene).reinforce(next(iter(scene.kept))),
-    "pin": lambda scene: _memory(scene).pin(next(iter(scene.kept))),
-    "unpin": lambda scene: _memory(scene).unpin(scene.pinned),
-    "resolve": lambda scene: _memory(scene).resolve(scene.open_matter),
-    "reinstate": _reinstate,
-    "forget": _forget,
-    "forget by filter": _forget_by_filter,
-    "purge": _purge,
-    "remember by key": _remember_by_key,
-    "replace by key": _replace_by_key,
-    "remember with an end": lambda scene: _memory(scene).remember("an ice floe", expires_in=60),
-    "update an end": lambda scene: _memory(scene).update(key="boat", expires_in=60),
-    "update by key": lambda scene: _memory(scene).update(key="boat", text="a boat with a sail"),
+    "remember": lambda s: s.note(
+        s.m.remember("a coot builds a nest", tags=["bird"], user_id="ada")
+    ),
+    "remember another day": lambda s: s.note(
+        s.m.remember("a coot swims", event_time="2026-04-01T08:00:00Z")
+    ),
+    "remember_many": lambda s: s.note(
+        *s.m.remember_many(_REEDS, event_time="2026-03-03T09:00:00Z")
+    ),
+    "remember everywhere": lambda s: s.note(*s.m.remember_many(_TIERS)[1:]),
+    "supersede": lambda s: s.note(s.m.remember("the boat is green", supersedes=s.newer)),
+    "update": lambda s: s.m.update(s.doomed[0], text="a bittern booms in the reeds", tags=["loud"]),
+    "update in place": lambda s: s.m.update(s.one, importance=0.9),
+    "move": lambda s: s.m.update(s.one, move_to={"user_id": "noa", "session_id": "s"}),
+    "reinforce": lambda s: s.m.reinforce(s.one),
+    "pin": lambda s: s.m.pin(s.one),
+    "unpin": lambda s: s.m.unpin(s.pinned),
+    "resolve": lambda s: s.m.resolve(s.open_matter),
+    "reinstate": lambda s: (s.m.forget(s.newer), s.m.reinstate(s.replaced)),
+    "forget": lambda s: s.m.forget(s.doomed),
+    "forget by filter": lambda s: s.m.forget({"doomed": True}),
+    "purge": lambda s: s.m.forget(s.doomed, purge=True, verify=True),
+    "remember by key": lambda s: s.note(*s.m.remember_many(_OARS)),
+    "replace by key": lambda s: s.m.remember("the boat has a sail", key="boat", tags=["boat"]),
+    "remember with an end": lambda s: s.m.remember("an ice floe", expires_in=60),
+    "update an end": lambda s: s.m.update(key="boat", expires_in=60),
+    "update by key": lambda s: s.m.update(key="boat", text="a boat with a sail"),
     "attach": _attach,
-    "replace what is attached": lambda scene: _memory(scene).remember(
+    "replace what is attached": lambda s: s.m.remember(
         "the boat has a log", key="boat", attachment=b"log" * 2000
     ),
-    "forget by key": lambda scene: _memory(scene).forget(key="boat"),
-    "erase a user": _erase_a_user,
-    "recall and learn": lambda scene: _memory(scene).recall("heron", learn=True),
-    "reflect": lambda scene: _memory(scene).reflect("upkeep"),
-    "night": lambda scene: _memory(scene).reflect(),
-    "compact": lambda scene: _memory(scene).compact(verify=["red kite"]),
-    "checkpoint": lambda scene: _memory(scene).checkpoint(),
+    "forget by key": lambda s: s.m.forget(key="boat"),
+    "erase a user": lambda s: s.m.forget(
+        user_id="noa", purge=True, verify=True, include_protected=True
+    ),
+    "recall and learn": lambda s: s.m.recall("heron", learn=True),
+    "reflect": lambda s: s.m.reflect("upkeep"),
+    "night": lambda s: s.m.reflect(),
+    "compact": lambda s: s.m.compact(verify=["red kite"]),
+    "checkpoint": lambda s: s.m.checkpoint(),
     "import": _import,
     "close": _close,
     "with": _with,
 }
 
 READING: dict[str, Callable[[Scene], object]] = {
-    "gate": lambda scene: _memory(scene).gate("I live in Kars."),
-    "hot": lambda scene: _memory(scene).hot(),
-    "judge": lambda scene: _memory(scene).judge("I live in Kars.", "I live in Bonn now."),
-    "recall": lambda scene: _memory(scene).recall("which heron stands at the pond?", user_id="ada"),
-    "context": lambda scene: _memory(scene).context("which heron stands at the pond?"),
-    "get": lambda scene: _memory(scene).get(scene.pinned),
-    "records of a page": lambda scene: list(
-        _memory(scene).records(after=scene.pinned, limit=5, newest_first=True)
-    ),
-    "get by key": lambda scene: _memory(scene).get(key="boat"),
-    "attachment": lambda scene: [r.attachment() for r in _memory(scene).records(limit=60)],
-    "records by key": lambda scene: list(_memory(scene).records(key_prefix="b")),
-    "history": lambda scene: _memory(scene).history(scene.newer),
-    "records": lambda scene: list(_memory(scene).records(tags=["bird"])),
-    "check": lambda scene: _memory(scene).check(),
-    "stats": lambda scene: _memory(scene).stats(),
-    "stats of a user": lambda scene: _memory(scene).stats(user_id="ada"),
-    "count": lambda scene: (_memory(scene).count(user_id="ada"), len(_memory(scene))),
-    "users": lambda scene: _memory(scene).users(),
-    "namespaces": lambda scene: _memory(scene).namespaces(),
-    "in": lambda scene: scene.pinned in _memory(scene),
-    "backup": lambda scene: _memory(scene).backup(scene.folder / "copy"),
+    "gate": lambda s: s.m.gate("I live in Kars."),
+    "hot": lambda s: s.m.hot(),
+    "judge": lambda s: s.m.judge("I live in Kars.", "I live in Bonn now."),
+    "recall": lambda s: s.m.recall(BIRD, user_id="ada"),
+    "context": lambda s: s.m.context(BIRD),
+    "get": lambda s: s.m.get(s.pinned),
+    "records of a page": lambda s: list(s.m.records(after=s.pinned, limit=5, newest_first=True)),
+    "get by key": lambda s: s.m.get(key="boat"),
+    "attachment": lambda s: [r.attachment() for r in s.m.records(limit=60)],
+    "records by key": lambda s: list(s.m.records(key_prefix="b")),
+    "history": lambda s: s.m.history(s.newer),
+    "records": lambda s: list(s.m.records(tags=["bird"])),
+    "check": lambda s: s.m.check(),
+    "stats": lambda s: s.m.stats(),
+    "stats of a user": lambda s: s.m.stats(user_id="ada"),
+    "count": lambda s: (s.m.count(user_id="ada"), len(s.m)),
+    "users": lambda s: s.m.users(),
+    "namespaces": lambda s: s.m.namespaces(),
+    "in": lambda s: s.pinned in s.m,
+    "backup": lambda s: s.m.backup(s.folder / "copy"),
     "backup again": _backup_again,
-    "export": lambda scene: _memory(scene).export(scene.folder / "out.jsonl"),
+    "export": lambda s: s.m.export(s.folder / "out.jsonl"),
 }
-
-
-def _open(scene: Scene) -> None:
-    scene.made.append(scene.opened())
 
 
 def _open_to_read(scene: Scene) -> None:
     scene.made.append(scene.opened(mode="r"))
     scene.made[-1].recall("heron")
-
-
-def _open_relaxed(scene: Scene) -> None:
-    scene.made.append(scene.opened(durability="relaxed"))
-
-
-def _open_new(scene: Scene) -> None:
-    made = spector.open(scene.folder / "fresh", embedder=FakeEmbedder())
-    scene.made.append(made)
 
 
 def _reembed(scene: Scene) -> None:
@@ -331,13 +249,13 @@ def _reembed(scene: Scene) -> None:
 
 #: these open the store themselves
 ENTRIES: dict[str, Callable[[Scene], object]] = {
-    "open": _open,
+    "open": lambda s: s.made.append(s.opened()),
     "open to read": _open_to_read,
-    "open relaxed": _open_relaxed,
-    "open new": _open_new,
-    "check a path": lambda scene: spector.check(scene.root),
-    "restore": lambda scene: spector.restore(scene.root, scene.folder / "restored"),
-    "repair": lambda scene: spector.repair(scene.root, scene.folder / "repaired"),
+    "open relaxed": lambda s: s.made.append(s.opened(durability="relaxed")),
+    "open new": lambda s: s.made.append(spector.open(s.folder / "fresh", embedder=FakeEmbedder())),
+    "check a path": lambda s: spector.check(s.root),
+    "restore": lambda s: spector.restore(s.root, s.folder / "restored"),
+    "repair": lambda s: spector.repair(s.root, s.folder / "repaired"),
     "reembed": _reembed,
 }
 
@@ -351,13 +269,12 @@ def _faults_of_object(scene: Scene) -> list[str]:
     memory = scene.memory
     if memory is None:
         return []
-    some = next(iter(scene.kept))
     probes: dict[str, Callable[[], object]] = {
         "recall": lambda: memory.recall("heron"),
-        "get": lambda: memory.get(some),
+        "get": lambda: memory.get(scene.one),
         "records": lambda: list(memory),
         "check": lambda: _sound(memory.check()),
-        "remember": lambda: _note(scene, [memory.remember("what comes after an interrupt")]),
+        "remember": lambda: scene.note(memory.remember("what comes after an interrupt")),
         "forget": lambda: memory.forget(scene.kept and memory.remember("soon gone").id),
         "check again": lambda: _sound(memory.check()),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,22 @@ def instruction_sets() -> list[int]:
 
     here = set_caps()
     return [0, *(bit for bit in CAPS.values() if bit & here), here]
+
+
+def everywhere() -> Iterator[tuple[Kernel, str]]:
+    """Every backend, the reference first, C on every instruction set."""
+    for kernel in kernels():
+        if kernel.name != "native":
+            yield kernel, kernel.name
+            continue
+        from spector.kernel.native import set_caps
+
+        try:
+            for caps in instruction_sets():
+                set_caps(caps)
+                yield kernel, f"native {caps:x}"
+        finally:
+            set_caps()
 
 
 def headers_of(rows: NDArray[np.uint8]) -> NDArray[Any]:

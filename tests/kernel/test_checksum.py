@@ -114,10 +114,9 @@ def test_an_unknown_pin_is_refused_with_the_choices(monkeypatch: pytest.MonkeyPa
         get_kernel()
 
 
-def run(code: str, **env: str) -> str:
-
+def run(code: str, *given: str, **env: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", code, *given],
         env={**os.environ, **env},
         capture_output=True,
         text=True,
@@ -168,14 +167,7 @@ def test_without_both_the_reference_serves_with_one_warning(tmp_path: Path) -> N
         "from spector.kernel import kernel_info\n"
         "print(kernel_info()['name'], *(each.message for each in said), sep='|')"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)],
-        env={**os.environ, "SPECTOR_KERNEL": ""},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    name, *said = done.stdout.strip().split("|")
+    name, *said = run(code, str(tmp_path), SPECTOR_KERNEL="").split("|")
     assert name == "reference"
     assert len(said) == 1
     assert 'pip install "spector-memory[numba]" compiles one' in said[0]

@@ -22,7 +22,6 @@ from tests.kernel.blocks import (
     random_profile,
     random_query,
 )
-from tests.proof import Proof
 
 DIM = 24
 
@@ -121,20 +120,14 @@ def judge(row: Any, h: Any, allowed: bool, q: Query) -> tuple[float, float] | st
     return score, sim
 
 
-def ulps(got: float, want: float) -> float:
-    """The distance of a float32 from the exact value, in units of its last place."""
-    return abs(got - want) / float(np.spacing(np.float32(abs(want))))
-
-
 @pytest.mark.parametrize("name", ["native", "numba", "reference"])
-def test_scan_agrees_with_the_formula(name: str, proof: Proof) -> None:
+def test_scan_agrees_with_the_formula(name: str) -> None:
     kernel = kernel_or_skip(name)
     rng = np.random.default_rng(11)
     rows = make_rows(rng, 60, DIM)
     headers_of(rows)["id"] = rng.permutation(60) + 1
     profiles = [random_profile(rng) for _ in range(60)]
     compared = dropped = 0
-    worst_score = worst_ulp = 0.0
     for number in range(250):
         query = random_query(rng, DIM, profiles, headers_of(rows))
         parts = make_parts(rng, rows)
@@ -161,15 +154,5 @@ def test_scan_agrees_with_the_formula(name: str, proof: Proof) -> None:
                 if got is not None:
                     assert got == pytest.approx(want, abs=1e-5, rel=1e-5), (number, index, slot)
                     compared += 1
-                    worst_score = max(worst_score, abs(float(got[0]) - want[0]))
-                    worst_ulp = max(worst_ulp, ulps(float(got[1]), want[1]))
-    proof(
-        "T25",
-        scores_against_float64=compared,
-        wrong=0,
-        backend=name,
-        largest_error_of_a_score=float(f"{worst_score:.1e}"),
-        largest_error_of_a_cosine_ulp=round(worst_ulp, 2),
-    )
     assert compared > 1000
     assert dropped > 1000

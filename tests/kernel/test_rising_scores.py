@@ -9,8 +9,6 @@ size, and half of the records as good as a record can be in all that is not read
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,11 +18,11 @@ from numpy.typing import NDArray
 from spector.kernel.contract.profile import PROFILES, ScoringProfile
 from spector.kernel.contract.quantization import normalize, quantize
 from spector.kernel.contract.query import DEFAULT_DROP_FLAGS, make_query
-from spector.kernel.contract.scanner import Kernel, Part, PartTable
+from spector.kernel.contract.scanner import Part, PartTable
 from spector.kernel.ordering import cluster
 from spector.layout import HEADER_BYTES, Flag, stride_of
-from tests.kernel.blocks import NOW_MS, damage, headers_of, kernels, make_rows
-from tests.kernel.test_backends_agree import scan_everywhere
+from tests.kernel.blocks import NOW_MS, damage, headers_of, make_rows
+from tests.kernel.test_backends_agree import REFERENCE, scan_everywhere
 
 DIM, ROWS = 65, 300
 WEIGHTS = tuple("similarity importance retention recency activation utility tags arousal".split())
@@ -59,22 +57,10 @@ CHOSEN = {
 }
 
 
-@pytest.fixture
-def backends() -> Iterator[list[Kernel]]:
-    found = kernels()
-    yield found
-    if any(kernel.name == "native" for kernel in found):
-        from spector.kernel.native import set_caps
-
-        set_caps()
-
-
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", CHOSEN)
 @pytest.mark.parametrize("forged", [False, True], ids=["sound", "forged"])
-def test_every_record_enters_when_scores_rise(
-    name: str, forged: bool, backends: list[Kernel]
-) -> None:
+def test_every_record_enters_when_scores_rise(name: str, forged: bool) -> None:
     rng = np.random.default_rng([25, len(name), forged])
     rising = 0
     for n in (0, 2):  # a bad mood and a good one
@@ -101,12 +87,12 @@ def test_every_record_enters_when_scores_rise(
         query = make_query(
             now_ms=NOW_MS, vector=cue, profile=CHOSEN[name], mood=n % 3 - 1, overlap_mask=0xFFFF
         )
-        all_of_them = backends[0].scan([Part(rows, len(rows))], query, len(rows))
+        all_of_them = REFERENCE.scan([Part(rows, len(rows))], query, len(rows))
         order = all_of_them.slot[::-1]
         rest = rows[order]
         table = PartTable([Part(rest[i : i + 1], 1) for i in range(len(rest))])
         for k in (1, 3):
-            found = scan_everywhere(backends, table, query, k, f"{name} {n}")
+            found = scan_everywhere(table, query, k, f"{name} {n}")
             assert found.part.tolist() == list(range(len(rest)))[: -k - 1 : -1]
         finite = all_of_them.scores[np.isfinite(all_of_them.scores)]
         rising += int((np.diff(finite) < 0).sum())
@@ -142,7 +128,7 @@ ROUNDED = {
 
 @pytest.mark.parametrize("name", ROUNDED)
 def test_roundings_next_to_nothing_are_larger_than_what_they_round(
-    name: str, backends: list[Kernel]
+    name: str,
 ) -> None:
     """Found in review: the limit of the last record came out below its score."""
     same, last, profile = ROUNDED[name]
@@ -156,7 +142,7 @@ def test_roundings_next_to_nothing_are_larger_than_what_they_round(
     for field, value in last.items():
         header[field][-1] = value
     query = make_query(now_ms=NOW_MS, vector=[1.0, 0.0, 0.0, 0.0], profile=profile)
-    found = scan_everywhere(backends, PartTable([Part(rows, 65)]), query, 1, name)
+    found = scan_everywhere(PartTable([Part(rows, 65)]), query, 1, name)
     assert found.slot.tolist() == [64]
 
 

@@ -19,42 +19,16 @@ from spector.language.words.analysis import (
     term_hash,
     words,
 )
+from tests.cases import Cases
+
+cases = Cases(__file__)
 
 
 def _content(text: str) -> list[str]:
     return analyse(text).content()
 
 
-@pytest.mark.parametrize(
-    ("cue", "text"),
-    [
-        ("guitars", "Ann bought a guitar."),
-        ("İstanbul", "istanbul'da buluştuk"),
-        ("istanbul", "İSTANBUL"),
-        ("ışık", "IŞIKLAR söndü, çok karanlık"),
-        ("evlerimizden", "Bu bizim ev değil mi?"),
-        ("resume", "his Résumé"),
-        ("strasse", "die Straße"),
-        ("café", "naïve cafés"),
-        ("ﬁne ｗｉｄｅ", "fine wide"),
-        ("भाषा", "हिन्दी भाषा"),
-        ("设计", "数据库设计完成了"),
-        ("データベース", "データベースの設計について話した"),
-        ("한국어", "한국어를 공부합니다"),
-        ("ไทย", "ภาษาไทยง่าย"),
-        ("١٢", "12"),
-        ("книга", "о книгами"),
-        ("встречи", "Встречу перенесли"),
-        ("Ёлка", "елки"),
-        ("ΒΙΒΛΙΟΥ", "τα βιβλία"),
-        ("लड़की", "लड़कियों"),
-        ("اجتماع", "الاجتماع غدا"),
-        ("வீடு", "வீட்டில்"),
-        ("müzikler", "Bu müzik çok güzel değil mi"),
-        ("evlerimiz nerede", "evlerimiz, he said to the two of them"),
-        ("œuvre straße", "œuvre STRASSE"),
-    ],
-)
+@cases("cue", "text")
 def test_a_cue_and_a_text_meet_in_every_word_of_the_cue(cue: str, text: str) -> None:
     found = set(_content(text))
     for term in cue_terms(cue):

@@ -30,8 +30,8 @@ from spector.lexical.block import (
     read_block,
 )
 from tests.kernel.blocks import kernel_or_skip
-from tests.lexical.worlds import Row, block_of, random_rows, vocabulary
-from tests.proof import Proof, seed
+from tests.lexical.worlds import Row, block_of, mangled, random_rows, vocabulary
+from tests.proof import seed
 
 UUID = bytes(range(16))
 ANALYSIS = 2**63 + 11
@@ -121,24 +121,18 @@ def test_every_changed_byte_of_a_file_is_noticed(kernel: Kernel) -> None:
     assert read_block(image, kernel, uuid=UUID, analysis=ANALYSIS + 1)[0] is None
 
 
-def test_wrong_bytes_under_right_checksums_do_no_harm(kernel: Kernel, proof: Proof) -> None:
+def test_wrong_bytes_under_right_checksums_do_no_harm(kernel: Kernel) -> None:
     rng = np.random.default_rng(seed(3))
     image = image_of(world(3, rows=40, words=25)[0])
     refused = 0
     for number in range(MUTATIONS if kernel.name == "native" else MUTATIONS // 10):
-        changed = image.copy()
-        for _ in range(int(rng.integers(1, 4))):
-            at, width = int(rng.integers(0, len(image) - 8)), int(rng.choice([1, 2, 4, 8]))
-            value = rng.choice([0, 1, 255, 2**16, 2**31, 2**63, int(rng.integers(0, 2**63))])
-            raw = int(value).to_bytes(9, "little")[:width]
-            changed[at : at + width] = np.frombuffer(raw, np.uint8)
+        changed = mangled(rng, image)
         found, problem = read(resealed(changed), kernel)
         assert problem == read(changed, REFERENCE)[1], f"seed {seed(3)}, mutation {number}"
         if found is None:
             refused += 1
         else:
             ask(found, kernel)
-    proof("T27", lexical_files_mutated=number + 1, lexical_files_refused=refused)
     assert refused
 
 

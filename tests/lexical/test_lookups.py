@@ -17,7 +17,10 @@ from hypothesis import strategies as st
 import spector
 from spector.language.words.analysis import SIGN, analyse, cue_terms, is_sign
 from spector.lexical.view import alias_terms, fold_alias, is_typo, name_words, spans, typo_terms
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 NAMES = st.text(string.ascii_lowercase[:4], min_size=1, max_size=9)
 
@@ -111,19 +114,7 @@ TEXTS = (
 ).split(" | ")
 
 
-@pytest.mark.parametrize(
-    ("cue", "at"),
-    [
-        ("\u732b", 0),
-        ("\u4e00", 1),
-        ("\u72ac", 2),
-        ("\ubb3c", 3),
-        ("\U0001f419", 4),
-        ("\U0001f1f9\U0001f1f7", 5),
-        ("\U0001f44d", 6),
-        ("\U0001f44d\U0001f3ff", 6),
-    ],
-)
+@cases("cue", "at")
 def test_a_sign_finds_the_memory_that_has_it(cue: str, at: int) -> None:
     with spector.open(":memory:", embedder=FakeEmbedder(dim=32)) as memory:
         memory.remember_many(TEXTS)

@@ -19,7 +19,18 @@ from spector.lexical.block import COLUMNS, StoredBlock
 
 Row = dict[int, int]
 
-__all__ = ["Row", "block_of", "invert", "random_rows", "tail_of", "vocabulary"]
+__all__ = ["Row", "block_of", "invert", "mangled", "random_rows", "tail_of", "vocabulary"]
+
+
+def mangled(rng: np.random.Generator, image: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """A copy in which one to three numbers are others, often ones that count too much."""
+    changed = image.copy()
+    for _ in range(int(rng.integers(1, 4))):
+        at, width = int(rng.integers(0, len(image) - 8)), int(rng.choice([1, 2, 4, 8]))
+        value = rng.choice([0, 1, 255, 2**16, 2**31, 2**63, int(rng.integers(0, 2**63))])
+        raw = int(value).to_bytes(9, "little")[:width]
+        changed[at : at + width] = np.frombuffer(raw, np.uint8)
+    return changed
 
 
 def vocabulary(rng: np.random.Generator, words: int) -> NDArray[np.uint64]:

@@ -12,13 +12,13 @@ from typing import Any
 import spector
 from spector.clock import ManualClock
 from spector.kernel.contract.query import make_query
-from tests.crash import faults
 from tests.crash.workload import DIM, START, TINY
+from tests.model.faults import Photographer, install
 from tests.model.oracle import Oracle
 from tests.model.recalls import Recalls
 from tests.model.spec import Handle
 
-__all__ = ["Life", "Photographer", "Setup", "copy_as_killed", "difference"]
+__all__ = ["Life", "Setup", "copy_as_killed", "difference"]
 
 #: operations that change nothing, so there is nothing to die within
 _HARMLESS = frozenset({"doom", "reader", "by_text", "by_word", "get", "select", "clock"})
@@ -28,7 +28,10 @@ _READING = _HARMLESS | {"recall"}
 
 @dataclass(frozen=True)
 class Setup:
-    """Which spector: its kernel, where it keeps things, whether small scans use indexes."""
+    """Which spector: its kernel, where it keeps things, whether small scans use indexes.
+
+    ``store`` is its durability on disk, or "memory".
+    """
 
     kernel: str = "native"
     store: str = "strict"
@@ -51,22 +54,6 @@ class Setup:
                 os.environ["SPECTOR_KERNEL"] = before[0]
 
 
-class Photographer(faults.Fault):
-    """Calls ``take`` before the n-th thing that a store does to its disk."""
-
-    def wait(self, at: int, take: Callable[[], None]) -> None:
-        self.count, self.at, self.armed, self.fired = 0, at, True, ""
-        self._take = take
-
-    def point(self, name: str) -> str:
-        if self.armed:
-            self.count += 1
-            if self.count > self.at:
-                self.armed, self.fired = False, name
-                self._take()
-        return ""
-
-
 class Life:
     """Use :meth:`step` for every operation and :meth:`finish` at the end."""
 
@@ -86,9 +73,9 @@ class Life:
         self._fleeting: set[int] = set()
         self._doom: int | None = None
         self._states: list[Oracle] = []
-        self._camera = self.camera(sql=True, armed=False)
-        self._restore = faults.install(self._camera)
-        self._reader: spector.Memory | None = None
+        self._camera = self.camera()
+        self._restore = install(self._camera)
+        self._readers: list[spector.Memory] = []
         self.memory = self._open()
 
     # -- life -------------------------------------------------------------------------------------
@@ -154,7 +141,7 @@ class Life:
         if not self._camera.fired:  # it was acknowledged
             path, self._states = self._path, [self.oracle]
             copy_as_killed(path, photo)
-        self._close_reader()
+        self._close_readers()
         self.memory.close()
         shutil.rmtree(self._path)
         self._lives += 1
@@ -182,7 +169,7 @@ class Life:
         """Let go of everything, whatever happened."""
         self._camera.armed = False
         try:
-            self._close_reader()
+            self._close_readers()
             self.memory.close()
         finally:
             self._restore()
@@ -195,10 +182,9 @@ class Life:
         self.compare(0)
         self.do_check()
 
-    def _close_reader(self) -> None:
-        if self._reader is not None:
-            self._reader.close()
-            self._reader = None
+    def _close_readers(self) -> None:
+        while self._readers:
+            self._readers.pop().close()
 
     # -- comparing --------------------------------------------------------------------------------
 
@@ -207,18 +193,15 @@ class Life:
         seen = {record.id: record for record in self.memory}
         assert seen == self.oracle.records, difference(seen, self.oracle.records, "the store")
         assert len(self.memory) == len(seen)
-        if self._reader is not None and serial % 3 == 0:
-            self._compare_reader(self._reader)
+        expected = self.oracle.without_volatile().records
+        for reader in self._readers:
+            seen = {record.id: record for record in reader}
+            assert seen == expected, difference(seen, expected, "a reader")
+            assert len(reader) == len(seen)
         if serial % 8 == 0:
             self._compare_stats()
         if serial % 40 == 0:
             self.do_check()
-
-    def _compare_reader(self, reader: spector.Memory) -> None:
-        seen = {record.id: record for record in reader}
-        expected = self.oracle.without_volatile().records
-        assert seen == expected, difference(seen, expected, "a reader")
-        assert len(reader) == len(seen)
 
     def _compare_stats(self) -> None:
         stats = self.memory.stats()

@@ -1,4 +1,4 @@
-"""The operations of a script: names, arguments, and how often each is drawn in bulk."""
+"""The operations of a life: names, arguments, and how often each is drawn."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.model.oracle import WHERES
 from tests.model.spec import Fields, Handle, Int, Known, Many, Pick, Spec
 from tests.model.world import VECTORS, World
 
-__all__ = ["OPERATIONS", "Step", "draw"]
+__all__ = ["Step", "draw"]
 
 #: serial number, name, arguments: plain data
 Step = tuple[int, str, dict[str, Any]]
@@ -84,7 +84,8 @@ _ASKED = Fields(
     },
     share=0.12,
 )
-_HOUR = 3_600_000
+_HOUR, _DAY = 3_600_000, 86_400_000
+_JUMPS = (0, 1, 1000, _HOUR, _DAY, 30 * _DAY, 400 * _DAY)
 
 
 @dataclass(frozen=True)
@@ -111,47 +112,34 @@ OPERATIONS: dict[str, Operation] = {
     "by_word": Operation(3, {"which": Known()}),
     "upkeep": Operation(5, {"verb": Pick(["reflect", "compact", "checkpoint", "reflect"])}),
     "reopen": Operation(2, {}),
-    "doom": Operation(4, {"after": Int(0, 40)}),
-    "reader": Operation(3, {"keep": Pick([True, True, False])}),
-    "clock": Operation(
-        4,
-        {
-            "ms": Pick(
-                [
-                    1,
-                    1000,
-                    _HOUR,
-                    5 * _HOUR,
-                    24 * _HOUR,
-                    30 * 24 * _HOUR,
-                    -1,
-                    -_HOUR,
-                    -24 * _HOUR,
-                    -400 * 24 * _HOUR,
-                ]
-            )
-        },
-    ),
+    "days": Operation(2, {"count": Int(1, 9)}),
+    "clock": Operation(4, {"ms": Pick([sign * ms for sign in (1, -1) for ms in _JUMPS])}),
     "check": Operation(1, {}),
 }
-_NAMES = list(OPERATIONS)
-_WEIGHTS = [each.weight for each in OPERATIONS.values()]
+#: what only a store on disk can be asked for
+ON_DISK: dict[str, Operation] = {
+    "doom": Operation(6, {"after": Int(0, 40)}),
+    "reader": Operation(
+        12, {"which": Int(0, 3), "verb": Pick(["open", "open", "open", "recall", "check", "close"])}
+    ),
+    "backup": Operation(5, {"where": Int(0, 2), "by_reader": Pick([True, False]), "new": _NEW}),
+    "restore": Operation(5, {"where": Int(0, 2)}),
+    "intruder": Operation(1, {}),
+}
 #: a store of more than this is cut down, so that every step stays small
-_CROWDED = 24
+_CROWDED = 20
 
 
 def draw(rng: random.Random, serial: int, world: World) -> Step:
-    """The next operation of a bulk run; memories that are gone are asked for now and then."""
+    """The next operation of a life; memories that are gone are asked for now and then."""
+    on_disk = world.setup.store != "memory"
     known: list[Handle] = list(world.handles)
     alive = [h for h in known if world.handles[h] in world.oracle.records]
     if len(alive) > _CROWDED and rng.random() < 0.5:
         return serial, "forget", {"which": rng.sample(alive, 9), "purge": False}
-    name = rng.choices(_NAMES, _WEIGHTS)[0]
-    if name == "reopen" and world.setup.store == "memory" and rng.random() < 0.8:
+    every = {**OPERATIONS, **ON_DISK} if on_disk else OPERATIONS
+    name = rng.choices(list(every), [each.weight for each in every.values()])[0]
+    if name == "reopen" and not on_disk and rng.random() < 0.8:
         name = "recall"  # else it would be empty most of the time
     among = alive if alive and rng.random() < 0.93 else known[-40:]
-    return (
-        serial,
-        name,
-        {key: spec.sample(rng, among) for key, spec in OPERATIONS[name].args.items()},
-    )
+    return serial, name, {key: spec.sample(rng, among) for key, spec in every[name].args.items()}

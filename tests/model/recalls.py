@@ -43,26 +43,13 @@ class Recalls:
         Raises:
             AssertionError: the answer is not the best k.
         """
-        profile = get_profile(given.get("profile", "balanced"))
-        now_ms = to_ms(given["as_of"]) if "as_of" in given else now_ms
-        asked = Asked(
-            profile,
-            now_ms,
-            given.get("vector"),
-            given.get("tags", ()),
-            given.get("any_tags", ()),
-            given.get("user_id"),
-            given.get("mood", 0.0),
-        )
+        asked, arguments = _asked(given, now_ms)
         expected = oracle.ranked(asked, given)
-        arguments = dict(given)
-        if "where" in arguments:
-            arguments["where"] = WHERES[arguments["where"]][0]
         hits = memory.recall(**arguments, exact=exact, lexical=False)
         found = [(hit.id, hit.score) for hit in hits]
         self.compared += 1
         self.hits += len(found)
-        tolerance = _FLOAT32 if profile.name == "similarity" else _TABLES
+        tolerance = _FLOAT32 if asked.profile.name == "similarity" else _TABLES
         wrong = wrong_ranking(found, expected, given["k"], tolerance)
         if wrong and not exact and hits.stats.skipped_bound:
             # what is there must be right all the same
@@ -87,21 +74,8 @@ class Recalls:
         strict: bool,
     ) -> None:
         """With full text, too: filters hold, nothing that passes is left out, words only add."""
-        profile = get_profile(given.get("profile", "balanced"))
-        now_ms = to_ms(given["as_of"]) if "as_of" in given else now_ms
-        asked = Asked(
-            profile,
-            now_ms,
-            given.get("vector"),
-            given.get("tags", ()),
-            given.get("any_tags", ()),
-            given.get("user_id"),
-            given.get("mood", 0.0),
-        )
+        asked, arguments = _asked(given, now_ms)
         expected = oracle.ranked(asked, given)
-        arguments = dict(given)
-        if "where" in arguments:
-            arguments["where"] = WHERES[arguments["where"]][0]
         best = memory.recall(cue, **arguments, exact=True, cut=0)
         self.compared += 1
         assert len(best) == min(given["k"], len(expected)), f"{given}, {cue!r}: {best}"
@@ -125,6 +99,21 @@ class Recalls:
         self.compared += 1
         assert (found[:1] == [record.id]) == valid, f"{cue}: {found}, valid: {valid}"
         assert valid or record.id not in found
+
+
+def _asked(given: Mapping[str, Any], now_ms: int) -> tuple[Asked, dict[str, Any]]:
+    """A recall as the model understands it, and as ``Memory`` takes it."""
+    asked = Asked(
+        get_profile(given.get("profile", "balanced")),
+        to_ms(given["as_of"]) if "as_of" in given else now_ms,
+        given.get("vector"),
+        given.get("tags", ()),
+        given.get("any_tags", ()),
+        given.get("user_id"),
+        given.get("mood", 0.0),
+    )
+    where = {"where": WHERES[given["where"]][0]} if "where" in given else {}
+    return asked, {**given, **where}
 
 
 def _within(oracle: Oracle, record: MemoryRecord, user_id: str | None) -> MemoryRecord:

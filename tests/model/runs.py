@@ -1,102 +1,101 @@
-"""Scripts of operations: run in bulk from a seed, repeated, cut down to what still fails."""
+"""Lives of a whole system, each from one number: the same number is the same life, to the byte."""
 
 from __future__ import annotations
 
+import hashlib
 import random
 import traceback
-from collections.abc import Sequence
+from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 from tests.crash.harness import scratch
-from tests.model.ops import Step, draw
-from tests.model.world import Setup, World
+from tests.model.conductor import Plan
+from tests.model.life import Setup
+from tests.model.ops import draw
+from tests.model.system import System
 
-__all__ = ["Tally", "bulk", "repeat", "shortest"]
+__all__ = ["STEPS", "Tally", "live", "simulate"]
+
+STEPS = 120
 
 
 @dataclass
 class Tally:
-    """What machines did."""
+    """What systems did."""
 
-    machines: int = 0
+    seeds: int = 0
     steps: int = 0
-    crashes: int = 0
+    days: float = 0.0
+    kills: int = 0
     recalls: int = 0
     hits: int = 0
     missed: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    #: of the first life that failed: how to repeat it, and what was wrong
     wrong: list[str] = field(default_factory=list)
-    #: the shortest one found that fails, for ``repeat``
-    script: list[Step] = field(default_factory=list)
+    trace: str = ""
 
-    def add(self, world: World) -> None:
-        self.machines += 1
-        self.steps += world.steps
-        self.crashes += world.crashes
-        self.recalls += world.recalls.compared
-        self.hits += world.recalls.hits
-        self.missed += world.recalls.missed
+    def add(self, system: System) -> None:
+        self.seeds += 1
+        self.steps += system.steps
+        self.days += system.days
+        self.kills += system.crashes
+        self.recalls += system.recalls.compared
+        self.hits += system.recalls.hits
+        self.missed += system.recalls.missed
+        self.counts.update(system.counts)
 
 
-def bulk(setup: Setup, *, seed: int, steps: int, length: int = 200) -> Tally:
-    """Machines of ``length`` operations until there were ``steps``; stops at the first that fails.
+def simulate(
+    first_seed: int, steps: int, *, setup: Setup | None = None, length: int = STEPS
+) -> Tally:
+    """Lives of ``length`` steps from consecutive seeds until there were ``steps`` in all.
 
-    What is wrong then holds the shortest script that was found to fail, ready for ``repeat``.
+    Stops at the first that fails.
     """
     tally = Tally()
-    with setup.installed():
-        while tally.steps < steps and not tally.wrong:
-            rng = random.Random(f"{seed}/{setup}/{tally.machines}")
-            script: list[Step] = []
-            with scratch() as root:
-                world = World(setup, root)
-                try:
-                    for serial in range(1, max(20, min(length, steps - tally.steps)) + 1):
-                        script.append(draw(rng, serial, world))
-                        world.step(*script[-1])
-                    world.finish()
-                except Exception:
-                    reason = traceback.format_exc()
-                    tally.wrong = [f"{setup} seed {seed} machine {tally.machines}", reason]
-                finally:
-                    world.close()
-                tally.add(world)
-            if tally.wrong:
-                tally.script = shortest(setup, script)
-                tally.wrong.append(f"repeat({setup}, {tally.script!r})")
+    seed = first_seed
+    while tally.steps < steps and not tally.wrong:
+        live(seed, tally, setup=setup, length=length)
+        seed += 1
     return tally
 
 
-def repeat(setup: Setup, script: Sequence[Step]) -> None:
-    """Run a script; raises what it raised when it was found."""
+def live(seed: int, tally: Tally, *, setup: Setup | None = None, length: int = STEPS) -> None:
+    """One life: operations, faults, kills and, without a setup, durability and kernel as well, all
+    from ``seed``.
+
+    What went wrong is noted in ``tally``; so is a digest of the course of this life.
+    """
+    rng = random.Random(f"simulation {seed}")
+    if setup is None:
+        kernel = "reference" if rng.random() < 0.05 else "native"
+        setup = Setup(kernel, rng.choice(["strict", "relaxed"]), rng.random() < 0.5)
+    course = hashlib.sha256()
+    last: tuple[Any, ...] = ()
     with setup.installed(), scratch() as root:
-        world = World(setup, root)
+        system = System(setup, root, rng)
         try:
-            for serial, name, args in script:
-                world.step(serial, name, args)
-            world.finish()
+            for serial in range(1, length + 1):
+                step = draw(rng, serial, system)
+                last = (*step, Plan() if setup.store == "memory" else Plan.draw(rng))
+                system.play(*last)
+                course.update(f"{last} {system.moments} {system.state()}\n".encode())
+            system.finish()
+        except Exception:
+            tally.wrong = [
+                f"SPECTOR_SEED={seed} repeats it: {setup}, at {last}",
+                traceback.format_exc(),
+            ]
         finally:
-            world.close()
+            _close(system, tally)
+    tally.trace = course.hexdigest()
+    tally.add(system)
 
 
-def shortest(setup: Setup, script: list[Step], budget: int = 300) -> list[Step]:
-    """A part of a failing script that still fails, by leaving out ever smaller stretches."""
-    size = len(script) // 2
-    while size and budget > 0:
-        at, shrunk = 0, False
-        while at < len(script) and budget > 0:
-            fewer = script[:at] + script[at + size :]
-            budget -= 1
-            if _fails(setup, fewer):
-                script, shrunk = fewer, True
-            else:
-                at += size
-        size = size if shrunk and size == 1 else size // 2
-    return script
-
-
-def _fails(setup: Setup, script: Sequence[Step]) -> bool:
+def _close(system: System, tally: Tally) -> None:
     try:
-        repeat(setup, script)
-    except Exception:
-        return True
-    return False
+        system.close()
+    except Exception:  # after another failure nothing more than its echo
+        tally.wrong = tally.wrong or [traceback.format_exc()]

@@ -20,10 +20,11 @@ import pytest
 import spector
 from spector.clock import ManualClock
 from spector.errors import StoreLockedError, StoreReadOnlyError
-from tests.crash import faults
+from tests.cases import slow
 from tests.crash.harness import scratch
 from tests.crash.workload import DIM, START, TINY, vector_of
-from tests.model.life import Photographer, copy_as_killed
+from tests.model.faults import Photographer, install
+from tests.model.life import copy_as_killed
 from tests.proof import Proof
 
 LATER = START + timedelta(days=3)
@@ -116,8 +117,8 @@ def _killed_and_rerun(name: str, stride: int, first: int) -> tuple[int, list[str
         while True:
             path, photo = f"{root}/life", f"{root}/photo"
             shutil.copytree(base, path)
-            camera = Photographer(sql=True, armed=False)
-            restore = faults.install(camera)
+            camera = Photographer()
+            restore = install(camera)
             try:
                 with _open(path) as memory:
                     _last_words(memory)
@@ -143,22 +144,22 @@ def _killed_and_rerun(name: str, stride: int, first: int) -> tuple[int, list[str
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("name", ["checkpoint", "reflect, compact"])
-def test_killed_and_run_again_equals_one_clean_run(name: str, proof: Proof) -> None:
-    kills, wrong = _killed_and_rerun(name, 2 if name == "checkpoint" else 37, 1)
+@pytest.mark.parametrize(
+    ("name", "stride", "first"),
+    [
+        ("checkpoint", 2, 1),
+        *(slow(name, 1, 0, timeout_s=2000) for name in SLEEPS if ", " not in name),
+        # the first of two is killed by its own name at each step, and so is the second
+        slow("reflect, compact", 9, 0, timeout_s=2000),
+    ],
+)
+def test_killed_at_each_step_and_run_again_equals_one_clean_run(
+    name: str, stride: int, first: int, proof: Proof
+) -> None:
+    kills, wrong = _killed_and_rerun(name, stride, first)
     proof("T34", kills=kills, end_states_that_differ=len(wrong))
     assert not wrong, "\n".join(wrong[:5])
     assert kills
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(2000)
-@pytest.mark.parametrize("name", SLEEPS)
-def test_killed_at_each_step_and_run_again_equals_one_clean_run(name: str, proof: Proof) -> None:
-    # the first of two is killed by its own name at each step, and so is the second
-    kills, wrong = _killed_and_rerun(name, 9 if ", " in name else 1, 0)
-    proof("T34", kills=kills, end_states_that_differ=len(wrong))
-    assert not wrong, "\n".join(wrong[:5])
 
 
 @pytest.mark.parametrize("name", SLEEPS)

@@ -260,12 +260,12 @@ class World(Life):
         report = getattr(self.memory, verb)(*only)
         if verb == "compact":
             assert not report.failed
-            assert report.erased or self._reader is not None
+            assert report.erased or self._readers
             left = self.memory.compact(dry_run=True)
             assert left.records_reclaimed == 0, "compacting again would still reclaim"
 
     def do_reopen(self) -> None:
-        self._close_reader()
+        """The readers stay."""
         self.memory.close()
         self.memory = self._open()
         volatile = self.setup.store == "memory"
@@ -277,25 +277,7 @@ class World(Life):
         self._fleeting.clear()
 
     def do_doom(self, after: int) -> None:
-        if self.setup.store == "memory":
-            return self._idle()
         self._doom = after
-
-    def do_reader(self, keep: bool) -> None:
-        if self.setup.store == "memory":
-            return self._idle()
-        if self._reader is None:
-            self._reader = self._open("r")
-        self._compare_reader(self._reader)
-        self.recalls.compare(
-            self._reader,
-            self.oracle.without_volatile(),
-            {"vector": VECTORS[1], "k": 3},
-            self.clock.now_ms(),
-            exact=True,
-        )
-        if not keep:
-            self._close_reader()
 
     def do_clock(self, ms: int) -> None:
         """On or back; never further back than a store should have to serve."""

@@ -61,9 +61,7 @@ def left_of(path: Path, *needles: str | bytes) -> dict[str | bytes, list[str]]:
     return {each: found for each in needles if (found := files_with(path, each))}
 
 
-def test_purged_memories_are_in_no_byte_of_any_file(
-    memory: Memory, store_path: Path, proof: Any
-) -> None:
+def test_purged_memories_are_in_no_byte_of_any_file(memory: Memory, store_path: Path) -> None:
     keep = memory.remember_many([f"an ordinary note {n}" for n in range(60)], session_id="daily")
     secret = memory.remember({**SECRET})
     codes = codes_of(memory, secret.id)
@@ -79,13 +77,11 @@ def test_purged_memories_are_in_no_byte_of_any_file(
     assert found.bytes >= sum(f.stat().st_size for f in store_path.rglob("*.mem"))
     assert ids(memory) == ids(keep)
     assert memory.check().ok
-    files = sum(f.is_file() for f in store_path.rglob("*"))
-    proof("erasure", files_searched=files, needles=len(WORDS) + 1, hits=0)
 
 
 @pytest.mark.parametrize("state", ["open", "closed", "reopened"])
 def test_each_way_to_forget_ends_with_nothing_left(
-    store_path: Path, clock: ManualClock, state: str, proof: Any
+    store_path: Path, clock: ManualClock, state: str
 ) -> None:
     """Updates, several partitions, one that is left empty, a store between two openings."""
     config = Config(episodic_capacity=8, index_min_rows=1)
@@ -131,7 +127,6 @@ def test_each_way_to_forget_ends_with_nothing_left(
     assert memory.check().ok
     memory.close()
     assert left_of(store_path, *WORDS, *codes) == {}
-    proof("erasure", needles=len(WORDS) + len(codes), hits=0)
 
 
 def test_a_long_text_that_sqlite_spreads_over_pages_is_gone_from_all_of_them(
@@ -377,7 +372,7 @@ def test_compact_searches_for_what_the_caller_names(memory: Memory) -> None:
     assert memory.compact().receipt is None
 
 
-@pytest.mark.parametrize("verify", ["a name", b"a name", True, [3]])
+@pytest.mark.parametrize("verify", ["a name", b"a name", True, [3], [""]])
 def test_something_else_to_search_for_is_refused(memory: Memory, verify: Any) -> None:
     with pytest.raises(InvalidInputError):
         memory.compact(verify=verify)

@@ -9,8 +9,7 @@ planted code, with a witness table that tells whether it ran.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from spector.store.payloads import PAYLOAD_TABLES
 from spector.store.sqlite import connections as planted
 from tests.fakes import FakeEmbedder
 from tests.knowing import Vectors, deeds
+from tests.store.spoil import sql
 
 SPY = "INSERT INTO witness VALUES (new.rowid)"
 PLANTED = {
@@ -55,16 +55,31 @@ def store(store_path: Path, clock: ManualClock) -> Path:
     return store_path
 
 
-@contextmanager
-def catalog_of(store: Path) -> Iterator[sqlite3.Connection]:
+def plant(store: Path, script: str) -> None:
     with closing(sqlite3.connect(store / "catalog.db")) as db:
-        yield db
+        db.execute("CREATE TABLE IF NOT EXISTS witness(x)")
+        try:
+            db.executescript(script)
+        except sqlite3.OperationalError as error:
+            pytest.skip(f"this SQLite cannot even make it: {error}")
         db.commit()
 
 
+def assert_refused(store: Path, embedder: Any) -> None:
+    """By every way in; and none has run."""
+    for mode in ("rw", "r"):
+        with pytest.raises(CatalogCorruptError, match="which spector did not make") as caught:
+            spector.open(store, mode=mode, embedder=embedder)  # type: ignore[arg-type]
+        assert caught.value.hint
+    (problem,) = spector.check(store).problems
+    assert problem.code == "I15"
+    assert "did not make" in problem.message
+    assert witnesses(store) == 0
+
+
 def witnesses(store: Path) -> int:
-    with catalog_of(store) as db:
-        return int(db.execute("SELECT count(*) FROM witness").fetchone()[0])
+    [(count,)] = sql(store, "SELECT count(*) FROM witness")
+    return int(count)
 
 
 def replace_one(memory: spector.Memory, record_id: int) -> None:
@@ -73,49 +88,29 @@ def replace_one(memory: spector.Memory, record_id: int) -> None:
 
 
 @pytest.mark.parametrize("what", PLANTED)
-def test_planted_code_is_refused_by_every_way_in_and_never_runs(
-    store: Path, clock: ManualClock, what: str, proof: Any
-) -> None:
-    with catalog_of(store) as db:
-        db.execute("CREATE TABLE witness(x)")
-        try:
-            db.executescript(PLANTED[what])
-        except sqlite3.OperationalError as error:
-            pytest.skip(f"this SQLite cannot even make it: {error}")
-    for mode in ("rw", "r"):
-        with pytest.raises(CatalogCorruptError, match="which spector did not make") as caught:
-            spector.open(store, mode=mode, embedder=FakeEmbedder(), clock=clock)  # type: ignore[arg-type]
-        assert caught.value.hint
-    (problem,) = spector.check(store).problems
-    assert problem.code == "I15"
-    assert "did not make" in problem.message
-    assert witnesses(store) == 0
-    proof("hostile catalog", planted=1, ran=0)
+def test_planted_code_is_refused_by_every_way_in_and_never_runs(store: Path, what: str) -> None:
+    plant(store, PLANTED[what])
+    assert_refused(store, FakeEmbedder())
 
 
 @pytest.mark.parametrize("what", [w for w in PLANTED if w.startswith("trigger")])
 def test_a_trigger_planted_while_a_store_is_open_does_not_run(
-    store: Path, clock: ManualClock, what: str, proof: Any
+    store: Path, clock: ManualClock, what: str
 ) -> None:
     with spector.open(store, embedder=FakeEmbedder(), clock=clock) as memory:
         first = next(iter(memory))
-        with catalog_of(store) as db:
-            db.execute("CREATE TABLE witness(x)")
-            db.executescript(PLANTED[what])
+        plant(store, PLANTED[what])
         with pytest.raises(SpectorError):
             replace_one(memory, first.id)
     assert witnesses(store) == 0
-    proof("hostile catalog", planted=1, ran=0)
 
 
 def test_a_value_of_absurd_size_is_an_error_and_not_a_full_memory(
     store: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(planted, "MOST_BYTES", 1 << 20)
-    with catalog_of(store) as db:
-        (record_id,) = db.execute("SELECT min(id) FROM content").fetchone()
-        text = "x" * (2 << 20)
-        db.execute("UPDATE content SET text = ? WHERE id = ?", (text, record_id))
+    [(record_id,)] = sql(store, "SELECT min(id) FROM content")
+    sql(store, "UPDATE content SET text = ? WHERE id = ?", given=("x" * (2 << 20), record_id))
     with (
         spector.open(store, embedder=FakeEmbedder(), clock=clock) as memory,
         pytest.raises(SpectorError, match="too big"),
@@ -127,9 +122,7 @@ def test_unknown_plain_tables_are_no_reason_to_refuse_a_store(
     store: Path, clock: ManualClock
 ) -> None:
     """A later format may have some."""
-    with catalog_of(store) as db:
-        db.execute("CREATE TABLE later(x)")
-        db.execute("CREATE INDEX later_x ON later(x)")
+    sql(store, "CREATE TABLE later(x)", "CREATE INDEX later_x ON later(x)")
     with spector.open(store, embedder=FakeEmbedder(), clock=clock) as memory:
         assert len(memory) == 9
 
@@ -154,16 +147,15 @@ HOSTILE_VALUES = tuple(
 )
 
 
-@pytest.mark.parametrize("sql", HOSTILE_VALUES)
+@pytest.mark.parametrize("value", HOSTILE_VALUES)
 def test_hostile_values_end_in_typed_errors_and_touch_no_file_that_is_not_a_partition(
-    store: Path, clock: ManualClock, sql: str, proof: Any
+    store: Path, clock: ManualClock, value: str
 ) -> None:
     lock = (store / "LOCK").read_bytes()
-    with catalog_of(store) as db:
-        try:
-            db.execute(sql)
-        except sqlite3.IntegrityError:
-            pytest.skip("the schema itself refuses it")
+    try:
+        sql(store, value)
+    except sqlite3.IntegrityError:
+        pytest.skip("the schema itself refuses it")
     for mode in ("r", "rw"):
         with (
             suppress(SpectorError),
@@ -184,7 +176,6 @@ def test_hostile_values_end_in_typed_errors_and_touch_no_file_that_is_not_a_part
     assert (store / "catalog.db").stat().st_size > 4096
     assert (store / "LOCK").exists()
     assert len((store / "LOCK").read_bytes()) <= max(16, len(lock))
-    proof("hostile catalog", hostile_values=1)
 
 
 # -- A planted catalog runs nothing by way of the tables of knowledge either -----------------------
@@ -228,33 +219,14 @@ def knowing_store(tmp_path: Path, model: bytes) -> Path:
     return path
 
 
-def planted_rows(path: Path, sql: str) -> None:
-    with closing(sqlite3.connect(path / "catalog.db")) as db:
-        db.execute("CREATE TABLE IF NOT EXISTS witness(x)")
-        db.executescript(sql)
-        db.commit()
-
-
-def witnesses_left(path: Path) -> int:
-    with closing(sqlite3.connect(path / "catalog.db")) as db:
-        return int(db.execute("SELECT count(*) FROM witness").fetchone()[0])
-
-
 @pytest.mark.parametrize("what", PLANTED_ROWS)
 @pytest.mark.parametrize("table", PAYLOAD_TABLES, ids=lambda each: each.name)
 def test_code_planted_on_a_table_of_knowledge_is_refused_and_never_runs(
-    knowing_store: Path, table: Any, what: str, proof: Any
+    knowing_store: Path, table: Any, what: str
 ) -> None:
-    with closing(sqlite3.connect(knowing_store / "catalog.db")) as db:
-        there = db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table.name,)).fetchone()
-    assert there is not None
-    planted_rows(knowing_store, PLANTED_ROWS[what].format(table.name, table.names[0]))
-    for mode in ("rw", "r"):
-        with pytest.raises(CatalogCorruptError, match="which spector did not make"):
-            spector.open(knowing_store, mode=mode, embedder=Vectors())  # type: ignore[arg-type]
-    assert {each.code for each in spector.check(knowing_store).problems} == {"I15"}
-    assert witnesses_left(knowing_store) == 0
-    proof("hostile catalog", planted=1, ran=0)
+    assert sql(knowing_store, "SELECT 1 FROM sqlite_master WHERE name = ?", given=(table.name,))
+    plant(knowing_store, PLANTED_ROWS[what].format(table.name, table.names[0]))
+    assert_refused(knowing_store, Vectors())
 
 
 @pytest.mark.parametrize("table", ["payload", "fact", "name", "edge", "link"])
@@ -264,10 +236,10 @@ def test_a_trigger_planted_beside_an_open_store_does_not_run(tmp_path: Path, tab
         source = memory.remember("something", user_id="u")
         memory.facts.add("Ada", "lives_in", "Kars", source=source)
         column = next(each for each in PAYLOAD_TABLES if each.name == table).names[0]
-        planted_rows(path, PLANTED_ROWS["trigger on insert"].format(table, column))
+        plant(path, PLANTED_ROWS["trigger on insert"].format(table, column))
         with pytest.raises(SpectorError):
             _use(memory, source.id)
-    assert witnesses_left(path) == 0
+    assert witnesses(path) == 0
 
 
 def _use(memory: spector.Memory, source: int) -> None:
@@ -291,10 +263,7 @@ def test_a_table_of_another_shape_is_an_error_with_a_type(tmp_path: Path, table:
     path = tmp_path / "mind"
     with spector.open(path, embedder=Vectors()) as memory:
         kept = memory.remember("kept").id
-    with closing(sqlite3.connect(path / "catalog.db")) as db:
-        db.execute(f"CREATE TABLE {table.name}(x)")
-        db.execute(f"INSERT INTO {table.name} VALUES ('y')")
-        db.commit()
+    sql(path, f"CREATE TABLE {table.name}(x)", f"INSERT INTO {table.name} VALUES ('y')")
     with pytest.raises(SpectorError) as caught:
         _open_and_use(path, kept)
     assert caught.value.hint

@@ -15,7 +15,6 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -63,7 +62,7 @@ BOMBS = {
 @pytest.mark.parametrize("what", BOMBS)
 @pytest.mark.parametrize("kind", ["auto", "jsonl", "chatgpt", "locomo"])
 def test_a_file_made_to_hurt_stores_nothing_or_something_and_never_ends_in_a_traceback(
-    run: Run, tmp_path: Path, what: str, kind: str, proof: Any
+    run: Run, tmp_path: Path, what: str, kind: str
 ) -> None:
     source = tmp_path / "in.jsonl"
     source.write_text(BOMBS[what], encoding="utf-8")
@@ -73,7 +72,6 @@ def test_a_file_made_to_hurt_stores_nothing_or_something_and_never_ends_in_a_tra
     assert len(result.err) < 2000
     if result.code == 0 and (tmp_path / "mind").exists():
         assert run("check", tmp_path / "mind").code == 0
-    proof("hostile names", imports=1, untyped=0)
 
 
 @pytest.mark.parametrize("what", BOMBS)
@@ -116,12 +114,7 @@ OBEYED = [c for c in EVIL if c in "\x1b\x07\x9b\u202e\u200f\x7f\U000e0041\U000e0
 )
 @pytest.mark.parametrize("columns", ["60", "160"])
 def test_nothing_that_was_remembered_drives_the_terminal(
-    run: Run,
-    tmp_path: Path,
-    command: list[str],
-    columns: str,
-    monkeypatch: pytest.MonkeyPatch,
-    proof: Any,
+    run: Run, tmp_path: Path, command: list[str], columns: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
     path = tmp_path / "mind"
@@ -134,7 +127,6 @@ def test_nothing_that_was_remembered_drives_the_terminal(
     assert result.code in (0, 1)
     if "--json" in command and command[0] != "inspect":
         assert result.json["hits"][0]["text"] == EVIL, "the document says what was remembered"
-    proof("hostile names", printed=1, obeyed=0)
 
 
 def test_an_error_that_quotes_a_hostile_name_is_clean(
@@ -183,25 +175,16 @@ def alarm() -> Iterator[None]:
     signal.alarm(0)
 
 
-def _import_(path: Path) -> None:
-    with spector.open(":memory:", embedder=None, dim=3) as memory:
-        memory.import_(path)
+def _in_memory(verb: str) -> Callable[[Path], object]:
+    def call(path: Path) -> None:
+        with spector.open(":memory:", embedder=None, dim=3) as memory:
+            getattr(memory, verb)(path)
 
-
-def _export(path: Path) -> None:
-    with spector.open(":memory:", embedder=None, dim=3) as memory:
-        memory.export(path)
-
-
-def _backup(path: Path) -> None:
-    with spector.open(":memory:", embedder=None, dim=3) as memory:
-        memory.backup(path)
+    return call
 
 
 VERBS: dict[str, Callable[[Path], object]] = {
-    "import_": _import_,
-    "export": _export,
-    "backup": _backup,
+    **{verb: _in_memory(verb) for verb in ("import_", "export", "backup")},
     "open": lambda path: spector.open(path, embedder=None, dim=3),
     "open r": lambda path: spector.open(path, embedder=None, dim=3, mode="r"),
     "check": spector.check,

@@ -22,60 +22,15 @@ import spector
 from spector import Config, ManualClock, SpectorError
 from spector.cli.main import main
 from spector.store.files.disk import DiskFiles
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
 
+cases = Cases(__file__)
+
+
 CONFIG = Config(episodic_capacity=8, index_min_rows=1)
-_STEPS = (
-    "..",
-    "../..",
-    "../../..",
-    "/",
-    "//",
-    "/tmp",
-    "/etc",
-    "~",
-    ".",
-    "./.",
-    "a/..",
-    "a/../..",
-    "episodic/..",
-    "episodic/../..",
-    "\0",
-    "a\0b",
-    "../a\n",
-    "..\\",
-    "%2e%2e",
-)
-_ENDS = (
-    "",
-    "x",
-    "x.mem",
-    "/x.mem",
-    "/episodic/2026-11-21-000.mem",
-    "/passwd",
-    "/.",
-    "/..",
-    "/",
-    "/\0",
-    "\0.mem",
-    "/x\n.mem",
-    "/\u202egnp.mem",
-    "/con.mem",
-    "/" + "n" * 300,
-    "/" + "d/" * 60 + "x",
-    "/é.mem",
-    "/e\u0301.mem",
-    "/X.MEM",
-    " .mem",
-    "/a b.mem",
-    "/-rf",
-    "/$HOME",
-    "/`id`",
-    "/;id",
-    "/*",
-    "/\udcff.mem",
-    "/😀.mem",
-)
+_STEPS = tuple(cases.rows("steps"))
+_ENDS = (*cases.rows("ends"), "/" + "n" * 300, "/" + "d/" * 60 + "x")
 NAMES = sorted({first + last for first in _STEPS for last in _ENDS})
 
 
@@ -126,7 +81,7 @@ def everything_one_can_do(path: Path, clock: ManualClock) -> list[str]:
 # -- names -----------------------------------------------------------------------------------------
 
 
-def test_no_name_is_taken_for_one_outside_of_the_root(tmp_path: Path, proof: Any) -> None:
+def test_no_name_is_taken_for_one_outside_of_the_root(tmp_path: Path) -> None:
     """Each verb of the seam, with each name: refused, or below the root."""
     root = tmp_path / "mind"
     root.mkdir()
@@ -154,12 +109,11 @@ def test_no_name_is_taken_for_one_outside_of_the_root(tmp_path: Path, proof: Any
     assert world(tmp_path) == before
     assert sorted(p.name for p in tmp_path.iterdir()) == ["mind", "witness"]
     assert len(NAMES) >= 500
-    proof("hostile names", names=len(NAMES), calls=len(NAMES) * len(verbs), outside=0)
 
 
 @pytest.mark.parametrize("part", range(4))
 def test_a_catalog_that_names_files_elsewhere_reaches_none_of_them(
-    tmp_path: Path, clock: ManualClock, part: int, proof: Any, capsys: Any
+    tmp_path: Path, clock: ManualClock, part: int, capsys: Any
 ) -> None:
     """A partition is put where each name leads, as far as it leads anywhere that we may write."""
     path = tmp_path / "mind"
@@ -167,7 +121,7 @@ def test_a_catalog_that_names_files_elsewhere_reaches_none_of_them(
     (tmp_path / "witness").write_text("precious")
     stolen = (path / "episodic/2026-11-21-000.mem").read_bytes()
     (tmp_path / "x.mem").write_bytes(stolen)
-    before, tried = world(tmp_path), 0
+    before = world(tmp_path)
     catalog = (path / "catalog.db").read_bytes()
     for name in NAMES[part * 10 :: 160]:
         (path / "catalog.db").write_bytes(catalog)
@@ -177,12 +131,10 @@ def test_a_catalog_that_names_files_elsewhere_reaches_none_of_them(
             except UnicodeEncodeError:
                 continue
         db.close()
-        tried += 1
         said = everything_one_can_do(path, clock)
         assert said, f"nobody noticed {name!r}"
         assert world(tmp_path) == before, name
     capsys.readouterr()
-    proof("hostile names", catalogs=tried, outside=0)
 
 
 # -- things in the place of files ------------------------------------------------------------------
@@ -229,7 +181,7 @@ def _socket(path: Path, outside: Path) -> None:
     ).split(),
 )
 def test_nothing_in_the_place_of_a_file_is_followed_or_waited_for(
-    tmp_path: Path, clock: ManualClock, name: str, put: Any, proof: Any, capsys: Any
+    tmp_path: Path, clock: ManualClock, name: str, put: Any, capsys: Any
 ) -> None:
     if put is _socket and not os.path.isdir("/proc/self/fd"):
         pytest.skip("no /proc to make a socket with a long name")
@@ -245,11 +197,10 @@ def test_nothing_in_the_place_of_a_file_is_followed_or_waited_for(
     assert world(tmp_path) == before
     assert not (tmp_path / "new").exists()
     capsys.readouterr()
-    proof("hostile names", replaced_files=1, outside=0)
 
 
 def test_a_tier_folder_that_is_a_link_is_refused(
-    tmp_path: Path, clock: ManualClock, proof: Any, capsys: Any
+    tmp_path: Path, clock: ManualClock, capsys: Any
 ) -> None:
     path = tmp_path / "mind"
     filled(path, clock)
@@ -260,7 +211,6 @@ def test_a_tier_folder_that_is_a_link_is_refused(
     assert any("symbolic link" in each for each in said)
     assert world(tmp_path) == before
     capsys.readouterr()
-    proof("hostile names", replaced_files=1, outside=0)
 
 
 # -- the path of the store -------------------------------------------------------------------------

@@ -28,6 +28,7 @@ from tests.api.helpers import ids
 from tests.fakes import FakeEmbedder
 from tests.images import codes_of
 from tests.security.test_erasure import SECRET
+from tests.store.spoil import flip
 
 
 @pytest.mark.sampled
@@ -108,9 +109,7 @@ def test_a_damaged_record_is_searched_for_as_it_is(store_path: Path, clock: Manu
         memory.remember("stays", vector=rng.standard_normal(128))
         codes = codes_of(memory, made)
     (path,) = store_path.rglob("*.mem")
-    data = bytearray(path.read_bytes())
-    data[data.index(codes) + 5] ^= 0x10
-    path.write_bytes(data)
+    flip(path, path.read_bytes().index(codes) + 5)
     (store_path / "stray.bin").write_bytes(codes)
     with spector.open(store_path, embedder=None, clock=clock) as memory:
         receipt = memory.forget(made, purge=True, verify=True).receipt

@@ -15,7 +15,6 @@ import sys
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -70,11 +69,10 @@ def forbidden(tree: ast.AST, module: str) -> list[str]:
     return out
 
 
-def test_no_module_runs_data_starts_programs_or_talks_to_the_network(proof: Any) -> None:
+def test_no_module_runs_data_starts_programs_or_talks_to_the_network() -> None:
     found = [each for module in MODULES for each in forbidden(tree_of(module), module)]
     assert found == []
     assert len(MODULES) > 100
-    proof("hostile catalog", modules_read=len(MODULES), that_run_data=0)
 
 
 @pytest.mark.parametrize(
@@ -146,10 +144,9 @@ def listened(code: str, where: Path) -> list[str]:
 
 
 def test_a_store_with_the_offline_model_opens_no_socket_and_starts_no_program(
-    tmp_path: Path, proof: Any
+    tmp_path: Path,
 ) -> None:
     assert listened(LIFE, tmp_path) == []
-    proof("hostile catalog", sockets_opened=0, programs_started=0)
 
 
 def test_the_offline_model_reports_nothing_and_leaves_nothing_in_the_home(tmp_path: Path) -> None:

@@ -11,20 +11,20 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import spector
 from spector import StoreLockedError
 from spector.process import CycleTurn
+from tests.cases import slow
 from tests.sharing import workers
 from tests.sharing.workers import begun, lines_of, opened
 from tests.threads import at_once
 
 
-def _all_written(tmp_path: Path, processes: int, count: int) -> float:
-    """Processes write at once; the longest that one write took."""
+@pytest.mark.parametrize(("processes", "count"), [(3, 3), slow(4, 50, timeout_s=900)])
+def test_processes_store_all_and_see_all(tmp_path: Path, processes: int, count: int) -> None:
     mind, log = tmp_path / "mind", tmp_path / "log"
     running = [
         begun(workers.write_and_look, mind, log, f"writer {n}", count, workers.WAIT_S)
@@ -38,15 +38,10 @@ def _all_written(tmp_path: Path, processes: int, count: int) -> float:
     with spector.open(mind, mode="r", embedder=None) as memory:
         assert len(memory) == processes * count
     assert spector.check(mind).ok
-    return max(map(float, lines_of(log, "worst")))
+    assert max(map(float, lines_of(log, "worst"))) < 60
 
 
-def test_processes_store_all_and_see_all(tmp_path: Path, proof: Any) -> None:
-    _all_written(tmp_path, 3, 3)
-    proof("sharing", shared_writes=9, unseen=0)
-
-
-def test_processes_that_compare_and_swap_lose_no_update(tmp_path: Path, proof: Any) -> None:
+def test_processes_that_compare_and_swap_lose_no_update(tmp_path: Path) -> None:
     mind, log, count = tmp_path / "mind", tmp_path / "log", 25
     running = [begun(workers.count_up, mind, log, count) for _ in range(4)]
     for each in running:
@@ -56,18 +51,9 @@ def test_processes_that_compare_and_swap_lose_no_update(tmp_path: Path, proof: A
         found = memory.get(key="n")
     assert (found.text, found.revision) == (str(4 * count), 4 * count)
     assert sum(map(int, lines_of(log, "lost"))) > 0, "no two of them ever met"
-    proof("sharing", compare_and_swap=4 * count, lost_updates=0)
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_four_processes_of_fifty_writes_store_all_and_see_all(tmp_path: Path, proof: Any) -> None:
-    worst = _all_written(tmp_path, 4, 50)
-    assert worst < 60, worst
-    proof("sharing", shared_writes=200, unseen=0)
-
-
-def test_a_holder_that_is_stopped_is_named_and_hides_nothing(tmp_path: Path, proof: Any) -> None:
+def test_a_holder_that_is_stopped_is_named_and_hides_nothing(tmp_path: Path) -> None:
     """Its process may be stopped for ever, as by a debugger: others are told, and go on reading."""
     mind, log = tmp_path / "mind", tmp_path / "log"
     with opened(mind, wait=0.05) as memory:
@@ -90,10 +76,10 @@ def test_a_holder_that_is_stopped_is_named_and_hides_nothing(tmp_path: Path, pro
         memory.remember("after")
         assert len(memory) == 3
     assert spector.check(mind).ok
-    proof("sharing", holders_stopped=1, lost=0)
 
 
-def _killed(tmp_path: Path, kills: int, seed: int) -> None:
+@pytest.mark.parametrize(("kills", "seed"), [(3, 1), slow(50, 7, timeout_s=1800)])
+def test_killed_writers_lose_nothing_acknowledged(tmp_path: Path, kills: int, seed: int) -> None:
     """Writers are killed at random moments, beside one that lives."""
     rng, mind, log = random.Random(seed), tmp_path / "mind", tmp_path / "log"
     with opened(mind) as memory:
@@ -126,19 +112,14 @@ def _killed(tmp_path: Path, kills: int, seed: int) -> None:
     assert report.ok, report.problems
 
 
-def test_killed_writers_lose_nothing_acknowledged(tmp_path: Path, proof: Any) -> None:
-    _killed(tmp_path, 3, 1)
-    proof("sharing", writers_killed=3, lost=0)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-def test_fifty_killed_writers_lose_nothing_acknowledged(tmp_path: Path, proof: Any) -> None:
-    _killed(tmp_path, 50, 7)
-    proof("sharing", writers_killed=50, lost=0)
-
-
-def _operated(tmp_path: Path, processes: int, count: int, seed: int) -> None:
+@pytest.mark.parametrize(
+    ("processes", "count", "seed"),
+    [(2, 30, 11), *(slow(4, 3125, 100 * n, timeout_s=3600) for n in range(8))],
+)
+def test_random_operations_of_processes_agree_with_models(
+    tmp_path: Path, processes: int, count: int, seed: int
+) -> None:
+    """A hundred thousand in all, in parts that can run side by side."""
     mind, log = tmp_path / "mind", tmp_path / "log"
     running = [
         begun(workers.operate, mind, log, f"user {n}", count, seed + n) for n in range(processes)
@@ -150,22 +131,6 @@ def _operated(tmp_path: Path, processes: int, count: int, seed: int) -> None:
     assert len(lines_of(log, "done")) == processes
     report = spector.check(mind)
     assert report.ok, report.problems
-
-
-def test_random_operations_of_processes_agree_with_models(tmp_path: Path, proof: Any) -> None:
-    _operated(tmp_path, 2, 30, 11)
-    proof("sharing", operations=60, differing=0)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(3600)
-@pytest.mark.parametrize("seed", range(8))
-def test_many_random_operations_of_processes_agree_with_models(
-    tmp_path: Path, proof: Any, seed: int
-) -> None:
-    """A hundred thousand in all, in parts that can run side by side."""
-    _operated(tmp_path, 4, 3125, 100 * seed)
-    proof("sharing", operations=12_500, differing=0)
 
 
 # -- Of processes that share a store one sleeps at a time, and ends when another one waits ---------
@@ -227,7 +192,10 @@ def test_two_that_reflect_at_once_finish_one_cycle_after_the_other(tmp_path: Pat
 # user's hooks do, with the embedder that is used offline.
 
 
-def _shells(tmp_path: Path, shells: int, count: int) -> None:
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_six_shells_that_write_twenty_memories_each_store_all_of_them(tmp_path: Path) -> None:
+    shells, count = 6, 20
     mind = tmp_path / "mind"
     command = f"{shlex.quote(sys.executable)} -m spector remember {shlex.quote(str(mind))}"
     running = [
@@ -253,12 +221,3 @@ def _shells(tmp_path: Path, shells: int, count: int) -> None:
         assert sorted(record.text for record in memory.records()) == sorted(wanted)
         assert memory.recall("what does shell 1 say?", k=1)
     assert spector.check(mind).ok
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-def test_six_shells_that_write_twenty_memories_each_store_all_of_them(
-    tmp_path: Path, proof: Any
-) -> None:
-    _shells(tmp_path, 6, 20)
-    proof("sharing", commands=120, refused=0)

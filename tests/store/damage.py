@@ -12,7 +12,6 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -23,7 +22,7 @@ import spector
 from spector.errors import SpectorError, UnknownRecordError
 from tests.crash.workload import DIM, START, TINY, open_tiny, vector_of
 
-__all__ = ["STRENGTH", "Outcome", "Patient", "ram", "tally"]
+__all__ = ["STRENGTH", "Outcome", "Patient", "ram"]
 
 WORDS = [f"word{n} version 0 of the memory number {n}" for n in range(11)]
 _PROFILES = ("similarity", "balanced")
@@ -93,14 +92,6 @@ class Outcome:
         if self.lies or (self.missing and not self.found):
             return "WRONG"
         return "found" if self.found else "harmless"
-
-
-def tally(outcomes: dict[Any, Outcome]) -> Counter[str]:
-    """Counts by verdict and by who noticed, for the page of proofs."""
-    out: Counter[str] = Counter(each.verdict for each in outcomes.values())
-    for name in ("by_check", "by_open", "by_get", "by_recall"):
-        out[name] = sum(getattr(each, name) for each in outcomes.values())
-    return out
 
 
 class Patient:

@@ -18,7 +18,8 @@ from spector.layout import stride_of
 from spector.store.integrity import check as checking
 from spector.store.partitions import segment as images
 from tests.api.helpers import ids
-from tests.crash.workload import START, open_tiny, vector_of
+from tests.crash.workload import START, open_tiny, put, vector_of
+from tests.store.spoil import flip
 
 DIM = 8
 
@@ -80,9 +81,7 @@ def test_damage_beside_a_writer_that_never_pauses_is_found(
     writer: spector.Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (file,) = (tmp_path / "mind").rglob("*.mem")
-    raw = bytearray(file.read_bytes())
-    raw[64 + stride_of(DIM) * 2 + 66] ^= 0x10  # the vector of the third record
-    file.write_bytes(raw)
+    flip(file, 64 + stride_of(DIM) * 2 + 66)  # the vector of the third record
     between(monkeypatch, lambda: remember(writer, 1))
     report = spector.check(tmp_path / "mind")
     assert {problem.code for problem in report.problems} >= {"I3"}
@@ -135,14 +134,10 @@ def test_a_walk_ends_with_its_store(memory: Memory, made: list[int]) -> None:
 # -- What a reader sees of memories whose bytes have moved or are about to -------------------------
 
 
-def _put(memory: spector.Memory, text: str, **more: Any) -> int:
-    return memory.remember(text, vector=vector_of(text), **more).id
-
-
 @pytest.mark.parametrize("mode", ["rw", "r"])
 def test_iterating_survives_a_compaction_between_two_steps(store_path: Path, mode: Any) -> None:
     with open_tiny(str(store_path)) as memory:
-        ids = [_put(memory, f"m{n}", event_time=START + timedelta(hours=n)) for n in range(30)]
+        ids = [put(memory, f"m{n}", event_time=START + timedelta(hours=n)) for n in range(30)]
         with open_tiny(str(store_path), mode="r") as reader:
             walk = iter(reader if mode == "r" else memory)
             assert next(walk).id == ids[0]
@@ -155,7 +150,7 @@ def test_get_beside_a_compaction_that_commits_in_between_finds_the_new_place(
     store_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_tiny(str(store_path)) as memory:
-        ids = [_put(memory, f"m{n}") for n in range(4)]
+        ids = [put(memory, f"m{n}") for n in range(4)]
         find = memory._parts.finder.find
 
         def find_then_compact(*of: Any) -> Any:
@@ -173,7 +168,7 @@ def test_recall_beside_a_compaction_that_commits_in_between_mixes_no_two_memorie
     store_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_tiny(str(store_path)) as memory:
-        ids = [_put(memory, f"word{n}", metadata={"n": n}) for n in range(4)]
+        ids = [put(memory, f"word{n}", metadata={"n": n}) for n in range(4)]
         channel: Any = memory._parts.searcher._lexical
         words = channel.at
 
@@ -193,7 +188,7 @@ def test_recall_beside_a_compaction_that_commits_in_between_mixes_no_two_memorie
 def test_reader_that_met_a_lagging_partition_does_not_keep_the_old_bytes(store_path: Path) -> None:
     """The journal rows it had laid over the file may be gone when it looks again."""
     with open_tiny(str(store_path)) as memory:
-        record_id = _put(memory, "m")
+        record_id = put(memory, "m")
         memory.checkpoint()
         with open_tiny(str(store_path), mode="r") as reader:
             store: Any = reader._parts.store
@@ -206,7 +201,7 @@ def test_reader_that_met_a_lagging_partition_does_not_keep_the_old_bytes(store_p
 
 def test_forgotten_during_a_walk_is_passed_over(store_path: Path) -> None:
     with open_tiny(str(store_path)) as memory:
-        ids = [_put(memory, f"m{n}") for n in range(4)]
+        ids = [put(memory, f"m{n}") for n in range(4)]
         walk = iter(memory)
         next(walk)
         memory.forget(ids[2])
@@ -219,7 +214,7 @@ def test_file_that_a_compaction_unlinks_before_a_reader_opens_it_is_looked_up_ag
     store_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_tiny(str(store_path)) as memory:
-        ids = [_put(memory, f"m{n}") for n in range(3)]
+        ids = [put(memory, f"m{n}") for n in range(3)]
         with open_tiny(str(store_path), mode="r") as reader:
             store: Any = reader._parts.store
             opening = store.files.glance

@@ -8,10 +8,7 @@ follows from it, and looks at everything else as always.
 
 from __future__ import annotations
 
-import errno
 import os
-import shutil
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,36 +20,12 @@ from spector.records import Problem
 from tests.crash.harness import scratch
 from tests.crash.shim import Shim, in_shimmed_process
 from tests.crash.workload import DIM, vector_of
-from tests.proof import Proof
+from tests.store.conftest import PAGE, Break
 from tests.store.damage import Patient
 from tests.store.test_repair import ONE
 
-_PAGE = 4096
 _STRIDE = stride_of(DIM)
 _MANY = 300
-
-Break = Callable[[Path, set[int]], None]
-
-
-@pytest.fixture
-def broken(monkeypatch: pytest.MonkeyPatch) -> Break:
-    """Let pages of a file be unreadable for whoever reads through Python's ``pread``."""
-    real, bad = os.pread, dict[int, set[int]]()
-
-    def pread(fd: int, length: int, offset: int) -> bytes:
-        pages = bad.get(os.fstat(fd).st_ino, set())
-        ahead = [page for page in pages if (page + 1) * _PAGE > offset]
-        if ahead and min(ahead) * _PAGE <= offset:
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        if ahead:
-            length = min(length, min(ahead) * _PAGE - offset)
-        return real(fd, length, offset)
-
-    def act(path: Path, pages: set[int]) -> None:
-        monkeypatch.setattr(os, "pread", pread)
-        bad[os.stat(path).st_ino] = pages
-
-    return act
 
 
 @pytest.fixture
@@ -74,23 +47,21 @@ def _ids(path: Path) -> list[int]:
 
 def _slots(page: int) -> tuple[int, int]:
     """The slots of which a page has at least a byte, the last one excluded."""
-    first = (page * _PAGE - PARTITION_HEADER_BYTES) // _STRIDE
-    return max(0, first), -(-((page + 1) * _PAGE - PARTITION_HEADER_BYTES) // _STRIDE)
+    first = (page * PAGE - PARTITION_HEADER_BYTES) // _STRIDE
+    return max(0, first), -(-((page + 1) * PAGE - PARTITION_HEADER_BYTES) // _STRIDE)
 
 
 def _told(problem: Problem, page: int) -> str:
-    assert (problem.code, problem.file, problem.offset) == ("I20", ONE, page * _PAGE)
-    last = min((page + 1) * _PAGE, PARTITION_HEADER_BYTES + _MANY * _STRIDE) - 1
-    where = f"bytes {page * _PAGE} to {last} cannot be read from the disk (EIO)"
+    assert (problem.code, problem.file, problem.offset) == ("I20", ONE, page * PAGE)
+    last = min((page + 1) * PAGE, PARTITION_HEADER_BYTES + _MANY * _STRIDE) - 1
+    where = f"bytes {page * PAGE} to {last} cannot be read from the disk (EIO)"
     assert problem.message.startswith(where)
     assert "--repair" in problem.message
     return problem.message
 
 
 @pytest.mark.parametrize("page", [0, 1, 5, 9])
-def test_a_bad_page_of_a_partition_is_one_finding(
-    mind: Path, broken: Break, page: int, proof: Proof
-) -> None:
+def test_a_bad_page_of_a_partition_is_one_finding(mind: Path, broken: Break, page: int) -> None:
     made = _ids(mind)
     broken(mind / ONE, {page})
     report = spector.check(mind)
@@ -101,7 +72,6 @@ def test_a_bad_page_of_a_partition_is_one_finding(
     assert f"{min(high, _MANY) - low} memories ({made[low]}, " in message
     assert ("the partition's header" in message) == (page == 0)
     assert (report.count, report.unlisted, report.records) == (1, 0, _MANY)
-    proof("T9", unreadable_pages=1, findings=1)
 
 
 @pytest.mark.parametrize("suffix", [".idx", ".lex"])
@@ -129,9 +99,9 @@ def check_beside_bad_pages(name: str, closed: bool) -> list[Any]:
         patient = Patient(Path(root) / "mind", closed=closed)
         shim = Shim()
         shim.arm(patient.path)
-        pages = -(-os.path.getsize(f"{patient.path}/{name}") // _PAGE)
+        pages = -(-os.path.getsize(f"{patient.path}/{name}") // PAGE)
         for page in range(pages):
-            shim.bad(f"/{name}", page * _PAGE, (page + 1) * _PAGE)
+            shim.bad(f"/{name}", page * PAGE, (page + 1) * PAGE)
             report = spector.check(patient.path)
             out.append(
                 [[p.code, p.file, p.offset, list(p.ids), p.message] for p in report.problems]
@@ -143,26 +113,23 @@ def check_beside_bad_pages(name: str, closed: bool) -> list[Any]:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(("name", "closed"), [("catalog.db", True), ("catalog.db-wal", False)])
-def test_a_bad_page_of_the_catalog_or_its_log_is_one_finding(
-    name: str, closed: bool, proof: Proof
-) -> None:
+def test_a_bad_page_of_the_catalog_or_its_log_is_one_finding(name: str, closed: bool) -> None:
     pages = in_shimmed_process(
         "tests.store.test_check_sectors:check_beside_bad_pages", name=name, closed=closed
     )
     assert len(pages) > 5
     for page, problems in enumerate(pages):
-        assert [found[:3] for found in problems] == [["I20", name, page * _PAGE]], page
+        assert [found[:3] for found in problems] == [["I20", name, page * PAGE]], page
         assert "--repair" in problems[0][4]
     if closed:  # the pages of rows and of words name all of the eleven memories each
         assert max(len(problems[0][3]) for problems in pages) == 11
-    proof("T10", unreadable_pages=len(pages), findings=len(pages))
 
 
 # -- many problems -------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def ruined(tmp_path: Path) -> Iterator[Path]:
+def ruined(tmp_path: Path) -> Path:
     """A store with a flipped bit in each of its 1,200 records."""
     path = tmp_path / "ruined"
     with spector.open(path, embedder=None, dim=DIM) as memory:
@@ -176,8 +143,7 @@ def ruined(tmp_path: Path) -> Iterator[Path]:
     for slot in range(1200):
         data[PARTITION_HEADER_BYTES + slot * _STRIDE + 34] ^= 1  # the source's confidence
     (path / ONE).write_bytes(data)
-    yield path
-    shutil.rmtree(path)
+    return path
 
 
 def test_problems_beyond_the_limit_are_counted(ruined: Path) -> None:

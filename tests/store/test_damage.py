@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +17,14 @@ from spector.errors import (
     PartitionCorruptError,
     SpectorError,
     StoreError,
-    StoreNotFoundError,
 )
 from spector.kernel.checksum import crc32c
 from spector.layout import FORMAT_VERSION, PARTITION_DTYPE, PARTITION_HEADER_BYTES
-from tests.crash.workload import Model, open_tiny, texts_of, vector_of, wrong_in
+from tests.cases import Cases
+from tests.crash.workload import open_tiny, texts_of, vector_of, wrong_in
+from tests.store.spoil import sql
+
+cases = Cases(__file__)
 
 TEXTS = [f"word{n} version 0" for n in range(7)]
 
@@ -57,26 +58,11 @@ def _header(path: Path, **fields: Any) -> None:
     _edit(path, 0, bytes(raw))
 
 
-_SLOW = pytest.mark.slow
-
-
-@pytest.mark.parametrize(
-    "how",
-    [
-        pytest.param(0, marks=_SLOW),
-        pytest.param(255, marks=_SLOW),
-        "flip",
-        pytest.param("plus", marks=_SLOW),
-    ],
-)
-def test_every_byte_of_a_partition_header_keeps_a_writer_out(store: Path, how: Any) -> None:
+def test_every_byte_of_a_partition_header_keeps_a_writer_out(store: Path) -> None:
     path = _partition(store)
     original = path.read_bytes()[:PARTITION_HEADER_BYTES]
     for offset in range(PARTITION_HEADER_BYTES):
-        value = {"flip": original[offset] ^ 1, "plus": (original[offset] + 1) % 256}.get(how, how)
-        if value == original[offset]:
-            continue
-        _edit(path, offset, bytes([value]))
+        _edit(path, offset, bytes([original[offset] ^ 1]))
         with pytest.raises(PartitionCorruptError):
             open_tiny(str(store))
         _edit(path, offset, original[offset : offset + 1])
@@ -119,17 +105,6 @@ def test_missing_partition_is_named(store: Path, mode: Any) -> None:
     assert "I14" in [p.code for p in spector.check(store).problems]
 
 
-@pytest.mark.parametrize("keep", [0, 1, 63, 64, 65, 191, 192, 193, 447])
-def test_truncated_partition_is_refused(store: Path, keep: int) -> None:
-    path = _partition(store)
-    path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(PartitionCorruptError):
-        open_tiny(str(store))
-    with pytest.raises(PartitionCorruptError):
-        list(open_tiny(str(store), mode="r"))
-    assert not spector.check(store).ok
-
-
 def test_trailing_junk_in_a_partition_is_harmless(store: Path) -> None:
     with _partition(store).open("ab") as file:
         file.write(b"\xff" * 1000)
@@ -137,22 +112,6 @@ def test_trailing_junk_in_a_partition_is_harmless(store: Path) -> None:
         assert sorted(texts_of(memory).values()) == TEXTS
         memory.remember("more", vector=vector_of("more"), tier="semantic")
         assert memory.check().ok
-
-
-def test_swapped_partitions_are_found_by_writers_readers_and_check(store: Path) -> None:
-    one, two = _partition(store, 0), _partition(store, 1)
-    aside = store / "aside"
-    one.rename(aside)
-    two.rename(one)
-    aside.rename(two)
-    with pytest.raises(PartitionCorruptError, match="sequence"):
-        open_tiny(str(store))
-    assert not spector.check(store).ok
-    with open_tiny(str(store), mode="r") as memory:
-        with pytest.raises(PartitionCorruptError):
-            list(memory)
-        with pytest.raises(PartitionCorruptError):
-            memory.recall(vector=vector_of(TEXTS[0]), k=3)
 
 
 def test_foreign_partition_file_is_reported_and_left_alone(store: Path, tmp_path: Path) -> None:
@@ -181,7 +140,7 @@ def test_leftovers_of_crashes_are_removed_at_the_next_opening(store: Path) -> No
         assert not stale.exists()
         assert not empty.exists()
         assert not zeros.exists()
-        assert wrong_in(memory, Model()) == []
+        assert wrong_in(memory) == []
 
 
 def test_file_whose_header_was_cut_short_is_removed_when_no_memory_is_in_it(store: Path) -> None:
@@ -207,63 +166,11 @@ def test_file_whose_header_was_cut_short_is_removed_when_no_memory_is_in_it(stor
         ]
 
 
-def test_reader_of_a_store_whose_creation_was_cut_short_says_so(tmp_path: Path) -> None:
-    """SQLite calls a transaction that it may not roll back an attempt to write."""
-    source, path = tmp_path / "source.db", tmp_path / "mind"
-    db = sqlite3.connect(source, isolation_level=None)
-    for statement in ("PRAGMA cache_size=1", "BEGIN", "CREATE TABLE t(a)"):
-        db.execute(statement)
-    db.executemany("INSERT INTO t VALUES (?)", [("x" * 2000,) for _ in range(50)])
-    path.mkdir()
-    for end in ("", "-journal"):
-        shutil.copy(f"{source}{end}", path / f"catalog.db{end}")
-    os.truncate(path / "catalog.db", 4096)  # a creation that needs a journal writes one page
-    db.close()
-    with pytest.raises(StoreNotFoundError, match="not been created completely"):
-        open_tiny(str(path), mode="r")
-
-
-def test_newer_format_version_in_the_catalog_is_refused(store: Path) -> None:
-    _sql(store, "UPDATE meta SET value = '2' WHERE key = 'format_version'")
-    for mode in ("rw", "r"):
-        with pytest.raises(FormatVersionError, match="format 2") as error:
-            open_tiny(str(store), mode=mode)
-        assert "upgrade" in error.value.hint
-    with pytest.raises(FormatVersionError):
-        spector.check(store)
-
-
-def _sql(store: Path, *statements: str) -> None:
-    db = sqlite3.connect(store / "catalog.db")
-    with db:
-        for statement in statements:
-            db.execute(statement)
-    db.close()
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "UPDATE meta SET value = 'many' WHERE key = 'format_version'",
-        "UPDATE meta SET value = 'wide' WHERE key = 'dim'",
-        "UPDATE meta SET value = '-3' WHERE key = 'dim'",
-        "UPDATE meta SET value = 'xyz' WHERE key = 'uuid'",
-        "UPDATE meta SET value = 'abcd' WHERE key = 'uuid'",
-        "DELETE FROM meta",
-        "DELETE FROM meta WHERE key = 'fingerprint'",
-        "UPDATE meta SET value = x'00' WHERE key = 'model_id'",
-        "DELETE FROM head",
-        "DROP TABLE head",
-        "DROP TABLE meta",
-        "DROP TABLE segment",
-        "DROP TABLE journal",
-        "INSERT INTO journal VALUES (999, 77, 0, 0, x'00')",
-    ],
-)
+@cases("statement")
 def test_catalog_with_something_missing_or_absurd_is_a_typed_error(
     store: Path, statement: str
 ) -> None:
-    _sql(store, statement)
+    sql(store, statement)
     for mode in ("rw", "r"):
         with pytest.raises(SpectorError) as error:
             _use(store, mode)
@@ -281,39 +188,27 @@ def _use(store: Path, mode: Any) -> None:
 @pytest.mark.parametrize("content", [b"", b"hello, I am text\n" * 100, bytes(4096)])
 def test_catalog_that_is_no_database_is_a_typed_error(store: Path, content: bytes) -> None:
     (store / "catalog.db").write_bytes(content)
-    if content:
-        with pytest.raises(CatalogCorruptError):
-            open_tiny(str(store))
+    with pytest.raises(CatalogCorruptError if content else StoreError):
+        open_tiny(str(store))
     with pytest.raises(StoreError):
         open_tiny(str(store), mode="r")
-
-
-def test_catalog_lost_while_partitions_remain_is_not_taken_for_a_new_store(store: Path) -> None:
-    (store / "catalog.db").unlink()
-    with pytest.raises(StoreError):
-        open_tiny(str(store))
-    (store / "catalog.db").touch()
-    with pytest.raises(StoreError):
-        open_tiny(str(store))
     assert _partition(store).exists()
 
 
 def test_foreign_database_is_refused_and_left_alone(tmp_path: Path) -> None:
-    _sql(tmp_path, "CREATE TABLE notes(text)", "INSERT INTO notes VALUES ('mine')")
+    sql(tmp_path, "CREATE TABLE notes(text)", "INSERT INTO notes VALUES ('mine')")
     before = (tmp_path / "catalog.db").read_bytes()
     for mode in ("rw", "r"):
         with pytest.raises(CatalogCorruptError, match="not a spector catalog"):
             open_tiny(str(tmp_path), mode=mode)
-    db = sqlite3.connect(tmp_path / "catalog.db")
-    assert db.execute("SELECT * FROM notes").fetchall() == [("mine",)]
-    db.close()
+    assert sql(tmp_path, "SELECT * FROM notes") == [("mine",)]
     assert len(before) == (tmp_path / "catalog.db").stat().st_size
 
 
 @pytest.mark.parametrize("place", ["'x'", "-1", "x'00'", "99"])
 def test_row_that_points_to_no_slot_at_all_is_a_typed_error(store: Path, place: str) -> None:
     """Found by flipped bits of the catalog: a slot of another type, or below zero."""
-    _sql(store, f"UPDATE record SET slot = {place} WHERE id = (SELECT min(id) FROM record)")
+    sql(store, f"UPDATE record SET slot = {place} WHERE id = (SELECT min(id) FROM record)")
     with open_tiny(str(store), mode="r") as memory, pytest.raises(StoreError):
         memory.recall("word0", k=7)
     assert not spector.check(store).ok

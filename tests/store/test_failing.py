@@ -3,8 +3,7 @@
 Mechanism: a sync that failed once may succeed the next time although the bytes are lost, so what
 the disk has is not known any more; whereas too many open files, or a full disk, leave nothing in
 doubt. Damage: writes go on beside a partition that never got its bytes; or a host that was short of
-descriptors for a moment must be started again. Mutation hunting swapped the two, and no quick test
-noticed.
+descriptors for a moment must be started again.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import errno
 import os
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -33,6 +31,7 @@ from spector.store.files.disk import DiskFile
 from spector.store.files.protocol import translate_os_errors
 from spector.store.sqlite.connections import typed_sql_errors
 from tests.crash.workload import open_tiny, texts_of, vector_of
+from tests.store.spoil import sql
 
 
 @pytest.mark.parametrize(
@@ -99,9 +98,7 @@ def test_durability_is_vouched_for_after_a_whole_checkpoint_only(
     if not room:
         monkeypatch.setattr(Store, "checkpoint", full)
     memory.close()
-    with closing(sqlite3.connect(store_path / "catalog.db")) as db:
-        keys = {key for key, _ in db.execute("SELECT key, value FROM meta")}
-    assert (UNSYNCED in keys) is not room
+    assert ((UNSYNCED,) in sql(store_path, "SELECT key FROM meta")) is not room
     monkeypatch.undo()
     with open_tiny(str(store_path)) as again:
         assert [record.text for record in again] == ["a note"]
@@ -199,7 +196,11 @@ def test_a_catalog_that_cannot_be_opened_is_missing_only_where_it_is_not(tmp_pat
     there.touch()
     error = _of(sqlite3.SQLITE_CANTOPEN)
     assert type(_translated(error, str(there))) is StoreError
-    assert type(_translated(error, str(tmp_path / "none.db"))) is StoreNotFoundError
+    (tmp_path / "loop").symlink_to("loop")  # is there, and opens for nobody
+    assert type(_translated(error, str(tmp_path / "loop"))) is StoreError
+    assert "open files" in _translated(error, str(tmp_path / "loop")).hint
+    for absent in ("none.db", "none/deeper"):
+        assert type(_translated(error, str(tmp_path / absent))) is StoreNotFoundError
 
 
 def test_text_that_is_no_utf_8_is_damage() -> None:

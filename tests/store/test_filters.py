@@ -19,7 +19,10 @@ import pytest
 
 from spector.errors import InvalidFilterError
 from spector.store.catalog.filters import MAX_DEPTH, MAX_LIST_ITEMS, MAX_NODES, compile_where
+from tests.cases import Cases
 from tests.store.filter_oracle import a_document, a_filter, matches_where
+
+cases = Cases(__file__)
 
 # --- running the compiled expression ------------------------------------------------------------
 
@@ -71,55 +74,10 @@ def test_random_filters_select_what_the_plain_evaluator_selects(seed: int) -> No
 # --- what the grammar means, one sentence each --------------------------------------------------
 
 MEANING: list[tuple[dict[str, Any], Any, bool]] = [
-    ({}, None, True),
-    ({"and": []}, {}, True),
-    ({"or": []}, {}, False),
-    ({"a": {"in": []}}, {"a": 1}, False),
-    ({"a": 1}, {"a": 1.0}, True),
-    ({"a": 1.0}, {"a": 1}, True),
-    ({"a": 1}, {"a": True}, False),
-    ({"a": True}, {"a": 1}, False),
-    ({"a": 1}, {"a": "1"}, False),
-    ({"a": {"lt": "b"}}, {"a": 1}, False),
-    ({"a": {"gt": 0}}, {"a": "5"}, False),
-    ({"a": {"gt": 0}}, {"a": True}, False),
-    ({"a": None}, {}, True),
-    ({"a": None}, None, True),
-    ({"a": None}, {"a": None}, True),
-    ({"a": None}, {"a": 0}, False),
-    ({"a.b": None}, {"a": 5}, True),
-    ({"a": {"exists": True}}, {"a": None}, True),
-    ({"a": {"exists": False}}, {"a": None}, False),
-    ({"a": {"exists": False}}, None, True),
-    ({"a": {"ne": 3}}, {}, True),
-    ({"a": {"ne": None}}, {}, False),
-    ({"a": {"ne": 3}}, {"a": [3]}, True),
-    ({"not": {"a": {"gt": 3}}}, {}, True),
-    ({"a": {"not": {"gt": 3}}}, {"a": 2}, True),
-    ({"a": {"gt": 3, "lte": 9}}, {"a": 9}, True),
-    ({"a": {"gt": 3, "lte": 9}}, {"a": 3}, False),
-    ({"a": 1, "b": 2}, {"a": 1}, False),
-    ({"a": {"contains": "tla"}}, {"a": "atlas"}, True),
-    ({"a": {"contains": "TLA"}}, {"a": "atlas"}, False),
-    ({"a": {"contains": "%"}}, {"a": "atlas"}, False),
-    ({"a": {"contains": "x"}}, {"a": ["x", "y"]}, True),
-    ({"a": {"contains": "x"}}, {"a": ["xx"]}, False),
-    ({"a": {"contains": 1}}, {"a": [True]}, False),
-    ({"a": {"contains": None}}, {"a": [None]}, True),
-    ({"a": {"contains": None}}, {}, False),
-    ({"a": {"contains": "k"}}, {"a": {"k": 1}}, False),
-    ({"a.0": 7}, {"a": [7]}, False),
-    ({"a.b.c": 7}, {"a": {"b": {"c": 7}}}, True),
-    ({"a.b": 7}, {"a.b": 7}, False),
-    ({r"a\.b": 7}, {"a.b": 7}, True),
+    *cases.rows("meaning"),
     ({("",): 7}, {"": 7}, True),
     ({("a", ""): 7}, {"a": {"": 7}}, True),
     ({("a", ""): 7}, {"a": 7}, False),
-    ({r"\and": 7}, {"and": 7}, True),
-    ({r"\$gt": 7}, {"$gt": 7}, True),
-    ({r"a\\b": 7}, {"a\\b": 7}, True),
-    ({"a": {"$in": ["x", None, True, 2]}}, {"a": 2.0}, True),
-    ({"a": {"$in": ["x", None]}}, {}, True),
     ({"a": {"gt": 2**53}}, {"a": 2**53 + 1}, True),
     ({"a": {"in": [2.0**53]}}, {"a": 2**53 + 1}, False),
     ({"a": 2.0**53}, {"a": 2**53 + 1}, False),
@@ -166,44 +124,12 @@ def test_every_float_finds_itself() -> None:
 
 # --- nothing a user types reaches SQL -----------------------------------------------------------
 
-HOSTILE = [
-    "'; DROP TABLE content; --",
-    '" OR 1=1 --',
-    "a') OR ('1'='1",
-    "$.a",
-    "$",
-    '$."a"',
-    "a[0]",
-    "#-1",
-    "?",
-    "?1",
-    ":name",
-    "@x",
-    "{row}",
-    "{0}",
-    "%s",
-    "\\",
-    "\\\\",
-    "a\\",
-    "\n",
-    "\t--",
-    "/*",
-    "\u2028",
-    "\ufeff",
-    "json_each(content.metadata)",
-    "NULL",
-    "level0.key",
-    "' || id || '",
-    "`",
-    "]",
-]
-
 
 def _literal(key: str) -> str:
     return "".join("\\" + char if char in "\\.$" else char for char in key)
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@cases("text")
 def test_hostile_text_is_only_ever_a_value_or_a_key(text: str) -> None:
     table = Table([{text: 1}, {"a": text}, {"a": [text]}, {"a": "harmless"}, {"b": {text: text}}])
     assert table.select({_literal(text): 1}) == [0]
@@ -231,31 +157,10 @@ def _cyclic() -> dict[str, Any]:
 
 
 ERRORS: list[tuple[Any, str, str]] = [
-    ([], "where: expected a dict, got list", "project"),
-    (None, "where: expected a dict, got None", ""),
-    ("a = 1", "where: expected a dict, got str", ""),
+    *cases.rows("error_names_the_place_and_the_next_step"),
     ({3: 1}, "where: a key must be a string, got int", ""),
-    ({"a": {"gtt": 1}}, "where.a: unknown operator 'gtt'", "did you mean 'gt'"),
-    ({"a": {"$contain": 1}}, "unknown operator '$contain'", "did you mean 'contains'"),
-    ({"a": {">=": 1}}, "unknown operator '>='", "did you mean 'gte'"),
-    ({"a": {"zzzzz": 1}}, "unknown operator 'zzzzz'", "accepted: eq, ne, in"),
-    ({"a": {"name": "x"}}, "unknown operator 'name'", "nested field is written with a dot"),
     ({"a": {3: "x"}}, "unknown operator 3", "accepted"),
-    ({"$nor": []}, "where: unknown combinator '$nor'", "did you mean 'or'"),
-    ({"a": {}}, "where.a: an empty dict tests nothing", "eq"),
-    ({"or": {"a": 1}}, "where.or: expected a list of filters, got dict", "or"),
-    ({"not": [1]}, "where.not: expected a dict, got list", ""),
-    ({"a": {"not": 3}}, "where.a.not: expected a dict of operators, got int", "ne"),
-    ({"and": [{"a": 1}, 7]}, "where.and[1]: expected a dict, got int", ""),
-    ({"and": [{"a": 1}, {"b": {"gt": None}}]}, "where.and[1].b.gt: None has no order", "order"),
-    ({"a": {"lt": True}}, "where.a.lt: True has no order", ""),
-    ({"a": {"in": "atlas"}}, "where.a.in: expected a list of values, got str", ""),
-    ({"a": {"in": {"x": 1}}}, "where.a.in: expected a list of values, got dict", ""),
-    ({"a": {"in": [1, [2]]}}, "where.a.in[1]: cannot compare with list", ""),
     ({"a": {"in": list(range(MAX_LIST_ITEMS + 1))}}, "10001 values, the limit is 10000", ""),
-    ({"a": {"exists": 1}}, "where.a.exists: expected True or False, got int", ""),
-    ({"a": ["x", "y"]}, "where.a: cannot compare with list", "use in"),
-    ({"a": {"eq": {"x": 1}}}, "where.a.eq: cannot compare with dict", "dotted key"),
     ({"a": b"x"}, "where.a: cannot compare with bytes", ""),
     ({"a": object()}, "where.a: cannot compare with object", ""),
     ({"a": date(2026, 5, 4)}, "where.a: cannot compare with date", "2026-05-04"),
@@ -264,13 +169,6 @@ ERRORS: list[tuple[Any, str, str]] = [
     ({"a": {"gt": -math.inf}}, "where.a.gt: -inf is not a JSON number", ""),
     ({"a": 2**63}, "where.a: the integer does not fit into 64 bits", "float"),
     ({"a": {"in": [-(2**63) - 1]}}, "where.a.in[0]: the integer does not fit", ""),
-    ({"a": "x\0y"}, "holds a NUL character", ""),
-    ({"a\0b": 1}, "holds a NUL character", ""),
-    ({"a": {"contains": "\ud800"}}, "where.a.contains: '\\ud800' holds half", ""),
-    ({"\udfff": 1}, "holds half a surrogate pair", ""),
-    ({"": 1}, "has an empty key", "dot"),
-    ({"a..b": 1}, "has an empty key", "dot"),
-    ({".a": 1}, "has an empty key", "dot"),
     ({".".join("a" * (MAX_DEPTH + 1)): 1}, "17 nested keys, the limit is 16", ""),
     (_nested(MAX_DEPTH), "nested deeper than 16 levels", "ANDed"),
     (_cyclic(), "nested deeper than 16 levels", ""),

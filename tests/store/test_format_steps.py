@@ -7,7 +7,6 @@ by code that does not know it; a migration that is killed leaves half of each.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +14,6 @@ import numpy as np
 import pytest
 
 import spector
-from spector.kernel.checksum import crc32c
 from spector.layout import FORMAT_VERSION, PARTITION_DTYPE
 from spector.store.catalog import schema
 from spector.store.core.store import Store
@@ -23,6 +21,7 @@ from spector.store.opening import recovery
 from spector.store.partitions import segment as header
 from spector.store.rewriting import STEPS, Step, next_step, rewrite_all
 from tests.crash.workload import open_tiny, texts_of, vector_of
+from tests.store.spoil import says, sql
 
 NEXT = FORMAT_VERSION + 1
 
@@ -37,17 +36,9 @@ def mind(tmp_path: Path) -> Path:
     return tmp_path / "mind"
 
 
-def says(path: Path, version: str) -> None:
-    with sqlite3.connect(path / "catalog.db") as db:
-        db.execute("UPDATE meta SET value = ? WHERE key = 'format_version'", (version,))
-    db.close()
-
-
 def formats(path: Path) -> tuple[str, set[int]]:
     """What the catalog and the headers of the partitions say."""
-    with sqlite3.connect(path / "catalog.db") as db:
-        [(said,)] = db.execute("SELECT value FROM meta WHERE key = 'format_version'")
-    db.close()
+    [(said,)] = sql(path, "SELECT value FROM meta WHERE key = 'format_version'")
     heads = [np.frombuffer(p.read_bytes()[:64], PARTITION_DTYPE)[0] for p in path.rglob("*.mem")]
     return said, {int(head["version"]) for head in heads}
 
@@ -84,18 +75,6 @@ def test_a_version_that_is_none_is_damage(version: str, mind: Path) -> None:
         with pytest.raises(spector.CatalogCorruptError):
             open_tiny(str(mind), mode=mode)
     assert [problem.code for problem in spector.check(mind).problems] == ["I15"]
-
-
-@pytest.mark.parametrize("version", [0, NEXT, 2**32 - 1])
-def test_a_partition_of_another_format_than_its_catalog_is_found(version: int, mind: Path) -> None:
-    victim = sorted(mind.rglob("*.mem"))[0]
-    data = bytearray(victim.read_bytes())
-    np.frombuffer(data, PARTITION_DTYPE, count=1)["version"] = version
-    data[60:64] = crc32c(bytes(data[:60])).to_bytes(4, "little")
-    victim.write_bytes(data)
-    with pytest.raises((spector.FormatVersionError, spector.PartitionCorruptError)):
-        open_tiny(str(mind))
-    assert not spector.check(mind).ok
 
 
 # -- one made-up step ------------------------------------------------------------------------------

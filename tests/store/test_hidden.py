@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,16 +19,35 @@ import pytest
 import spector
 from spector.errors import CatalogCorruptError, PartitionCorruptError, UnknownRecordError
 from tests.crash.workload import open_tiny, vector_of
+from tests.store.spoil import flip, root_of, sql
 
 TABLES = pytest.mark.parametrize("table", ["record", "content"])
+
+
+MADE = [
+    {
+        "text": f"text {n}",
+        "vector": vector_of(f"{n}"),
+        "user_id": "ada",
+        "session_id": "sess",
+        "tags": ["heal"],
+        "metadata": {"n": n},
+    }
+    for n in range(9)
+]
 
 
 @pytest.fixture
 def ids(tmp_path: Path) -> list[int]:
     with open_tiny(str(tmp_path / "mind")) as memory:
-        made = [memory.remember(f"text {n}", vector=vector_of(f"{n}")).id for n in range(9)]
-        memory.forget(made[4])
-    return made
+        return [memory.remember(**each).id for each in MADE]
+
+
+@pytest.fixture
+def neighbours(tmp_path: Path) -> list[int]:
+    """The ids of a batch follow one another."""
+    with open_tiny(str(tmp_path / "mind")) as memory:
+        return [record.id for record in memory.remember_many(MADE)]
 
 
 def _varint(data: bytes, at: int) -> int:
@@ -45,60 +63,58 @@ def _spoil_key(path: str, table: str, nth: int, *, byte: int = 0, bit: int = 0x2
     The bit is so high that the key is out of order, as a search notices or does not; those of its
     last ``byte`` (-1) make it the key of a neighbour.
     """
-    file = f"{path}/catalog.db"
-    with sqlite3.connect(file) as db:
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        root = db.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()[
-            0
-        ]
-        size = db.execute("PRAGMA page_size").fetchone()[0]
-    db.close()
-    with open(file, "r+b") as out:
-        page = os.pread(out.fileno(), size, (root - 1) * size)
+    start, size = root_of(path, table)
+    with open(f"{path}/catalog.db", "r+b") as out:
+        page = os.pread(out.fileno(), size, start)
         assert page[0] == 0x0D, "the table has grown beyond one leaf"
         cell = int.from_bytes(page[8 + 2 * nth : 10 + 2 * nth], "big")
         key = _varint(page, cell)  # behind the length of the row
         key += byte if byte >= 0 else _varint(page, key) - key + byte
-        out.seek((root - 1) * size + key)
+        out.seek(start + key)
         out.write(bytes([page[key] ^ bit]))
 
 
-def _asks(memory: spector.Memory, hidden: int) -> dict[str, Callable[[], object]]:
-    return {
-        "get": lambda: memory.get(hidden),
-        "in": lambda: hidden in memory,
-        "recall": lambda: memory.recall(vector=vector_of("1"), k=20),
-    }
+VERBS: dict[str, Callable[[spector.Memory, int, Path], object]] = {
+    "get": lambda memory, hidden, out: memory.get(hidden),
+    "in": lambda memory, hidden, out: hidden in memory,
+    "recall": lambda memory, hidden, out: memory.recall(vector=vector_of("1"), k=20),
+    "records": lambda memory, hidden, out: list(memory.records()),
+    "records of a user": lambda memory, hidden, out: list(memory.records(user_id="ada")),
+    "records of a time": lambda memory, hidden, out: list(
+        memory.records(time_range=("2000-01-01", None))
+    ),
+    "export": lambda memory, hidden, out: memory.export(out),
+    "export of a user": lambda memory, hidden, out: memory.export(out, user_id="ada"),
+    "forget one": lambda memory, hidden, out: memory.forget(hidden),
+    "forget": lambda memory, hidden, out: memory.forget(user_id="ada"),
+    "forget by metadata": lambda memory, hidden, out: memory.forget({"n": {"lt": 5}}),
+    "erase": lambda memory, hidden, out: memory.forget(user_id="ada", purge=True, verify=True),
+}
 
 
 @pytest.mark.sampled
 @TABLES
-@pytest.mark.parametrize("mode", ["r", "rw"])
-@pytest.mark.parametrize("ask", ["get", "in", "recall"])
+@pytest.mark.parametrize(
+    ("mode", "verb"),
+    [*(("rw", verb) for verb in VERBS), *(("r", verb) for verb in ("get", "in", "recall"))],
+)
 def test_a_memory_that_a_search_misses_is_damaged_not_unknown(
-    tmp_path: Path, ids: list[int], table: str, mode: str, ask: str
+    tmp_path: Path, ids: list[int], table: str, mode: str, verb: str
 ) -> None:
-    path = str(tmp_path / "mind")
+    path, out = str(tmp_path / "mind"), tmp_path / "out.jsonl"
     _spoil_key(path, table, 3)
     with open_tiny(path, mode=mode) as memory:
         with pytest.raises(CatalogCorruptError) as caught:
-            _asks(memory, ids[3])[ask]()
+            VERBS[verb](memory, ids[3], out)
         assert "check" in str(caught.value.hint)
+        assert not out.exists()
+        assert len(memory) == 9, "something was forgotten"
     assert not spector.check(path).ok
-
-
-@TABLES
-def test_a_memory_that_a_search_misses_is_not_forgotten_as_unknown(
-    tmp_path: Path, ids: list[int], table: str
-) -> None:
-    path = str(tmp_path / "mind")
-    _spoil_key(path, table, 3)
-    with open_tiny(path) as memory, pytest.raises(CatalogCorruptError):
-        memory.forget(ids[3])
 
 
 def test_what_is_unknown_stays_unknown(tmp_path: Path, ids: list[int]) -> None:
     with open_tiny(str(tmp_path / "mind")) as memory:
+        memory.forget(ids[4])
         for absent in (ids[4], ids[0] - 1, 5, 0):
             assert absent not in memory
             with pytest.raises(UnknownRecordError):
@@ -108,64 +124,13 @@ def test_what_is_unknown_stays_unknown(tmp_path: Path, ids: list[int]) -> None:
         assert {hit.id for hit in memory.recall(vector=vector_of("1"), k=20)} == {*ids} - {ids[4]}
 
 
-def _all(memory: spector.Memory, tmp_path: Path) -> dict[str, Callable[[], object]]:
-    return {
-        "records": lambda: list(memory.records()),
-        "records of a user": lambda: list(memory.records(user_id="ada")),
-        "records of a time": lambda: list(memory.records(time_range=("2000-01-01", None))),
-        "export": lambda: memory.export(tmp_path / "out.jsonl"),
-        "export of a user": lambda: memory.export(tmp_path / "out.jsonl", user_id="ada"),
-        "forget": lambda: memory.forget(user_id="ada"),
-        "forget by metadata": lambda: memory.forget({"n": {"lt": 5}}),
-        "erase": lambda: memory.forget(user_id="ada", purge=True, verify=True),
-    }
-
-
-@pytest.fixture
-def of_ada(tmp_path: Path) -> list[int]:
-    with open_tiny(str(tmp_path / "mind")) as memory:
-        return [
-            memory.remember(
-                f"text {n}", vector=vector_of(f"{n}"), user_id="ada", metadata={"n": n}
-            ).id
-            for n in range(9)
-        ]
-
-
-@pytest.mark.sampled
-@TABLES
-@pytest.mark.parametrize(
-    "ask",
-    [
-        "records",
-        "records of a user",
-        "records of a time",
-        "export",
-        "export of a user",
-        "forget",
-        "forget by metadata",
-        "erase",
-    ],
-)
-def test_a_walk_does_not_pass_over_a_memory_that_a_search_misses(
-    tmp_path: Path, of_ada: list[int], table: str, ask: str
-) -> None:
-    path = str(tmp_path / "mind")
-    _spoil_key(path, table, 3)
-    with open_tiny(path) as memory:
-        with pytest.raises(CatalogCorruptError):
-            _all(memory, tmp_path)[ask]()
-        assert not (tmp_path / "out.jsonl").exists()
-        assert len(memory) == 9, "something was forgotten"
-
-
 @TABLES
 def test_an_export_of_what_is_left_names_what_is_hidden(
-    tmp_path: Path, of_ada: list[int], table: str
+    tmp_path: Path, ids: list[int], table: str
 ) -> None:
     path, out = str(tmp_path / "mind"), tmp_path / "out.jsonl"
     _spoil_key(path, table, 3)
-    warned = pytest.warns(RuntimeWarning, match=str(of_ada[3]))
+    warned = pytest.warns(RuntimeWarning, match=str(ids[3]))
     with open_tiny(path, mode="r") as memory, warned:
         assert memory.export(out, skip_damaged=True) == 8
     assert '"text 3"' not in out.read_text()
@@ -173,7 +138,7 @@ def test_an_export_of_what_is_left_names_what_is_hidden(
 
 @pytest.mark.parametrize("given", [["text 3"], ["text 3", "of nobody"]])
 def test_a_text_without_its_memory_is_not_one_that_a_living_memory_says(
-    tmp_path: Path, of_ada: list[int], given: list[str]
+    tmp_path: Path, ids: list[int], given: list[str]
 ) -> None:
     """Only the text is still there, and no search by id would ever find it."""
     path = str(tmp_path / "mind")
@@ -187,13 +152,11 @@ def test_a_text_without_its_memory_is_not_one_that_a_living_memory_says(
 
 
 def test_the_user_of_a_memory_that_damage_has_changed_does_not_hide_it_from_erasure(
-    tmp_path: Path, of_ada: list[int]
+    tmp_path: Path, ids: list[int]
 ) -> None:
     """The filter asks for a user whose name one memory has lost: only its seal knows."""
     path = str(tmp_path / "mind")
-    with sqlite3.connect(f"{path}/catalog.db") as db:
-        db.execute("UPDATE record SET user_id = 'adb' WHERE id = ?", (of_ada[3],))
-    db.close()
+    sql(path, "UPDATE record SET user_id = 'adb' WHERE id = ?", given=(ids[3],))
     with open_tiny(path) as memory:
         with pytest.raises(CatalogCorruptError, match="not what was written"):
             memory.forget(user_id="ada", purge=True, verify=True)
@@ -203,20 +166,10 @@ def test_the_user_of_a_memory_that_damage_has_changed_does_not_hide_it_from_eras
 @TABLES
 @pytest.mark.parametrize("bit", [1, 2, 4, 8])
 def test_a_key_that_becomes_that_of_a_neighbour_does_not_hide_its_memory(
-    tmp_path: Path, table: str, bit: int
+    tmp_path: Path, neighbours: list[int], table: str, bit: int
 ) -> None:
     """Mechanism: ids of a batch are neighbours, so all counts agree and one is walked twice."""
     path = str(tmp_path / "mind")
-    with open_tiny(path) as memory:
-        memory.remember_many(
-            {
-                "text": f"text {n}",
-                "vector": vector_of(f"{n}"),
-                "user_id": "ada",
-                "metadata": {"n": n},
-            }
-            for n in range(9)
-        )
     _spoil_key(path, table, 3, byte=-1, bit=bit)
     with open_tiny(path, mode="r") as memory:
         with pytest.raises(CatalogCorruptError):
@@ -233,32 +186,24 @@ def test_a_key_that_becomes_that_of_a_neighbour_does_not_hide_its_memory(
 @TABLES
 @pytest.mark.parametrize(("byte", "bit"), [(0, 0x20), (-1, 1), (-1, 2), (-1, 4)])
 def test_whatever_is_forgotten_beside_a_damaged_key_is_forgotten_or_the_catalog_is_damaged(
-    tmp_path: Path, table: str, byte: int, bit: int
+    tmp_path: Path, neighbours: list[int], table: str, byte: int, bit: int
 ) -> None:
     """Mechanism: SQLite met the same place twice, and called it a constraint that failed."""
     path = str(tmp_path / "mind")
-    with open_tiny(path) as memory:
-        made = memory.remember_many(
-            {"text": f"text {n}", "vector": vector_of(f"{n}")} for n in range(9)
-        )
     _spoil_key(path, table, 3, byte=byte, bit=bit)
     with contextlib.suppress(CatalogCorruptError, PartitionCorruptError), open_tiny(path) as memory:
-        for record in made:
+        for each in neighbours:
             with contextlib.suppress(CatalogCorruptError, PartitionCorruptError):
-                memory.forget(record.id, purge=True)
+                memory.forget(each, purge=True)
 
 
 def _spoil_way(path: str, ids: list[int], batch: int) -> None:
     """Flip a bit in an inner page of the table of memories, so that the way to a place where a page
     of a walk ends leads into the next leaf; every leaf is as it was."""
     file = Path(path) / "catalog.db"
-    with sqlite3.connect(file) as db:
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        (root,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'record'").fetchone()
-        (size,) = db.execute("PRAGMA page_size").fetchone()
-    db.close()
+    start, size = root_of(path, "record")
     raw = bytearray(file.read_bytes())
-    page = raw[(root - 1) * size : root * size]
+    page = raw[start : start + size]
     assert page[0] == 0x05, "the table has one leaf only"
     ends, before = ids[batch - 1 :: batch], 0
     for n in range(int.from_bytes(page[3:5], "big")):
@@ -272,7 +217,7 @@ def _spoil_way(path: str, ids: list[int], batch: int) -> None:
                 less = key - (1 << (bit + 7 * (back - 1)))
                 set_there = page[stop - back] >> bit & 1
                 if set_there and any(before < less <= end < key for end in ends):
-                    raw[(root - 1) * size + stop - back] ^= 1 << bit
+                    raw[start + stop - back] ^= 1 << bit
                     file.write_bytes(raw)
                     return
         before = key
@@ -317,38 +262,21 @@ def test_a_damaged_key_on_the_way_to_a_page_hides_none_of_its_memories(
         assert len(memory) == 3000
 
 
-@pytest.mark.parametrize("index", ["record_user", "record_session", "record_tag"])
+@pytest.mark.parametrize(
+    ("index", "word", "chosen"),
+    [
+        ("record_user", b"ada", {"user_id": "ada"}),
+        ("record_session", b"sess", {"session_id": "sess"}),
+        ("record_tag", b"heal", {"tags": ["heal"]}),
+    ],
+)
 def test_an_index_that_leads_past_a_memory_does_not_save_it_from_a_purge(
-    tmp_path: Path, index: str
+    tmp_path: Path, ids: list[int], index: str, word: bytes, chosen: dict[str, Any]
 ) -> None:
     path = str(tmp_path / "mind")
-    word = {"record_user": b"maya", "record_session": b"sess", "record_tag": b"heal"}[index]
-    with open_tiny(path) as memory:
-        for n in range(9):
-            memory.remember(
-                f"text {n}",
-                vector=vector_of(f"{n}"),
-                user_id="maya",
-                session_id="sess",
-                tags=["heal"],
-            )
+    start, size = root_of(path, index)
     file = Path(path) / "catalog.db"
-    with sqlite3.connect(file) as db:
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        (root,) = db.execute(
-            "SELECT rootpage FROM sqlite_master WHERE name = ?", (index,)
-        ).fetchone()
-        (size,) = db.execute("PRAGMA page_size").fetchone()
-    db.close()
-    raw = bytearray(file.read_bytes())
-    at = raw.index(word, (root - 1) * size, root * size)
-    raw[at + 3] ^= 1
-    file.write_bytes(raw)
-    chosen: dict[str, Any] = {
-        "record_user": {"user_id": "maya"},
-        "record_session": {"session_id": "sess"},
-        "record_tag": {"tags": ["heal"]},
-    }[index]
+    flip(file, file.read_bytes().index(word, start, start + size) + 2)
     with open_tiny(path) as memory:
         with pytest.raises(CatalogCorruptError):
             memory.forget(**chosen, purge=True)

@@ -22,15 +22,11 @@ from spector.store.catalog import journal as log
 from spector.store.catalog.catalog import Catalog
 from spector.store.core.records import verify_strength
 from spector.store.core.store import Store
-from tests.crash.workload import open_tiny, texts_of, vector_of
+from tests.crash.workload import open_tiny, put, texts_of
 
 
 def _store(memory: spector.Memory) -> Store:
     return memory._parts.store
-
-
-def _put(memory: spector.Memory, text: str, **more: Any) -> int:
-    return memory.remember(text, vector=vector_of(text), **more).id
 
 
 def _in_catalog(memory: spector.Memory, word: bytes) -> bool:
@@ -61,11 +57,11 @@ def test_long_log_is_copied_into_the_catalog_after_a_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_tiny(str(tmp_path / "short")) as memory:
-        _put(memory, "platypus")
+        put(memory, "platypus")
         assert not _in_catalog(memory, b"platypus")
     monkeypatch.setattr(log, "LONG_BYTES", 0)
     with open_tiny(str(tmp_path / "long")) as memory:
-        _put(memory, "platypus")
+        put(memory, "platypus")
         assert _in_catalog(memory, b"platypus")
 
 
@@ -103,7 +99,7 @@ def test_log_beside_readers_who_never_pause_begins_anew(
         try:
             sizes = []
             for n in range(80):
-                _put(memory, f"platypus{n}", tier="procedural")
+                put(memory, f"platypus{n}", tier="procedural")
                 sizes.append(path.with_name("catalog.db-wal").stat().st_size)
         finally:
             stop.set()
@@ -115,7 +111,7 @@ def test_log_beside_readers_who_never_pause_begins_anew(
 def test_recall_that_sees_a_newer_strength_waits_for_no_commit(tmp_path: Path) -> None:
     """The commit may wait for the recall, so that the log begins anew: one for the other."""
     with open_tiny(str(tmp_path / "mind")) as memory:
-        kept, store = _put(memory, "platypus"), _store(memory)
+        kept, store = put(memory, "platypus"), _store(memory)
         row = store.catalog.fetch_stored([kept])[kept]
         memory.reinforce(kept)
         reader = threading.Thread(target=verify_strength, args=(store, row), daemon=True)
@@ -133,10 +129,10 @@ def test_failure_to_copy_the_log_spares_the_write_and_fails_the_store(
     catalog = _store(memory).catalog
     main = catalog.main
     catalog.main = Failing(main, "wal_checkpoint", sqlite3.SQLITE_IOERR)  # type: ignore[assignment]
-    kept = _put(memory, "platypus")
+    kept = put(memory, "platypus")
     catalog.main = main
     with pytest.raises(StoreFailedError, match="open it again"):
-        _put(memory, "another")
+        put(memory, "another")
     memory.close()
     with open_tiny(str(tmp_path / "mind")) as memory:
         assert texts_of(memory) == {kept: "platypus"}
@@ -150,9 +146,9 @@ def test_full_disk_at_the_copy_of_the_log_fails_nothing(
         catalog = _store(memory).catalog
         main = catalog.main
         catalog.main = Failing(main, "wal_checkpoint", sqlite3.SQLITE_FULL)  # type: ignore[assignment]
-        _put(memory, "platypus")
+        put(memory, "platypus")
         catalog.main = main
-        _put(memory, "another")
+        put(memory, "another")
         assert len(memory) == 2
 
 
@@ -161,7 +157,7 @@ def test_closing_a_failed_store_leaves_its_log_even_when_nothing_can_be_opened(
 ) -> None:
     """No reading connection can be made to close last: then the writing one stays open."""
     memory = open_tiny(str(tmp_path / "mind"))
-    kept = _put(memory, "platypus")
+    kept = put(memory, "platypus")
 
     def refuse(self: Catalog, *, readonly: bool) -> sqlite3.Connection:
         raise StoreError("cannot open: Input/output error")
@@ -174,7 +170,7 @@ def test_closing_a_failed_store_leaves_its_log_even_when_nothing_can_be_opened(
     assert (tmp_path / "mind" / "catalog.db-wal").read_bytes() == before
     with open_tiny(str(tmp_path / "mind")) as memory:  # in the process that has it open for ever
         assert texts_of(memory) == {kept: "platypus"}
-        _put(memory, "another")
+        put(memory, "another")
         memory.compact()
     assert spector.check(tmp_path / "mind").ok
     with open_tiny(str(tmp_path / "mind"), mode="r") as memory:
@@ -184,7 +180,7 @@ def test_closing_a_failed_store_leaves_its_log_even_when_nothing_can_be_opened(
 def test_damaged_page_met_by_a_compaction_is_a_typed_error(tmp_path: Path) -> None:
     """The rows of the partition were asked for outside of what translates SQLite's errors."""
     with open_tiny(str(tmp_path / "mind")) as memory:
-        ids = [_put(memory, f"m{n}", tier="semantic") for n in range(3)]
+        ids = [put(memory, f"m{n}", tier="semantic") for n in range(3)]
         memory.forget(ids[0])
         catalog = _store(memory).catalog
         main = catalog.main

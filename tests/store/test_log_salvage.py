@@ -22,7 +22,7 @@ import spector
 from spector import Flag
 from spector.cli.main import main
 from tests.crash.workload import DIM, open_tiny, vector_of, warm_up
-from tests.proof import Proof, seed
+from tests.proof import seed
 from tests.store.damage import ram
 
 _FRAME = 24 + 4096
@@ -118,7 +118,7 @@ def killed(made: Killed) -> Iterator[Killed]:
     made.restore()
 
 
-def test_what_lies_behind_a_flipped_bit_of_the_log_is_read(killed: Killed, proof: Proof) -> None:
+def test_what_lies_behind_a_flipped_bit_of_the_log_is_read(killed: Killed) -> None:
     """The page that it hit was written again later, as most are: nothing is missing."""
     killed.ruin(2, 100)
     report, shown = killed.repair()
@@ -127,7 +127,6 @@ def test_what_lies_behind_a_flipped_bit_of_the_log_is_read(killed: Killed, proof
     assert note.file == LOG
     assert f"damaged at byte {32 + 2 * _FRAME}, " in note.reason
     assert "all of them were read" in note.reason
-    proof("repair", stores=1, kept=len(shown), wrong=0)
 
 
 def test_a_head_of_the_log_that_is_gone_costs_nothing(killed: Killed) -> None:
@@ -175,17 +174,12 @@ def test_an_older_catalog_brings_nothing_back(killed: Killed) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 4096, 8 * _FRAME])
-def test_ruined_anywhere_nothing_comes_back_and_nobody_vanishes(
-    killed: Killed, size: int, proof: Proof
-) -> None:
+def test_ruined_anywhere_nothing_comes_back_and_nobody_vanishes(killed: Killed, size: int) -> None:
     rng = np.random.default_rng(seed(31) + size)
-    complete = stores = kept = 0
     for _ in range(12):
         frame = int(rng.integers(0, killed.frames - size // _FRAME))
         killed.ruin(frame, int(rng.integers(-24, 4096)), size)
-        report, shown = killed.repair()
-        complete, stores, kept = complete + report.complete, stores + 1, kept + len(shown)
-    proof("repair", stores=stores, kept=kept, complete=complete, wrong=0, seeds=str(seed(31)))
+        killed.repair()
 
 
 def test_a_torn_end_is_the_moment_before_it(killed: Killed) -> None:

@@ -21,14 +21,11 @@ import pytest
 import spector
 from spector.errors import CatalogCorruptError, PartitionCorruptError, SpectorError
 from spector.store.files.lock import WriterLock, read_durable_mark
-from tests.crash.workload import open_tiny, vector_of
+from tests.crash.workload import open_tiny, put
+from tests.store.spoil import flip
 
 FRAME = 24 + 4096
 Damage = Callable[[Path], None]
-
-
-def _put(memory: spector.Memory, text: str, **more: Any) -> int:
-    return memory.remember(text, vector=vector_of(text), **more).id
 
 
 def _frames(root: Path) -> int:
@@ -36,10 +33,7 @@ def _frames(root: Path) -> int:
 
 
 def _flip(root: Path, frame: int) -> None:
-    path = root / "catalog.db-wal"
-    raw = bytearray(path.read_bytes())
-    raw[32 + frame % _frames(root) * FRAME + 24 + 100] ^= 1
-    path.write_bytes(raw)
+    flip(root / "catalog.db-wal", 32 + frame % _frames(root) * FRAME + 24 + 100)
 
 
 def _without_lock(root: Path) -> None:
@@ -77,10 +71,10 @@ def _accepted(root: Path, count: int) -> None:
 def day(store_path: Path) -> Path:
     """Killed on the day after its first memory; that day's twenty are in partitions of their own."""
     with open_tiny(str(store_path)) as memory:
-        _put(memory, "yesterday", tier="semantic")
+        put(memory, "yesterday", tier="semantic")
     with open_tiny(str(store_path)) as memory:
         for n in range(20):
-            _put(memory, f"today{n}")
+            put(memory, f"today{n}")
         return _killed(memory, store_path, "day")
 
 
@@ -88,7 +82,7 @@ def day(store_path: Path) -> Path:
 def updated(store_path: Path) -> Path:
     """Killed after changes that only the catalog knows of."""
     with open_tiny(str(store_path)) as memory:
-        ids = [_put(memory, f"m{n}", tier="semantic") for n in range(5)]
+        ids = [put(memory, f"m{n}", tier="semantic") for n in range(5)]
     with open_tiny(str(store_path)) as memory:
         for n in range(20):
             memory.update(ids[2], metadata={"n": n})
@@ -100,12 +94,12 @@ def ahead(store_path: Path, tmp_path: Path) -> Path:
     """Its journal waits for a partition that is of a later commit than the catalog."""
     copy = tmp_path / "copy"
     with open_tiny(str(store_path)) as memory:
-        kept = _put(memory, "kept", tier="semantic")
-        _put(memory, "another", tier="procedural")
+        kept = put(memory, "kept", tier="semantic")
+        put(memory, "another", tier="procedural")
         memory.checkpoint()
         memory.reinforce(kept)
         shutil.copytree(store_path, copy, ignore=shutil.ignore_patterns("LOCK"))
-        _put(memory, "lost", tier="semantic")
+        put(memory, "lost", tier="semantic")
         memory.checkpoint()
         for path in store_path.glob("semantic/*.mem"):
             shutil.copy(path, copy / "semantic")
@@ -166,7 +160,7 @@ def test_journal_is_not_replayed_into_another_partitions_file(
     (file,) = ahead.glob("semantic/*.mem")
     if strangers:
         with open_tiny(str(tmp_path / "stranger")) as memory:
-            _put(memory, "kept", tier="semantic")
+            put(memory, "kept", tier="semantic")
     root, tier = (tmp_path / "stranger", "semantic") if strangers else (ahead, "procedural")
     (other,) = root.glob(f"{tier}/*.mem")
     shutil.copy(other, file)
@@ -188,7 +182,7 @@ def test_old_catalog_that_is_put_back_under_changed_metadata_is_refused(
     store_path: Path, tmp_path: Path
 ) -> None:
     with open_tiny(str(store_path)) as memory:
-        kept = _put(memory, "m", tier="semantic")
+        kept = put(memory, "m", tier="semantic")
     shutil.copy(store_path / "catalog.db", tmp_path)
     with open_tiny(str(store_path)) as memory:
         memory.update(kept, metadata={"n": 1})
@@ -297,7 +291,7 @@ def test_partition_that_a_compaction_was_about_to_commit_is_no_lost_commit(
 ) -> None:
     """Its header, with the count of its records, is written before the commit."""
     with open_tiny(str(store_path)) as memory:
-        ids = [_put(memory, f"m{n}", tier="semantic") for n in range(3)]
+        ids = [put(memory, f"m{n}", tier="semantic") for n in range(3)]
         memory.forget(ids[0])
         copies: list[Path] = []
         write_journal = spector.store.core.transaction.Transaction.write_journal
@@ -318,7 +312,7 @@ def test_partition_that_a_compaction_was_about_to_commit_is_no_lost_commit(
 def test_reader_beside_a_writer_that_makes_partitions_is_not_refused(store_path: Path) -> None:
     with open_tiny(str(store_path)) as memory:
         for n in range(30):
-            _put(memory, f"m{n}")
+            put(memory, f"m{n}")
             with open_tiny(str(store_path), mode="r") as reader:
                 assert len(reader) == n + 1
             assert spector.check(store_path).ok

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
@@ -14,24 +13,9 @@ import pytest
 import spector
 from spector.clock import ManualClock
 from spector.errors import PartitionCorruptError, StoreNotFoundError
-from spector.store.core.store import Store
-from spector.store.files.disk import DiskFiles
-from spector.store.opening import recovery as recover
 from spector.store.partitions.segment import Segment
-from tests.crash.workload import DIM, START, TINY, open_tiny, texts_of, vector_of
-
-
-def _put(memory: spector.Memory, text: str, **more: Any) -> int:
-    return memory.remember(text, vector=vector_of(text), **more).id
-
-
-def _copy(source: Path, target: Path, *, catalog: bool, partitions: bool) -> None:
-    for folder, _, names in os.walk(source):
-        for name in names:
-            if (catalog and name.startswith("catalog")) or (partitions and name.endswith(".mem")):
-                there = target / os.path.relpath(folder, source)
-                there.mkdir(parents=True, exist_ok=True)
-                shutil.copy(os.path.join(folder, name), there)
+from tests.crash.workload import DIM, START, TINY, open_tiny, put, texts_of, vector_of
+from tests.store.spoil import copy_files, flip
 
 
 def test_growth_that_was_not_synced_is_replayed(store_path: Path, tmp_path: Path) -> None:
@@ -41,13 +25,13 @@ def test_growth_that_was_not_synced_is_replayed(store_path: Path, tmp_path: Path
     with spector.open(
         store_path, embedder=None, dim=DIM, config=config, clock=ManualClock(START)
     ) as memory:
-        _put(memory, "m0")
+        put(memory, "m0")
         (file,) = store_path.glob("episodic/*.mem")
         before = file.stat().st_size
         for n in range(1, 11):
-            _put(memory, f"m{n}")
+            put(memory, f"m{n}")
         assert file.stat().st_size > before
-        _copy(store_path, copy, catalog=True, partitions=True)
+        copy_files(store_path, copy, "catalog", ".mem")
     os.truncate(copy / "episodic" / file.name, before)
     for mode in ("r", "rw", "r"):  # a reader may be there before the next writer
         with open_tiny(str(copy), mode=mode) as memory:
@@ -62,11 +46,11 @@ def test_truncation_below_what_the_journal_holds_is_not_papered_over(
 ) -> None:
     copy = tmp_path / "copy"
     with open_tiny(str(store_path)) as memory:
-        _put(memory, "m0")
-        _put(memory, "m1")
+        put(memory, "m0")
+        put(memory, "m1")
         memory.checkpoint()
-        _put(memory, "m2")
-        _copy(store_path, copy, catalog=True, partitions=True)
+        put(memory, "m2")
+        copy_files(store_path, copy, "catalog", ".mem")
     (file,) = copy.glob("episodic/*.mem")
     os.truncate(file, 64)
     for mode in ("r", "rw"):
@@ -79,12 +63,12 @@ def test_what_recovery_writes_is_synced_before_it_is_let_go_of(
     store_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, durability: Any
 ) -> None:
     """Damage: the journal goes, a power cut takes the headers back, and no opening takes them for
-    the catalog's. Mutation hunting wrote them after their sync, and no quick test noticed."""
+    the catalog's."""
     dead = tmp_path / "dead"
     with open_tiny(str(store_path), durability=durability) as memory:
-        ids = [_put(memory, f"m{n}", tier=("semantic", "episodic")[n % 2]) for n in range(9)]
+        ids = [put(memory, f"m{n}", tier=("semantic", "episodic")[n % 2]) for n in range(9)]
         memory.reinforce(ids[0])
-        _copy(store_path, dead, catalog=True, partitions=True)
+        copy_files(store_path, dead, "catalog", ".mem")
     closed: list[tuple[str, bool]] = []
     close = Segment.close
 
@@ -107,13 +91,13 @@ def test_reader_of_a_relaxed_store_shows_the_strength_of_before_the_lost_commits
     """No journal has it any more, and the partition knows a future that never was."""
     cut = tmp_path / "cut"
     with open_tiny(str(store_path), durability="relaxed") as memory:
-        ids = [_put(memory, f"m{n}", tier="semantic") for n in range(4)]
+        ids = [put(memory, f"m{n}", tier="semantic") for n in range(4)]
         memory.checkpoint()
         before = {record.id: record.to_dict() for record in memory}
-        _copy(store_path, cut, catalog=True, partitions=False)
+        copy_files(store_path, cut, "catalog")
         memory.forget(ids[1])
         memory.update(ids[2], importance=0.9)
-        _copy(store_path, cut, catalog=False, partitions=True)
+        copy_files(store_path, cut, ".mem")
     with open_tiny(str(cut), mode="r") as reader:
         assert {record.id: record.to_dict() for record in reader} == before
         for n, record_id in enumerate(ids):
@@ -129,17 +113,17 @@ def test_relaxed_store_whose_log_lost_its_newest_commits_opens_as_it_was_before_
 ) -> None:
     cut = tmp_path / "cut"
     with open_tiny(str(store_path), durability="relaxed") as memory:
-        ids = [_put(memory, f"m{n}", tier=("semantic", "episodic")[n % 2]) for n in range(9)]
+        ids = [put(memory, f"m{n}", tier=("semantic", "episodic")[n % 2]) for n in range(9)]
         memory.update(ids[0], text="m0 again", vector=vector_of("m0 again"))
         before = texts_of(memory)
-        _copy(store_path, cut, catalog=True, partitions=False)
+        copy_files(store_path, cut, "catalog")
         memory.forget(ids[1:4])
         memory.update(ids[5], importance=0.9)
         memory.reinforce(ids[6])
         memory.update(ids[7], text="lost", vector=vector_of("lost"))
         for n in range(9):
-            _put(memory, f"lost{n}", tier="procedural")
-        _copy(store_path, cut, catalog=False, partitions=True)
+            put(memory, f"lost{n}", tier="procedural")
+        copy_files(store_path, cut, ".mem")
     first = spector.check(cut)  # before a writer has reconciled them
     assert first.ok, first.problems
     noted = {note.where: note.message for note in first.notes if note.where.endswith(".mem")}
@@ -154,7 +138,7 @@ def test_relaxed_store_whose_log_lost_its_newest_commits_opens_as_it_was_before_
         assert report.ok, report.problems
         assert memory.recall(vector=vector_of("m2"), k=1, profile="similarity")[0].text == "m2"
         for n in range(9):
-            _put(memory, f"new{n}", tier="procedural")
+            put(memory, f"new{n}", tier="procedural")
         assert memory.check().ok
     with open_tiny(str(cut)) as memory:
         assert len(memory) == 18
@@ -166,19 +150,15 @@ def test_damage_that_no_writer_would_mend_is_found_after_a_relaxed_one_was_kille
     cut = tmp_path / "cut"
     with open_tiny(str(store_path), durability="relaxed") as memory:
         for n in range(3):
-            _put(memory, f"m{n}")
+            put(memory, f"m{n}")
         memory.checkpoint()
-        _copy(store_path, cut, catalog=True, partitions=True)
+        copy_files(store_path, cut, "catalog", ".mem")
         (mine,) = store_path.glob("episodic/*.mem")
-        raw = bytearray(mine.read_bytes())
-        raw[64 + 40] ^= 2  # a flag: nobody brings back what the open writer itself has damaged
-        mine.write_bytes(raw)
+        flip(mine, 64 + 40, 2)  # a flag: nobody brings back what the open writer has damaged
         assert "I16" in {problem.code for problem in memory.check().problems}
     assert spector.check(cut).ok
     (file,) = cut.glob("episodic/*.mem")
-    raw = bytearray(file.read_bytes())
-    raw[64 + 64] ^= 1  # a vector
-    file.write_bytes(raw)
+    flip(file, 64 + 64)  # a vector
     (cut / "episodic" / "strange.mem").write_bytes(b"not of ours")
     assert {problem.code for problem in spector.check(cut).problems} >= {"I3", "I14"}
 
@@ -188,18 +168,18 @@ def test_strict_store_with_partitions_of_another_moment_is_still_refused(
 ) -> None:
     mixed = tmp_path / "mixed"
     with open_tiny(str(store_path)) as memory:
-        _put(memory, "m0")
-    _copy(store_path, mixed, catalog=True, partitions=False)
+        put(memory, "m0")
+    copy_files(store_path, mixed, "catalog")
     with open_tiny(str(store_path)) as memory:
-        _put(memory, "m1")
-    _copy(store_path, mixed, catalog=False, partitions=True)
+        put(memory, "m1")
+    copy_files(store_path, mixed, ".mem")
     with pytest.raises(PartitionCorruptError, match="different moments"):
         open_tiny(str(mixed))
     older = tmp_path / "older"
-    _copy(store_path, older, catalog=True, partitions=True)
+    copy_files(store_path, older, "catalog", ".mem")
     with open_tiny(str(store_path)) as memory:
-        _put(memory, "m2")
-    _copy(store_path, older, catalog=True, partitions=False)
+        put(memory, "m2")
+    copy_files(store_path, older, "catalog")
     with pytest.raises(PartitionCorruptError):
         open_tiny(str(older))
 
@@ -208,33 +188,12 @@ def test_relaxed_store_that_was_closed_properly_is_not_reconciled(
     store_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_tiny(str(store_path), durability="relaxed") as memory:
-        _put(memory, "m")
+        put(memory, "m")
     from spector.store.opening import recovery as recover
 
     monkeypatch.setattr(recover, "reconcile", lambda store: pytest.fail("reconciled"))
     with open_tiny(str(store_path)) as memory:
         assert len(memory) == 1
-
-
-def test_commit_that_a_killed_writer_did_not_sync_is_synced_before_it_is_replayed(
-    store_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Or a power cut during recovery leaves partitions that know a commit which the log lost."""
-    dead = tmp_path / "dead"
-    with open_tiny(str(store_path)) as memory:
-        _put(memory, "m")
-        _copy(store_path, dead, catalog=True, partitions=True)
-    steps: list[str] = []
-    sync, replay, sync_dir = Store.sync_log, recover._replay, DiskFiles.sync_dir
-
-    def note(name: str, inner: Any) -> Any:
-        return lambda *args: (steps.append(name), inner(*args))[1]
-
-    monkeypatch.setattr(Store, "sync_log", note("log", sync))
-    monkeypatch.setattr(DiskFiles, "sync_dir", note("name", sync_dir))
-    monkeypatch.setattr(recover, "_replay", note("replay", replay))
-    open_tiny(str(dead)).close()
-    assert steps[:3] == ["log", "name", "replay"]
 
 
 @pytest.mark.parametrize("left", [["-journal"], ["-wal"], ["-journal", "-wal", "-shm"]])
@@ -249,7 +208,7 @@ def test_creation_that_was_cut_short_before_its_catalog_had_a_name_begins_again(
     with pytest.raises(StoreNotFoundError):
         open_tiny(str(store_path), mode="r")
     with open_tiny(str(store_path)) as memory:
-        _put(memory, "m")
+        put(memory, "m")
         assert memory.check().ok
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -34,12 +33,12 @@ from spector.layout import (
     stride_of,
 )
 from spector.store.catalog.schema import JOURNAL_MUTABLE, JOURNAL_RECORDS
-from spector.store.files.lock import WriterLock
 from tests.api.helpers import ids
 from tests.crash.workload import DIM, open_tiny, vector_of
 from tests.fakes import FakeEmbedder
 from tests.proof import seed
 from tests.store.damage import WORDS, Patient, ram
+from tests.store.spoil import flip, sql
 
 STRIDE = stride_of(DIM)
 ONE = "semantic/semantic-000.mem"
@@ -87,27 +86,18 @@ def repaired(patient: Patient, dest: Path, **options: Any) -> tuple[spector.Repa
     return report, whole
 
 
-def test_a_sound_store_is_copied_whole(patient: Patient, dest: Path, proof: Any) -> None:
+def test_a_sound_store_is_copied_whole(patient: Patient, dest: Path) -> None:
     report, whole = repaired(patient, dest)
     assert report.complete
     assert whole == set(patient.truth)
-    proof("repair", stores=1, kept=len(whole), wrong=0)
 
 
 def _cut(p: Patient) -> None:
     p.put(ONE, p.bytes[ONE][: PARTITION_HEADER_BYTES + STRIDE + 5])
 
 
-def _flip(p: Patient) -> None:
-    data = bytearray(p.bytes[ONE])
-    data[PARTITION_HEADER_BYTES + STRIDE + 70] ^= 4
-    p.put(ONE, bytes(data))
-
-
-def _strength(p: Patient) -> None:
-    data = bytearray(p.bytes[ONE])
-    data[PARTITION_HEADER_BYTES + 45] ^= 4
-    p.put(ONE, bytes(data))
+def _flip(at: int) -> Callable[[Patient], None]:
+    return lambda p: flip(p.root / ONE, PARTITION_HEADER_BYTES + at, 4)
 
 
 def _header(p: Patient) -> None:
@@ -125,14 +115,7 @@ def _word(p: Patient) -> None:
 
 
 def _sql(*statements: str) -> Callable[[Patient], None]:
-    def act(p: Patient) -> None:
-        db = sqlite3.connect(p.root / "catalog.db")
-        with db:
-            for statement in statements:
-                db.execute(statement)
-        db.close()
-
-    return act
+    return lambda p: sql(p.root, *statements)
 
 
 def _place(assignment: str) -> Callable[[Patient], None]:
@@ -155,11 +138,10 @@ def _hit_and_elsewhere(p: Patient) -> None:
 def _count_header_and_record(p: Patient) -> None:
     """How many records there are is not known, one of them is damaged, and the journal names the
     place of a later one."""
-    data = bytearray(bytes(64) + p.bytes[ONE][64:])
-    data[PARTITION_HEADER_BYTES + STRIDE + 70] ^= 4
-    p.put(ONE, bytes(data))
+    _header(p)
+    _flip(STRIDE + 70)(p)
     half = PARTITION_HEADER_BYTES + 2 * STRIDE + MUTABLE_OFFSET
-    same = bytes(data[half : half + MUTABLE_BYTES]).hex()
+    same = p.bytes[ONE][half : half + MUTABLE_BYTES].hex()
     _sql(
         "UPDATE segment SET slots = -5, live = 'x'",
         f"INSERT INTO journal SELECT 900, id, {JOURNAL_MUTABLE}, 2, x'{same}' FROM segment"
@@ -176,57 +158,47 @@ FAR = [
 #: a varint of nine bytes, and more of them
 HUGE = b"\xff" * 12 + b"\x00\xff\x00\x1d\x11"
 
+#: damage that costs no memory
+HARMLESS: dict[str, Callable[[Patient], None]] = {
+    "a flipped strength": _flip(45),
+    "a header of zeros": _header,
+    "a journal that names nothing": _sql("INSERT INTO journal VALUES (999, 77, 0, 0, x'00')"),
+    "counters gone": _sql("DELETE FROM head"),
+    "no name and no dimension": _sql("DELETE FROM meta"),
+    "a row of a partition that makes no sense": _sql(
+        "UPDATE segment SET live = 'many'",
+        "INSERT INTO segment VALUES (77, 1, 0, 9, 0, '../../elsewhere', 0, 1, 1, 1, 0)",
+    ),
+    "a count below nothing": _sql("UPDATE segment SET slots = -5"),
+    "counts below nothing and of nothing": _sql("UPDATE segment SET slots = -5, live = 'x'", *FAR),
+    "a count beyond all memory": _sql("UPDATE segment SET slots = 1 << 40"),
+    "a count that no disk holds": _sql(
+        "UPDATE segment SET slots = (1 << 32) - 1, live = slots", *FAR
+    ),
+    "a count that is a word": _sql("UPDATE segment SET slots = 'many'"),
+    "more living than there are": _sql("UPDATE segment SET live = slots + 7"),
+    "a tier that is a word": _sql("UPDATE segment SET tier = 'one'"),
+    "a tier below nothing": _sql("UPDATE segment SET tier = -1"),
+    "a day that is a word": _sql("UPDATE segment SET day = 'Monday'"),
+    "a place behind the end": _place("slot = 77"),
+    "a place that is another's": _place("slot = 1"),
+    "a place in no partition": _place("segment_id = 99"),
+    "a place that is no number": _place("segment_id = 'x', slot = x'00'"),
+    "no partitions in the catalog": _sql("DROP TABLE segment"),
+    "no full text": _sql("DROP TABLE fulltext"),
+    "no tag index": _sql("DELETE FROM record_tag"),
+}
 #: damage -> (what to do, memories that come through whole, those without words)
 KINDS: dict[str, tuple[Callable[[Patient], None], int, int]] = {
+    **{name: (act, 11, 0) for name, act in HARMLESS.items()},
     "a partition cut off": (_cut, 9, 0),
-    "a flipped vector": (_flip, 10, 0),
-    "a flipped strength": (_strength, 11, 0),
-    "a header of zeros": (_header, 11, 0),
+    "a flipped vector": (_flip(STRIDE + 70), 10, 0),
     "a partition gone": (_missing, 8, 0),
     "a flipped letter": (_word, 10, 0),
-    "a journal that names nothing": (
-        _sql("INSERT INTO journal VALUES (999, 77, 0, 0, x'00')"),
-        11,
-        0,
-    ),
-    "counters gone": (_sql("DELETE FROM head"), 11, 0),
-    "no name and no dimension": (_sql("DELETE FROM meta"), 11, 0),
-    "a row of a partition that makes no sense": (
-        _sql(
-            "UPDATE segment SET live = 'many'",
-            "INSERT INTO segment VALUES (77, 1, 0, 9, 0, '../../elsewhere', 0, 1, 1, 1, 0)",
-        ),
-        11,
-        0,
-    ),
-    "a count below nothing": (_sql("UPDATE segment SET slots = -5"), 11, 0),
-    "counts below nothing and of nothing": (
-        _sql("UPDATE segment SET slots = -5, live = 'x'", *FAR),
-        11,
-        0,
-    ),
-    "a count beyond all memory": (_sql("UPDATE segment SET slots = 1 << 40"), 11, 0),
-    "a count that no disk holds": (
-        _sql("UPDATE segment SET slots = (1 << 32) - 1, live = slots", *FAR),
-        11,
-        0,
-    ),
-    "a count that is a word": (_sql("UPDATE segment SET slots = 'many'"), 11, 0),
-    "more living than there are": (_sql("UPDATE segment SET live = slots + 7"), 11, 0),
-    "a tier that is a word": (_sql("UPDATE segment SET tier = 'one'"), 11, 0),
-    "a tier below nothing": (_sql("UPDATE segment SET tier = -1"), 11, 0),
-    "a day that is a word": (_sql("UPDATE segment SET day = 'Monday'"), 11, 0),
     "a count, a header and a record": (_count_header_and_record, 10, 0),
-    "a place behind the end": (_place("slot = 77"), 11, 0),
-    "a place that is another's": (_place("slot = 1"), 11, 0),
-    "a place in no partition": (_place("segment_id = 99"), 11, 0),
     "a record that was hit, and one of before": (_hit_and_elsewhere, 9, 0),
-    "a place that is no number": (_place("segment_id = 'x', slot = x'00'"), 11, 0),
-    "no partitions in the catalog": (_sql("DROP TABLE segment"), 11, 0),
     "no words": (_sql("DROP TABLE content"), 0, 11),
     "no rows": (_sql("DROP TABLE record"), 0, 11),
-    "no full text": (_sql("DROP TABLE fulltext"), 11, 0),
-    "no tag index": (_sql("DELETE FROM record_tag"), 11, 0),
     "no catalog": (lambda p: (p.root / "catalog.db").unlink(), 0, 11),
     "an empty catalog": (lambda p: p.put("catalog.db", b""), 0, 11),
     "a catalog of zeros": (lambda p: p.put("catalog.db", bytes(81920)), 0, 11),
@@ -237,7 +209,7 @@ KINDS: dict[str, tuple[Callable[[Patient], None], int, int]] = {
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_whole_is_saved_and_the_rest_is_named(
-    patient: Patient, dest: Path, kind: str, proof: Any
+    patient: Patient, dest: Path, kind: str
 ) -> None:
     act, expected, wordless = KINDS[kind]
     act(patient)
@@ -248,13 +220,12 @@ def test_what_is_whole_is_saved_and_the_rest_is_named(
     if wordless == 0:  # whoever is not there is named
         assert lost == set(patient.truth) - whole
         assert all(each.reason and each.text for each in report.lost)
-    proof("repair", stores=1, kept=len(whole), wordless=wordless, listed=len(lost), wrong=0)
 
 
-def test_pages_of_the_catalog_one_after_the_other(patient: Patient, dest: Path, proof: Any) -> None:
+def test_pages_of_the_catalog_one_after_the_other(patient: Patient, dest: Path) -> None:
     """Each page ruined in turn: never a lie, and never a memory that is neither saved nor named."""
     data = patient.bytes["catalog.db"]
-    kept = silent = pages = 0
+    kept = silent = 0
     rng = np.random.default_rng(seed(5))
     for page in range(len(data) // 4096):
         start = page * 4096
@@ -263,12 +234,10 @@ def test_pages_of_the_catalog_one_after_the_other(patient: Patient, dest: Path, 
         named = {each.id for each in (*report.lost, *report.notes)}
         silent += len(set(patient.truth) - whole - named)
         kept += len(whole)
-        pages += 1
         shutil.rmtree(dest)
         patient.restore()
-    proof("repair", stores=pages, kept=kept, wrong=0, unnamed=silent)
     assert silent == 0
-    assert kept > pages * 6
+    assert kept > len(data) // 4096 * 6
 
 
 def test_lack_of_memory_is_not_taken_for_damage(
@@ -290,9 +259,7 @@ def test_words_without_a_vector_are_embedded_again(tmp_path: Path) -> None:
         made = memory.remember("the cat sleeps", tags=["cat"], user_id="ada", tier="semantic")
         memory.pin(made.id)
     (part,) = path.rglob("*.mem")
-    data = bytearray(part.read_bytes())
-    data[PARTITION_HEADER_BYTES + 70] ^= 1
-    part.write_bytes(bytes(data))
+    flip(part, PARTITION_HEADER_BYTES + 70)
     assert spector.repair(path, tmp_path / "other", embedder=FakeEmbedder(dim=DIM, seed=1)).lost
     report = spector.repair(path, dest, embedder=embedder)
     assert (report.kept, report.mended, report.complete) == (1, 1, True)
@@ -349,7 +316,7 @@ def test_a_store_in_use_or_a_place_that_is_taken_is_refused(tmp_path: Path) -> N
         spector.repair(path, tmp_path / "saved")
 
 
-def test_the_commits_of_a_killed_process_are_saved_too(dest: Path, proof: Any) -> None:
+def test_the_commits_of_a_killed_process_are_saved_too(dest: Path) -> None:
     root = Path(tempfile.mkdtemp(dir=ram()))
     try:
         killed = Patient(root / "mind", closed=False)
@@ -357,47 +324,6 @@ def test_the_commits_of_a_killed_process_are_saved_too(dest: Path, proof: Any) -
         assert (whole, report.complete) == (set(killed.truth), True)
     finally:
         shutil.rmtree(root)
-    proof("repair", stores=1, kept=len(whole), wrong=0)
-
-
-def test_leftovers_of_a_killed_repair_are_cleared_by_the_next(patient: Patient, dest: Path) -> None:
-    """Killed while the catalog was copied, or while the new store was written: a partition that
-    the next run would have taken for its own, and a catalog that it would have gone on in."""
-    left = dest.with_name(f".{dest.name}.spector-incomplete")
-    (left / "semantic").mkdir(parents=True)
-    (left / "semantic" / "semantic-000.mem").write_bytes(b"half")
-    (left / "catalog.db").write_bytes(patient.bytes["catalog.db"][:5000])
-    (left / "LOCK").write_bytes(b"1")
-    _, whole = repaired(patient, dest)
-    assert whole == set(patient.truth)
-    assert sorted(p.name for p in dest.parent.iterdir()) == ["mind", "saved"]
-
-
-def test_two_repairs_to_one_destination_do_not_mix(patient: Patient, dest: Path) -> None:
-    left = dest.with_name(f".{dest.name}.spector-incomplete")
-    left.mkdir()
-    lock = WriterLock(str(left))
-    try:
-        with pytest.raises(StoreLockedError, match="another copy"):
-            spector.repair(patient.root, dest)
-    finally:
-        lock.release()
-    assert not dest.exists()
-    shutil.rmtree(left)
-
-
-def test_a_repair_that_fails_leaves_its_destination_free(
-    patient: Patient, dest: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise StoreError("half-way")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("spector.store.repair.salvage.insert_rows", fail)
-        with pytest.raises(StoreError, match="half-way"):
-            spector.repair(patient.root, dest)
-    assert [p.name for p in dest.parent.iterdir()] == ["mind"]
-    repaired(patient, dest)
 
 
 def test_a_catalog_that_is_a_link_is_not_followed(patient: Patient, dest: Path) -> None:
@@ -427,11 +353,9 @@ def test_a_strength_in_the_catalog_that_is_damaged_is_told_and_not_taken_if_it_c
 ) -> None:
     """Mechanism: the catalog's copy won without a word, or cost the memory, whole as it was."""
     hit = list(patient.truth)[4]
-    with sqlite3.connect(patient.root / "catalog.db") as db:
-        (raw,) = db.execute("SELECT mutable FROM record WHERE id = ?", (hit,)).fetchone()
-        raw = raw[:at] + bytes([raw[at] ^ bits]) + raw[at + 1 :]
-        db.execute("UPDATE record SET mutable = ? WHERE id = ?", (raw, hit))
-    db.close()
+    [(raw,)] = sql(patient.root, "SELECT mutable FROM record WHERE id = ?", given=(hit,))
+    raw = raw[:at] + bytes([raw[at] ^ bits]) + raw[at + 1 :]
+    sql(patient.root, "UPDATE record SET mutable = ? WHERE id = ?", given=(raw, hit))
     report = spector.repair(patient.root, dest)
     patient.restore()
     assert (report.kept, report.mended, report.complete) == (len(patient.truth), 1, True)
@@ -464,16 +388,15 @@ def test_a_strength_that_no_memory_can_have_is_not_taken_over(
     """Catalog and partition agree on it, so only its range tells; a check would report it anew."""
     hit = list(patient.truth)[4]
     block = np.zeros(1, MUTABLE_DTYPE)
-    with sqlite3.connect(patient.root / "catalog.db") as db:
-        (raw, slot, path) = db.execute(
-            "SELECT mutable, slot, path FROM record JOIN segment ON segment.id = segment_id"
-            " WHERE record.id = ?",
-            (hit,),
-        ).fetchone()
-        block[:] = np.frombuffer(raw, MUTABLE_DTYPE)
-        block[field] = value
-        db.execute("UPDATE record SET mutable = ? WHERE id = ?", (block.tobytes(), hit))
-    db.close()
+    [(raw, slot, path)] = sql(
+        patient.root,
+        "SELECT mutable, slot, path FROM record JOIN segment ON segment.id = segment_id"
+        " WHERE record.id = ?",
+        given=(hit,),
+    )
+    block[:] = np.frombuffer(raw, MUTABLE_DTYPE)
+    block[field] = value
+    sql(patient.root, "UPDATE record SET mutable = ? WHERE id = ?", given=(block.tobytes(), hit))
     data = bytearray(patient.bytes[path])
     at = PARTITION_HEADER_BYTES + slot * STRIDE + MUTABLE_OFFSET
     data[at : at + MUTABLE_BYTES] = block.tobytes()

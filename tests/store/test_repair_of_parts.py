@@ -9,10 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sqlite3
-import subprocess
-import sys
-import textwrap
 import tracemalloc
 from pathlib import Path
 
@@ -23,8 +19,9 @@ from spector import ManualClock
 from spector.errors import EmbeddingError
 from spector.store.files import bad_sectors
 from tests.api.helpers import vector
-from tests.conftest import NOW, REPO
+from tests.conftest import NOW
 from tests.fakes import FakeEmbedder
+from tests.store.spoil import flip, sql
 
 _MIB = 1 << 20
 
@@ -101,10 +98,7 @@ def test_those_on_pages_without_a_tree_come_too(tmp_path: Path) -> None:
 def test_a_damaged_one_is_listed_and_the_others_are_kept(tmp_path: Path) -> None:
     filled(tmp_path / "mind", 6, 9 * 1024)
     catalog = tmp_path / "mind" / "catalog.db"
-    raw = bytearray(catalog.read_bytes())
-    at = raw.index(content(3, 64)) + 5
-    raw[at] ^= 1
-    catalog.write_bytes(raw)
+    flip(catalog, catalog.read_bytes().index(content(3, 64)) + 5)
     report = spector.repair(tmp_path / "mind", tmp_path / "mended")
     [lost] = report.lost
     assert "attachment" in lost.reason
@@ -113,33 +107,6 @@ def test_a_damaged_one_is_listed_and_the_others_are_kept(tmp_path: Path) -> None
         assert memory.get(key="k3").id == lost.id
         assert found == [None if n == 3 else content(n, 9 * 1024) for n in range(6)]
         assert memory.check().ok
-
-
-_UNDER_A_LIMIT = textwrap.dedent("""
-    import resource, sys
-    import spector
-    with open("/proc/self/status") as lines:
-        [now_kib] = [int(line.split()[1]) for line in lines if line.startswith("VmData")]
-    limit = now_kib * 1024 + (256 << 20)
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-    print(spector.repair(sys.argv[1], sys.argv[2]).complete)
-""")
-
-
-@pytest.mark.slow
-def test_more_than_there_is_memory_for(tmp_path: Path) -> None:
-    count, size = 300, 4 * _MIB
-    filled(tmp_path / "mind", count, size)
-    done = subprocess.run(
-        [sys.executable, "-c", _UNDER_A_LIMIT, str(tmp_path / "mind"), str(tmp_path / "mended")],
-        cwd=REPO,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout.strip()) == (0, "True"), done.stderr
-    assert_all_there(tmp_path / "mended", count, size)
 
 
 # -- A repair whose catalog does not say which model made the vectors finds out, and says so -------
@@ -175,10 +142,7 @@ def _made(path: Path, embedder: FakeEmbedder | None, dim: int = DIM) -> None:
 
 
 def _without_description(path: Path) -> None:
-    db = sqlite3.connect(path / "catalog.db")
-    with db:
-        db.execute("DELETE FROM meta WHERE key IN ('model_id', 'fingerprint')")
-    db.close()
+    sql(path, "DELETE FROM meta WHERE key IN ('model_id', 'fingerprint')")
 
 
 def _said(report: spector.RepairReport) -> str:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import spector
@@ -17,7 +15,6 @@ from spector.errors import PartitionCorruptError, StateTransitionError
 from spector.layout import (
     LEGAL_TRANSITIONS,
     MUTABLE_OFFSET,
-    PARTITION_DTYPE,
     PARTITION_HEADER_BYTES,
     PartitionState,
     stride_of,
@@ -25,13 +22,9 @@ from spector.layout import (
 from spector.store.files.disk import DiskFile
 from spector.store.opening.recovery import _replay
 from spector.store.partitions.segment import check_transition
-from tests.crash.workload import DIM, open_tiny, texts_of, vector_of
+from tests.crash.workload import DIM, open_tiny, put, texts_of, vector_of
+from tests.store.spoil import sql
 from tests.store.test_repair import ONE
-
-
-def _put(memory: Any, text: str, **more: Any) -> int:
-    found: int = memory.remember(text, vector=vector_of(text), **more).id
-    return found
 
 
 def _partitions(root: Path) -> dict[str, bytes]:
@@ -39,7 +32,7 @@ def _partitions(root: Path) -> dict[str, bytes]:
 
 
 def _busy(memory: Any) -> None:
-    ids = [_put(memory, f"m{n}", tier="semantic") for n in range(4)]
+    ids = [put(memory, f"m{n}", tier="semantic") for n in range(4)]
     memory.update(ids[0], text="m0 again", vector=vector_of("m0 again"))
     memory.reinforce(ids[1])
     memory.forget(ids[2])
@@ -64,8 +57,7 @@ def test_recovery_leaves_no_file_open(
 ) -> None:
     """Mechanism: a partition that is closed first is opened again for its sync, and stays open.
 
-    Damage: an opening costs a descriptor for each partition that it replays. Mutation hunting
-    swapped the two calls, and no test noticed.
+    Damage: an opening costs a descriptor for each partition that it replays.
     """
     copy = tmp_path / "copy"
     with open_tiny(str(store_path)) as memory:
@@ -95,11 +87,11 @@ def test_what_was_committed_and_never_copied_is_seen_by_readers_and_recovered(
     """A writer that died right after its commits: the partitions are those of before them all."""
     dead = tmp_path / "dead"
     with open_tiny(str(store_path)) as memory:
-        first = _put(memory, "m", tier="semantic")
+        first = put(memory, "m", tier="semantic")
         memory.checkpoint()
         shutil.copytree(store_path, dead, ignore=shutil.ignore_patterns("LOCK", "catalog*"))
         memory.update(first, importance=0.125)
-        _put(memory, "n", tier="semantic")
+        put(memory, "n", tier="semantic")
         for path in dead.glob("*/*.mem"):  # it had grown before the commit
             os.truncate(path, (store_path / path.relative_to(dead)).stat().st_size)
         for name in ("catalog.db", "catalog.db-wal"):
@@ -116,7 +108,7 @@ def test_scan_that_began_before_an_update_finds_the_memory_where_it_was(
     store_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_tiny(str(store_path)) as memory:
-        record_id = _put(memory, "old", tier="semantic")
+        record_id = put(memory, "old", tier="semantic")
         reader: Any = memory._parts.searcher
         take, taken = reader._snapshot, []
 
@@ -149,32 +141,6 @@ def test_a_partition_may_only_walk_its_chain() -> None:
                     check_transition(before, after, "x")
 
 
-def test_states_are_persisted_in_the_header(store_path: Path) -> None:
-    with open_tiny(str(store_path)) as memory:
-        for n in range(3):
-            _put(memory, f"m{n}", tier="semantic")
-        store = memory._parts.store
-        (segment_id,) = store.segments
-        (path,) = store_path.glob("semantic/*.mem")
-        seen = []
-        for state in (
-            None,
-            PartitionState.SEALED,
-            PartitionState.REFLECTABLE,
-            PartitionState.TOMBSTONED,
-        ):
-            if state is not None:
-                with store.transaction() as tx:
-                    tx.set_state(segment_id, state)
-            header = np.frombuffer(path.read_bytes()[:64], PARTITION_DTYPE)[0]
-            seen.append(int(header["state"]))
-        assert seen == [0, 1, 2, 3]
-        with pytest.raises(StateTransitionError), store.transaction() as tx:
-            tx.set_state(segment_id, PartitionState.ACTIVE)
-    with open_tiny(str(store_path)) as memory:
-        assert next(iter(memory._parts.store.segments.values())).row.state == 3
-
-
 # -- Mechanism: a redo image is a record, and a record proves itself by its checksum ---------------
 #
 # Damage without it: one bit rots in the journal, and the next opening (or repair) writes the
@@ -199,13 +165,10 @@ def killed(tmp_path: Path) -> tuple[Path, list[int]]:
 
 def _damage(root: Path, where: str, offset: int) -> None:
     """Flip a bit of the one image of the journal that fits."""
-    db = sqlite3.connect(root / "catalog.db")
-    seq, image = db.execute(f"SELECT seq, image FROM journal WHERE {where}").fetchone()
+    (seq, image), *_ = sql(root, f"SELECT seq, image FROM journal WHERE {where}")
     data = bytearray(image)
     data[offset] ^= 4
-    with db:
-        db.execute("UPDATE journal SET image = ? WHERE seq = ?", (bytes(data), seq))
-    db.close()
+    sql(root, "UPDATE journal SET image = ? WHERE seq = ?", given=(bytes(data), seq))
 
 
 def _record(root: Path, slot: int) -> bytes:

@@ -27,6 +27,7 @@ from spector.layout import Flag
 from spector.store.files.disk import DiskFiles
 from tests.crash.workload import DIM, START, TINY, vector_of
 from tests.fakes import FakeEmbedder
+from tests.store.spoil import copy_files, flip
 
 pytestmark = pytest.mark.skipif(
     not get_kernel().indexes, reason="this kernel scans without indexes"
@@ -341,13 +342,11 @@ def test_useless_files_cost_a_rebuild_and_nothing_else(store: Path, how: str, mo
 
 def test_check_notes_useless_files_and_is_content(store: Path) -> None:
     one, two, _ = idx_files(store)
-    raw = bytearray(one.read_bytes())
-    raw[700] ^= 1
-    one.write_bytes(raw)
+    flip(one, 700)
     stray = store / "semantic" / "semantic-900.idx"
     shutil.copy(two, stray)
     cut = store / "semantic" / "semantic-001.idx.tmp"
-    cut.write_bytes(raw[:77])
+    cut.write_bytes(one.read_bytes()[:77])
     report = spector.check(store)
     assert report.ok
     assert [note.where for note in report.notes] == [
@@ -369,15 +368,6 @@ def test_check_notes_useless_files_and_is_content(store: Path) -> None:
 # -- histories that part --------------------------------------------------------------------------
 
 
-def _copy(source: Path, target: Path, *suffixes: str) -> None:
-    for folder, _, names in os.walk(source):
-        for name in names:
-            if any(part in name for part in suffixes):
-                there = target / os.path.relpath(folder, source)
-                there.mkdir(parents=True, exist_ok=True)
-                shutil.copy(os.path.join(folder, name), there)
-
-
 def _dormant(memory: Any, ids: list[int], *numbers: int) -> None:
     for number in numbers:
         set_flag(memory, ids[number], Flag.DORMANT, True)
@@ -390,19 +380,19 @@ def test_old_copy_that_is_put_back_under_newer_indexes_never_believes_them(
     """The restored store makes as many commits as the lost one made, but other ones."""
     copy = tmp_path / "copy"
     if backup == "closed":
-        _copy(store, copy, "catalog", ".mem")
+        copy_files(store, copy, "catalog", ".mem")
     with open_store(store) as memory:
         ids = [record.id for record in memory.records()]
         answers(memory)
         if backup == "live":
             memory.pin(ids[0])  # the lost history and the copy have a commit of one opening
             memory.checkpoint()
-            _copy(store, copy, "catalog", ".mem")
+            copy_files(store, copy, "catalog", ".mem")
         _dormant(memory, ids, 50, 51, 52)
         lost = memory._parts.store.head.change_seq
     for name in ("catalog.db-wal", "catalog.db-shm"):
         (store / name).unlink(missing_ok=True)
-    _copy(copy, store, "catalog", ".mem")
+    copy_files(copy, store, "catalog", ".mem")
     (store / "LOCK").unlink()  # or the older catalog is refused
     assert len(idx_files(store)) == 3
     memory = open_store(store)
@@ -421,12 +411,12 @@ def test_power_cut_that_takes_relaxed_commits_back_takes_their_indexes_with_them
     with open_store(store_path, durability="relaxed") as memory:
         ids = fill(memory)
         answers(memory)
-        _copy(store_path, cut, "catalog")
+        copy_files(store_path, cut, "catalog")
         _dormant(memory, ids, 10, 11, 90)
         fill(memory, 300, 20)
         memory.update(ids[3], importance=1.0)
         memory.checkpoint()
-    _copy(store_path, cut, ".mem", ".idx")
+    copy_files(store_path, cut, ".mem", ".idx")
     assert len(idx_files(cut)) == 3
     memory = open_store(cut, durability="relaxed")
     assert answers(memory) == expected(cut)
@@ -435,7 +425,7 @@ def test_power_cut_that_takes_relaxed_commits_back_takes_their_indexes_with_them
     memory.update(ids[4], importance=1.0)
     assert answers(memory) == expected(cut)
     kill(memory)
-    _copy(store_path, cut, ".idx")
+    copy_files(store_path, cut, ".idx")
     with open_store(cut, durability="relaxed") as memory:
         assert answers(memory) == expected(cut)
         assert memory.check().ok

@@ -8,9 +8,7 @@ not survivable by any program that reads through maps, and a child shows what ha
 
 from __future__ import annotations
 
-import faulthandler
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -23,82 +21,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spector
-from spector.errors import PartitionCorruptError, SpectorError
+from spector.errors import PartitionCorruptError
 from spector.layout import PARTITION_HEADER_BYTES, stride_of
-from spector.store.files.disk import DiskFiles
 from tests.crash.workload import DIM, open_tiny, vector_of
 
 PAGE = 4096
 
 
-def test_a_file_cut_between_openings_is_a_typed_error(store_path: Path, proof: Any) -> None:
+def test_a_file_cut_between_openings_is_a_typed_error(store_path: Path) -> None:
     with open_tiny(str(store_path)) as memory:
         for n in range(3):
             memory.remember(f"w{n}", vector=vector_of(f"w{n}"), tier="semantic")
     (part,) = store_path.rglob("*.mem")
     size = PARTITION_HEADER_BYTES + 3 * stride_of(DIM)
-    cuts = 0
     for keep in range(0, size, 37):
         os.truncate(part, keep)
         for mode in ("rw", "r"):
             with pytest.raises(PartitionCorruptError), open_tiny(str(store_path), mode=mode) as m:
                 list(m)
         assert not spector.check(store_path).ok
-        cuts += 1
-    proof("T12", cuts_between_openings=cuts, typed_errors=cuts)
-
-
-def test_a_cut_under_a_live_map_ends_the_process_as_documented(
-    store_path: Path, proof: Any
-) -> None:
-    config = spector.Config(semantic_capacity=400, min_extent_bytes=64 * 1024)
-    with spector.open(store_path, embedder=None, dim=DIM, config=config) as memory:
-        memory.remember_many(
-            {"text": f"w{n}", "vector": vector_of(str(n)), "tier": "semantic"} for n in range(400)
-        )
-    (part,) = store_path.rglob("*.mem")
-    pid = os.fork()
-    if pid == 0:  # pragma: no cover - the child
-        faulthandler.disable()  # what is about to happen is meant to
-        code = 9
-        try:
-            with spector.open(store_path, embedder=None, dim=DIM, mode="r") as memory:
-                memory.recall(vector=vector_of("1"), k=3, exact=True)
-                os.truncate(part, PAGE)
-                memory.recall(vector=vector_of("1"), k=400, exact=True)
-            code = 1
-        except SpectorError:
-            code = 0
-        finally:
-            os._exit(code)
-    _, status = os.waitpid(pid, 0)
-    killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGBUS
-    assert killed or os.waitstatus_to_exitcode(status) == 0
-    proof("T12", cuts_under_an_open_store=1, processes_ended=int(killed))
-
-
-@pytest.mark.parametrize("power", [31, 32, 40])
-def test_records_behind_gigabytes_and_terabytes_are_where_they_belong(
-    tmp_path: Path, power: int, proof: Any
-) -> None:
-    """Sparse files, so that offsets cost no disk: written, mapped and read on both sides."""
-    files = DiskFiles(str(tmp_path))
-    file = files.open("big.mem", create=True)
-    stride = 448
-    edge = (1 << power) // stride
-    try:
-        for slot in (edge - 1, edge, edge + 1):
-            file.write_at(slot * stride, bytes([slot % 251 + 1]) * stride)
-        mapped = file.map((edge + 2) * stride)
-        rows = mapped.reshape(-1, stride)
-        for slot in (edge - 1, edge, edge + 1):
-            assert (rows[slot] == slot % 251 + 1).all()
-            assert file.read_at(slot * stride, stride) == rows[slot].tobytes()
-        assert not rows[edge - 2].any()
-        del rows, mapped
-    finally:
-        file.close()
-    proof("T23", offsets=3, wrong=0)
 
 
 _DTYPES = ("<f4", ">f4", "<f8", ">f8", "<f2", ">f2")
@@ -145,37 +86,30 @@ _VECTORS = st.tuples(
 )
 
 
-def test_vectors_in_any_layout_are_the_same_vectors(proof: Any) -> None:
+def test_vectors_in_any_layout_are_the_same_vectors() -> None:
     """The very bits: a copy in C order gets the same ids in the same order with the same scores."""
-    seen, wrong = 0, 0
 
     @settings(max_examples=60, deadline=None, database=None, derandomize=True)
     @given(_VECTORS)
     def agrees(drawn: tuple[int, str, str, int, int]) -> None:
-        nonlocal seen, wrong
         number, dtype, layout, step, gap = drawn
         rows = _overlapping(number, gap)
         plain = np.ascontiguousarray(rows[0]).astype(dtype)
         layouts = (_LAYOUTS[layout](plain), _strided(plain, step, gap))
         expected = _answers(memory, plain)
         for laid in layouts:
-            seen, wrong = seen + 1, wrong + (_answers(memory, laid) != expected)
+            assert _answers(memory, laid) == expected
         for row in rows:  # overlaps its neighbours
-            seen += 1
-            wrong += _answers(memory, row) != _answers(memory, row.copy())
+            assert _answers(memory, row) == _answers(memory, row.copy())
         made = [memory.remember("x", vector=each, tier="semantic").id for each in (plain, *layouts)]
         scores = {score for found, score in _answers(memory, plain) if found in made}
         memory.forget(made)
-        seen, wrong = seen + len(made), wrong + (len(scores) != 1)
-        assert not wrong, drawn
+        assert len(scores) == 1
 
     with open_tiny(":memory:") as memory:
         for n in range(6):
             memory.remember(f"w{n}", vector=vector_of(f"w{n}"), tier="semantic")
-        try:
-            agrees()
-        finally:
-            proof("T22", vectors=seen, wrong=wrong)
+        agrees()
 
 
 def _answers(memory: spector.Memory, cue: Any) -> list[tuple[int, float]]:

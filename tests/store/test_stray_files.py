@@ -24,6 +24,7 @@ from spector.store.files.disk import DiskFile, DiskFiles
 from tests.crash.harness import in_fork
 from tests.crash.workload import open_tiny, vector_of
 from tests.store.headers import with_header
+from tests.store.spoil import sql
 
 DIM = 8
 
@@ -55,10 +56,7 @@ STRANGE: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("name", ["aa.mem", "episodic/aa.mem", "episodic/2024-02-30-000.mem"])
 def test_a_stranger_is_named_and_hides_nothing(store: Path, kind: str, name: str) -> None:
     """Mechanism: a partition whose row is lost is found by the same walk, behind the stranger."""
-    with sqlite3.connect(store / "catalog.db") as db:
-        db.execute("DELETE FROM record WHERE segment_id = 2")
-        db.execute("DELETE FROM segment WHERE id = 2")
-    db.close()
+    sql(store, "DELETE FROM record WHERE segment_id = 2", "DELETE FROM segment WHERE id = 2")
     STRANGE[kind](store / name)
     (store / "zz").touch()
     assert found(store) >= {("I14", name), ("I14", "zz"), ("I18", "episodic/2024-01-02-000.mem")}

@@ -12,7 +12,6 @@ import contextlib
 import errno
 import os
 import resource
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ import pytest
 
 import spector
 from spector.errors import StoreError, StoreNotFoundError
-from spector.store.sqlite.connections import typed_sql_errors
 from tests.crash.harness import in_fork, in_fresh_process
 from tests.crash.workload import open_tiny, vector_of
 
@@ -182,21 +180,6 @@ def test_a_writer_that_has_dropped_its_rights_goes_on(tmp_path: Path) -> None:
 # Mechanism: SQLite has one error for both, SQLITE_CANTOPEN. Damage: a caller who takes a missing
 # store for an empty one, and makes a new one elsewhere or answers from nothing, when it was out of
 # descriptors for a moment. Guard: "not found" is said only where there is no such file.
-
-
-def _refused(path: Path) -> StoreError:
-    with pytest.raises(StoreError) as caught, typed_sql_errors(str(path)):
-        sqlite3.connect(f"file:{path}?mode=ro", uri=True).execute("SELECT 1 FROM sqlite_master")
-    assert "unable to open" in caught.value.message
-    assert "open files" in caught.value.hint
-    return caught.value
-
-
-def test_missing_only_where_no_such_file_is(tmp_path: Path) -> None:
-    assert isinstance(_refused(tmp_path / "none"), StoreNotFoundError)
-    assert isinstance(_refused(tmp_path / "none" / "deeper"), StoreNotFoundError)
-    (tmp_path / "loop").symlink_to("loop")  # is there, and opens for nobody
-    assert not isinstance(_refused(tmp_path / "loop"), StoreNotFoundError)
 
 
 def test_reader_without_a_descriptor_left_is_not_told_that_there_is_no_store(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import random
 import shutil
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 
@@ -18,8 +17,12 @@ from spector import Memory
 from spector.clock import ManualClock
 from spector.language.words.analysis import cue_terms
 from spector.store.words import Words, speaker_of
+from tests.cases import Cases
 from tests.conftest import NOW
 from tests.proof import seed
+from tests.store.spoil import sql
+
+cases = Cases(__file__)
 
 Find = Callable[[str], list[int]]
 
@@ -108,19 +111,7 @@ def test_a_reader_in_another_connection_follows_the_writer(tmp_path: Path) -> No
         assert find("guitar") == [second]
 
 
-@pytest.mark.parametrize(
-    ("role", "metadata", "speaker"),
-    [
-        ("user", None, "user"),
-        (None, None, None),
-        ("user", '{"speaker": "Ann"}', "Ann"),
-        ("user", '{"name": " Bob "}', "Bob"),
-        ("user", '{"speaker": 5}', "5"),
-        ("user", '{"speaker": broken', "user"),
-        (7, '["speaker"]', None),
-        ("user", '{"speaker": ""}', "user"),
-    ],
-)
+@cases("role", "metadata", "speaker")
 def test_the_speaker_is_who_the_metadata_names_else_the_role(
     role: object, metadata: object, speaker: str | None
 ) -> None:
@@ -217,9 +208,7 @@ def test_one_damaged_row_does_not_keep_the_others_from_being_found(
         ]
         ids = [record.id for record in memory.remember_many(rows)]
     shutil.rmtree(tmp_path / "mind" / "lexical", ignore_errors=True)
-    with closing(sqlite3.connect(tmp_path / "mind" / "catalog.db")) as db:
-        db.execute(damage, (ids[150],))
-        db.commit()
+    sql(tmp_path / "mind", damage, given=(ids[150],))
     with spector.open(tmp_path / "mind", embedder=None, clock=ManualClock(NOW)) as memory:
         assert memory.recall("number5", vector=_vector(5), k=1)[0].id == ids[5]
         store = memory._parts.store

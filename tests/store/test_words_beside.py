@@ -25,7 +25,7 @@ from spector.lexical import LEXICAL_DTYPE, LEXICAL_HEADER_BYTES, read_block
 from spector.store import words as word_files
 from tests.crash.harness import in_fresh_process, run_and_exit, scratch
 from tests.crash.workload import DIM, vector_of, warm_up
-from tests.proof import Proof, seed
+from tests.proof import seed
 
 _ROUNDS = 6
 _WORDS = "guitar tent music lake river bank coffee tea run walk boat car".split()
@@ -167,9 +167,7 @@ def words_of_three(value: int, shared: bool) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shared", [False, True])
-def test_words_of_two_writers_and_an_eraser_are_those_of_the_texts(
-    proof: Proof, shared: bool
-) -> None:
+def test_words_of_two_writers_and_an_eraser_are_those_of_the_texts(shared: bool) -> None:
     found = in_fresh_process(
         "tests.store.test_words_beside:words_of_three", value=seed(5), shared=shared
     )
@@ -179,4 +177,3 @@ def test_words_of_two_writers_and_an_eraser_are_those_of_the_texts(
     assert found["problems"] == []
     assert found["differ"] == []
     assert found["count"] == 20 * (2 * _ROUNDS + 1)
-    proof("erasure", processes=3, openings=3 * _ROUNDS, words_left=0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -57,31 +56,6 @@ def test_every_utc_day_has_its_file_and_a_full_day_rolls(
         ]
         assert len(memory.recall("here", k=20)) == 8
         assert memory.check().ok
-
-
-@pytest.mark.parametrize(
-    ("when", "day"),
-    [
-        (datetime(2026, 5, 4, 23, 59, 59, 999_000, tzinfo=UTC), "2026-05-04"),
-        (datetime(2026, 5, 5, tzinfo=UTC), "2026-05-05"),
-        (datetime(2026, 5, 5, 1, 0, tzinfo=timezone(timedelta(hours=3))), "2026-05-04"),
-        (datetime(2026, 5, 4, 22, 0, tzinfo=timezone(timedelta(hours=-5))), "2026-05-05"),
-        (datetime(1969, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC), "1969-12-31"),
-        (datetime(1900, 1, 1, tzinfo=UTC), "1900-01-01"),
-        (datetime(2262, 4, 12, tzinfo=UTC), "2262-04-12"),
-    ],
-)
-def test_a_day_begins_at_midnight_utc_whatever_the_zone(
-    store_path: Path, clock: ManualClock, when: datetime, day: str
-) -> None:
-    with small(store_path, clock) as memory:
-        record = memory.remember("an event", event_time=when)
-        assert mem_files(store_path) == [f"episodic/{day}-000.mem"]
-        begin = datetime.fromisoformat(day).replace(tzinfo=UTC)
-        whole_day = (begin, begin + timedelta(days=1))
-        assert ids(memory.recall(time_range=whole_day)) == [record.id]
-        assert ids(memory.recall(time_range=(None, begin))) == []
-        assert ids(memory.recall(time_range=(whole_day[1], None))) == []
 
 
 def test_a_late_event_goes_to_its_own_day_as_a_further_sequence_once_that_is_sealed(
@@ -153,48 +127,6 @@ def test_the_working_ring_holds_100_and_overwrites_the_oldest(clock: ManualClock
         assert memory.check().ok
 
 
-def test_a_forgotten_thought_leaves_a_hole_that_the_ring_fills_in_turn(
-    store_path: Path, clock: ManualClock
-) -> None:
-    with small(store_path, clock) as memory:
-        first = memory.remember_many([f"item {n}" for n in range(4)], tier="working")
-        memory.forget(first[2].id)
-        memory.update(first[1].id, text="item one")
-        assert texts(memory) == ["item 0", "item one", "item 3"]
-        for n in range(4, 7):
-            memory.remember(f"item {n}", tier="working")
-        assert texts(memory) == ["item 3", "item 4", "item 5", "item 6"]
-        assert memory.check().ok
-
-
-def test_a_failed_write_does_not_turn_the_ring(
-    store_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from spector.store.catalog import rows
-
-    with small(store_path, clock) as memory:
-        memory.remember_many([f"item {n}" for n in range(4)], tier="working")
-        with monkeypatch.context() as patch:
-            patch.setattr(rows, "insert_rows", lambda *_: 1 / 0)
-            with pytest.raises(ZeroDivisionError):
-                memory.remember("never", tier="working")
-        memory.remember("item 4", tier="working")
-        assert texts(memory) == ["item 1", "item 2", "item 3", "item 4"]
-        assert memory.check().ok
-
-
-def test_working_memory_vanishes_when_the_store_is_closed(
-    store_path: Path, clock: ManualClock
-) -> None:
-    with small(store_path, clock) as memory:
-        memory.remember("a passing thought", tier="working")
-        memory.remember("a lasting one")
-        assert len(memory) == 2
-    with small(store_path, clock) as memory:
-        assert texts(memory) == ["a lasting one"]
-        assert memory.check().ok
-
-
 def test_working_memory_is_searchable_by_tag_without_any_vector(clock: ManualClock) -> None:
     with own_vectors(clock=clock) as memory:
         memory.remember("buy milk", tier="working", tags=["errand"])
@@ -207,23 +139,6 @@ def test_working_memory_is_searchable_by_tag_without_any_vector(clock: ManualClo
         with_vector = memory.remember("with a vector", tier="working", vector=vector(3))
         assert memory.recall(vector=vector(3), k=1)[0].id == with_vector.id
         assert memory.check().ok
-
-
-def test_a_store_in_memory_serves_every_tier_and_every_verb(clock: ManualClock) -> None:
-    with small(":memory:", clock) as memory:
-        for tier in ("working", "episodic", "semantic", "procedural"):
-            made = memory.remember_many([f"{tier} fact {n}" for n in range(4)], tier=tier)
-            assert len(memory.recall("fact", tiers=tier, k=10, cut=0)) == 4
-            memory.update(made[0].id, text=f"{tier} fact zero", tags=["zero"])
-            memory.pin(made[1].id)
-            memory.forget(made[2].id)
-        assert [hit.tier for hit in memory.recall(tags=["zero"], k=10)]
-        assert len(memory) == 12
-        memory.reflect()
-        memory.compact()
-        assert memory.check().ok
-        assert memory.stats()["bytes"]["total"] == 0
-        assert len(memory.recall("fact", k=50, cut=0)) == 12
 
 
 def test_two_stores_in_memory_share_nothing(clock: ManualClock) -> None:

@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from tests.model.life import Photographer
+from tests.model.faults import Photographer
 
 __all__ = ["Conductor", "Plan", "Trouble"]
 

@@ -1,8 +1,7 @@
-"""Faults at a counted moment: at the store's file operations and at every SQL statement.
+"""Something happens at a moment: at one of the store's file operations or SQL statements.
 
 The store's only doors to the disk are ``Files`` and SQLite, so wrapping both gives a number to
-each moment between which a process can die. Patches are only ever applied in processes that a
-test owns (see ``harness``).
+each moment between which a process can die.
 """
 
 from __future__ import annotations
@@ -11,52 +10,35 @@ import errno
 import os
 import sqlite3
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 from spector.store.catalog import catalog
 from spector.store.files.disk import DiskFile, DiskFiles
 from spector.store.files.protocol import translate_os_errors
 from spector.store.opening import opening as recover
-from tests.crash.harness import die
 
 _SQLITE_ERRORS = {"EIO": sqlite3.SQLITE_IOERR, "ENOSPC": sqlite3.SQLITE_FULL}
-#: operations that change something on the disk
-CHANGING = frozenset({"create", "write", "extend", "sync", "replace", "remove", "sync_dir"})
 
 
-@dataclass
-class Fault:
-    """What happens at the ``at``-th counted operation (from 1; 0 only counts).
+class Photographer:
+    """Asked at each moment; calls ``take`` before the n-th thing that a store does to its disk."""
 
-    ``kind``: "kill" before the operation; "torn" after half of a write (before any other operation,
-    and before the 64 bytes of a header, which lie in one sector); "short" lets a write take one
-    byte first; or the name of an errno.
-    """
+    def __init__(self) -> None:
+        self.armed, self.count, self.fired = False, 0, ""
 
-    at: int = 0
-    kind: str = "kill"
-    forever: bool = False
-    only: frozenset[str] | None = None
-    sql: bool = False
-    count: int = 0
-    fired: str = ""
-    armed: bool = True
-    trace: list[str] = field(default_factory=list)
+    def wait(self, at: int, take: Callable[[], None]) -> None:
+        self.count, self.armed, self.fired = 0, True, ""
+        self._at, self._take = at, take
 
     def point(self, name: str) -> str:
-        """Count one operation; the kind of fault when it is due, otherwise an empty string."""
-        if not self.armed or (self.only is not None and name not in self.only):
-            return ""
-        self.count += 1
-        self.trace.append(name)
-        due = self.at and (self.count == self.at or (self.forever and self.count > self.at))
-        if not due:
-            return ""
-        self.fired = self.fired or name
-        if self.kind == "kill":
-            die()
-        return self.kind
+        """What becomes of the operation: nothing, the name of an errno, or "short", which lets a
+        write take one byte first."""
+        if self.armed:
+            self.count += 1
+            if self.count > self._at:
+                self.armed, self.fired = False, name
+                self._take()
+        return ""
 
 
 def _raise(kind: str, action: str, path: str) -> None:
@@ -68,15 +50,11 @@ def _raise(kind: str, action: str, path: str) -> None:
 class FaultyFile:
     """A disk file whose operations may fail."""
 
-    def __init__(self, inner: DiskFile, fault: Fault, path: str) -> None:
+    def __init__(self, inner: DiskFile, fault: Photographer, path: str) -> None:
         self._inner, self._fault, self._path = inner, fault, path
 
     def write_at(self, offset: int, data: bytes | memoryview) -> None:
         kind = self._fault.point("write")
-        if kind == "torn":
-            half = memoryview(data).cast("B")[: len(data) // 2 if offset else 0]
-            self._inner.write_at(offset, half)
-            die()
         if kind == "short":
             _write_in_short_steps(self._inner, offset, data)
             return
@@ -95,8 +73,6 @@ class FaultyFile:
 
     def _fail(self, name: str, action: str) -> None:
         kind = self._fault.point(name)
-        if kind == "torn":
-            die()
         if kind and kind != "short":
             _raise(kind, action, self._path)
 
@@ -125,7 +101,7 @@ def _write_in_short_steps(inner: DiskFile, offset: int, data: bytes | memoryview
 class FaultyFiles(DiskFiles):
     """A directory whose operations may fail."""
 
-    def __init__(self, root: str, fault: Fault) -> None:
+    def __init__(self, root: str, fault: Photographer) -> None:
         super().__init__(root)
         self._fault = fault
 
@@ -156,18 +132,15 @@ class FaultyFiles(DiskFiles):
 
     def _fail(self, name: str, action: str, path: str) -> None:
         kind = self._fault.point(name)
-        if kind == "torn":
-            die()
         if kind and kind != "short":
             _raise(kind, action, path)
 
 
-def install(fault: Fault) -> Callable[[], None]:
+def install(fault: Photographer) -> Callable[[], None]:
     """Route this process's stores through ``fault``; returns the way back."""
     before, connect = recover.DiskFiles, sqlite3.connect
     recover.DiskFiles = lambda root: FaultyFiles(root, fault)  # type: ignore[assignment,misc]
-    if fault.sql:
-        catalog.sqlite3.connect = _counting_connect(connect, fault)  # type: ignore[assignment]
+    catalog.sqlite3.connect = _counting_connect(connect, fault)  # type: ignore[assignment]
 
     def restore() -> None:
         recover.DiskFiles = before  # type: ignore[misc]
@@ -176,7 +149,7 @@ def install(fault: Fault) -> Callable[[], None]:
     return restore
 
 
-def _counting_connect(connect: Any, fault: Fault) -> Callable[..., sqlite3.Connection]:
+def _counting_connect(connect: Any, fault: Photographer) -> Callable[..., sqlite3.Connection]:
     class Counting(sqlite3.Connection):
         def execute(self, sql: str, *args: Any) -> sqlite3.Cursor:
             _sql_point(fault, sql)
@@ -193,14 +166,12 @@ def _counting_connect(connect: Any, fault: Fault) -> Callable[..., sqlite3.Conne
     return counting
 
 
-def _sql_point(fault: Fault, sql: str) -> None:
+def _sql_point(fault: Photographer, sql: str) -> None:
     """Statements that write count; reading cannot leave anything half-done."""
     word = sql.split(None, 1)[0].upper()
     if word in {"SELECT", "PRAGMA"} and "checkpoint" not in sql:
         return
     kind = fault.point("sql")
-    if kind == "torn":
-        die()
     if kind in _SQLITE_ERRORS and word != "ROLLBACK":  # which needs no disk with a log
         error = sqlite3.OperationalError(f"injected {kind}")
         error.sqlite_errorcode = _SQLITE_ERRORS[kind]

@@ -20,14 +20,13 @@ from typing import Any
 import spector
 from spector.errors import SpectorError, StoreExistsError, StoreFailedError, StoreLockedError
 from spector.store.backup import copy as backup
-from spector.store.backup import copy as earlier
 from spector.store.opening import opening as recover
 from tests.crash.workload import TINY
+from tests.model.conductor import Conductor, Plan
 from tests.model.life import Setup, copy_as_killed, difference
 from tests.model.oracle import Oracle
 from tests.model.spec import Handle
 from tests.model.world import VECTORS, World, refusal
-from tests.simulation.conductor import Conductor, Plan
 
 __all__ = ["System"]
 
@@ -45,7 +44,6 @@ class System(World):
     camera = Conductor
 
     def __init__(self, setup: Setup, root: str, rng: random.Random) -> None:
-        self._readers: list[spector.Memory] = []
         self._rng = rng
         self._plan = Plan()
         self._glimpses: list[tuple[str, dict[int, Any]]] = []
@@ -56,24 +54,17 @@ class System(World):
         #: the copies that this store has been the source of, or was restored from
         self._past: list[_Copy] = []
         self.counts = dict.fromkeys(
-            tuple(
-                (
-                    "looks_within faults faults_told stores_failed recoveries_killed backups "
-                    "backups_refused restores compared_handles"
-                ).split()
-            ),
+            "looks_within faults faults_told stores_failed recoveries_killed backups "
+            "backups_refused restores compared_handles".split(),
             0,
         )
         self.days = 0.0
         super().__init__(setup, root)
-        before = backup.DiskFiles
-        for module in (backup, earlier):
-            module.DiskFiles = recover.DiskFiles  # type: ignore[misc]
+        before, backup.DiskFiles = backup.DiskFiles, recover.DiskFiles  # type: ignore[misc]
         restore = self._restore
 
         def back() -> None:
-            for module in (backup, earlier):
-                module.DiskFiles = before  # type: ignore[misc]
+            backup.DiskFiles = before  # type: ignore[misc]
             restore()
 
         self._restore = back
@@ -238,7 +229,7 @@ class System(World):
             if not self._camera.fired:
                 copy_as_killed(path, photo)
             self._camera.rest()
-            self._close_reader()
+            self._close_readers()
             shutil.rmtree(path)
             self._lives += 1
             os.rename(photo, self._path)
@@ -250,18 +241,6 @@ class System(World):
         return memory
 
     # -- readers ----------------------------------------------------------------------------------
-
-    @property
-    def _reader(self) -> spector.Memory | None:  # type: ignore[override]
-        return self._readers[0] if self._readers else None
-
-    @_reader.setter
-    def _reader(self, _: None) -> None:
-        """There are several."""
-
-    def _close_reader(self) -> None:
-        while self._readers:
-            self._readers.pop().close()
 
     def do_reader(self, which: int, verb: str) -> None:
         """Another one comes, or one looks more closely, or goes."""
@@ -292,10 +271,7 @@ class System(World):
             reader.close()
 
     def compare(self, serial: int) -> None:
-        """Every handle, every field."""
         super().compare(serial)
-        for reader in self._readers:
-            self._compare_reader(reader)
         self.counts["compared_handles"] += 1 + len(self._readers)
 
     def do_intruder(self) -> None:
@@ -303,14 +279,6 @@ class System(World):
             self._open()
 
     # -- life, time -------------------------------------------------------------------------------
-
-    def do_reopen(self) -> None:
-        """The readers stay."""
-        self.memory.close()
-        self.memory = self._open()
-        self.oracle = self.oracle.without_volatile()
-        self._lasting |= self._fleeting
-        self._fleeting.clear()
 
     def do_clock(self, ms: int) -> None:
         super().do_clock(ms)
@@ -401,7 +369,7 @@ class System(World):
             return self._idle()
         self._doom = None
         self._camera.armed = False  # tests/backup kills restores; here is no store to look at
-        self._close_reader()
+        self._close_readers()
         self.memory.close()
         shutil.rmtree(self._path)
         self._lives += 1
