@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spector.language.dates import DateExpression, dates_in, iso_of, reads_turkish
+from spector.language.dates import DateExpression, dates_in, iso_of
 from tests.cases import Cases
 
 cases = Cases(__file__)
@@ -133,21 +133,3 @@ def test_any_text_gives_spans_in_order(text: str, turkish: bool) -> None:
 def test_a_long_text_is_read_in_bounded_steps() -> None:
     text = "the first day of the last week of " * 2_000 + "May 2023"
     assert len(dates_in(text, TODAY)) < 100
-
-
-@pytest.mark.parametrize(
-    ("text", "is_turkish"),
-    [
-        ("Cuma günü doktora gidiyorum", True),
-        ("Yarın Kars'a gideceğim", True),
-        ("I met Ayşe in Kadıköy on Friday", False),
-        ("Her son called me on Monday", False),
-        ("", False),
-        ("Ada moved to Kars", False),
-        ("Kars'a gittim", True),
-        ("Can Paris'e uçuyor", True),
-        ("I've seen it and I've liked it", False),
-    ],
-)
-def test_the_language_of_a_short_text(text: str, is_turkish: bool) -> None:
-    assert reads_turkish(text) is is_turkish

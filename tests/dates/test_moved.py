@@ -54,9 +54,3 @@ def test_what_is_booked_lies_ahead_though_the_booking_is_past(text: str, iso: st
 )
 def test_a_day_of_every_week_is_no_date(text: str) -> None:
     assert not dates_in(text, DAY, turkish=True)
-
-
-def test_an_aside_at_the_end_of_a_statement_is_no_order() -> None:
-    with spector.open(":memory:", embedder=FakeEmbedder(dim=32)) as memory:
-        kept = memory.observe("İzmir'e taşınmayı düşünüyoruz belki yazın", dry_run=True)
-        assert kept.filter is None

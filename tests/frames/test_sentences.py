@@ -45,11 +45,6 @@ def test_a_sentence_states_nothing(text: str) -> None:
     assert [said(each) for each in extract(text)] == []
 
 
-def test_there_are_enough_sentences_of_each_language() -> None:
-    for language, count in ((english, 150), (turkish, 130)):
-        assert len(lines(language.STATES) + lines(language.STATES_NOTHING)) >= count
-
-
 @pytest.mark.parametrize(
     ("text", "modality", "triple"),
     [
@@ -148,18 +143,6 @@ def test_only_the_callers_predicates_are_added_to_the_one_valued() -> None:
     assert extract("I drive a Volvo.", single_valued=("drives",))[0].single
 
 
-def test_a_doubt_is_about_its_own_clause() -> None:
-    for text, modality in (
-        ("I speak Greek, so maybe we can travel.", "asserted"),
-        ("Maybe, I live in Oslo.", "hedged"),
-        ("I live in Oslo, I think, and perhaps it rains.", "asserted"),
-        ("I probably live in Oslo.", "hedged"),
-        ("Guess what - I live in Oslo.", "asserted"),
-        ("I guess I live in Oslo.", "hedged"),
-    ):
-        assert [each.modality for each in extract(text)] == [modality], text
-
-
 # -- Whatever a text holds: no error, spans that quote it, few statements, linear time -------------
 #
 # Mechanism: texts come from anywhere. Damage without it: one odd message stops an observer, a fact
@@ -234,10 +217,6 @@ def test_spans_quote_the_words(text: str) -> None:
 )
 def test_what_a_text_does_not_stand_by_is_no_statement(text: str) -> None:
     assert extract(text) == ()
-
-
-def test_talk_beside_a_statement_takes_nothing_back() -> None:
-    assert extract("I live in Oslo, actually.")
 
 
 def said_anywhere(statement: Statement) -> tuple[str, str, str]:

@@ -11,12 +11,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-import numpy as np
 import pytest
 
 import spector
 from spector import Config, ManualClock, Memory, ObserveConfig
-from spector.observe.importance import Channels, by_channels, by_text, priority_of
+from spector.observe.importance import Channels, by_channels, by_text
 from tests.fakes import FakeEmbedder
 
 DEFAULT = ObserveConfig()
@@ -49,25 +48,6 @@ def test_the_formula_of_the_text() -> None:
     assert by_text("mustard and failures", "user_message") == pytest.approx(0.358, abs=1e-3)
     urgent, plain = (by_text(each, "user_message") for each in ("Bu çok ACİL iş", "Bu çok uzun"))
     assert urgent > plain
-
-
-@pytest.mark.parametrize(
-    ("value", "name"),
-    [
-        (1.0, "critical"),
-        (0.8, "critical"),
-        (0.79, "high"),
-        (0.6, "high"),
-        (0.59, "normal"),
-        (0.4, "normal"),
-        (0.39, "low"),
-        (0.0, "low"),
-        (0.5 + 0.3, "critical"),
-        (0.1 * 6, "high"),
-    ],
-)
-def test_priorities(value: float, name: str) -> None:
-    assert priority_of(value) == name
 
 
 @pytest.mark.parametrize(
@@ -151,14 +131,6 @@ def test_the_other_formula_is_chosen_by_name() -> None:
         assert memory.observe(text).units[0].importance.composite != by_text(text, "user_message")
     with pytest.raises(spector.InvalidInputError, match="importance"):
         opened(importance="astrology")
-
-
-def test_novelty_of_an_empty_store_is_one() -> None:
-    with opened() as memory:
-        assert memory.observe("Ada owns a boat.").units[0].importance.novelty == 1.0
-        second = memory.observe("Ada owns a boat in Kars.").units[0].importance
-        assert 0.0 <= second.novelty < 1.0
-        assert np.isfinite(second.composite)
 
 
 def test_what_a_user_asks_to_remember_counts_as_a_rule_does() -> None:

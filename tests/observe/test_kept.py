@@ -84,13 +84,6 @@ def test_a_long_quotation_is_cut_and_own_words_stay() -> None:
         assert len(record.text) < 300
 
 
-def test_a_message_of_any_length_is_kept() -> None:
-    with opened() as memory:
-        memory.observe("I'm allergic to kiwi. " + "We sailed past another island. " * 400)
-        assert "kiwi" in " ".join(texts(memory))
-        assert any(each.object == "kiwi" for each in memory.facts.query())
-
-
 @pytest.fixture
 def told() -> Memory:
     memory = opened()
@@ -117,14 +110,6 @@ def test_what_was_recalled_comes_back_as_no_news(told: Memory, message: Any) -> 
     result = session.observe(message)
     assert (result.stored, result.filter) == (False, "echo"), str(result)
     assert {each.text: each.confidence for each in told.facts.query()} == before
-    told.close()
-
-
-def test_what_stands_beside_an_echo_is_kept_without_it(told: Memory) -> None:
-    session = told.session("s", user_id="u")
-    session.recall("Lund", learn=False)
-    result = session.observe("- I live in Lund.\n\nMy sister keeps bees in Oslo.")
-    assert [each.text for each in result.records] == ["My sister keeps bees in Oslo."]
     told.close()
 
 

@@ -144,16 +144,6 @@ def test_the_words_stay_and_the_fact_is_kept(clock: ManualClock) -> None:
         assert memory.check().ok
 
 
-def test_rewriting_is_a_preset_and_keeps_the_words_before(clock: ManualClock) -> None:
-    with preset(clock) as memory:
-        memory.observe({"role": "user", "content": "I'm a nurse in Kars."})
-        assert texts(memory) == ["User is a nurse in Kars."]
-    with opened(clock, rewrite=True) as memory:
-        memory.observe({"role": "user", "content": "I prefer tea."})
-        memory.observe({"role": "assistant", "content": "I like the port 8080 of the server."})
-        assert texts(memory)[0] == "User prefers tea."
-
-
 def test_a_flashbulb(clock: ManualClock) -> None:
     with opened(clock) as memory:
         result = memory.observe("I am FURIOUS!!! The production server is DOWN!")
@@ -195,42 +185,6 @@ def test_two_statements_become_two_memories_with_their_day(clock: ManualClock) -
         assert (first, "followed_by", second) in kinds
 
 
-def test_a_pronoun_gets_its_name_beside_it(clock: ManualClock) -> None:
-    with opened(clock) as memory:
-        result = memory.observe("Ada called. She is in Kars.")
-        assert texts(memory) == ["Ada called. She [Ada] is in Kars."]
-        assert [(each.kind, each.value) for each in result.units[0].notes] == [("reference", "Ada")]
-        assert result.units[0].references[0].chosen == "Ada"
-    with opened(clock, annotate=False) as memory:
-        memory.observe("Ada called. She is in Kars.")
-        assert texts(memory) == ["Ada called. She is in Kars."]
-
-
-def test_a_pronoun_is_resolved_over_the_messages_of_a_session(clock: ManualClock) -> None:
-    with opened(clock) as memory:
-        memory.observe("Ada called from work.", session_id="s")
-        memory.observe("She is in Kars.", session_id="s")
-        memory.observe("She is in Van.", session_id="t")
-        assert texts(memory)[1:] == ["She [Ada] is in Kars.", "She is in Van."]
-
-
-@pytest.mark.parametrize(
-    ("message", "category"),
-    [
-        ("Ines Prado is the director of Google.", "entity"),
-        ("Türkiye'nin başkenti Ankara'dır.", "entity"),
-        ("Ines Prado works at Google.", "other"),
-        ("Ines Prado met Bora Kaya in Berlin yesterday.", "event"),
-        ("My favourite dish is mantı.", "preference"),
-    ],
-)
-def test_names_make_an_entity_only_of_what_says_who_one_is(
-    clock: ManualClock, message: str, category: str
-) -> None:
-    with opened(clock) as memory:
-        assert memory.gate(message).category == category
-
-
 @pytest.mark.parametrize(
     "message",
     [
@@ -264,15 +218,6 @@ def test_tomorrow_is_counted_in_the_zone_of_the_speaker(clock: ManualClock) -> N
         assert "[2026-11-27]" in own.records[0].text
         with pytest.raises(InvalidInputError, match="timezone"):
             memory.observe(message, timezone="Mars/Olympus")
-
-
-def test_brackets_of_a_user_are_no_notes(clock: ManualClock) -> None:
-    message = "Ada [my sister] called from Kars."
-    with opened(clock) as memory:
-        result = memory.observe(message)
-        assert texts(memory) == [message]
-        assert result.units[0].notes == ()
-        assert result.units[0].said == message
 
 
 @pytest.mark.parametrize(
@@ -409,26 +354,6 @@ def test_an_argument_that_is_wrong_is_named(clock: ManualClock, name: str) -> No
         with pytest.raises(InvalidInputError, match=name):
             memory.observe("I live in Kars.", **{name: 7})
         assert not list(memory.records())
-
-
-def test_odd_texts_are_kept_or_stopped_and_never_harm(clock: ManualClock) -> None:
-    odd = [
-        "I live in Kars\x00\x07 and Van",
-        "\u202eKars\u202c is where I live, in 2019",
-        '| Kars | {"a": 1} | I live in Kars',
-        "I live in K" + "a" * 2000 + "rs",
-        "Ben İstanbul'da yaşıyorum, IĞDIR'da doğdum",
-        "\ud800 I live in Kars",
-    ]
-    with opened(clock) as memory:
-        for each in odd:
-            try:
-                result = memory.observe(each)
-            except InvalidTextError:
-                continue
-            assert str(result)
-            assert result.to_dict()
-        assert memory.check().ok
 
 
 def test_reading_and_closed_stores(store_path: Path, clock: ManualClock) -> None:

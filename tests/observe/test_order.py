@@ -17,7 +17,6 @@ from spector import ManualClock
 from spector.config import ObserveConfig
 from spector.records import ObserveResult
 from tests.cases import Cases
-from tests.fakes import FakeEmbedder
 from tests.observe.test_gate_decisions import old, verdict
 from tests.sleep.nights import themes_in
 
@@ -152,16 +151,6 @@ def test_a_correction_is_one_after_a_night_too(nights: int) -> None:
         assert not any(memory.recall("my piano lessons", user_id="h")[0].conflicts)
 
 
-def test_what_ends_something_is_kept_however_alike_it_is() -> None:
-    with spector.open(":memory:") as memory:
-        memory.observe("My daughter Posy is four and she's allergic to sesame.", user_id="h")
-        with memory.session("s", user_id="h") as chat:
-            chat.observe("I quit the half marathon, the knee didn't hold.")
-            chat.observe("My knee was diagnosed with a torn meniscus.")
-            said = "Posy is no longer allergic to sesame, the doctor said she outgrew it."
-            assert chat.observe(said).stored
-
-
 # -- What people type in a chat, in lower case: nothing true is hidden, and news comes first -------
 #
 # Damage: an agent forgets the brother's town when the sister moves, or goes on with the old hour.
@@ -191,16 +180,3 @@ def test_a_word_of_change_sets_the_order_and_hides_nothing(before: str, now: str
 def test_what_stays_true_is_superseded_in_neither_order(one: str, other: str) -> None:
     assert verdict(old(one), other, days=9).superseded == ()
     assert verdict(old(other), one, days=9).superseded == ()
-
-
-@pytest.mark.parametrize(
-    ("text", "facts"),
-    [
-        ("en sevdiğim grup Duman, üç kere canlı izledim", ["user favourite grup Duman."]),
-        ("I used to live in Nantes.", ["user formerly lives in Nantes."]),
-    ],
-)
-def test_facts_of_what_is_said_in_passing(text: str, facts: list[str]) -> None:
-    with spector.open(":memory:", embedder=FakeEmbedder(dim=32)) as memory:
-        memory.observe(text, user_id="ada")
-        assert [each.text for each in memory.facts.query(user_id="ada")] == facts

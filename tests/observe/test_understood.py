@@ -32,27 +32,6 @@ def test_what_is_not_all_understood_hides_nothing(before: str, now: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("before", "now"),
-    [
-        ("I live in Porto.", "Anyway, since last week I live in Delft now."),
-        ("I work at Brill.", "I left Brill, I work at Elsevier now."),
-        ("My dentist is Ruud.", "My dentist is Ine now; Ruud has retired."),
-        ("My dentist is Ruud.", "Not Ruud anymore, my dentist is Ine now."),
-        ("The deadline of the grant is 4 May.", "Correction: the deadline of the grant is 9 May."),
-        ("Porto'da yaşıyorum.", "Artık Delft'te yaşıyorum."),
-    ],
-)
-def test_leads_leave_a_change_what_it_is(before: str, now: str) -> None:
-    assert observed(before, now).units[0].superseded
-
-
-@pytest.mark.parametrize("text", ["That way, I can repaint it."])
-def test_a_sentence_that_opens_like_one_that_is_told_is_read(text: str) -> None:
-    """ "That" at the beginning was taken for that of "I think that", again and again."""
-    assert observed("I have painted the shed.", text).stored
-
-
-@pytest.mark.parametrize(
     ("one", "other"),
     [
         ("The kiln is on.", "The kiln is off."),
@@ -66,16 +45,6 @@ def test_a_sentence_that_opens_like_one_that_is_told_is_read(text: str) -> None:
 )
 def test_another_preposition_person_or_sign_says_another_thing(one: str, other: str) -> None:
     assert observed(one, other).units[0].action != "reinforce"
-
-
-def test_no_night_rests_what_another_preposition_denies() -> None:
-    clock = spector.ManualClock("2026-03-02T09:00:00Z")
-    with spector.open(":memory:", embedder=FakeEmbedder(dim=64), clock=clock) as memory:
-        for text in ("The kiln in the old barn is on.", "The kiln in the old barn is off."):
-            memory.remember(text, user_id="ana")
-        clock.advance(days=2)
-        memory.reflect()
-        assert not any(each.dormant for each in memory.records(user_id="ana"))
 
 
 @pytest.mark.parametrize(
@@ -118,21 +87,6 @@ def test_a_fact_ends_only_by_a_text_that_is_understood(way: str, now: str, homes
             else:
                 memory.reflect()
         assert {each.object for each in memory.facts.about("user", user_id="ana")} == homes
-
-
-@pytest.mark.parametrize("between", ["What is nine times six?", "Shall I water the ferns?"])
-def test_a_no_after_a_question_corrects_nothing_that_was_said_before(between: str) -> None:
-    with (
-        spector.open(":memory:", embedder=FakeEmbedder(dim=64)) as memory,
-        memory.session("s", user_id="ana") as session,
-    ):
-        session.observe("I am 31.")
-        session.observe(between)
-        assert session.observe("No, 54.").units[0].superseded == ()
-
-
-def test_where_one_moved_from_is_news() -> None:
-    assert observed("I live in Delft.", "I moved from Porto to Delft.").stored
 
 
 def test_two_texts_of_many_statements_are_compared_in_linear_time() -> None:

@@ -19,7 +19,6 @@ import spector
 from spector import Config, ManualClock, Memory, ObserveConfig
 from spector.errors import EmbeddingError
 from tests.fakes import FailingEmbedder, FakeEmbedder
-from tests.threads import at_once
 
 DAY = datetime(2026, 11, 25, 9, 0, tzinfo=UTC)
 
@@ -116,15 +115,6 @@ def test_a_memory_that_was_remembered_is_compared_too(mind: Memory) -> None:
     kept = mind.observe("My email is b@y.org.").units[0]
     assert (kept.action, kept.relation) == ("create", "contradicts")
     assert not mind.get(pinned.id).superseded
-
-
-def test_a_superseding_is_undone_in_one_call(mind: Memory) -> None:
-    old = mind.observe("I live in Paris.").records[0]
-    new = mind.observe("I live in Berlin.").records[0]
-    mind.reinstate(old.id, keep=True)
-    hits = {hit.id: hit for hit in mind.recall("where do I live?", k=10)}
-    assert new.id in hits[old.id].conflicts
-    assert old.id in hits[new.id].conflicts
 
 
 # -- what repeats ----------------------------------------------------------------------------------
@@ -308,25 +298,3 @@ def test_a_writer_that_comes_in_between_is_seen(mind: Memory) -> None:
     result = mind.observe("I'm a nurse.")
     assert result.units[0].action == "reinforce"
     assert texts(mind) == ["I'm a nurse."]
-
-
-@pytest.mark.slow
-def test_many_threads_observe_at_once(store_path: Path) -> None:
-    with spector.open(store_path, embedder=FakeEmbedder(dim=64)) as memory:
-
-        def run(user: int) -> None:
-            for n in range(12):
-                memory.observe(f"I live in Town{n}.", user_id=f"u{user}", session_id="s")
-                memory.observe("I'm a nurse.", user_id=f"u{user}", session_id="s")
-
-        at_once(run, range(4))
-        for user in range(4):
-            held = texts(memory, user_id=f"u{user}", include=[])
-            assert sorted(held) == ["I live in Town11.", "I'm a nurse."]
-            (nurse,) = [
-                each
-                for each in memory.records(user_id=f"u{user}", tiers="episodic")
-                if "nurse" in each.text
-            ]
-            assert nurse.access_count == 11
-        assert memory.check().ok

@@ -76,31 +76,6 @@ def test_the_head_judges_english_and_only_with_a_vector() -> None:
     assert emotion_in(turkish, vector=vector, head=head) == emotion_in(turkish)
 
 
-def test_the_outage_is_anger_with_the_head_too() -> None:
-    embedder = MiniLMEmbedder()
-    text = "I am FURIOUS!!! The production server is DOWN!"
-    found = emotion_in(text, vector=embedder.embed([text])[0], head=load_head(embedder.fingerprint))
-    assert found.category == "anger"
-    assert found.arousal == pytest.approx(0.85)
-    assert found.valence < 0
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Not cheerful at all today.",
-        "I was never delighted with that flat.",
-        "No fun this time.",
-    ],
-)
-def test_a_joy_that_is_denied_is_none_for_the_head_either(text: str) -> None:
-    embedder = MiniLMEmbedder()
-    head = load_head(embedder.fingerprint)
-    found = emotion_in(text, vector=embedder.embed([text])[0], head=head)
-    assert found.category != "joy"
-    assert found.valence < 0
-
-
 # -- The heads that say what a message is worth are those that were measured, and stay cautious ----
 #
 # Damage without it: weights of other data than the page of figures, a head that reads vectors of

@@ -115,19 +115,3 @@ def test_any_text_has_a_class(text: str) -> None:
 )
 def test_hedges(text: str, hedged: bool) -> None:
     assert is_hedged(text) == hedged
-
-
-@pytest.mark.parametrize(
-    ("text", "alarm"),
-    [
-        ("The deadline is on Friday", 0.8),
-        ("we found a security hole", 0.8),
-        ("there is a bug in the form", 0.5),
-        ("we had tea", 0.0),
-        ("Son tarih cuma", 0.8),
-        ("küçük bir sorun var", 0.5),
-        ("çay içtik", 0.0),
-    ],
-)
-def test_alarm(text: str, alarm: float) -> None:
-    assert alarm_of(text) == alarm

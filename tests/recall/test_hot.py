@@ -123,15 +123,6 @@ def test_scopes_share_nothing(memory: spector.Memory) -> None:
     assert set(ids(memory)) == {ours, theirs}
 
 
-def test_a_reader_sees_it(store_path: Path) -> None:
-    with spector.open(store_path, embedder=FakeEmbedder(), clock=ManualClock(NOW)) as memory:
-        one = heated(memory, "Ada likes tea")
-    with spector.open(
-        store_path, embedder=FakeEmbedder(), clock=ManualClock(NOW), mode="r"
-    ) as reader:
-        assert ids(reader) == [one]
-
-
 # -- in a context ----------------------------------------------------------------------------------
 
 

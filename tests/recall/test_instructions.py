@@ -29,24 +29,6 @@ def test_an_instruction_says_what_it_is_about(text: str, condition: str | None) 
     assert find_instruction(text.upper().replace("İ", "I")) is not None
 
 
-@pytest.mark.parametrize(
-    ("text", "condition"),
-    [
-        ("I moved to Ankara in May and work at the port. From now on answer in Turkish.", None),
-        ("I would really like tables. Whenever I request a plan, add costs.", "a plan"),
-        ("I'm vegan, so suggest vegan food when I ask for recipes.", "recipes"),
-        ("Always use metric units. My height is 180 cm by the way.", None),
-        ("Keep in mind that I want short answers", None),
-        ("Don't forget to answer in Dutch", None),
-        ("Asla et önerme. Geçen yıl vegan oldum ve mutluyum.", None),
-    ],
-)
-def test_what_says_more_than_an_instruction_stays_a_memory(
-    text: str, condition: str | None
-) -> None:
-    assert find_instruction(text) == Instruction(False, condition)
-
-
 @cases("text", "condition")
 def test_a_rule_that_may_be_one_of_life_stays_a_memory(text: str, condition: str | None) -> None:
     assert find_instruction(text) == Instruction(False, condition)

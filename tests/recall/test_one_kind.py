@@ -1,8 +1,8 @@
 """Contexts of stores whose memories are all of one kind.
 
 Mechanism: whether a store seems to have an answer was judged by how alike its memories are to each
-other. Damage: beside forty order lines, or among forty recipes, no memory is ever liker to a cue
-than they are to one another, and answerable questions were met with silence. Guard: six such
+other. Damage: beside forty order lines, or among forty expenses, no memory is ever liker to a cue
+than they are to one another, and answerable questions were met with silence. Guard: four such
 stores, whose every question has its answer in one memory, and questions about nothing in any of
 them.
 """
@@ -75,7 +75,7 @@ def test_questions_about_something_else_are_met_with_silence(
 # Mechanism: only identifiers that stand joined (INC-2219) came first by name; the "4711" of "order
 # 4711" was one word among others, and where all likenesses are equal their noise outweighed it.
 # Damage: of sixty orders some question about an order brought another order first. Guard: sixty
-# numbers in several ways of asking, counts and dates that are no names, and five stores of one
+# numbers in several ways of asking, counts and dates that are no names, and three stores of one
 # kind.
 
 
