@@ -126,14 +126,6 @@ def test_upkeep_and_compact_erase_it_with_a_receipt(
         assert not file.is_file() or b"Zebulon" not in file.read_bytes(), file
 
 
-def test_a_night_says_how_many_expired(memory: Memory, clock: ManualClock) -> None:
-    memory.remember_many([{"text": f"goes {n}", "expires_in": 5} for n in range(3)])
-    clock.advance(seconds=6)
-    report = memory.reflect()
-    assert report.expired == report.compaction.expired == 3
-    assert memory.reflect().expired == 0
-
-
 def test_a_dry_run_erases_nothing(memory: Memory, clock: ManualClock) -> None:
     memory.remember("goes", expires_in=5)
     clock.advance(seconds=6)
@@ -201,15 +193,6 @@ def test_a_recall_moves_the_end_of_what_it_returns(tmp_path: Path, clock: Manual
         assert [each.id for each in memory.records()] == [used.id]
         memory.context("a quetzal in the tree", always=True)
         assert memory.get(used.id).expires_at == NOW + timedelta(seconds=130)
-
-
-def test_a_recall_of_memories_without_ends_writes_nothing(memory: Memory) -> None:
-    memory.remember("plain")
-    memory.remember("with an end", expires_in=60)
-    before = memory._parts.store.head.change_seq
-    memory.recall("plain")
-    memory.context("with an end", always=True)
-    assert memory._parts.store.head.change_seq == before
 
 
 def test_immutable_ones_do_not_expire(memory: Memory) -> None:

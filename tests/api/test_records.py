@@ -102,10 +102,6 @@ def test_a_hit_and_a_record_print_as_one_short_line(memory: Memory) -> None:
     assert f"{hit.score:.4f}" in repr(hit)
 
 
-def test_a_short_text_prints_whole(memory: Memory) -> None:
-    assert "text='x')" in repr(memory.remember("x"))
-
-
 def test_a_text_is_cut_only_when_it_is_longer_than_what_is_shown(memory: Memory) -> None:
     """Or a text that is shown whole looks as if more of it followed."""
     whole, cut = "w" * 60, "c" * 61
@@ -135,15 +131,6 @@ def test_an_id_of_the_working_tier_is_not_given_out_again_after_reopening(store_
         assert memory.remember("lasting").id > held
 
 
-def test_hits_and_records_can_be_forgotten_like_ids(store_path: Path) -> None:
-    with spector.open(store_path, embedder=FakeEmbedder()) as memory:
-        first, second = memory.remember("alpha one"), memory.remember("beta two")
-        hit = memory.recall("alpha one", k=1)[0]
-        report = memory.forget([hit, second])
-        assert set(report.ids) == {first.id, second.id}
-        assert len(memory) == 0
-
-
 def test_an_empty_store_is_a_store(store_path: Path) -> None:
     """Mechanism: a length of 0 made ``if memory:`` false until something was remembered."""
     with spector.open(store_path, embedder=FakeEmbedder()) as memory:
@@ -161,14 +148,3 @@ def test_an_id_tells_the_millisecond_that_it_was_given_out_in(store_path: Path) 
         first, second = memory.remember_many(["alpha one", "beta two"])
     assert (first.id, second.id) == (now_ms << 10, (now_ms << 10) + 1)
     assert second.id < 1 << 53
-
-
-@pytest.mark.parametrize("number", [-1, 0, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, 1 << 64])
-def test_a_number_that_no_memory_can_have_is_an_unknown_one(store_path: Path, number: int) -> None:
-    """SQLite has numbers of 64 bits with a sign, and Python has no end of them."""
-    with spector.open(store_path, embedder=FakeEmbedder()) as memory:
-        memory.remember("alpha one")
-        assert number not in memory
-        for verb in (memory.get, memory.pin, memory.reinforce, memory.forget):
-            with pytest.raises(spector.UnknownRecordError):
-                verb(number)

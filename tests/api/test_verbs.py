@@ -128,14 +128,6 @@ def test_an_honest_text_comes_back_to_the_byte_and_can_be_forgotten(text: str) -
         assert other.check().ok
 
 
-def test_a_memory_is_visible_to_the_very_next_recall(memory: Memory) -> None:
-    for n in range(20):
-        record = memory.remember(f"entry about quagga {n}")
-        assert record.id in ids(memory.recall(f"entry about quagga {n}", k=3))
-        memory.forget(record.id)
-        assert memory.recall("quagga") == []
-
-
 @pytest.mark.parametrize("drift_ms", [0, -1, -86_400_000 * 30])
 def test_ids_stay_unique_and_in_order_when_the_clock_stands_still_or_goes_back(
     store_path: Path, clock: ManualClock, drift_ms: int
@@ -446,13 +438,6 @@ def test_forget_by_id_by_ids_and_by_an_iterator(memory: Memory) -> None:
     assert memory.check().ok
 
 
-def test_one_unknown_id_among_several_forgets_nothing(memory: Memory) -> None:
-    made = ids(memory.remember_many(["a", "b"]))
-    with pytest.raises(UnknownRecordError):
-        memory.forget([*made, 12345])
-    assert ids(memory) == made
-
-
 FILTERS: dict[str, dict[str, Any]] = {
     "tiers": {"tiers": "semantic"},
     "tags": {"tags": ["red", "round"]},
@@ -506,15 +491,6 @@ def test_forget_without_any_condition_is_refused(memory: Memory, nothing: dict[s
     with pytest.raises(InvalidFilterError) as caught:
         memory.forget(**nothing)
     assert caught.value.hint
-    assert len(memory) == 1
-
-
-def test_forget_with_ids_and_a_filter_is_refused(memory: Memory) -> None:
-    record = memory.remember("x")
-    with pytest.raises(InvalidFilterError):
-        memory.forget(record.id, tags=["a"])
-    with pytest.raises(InvalidFilterError):
-        memory.forget({"a": 1}, where={"b": 2})
     assert len(memory) == 1
 
 

@@ -10,10 +10,8 @@ from datetime import date
 
 import pytest
 
-import spector
 from spector.language.dates import dates_in
 from tests.cases import Cases
-from tests.fakes import FakeEmbedder
 
 cases = Cases(__file__)
 

@@ -7,7 +7,6 @@ against their features, and the sets themselves where they are at hand.
 
 from __future__ import annotations
 
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

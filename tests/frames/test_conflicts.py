@@ -6,8 +6,6 @@ port is recalled beside the new one; or a sister's colour, a second dog, a guess
 
 from __future__ import annotations
 
-import pytest
-
 from spector.language.frames import Statement, Verdict, compare, extract
 from tests.cases import Cases
 

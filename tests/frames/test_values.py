@@ -14,9 +14,7 @@ from spector.language.frames import (
 from spector.language.frames.turkish import (
     Case,
     has_harmony,
-    possessed,
     strip_case,
-    strip_copula,
     verb_forms,
 )
 from spector.language.words import plain

@@ -392,17 +392,3 @@ def test_without_an_embedder_vectors_are_asked_for(clock: ManualClock) -> None:
         with pytest.raises(InvalidInputError, match="vector"):
             memory.observe("I live in Kars.")
         assert memory.observe("sounds good").filter == "small_talk"
-
-
-def test_a_store_that_only_remembers_has_no_tables(store_path: Path, clock: ManualClock) -> None:
-    with spector.open(store_path, embedder=FakeEmbedder(dim=32), clock=clock) as memory:
-        memory.remember("I live in Kars.")
-        memory.observe("sounds good")
-        assert not memory._parts.knowledge._parts.router.durable_store().catalog.fetch([0])
-        from spector.knowledge import KnowledgeReader
-
-        with memory._parts.store.catalog.latest() as db:
-            assert not KnowledgeReader(db, "").holds_any
-        memory.observe("I work at Acme.")
-        with memory._parts.store.catalog.latest() as db:
-            assert KnowledgeReader(db, "").holds_any

@@ -16,7 +16,6 @@ from spector.language.observing import (
     asks_to_keep,
     classify,
     consent_of,
-    is_injection,
     kind_of_filter,
     news_of,
     worth_of_words,

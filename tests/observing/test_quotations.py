@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spector.language.observing import KINDS, alarm_of, classify, is_hedged
+from spector.language.observing import KINDS, classify, is_hedged
 from spector.language.statements import own_words, quotations
 from tests.cases import Cases
 

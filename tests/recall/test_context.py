@@ -13,11 +13,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from spector import Config, Context, InvalidInputError, Memory, Signals
+from spector import Context, InvalidInputError, Memory
 from spector.providers.token_counts import token_counter
-from spector.recall.context_builder import ContextBuilder
-from spector.records import HitList
-from tests.recall.test_quote import HOSTILE, hit, read_back
+from tests.recall.test_quote import HOSTILE, read_back
 
 WORDS = "tea harbour violin rain Tuesday garden letter bicycle market winter".split()
 

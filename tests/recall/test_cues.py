@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,10 +18,8 @@ import spector
 from spector import Config, Memory
 from spector.language.cues.need import shorten_cue
 from spector.language.statements.quoting import cue_words, excerpt
-from spector.providers import resolve
-from spector.recall.recaller import hypotheses, shape_of
+from spector.recall.recaller import hypotheses
 from spector.search.probes import Limits
-from spector.search.request import Cue
 from tests.fakes import FakeEmbedder
 
 FILLER = "line of the log with nothing in it "

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spector
-from spector import ManualClock, Memory, MemoryRecord
+from spector import Memory, MemoryRecord
 from spector.kernel.contract.quantization import scope_tag, tag_mask, tags_mask
 from tests.api.helpers import ids, own_vectors, texts, vector, vectors
 from tests.fakes import FakeEmbedder

@@ -7,14 +7,12 @@ prompt for five minutes more.
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 import spector
 from spector.clock import ManualClock
 from spector.config import AssociationConfig, Config
-from tests.conftest import NOW
 from tests.fakes import FakeEmbedder
 
 

@@ -9,7 +9,6 @@ conversations is, and a question behind any greeting never is.
 from __future__ import annotations
 
 import unicodedata
-from collections import Counter
 
 import pytest
 from hypothesis import given

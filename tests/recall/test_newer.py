@@ -19,7 +19,6 @@ import spector
 from spector import ManualClock, Memory
 from spector.language.cues.need import asks_for_now
 from spector.language.frames import value_asked
-from spector.language.statements import value_replaced
 from tests.cases import Cases
 
 cases = Cases(__file__)
