@@ -15,7 +15,10 @@ from typing import Any
 import pytest
 
 import spector
+from tests.cases import Cases
 from tests.cli.conftest import Run
+
+cases = Cases(__file__)
 
 NEVER = 77
 
@@ -70,19 +73,7 @@ def test_a_selection_that_leads_to_nothing_exits_1(run: Run, mind: Path) -> None
         assert "no memory matches" in result.err
 
 
-@pytest.mark.parametrize(
-    ("selection", "count"),
-    [
-        ([], 7),
-        (["--user", "oskar"], 5),
-        (["--user", "nina"], 0),
-        (["--tag", "even"], 3),
-        (["--before", "2021-01-01"], 1),
-        (["--stored-before", "2000-01-01"], 0),
-        (["--stored-before", "2999-01-01", "--user", "lena"], 1),
-        (["--agent", "hive"], 1),
-    ],
-)
+@cases("selection", "count")
 def test_count(run: Run, mind: Path, selection: list[str], count: int) -> None:
     assert run("count", mind, *selection).out == f"{count}\n"
     assert run("count", mind, *selection, "--json").json == {"count": count}

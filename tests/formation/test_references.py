@@ -109,20 +109,7 @@ def test_the_first_person_becomes_a_name(text: str, name: str, turned: str) -> N
     assert rewritten(text, name) == turned
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Do I like tea?",
-        'She said "I like tea"',
-        "`I = 3`",
-        "We moved to Kars",
-        "I'd like tea",
-        "Ada likes tea",
-        "If I were rich, I would travel",
-        "Annem beni aradı",
-        "",
-    ],
-)
+@cases("text")
 def test_what_is_not_sure_stays_as_it_was_said(text: str) -> None:
     assert rewritten(text, "User") == text
 

@@ -14,7 +14,10 @@ import pytest
 
 from spector.errors import ImportFormatError
 from spector.importers import detect_format, import_files
+from tests.cases import Cases
 from tests.importers.files import opened, read, reasons, told, written
+
+cases = Cases(__file__)
 
 EVENING = datetime(2025, 2, 13, 22, 1, tzinfo=UTC)
 
@@ -224,21 +227,7 @@ def test_a_date_that_cannot_be_known_is_refused_with_its_line(
         read(path)
 
 
-@pytest.mark.parametrize(
-    ("name", "chat"),
-    [
-        ("WhatsApp Chat with Ann.txt", "Ann"),
-        ("WhatsApp Chat - Aile.zip", "Aile"),
-        ("WhatsApp Chat - Aile (3).zip", "Aile"),
-        ("WhatsApp Chat mit Uwe.txt", "Uwe"),
-        ("Chat de WhatsApp con Eva.txt", "Eva"),
-        ("Discussion WhatsApp avec Zoé.txt", "Zoé"),
-        ("Conversa do WhatsApp com Rui.txt", "Rui"),
-        ("Ayşe ile WhatsApp Sohbeti.txt", "Ayşe"),
-        ("Chat WhatsApp con Gino.txt", "Gino"),
-        ("WhatsApp-chat met Jan.txt", "Jan"),
-    ],
-)
+@cases("name", "chat")
 def test_the_name_of_the_chat_is_in_that_of_the_file(tmp_path: Path, name: str, chat: str) -> None:
     path = tmp_path / name
     if path.suffix == ".zip":

@@ -156,19 +156,7 @@ def test_what_says_nothing_new_strengthens(before: str, now: str) -> None:
     assert (found.action, found.reinforced) == ("reinforce", 1), found
 
 
-@pytest.mark.parametrize(
-    ("before", "now"),
-    [
-        ("I want to adopt a dog.", "I adopted a dog."),
-        ("I might move to Kars.", "I moved to Kars."),
-        ("Ada beat Bob at chess.", "Bob beat Ada at chess."),
-        ("My sister lives in Kars.", "I live in Kars."),
-        ("The gate stays open.", "The gate does not stay open."),
-        ("Köpek almak istiyorum.", "Köpek aldım."),
-        ("There is a lift in the annexe.", "There is no lift in the annexe."),
-        ("I can barely lift the crate.", "I can lift the crate."),
-    ],
-)
+@cases("before", "now")
 def test_the_same_words_meant_otherwise_are_news(before: str, now: str) -> None:
     assert verdict(before, now).action in ("create", "supersede")
 

@@ -54,20 +54,7 @@ def test_a_change_comes_before_what_it_may_have_changed(old: str, new: str) -> N
     assert "may_change" in _ties(old, new)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("I pay 30 for the garden.", "Wilma pays 45 for the garden now."),
-        ("I'm going to Ghent by train.", "Otto's going to Ghent by coach now."),
-        ("moving to a flat in Mons on the 1st", "my sister's moving to a flat in Pau on the 15th"),
-        ("My niece Ada studies law in Bonn.", "My niece Ida has left her studies in Bonn."),
-        ("Shuttle to the depot leaves at 6.15.", "Another shuttle to the depot leaves at 7.40."),
-        ("Shuttle to the depot leaves at 6.15.", "Ferry to the island leaves at 7.40."),
-        ("My boss is Tilda.", "Edda reports to Anselm now."),
-        ("Logs are kept for 30 days on prod.", "Logs are kept for 7 days on staging."),
-        ("Yedek anahtar komşuda.", "Yedek anahtar artık annemde de var."),
-    ],
-)
+@cases("old", "new")
 def test_what_adds_or_is_about_another_changes_no_order(old: str, new: str) -> None:
     assert "may_change" not in _ties(old, new)
 

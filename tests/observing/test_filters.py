@@ -122,19 +122,7 @@ def test_what_one_is_asked_to_remember(text: str) -> None:
     assert worth_of_words(text).verdict == "keep"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I don't remember that she is here.",
-        "Do you remember that I am Tom?",
-        "remember me",
-        "Write down the list of the planets.",
-        "I forgot that it was Monday.",
-        "I live in Kars.",
-        "Hatırlıyor musun Paris'e gitmiştik?",
-        "I will never forget that day.",
-    ],
-)
+@cases("text")
 def test_what_only_speaks_of_remembering(text: str) -> None:
     assert not asks_to_keep(text)
 

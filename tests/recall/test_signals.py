@@ -179,20 +179,7 @@ def test_a_preference_is_seen(text: str) -> None:
     assert states_preference(text.upper().replace("İ", "I"))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "Ann likes tea.",
-        "What do I prefer?",
-        "It looks like rain",
-        "I would like to book a table",
-        "I like what?",
-        "The favourite won",
-        "Onu kim sever bilmem",
-        "We walked home",
-    ],
-)
+@cases("text")
 def test_other_texts_say_no_liking(text: str) -> None:
     assert not states_preference(text)
 
@@ -202,19 +189,7 @@ def test_words_of_time_are_counted_up_to_two(text: str, count: int) -> None:
     assert terms_of_time(text) == count
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("How are you?", True),
-        ("Look! [shares a photo of a cat?]", False),
-        ("How is it? [shares a photo of a cat]", True),
-        ("你好吗？", True),
-        ("Fine. Why? Well.", False),
-        ("كيف حالك؟", True),
-        ("", False),
-        ("Nice? ", True),
-    ],
-)
+@cases("text", "expected")
 def test_what_ends_in_a_question_mark_asks(text: str, expected: bool) -> None:
     assert ends_with_question(text) is expected
 

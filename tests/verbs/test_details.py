@@ -24,8 +24,11 @@ from spector.knowledge import Changes
 from spector.records import DualStrength, Note
 from spector.store.payloads import encode
 from tests.api.helpers import ids
+from tests.cases import Cases
 from tests.conftest import NOW
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 
 @pytest.fixture
@@ -176,27 +179,7 @@ def test_a_damaged_row_of_details_is_an_error_and_no_guess(memory: Memory) -> No
 # -- sub-tiers ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("tier", "text", "more", "wanted"),
-    [
-        ("episodic", "I went home", {"role": "user"}, "personal"),
-        ("episodic", "I went home", {}, "personal"),
-        ("episodic", "You went home", {"role": "assistant"}, "observed"),
-        ("episodic", "went home", {"role": "tool"}, "observed"),
-        ("semantic", "Always close the door", {}, "schematic"),
-        ("semantic", "Kapıyı her zaman kapat", {}, "schematic"),
-        ("semantic", "Asla geç kalma", {}, "schematic"),
-        ("semantic", "Bu kuralları unutma", {}, "schematic"),
-        ("semantic", "doors close", {"category": "pattern"}, "schematic"),
-        ("semantic", "How to close a door", {}, "procedural"),
-        ("semantic", "Kapı nasıl kapatılır", {}, "procedural"),
-        ("semantic", "door, then key", {"category": "procedure"}, "procedural"),
-        ("semantic", "The door is blue", {}, "factual"),
-        ("semantic", "The nevertheless ruler hallways", {}, "factual"),
-        ("procedural", "Always close the door", {}, ""),
-        ("working", "Always close the door", {}, ""),
-    ],
-)
+@cases("tier", "text", "more", "wanted")
 def test_a_sub_tier_is_told_by_origin_category_and_words(
     memory: Memory, tier: str, text: str, more: dict[str, Any], wanted: str
 ) -> None:
