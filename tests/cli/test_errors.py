@@ -153,37 +153,7 @@ def test_every_flag_and_command_in_a_hint_exists() -> None:
         assert set(re.findall(r"\bspector ([a-z]+) PATH", said)) <= set(parsers), said
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (
-            'write update(id, move_to={"user_id": "b"})',
-            "write spector update PATH ID --move-to-user b",
-        ),
-        (
-            "user_id must be a non-empty printable str, got ''",
-            "--user must be a non-empty printable str, got ''",
-        ),
-        (
-            "give it up: forget(12) drops the memory",
-            "give it up: spector forget PATH 12 drops the memory",
-        ),
-        (
-            "reinstate(11, keep=True) keeps both; else forget(12) first, or remember what is true now:"
-            " spector forget PATH 12",
-            "--keep keeps both; else spector forget PATH 12 first, or remember what is true now",
-        ),
-        (
-            "forget(12) first, or remember what is true now: spector forget PATH 12",
-            "spector forget PATH 12 first, or remember what is true now",
-        ),
-        ("split it into passages, or raise Config.max_text_bytes", "split it into passages"),
-        (
-            'open it with mode="rw" to finish that',
-            "a command that writes (spector reflect PATH) finishes that",
-        ),
-    ],
-)
+@cases("text", "said")
 def test_a_way_out_can_be_typed(text: str, said: str) -> None:
     assert translate_to_commands(text) == said
 

@@ -10,11 +10,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -164,13 +159,6 @@ def test_a_bad_file_is_named_before_anything_is_observed(
     assert not (tmp_path / "mind").exists()
 
 
-def test_a_missing_file_is_an_error_and_no_traceback(run: Run, tmp_path: Path) -> None:
-    result = run("observe", tmp_path / "mind", tmp_path / "nowhere.jsonl")
-    assert result.code == 2
-    assert "nowhere.jsonl" in result.err
-    assert "Traceback" not in result.err
-
-
 def test_an_interrupt_keeps_whole_batches(
     run: Run, tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,50 +213,6 @@ def test_the_zone_of_the_log_decides_what_day_tomorrow_is(
 
 # -- importers -------------------------------------------------------------------------------------
 
-CHATGPT: dict[str, Any] = {
-    "title": "ports",
-    "create_time": 1767225600,
-    "current_node": "b",
-    "mapping": {
-        "root": {"id": "root", "message": None, "parent": None, "children": ["a"]},
-        "a": {
-            "id": "a",
-            "parent": "root",
-            "children": ["b"],
-            "message": {
-                "id": "a",
-                "author": {"role": "user"},
-                "create_time": 1767225600,
-                "content": {"content_type": "text", "parts": ["I work at Acme in Kars."]},
-            },
-        },
-        "b": {
-            "id": "b",
-            "parent": "a",
-            "children": [],
-            "message": {
-                "id": "b",
-                "author": {"role": "user"},
-                "create_time": 1767225660,
-                "content": {"content_type": "text", "parts": ["sounds good"]},
-            },
-        },
-    },
-}
-LOCOMO: dict[str, Any] = {
-    "sample_id": "conv-1",
-    "qa": [],
-    "conversation": {
-        "speaker_a": "Ada",
-        "speaker_b": "Bob",
-        "session_1_date_time": "1:56 pm on 8 May, 2023",
-        "session_1": [
-            {"speaker": "Ada", "dia_id": "D1:1", "text": "I work at Acme in Kars."},
-            {"speaker": "Bob", "dia_id": "D1:2", "text": "sounds good"},
-        ],
-    },
-}
-
 
 @pytest.mark.parametrize(
     ("name", "content", "kind"),
@@ -278,8 +222,6 @@ LOCOMO: dict[str, Any] = {
             lines([("user", "I work at Acme in Kars."), ("user", "sounds good")]),
             "jsonl",
         ),
-        ("conversations.json", json.dumps([CHATGPT]), "chatgpt"),
-        ("locomo.json", json.dumps([LOCOMO]), "locomo"),
         ("notes.md", "# Work\n\nI work at Acme in Kars.\n\n# Ok\n\nok, thanks!\n", "markdown"),
     ],
 )
@@ -421,36 +363,3 @@ def test_observing_a_folder_reads_past_an_odd_file(run: Run, tmp_path: Path, fol
     result = run("observe", tmp_path / "s", folder, "--json")
     assert result.code == 1
     assert result.json["messages"] == 2
-
-
-@pytest.mark.slow
-def test_an_interrupt_says_how_much_is_stored_and_the_next_run_completes_it(tmp_path: Path) -> None:
-    log = tmp_path / "log.jsonl"
-    entries: list[dict[str, Any]] = [
-        {
-            "role": "user",
-            "content": f"Entry {n}: pump {n * 7 % 97} reads {n * 3} bar",
-            "timestamp": 1714730000 + n,
-            "id": f"m{n}",
-        }
-        for n in range(2000)
-    ]
-    log.write_text("".join(json.dumps(each) + "\n" for each in entries))
-    command = [sys.executable, "-m", "spector", "import", str(tmp_path / "s"), str(log)]
-    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=env,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
-    while process.poll() is None and not list(tmp_path.glob("s/episodic/*.mem")):
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate()
-    if process.returncode:
-        assert f"{len(stored(tmp_path / 's'))} of 2000 messages are stored" in said
-    assert subprocess.run(command, env=env, capture_output=True, check=False).returncode == 0
-    assert len(stored(tmp_path / "s")) == 2000

@@ -24,7 +24,10 @@ from spector import (
 )
 from spector.clock import ManualClock
 from spector.records import FactRecord, LearningType
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -228,18 +231,7 @@ def test_the_category_follows_the_type(memory: Memory) -> None:
     assert seen.record.category is spector.Category.PATTERN
 
 
-@pytest.mark.parametrize(
-    ("start", "outcomes", "end"),
-    [
-        (0.5, "S", 0.6),
-        (0.5, "SF", 0.45),
-        (0.5, "F", 0.35),
-        (0.95, "S", 1.0),
-        (0.1, "F", 0.0),
-        (0.7, "SSS", 1.0),
-        (0.6, "FS", 0.55),
-    ],
-)
+@cases("start", "outcomes", "end")
 def test_validation_is_asymmetric(memory: Memory, start: float, outcomes: str, end: float) -> None:
     made = memory.learnings.add("x", "success_pattern", confidence=start)
     for each in outcomes:

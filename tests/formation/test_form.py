@@ -84,32 +84,12 @@ def test_a_turkish_pronoun_is_annotated_and_a_determiner_is_not() -> None:
     assert other.text == other.said
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        "Yarın Kars'a gideceğim",
-        "We're going to move in May 2027",
-        "Ödevimi cumaya kadar bitirmem lazım",
-        "It will be fixed tomorrow",
-        "The recital is on 4 December.",
-        "Haftaya taşınmayı planlıyoruz",
-    ],
-)
+@cases("message")
 def test_what_names_a_day_ahead_is_a_plan(message: str) -> None:
     assert [each.plan for each in formed(message)] == [True]
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        "I was going to call Ada",
-        "Will is my brother",
-        "I will always love tea",
-        "I went to Kars yesterday",
-        "Geçen hafta Kars'a gittim",
-        "I had soup today",
-    ],
-)
+@cases("message")
 def test_what_names_no_day_ahead_is_none(message: str) -> None:
     assert not any(each.plan for each in formed(message))
 

@@ -67,18 +67,7 @@ def test_things_are_candidates_and_never_chosen() -> None:
     assert one.chosen is None
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("Ada aradı. O Kars'ta.", ["Ada"]),
-        ("Zeynep bana yazdı. Onun kedisi hasta.", ["Zeynep"]),
-        ("Kardeşim Can taşındı. O artık Kars'ta.", ["Can"]),
-        ("Ada ve Zeynep geldi. Onu gördüm.", [None]),
-        ("Ada aradı. O zaman evdeydim.", []),
-        ("O adam geldi.", []),
-        ("Onu gördüm.", [None]),
-    ],
-)
+@cases("text", "names")
 def test_turkish_pronouns(text: str, names: list[str | None]) -> None:
     found = Referents().references(text, turkish=True)
     assert [each.chosen for each in found] == names

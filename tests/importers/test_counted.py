@@ -112,20 +112,6 @@ def test_chats_that_were_left_are_read(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "words",
-    ["Essa mensagem foi apagada", "تم حذف هذه الرسالة", "यह मैसेज मिटा दिया गया", "<मीडिया के बिना>"],
-)
-def test_words_of_the_program_in_more_languages(words: str, tmp_path: Path) -> None:
-    path = written(
-        tmp_path / "WhatsApp Chat with Asha.txt",
-        f"13/05/24, 22:15 - Asha: Hello\n13/05/24, 22:16 - Asha: {words}\n",
-    )
-    report, records = imported(path)
-    assert [each.text for each in records] == ["Hello"]
-    assert report.files[0].left_out.total() == 1
-
-
 def test_a_page_of_notion_has_its_name_without_its_number(tmp_path: Path) -> None:
     folder = tmp_path / "Plan 1a2b3c4d5e6f47889900aabbccddeeff"
     folder.mkdir()
@@ -233,13 +219,6 @@ def test_exports_of_several_products_in_one_folder_are_all_read(tmp_path: Path) 
     report = whole(tmp_path)
     assert formats(report) == {"chatgpt", "claude", "whatsapp", "telegram", "slack", "markdown"}
     assert report.others == {".json": 2}  # the user of ChatGPT, and those of Slack
-
-
-def test_two_products_in_one_folder_are_both_read(tmp_path: Path) -> None:
-    put(tmp_path, "chatgpt")
-    put(tmp_path, "claude", "conversations-2.json")
-    put(tmp_path, "telegram")
-    assert formats(whole(tmp_path)) == {"chatgpt", "claude", "telegram"}
 
 
 def test_a_note_about_a_messenger_hides_no_vault(tmp_path: Path) -> None:

@@ -133,18 +133,7 @@ def test_dates_of_properties_are_read_in_the_zone_of_the_user(
     assert chunk.get("event_time") == moment
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        ("a: 1\nb: x: y\nc: 'it''s'", {"a": 1, "b": "x: y", "c": "it''s"}),
-        ("a:\n- x\n-  y", {"a": ["x", "y"]}),
-        ("a: []\nb: null", {"a": []}),
-        ("a: |\n  one\n  two\nb: 2", {"a": "one\ntwo", "b": 2}),
-        ("# comment\n- stray\n\tindented: 1", {}),
-        ("a: [x, 'y, z', 3]", {"a": ["x", "y, z", 3]}),
-        ("url: https://example.org/a#b", {"url": "https://example.org/a#b"}),
-    ],
-)
+@cases("text", "wanted")
 def test_properties(text: str, wanted: dict[str, Any]) -> None:
     assert properties_of(text.split("\n")) == wanted
 

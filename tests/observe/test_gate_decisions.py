@@ -140,17 +140,7 @@ def test_windows_that_exclude_each_other_contradict_nothing() -> None:
 # -- the same again -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("before", "now"),
-    [
-        ("I live in Berlin.", "i live in berlin"),
-        ("I live in Berlin.", "My home is in Berlin."),
-        ("I like chess.", "I enjoy chess."),
-        ("Mesleğim hemşire.", "Hemşire olarak çalışıyorum."),
-        ("The report is due on March 17.", "The deadline for the report is March 17."),
-        ("Ada likes tea and coffee very much.", "Ada likes tea."),
-    ],
-)
+@cases("before", "now")
 def test_what_says_nothing_new_strengthens(before: str, now: str) -> None:
     found = verdict(before, now, days=3)
     assert (found.action, found.reinforced) == ("reinforce", 1), found
@@ -161,17 +151,7 @@ def test_the_same_words_meant_otherwise_are_news(before: str, now: str) -> None:
     assert verdict(before, now).action in ("create", "supersede")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I'm going to the dentist tomorrow",
-        "We had a great dinner",
-        "Shell, 40 euros",
-        "Yarın dişçiye gideceğim",
-        "Koşuya çıktım",
-        "Ada paid the rent",
-    ],
-)
+@cases("text")
 def test_an_event_of_another_day_is_another_event(text: str) -> None:
     assert verdict(text, text).action == "reinforce"
     found = verdict(text, text, days=30)

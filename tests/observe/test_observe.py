@@ -170,18 +170,7 @@ def test_two_statements_become_two_memories_with_their_day(clock: ManualClock) -
         assert (first, "followed_by", second) in kinds
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        "The regatta is on Friday.",
-        "Yarın Kars'a gideceğim",
-        "I'm becoming an uncle!",
-        "I start at the aquarium on 1 December.",
-        "We're calling the kitten Mavi.",
-        "My exam got moved to next Monday.",
-        "Our studio will be at 3 Mill Lane.",
-    ],
-)
+@cases("message")
 def test_a_plan_passes_and_is_still_recalled(clock: ManualClock, message: str) -> None:
     with opened(clock) as memory:
         record = memory.observe(message).records[0]
@@ -205,17 +194,7 @@ def test_tomorrow_is_counted_in_the_zone_of_the_speaker(clock: ManualClock) -> N
             memory.observe(message, timezone="Mars/Olympus")
 
 
-@pytest.mark.parametrize(
-    ("origin", "trust"),
-    [
-        ("user_message", 0.9),
-        ("tool", 0.8),
-        ("document", 0.7),
-        ("assistant_message", 0.6),
-        ("federation", 0.5),
-        ("system", 0.9),
-    ],
-)
+@cases("origin", "trust")
 def test_trust_in_an_origin(clock: ManualClock, origin: str, trust: float) -> None:
     with opened(clock) as memory:
         plain = memory.observe("The server uses port 8080.", data_source=origin, user_id="a")

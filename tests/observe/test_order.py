@@ -68,18 +68,7 @@ def test_what_adds_or_is_about_another_changes_no_order(old: str, new: str) -> N
 NOW = datetime(2026, 11, 25, 9, tzinfo=UTC)  # a Wednesday
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "remind me to call the landlord on friday about the broken boiler",
-        "Can you remind me tomorrow to pick up Leo's prescription?",
-        "Could you set an alarm for 6:30 on Monday please",
-        "don't let me forget about my mom's birthday on Saturday",
-        "cuma günü ev sahibini aramamı hatırlat",
-        "Bana yarın ilacımı almamı hatırlatır mısın?",
-        "pazartesi için dişçi hatırlatıcısı kur",
-    ],
-)
+@cases("text")
 def test_a_reminder_is_a_plan(text: str) -> None:
     with spector.open(":memory:", clock=ManualClock(NOW)) as memory:
         result = memory.observe(text)
@@ -87,17 +76,7 @@ def test_a_reminder_is_a_plan(text: str) -> None:
     assert [each.category for each in result.records] == [spector.Category.PLAN]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "remind me what my dentist is called",
-        "can you remind me of my locker number?",
-        "remind me how to restart the server",
-        "could you remind me when the meeting is?",
-        "dişçimin adını hatırlatır mısın?",
-        "toplantı ne zamandı hatırlat",
-    ],
-)
+@cases("text")
 def test_who_asks_again_asks_for_no_reminder(text: str) -> None:
     with spector.open(":memory:") as memory:
         kept = memory.observe(text).records

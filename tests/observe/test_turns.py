@@ -14,7 +14,10 @@ import pytest
 import spector
 from spector import ManualClock, MemoryRecord, Session
 from spector.knowledge import reading
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 ASSISTANT = "assistant"
 
@@ -38,17 +41,7 @@ def kept(session: Session) -> list[MemoryRecord]:
     return [each for each in session._memory.records(user_id="mira") if not each.payload]
 
 
-@pytest.mark.parametrize(
-    ("question", "answer"),
-    [
-        ("Which harbour does the ferry leave from?", "Tromso"),
-        ("How many rowers are there?", "8"),
-        ("What is the door code?", "5519"),
-        ("Oak or walnut for the shelf?", "the second"),
-        ("Do you drink coffee?", "nope"),
-        ("Kahveni nasıl içersin?", "sade"),
-    ],
-)
+@cases("question", "answer")
 def test_an_answer_of_a_word_keeps_its_question(talk: Session, question: str, answer: str) -> None:
     say(talk, "I have been busy with the garden.", f"> {question}", answer)
     hit = talk.recall(question, learn=False)[0]

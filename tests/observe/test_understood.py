@@ -31,18 +31,7 @@ def test_what_is_not_all_understood_hides_nothing(before: str, now: str) -> None
     assert observed(before, now).units[0].superseded == ()
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("The kiln is on.", "The kiln is off."),
-        ("We paid $35", "We paid €35"),
-        ("The gauge reads -7", "The gauge reads 7"),
-        ("I code in F.", "I code in F#."),
-        ("I sail to Delft.", "I sail from Delft."),
-        ("She owes me a kayak", "He owes me a kayak"),
-        ("Benim teknem mavi", "Senin teknem mavi"),
-    ],
-)
+@cases("one", "other")
 def test_another_preposition_person_or_sign_says_another_thing(one: str, other: str) -> None:
     assert observed(one, other).units[0].action != "reinforce"
 

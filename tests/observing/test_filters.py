@@ -105,18 +105,7 @@ def test_what_a_message_says_of_being_remembered(text: str, consent: str | None)
     assert consent_of(text) == consent
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Please remember my locker is number 9.",
-        "I can't eat nuts. Never forget that, please.",
-        "Keep in mind that we fly at six",
-        "Just so you know, Ada is my boss.",
-        "Arabam üçüncü katta, unutma.",
-        "Not al: dolap şifrem 4417",
-        "Please reply in one line.",
-    ],
-)
+@cases("text")
 def test_what_one_is_asked_to_remember(text: str) -> None:
     assert asks_to_keep(text)
     assert worth_of_words(text).verdict == "keep"

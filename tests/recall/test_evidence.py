@@ -22,7 +22,10 @@ from spector import PROFILES, Config, InvalidInputError, ManualClock, Memory, Ra
 from spector.kernel.contract.scanner import ScanResult
 from spector.search.scoring import CandidateRanker
 from tests.api.helpers import ids, texts
+from tests.cases import Cases
 from tests.conftest import NOW
+
+cases = Cases(__file__)
 
 DIM = 16
 OFF = Ranking(
@@ -493,33 +496,7 @@ def test_a_ranking_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None
 
 START = datetime(2026, 4, 6, 9, tzinfo=UTC)
 #: what the user said, what another one said of the same, who, and a question
-SAID = (
-    (
-        "I work at Brackley Foundry.",
-        "You work at Northgate Mills.",
-        "assistant",
-        "Where do I work?",
-    ),
-    (
-        "The choir rehearses at 19:15.",
-        "The choir rehearses at 20:45.",
-        "assistant",
-        "When does the choir rehearse?",
-    ),
-    (
-        "My landlord is Otto Brandt.",
-        "Your landlord is Ines Falk.",
-        "assistant",
-        "Who is my landlord?",
-    ),
-    ("The cellar has 12 racks.", "Racks in the cellar: 18", "tool", "How many racks are there?"),
-    (
-        "The roof was repaired in October.",
-        "The roof was not repaired in October.",
-        "assistant",
-        "Was the roof repaired?",
-    ),
-)
+SAID = tuple(cases.rows("SAID"))
 
 
 @pytest.fixture

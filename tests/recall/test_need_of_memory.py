@@ -69,18 +69,7 @@ def test_a_slash_command_needs_no_memory(cue: str) -> None:
     assert need_gate(cue).reason.startswith("slash command /")
 
 
-@pytest.mark.parametrize(
-    "cue",
-    [
-        "/ask where does Ann live?",
-        "/etc/hosts",
-        "/recall what Ann said",
-        "/note Ann likes tea and cake",
-        "a / b",
-        "/ what is it",
-        "/search Ann?",
-    ],
-)
+@cases("cue")
 def test_a_command_that_carries_a_message_is_looked_up(cue: str) -> None:
     assert need_gate(cue).needed
 

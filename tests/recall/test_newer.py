@@ -25,16 +25,7 @@ cases = Cases(__file__)
 
 FILL = tuple(cases.rows("FILL"))
 #: (older, newer, cue)
-PAIRS = (
-    ("I bank with Halden.", "I now bank with Corvus.", "Which bank do I use?"),
-    ("My locker code is 3307.", "My new locker code is 9125.", "What is my locker code?"),
-    ("Our landlord is Mr. Brandt.", "Our landlord is Mrs. Ilic.", "Who is our landlord?"),
-    ("The backup runs at 02:00.", "The backup runs at 04:30.", "When does the backup run?"),
-    ("Ankara'da çalışıyorum.", "Artık İzmir'de çalışıyorum.", "Nerede çalışıyorum?"),
-    ("Kapı şifresi 4410.", "Kapı şifresi 7725 oldu.", "Kapı şifresi ne?"),
-    ("Yoga dersi pazartesi akşamı.", "Yoga dersi çarşamba sabahı.", "Yoga dersi ne zaman?"),
-    ("Çayı iki şekerle içiyorum.", "Çayı artık şekersiz içiyorum.", "Çayı nasıl içiyorum?"),
-)
+PAIRS = tuple(cases.rows("PAIRS"))
 #: the newer one is about somebody or something else, or of an event
 OTHERS = tuple(cases.rows("OTHERS"))
 OLD, NEW = "2026-01-10T09:00:00Z", "2026-05-20T09:00:00Z"
@@ -197,29 +188,7 @@ def test_only_the_order_changes_and_the_scores_say_so(newer_memory: Memory) -> N
 
 
 #: (older, newer, cue)
-VALUES: Final = (
-    (
-        "I spent the morning in the orchard with the smoker and clipped drones. All in all I keep 6"
-        " beehives along the hedge, two of them from the swarm that Piet brought over last year.",
-        "The extractor broke twice and the wax moths were back. After splitting the strong colonies"
-        " there are now 9 beehives along the hedge, so I had to order frames for next spring.",
-        "How many beehives do I have along the hedge?",
-    ),
-    (
-        "I have a call with Professor Aslan on March 22 at 3 PM to review my draft, which points"
-        " should I bring up to get the most out of our hour?",
-        "I'm afraid of missing the call with Professor Aslan, so can you remind me that it's"
-        " rescheduled to March 22 at 4:30 PM?",
-        "What time should I join the call with Professor Aslan to review my draft?",
-    ),
-    (
-        "Şiir kitabım için haftada 1200 kelime yazma hedefim var, bunu nasıl takip edebilirim, bir"
-        " tablo mu tutsam yoksa bir uygulama mı bulsam?",
-        "Haftada yazma hedefim artık 1350 kelime oldu, bu yüzden sabahları biraz daha erken kalkmam"
-        " gerekecek, bana bir plan çıkarır mısın?",
-        "Haftada kaç kelime yazma hedefim var?",
-    ),
-)
+VALUES: Final = tuple(cases.rows("VALUES"))
 
 
 def _places(older: str, newer: str, cue: str, **fields: str) -> list[str]:

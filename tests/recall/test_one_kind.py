@@ -107,17 +107,7 @@ def test_a_number_in_a_sentence_finds_its_memory(text: str, cue: str, first: int
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize(
-    ("text", "cue"),
-    [
-        ("Server {a} stands in rack {b} since {c} May.", "Which server is in rack {b}?"),
-        ("Server {a} stands in rack {b} since {c} May.", "Which rack has server {a}?"),
-        ("Order {a} went to room {b} on floor {c}.", "Which order went to room {b}?"),
-        ("Patient {a} lies in bed no. {b} and takes {c} mg.", "Who lies in bed {b}?"),
-        ("{a} numaralı sunucu {b} numaralı rafta duruyor.", "{b} numaralı rafta ne var?"),
-        ("{a} numaralı sunucu {b} numaralı rafta duruyor.", "{a} numaralı sunucu nerede?"),
-    ],
-)
+@cases("text", "cue")
 def test_of_two_numbers_the_one_beside_its_kind_is_meant(text: str, cue: str) -> None:
     numbers = [{"a": n + 1, "b": (n * 7 + 13) % 60 + 1, "c": n * 11 % 28 + 1} for n in range(60)]
     with spector.open(":memory:") as memory:
@@ -141,17 +131,7 @@ def test_what_other_users_have_is_not_counted() -> None:
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize(
-    "cue",
-    [
-        "What did I do 3 weeks ago?",
-        "What happened in 2023?",
-        "What did we plan for 8 May 2023?",
-        "Who are the 3 children?",
-        "2 gün önce ne oldu?",
-        "When did we sell 3,600 tickets?",
-    ],
-)
+@cases("cue")
 def test_what_counts_or_dates_something_is_no_name(cue: str) -> None:
     with spector.open(":memory:") as memory:
         for n in range(1, 9):

@@ -14,7 +14,6 @@ import spector
 from spector import Memory, Signals
 from spector.language.statements.speakers import (
     Speakers,
-    ends_with_question,
     states_preference,
     subject_of,
     terms_of_time,
@@ -65,12 +64,6 @@ def test_the_kind_of_a_cue_is_noticed(told: Memory) -> None:
     assert signals(told, "Where did I buy the violin?").kind == "fact"
     assert signals(told, "Can you recommend a violin?").kind == "request"
     assert signals(told, "It is raining all day long here").kind == "talk"
-
-
-def test_memories_are_counted(told: Memory) -> None:
-    assert signals(told, "violin").memories == len(told)
-    told.forget(next(iter(told)).id)
-    assert signals(told, "violin").memories == len(told)
 
 
 def test_likeness_is_counted_above_what_questions_about_something_else_reach(
@@ -179,19 +172,9 @@ def test_a_preference_is_seen(text: str) -> None:
     assert states_preference(text.upper().replace("İ", "I"))
 
 
-@cases("text")
-def test_other_texts_say_no_liking(text: str) -> None:
-    assert not states_preference(text)
-
-
 @cases("text", "count")
 def test_words_of_time_are_counted_up_to_two(text: str, count: int) -> None:
     assert terms_of_time(text) == count
-
-
-@cases("text", "expected")
-def test_what_ends_in_a_question_mark_asks(text: str, expected: bool) -> None:
-    assert ends_with_question(text) is expected
 
 
 @cases("cue", "speakers", "expected")

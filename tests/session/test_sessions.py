@@ -22,9 +22,12 @@ from spector.errors import (
     StoreClosedError,
     StoreReadOnlyError,
 )
+from tests.cases import Cases
 from tests.conftest import NOW
 from tests.fakes import FailingEmbedder, FakeEmbedder
 from tests.threads import at_once
+
+cases = Cases(__file__)
 
 
 def texts(memory: spector.Memory) -> list[str]:
@@ -495,17 +498,7 @@ def test_an_outcome_is_an_episode(memory: spector.Memory) -> None:
     assert record.id in [entry.id for entry in session.buffer.entries]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        ({"tool": ""}, "tool"),
-        ({"tool": 5}, "tool"),
-        ({"tool": "x", "goal": " "}, "goal"),
-        ({"tool": "x", "confidence": 2}, "confidence"),
-        ({"tool": "x", "objects": 5}, "objects"),
-        ({"tool": "x", "success": "yes"}, "success"),
-    ],
-)
+@cases("arguments", "named")
 def test_an_outcome_that_is_none_is_refused(
     memory: spector.Memory, arguments: dict[str, object], named: str
 ) -> None:

@@ -10,9 +10,12 @@ import pytest
 
 import spector
 from spector import Config, ManualClock, Memory, SleepConfig
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
 from tests.sleep.nights import BEGIN, asleep, is_dormant, pass_days, set_strength, tell, themes_in
 from tests.sleep.test_steps import changed
+
+cases = Cases(__file__)
 
 
 class Model:
@@ -89,18 +92,7 @@ def days_until(retention: float, stability: float) -> float:
     return 9 * stability * (retention**-0.5 - 1)
 
 
-@pytest.mark.parametrize(
-    ("confidence", "retention", "importance", "sleeps"),
-    [
-        (0.3, 0.33, 0.1, True),
-        (0.3, 0.34, 0.1, False),
-        (1.0, 0.099, 0.1, True),
-        (1.0, 0.101, 0.1, False),
-        (0.3, 0.01, 0.5, False),
-        (0.05, 0.99, 0.1, True),
-        (0.3, 0.33, 0.26, False),
-    ],
-)
+@cases("confidence", "retention", "importance", "sleeps")
 def test_a_doubtful_fact_is_forgotten_at_a_higher_retention(
     confidence: float, retention: float, importance: float, sleeps: bool
 ) -> None:
