@@ -22,7 +22,7 @@ cases = Cases(__file__)
 EVENING = datetime(2025, 2, 13, 22, 1, tzinfo=UTC)
 
 #: two lines of a phone -> its speakers, and why the second is left out
-PHONES = tuple(cases.rows("PHONES"))
+PHONES = {name: tuple(rest) for name, *rest in cases.rows("PHONES")}
 
 
 @pytest.mark.parametrize(
