@@ -156,13 +156,6 @@ def test_memories_are_read_by_event_time_and_again_changes_nothing(memory: Memor
     assert memory.check().ok
 
 
-def test_a_pinned_fact_is_contradicted(memory: Memory) -> None:
-    (old,) = learn(memory, "I live in Paris.")
-    memory.pin(old.id)
-    learn(memory, "I moved to Berlin.", 1)
-    assert len(memory.facts.query(predicate="lives_in")) == 2
-
-
 def test_a_hedge_replaces_nothing(memory: Memory) -> None:
     learn(memory, "I live in Paris.")
     learn(memory, "Maybe I live in Berlin.", 1)

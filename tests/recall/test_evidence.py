@@ -542,20 +542,6 @@ def test_what_is_no_other_value_of_the_same_is_not_tied(told_memory: Memory) -> 
     assert not any(hit.conflicts for hit in hits)
 
 
-def test_an_assistant_makes_no_fact_against_the_users_word(told_memory: Memory) -> None:
-    tell_each(told_memory, ("user", "I live in Tarbert."), ("assistant", "You live in Oban."))
-    assert [each.object for each in told_memory.facts.about("user", user_id="ida")] == ["Tarbert"]
-
-
-def test_what_an_assistant_states_is_less_sure_than_what_the_user_states(
-    told_memory: Memory,
-) -> None:
-    tell_each(
-        told_memory, ("assistant", "Your dentist is Dr Reed."), ("user", "My dentist is Dr Park.")
-    )
-    assert told_memory.facts.about("user", user_id="ida")[0].object == "Dr Park"
-
-
 def test_the_older_of_two_is_quoted_only_behind_the_newer(told_memory: Memory) -> None:
     tell_each(
         told_memory,

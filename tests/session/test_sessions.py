@@ -450,33 +450,6 @@ def test_memory_observe_uses_the_state_of_the_session(memory: spector.Memory) ->
     assert session.sensory.total_ingested == 1
 
 
-def test_what_a_context_quoted_is_not_observed_again(memory: spector.Memory) -> None:
-    session = memory.session("s", user_id="u")
-    session.observe({"role": "user", "content": "I moved to Kars last year."})
-    quoted = session.context("Where did I move to?", always=True)
-    assert "Kars" in quoted.text
-    line = next(each for each in quoted.text.splitlines() if "Kars" in each)
-    for text in (line, "I moved to Kars last year."):
-        result = session.observe({"role": "assistant", "content": text})
-        assert (result.stored, result.filter) == (False, "echo"), text
-    assert not session.observe({"role": "assistant", "content": quoted.text}).stored
-    other = memory.session("t", user_id="u")
-    assert other.observe({"role": "user", "content": "I moved to Kars last year."}).filter is None
-
-
-@pytest.mark.parametrize(
-    "text", ["Tomorrow Pablo flies to Quito with Mia.", "Yarın Pablo ile Quito'ya uçuyorum."]
-)
-def test_the_same_words_of_another_day_are_no_echo(clock: ManualClock, text: str) -> None:
-    with spector.open(":memory:", clock=clock) as memory:
-        session = memory.session("s")
-        session.observe(text)
-        assert "Pablo" in session.context(text, always=True).text
-        assert session.observe(text).filter == "echo"
-        clock.advance(days=1)
-        assert session.observe(text).filter is None, "tomorrow is another day by now"
-
-
 def test_using_a_session_keeps_it_alive(memory: spector.Memory, clock: ManualClock) -> None:
     session = memory.session("s", user_id="u")
     for _ in range(3):

@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 import spector
 from spector import Config, ManualClock, Memory
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
-from spector.store import rewriting as store_compact
 from spector.store.partitions.segment import Segment
 from spector.upkeep import compaction as sleep_cluster
-from tests.api.helpers import fingerprint, ids, own_vectors, texts, vector, vectors
+from tests.api.helpers import fingerprint, ids, own_vectors, vector, vectors
 from tests.fakes import FakeEmbedder
 
 CAPACITY = 60
@@ -332,17 +331,6 @@ def test_a_report_counts_what_was_kept_and_reclaimed(memory: Memory, store_path:
     assert memory.stats()["tiers"]["episodic"]["tombstones"] == 0
 
 
-def test_a_second_compaction_finds_nothing_and_changes_no_byte(
-    memory: Memory, store_path: Path
-) -> None:
-    memory.forget(filled(memory)[:15])
-    memory.compact()
-    before = fingerprint(store_path)
-    again = memory.compact()
-    assert (again.partitions_compacted, again.records_reclaimed) == (0, 0)
-    assert fingerprint(store_path) == before
-
-
 def test_a_dry_run_changes_no_byte_and_foretells_the_real_one(
     memory: Memory, store_path: Path
 ) -> None:
@@ -407,14 +395,6 @@ def test_a_partition_without_a_survivor_is_removed_and_its_number_not_reused(
         assert memory.check().ok
 
 
-def test_reflect_compacts_only_what_exceeds_the_ratio_of_the_config(tens: Memory) -> None:
-    made = filled(tens, 20)
-    tens.forget([*made[:3], *made[10:14]])  # 30 % stays, 40 % goes
-    assert tens.reflect().compaction.partitions_compacted == 1
-    assert tens.stats()["tiers"]["episodic"]["tombstones"] == 3
-    assert tens.reflect().compaction.partitions_compacted == 0
-
-
 def test_compaction_keeps_every_byte_of_what_lives(memory: Memory) -> None:
     made = filled(memory)
     memory.pin(made[30])
@@ -425,63 +405,3 @@ def test_compaction_keeps_every_byte_of_what_lives(memory: Memory) -> None:
     memory.compact()
     assert [record.to_dict() for record in memory] == before
     assert [(h.id, h.score) for h in memory.recall("note number 31", k=20)] == scores
-
-
-def test_a_compaction_that_fails_halfway_leaves_everything_readable(
-    memory: Memory, store_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = filled(memory)
-    memory.forget(made[:20])
-    with monkeypatch.context() as patch:
-        patch.setattr(store_compact, "move_rows", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            memory.compact()
-    assert ids(memory) == made[20:]
-    assert memory.check().ok
-    assert memory.compact().records_reclaimed == 20
-    assert memory.check().ok
-
-
-def test_recalls_from_threads_never_miss_a_live_memory_while_others_write_and_compact(
-    store_path: Path, clock: ManualClock
-) -> None:
-    given = vectors(300)
-    with own_vectors(
-        store_path, clock=clock, durability="relaxed", config=Config(episodic_capacity=64)
-    ) as memory:
-        keep = ids(
-            memory.remember_many(
-                [{"text": f"keep {n}", "vector": given[n], "tags": ["keep"]} for n in range(100)]
-            )
-        )
-        stop = threading.Event()
-        wrong: list[object] = []
-
-        def read() -> None:
-            while not stop.is_set():
-                try:
-                    found = sorted(ids(memory.recall(vector=given[5], tags=["keep"], k=200)))
-                    if found != keep:
-                        wrong.append(set(keep) ^ set(found))
-                except Exception as error:
-                    wrong.append(error)
-
-        readers = [threading.Thread(target=read) for _ in range(2)]
-        for reader in readers:
-            reader.start()
-        try:
-            for turn in range(6):
-                brief = memory.remember_many(
-                    [{"text": f"brief {n}", "vector": given[n]} for n in range(100, 150)]
-                )
-                for record_id in keep[turn * 5 : turn * 5 + 5]:
-                    memory.update(record_id, text=f"kept {turn}", vector=given[200 + turn])
-                memory.forget(ids(brief))
-                memory.compact() if turn % 2 else memory.reflect("upkeep")
-        finally:
-            stop.set()
-            for reader in readers:
-                reader.join(100)
-        assert wrong == []
-        assert texts(memory)[:5] == ["kept 0"] * 5
-        assert memory.check().ok

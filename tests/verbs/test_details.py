@@ -147,13 +147,6 @@ def test_a_payload_of_an_episode_does_not_change_the_sort(memory: Memory) -> Non
     assert memory.get(record).details is None
 
 
-def test_brackets_that_are_no_notes_stay(memory: Memory) -> None:
-    record = memory.remember("see [1] and [2]")
-    assert record.said == "see [1] and [2]"
-    put(memory, record, "observed", write_source="observer", notes=[[7, 99, "date", "x"]])
-    assert memory.get(record).said == "see [1] and [2]"  # a span beyond the text is none
-
-
 def test_flags_and_windows_have_names(memory: Memory, tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text(
         '{"text": "packed", "flags": ["consolidated"]}\n', encoding="utf-8"

@@ -8,8 +8,6 @@ around a dry run.
 
 from __future__ import annotations
 
-import copy
-import dataclasses
 import hashlib
 import sqlite3
 from collections.abc import Iterator
@@ -195,20 +193,6 @@ def test_many_steps_are_found_again_after_reopening(store_path: Path, clock: Any
         assert memory.check().ok
 
 
-def test_a_name_before_a_colon_speaks_as_in_remember(memory: Memory) -> None:
-    series = memory._parts.series
-    drafts = series.drafts(
-        [(text, {"session_id": "s"}) for text in ("Ann: I moved to Kars.", "Ann: I like it here.")]
-    )
-    earlier = series.speakers(drafts)
-    assert earlier == {}
-    assert [draft.metadata for draft in drafts] == [{"speaker": "Ann"}, {"speaker": "Ann"}]
-    series.commit(lambda each: [each.store(one) for one in series.ready(drafts)])
-    late = series.drafts([("Ann: I have a dog.", {"session_id": "s"})])
-    series.speakers(late)
-    assert late[0].metadata == {"speaker": "Ann"}
-
-
 def test_a_flag_set_in_a_series_is_in_the_partition(memory: Memory) -> None:
     (one,) = ready(memory, "Ada keeps bees.", pinned=True)
     made = memory._parts.series.commit(lambda series: series.store(one, 0.7))
@@ -330,17 +314,6 @@ def test_every_memory_of_a_batch_is_found_by_its_words_alone(store_path: Path) -
             counts = {db.execute(f"SELECT count(*) FROM {table}").fetchone() for table in TABLES}
             assert len(counts) == 1
         assert memory.check().ok
-
-
-def test_a_record_of_a_batch_is_like_any_other() -> None:
-    with open_at(":memory:") as memory:
-        record = memory.remember_many(["a", "x"], vector=vector(1))[1]
-        fields = {each.name: getattr(record, each.name) for each in dataclasses.fields(record)}
-        assert spector.MemoryRecord(**fields) == record
-        assert copy.deepcopy(record) == record
-        assert dataclasses.replace(record, text="b").text == "b"
-        with pytest.raises(dataclasses.FrozenInstanceError):
-            record.text = "b"  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("place", [0, 2, 4])

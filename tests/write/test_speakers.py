@@ -370,9 +370,6 @@ def test_reembed_leaves_the_name_out(tmp_path: Path) -> None:
             assert memory.get(each).text == text
 
 
-# -- what it costs ---------------------------------------------------------------------------------
-
-
 # -- over time -------------------------------------------------------------------------------------
 
 
