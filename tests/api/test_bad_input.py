@@ -346,6 +346,12 @@ def test_an_unknown_id_is_also_a_key_error(memory: Memory) -> None:
         memory.get(1)
 
 
+@pytest.mark.parametrize("record_id", [1, -1, 2**70, "1", None, 1.5, True, _Hostile()])
+def test_what_is_no_id_of_a_memory_is_not_contained(memory: Memory, record_id: Any) -> None:
+    memory.remember("x")
+    assert record_id not in memory
+
+
 @pytest.mark.parametrize("value", [1e25, np.float32(3e38)])
 def test_a_vector_of_huge_numbers_is_stored_without_a_warning(value: float) -> None:
     """Mechanism: the sum of their squares overflows, which NumPy says to whoever listens."""

@@ -195,6 +195,15 @@ def test_a_recall_moves_the_end_of_what_it_returns(tmp_path: Path, clock: Manual
         assert memory.get(used.id).expires_at == NOW + timedelta(seconds=130)
 
 
+def test_a_recall_of_memories_without_ends_writes_nothing(memory: Memory) -> None:
+    memory.remember("plain")
+    memory.remember("with an end", expires_in=60)
+    before = memory._parts.store.head.change_seq
+    memory.recall("plain")
+    memory.context("with an end", always=True)
+    assert memory._parts.store.head.change_seq == before
+
+
 def test_immutable_ones_do_not_expire(memory: Memory) -> None:
     made = memory.remember("stone", immutable=True)
     with pytest.raises(ImmutableRecordError):

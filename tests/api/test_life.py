@@ -344,6 +344,43 @@ def test_an_import_commits_strength_and_flags_together_with_the_memory(
         assert memory.recall(vector=entry["vector"]) == []
 
 
+BAD_LINES: dict[str, str] = {
+    "not JSON": "{text: no}",
+    "a list": '["x"]',
+    "no text": '{"tags": []}',
+    "an unknown key": '{"text": "x", "colour": "red"}',
+    "a bad tag": '{"text": "x", "tags": [1]}',
+    "an unknown tier": '{"text": "x", "tier": "dreams"}',
+    "a negative count": '{"text": "x", "access_count": -1}',
+    "a stability of NaN": '{"text": "x", "stability_days": NaN}',
+    "a utility of 5": '{"text": "x", "utility": 5}',
+    "a count that is a text": '{"text": "x", "access_count": "many"}',
+    "a count beyond 32 bits": '{"text": "x", "access_count": 1e300}',
+    "an unknown flag": '{"text": "x", "flags": ["shiny"]}',
+    # "None" in capitals is the name of a flag
+    "a flag that is nothing": '{"text": "x", "flags": [null]}',
+    "flags that are a text": '{"text": "x", "flags": "pinned"}',
+    "a last access that is no time": '{"text": "x", "last_access": "soon"}',
+    "a zero vector": json.dumps({"text": "x", "vector": [0.0] * 32}),
+    "an abyss": "[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("line", BAD_LINES.values(), ids=BAD_LINES)
+def test_a_bad_line_is_refused_with_its_place_and_nothing_of_its_batch_is_stored(
+    memory: Memory, tmp_path: Path, line: str
+) -> None:
+    good = '{"text": "a good line"}\n'
+    (tmp_path / "in.jsonl").write_text(good + "\n" + good + line + "\n" + good, encoding="utf-8")
+    with pytest.raises(SpectorError) as caught:
+        memory.import_(tmp_path / "in.jsonl")
+    told = str(caught.value) + "".join(getattr(caught.value, "__notes__", []))
+    assert "line" in told
+    assert "in.jsonl" in told
+    assert len(memory) == 0
+    assert memory.check().ok
+
+
 def test_importing_a_file_that_is_not_there_is_a_typed_error(
     memory: Memory, tmp_path: Path
 ) -> None:

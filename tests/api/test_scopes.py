@@ -123,6 +123,13 @@ def test_the_right_scope_is_let_pass(memory: Memory, verb: str) -> None:
         assert VERBS[verb](memory, record.id, **guard) is not None
 
 
+def test_a_memory_without_a_user_is_nobodys(memory: Memory) -> None:
+    record = memory.remember("found on the street", agent_id="g")
+    with pytest.raises(UnknownRecordError):
+        memory.get(record.id, user_id="u")
+    assert memory.get(record.id, agent_id="g").text == "found on the street"
+
+
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("value", ["", " ", 7, b"u", ["u"], "a\nb", "x" * 300])
 def test_a_guard_that_is_no_scope_is_refused(memory: Memory, verb: str, value: Any) -> None:

@@ -438,6 +438,13 @@ def test_forget_by_id_by_ids_and_by_an_iterator(memory: Memory) -> None:
     assert memory.check().ok
 
 
+def test_one_unknown_id_among_several_forgets_nothing(memory: Memory) -> None:
+    made = ids(memory.remember_many(["a", "b"]))
+    with pytest.raises(UnknownRecordError):
+        memory.forget([*made, 12345])
+    assert ids(memory) == made
+
+
 FILTERS: dict[str, dict[str, Any]] = {
     "tiers": {"tiers": "semantic"},
     "tags": {"tags": ["red", "round"]},
@@ -491,6 +498,15 @@ def test_forget_without_any_condition_is_refused(memory: Memory, nothing: dict[s
     with pytest.raises(InvalidFilterError) as caught:
         memory.forget(**nothing)
     assert caught.value.hint
+    assert len(memory) == 1
+
+
+def test_forget_with_ids_and_a_filter_is_refused(memory: Memory) -> None:
+    record = memory.remember("x")
+    with pytest.raises(InvalidFilterError):
+        memory.forget(record.id, tags=["a"])
+    with pytest.raises(InvalidFilterError):
+        memory.forget({"a": 1}, where={"b": 2})
     assert len(memory) == 1
 
 

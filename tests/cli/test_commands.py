@@ -295,6 +295,27 @@ def test_import_of_a_malformed_file_stores_nothing(run: Run, tmp_path: Path) -> 
     assert not (tmp_path / "s").exists()
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("importance", 7),
+        ("session_id", "a\nb"),
+        ("tags", ["x" * 300]),
+        ("valid_until", "1999-01-01"),
+    ],
+)
+def test_import_of_a_message_that_cannot_be_stored_names_it_and_stores_nothing(
+    run: Run, tmp_path: Path, field: str, value: Any
+) -> None:
+    source = tmp_path / "a.jsonl"
+    bad = {"text": "two", "valid_from": "2026-01-01", field: value}
+    source.write_text(f'{{"text": "one"}}\n{json.dumps(bad)}\n')
+    result = run("import", tmp_path / "s", source)
+    assert result.code == 2
+    assert "a.jsonl, message 2" in result.err
+    assert not (tmp_path / "s").exists()
+
+
 def test_import_dry_run_only_counts(run: Run, tmp_path: Path) -> None:
     source = tmp_path / "a.jsonl"
     source.write_text('{"text": "one"}\n{"text": "two"}\n')
@@ -470,6 +491,19 @@ def test_check_ok_and_with_damage(run: Run, filled: Path) -> None:
     damaged = run("check", filled)
     assert damaged.code == 1
     assert "stray.bin" in damaged.out
+
+
+def test_check_of_a_flipped_bit_exits_1_and_names_the_file(run: Run, filled: Path) -> None:
+    victim = next(filled.glob("episodic/*.mem"))
+    data = bytearray(victim.read_bytes())
+    data[64 + 70] ^= 1
+    victim.write_bytes(data)
+    result = run("check", filled, "--json")
+    assert result.code == 1
+    (problem,) = result.json["problems"]
+    assert (problem["file"], problem["slot"]) == (f"episodic/{victim.name}", 0)
+    assert problem["offset"] == 64
+    assert problem["id"]
 
 
 def test_check_repair_saves_the_rest_and_lists_the_loss(
@@ -654,6 +688,19 @@ def test_an_export_imported_with_options_brings_nothing_back_as_current(
         if field is not None:
             assert {getattr(each, field) for each in memory} == {more[1]}
         assert memory.check().ok
+
+
+def test_a_limit_takes_the_first_of_an_export(run: Run, tmp_path: Path) -> None:
+    with spector.open(tmp_path / "mind", embedder=None, dim=4) as memory:
+        for n in range(3):
+            memory.remember(f"memory {n}", vector=[1.0, 0.0, 0.0, n])
+        memory.export(tmp_path / "out.jsonl", vectors=True)
+    told = run("import", tmp_path / "new", tmp_path / "out.jsonl", "--limit", "2", "--json")
+    assert told.json["stored"] == 2
+    with spector.open(tmp_path / "new") as memory:
+        assert [each.text for each in memory] == ["memory 0", "memory 1"]
+        with pytest.raises(spector.InvalidInputError, match="limit"):
+            memory.import_(tmp_path / "out.jsonl", limit=-1)
 
 
 def test_inspect_works_on_a_damaged_store(run: Run, filled: Path) -> None:

@@ -289,3 +289,13 @@ def test_closed_pipe_is_quiet(tmp_path: Path) -> None:
         process.stdout.close()
         err = process.stderr.read()
     assert (process.returncode, err) == (141, b"")
+
+
+def test_module_runs_as_a_program() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "spector.cli", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == f"spector {__version__}"

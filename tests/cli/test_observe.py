@@ -10,6 +10,11 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +162,13 @@ def test_a_bad_file_is_named_before_anything_is_observed(
     assert named in result.err
     assert ":9" in result.err or "line 9" in result.err
     assert not (tmp_path / "mind").exists()
+
+
+def test_a_missing_file_is_an_error_and_no_traceback(run: Run, tmp_path: Path) -> None:
+    result = run("observe", tmp_path / "mind", tmp_path / "nowhere.jsonl")
+    assert result.code == 2
+    assert "nowhere.jsonl" in result.err
+    assert "Traceback" not in result.err
 
 
 def test_an_interrupt_keeps_whole_batches(
@@ -363,3 +375,36 @@ def test_observing_a_folder_reads_past_an_odd_file(run: Run, tmp_path: Path, fol
     result = run("observe", tmp_path / "s", folder, "--json")
     assert result.code == 1
     assert result.json["messages"] == 2
+
+
+@pytest.mark.slow
+def test_an_interrupt_says_how_much_is_stored_and_the_next_run_completes_it(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    entries: list[dict[str, Any]] = [
+        {
+            "role": "user",
+            "content": f"Entry {n}: pump {n * 7 % 97} reads {n * 3} bar",
+            "timestamp": 1714730000 + n,
+            "id": f"m{n}",
+        }
+        for n in range(2000)
+    ]
+    log.write_text("".join(json.dumps(each) + "\n" for each in entries))
+    command = [sys.executable, "-m", "spector", "import", str(tmp_path / "s"), str(log)]
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=env,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    while process.poll() is None and not list(tmp_path.glob("s/episodic/*.mem")):
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate()
+    if process.returncode:
+        assert f"{len(stored(tmp_path / 's'))} of 2000 messages are stored" in said
+    assert subprocess.run(command, env=env, capture_output=True, check=False).returncode == 0
+    assert len(stored(tmp_path / "s")) == 2000

@@ -91,6 +91,24 @@ def test_users_are_listed_with_how_many_and_from_when_to_when(run: Run, mind: Pa
     assert oskar["last"].startswith("2025-01-05T00:00:00")
 
 
+def test_an_export_of_a_selection_has_that_alone(run: Run, mind: Path, tmp_path: Path) -> None:
+    printed = run("export", mind, "--user", "oskar", "--tag", "odd").out.splitlines()
+    assert [json.loads(line)["text"] for line in printed] == ["Oskar's note 1", "Oskar's note 3"]
+    target = tmp_path / "lena.jsonl"
+    told = run("export", mind, target, "--agent", "hive")
+    assert told.out == f"exported 1 memory to {target}\n"
+    assert [json.loads(line)["user_id"] for line in target.read_text().splitlines()] == ["lena"]
+
+
+def test_stats_of_a_user_count_that_user_only(run: Run, mind: Path) -> None:
+    told = run("stats", mind, "--user", "oskar", "--json").json
+    assert (told["records"], told["tiers"]["episodic"]["records"]) == (5, 5)
+    assert "lena" not in json.dumps(told)
+    shown = run("stats", mind, "--user", "oskar")
+    assert shown.code == 0
+    assert "episodic" in shown.out
+
+
 # --- get -----------------------------------------------------------------------------------------
 
 

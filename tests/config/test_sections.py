@@ -16,6 +16,7 @@ import pickle
 import subprocess
 import sys
 from collections import defaultdict
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -203,6 +204,25 @@ def test_a_section_of_another_kind_is_refused() -> None:
     for value in (spector.SleepConfig(), {"max_chars": 1}, None, 1):
         with pytest.raises(InvalidInputError, match=r"Config\.observe is"):
             Config(observe=value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("zone", ["Mars/Olympus", "", "+24:00", "+3", "../UTC", "\0", 3, None])
+def test_a_time_zone_that_nobody_knows_is_refused(zone: Any) -> None:
+    with pytest.raises(InvalidInputError, match=r"Config\.timezone"):
+        Config(timezone=zone)
+    if zone is not None:
+        with pytest.raises(InvalidInputError, match="timezone"):
+            spector.open(":memory:", embedder=FakeEmbedder(), timezone=zone)
+
+
+def test_a_time_zone_is_a_name_or_an_offset() -> None:
+    noon = datetime(2026, 11, 25, 12, tzinfo=UTC)
+    assert Config().zone is UTC
+    for name in ("Europe/Istanbul", "+03:00"):
+        moved = noon.astimezone(Config(timezone=name).zone)
+        assert (moved.hour, moved.utcoffset()) == (15, timedelta(hours=3))
+    west = noon.astimezone(Config(timezone="-03:30").zone)
+    assert (west.hour, west.minute) == (8, 30)
 
 
 def test_open_wins_over_the_configuration(tmp_path: Path) -> None:

@@ -135,6 +135,18 @@ def test_only_the_callers_predicates_are_added_to_the_one_valued() -> None:
     assert extract("I drive a Volvo.", single_valued=("drives",))[0].single
 
 
+def test_a_doubt_is_about_its_own_clause() -> None:
+    for text, modality in (
+        ("I speak Greek, so maybe we can travel.", "asserted"),
+        ("Maybe, I live in Oslo.", "hedged"),
+        ("I live in Oslo, I think, and perhaps it rains.", "asserted"),
+        ("I probably live in Oslo.", "hedged"),
+        ("Guess what - I live in Oslo.", "asserted"),
+        ("I guess I live in Oslo.", "hedged"),
+    ):
+        assert [each.modality for each in extract(text)] == [modality], text
+
+
 # -- Whatever a text holds: no error, spans that quote it, few statements, linear time -------------
 #
 # Mechanism: texts come from anywhere. Damage without it: one odd message stops an observer, a fact

@@ -102,6 +102,20 @@ def test_what_states_nothing_of_the_user_stays_so(text: str, parts: tuple[str, s
     assert said(text, *parts) == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I take warfarin. I'm not kidding.",
+        "I take warfarin. Not bad!",
+        "Scratch that, I take warfarin.",
+        "Correction: I take warfarin.",
+        "Update:\nI take warfarin.",
+    ],
+)
+def test_a_remark_on_something_else_takes_nothing_back(text: str) -> None:
+    assert said(text, "", "take", "warfarin") == ["user | take | warfarin"]
+
+
 @pytest.mark.parametrize("role", ["assistant", "tool", "document"])
 def test_what_others_say_is_not_the_user_s(role: str) -> None:
     assert said("I take warfarin.", "", "take", "warfarin", role=role) == []

@@ -112,6 +112,20 @@ def test_chats_that_were_left_are_read(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "words",
+    ["Essa mensagem foi apagada", "تم حذف هذه الرسالة", "यह मैसेज मिटा दिया गया", "<मीडिया के बिना>"],
+)
+def test_words_of_the_program_in_more_languages(words: str, tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "WhatsApp Chat with Asha.txt",
+        f"13/05/24, 22:15 - Asha: Hello\n13/05/24, 22:16 - Asha: {words}\n",
+    )
+    report, records = imported(path)
+    assert [each.text for each in records] == ["Hello"]
+    assert report.files[0].left_out.total() == 1
+
+
 def test_a_page_of_notion_has_its_name_without_its_number(tmp_path: Path) -> None:
     folder = tmp_path / "Plan 1a2b3c4d5e6f47889900aabbccddeeff"
     folder.mkdir()

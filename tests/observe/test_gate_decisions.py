@@ -159,6 +159,11 @@ def test_an_event_of_another_day_is_another_event(text: str) -> None:
     assert found.reinforced is None
 
 
+@pytest.mark.parametrize("text", ["I live in Kars.", "I was born in Kars.", "Çay severim."])
+def test_a_state_told_again_is_the_same_memory(text: str) -> None:
+    assert verdict(text, text, days=30).reinforced == 1
+
+
 def test_the_same_words_wake_a_dormant_memory_and_nothing_else_does() -> None:
     asleep = old("I live in Kars.", dormant=True)
     assert verdict(asleep, "I live in Kars.").reinforced == 1

@@ -144,6 +144,17 @@ def test_a_fact_falls_to_its_own_person_and_not_to_a_namesake(kin: str, is_gone:
     assert found.superseded is is_gone
 
 
+def test_a_fact_keeps_its_limit() -> None:
+    with spector.open(":memory:", embedder=FakeEmbedder(dim=64)) as memory:
+        memory.observe(
+            "The ticket costs 30 euros for adults.", user_id="ada", event_time="2026-01-01"
+        )
+        fact = next(iter(memory.records(user_id="ada", sorts="fact")))
+        memory.observe("The ticket costs 12 euros.", user_id="ada", event_time="2026-02-01")
+        found = memory.get(fact.id)
+    assert not found.superseded
+
+
 # -- What someone is to the user does not say who he is: of two dogs each has an age ---------------
 #
 # Damage: "my dog Max is 3" took the place of "my dog Biscuit is 11", because both were said of
@@ -178,6 +189,13 @@ def test_the_same_one_is_known_by_name(old: str, new: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "refusal", [". No.", ". Wait, no.", ", no, I still live in Bern.", ". Nope"]
+)
+def test_what_is_refused_in_one_breath_hides_nothing(refusal: str) -> None:
+    assert last_action("I live in Bern.", f"I live in Rome{refusal}") == "create"
+
+
+@pytest.mark.parametrize(
     "said",
     [
         "assistant: My locker code is 9125 now.",
@@ -191,6 +209,11 @@ def test_a_word_that_names_an_assistant_as_its_speaker_changes_nothing(said: Any
         assert not any(each.superseded for each in result.units)
         facts = memory.facts.query(user_id="u")
         assert [each.object for each in facts if each.subject == "user"] == ["3307"]
+
+
+def test_which_of_two_is_meant_stays_open() -> None:
+    sisters = "my sister Joana lives in Braga", "my sister Marta lives in Porto"
+    assert last_action(*sisters, "my sister moved to Faro") == "create"
 
 
 # -- What is said of one person or thing hides nothing that was said of another --------------------
@@ -324,3 +347,20 @@ def test_what_a_batch_says_later_is_newer_also_while_time_goes_on() -> None:
         assert first.records[0].id in second.units[0].superseded
         texts = [hit.text for hit in memory.recall("Where do I live?", user_id="ada")]
         assert texts == ["I live in Bogota."]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "action", "relation"),
+    [
+        ("I own a red canoe and a blue tent.", "I own a red canoe.", "reinforce", None),
+        ("Ada bought a boat.", "Ada bought a boat from her aunt.", "create", "elaborates"),
+        ("I dont eat meat.", "I eat meat.", "supersede", None),
+    ],
+)
+def test_a_word_that_ends_like_a_denial_denies_nothing(
+    old: str, new: str, action: str, relation: str | None
+) -> None:
+    with spector.open(":memory:") as memory:
+        memory.observe(old)
+        unit = memory.observe(new).units[0]
+        assert (unit.action, unit.relation) == (action, relation)

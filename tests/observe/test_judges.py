@@ -141,6 +141,12 @@ def test_a_judge_never_sees_what_another_user_said() -> None:
         assert not judge.asked
 
 
+def test_each_message_of_many_meets_the_one_before() -> None:
+    with opened(Sure()) as memory:
+        first, second = memory.observe_many([OLD, NEW], user_id="u")
+        assert second.units[0].superseded == (first.records[0].id,)
+
+
 def test_a_message_without_content_is_kept_as_doubtful() -> None:
     with opened(Sure(content=0.0)) as memory:
         result = memory.observe(OLD, user_id="u")

@@ -113,6 +113,14 @@ def test_what_was_recalled_comes_back_as_no_news(told: Memory, message: Any) -> 
     told.close()
 
 
+def test_what_stands_beside_an_echo_is_kept_without_it(told: Memory) -> None:
+    session = told.session("s", user_id="u")
+    session.recall("Lund", learn=False)
+    result = session.observe("- I live in Lund.\n\nMy sister keeps bees in Oslo.")
+    assert [each.text for each in result.records] == ["My sister keeps bees in Oslo."]
+    told.close()
+
+
 def test_an_agent_that_never_recalled_tells_no_news_either(told: Memory) -> None:
     result = told.observe(
         {"role": "assistant", "content": "So you live in Lund."}, user_id="u", session_id="other"

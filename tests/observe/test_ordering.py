@@ -54,6 +54,14 @@ def test_what_another_does_changes_nothing() -> None:
         assert store.recall("Where do I work?")[0].text == WORK
 
 
+def test_messages_of_one_list_change_those_before_them() -> None:
+    with memory() as store:
+        made = store.observe_many([WORK, NEWS])
+        assert made[1].units[0].verdict == "may change"
+        assert made[1].units[0].nearest == made[0].units[0].record.id
+        assert not store.observe_many([WORK.replace("I ", "Ada ")], user_id="b")[0].units[0].edges
+
+
 def test_judge_shows_what_the_model_says() -> None:
     with memory() as store:
         assert store.judge(WORK, NEWS).verdict == "may change"

@@ -185,6 +185,13 @@ def test_the_working_tier_supersedes_nothing(memory: spector.Memory) -> None:
     assert memory.remember("I live in Berlin.", tier="working", supersedes="auto").supersedes == ()
 
 
+def test_names_of_speakers_count(memory: spector.Memory) -> None:
+    old = memory.remember("Ann: I live in Paris.")
+    other = memory.remember("Bob: I live in Oslo.", supersedes="auto")
+    new = memory.remember("Ann: I live in Berlin.", supersedes="auto")
+    assert (other.supersedes, new.supersedes) == ((), (old.id,))
+
+
 def test_the_speaker_is_read_as_without(memory: spector.Memory) -> None:
     told = ["Ann: Hi Bob!", "Bob: Hi Ann!", "Ann: I live in Paris.", "Bob: I live in Oslo."]
     for user, how in (("with", "auto"), ("without", None)):

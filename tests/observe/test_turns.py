@@ -55,6 +55,11 @@ def test_consent_thanks_and_counter_questions_are_no_answers(talk: Session, answ
     assert not kept(talk)
 
 
+def test_an_answer_waits_behind_filler(talk: Session) -> None:
+    found = say(talk, "> Which band do you play in?", "hmm", "Northern Lanterns")
+    assert found[-1].records[0].turn_before[1] == "Which band do you play in?"
+
+
 def test_the_value_that_an_assistant_gives_keeps_what_the_user_asked(talk: Session) -> None:
     told, talked = say(
         talk,
@@ -67,6 +72,14 @@ def test_the_value_that_an_assistant_gives_keeps_what_the_user_asked(talk: Sessi
     assert record.turn_before == ("asked", "What is the code of the cellar?")
     assert record.data_source == "assistant_message"
     assert not talked.records
+
+
+def test_one_word_may_answer_two_questions(talk: Session) -> None:
+    say(talk, "> How old is Bo?", "12", "> Which shoe size does she have?", "12")
+    assert [each.turn_before[1] for each in kept(talk)] == [
+        "How old is Bo?",
+        "Which shoe size does she have?",
+    ]
 
 
 def test_who_asked_answers_nothing(talk: Session) -> None:

@@ -36,6 +36,16 @@ def test_another_preposition_person_or_sign_says_another_thing(one: str, other: 
     assert observed(one, other).units[0].action != "reinforce"
 
 
+def test_no_night_rests_what_another_preposition_denies() -> None:
+    clock = spector.ManualClock("2026-03-02T09:00:00Z")
+    with spector.open(":memory:", embedder=FakeEmbedder(dim=64), clock=clock) as memory:
+        for text in ("The kiln in the old barn is on.", "The kiln in the old barn is off."):
+            memory.remember(text, user_id="ana")
+        clock.advance(days=2)
+        memory.reflect()
+        assert not any(each.dormant for each in memory.records(user_id="ana"))
+
+
 @pytest.mark.parametrize(
     ("said", "asked", "answer"),
     [
@@ -76,6 +86,17 @@ def test_a_fact_ends_only_by_a_text_that_is_understood(way: str, now: str, homes
             else:
                 memory.reflect()
         assert {each.object for each in memory.facts.about("user", user_id="ana")} == homes
+
+
+@pytest.mark.parametrize("between", ["What is nine times six?", "Shall I water the ferns?"])
+def test_a_no_after_a_question_corrects_nothing_that_was_said_before(between: str) -> None:
+    with (
+        spector.open(":memory:", embedder=FakeEmbedder(dim=64)) as memory,
+        memory.session("s", user_id="ana") as session,
+    ):
+        session.observe("I am 31.")
+        session.observe(between)
+        assert session.observe("No, 54.").units[0].superseded == ()
 
 
 def test_two_texts_of_many_statements_are_compared_in_linear_time() -> None:

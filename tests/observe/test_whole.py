@@ -166,6 +166,33 @@ def test_without_a_gate_all_is_created(clock: ManualClock) -> None:
         assert texts(memory) == ["I'm a nurse."] * 2
 
 
+def weak(memory: Memory, session: str = "s", place: str = "Kars") -> spector.ObserveResult:
+    return memory.observe(
+        {"content": f"The cafe in {place} opens at nine.", "importance": 0.4}, session_id=session
+    )
+
+
+def strong(memory: Memory, text: str, session: str = "s") -> spector.ObserveResult:
+    return memory.observe({"content": text, "importance": 0.7}, session_id=session)
+
+
+def test_a_strong_memory_captures_a_weak_one_of_its_session(
+    mind: Memory, clock: ManualClock
+) -> None:
+    first = weak(mind)
+    assert first.units[0].tagged
+    record = first.records[0]
+    assert record.stability_days == pytest.approx(6.3)
+    other = weak(mind, "other", "Oslo").records[0]
+    clock.advance(hours=3, seconds=3540)
+    result = strong(mind, "Ada moved to Van with Bob.")
+    assert result.captured == (record.id,)
+    assert mind.get(record.id).stability_days == pytest.approx(8.19)
+    assert mind.get(other.id).stability_days == pytest.approx(other.stability_days)
+    assert strong(mind, "Carl moved to Bursa with Dora.").captured == ()
+    assert mind.get(record.id).stability_days == pytest.approx(8.19)
+
+
 # -- relations -------------------------------------------------------------------------------------
 
 

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spector
-from spector import Memory, MemoryRecord
+from spector import ManualClock, Memory, MemoryRecord
 from spector.kernel.contract.quantization import scope_tag, tag_mask, tags_mask
 from tests.api.helpers import ids, own_vectors, texts, vector, vectors
 from tests.fakes import FakeEmbedder
@@ -297,3 +297,22 @@ def test_k_larger_than_the_store_returns_everything_once(memory: Memory) -> None
         memory.update(made[3].id, text="n three")
     hits = memory.recall("n", k=10_000)
     assert sorted(ids(hits)) == ids(made)
+
+
+def test_a_reader_in_the_same_process_sees_each_write(store_path: Path, clock: ManualClock) -> None:
+    options: dict[str, Any] = {"embedder": FakeEmbedder(), "clock": clock}
+    with (
+        spector.open(store_path, **options) as writer,
+        spector.open(store_path, mode="r", **options) as reader,
+    ):
+        record = writer.remember("hello reader", user_id="ada")
+        assert ids(reader.recall("hello")) == [record.id]
+        assert reader.get(record.id) == record
+        assert len(reader) == 1
+        writer.update(record.id, text="goodbye reader")
+        assert texts(reader.recall("goodbye")) == ["goodbye reader"]
+        writer.forget(record.id)
+        assert reader.recall("reader") == []
+        writer.compact()
+        assert reader.recall("reader") == []
+        assert len(reader) == 0

@@ -250,6 +250,20 @@ def test_an_instruction_holds_after_reopening(store_path: Path) -> None:
             assert standing(memory, cue) == before == [CALORIES]
 
 
+def test_a_reader_beside_sees_what_comes_and_goes(store_path: Path) -> None:
+    cue = "suggest recipes please"
+    with spector.open(store_path, embedder=FakeEmbedder(64)) as memory:
+        memory.remember_many([f"Errand {n} is done." for n in range(20)])
+        with spector.open(store_path, embedder=FakeEmbedder(64), mode="r") as reader:
+            assert standing(reader, cue) == []
+            rule = memory.remember(CALORIES, role="user")
+            assert standing(reader, cue) == [CALORIES]
+            memory.update(rule.id, text="Whenever I ask for films, name the year.")
+            assert standing(reader, cue) == []
+            memory.forget(rule.id)
+            assert quoted(reader, "suggest films please") == []
+
+
 def test_a_condition_is_embedded_when_it_is_written(store_path: Path) -> None:
     embedder = FakeEmbedder(64)
     with spector.open(store_path, embedder=embedder) as memory:

@@ -450,6 +450,19 @@ def test_memory_observe_uses_the_state_of_the_session(memory: spector.Memory) ->
     assert session.sensory.total_ingested == 1
 
 
+@pytest.mark.parametrize(
+    "text", ["Tomorrow Pablo flies to Quito with Mia.", "Yarın Pablo ile Quito'ya uçuyorum."]
+)
+def test_the_same_words_of_another_day_are_no_echo(clock: ManualClock, text: str) -> None:
+    with spector.open(":memory:", clock=clock) as memory:
+        session = memory.session("s")
+        session.observe(text)
+        assert "Pablo" in session.context(text, always=True).text
+        assert session.observe(text).filter == "echo"
+        clock.advance(days=1)
+        assert session.observe(text).filter is None, "tomorrow is another day by now"
+
+
 def test_using_a_session_keeps_it_alive(memory: spector.Memory, clock: ManualClock) -> None:
     session = memory.session("s", user_id="u")
     for _ in range(3):

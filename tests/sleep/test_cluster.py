@@ -23,7 +23,7 @@ from spector import Config, ManualClock, Memory
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
 from spector.store.partitions.segment import Segment
 from spector.upkeep import compaction as sleep_cluster
-from tests.api.helpers import fingerprint, ids, own_vectors, vector, vectors
+from tests.api.helpers import fingerprint, ids, own_vectors, texts, vector, vectors
 from tests.fakes import FakeEmbedder
 
 CAPACITY = 60
@@ -405,3 +405,63 @@ def test_compaction_keeps_every_byte_of_what_lives(memory: Memory) -> None:
     memory.compact()
     assert [record.to_dict() for record in memory] == before
     assert [(h.id, h.score) for h in memory.recall("note number 31", k=20)] == scores
+
+
+def test_a_compaction_that_fails_halfway_leaves_everything_readable(
+    memory: Memory, store_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = filled(memory)
+    memory.forget(made[:20])
+    with monkeypatch.context() as patch:
+        patch.setattr("spector.store.rewriting.move_rows", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            memory.compact()
+    assert ids(memory) == made[20:]
+    assert memory.check().ok
+    assert memory.compact().records_reclaimed == 20
+    assert memory.check().ok
+
+
+def test_recalls_from_threads_never_miss_a_live_memory_while_others_write_and_compact(
+    store_path: Path, clock: ManualClock
+) -> None:
+    given = vectors(300)
+    with own_vectors(
+        store_path, clock=clock, durability="relaxed", config=Config(episodic_capacity=64)
+    ) as memory:
+        keep = ids(
+            memory.remember_many(
+                [{"text": f"keep {n}", "vector": given[n], "tags": ["keep"]} for n in range(100)]
+            )
+        )
+        stop = threading.Event()
+        wrong: list[object] = []
+
+        def read() -> None:
+            while not stop.is_set():
+                try:
+                    found = sorted(ids(memory.recall(vector=given[5], tags=["keep"], k=200)))
+                    if found != keep:
+                        wrong.append(set(keep) ^ set(found))
+                except Exception as error:
+                    wrong.append(error)
+
+        readers = [threading.Thread(target=read) for _ in range(2)]
+        for reader in readers:
+            reader.start()
+        try:
+            for turn in range(6):
+                brief = memory.remember_many(
+                    [{"text": f"brief {n}", "vector": given[n]} for n in range(100, 150)]
+                )
+                for record_id in keep[turn * 5 : turn * 5 + 5]:
+                    memory.update(record_id, text=f"kept {turn}", vector=given[200 + turn])
+                memory.forget(ids(brief))
+                memory.compact() if turn % 2 else memory.reflect("upkeep")
+        finally:
+            stop.set()
+            for reader in readers:
+                reader.join(100)
+        assert wrong == []
+        assert texts(memory)[:5] == ["kept 0"] * 5
+        assert memory.check().ok

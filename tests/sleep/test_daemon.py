@@ -63,6 +63,20 @@ def test_stop_is_idempotent_and_start_works_again(memory: Memory) -> None:
     assert memory.daemon.running
 
 
+def test_enough_writes_wake_it_and_one_fewer_do_not(clock: ManualClock) -> None:
+    with mind(":memory:", clock, reflect_after_writes=5) as memory:
+        memory.daemon.start()
+        memory.remember_many(["a", "b", "c"])
+        memory.remember("d")
+        time.sleep(0.1)
+        assert memory.daemon.cycles == 0
+        memory.remember("e")
+        wait_for(lambda: memory.daemon.cycles == 1)
+        memory.remember_many([f"n {n}" for n in range(4)])
+        time.sleep(0.1)
+        assert memory.daemon.cycles == 1  # counted anew
+
+
 def test_tombstones_wake_it_and_are_compacted_away(memory: Memory) -> None:
     made = memory.remember_many([f"n {n}" for n in range(10)])
     memory.daemon.start()

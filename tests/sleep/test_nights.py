@@ -194,6 +194,15 @@ def test_small_talk_of_two_years_falls_asleep_and_nothing_else() -> None:
         assert memory.check().ok
 
 
+def test_what_was_remembered_by_name_does_not_vanish() -> None:
+    with asleep() as (memory, clock):
+        made = memory.remember_many([f"note number {n} about {n * n}" for n in range(200)])
+        for _ in range(20):
+            pass_days(clock, 5)
+            memory.reflect()
+        assert not any(is_dormant(memory, each.id) for each in made)
+
+
 def test_a_dry_run_proposes_what_the_run_then_does(tmp_path: Path) -> None:
     path = tmp_path / "mind"
     with asleep(path) as (memory, clock):

@@ -8,6 +8,8 @@ around a dry run.
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import hashlib
 import sqlite3
 from collections.abc import Iterator
@@ -314,6 +316,17 @@ def test_every_memory_of_a_batch_is_found_by_its_words_alone(store_path: Path) -
             counts = {db.execute(f"SELECT count(*) FROM {table}").fetchone() for table in TABLES}
             assert len(counts) == 1
         assert memory.check().ok
+
+
+def test_a_record_of_a_batch_is_like_any_other() -> None:
+    with open_at(":memory:") as memory:
+        record = memory.remember_many(["a", "x"], vector=vector(1))[1]
+        fields = {each.name: getattr(record, each.name) for each in dataclasses.fields(record)}
+        assert spector.MemoryRecord(**fields) == record
+        assert copy.deepcopy(record) == record
+        assert dataclasses.replace(record, text="b").text == "b"
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            record.text = "b"  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("place", [0, 2, 4])
