@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import spector
-from spector import Memory, Percept, SpectorError
+from spector import InvalidInputError, Memory, Percept, SpectorError
 from spector.knowledge import Changes
 from tests.fakes import FakeEmbedder
 
@@ -165,6 +165,14 @@ def linked(memory: Memory, pairs: list[tuple[int, int]], kind: str = "causes") -
             note=None,
         )
     memory._parts.knowledge.commit(lambda reader, now_ms: changes)
+
+
+def test_an_edge_to_itself_is_refused(memory: Memory) -> None:
+    one = memory.remember("one").id
+    for kind in ("causes", "related_to", "caused_by"):
+        with pytest.raises(InvalidInputError):
+            memory.graph.link(one, one, kind)
+    assert memory.graph.edges(one) == []
 
 
 def test_walks_end_in_cycles(memory: Memory) -> None:

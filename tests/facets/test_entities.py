@@ -73,6 +73,13 @@ def test_a_profile_is_every_memory_that_mentions_a_name(memory: Memory) -> None:
     assert memory.entities.find("redis", user_id="u") == []
 
 
+def test_turkish_names_lose_their_endings(memory: Memory) -> None:
+    a = said(memory, "Ayşe dün Ankara'ya taşındı.")
+    b = said(memory, "Yarın Ankara'da buluşalım.")
+    assert {r.id for r in memory.entities.profile("ankara")} == {a, b}
+    assert [e.name for e in memory.entities.find("ayse")] == ["Ayşe"]
+
+
 def test_first_and_second_person(memory: Memory) -> None:
     a = said(memory, "I live in Kars, you know.")
     assert {e.uri for e in memory.entities.of(a)} >= {"entity://user/user", "entity://agent/agent"}
@@ -188,6 +195,21 @@ def test_further_names_are_shown_as_they_were_spelled(memory: Memory, tmp_path: 
     memory.forget(gone)
     assert [e.aliases for e in memory.entities.find("ada", user_id="u")] == [("Kontes Ş.",)]
     assert memory.check().ok
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Kwame Mensah works at Volvo.", {("Kwame Mensah", "person"), ("Volvo", "org")}),
+        ("Chidi moved to Lagos.", {("Chidi", "person"), ("Lagos", "place")}),
+        ("My sister works at Siemens.", {("Siemens", "org"), ("user", "user")}),
+    ],
+)
+def test_who_lives_or_works_somewhere_is_a_person(
+    memory: Memory, text: str, names: set[tuple[str, str]]
+) -> None:
+    note = said(memory, text, user_id="u")
+    assert {(e.name, e.type) for e in memory.entities.of(note)} == names
 
 
 # -- What ends takes along what was derived from it alone ------------------------------------------

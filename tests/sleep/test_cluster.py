@@ -395,6 +395,14 @@ def test_a_partition_without_a_survivor_is_removed_and_its_number_not_reused(
         assert memory.check().ok
 
 
+def test_reflect_compacts_only_what_exceeds_the_ratio_of_the_config(tens: Memory) -> None:
+    made = filled(tens, 20)
+    tens.forget([*made[:3], *made[10:14]])  # 30 % stays, 40 % goes
+    assert tens.reflect().compaction.partitions_compacted == 1
+    assert tens.stats()["tiers"]["episodic"]["tombstones"] == 3
+    assert tens.reflect().compaction.partitions_compacted == 0
+
+
 def test_compaction_keeps_every_byte_of_what_lives(memory: Memory) -> None:
     made = filled(memory)
     memory.pin(made[30])
