@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import spector
 from spector.config import Config
 from spector.layout import Flag
 from spector.observe.gate import (
@@ -23,6 +24,7 @@ from spector.observe.gate import (
 )
 from spector.records import Decision, MemoryRecord
 from tests.cases import Cases
+from tests.fakes import FakeEmbedder
 
 cases = Cases(__file__)
 
@@ -218,6 +220,23 @@ def test_a_decision_says_what_it_did() -> None:
     said = "supersede (changes) of 1 by rule 'value' with confidence 0.97 at likeness 0.70"
     assert str(found) == said
     assert found.to_dict()["superseded"] == [1]
+
+
+@pytest.mark.parametrize(
+    ("now", "past"),
+    [
+        ("I live in Leeds.", "I moved to Oslo in 2012."),
+        ("I live in Leeds.", "Decades ago we moved to Oslo."),
+        ("I live in Leeds.", "I moved to Oslo when I was nine."),
+        ("I am a welder.", "I became a florist in 1997."),
+    ],
+)
+def test_a_change_of_long_ago_hides_nothing_of_now(now: str, past: str) -> None:
+    with spector.open(":memory:", embedder=FakeEmbedder(dim=32)) as memory:
+        first = memory.observe(now, event_time="2026-03-01").records[0]
+        result = memory.observe(past, event_time="2026-03-02")
+        assert result.units[0].superseded == ()
+        assert not memory.get(first.id).superseded
 
 
 # -- The gate by bands of likeness: presets v9, ucma and maxim -------------------------------------

@@ -298,6 +298,22 @@ def test_nothing_is_superseded_across_subjects_in_a_hundred_thousand_pairs() -> 
     assert _hidden(100_000, 12) == []
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The office in Bergen opens at nine.", "The office in Split opens at ten now."),
+        ("Lunch on Monday is at noon.", "Lunch on Tuesday is at one now."),
+        ("The test server listens on port 81.", "The build server listens on port 99 now."),
+        ("My work laptop runs Debian.", "My old tablet runs Android now."),
+        ("Kestrel'de çalışıyorum.", "Ömer artık Osprey'de çalışıyor."),
+        ("Bergen'de oturuyorum.", "Annem artık Oulu'da oturuyor."),
+    ],
+)
+def test_another_thing_day_or_place_is_another_subject(old: str, new: str) -> None:
+    assert veto(_new(new), _old(old)) == "another subject"
+    assert not decide(_new(new), [_old(old)]).superseded
+
+
 @cases("old", "new")
 def test_what_speaks_of_the_same_is_under_no_veto(old: str, new: str) -> None:
     assert veto(_new(new), _old(old)) == ""

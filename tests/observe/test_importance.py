@@ -15,7 +15,7 @@ import pytest
 
 import spector
 from spector import Config, ManualClock, Memory, ObserveConfig
-from spector.observe.importance import Channels, by_channels, by_text
+from spector.observe.importance import Channels, by_channels, by_text, priority_of
 from tests.fakes import FakeEmbedder
 
 DEFAULT = ObserveConfig()
@@ -48,6 +48,25 @@ def test_the_formula_of_the_text() -> None:
     assert by_text("mustard and failures", "user_message") == pytest.approx(0.358, abs=1e-3)
     urgent, plain = (by_text(each, "user_message") for each in ("Bu çok ACİL iş", "Bu çok uzun"))
     assert urgent > plain
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        (1.0, "critical"),
+        (0.8, "critical"),
+        (0.79, "high"),
+        (0.6, "high"),
+        (0.59, "normal"),
+        (0.4, "normal"),
+        (0.39, "low"),
+        (0.0, "low"),
+        (0.5 + 0.3, "critical"),
+        (0.1 * 6, "high"),
+    ],
+)
+def test_priorities(value: float, name: str) -> None:
+    assert priority_of(value) == name
 
 
 @pytest.mark.parametrize(
