@@ -352,22 +352,6 @@ def test_what_is_no_id_of_a_memory_is_not_contained(memory: Memory, record_id: A
     assert record_id not in memory
 
 
-def test_an_unknown_keyword_is_refused_by_every_verb(memory: Memory) -> None:
-    record = memory.remember("x")
-    calls: list[Callable[[], object]] = [
-        lambda: memory.remember_many(["x"], tag="y"),
-        lambda: memory.update(record.id, tag="y"),
-        lambda: memory.forget(user="ada"),
-        lambda: list(memory.records(user="ada")),
-        lambda: memory.export("/nonexistent/x.jsonl", user="ada"),
-    ]
-    for call in calls:
-        with refused(memory, InvalidInputError):
-            call()
-    with pytest.raises(TypeError, match="tag"):
-        memory.remember("x", tag="y")  # type: ignore[call-arg]
-
-
 @pytest.mark.parametrize("value", [1e25, np.float32(3e38)])
 def test_a_vector_of_huge_numbers_is_stored_without_a_warning(value: float) -> None:
     """Mechanism: the sum of their squares overflows, which NumPy says to whoever listens."""

@@ -23,7 +23,7 @@ import pytest
 from numpy.typing import NDArray
 
 import spector
-from spector.errors import ImmutableRecordError, InvalidInputError
+from spector.errors import ImmutableRecordError
 from tests.crash.harness import in_fresh_process
 from tests.crash.workload import open_tiny, texts_of
 from tests.fakes import FakeEmbedder
@@ -204,35 +204,6 @@ def test_an_immutable_memory_is_refused_before_anything_is_embedded(store_path: 
         with pytest.raises(ImmutableRecordError):
             memory.update(fixed.id, text="slow words")
         assert not embedder.begun.is_set()
-
-
-def test_a_memory_that_is_dropped_without_close_gives_its_lock_back(store_path: Path) -> None:
-    def forgetful() -> None:
-        spector.open(store_path, embedder=FakeEmbedder(dim=32)).remember("kept")
-
-    with pytest.warns(ResourceWarning, match="was not closed"):
-        forgetful()
-    with spector.open(store_path, embedder=FakeEmbedder(dim=32)) as again:
-        assert [record.text for record in again] == ["kept"]
-
-
-def test_of_a_cue_of_many_pages_few_are_embedded(store_path: Path) -> None:
-    embedder = FakeEmbedder(dim=32)
-    with spector.open(store_path, embedder=embedder) as memory:
-        assert "max_cue_bytes" in memory.recall("word " * 10_000).notes[0]
-        assert memory.recall("word " * 1_000).notes == ()
-        (long,), (short,) = embedder.calls
-        assert len(long.encode()) <= spector.Config().max_cue_bytes
-        assert short == "word " * 1_000
-
-
-@pytest.mark.parametrize("name", ["exact", "lexical", "learn"])
-def test_a_switch_takes_only_true_and_false(store_path: Path, name: str) -> None:
-    with (
-        spector.open(store_path, embedder=FakeEmbedder(dim=32)) as memory,
-        pytest.raises(InvalidInputError, match=name),
-    ):
-        memory.recall("x", **{name: "banana"})  # type: ignore[arg-type]
 
 
 # -- A process that opens a store, recalls and closes again, over and over, does not grow ----------

@@ -126,14 +126,6 @@ def test_upkeep_and_compact_erase_it_with_a_receipt(
         assert not file.is_file() or b"Zebulon" not in file.read_bytes(), file
 
 
-def test_a_night_says_how_many_expired(memory: Memory, clock: ManualClock) -> None:
-    memory.remember_many([{"text": f"goes {n}", "expires_in": 5} for n in range(3)])
-    clock.advance(seconds=6)
-    report = memory.reflect()
-    assert report.expired == report.compaction.expired == 3
-    assert memory.reflect().expired == 0
-
-
 def test_a_dry_run_erases_nothing(memory: Memory, clock: ManualClock) -> None:
     memory.remember("goes", expires_in=5)
     clock.advance(seconds=6)

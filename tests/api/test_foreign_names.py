@@ -21,7 +21,10 @@ import spector
 from spector import Memory
 from spector import messages as hints
 from spector.errors import InvalidInputError, UnknownArgumentError
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 CUE = [1.0, 0.0, 0.0, 0.0]
 
@@ -298,22 +301,7 @@ def test_signatures_and_docstrings_are_those_of_the_verbs(mind: Memory) -> None:
 # Damage without it: an AttributeError without a word, and a search through the manual.
 
 
-@pytest.mark.parametrize(
-    ("facet", "wrong", "right"),
-    [
-        ("facts", "search", "about"),
-        ("facts", "all", "query"),
-        ("facts", "delete", "forget"),
-        ("entities", "get", "find"),
-        ("entities", "list", "all"),
-        ("graph", "neighbors", "neighbours"),
-        ("graph", "shortest_path", "path"),
-        ("graph", "add_edge", "link"),
-        ("procedures", "find", "for_situation"),
-        ("learnings", "search", "relevant"),
-        ("concepts", "search", "find"),
-    ],
-)
+@cases("facet", "wrong", "right")
 def test_another_name_leads_to_ours(facet: str, wrong: str, right: str) -> None:
     with spector.open(":memory:", embedder=FakeEmbedder(dim=32)) as memory:
         noun = getattr(memory, facet)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 import spector
 from spector import (
     Config,
-    EmbeddingError,
     InvalidInputError,
     ManualClock,
     Memory,
@@ -24,8 +22,8 @@ from spector import (
     StoreNotFoundError,
     StoreReadOnlyError,
 )
-from tests.api.helpers import fingerprint, ids, own_vectors, texts, vector, vectors
-from tests.fakes import FailingEmbedder, FakeEmbedder
+from tests.api.helpers import fingerprint, ids, own_vectors, texts
+from tests.fakes import FakeEmbedder
 
 WRITES: dict[str, Callable[[Memory, int], object]] = {
     "remember": lambda m, i: m.remember("y"),
@@ -248,47 +246,6 @@ def test_a_config_can_be_compared_and_not_changed() -> None:
         Config(5)  # type: ignore[misc]
 
 
-def test_threads_may_do_everything_at_once(store_path: Path, clock: ManualClock) -> None:
-    errors: list[BaseException] = []
-    with spector.open(
-        store_path,
-        embedder=FakeEmbedder(),
-        clock=clock,
-        durability="relaxed",
-        config=Config(episodic_capacity=16, batch_records=4),
-    ) as memory:
-
-        def work(name: str) -> None:
-            try:
-                for n in range(12):
-                    record = memory.remember(f"{name} says {n}", user_id=name, tags=["t"])
-                    memory.remember(f"{name} thinks {n}", user_id=name, tier="working")
-                    memory.reinforce(record.id)
-                    assert record.id in ids(memory.recall(f"{name} says {n}", user_id=name, k=50))
-                    if n % 3 == 0:
-                        memory.forget(record.id)
-                    elif n % 3 == 1:
-                        memory.update(record.id, text=f"{name} said {n}")
-                    if n % 5 == 0:
-                        memory.compact()
-                    assert {h.user_id for h in memory.recall(user_id=name, k=100)} == {name}
-            except BaseException as error:
-                errors.append(error)
-
-        threads = [threading.Thread(target=work, args=(f"user{n}",)) for n in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert errors == []
-        assert len(memory) == 4 * (8 + 12)
-        assert len(set(ids(memory))) == len(memory)
-        assert memory.check().ok
-    with spector.open(store_path, embedder=FakeEmbedder(), clock=clock) as again:
-        assert len(again) == 4 * 8
-        assert again.check().ok
-
-
 # -- export and import ----------------------------------------------------------------------------
 
 
@@ -387,29 +344,6 @@ def test_an_import_commits_strength_and_flags_together_with_the_memory(
         assert memory.recall(vector=entry["vector"]) == []
 
 
-def test_vectors_of_one_s_own_survive_an_export(tmp_path: Path, clock: ManualClock) -> None:
-    given = vectors(20)
-    with own_vectors(clock=clock) as memory, own_vectors(clock=clock) as other:
-        memory.remember_many([{"text": f"n {n}", "vector": given[n]} for n in range(20)])
-        memory.remember("no vector", tier="working")
-        assert memory.export(tmp_path / "out.jsonl") == 21
-        assert len(other.import_(tmp_path / "out.jsonl")) == 21
-        for n in range(20):
-            ask: dict[str, Any] = {"vector": given[n], "k": 3, "profile": "similarity"}
-            was, now = memory.recall(**ask), other.recall(**ask)
-            assert texts(now) == texts(was)
-            assert [h.score for h in now] == pytest.approx([h.score for h in was], abs=0.01)
-
-
-def test_an_export_can_be_narrowed_like_a_forgetting(memory: Memory, tmp_path: Path) -> None:
-    memory.remember("hers", user_id="ada", metadata={"a": 1})
-    memory.remember("his", user_id="bob")
-    assert memory.export(tmp_path / "a.jsonl", user_id="ada") == 1
-    assert memory.export(tmp_path / "b.jsonl", where={"a": 1}) == 1
-    assert [line["text"] for line in export_lines(tmp_path / "a.jsonl")] == ["hers"]
-    assert [line["text"] for line in export_lines(tmp_path / "b.jsonl")] == ["hers"]
-
-
 BAD_LINES: dict[str, str] = {
     "not JSON": "{text: no}",
     "a list": '["x"]',
@@ -473,15 +407,3 @@ def test_an_export_that_fails_leaves_the_old_file(memory: Memory, tmp_path: Path
     assert target.read_bytes() == before or len(export_lines(target)) == 2
     with pytest.raises(spector.StoreError):
         memory.export(tmp_path / "no" / "such" / "place.jsonl")
-
-
-def test_an_embedder_may_fail_and_recover(store_path: Path) -> None:
-    embedder = FailingEmbedder(fail_from=1)
-    with spector.open(store_path, embedder=embedder) as memory:
-        memory.remember("one")
-        with pytest.raises(EmbeddingError):
-            memory.remember("two")
-        embedder.fail_from = 99
-        assert memory.remember("two").text == "two"
-        assert texts(memory) == ["one", "two"]
-        assert memory.recall(vector=vector(1))

@@ -19,7 +19,10 @@ import spector
 from spector import ManualClock, Memory, UnknownArgumentError
 from spector.arguments import SORTS
 from spector.store.catalog import catalog as ways
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 
 @pytest.fixture
@@ -167,17 +170,7 @@ def pages(paged_memory: Memory, size: int, **more: Any) -> list[list[int]]:
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 23, 24, 25, 1000])
-@pytest.mark.parametrize(
-    "chosen",
-    [
-        {},
-        {"user_id": "u1"},
-        {"tags": ["t1"]},
-        {"where": {"n": {"gt": 8}}},
-        {"tiers": ["semantic"], "user_id": "u0"},
-        {"include": []},
-    ],
-)
+@cases("chosen")
 def test_pages_are_the_list_in_parts(
     paged_memory: Memory, size: int, chosen: dict[str, Any]
 ) -> None:

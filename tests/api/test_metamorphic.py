@@ -580,30 +580,6 @@ def _told(**config: Any) -> Any:
     return memory, [*rows, {"text": answer, "vector": vector(1)}]
 
 
-@case(RECALL, "selective")
-def a_selective_recall_returns_what_stands_out(path: Path) -> None:
-    opened, rows = _told(abstain_below=0.0, context_abbreviated=0.9)
-    with opened as memory:
-        memory.remember_many(rows)
-        cue = {"cue": "Where is the copper violin of Ann?", "vector": vector(1)}
-        assert len(memory.recall(**cue)) == 10
-        assert 1 <= len(memory.recall(**cue, selective=True)) < 10
-
-
-@case(RECALL, "compound")
-def each_part_of_a_cue_is_recalled(path: Path) -> None:
-    with own_vectors() as memory:
-        memory.remember_many(
-            [{"text": f"note {n} on the weather", "vector": vector(n + 9)} for n in range(40)]
-        )
-        memory.remember("the violin is upstairs", vector=vector(1))
-        memory.remember("the boat is red", vector=vector(2))
-        cue = "Where is the violin? What colour is the boat?"
-        found = {flag: memory.recall(cue, k=2, compound=flag) for flag in (True, False)}
-        assert {hit.text for hit in found[True]} == {"the violin is upstairs", "the boat is red"}
-        assert [h.score for h in found[True]] != [h.score for h in found[False]]
-
-
 @case(CONFIG, "abstain_below")
 def a_lower_threshold_answers_more_cues(path: Path) -> None:
     kept = []
@@ -652,24 +628,6 @@ def in_doubt_a_context_quotes_two_memories_at_most(path: Path) -> None:
     assert quoted[0] > quoted[1] == 2
 
 
-@case(RECALL, "kind")
-def a_fact_is_asked_by_its_words(path: Path) -> None:
-    with own_vectors() as memory:
-        memory.remember_many(
-            [{"text": f"note {n} on things", "vector": vector(n + 9)} for n in range(9)]
-        )
-        memory.remember("the violin of old", vector=vector(1))
-        found = {
-            kind: next(
-                hit.explain().lexical
-                for hit in memory.recall("violin in the attic", vector=vector(3), kind=kind, k=20)
-                if "violin" in hit.text
-            )
-            for kind in ("fact", "request")
-        }
-        assert found["fact"] > found["request"] > 0
-
-
 @case(RECALL, "cut")
 def a_higher_cut_leaves_fewer_beliefs(path: Path) -> None:
     with mind() as memory:
@@ -702,6 +660,9 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "aliases": "a_cue_that_is_an_alias_finds_its_memory",
     },
     "recall": {
+        "selective": "a_selective_recall_returns_what_stands_out",
+        "compound": "a_cue_without_a_seam_is_answered_as_ever",
+        "kind": "what_was_asked_for_before_is_less_near_than_what_is_known",
         "offset": "pages_are_the_unpaged_answer",
         "min_score": "pages_are_the_unpaged_answer",
         "namespace": "every_verb_stays_in_a_namespace",

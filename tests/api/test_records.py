@@ -102,10 +102,6 @@ def test_a_hit_and_a_record_print_as_one_short_line(memory: Memory) -> None:
     assert f"{hit.score:.4f}" in repr(hit)
 
 
-def test_a_short_text_prints_whole(memory: Memory) -> None:
-    assert "text='x')" in repr(memory.remember("x"))
-
-
 def test_a_text_is_cut_only_when_it_is_longer_than_what_is_shown(memory: Memory) -> None:
     """Or a text that is shown whole looks as if more of it followed."""
     whole, cut = "w" * 60, "c" * 61
@@ -133,15 +129,6 @@ def test_an_id_of_the_working_tier_is_not_given_out_again_after_reopening(store_
     clock.advance(days=-1)
     with spector.open(store_path, embedder=FakeEmbedder(), clock=clock) as memory:
         assert memory.remember("lasting").id > held
-
-
-def test_hits_and_records_can_be_forgotten_like_ids(store_path: Path) -> None:
-    with spector.open(store_path, embedder=FakeEmbedder()) as memory:
-        first, second = memory.remember("alpha one"), memory.remember("beta two")
-        hit = memory.recall("alpha one", k=1)[0]
-        report = memory.forget([hit, second])
-        assert set(report.ids) == {first.id, second.id}
-        assert len(memory) == 0
 
 
 def test_an_empty_store_is_a_store(store_path: Path) -> None:

@@ -128,14 +128,6 @@ def test_an_honest_text_comes_back_to_the_byte_and_can_be_forgotten(text: str) -
         assert other.check().ok
 
 
-def test_a_memory_is_visible_to_the_very_next_recall(memory: Memory) -> None:
-    for n in range(20):
-        record = memory.remember(f"entry about quagga {n}")
-        assert record.id in ids(memory.recall(f"entry about quagga {n}", k=3))
-        memory.forget(record.id)
-        assert memory.recall("quagga") == []
-
-
 @pytest.mark.parametrize("drift_ms", [0, -1, -86_400_000 * 30])
 def test_ids_stay_unique_and_in_order_when_the_clock_stands_still_or_goes_back(
     store_path: Path, clock: ManualClock, drift_ms: int

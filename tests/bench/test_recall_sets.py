@@ -45,24 +45,6 @@ def test_spoken_turns_lose_their_marks_and_keep_who_said_what() -> None:
     assert spoken(turns, named=False) == 'Did you "know"?\nNo.'
 
 
-def test_a_turn_whose_speaker_is_missing_is_kept() -> None:
-    """Mechanism: only turns of the usual form were read. Damage: ten of MADial's 80 cues had lost a
-    turn, in silence."""
-    turns = [
-        "<BOD>\n",
-        '<Bart>: "One"\n',
-        '"Two"\n',
-        '<Bart>: "Three"\n',
-        "<Four!>\n",
-        '<Bart>: "Five"\n',
-        '<Assistant>: "Six"\n',
-        "<EOD>\n",
-    ]
-    assert spoken(turns, True, 5) == "Bart: One\nAssistant: Two\nBart: Three\nAssistant: Four!"
-    assert spoken(turns, False, 3) == "One\nTwo"
-    assert spoken(['"One"', '"Two"'], True) == "One\nTwo"
-
-
 def test_absent_data_is_told_with_the_variable_that_names_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -133,11 +133,6 @@ def test_recall_on_a_narrow_terminal_prints_paragraphs(
     assert max(map(len, lines[1:])) <= 50
 
 
-def test_words_of_the_cue_do_not_widen_a_filter(run: Run, filled: Path) -> None:
-    found = run("recall", filled, "deploys on Tuesday", "--tier", "procedural", "--json").json
-    assert {hit["tier"] for hit in found["hits"]} == {"procedural"}
-
-
 def test_recall_shows_the_instructions_that_fit_in_a_section_of_their_own(
     run: Run, filled: Path
 ) -> None:
@@ -777,36 +772,6 @@ def test_compact_beside_a_damaged_partition_says_so_and_exits_1(run: Run, filled
     assert run("check", filled).code == 0
 
 
-def test_import_skips_a_broken_conversation_and_says_which(run: Run, tmp_path: Path) -> None:
-    body = {"id": "a", "author": {"role": "user"}, "content": {"parts": ["what holds"]}}
-    chats = [
-        {"title": "torn", "mapping": {"a": {"parent": "b"}}, "current_node": "a"},
-        {"title": "fine", "mapping": {"a": {"parent": None, "message": body}}},
-    ]
-    path = tmp_path / "conversations.json"
-    path.write_text(json.dumps(chats))
-    result = run("import", tmp_path / "s", path, "--json")
-    assert result.code == 0
-    assert result.json["stored"] == 1
-    assert result.json["files"][0]["skipped"] == 1
-    assert "torn" in result.err
-    path.write_text(json.dumps(chats[:1]))
-    assert run("import", tmp_path / "s", path).code != 0
-
-
-def test_an_export_that_is_changed_on_the_way_brings_no_foreign_vectors(
-    run: Run, filled: Path, tmp_path: Path
-) -> None:
-    path = tmp_path / "out.jsonl"
-    path.write_text(run("export", filled).out.splitlines()[0] + "\n")
-    line = {**json.loads(path.read_text()), "vector": [1.0] * 5, "vector_model": "another"}
-    path.write_text(json.dumps(line) + "\n")
-    assert run("import", tmp_path / "s", path, "--tag", "new").code == 0
-    record = json.loads(run("export", tmp_path / "s").out)
-    assert record["tags"][-1] == "new"
-    assert "vector_model" not in record["metadata"]
-
-
 def test_a_cue_of_many_pages_is_read_in_part_and_the_command_says_so(
     run: Run, filled: Path
 ) -> None:
@@ -815,12 +780,3 @@ def test_a_cue_of_many_pages_is_read_in_part_and_the_command_says_so(
         assert "max_cue_bytes" in run(verb, filled, cue).err
         (note,) = run(verb, filled, cue, "--json").json["notes"]
         assert str(len(cue)) in note
-
-
-def test_an_order_and_a_summary_bring_twice_as_many(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "s"
-    for n in range(22):
-        run("remember", path, f"errand number {n}")
-    for cue, k in (("summarize the errands", 20), ("which errands?", 10)):
-        assert len(run("recall", path, cue, "--json").json["hits"]) == k
-    assert len(run("recall", path, "summarize the errands", "-k", "3", "--json").json["hits"]) == 3

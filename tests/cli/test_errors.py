@@ -18,44 +18,16 @@ from spector.cli.commands import COMMANDS
 from spector.cli.main import main, parser_of
 from spector.cli.suggest import _OPTIONS, _VERBS, suggest_option, suggest_verb
 from spector.cli.translation import translate_to_commands
+from tests.cases import Cases
 from tests.cli.conftest import Run
 from tests.trees import nodes_of, tree_of
+
+cases = Cases(__file__)
 
 PARSERS = {verb: parser_of(verb) for verb in COMMANDS}
 
 
-@pytest.mark.parametrize(
-    ("typed", "meant"),
-    [
-        ("search", "recall"),
-        ("QUERY", "recall"),
-        ("add", "remember"),
-        ("insert", "remember"),
-        ("delete", "forget"),
-        ("rm", "forget"),
-        ("get_all", "list"),
-        ("ls", "list"),
-        ("show", "get"),
-        ("edit", "update"),
-        ("vacuum", "compact"),
-        ("fsck", "check"),
-        ("repair", "check PATH --repair DEST"),
-        ("info", "stats"),
-        ("ingest", "import"),
-        ("recal", "recall"),
-        ("rembmer", "remember"),
-        ("forgett", "forget"),
-        ("lst", "list"),
-        ("chekc", "check"),
-        ("exprot", "export"),
-        ("re-embed", "reembed"),
-        ("contxt", "context"),
-        ("user", "users"),
-        ("unpinn", "unpin"),
-        ("reinst", "reinstate"),
-        ("compct", "compact"),
-    ],
-)
+@cases("typed", "meant")
 def test_a_verb_that_is_not_there_names_the_one_that_was_meant(
     run: Run, tmp_path: Path, typed: str, meant: str
 ) -> None:
@@ -75,24 +47,7 @@ def test_a_verb_like_no_other_suggests_nothing_and_drives_no_terminal(run: Run, 
     assert not {"\x1b", "\u202e"} & set(result.err)
 
 
-@pytest.mark.parametrize(
-    ("argv", "meant"),
-    [
-        (["recall", "p", "x", "--top-k", "3"], "-k"),
-        (["recall", "p", "x", "--limit=3"], "-k"),
-        (["recall", "p", "x", "--user_id", "a"], "--user"),
-        (["recall", "p", "x", "--filters", "{}"], "--where"),
-        (["list", "p", "--top_k", "3"], "--limit"),
-        (["list", "p", "--until", "2026"], "--before"),
-        (["forget", "p", "--created-before", "2026"], "--stored-before"),
-        (["forget", "p", "1", "--confirm"], "--yes"),
-        (["forget", "p", "1", "--hard"], "--purge"),
-        (["remember", "p", "x", "--improtance", "1"], "--importance"),
-        (["context", "p", "x", "--budget", "9"], "--max-tokens"),
-        (["stats", "p", "--agent-id", "a"], "--agent"),
-        (["get", "p", "1", "--format"], "--json"),
-    ],
-)
+@cases("argv", "meant")
 def test_an_option_that_is_not_there_names_the_one_that_was_meant(
     run: Run, argv: list[str], meant: str
 ) -> None:
@@ -162,43 +117,12 @@ def test_no_hint_of_the_library_reaches_the_terminal_in_python() -> None:
     assert {hint for hint, said in left.items() if PYTHON.search(said)} == set()
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ('close it there, or open it here with mode="r"', "a command that only reads"),
-        ("that replaces it; force=True (--force) does too", "; --force does too"),
-        ("pass dim=, or an embedder", "pass --embedder default"),
-        ('write it like tags=["two words"]', 'write it like --tag "two words"'),
-        ("verify=True needs purge=True", "--verify needs --purge"),
-        (
-            "history(41) has all of them: spector history PATH 41",
-            "spector history PATH 41 has all of them",
-        ),
-        ("forget(id, purge=True) erases it", "spector forget PATH ID --purge erases it"),
-        ("event_time has no zone", "--event-time has no zone"),
-        ("time_range start 'x' is no date", "--since 'x' is no date"),
-        ("time_range end 'x' is no date", "--until 'x' is no date"),
-        ("time_range ends before it starts", "the range of times ends before it starts"),
-        ("tags must be short", "--tag must be short"),
-    ],
-)
+@cases("text", "said")
 def test_arguments_become_flags(text: str, said: str) -> None:
     assert said in translate_to_commands(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        'unknown key "user_id" in a message',
-        "run: spector check PATH --repair DEST",
-        "/home/user_id/mind is no store",
-        "the metadata key event_times is new",
-        "line 3: tags of a memory are a list",
-        "tags",
-        "kept=True",
-        'a memory says "forget(id)"',
-    ],
-)
+@cases("text")
 def test_what_is_no_argument_stays(text: str) -> None:
     assert translate_to_commands(text) == text
 
@@ -229,37 +153,7 @@ def test_every_flag_and_command_in_a_hint_exists() -> None:
         assert set(re.findall(r"\bspector ([a-z]+) PATH", said)) <= set(parsers), said
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (
-            'write update(id, move_to={"user_id": "b"})',
-            "write spector update PATH ID --move-to-user b",
-        ),
-        (
-            "user_id must be a non-empty printable str, got ''",
-            "--user must be a non-empty printable str, got ''",
-        ),
-        (
-            "give it up: forget(12) drops the memory",
-            "give it up: spector forget PATH 12 drops the memory",
-        ),
-        (
-            "reinstate(11, keep=True) keeps both; else forget(12) first, or remember what is true now:"
-            " spector forget PATH 12",
-            "--keep keeps both; else spector forget PATH 12 first, or remember what is true now",
-        ),
-        (
-            "forget(12) first, or remember what is true now: spector forget PATH 12",
-            "spector forget PATH 12 first, or remember what is true now",
-        ),
-        ("split it into passages, or raise Config.max_text_bytes", "split it into passages"),
-        (
-            'open it with mode="rw" to finish that',
-            "a command that writes (spector reflect PATH) finishes that",
-        ),
-    ],
-)
+@cases("text", "said")
 def test_a_way_out_can_be_typed(text: str, said: str) -> None:
     assert translate_to_commands(text) == said
 

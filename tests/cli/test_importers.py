@@ -20,7 +20,10 @@ from spector.errors import ImportFormatError
 from spector.importers import FORMATS, detect_format, iter_messages
 from spector.layout import Flag
 from spector.records import MemoryRecord
+from tests.cases import Cases
 from tests.importers.files import opened, read, written
+
+cases = Cases(__file__)
 
 # --- jsonl ---------------------------------------------------------------------------------------
 
@@ -118,22 +121,7 @@ def test_messages_document_shares_its_session(tmp_path: Path, indent: int | None
     assert (message["text"], message["session_id"]) == ("hi", "s1")
 
 
-@pytest.mark.parametrize(
-    ("line", "problem"),
-    [
-        ('{"text": "a"', "broken JSON"),
-        ('["a"]', "must be an object, got list"),
-        ('{"role": "user"}', "neither"),
-        ('{"text": 3}', "the text must be a str, got int"),
-        ('{"text": "a", "tags": [1]}', "tags"),
-        ('{"text": "a", "metadata": 3}', "metadata"),
-        ('{"text": "a", "importance": "high"}', "importance"),
-        ('{"text": "a", "importance": true}', "importance"),
-        ('{"text": "a", "event_time": "yesterday"}', "yesterday"),
-        ('{"text": "a", "event_time": 1e300}', "outside"),
-        ('{"text": "a", "event_time": [1]}', "list"),
-    ],
-)
+@cases("line", "problem")
 def test_broken_jsonl_line_is_named(tmp_path: Path, line: str, problem: str) -> None:
     path = written(tmp_path / "bad.jsonl", '{"text": "fine"}\n' + line + "\n")
     with pytest.raises(ImportFormatError) as caught:
@@ -471,22 +459,7 @@ def test_real_locomo_file_imports_every_turn() -> None:
 # --- detection -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "expected"),
-    [
-        ("a", '{"role": "user", "content": "x"}\n', "jsonl"),
-        ("a.jsonl", "{oops", "jsonl"),
-        ("a", '{"id": 1, "text": "x", "tier": "episodic", "recorded_at": "2026-01-01"}', "spector"),
-        ("a", '[{"mapping": {}}]', "chatgpt"),
-        ("a", '[{"conversation": {}}]', "locomo"),
-        ("a.md", "no heading at all", "markdown"),
-        ("a.md", "[link](x) first", "markdown"),
-        ("a", "# Title\n\ntext", "markdown"),
-        ("a.txt", "[1] a footnote, not JSON", "text"),
-        ("a", "just words", "text"),
-        ("a", "\ufeffjust words", "text"),
-    ],
-)
+@cases("name", "text", "expected")
 def test_format_is_detected_by_content(tmp_path: Path, name: str, text: str, expected: str) -> None:
     assert detect_format(written(tmp_path / name, text)) == expected
 

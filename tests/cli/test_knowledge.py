@@ -184,17 +184,6 @@ def test_forgetting_says_what_goes_along_and_what_stays(
     assert len(json.loads(printed(capsys))["facts"]) == 2
 
 
-def test_forgetting_a_source_takes_its_facts_along(
-    store: tuple[str, list[int]], capsys: pytest.CaptureFixture[str]
-) -> None:
-    path, (_, _, c) = store
-    assert main(["forget", path, str(c)]) == 0
-    text = printed(capsys)
-    assert "forgot 1 of 1 memory" in text
-    assert "and 2 derived memories with no other source" in text
-    assert main(["facts", path]) == 1
-
-
 def test_memories_rest_and_return(
     store: tuple[str, list[int]], capsys: pytest.CaptureFixture[str]
 ) -> None:

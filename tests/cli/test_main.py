@@ -269,16 +269,6 @@ def test_every_command_that_writes_says_how_long_it_waits(
     assert run(verb, filled, *given, "--wait", "-1").code == 2
 
 
-def test_wait_is_longer_than_the_default_if_asked(run: Run, filled: Path) -> None:
-    import spector
-
-    holder = spector.open(str(filled))
-    leaving = threading.Timer(0.15, holder.close)
-    leaving.start()
-    assert run("remember", filled, "a cat", "--wait", "60").code == 0
-    leaving.join()
-
-
 def test_closed_pipe_is_quiet(tmp_path: Path) -> None:
     """The reader of a long output leaves early: no traceback, exit code 141."""
     script = (

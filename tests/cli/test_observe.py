@@ -225,50 +225,6 @@ def test_the_zone_of_the_log_decides_what_day_tomorrow_is(
 
 # -- importers -------------------------------------------------------------------------------------
 
-CHATGPT: dict[str, Any] = {
-    "title": "ports",
-    "create_time": 1767225600,
-    "current_node": "b",
-    "mapping": {
-        "root": {"id": "root", "message": None, "parent": None, "children": ["a"]},
-        "a": {
-            "id": "a",
-            "parent": "root",
-            "children": ["b"],
-            "message": {
-                "id": "a",
-                "author": {"role": "user"},
-                "create_time": 1767225600,
-                "content": {"content_type": "text", "parts": ["I work at Acme in Kars."]},
-            },
-        },
-        "b": {
-            "id": "b",
-            "parent": "a",
-            "children": [],
-            "message": {
-                "id": "b",
-                "author": {"role": "user"},
-                "create_time": 1767225660,
-                "content": {"content_type": "text", "parts": ["sounds good"]},
-            },
-        },
-    },
-}
-LOCOMO: dict[str, Any] = {
-    "sample_id": "conv-1",
-    "qa": [],
-    "conversation": {
-        "speaker_a": "Ada",
-        "speaker_b": "Bob",
-        "session_1_date_time": "1:56 pm on 8 May, 2023",
-        "session_1": [
-            {"speaker": "Ada", "dia_id": "D1:1", "text": "I work at Acme in Kars."},
-            {"speaker": "Bob", "dia_id": "D1:2", "text": "sounds good"},
-        ],
-    },
-}
-
 
 @pytest.mark.parametrize(
     ("name", "content", "kind"),
@@ -278,8 +234,6 @@ LOCOMO: dict[str, Any] = {
             lines([("user", "I work at Acme in Kars."), ("user", "sounds good")]),
             "jsonl",
         ),
-        ("conversations.json", json.dumps([CHATGPT]), "chatgpt"),
-        ("locomo.json", json.dumps([LOCOMO]), "locomo"),
         ("notes.md", "# Work\n\nI work at Acme in Kars.\n\n# Ok\n\nok, thanks!\n", "markdown"),
     ],
 )

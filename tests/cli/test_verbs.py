@@ -15,7 +15,10 @@ from typing import Any
 import pytest
 
 import spector
+from tests.cases import Cases
 from tests.cli.conftest import Run
+
+cases = Cases(__file__)
 
 NEVER = 77
 
@@ -70,19 +73,7 @@ def test_a_selection_that_leads_to_nothing_exits_1(run: Run, mind: Path) -> None
         assert "no memory matches" in result.err
 
 
-@pytest.mark.parametrize(
-    ("selection", "count"),
-    [
-        ([], 7),
-        (["--user", "oskar"], 5),
-        (["--user", "nina"], 0),
-        (["--tag", "even"], 3),
-        (["--before", "2021-01-01"], 1),
-        (["--stored-before", "2000-01-01"], 0),
-        (["--stored-before", "2999-01-01", "--user", "lena"], 1),
-        (["--agent", "hive"], 1),
-    ],
-)
+@cases("selection", "count")
 def test_count(run: Run, mind: Path, selection: list[str], count: int) -> None:
     assert run("count", mind, *selection).out == f"{count}\n"
     assert run("count", mind, *selection, "--json").json == {"count": count}
@@ -98,13 +89,6 @@ def test_users_are_listed_with_how_many_and_from_when_to_when(run: Run, mind: Pa
     (lena, oskar) = run("users", mind, "--json").json["users"]
     assert (lena["id"], oskar["count"]) == ("lena", 5)
     assert oskar["last"].startswith("2025-01-05T00:00:00")
-
-
-def test_a_store_without_users_says_so(run: Run, tmp_path: Path) -> None:
-    run("remember", tmp_path / "s", "a thing of no one")
-    result = run("users", tmp_path / "s")
-    assert (result.code, result.out) == (1, "")
-    assert run("users", tmp_path / "s", "--json").json == {"users": []}
 
 
 def test_an_export_of_a_selection_has_that_alone(run: Run, mind: Path, tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ import spector
 from spector import Memory
 from spector.arguments import SORTS
 from spector.knowledge import plan_merge
-from spector.layout import Flag
 from tests.exchange.travels import exported, lines_of, normal, travelled
 from tests.facets.test_erasure import commit, mention
 from tests.fakes import FakeEmbedder
@@ -104,20 +103,6 @@ def test_what_the_facets_answer_travels(memory: Memory, tmp_path: Path) -> None:
         assert other.graph.path(a, b) is not None
         [edge] = other.graph.edges(b, direction="in", kinds=["mentored_by", "mentors"])
         assert (edge.weight, edge.note) == (0.7, {"why": "ö"})
-
-
-def test_a_statistic_stays_out_of_recalls(memory: Memory, tmp_path: Path) -> None:
-    known(memory)
-    with travelled(exported(memory, tmp_path / "a.jsonl"), tmp_path / "other") as other:
-        hidden = [each for each in other.records(sorts=SORTS) if Flag.AUXILIARY in each.flags]
-        figures = [each.text for each in hidden if each.payload == "statistic"]
-        assert {each.split(":")[0] for each in figures} == {
-            "coffee mug salience",
-            "coffee mug success rate",
-        }
-        assert not {hit.id for hit in other.recall("coffee mug salience", k=50)} & {
-            each.id for each in hidden
-        }
 
 
 def test_a_store_without_knowledge_exports_what_it_did(memory: Memory, tmp_path: Path) -> None:

@@ -181,12 +181,6 @@ def test_what_is_no_entity_is_refused(memory: Memory, bad: object) -> None:
         memory.entities.find(bad)  # type: ignore[arg-type]
 
 
-def test_a_store_without_knowledge_answers_nothing(memory: Memory) -> None:
-    record = memory.remember("Today Ada called.")
-    assert memory.entities.find("Ada") == memory.entities.profile("Ada") == []
-    assert memory.entities.of(record) == []
-
-
 def test_further_names_are_shown_as_they_were_spelled(memory: Memory, tmp_path: Path) -> None:
     gone = said(memory, "Yesterday Ada Lovelace met Bob.", user_id="u")
     said(memory, "Then Ada called.", user_id="u")

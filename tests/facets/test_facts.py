@@ -93,26 +93,12 @@ def test_a_declared_relation_has_one_value_however_its_name_is_written(
     assert [each.object for each in memory.facts.query(predicate=declared)] == ["last"]
 
 
-def test_a_relation_of_one_value_is_one_with_spaces_too(memory: Memory) -> None:
-    memory.facts.add("Eve", "lives in", "Rome")
-    memory.facts.add("Eve", "lives_in", "Oslo")
-    assert [each.object for each in memory.facts.query(subject="Eve")] == ["Oslo"]
-
-
 def test_a_further_alias_leaves_a_relation_at_one_value(memory: Memory) -> None:
     memory.facts.declare("desk", single_valued=True)
     memory.facts.declare("desk", "seat")
     memory.facts.add("Eve", "desk", "4")
     memory.facts.add("Eve", "seat", "7")
     assert [each.object for each in memory.facts.query(predicate="desk")] == ["7"]
-
-
-def test_declaring_known_aliases_again_looks_for_no_other_names(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    known = memory.facts.declare("desk", "seat", "place")
-    monkeypatch.setattr("spector.knowledge.facts.Declared.named_like", None)
-    assert memory.facts.declare("desk", "seat", "place") == known
 
 
 def test_a_name_of_another_relation_is_no_alias() -> None:
@@ -339,25 +325,11 @@ def test_a_pet_and_its_name_are_one_fact_by_kind(kin_memory: Memory, text: str) 
     assert drawn(kin_memory, text) == [("user", "dog", "Bosun")]
 
 
-def test_a_sister_keeps_a_name_of_her_own(kin_memory: Memory) -> None:
-    assert drawn(kin_memory, "My sister is called Una.") == [("user's sister", "is_named", "Una")]
-
-
 def test_of_two_pets_of_a_kind_both_names_stay(kin_memory: Memory) -> None:
     kin_memory.observe("My dog is called Bosun.", user_id="u")
     kin_memory.observe("My dog is called Pip.", user_id="u")
     held = kin_memory.facts.query(predicate="dog", user_id="u")
     assert {each.object for each in held} == {"Bosun", "Pip"}
-
-
-def test_where_someone_lives_is_a_place_and_where_someone_works_need_not_be(
-    kin_memory: Memory,
-) -> None:
-    kin_memory.observe("I live in Brovary.", user_id="u")
-    kin_memory.observe("The desk in Radiology is mine.", user_id="u")
-    kinds = {each.name: each.type for each in kin_memory.entities.all(user_id="u")}
-    assert kinds["Brovary"] == "place"
-    assert kinds.get("Radiology") != "place"
 
 
 def test_facts_are_found_by_any_name_of_a_relation(kin_memory: Memory) -> None:

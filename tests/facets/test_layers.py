@@ -310,11 +310,6 @@ def test_a_layer_of_a_callers_joins_recall_and_activation(memory: Memory) -> Non
         memory.layers.register(Percepts())
 
 
-def test_without_layers_of_a_callers_a_recall_has_none(memory: Memory) -> None:
-    memory.remember("the mug fell")
-    assert memory.recall("the mug").layers == {}
-
-
 def test_an_alias_leads_to_the_facts_of_every_name(memory: Memory) -> None:
     ids = known(memory)
     by_name = memory.facts.about("Ada")

@@ -24,7 +24,10 @@ from spector import (
 )
 from spector.clock import ManualClock
 from spector.records import FactRecord, LearningType
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -153,13 +156,6 @@ def test_memories_are_read_by_event_time_and_again_changes_nothing(memory: Memor
     assert memory.check().ok
 
 
-def test_a_pinned_fact_is_contradicted(memory: Memory) -> None:
-    (old,) = learn(memory, "I live in Paris.")
-    memory.pin(old.id)
-    learn(memory, "I moved to Berlin.", 1)
-    assert len(memory.facts.query(predicate="lives_in")) == 2
-
-
 def test_a_hedge_replaces_nothing(memory: Memory) -> None:
     learn(memory, "I live in Paris.")
     learn(memory, "Maybe I live in Berlin.", 1)
@@ -228,18 +224,7 @@ def test_the_category_follows_the_type(memory: Memory) -> None:
     assert seen.record.category is spector.Category.PATTERN
 
 
-@pytest.mark.parametrize(
-    ("start", "outcomes", "end"),
-    [
-        (0.5, "S", 0.6),
-        (0.5, "SF", 0.45),
-        (0.5, "F", 0.35),
-        (0.95, "S", 1.0),
-        (0.1, "F", 0.0),
-        (0.7, "SSS", 1.0),
-        (0.6, "FS", 0.55),
-    ],
-)
+@cases("start", "outcomes", "end")
 def test_validation_is_asymmetric(memory: Memory, start: float, outcomes: str, end: float) -> None:
     made = memory.learnings.add("x", "success_pattern", confidence=start)
     for each in outcomes:

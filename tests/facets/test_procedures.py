@@ -207,13 +207,6 @@ def test_users_do_not_see_the_procedures_of_others(memory: Memory) -> None:
     assert [each.record.user_id for each in memory.procedures.all(user_id="b")] == ["b"]
 
 
-def test_a_procedure_goes_with_its_rows(memory: Memory) -> None:
-    made = memory.procedures.add("x", ["y"], triggers=["t"])
-    memory.forget(made.id, purge=True, verify=True)
-    assert memory.procedures.for_situation(["t"]) == []
-    assert memory.check().ok
-
-
 def episode(**values: object) -> dict[str, object]:
     known = {"tool": None, "success": None, "goal": None, "decision": None}
     return known | values
@@ -265,8 +258,3 @@ def test_a_session_is_learned_from_like_its_episodes(memory: Memory) -> None:
         made = memory.procedures.learn(session)
     assert made.status == "draft"
     assert [each.description for each in made.steps] == ["fetch", "parse"]
-
-
-def test_all_of_a_step_but_its_description_is_named() -> None:
-    with pytest.raises(TypeError):
-        Step("build", "b")  # type: ignore[misc]

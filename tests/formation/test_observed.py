@@ -19,9 +19,7 @@ import pytest
 
 import spector
 from spector import Config, Memory
-from spector.clock import ManualClock, zone_named
-from spector.errors import InvalidInputError
-from spector.language.formation import Referents, form
+from spector.clock import ManualClock
 from tests.fakes import FakeEmbedder
 
 NOON = datetime(2026, 11, 25, 12, tzinfo=UTC)
@@ -88,14 +86,6 @@ def test_a_statement_whose_subject_is_repeated_states_its_fact(memory: Memory) -
     }
 
 
-def test_what_is_hers_is_that_of_her_name(memory: Memory) -> None:
-    result = memory.observe("I love Sarah. Her birthday is in May.")
-    facts = [memory.facts.get(each) for unit in result.units for each in unit.facts]
-    assert ("Sarah", "born_on", "May") in {
-        (each.subject, each.predicate, each.object) for each in facts if each is not None
-    }
-
-
 def test_without_annotation_the_text_is_what_was_said(tmp_path: Path) -> None:
     config = Config(observe=spector.ObserveConfig(annotate=False))
     with spector.open(
@@ -147,7 +137,6 @@ def test_a_noted_day_changes_no_score_and_a_day_that_was_said_does() -> None:
 # days are counted in another zone. Guard: a child process that sees no zones of the system.
 
 
-REPO = Path(__file__).resolve().parents[2]
 _CHILD = """
 import spector
 from spector.clock import zone_named
@@ -175,37 +164,3 @@ def test_without_zones_of_the_system_those_of_the_package_count() -> None:
 
 def test_the_installation_brings_the_zones() -> None:
     assert any(each.startswith("tzdata") for each in requires("spector-memory") or ())
-
-
-@pytest.mark.parametrize("name", ["Mars/Olympus", "", "../etc/passwd", "+25:00", "\x00", "Europe"])
-def test_an_unknown_zone_is_an_error_with_a_next_step(name: str) -> None:
-    with pytest.raises(InvalidInputError) as caught:
-        zone_named(name)
-    assert "Europe/Istanbul" in caught.value.hint
-
-
-def day_of(text: str, at: datetime, zone: str) -> str:
-    (one,) = form(
-        text, referents=Referents(), now_ms=int(at.timestamp() * 1000), timezone=zone_named(zone)
-    )
-    return one.notes[0].value
-
-
-@pytest.mark.parametrize(
-    ("zone", "at", "day"),
-    [
-        # 00:30 in Istanbul
-        ("Europe/Istanbul", datetime(2026, 11, 24, 21, 30, tzinfo=UTC), "2026-11-24"),
-        ("UTC", datetime(2026, 11, 24, 21, 30, tzinfo=UTC), "2026-11-23"),
-        # 00:30 in Berlin, an hour and two hours before midnight in UTC
-        ("Europe/Berlin", datetime(2026, 1, 9, 23, 30, tzinfo=UTC), "2026-01-09"),
-        ("Europe/Berlin", datetime(2026, 7, 9, 22, 30, tzinfo=UTC), "2026-07-09"),
-        ("Europe/Berlin", datetime(2026, 1, 9, 22, 30, tzinfo=UTC), "2026-01-08"),
-        # 14 hours ahead, and 10 behind
-        ("Pacific/Kiritimati", datetime(2026, 3, 1, 10, 0, tzinfo=UTC), "2026-03-01"),
-        ("Pacific/Honolulu", datetime(2026, 3, 1, 9, 59, tzinfo=UTC), "2026-02-27"),
-        ("+05:45", datetime(2026, 3, 1, 18, 15, tzinfo=UTC), "2026-03-01"),
-    ],
-)
-def test_yesterday_is_that_of_the_place(zone: str, at: datetime, day: str) -> None:
-    assert day_of("Ada called yesterday", at, zone) == day

@@ -6,8 +6,6 @@ port is recalled beside the new one; or a sister's colour, a second dog, a guess
 
 from __future__ import annotations
 
-import pytest
-
 from spector.language.frames import Statement, Verdict, compare, extract
 from tests.cases import Cases
 
@@ -46,13 +44,6 @@ def test_words_of_change_need_one_slot_to_change() -> None:
     assert compare(two, new, "From now on I prefer coffee.") == Verdict("none")
 
 
-def test_two_values_of_an_unknown_role_in_other_words_are_both_kept() -> None:
-    (old,) = extract("My dentist is Dr Ruiz.")
-    (new,) = extract("Dr Wu is my dentist.")
-    assert compare([old], new).kind == "contradicts"
-    assert compare([old], extract("My dentist is Dr Wu.")[0]).kind == "replaces"
-
-
 def test_there_and_back_again() -> None:
     cities = ("Paris", "Berlin", "Paris")
     paris, berlin, again = (extract(f"I live in {city}.")[0] for city in cities)
@@ -87,17 +78,3 @@ def test_what_holds_at_times_that_come_back_leaves_other_times_alone(old: str, n
         assert extract(before)
         assert extract(after)
         assert verdict(before, after).kind == "none"
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("I work at Nokia on Mondays.", "I work at Ericsson on Mondays."),
-        ("I weigh 80 kg.", "I weigh 78 kg."),
-        ("The depot closes at 17:00.", "The depot closes at 18:00."),
-        ("Yazın Roma'da yaşıyorum.", "Yazın Oslo'da yaşıyorum."),
-        ("My brother Tom lives in Rome.", "My brother Tom lives in Oslo."),
-    ],
-)
-def test_another_value_at_the_same_time_replaces(old: str, new: str) -> None:
-    assert verdict(old, new).kind == "replaces"

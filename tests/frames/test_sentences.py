@@ -9,6 +9,7 @@ nothing.
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -19,14 +20,18 @@ from spector.language.frames.sentences import sentences
 from spector.language.tables import in_languages
 from spector.language.words import plain
 from tests.cases import Cases
-from tests.frames import english, turkish
 from tests.frames.test_values import values_differ
 
 cases = Cases(__file__)
 
 
-def lines(text: str) -> list[str]:
-    return [line for line in text.strip().splitlines() if line]
+def lines(heading: str) -> list[str]:
+    """What the sentences of both languages have under a heading."""
+    found: list[str] = []
+    for language in ("english", "turkish"):
+        text = Path(__file__).with_name(f"{language}.txt").read_text(encoding="utf-8")
+        found += text.partition(f"[{heading}]\n")[2].partition("\n\n")[0].splitlines()
+    return found
 
 
 def said(statement: Statement) -> str:
@@ -34,36 +39,18 @@ def said(statement: Statement) -> str:
     return f"{statement.subject} | {denial}{statement.predicate} | {statement.object}"
 
 
-@pytest.mark.parametrize("line", lines(english.STATES) + lines(turkish.STATES))
+@pytest.mark.parametrize("line", lines("STATES"))
 def test_a_sentence_states_these_triples_and_no_others(line: str) -> None:
     text, _, wanted = line.partition(" -> ")
     assert [said(each) for each in extract(text)] == wanted.split("; ")
 
 
-@pytest.mark.parametrize("text", lines(english.STATES_NOTHING) + lines(turkish.STATES_NOTHING))
+@pytest.mark.parametrize("text", lines("STATES_NOTHING"))
 def test_a_sentence_states_nothing(text: str) -> None:
     assert [said(each) for each in extract(text)] == []
 
 
-def test_there_are_enough_sentences_of_each_language() -> None:
-    for language, count in ((english, 150), (turkish, 130)):
-        assert len(lines(language.STATES) + lines(language.STATES_NOTHING)) >= count
-
-
-@pytest.mark.parametrize(
-    ("text", "modality", "triple"),
-    [
-        ("Do you know that I live in Oslo?", "asked", "user | lives_in | Oslo"),
-        ("If I lived in Oslo, I would ski.", "conditional", "user | lives_in | Oslo"),
-        ("I'm going to move to Oslo.", "planned", ""),
-        ("I will live in Oslo.", "planned", "user | lives_in | Oslo"),
-        ("Tom says my port is 8080.", "reported", "user | port | 8080"),
-        ("Maybe my port is 8080.", "hedged", "user | port | 8080"),
-        ("Rize'de yaşayacağım.", "planned", "user | lives_in | Rize"),
-        ("Belki Rize'de yaşarım.", "hedged", "user | lives_in | Rize"),
-        ("Rize'de yaşıyorum, değil mi?", "asked", "user | lives_in | Rize"),
-    ],
-)
+@cases("text", "modality", "triple")
 def test_what_is_not_asserted_comes_only_when_it_is_asked_for(
     text: str, modality: str, triple: str
 ) -> None:
@@ -201,19 +188,7 @@ def test_values_are_compared_either_way(one: str, other: str) -> None:
     assert not values_differ(one, one)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I live in Malmö.",
-        "I live in Malmo\u0308.",
-        "My sister's favourite colour is red.",
-        "I like tea, coffee and lemonade.",
-        "Kedimin adı Boncuk.",
-        "Artık Rize'de yaşıyorum.",
-        "The report is due on March 17.",
-        "En sevdiğim renk lacivert.",
-    ],
-)
+@cases("text")
 def test_spans_quote_the_words(text: str) -> None:
     found = extract(text)
     assert found
@@ -234,10 +209,6 @@ def test_spans_quote_the_words(text: str) -> None:
 )
 def test_what_a_text_does_not_stand_by_is_no_statement(text: str) -> None:
     assert extract(text) == ()
-
-
-def test_talk_beside_a_statement_takes_nothing_back() -> None:
-    assert extract("I live in Oslo, actually.")
 
 
 def said_anywhere(statement: Statement) -> tuple[str, str, str]:

@@ -154,17 +154,6 @@ def test_any_words_have_triples_of_their_own_places() -> None:
             assert all(0 <= at < count for at in (*each.relation, *(each.subject or ())[:1]))
 
 
-def test_what_shares_half_of_the_words_of_a_value_is_the_same_fact() -> None:
-    facts = [("my brother", "is called", "Jon"), ("I", "takes", "three pills of warfarin")]
-    found = [
-        ("user", "brother", "Jon", 0.9),
-        ("I", "take", "the warfarin", 0.8),
-        ("I", "take", "pills of warfarin", 0.7),
-        ("Jon", "take", "three pills of warfarin", 0.6),
-    ]
-    assert statements.matches(facts, found) == [True, False, True, False]
-
-
 def test_everyday_sentences_have_facts(memory: spector.Memory) -> None:
     memory.observe("My sister Loveday has moved to Falmouth last month.", user_id="ada")
     memory.observe("The boiler gets serviced in October by Polar West.", user_id="ada")

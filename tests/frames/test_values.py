@@ -14,9 +14,7 @@ from spector.language.frames import (
 from spector.language.frames.turkish import (
     Case,
     has_harmony,
-    possessed,
     strip_case,
-    strip_copula,
     verb_forms,
 )
 from spector.language.words import plain
@@ -111,25 +109,6 @@ def test_a_case_comes_off_and_leaves_the_noun(
     assert strip_case(raw, suffix, case) == stem
 
 
-@pytest.mark.parametrize(
-    ("noun", "mine", "his"),
-    [
-        ("ev", "evim", "evi"),
-        ("renk", "rengim", "rengi"),
-        ("çocuk", "çocuğum", "çocuğu"),
-        ("araba", "arabam", "arabası"),
-        ("isim/ism", "ismim", "ismi"),
-        ("kitap", "kitabım", "kitabı"),
-        ("köpek", "köpeğim", "köpeği"),
-        ("yüz", "yüzüm", "yüzü"),
-    ],
-)
-def test_possessives_of_a_noun(noun: str, mine: str, his: str) -> None:
-    forms = set(possessed(noun))
-    assert (1, plain(mine)) in forms
-    assert (3, plain(his)) in forms
-
-
 @cases("stem", "aorist", "form", "person", "polarity", "tense", "modality")
 def test_forms_of_a_verb(
     stem: str, aorist: str, form: str, person: int, polarity: bool, tense: str, modality: str
@@ -141,10 +120,3 @@ def test_forms_of_a_verb(
         tense,
         modality,
     )
-
-
-def test_to_be_is_a_suffix() -> None:
-    assert strip_copula("renktir", "") == "renk"
-    assert strip_copula("mavidir", "") == "mavi"
-    assert strip_copula("Bodur", "") == "Bodur"
-    assert strip_copula("kadir", "") == "kadir"

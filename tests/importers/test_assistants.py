@@ -17,7 +17,10 @@ import pytest
 
 from spector.errors import ImportFormatError
 from spector.importers import detect_format
+from tests.cases import Cases
 from tests.importers.files import lines, read, reasons, written
+
+cases = Cases(__file__)
 
 # --- Claude.ai -----------------------------------------------------------------------------------
 
@@ -403,17 +406,7 @@ def test_csv(tmp_path: Path) -> None:
     assert [each["text"] for each in read(tsv)] == ["a, b"]
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("a,b\n1,2\n", "no column has texts"),
-        ("text,text\na,b\n", "two columns are named 'text'"),
-        ("text,n\na,b,c\n", "line 2: has 3 cells"),
-        ('text,n\n"a,b\n', "broken table"),
-        ("text,date\na,soon\n", "line 2: time 'soon'"),
-        ("text,importance\na,high\n", "line 2: importance is 'high'"),
-    ],
-)
+@cases("text", "problem")
 def test_a_table_that_is_odd_is_refused_with_its_line(
     tmp_path: Path, text: str, problem: str
 ) -> None:

@@ -18,7 +18,10 @@ import spector
 from spector import ManualClock
 from spector.errors import InvalidInputError, InvalidTextError
 from spector.importers import import_files, iter_messages
+from tests.cases import Cases
 from tests.importers.files import opened, written
+
+cases = Cases(__file__)
 
 
 @pytest.fixture
@@ -38,140 +41,10 @@ class Dumped:
 
 
 CALL = {"id": "c", "type": "function", "function": {"name": "book", "arguments": '{"n": 2}'}}
-SPOKEN: dict[str, tuple[Any, str, str | None]] = {
-    "plain": ({"role": "user", "content": "I sail."}, "I sail.", "user"),
-    "openai parts": (
-        {
-            "role": "user",
-            "content": [
-                {"type": "text", "text": "I sail."},
-                {"type": "image_url", "image_url": {"url": "data:..."}},
-            ],
-        },
-        "I sail.",
-        "user",
-    ),
-    "openai object": (
-        Dumped(role="assistant", content="I sail.", refusal=None, tool_calls=None, annotations=[]),
-        "I sail.",
-        "assistant",
-    ),
-    "openai refusal": (
-        {"role": "assistant", "content": None, "refusal": "No."},
-        "No.",
-        "assistant",
-    ),
-    "openai audio": (
-        {
-            "role": "assistant",
-            "content": None,
-            "audio": {"id": "a", "data": "...", "transcript": "I sail."},
-        },
-        "I sail.",
-        "assistant",
-    ),
-    "openai tool": ({"role": "tool", "tool_call_id": "c", "content": "done"}, "done", "tool"),
-    "responses": (
-        {
-            "type": "message",
-            "id": "m",
-            "status": "completed",
-            "role": "assistant",
-            "content": [{"type": "output_text", "text": "I sail.", "annotations": []}],
-        },
-        "I sail.",
-        "assistant",
-    ),
-    "responses output": (
-        {"type": "function_call_output", "call_id": "c", "output": "shipped"},
-        "shipped",
-        "tool",
-    ),
-    "anthropic": (
-        {
-            "role": "assistant",
-            "content": [
-                {"type": "thinking", "thinking": "hm"},
-                {"type": "text", "text": "I sail."},
-            ],
-        },
-        "I sail.",
-        "assistant",
-    ),
-    "anthropic result": (
-        {
-            "role": "user",
-            "content": [
-                {
-                    "type": "tool_result",
-                    "tool_use_id": "t",
-                    "content": [{"type": "text", "text": "4 degrees"}],
-                }
-            ],
-        },
-        "4 degrees",
-        "tool",
-    ),
-    "anthropic both": (
-        {
-            "role": "user",
-            "content": [
-                {"type": "tool_result", "tool_use_id": "t", "content": "4 degrees"},
-                {"type": "text", "text": "So I stay in."},
-            ],
-        },
-        "So I stay in.",
-        "user",
-    ),
-    "langchain": (
-        {
-            "type": "human",
-            "content": "I sail.",
-            "additional_kwargs": {},
-            "response_metadata": {},
-            "example": False,
-        },
-        "I sail.",
-        "user",
-    ),
-    "langchain saved": (
-        {"type": "ai", "data": {"content": "I sail.", "tool_calls": []}},
-        "I sail.",
-        "assistant",
-    ),
-    "langchain dumped": (
-        {
-            "lc": 1,
-            "type": "constructor",
-            "id": ["langchain", "HumanMessage"],
-            "kwargs": {"content": "I sail."},
-        },
-        "I sail.",
-        "user",
-    ),
-    "langchain strings": (
-        {"role": "user", "content": ["I sail.", "Often."]},
-        "I sail.\nOften.",
-        "user",
-    ),
-    "gemini": (
-        {"role": "model", "parts": [{"text": "I sail."}, {"thought": True, "text": "hm"}]},
-        "I sail.",
-        "assistant",
-    ),
-    "gemini answer": (
-        {
-            "role": "user",
-            "parts": [{"functionResponse": {"name": "f", "response": {"result": "4 degrees"}}}],
-        },
-        "4 degrees",
-        "tool",
-    ),
-    "alt text": (
-        {"role": "user", "content": [{"type": "image", "alt": "A red boat."}]},
-        "[shares a picture: A red boat.]",
-        "user",
-    ),
+#: who made a message -> the message, its text and its role
+SPOKEN = {
+    name: (Dumped(**message["dumped"]) if "dumped" in message else message, text, role)
+    for name, message, text, role in cases.rows("SPOKEN")
 }
 
 
@@ -196,44 +69,8 @@ def test_and_imported(tmp_path: Path, message: Any, text: str, role: str | None)
     assert [(each["text"], each.get("role")) for each in found] == [(text, role)] * 2
 
 
-WORDLESS: dict[str, tuple[Any, str, str]] = {
-    "call": ({"role": "assistant", "tool_calls": [CALL]}, "tool call", "a call of the tool book"),
-    "null": (
-        {"role": "assistant", "content": None, "tool_calls": [CALL, {"function": {"name": "pay"}}]},
-        "tool call",
-        "calls of 2 tools",
-    ),
-    "empty": ({"role": "assistant", "content": ""}, "no text", "nothing"),
-    "picture": (
-        {"role": "user", "content": [{"type": "input_image", "image_url": "x"}]},
-        "picture",
-        "a picture",
-    ),
-    "sound": (
-        {"role": "user", "content": [{"type": "input_audio", "input_audio": {"data": "x"}}]},
-        "sound",
-        "a sound",
-    ),
-    "anthropic call": (
-        {
-            "role": "assistant",
-            "content": [{"type": "tool_use", "id": "t", "name": "look", "input": {"q": 1}}],
-        },
-        "tool call",
-        "a call of the tool look",
-    ),
-    "reasoning": ({"type": "reasoning", "id": "r", "summary": []}, "thoughts", "thoughts"),
-    "responses call": (
-        {"type": "function_call", "call_id": "c", "name": "status", "arguments": "{}"},
-        "tool call",
-        "a call of the tool status",
-    ),
-    "gemini call": (
-        {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]},
-        "tool call",
-        "a call of the tool f",
-    ),
-}
+#: what a message has in place of a text -> the message, the reason and what the error says
+WORDLESS = {name: tuple(rest) for name, *rest in cases.rows("WORDLESS")}
 
 
 @pytest.mark.parametrize(("message", "reason", "found"), WORDLESS.values(), ids=WORDLESS)

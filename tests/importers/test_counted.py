@@ -235,13 +235,6 @@ def test_exports_of_several_products_in_one_folder_are_all_read(tmp_path: Path) 
     assert report.others == {".json": 2}  # the user of ChatGPT, and those of Slack
 
 
-def test_two_products_in_one_folder_are_both_read(tmp_path: Path) -> None:
-    put(tmp_path, "chatgpt")
-    put(tmp_path, "claude", "conversations-2.json")
-    put(tmp_path, "telegram")
-    assert formats(whole(tmp_path)) == {"chatgpt", "claude", "telegram"}
-
-
 def test_a_note_about_a_messenger_hides_no_vault(tmp_path: Path) -> None:
     (tmp_path / "Ideas.md").write_text("Beans grow.", encoding="utf-8")
     (tmp_path / "WhatsApp ideas.txt").write_text("Ask the shop about it.", encoding="utf-8")

@@ -13,7 +13,10 @@ from typing import Any
 import pytest
 
 from spector.importers.formats.markdown import properties_of, tags_in
+from tests.cases import Cases
 from tests.importers.files import read
+
+cases = Cases(__file__)
 
 DAILY = """---
 date: 2024-05-03
@@ -100,19 +103,7 @@ def test_properties_are_no_memory_of_their_own(tmp_path: Path) -> None:
     assert read(tmp_path / "Long.md")[0]["text"].startswith("A\n\nplace: Kale\n\nword")
 
 
-@pytest.mark.parametrize(
-    ("name", "day"),
-    [
-        ("2024-05-03", 3),
-        ("2024-05-03 Walk", 3),
-        ("Walk on 2024-05-03", 3),
-        ("2024_05_03", 3),
-        ("20240503", 3),
-        ("Ticket 20240503", None),
-        ("2024-13-03", None),
-        ("202405031030 Note", None),
-    ],
-)
+@cases("name", "day")
 def test_a_day_in_the_name_of_a_note_is_its_date(
     tmp_path: Path, name: str, day: int | None
 ) -> None:
@@ -142,18 +133,7 @@ def test_dates_of_properties_are_read_in_the_zone_of_the_user(
     assert chunk.get("event_time") == moment
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        ("a: 1\nb: x: y\nc: 'it''s'", {"a": 1, "b": "x: y", "c": "it''s"}),
-        ("a:\n- x\n-  y", {"a": ["x", "y"]}),
-        ("a: []\nb: null", {"a": []}),
-        ("a: |\n  one\n  two\nb: 2", {"a": "one\ntwo", "b": 2}),
-        ("# comment\n- stray\n\tindented: 1", {}),
-        ("a: [x, 'y, z', 3]", {"a": ["x", "y, z", 3]}),
-        ("url: https://example.org/a#b", {"url": "https://example.org/a#b"}),
-    ],
-)
+@cases("text", "wanted")
 def test_properties(text: str, wanted: dict[str, Any]) -> None:
     assert properties_of(text.split("\n")) == wanted
 

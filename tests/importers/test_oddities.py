@@ -17,9 +17,12 @@ import spector
 from spector.errors import ImportFormatError
 from spector.importers import import_files
 from spector.importers.times import iso_of, order_of
+from tests.cases import Cases
 from tests.importers.files import imported, lines, opened, read, reasons, told, written
 from tests.importers.test_assistants import CLAUDE, line
 from tests.importers.test_messengers import DAY, USERS, message, post
+
+cases = Cases(__file__)
 
 MOMENT = datetime(2024, 5, 3, 10, tzinfo=UTC)
 
@@ -224,18 +227,7 @@ def test_a_table_as_a_spreadsheet_saves_it(tmp_path: Path, encoding: str) -> Non
         read(path)
 
 
-@pytest.mark.parametrize(
-    ("days", "wanted"),
-    [
-        (["5/13/2024 10:00 PM", "6/1/2024"], ["2024-05-13T22:00:00", "2024-06-01"]),
-        (["13/5/2024 12:00 am", "1/6/2024"], ["2024-05-13T00:00:00", "2024-06-01"]),
-        (["1.6.2024", "2.6.2024 9.05"], ["2024-06-01", "2024-06-02T09:05:00"]),
-        (["1/6/2024", "2/6/2024"], [None, None]),
-        (["13/5/2024", "5/13/2024"], [None, None]),
-        (["2024-05-13", "soon"], ["2024-05-13", "soon"]),
-        (["5/13/2024 13:00 PM"], ["5/13/2024 13:00 PM"]),
-    ],
-)
+@cases("days", "wanted")
 def test_days_of_a_table_are_read_in_the_order_that_all_rows_allow(
     days: list[str], wanted: list[str | None]
 ) -> None:

@@ -21,11 +21,14 @@ import pytest
 import spector
 from spector.errors import ImportFormatError, SpectorError
 from spector.importers import FORMATS, ImportReport, import_files, iter_messages
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
 from tests.fuzz.test_parsers import _changed, _dirty
 from tests.importers.files import lines, opened, written
 from tests.importers.samples import SAMPLES
 from tests.proof import seed
+
+cases = Cases(__file__)
 
 
 @pytest.fixture
@@ -198,21 +201,7 @@ def test_a_time_that_is_missing_is_that_of_the_nearest_or_said(
     assert "1 are dated as they are stored" in str(report)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("createdAt", "2024-05-03T10:00:00Z"),
-        ("ts", "1714730400.000200"),
-        ("ts", 1714730400),
-        ("sent_at", "2024-05-03T12:00:00+02:00"),
-        ("datetime", "2024-05-03T10:00:00Z"),
-        ("created", 1714730400),
-        ("date_unixtime", "1714730400"),
-        ("timestamp", 1714730400000),
-        ("timestamp", "1714730400000000"),
-        ("createTime", "2024-05-03T10:00:00Z"),
-    ],
-)
+@cases("name", "value")
 def test_times_are_found_under_the_names_that_people_give_them(
     tmp_path: Path, name: str, value: Any
 ) -> None:

@@ -18,8 +18,11 @@ import pytest
 from spector.errors import ImportFormatError
 from spector.importers import import_files, iter_messages
 from spector.language.statements import may_instruct
+from tests.cases import Cases
 from tests.importers.files import lines, opened, read, reasons, written
 from tests.importers.test_messengers import message
+
+cases = Cases(__file__)
 
 MOMENT = datetime(2024, 5, 3, 10, tzinfo=UTC)
 
@@ -28,53 +31,14 @@ MOMENT = datetime(2024, 5, 3, 10, tzinfo=UTC)
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize(
-    "value",
-    [
-        1714730400,
-        1714730400000,
-        1714730400000000,
-        1714730400000000000,
-        "1714730400",
-        "1714730400000",
-        "2024-05-03T10:00:00z",
-        "2024-05-03T13:00:00+03:00",
-        "2024-05-03 10:00 UTC",
-        " 2024-05-03T10Z ",
-        "2024-05-03 13:00:00 +0300 GMT",
-        "2024-05-03T10:00Z[Europe/London]",
-        {"$date": 1714730400000},
-        "Fri, 03 May 2024 10:00:00 GMT",
-        "3 May 2024 13:00:00 +0300",
-        {"seconds": 1714730400},
-        {"_seconds": 1714730400, "_nanoseconds": 0},
-        {"$date": {"$numberLong": "1714730400000"}},
-        {"$date": "2024-05-03T10:00:00Z"},
-        "20240503T100000Z",
-    ],
-)
+@cases("value")
 def test_a_moment_as_programs_write_it(tmp_path: Path, value: Any) -> None:
     path = lines(tmp_path / "m.jsonl", {"role": "user", "content": "x y", "timestamp": value})
     assert [each["event_time"] for each in read(path)] == [MOMENT]
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize(
-    "value",
-    [
-        0,
-        "0",
-        -1,
-        12.5,
-        "12.5",
-        86399,
-        45415.5,
-        "",
-        "1970-01-01T00:00:00Z",
-        "0001-01-01T00:00:00Z",
-        "1970-01-01T00:00:00.000+00:00",
-    ],
-)
+@cases("value")
 @pytest.mark.parametrize("name", ["timestamp", "ts"])
 def test_what_stands_for_no_time_is_none_and_is_kept(tmp_path: Path, name: str, value: Any) -> None:
     path = lines(tmp_path / "m.jsonl", {"role": "user", "content": "x y", name: value})
@@ -119,21 +83,7 @@ def test_a_field_of_ours_is_never_dropped_for_its_value(tmp_path: Path) -> None:
 # --- speakers ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("entry", "role", "speaker"),
-    [
-        ({"sender": "Ben"}, "Ben", "Ben"),
-        ({"author": {"id": 7, "name": "Ann"}}, "Ann", "Ann"),
-        ({"from": "human"}, "user", None),
-        ({"from": "Bot"}, "assistant", None),
-        ({"username": "Kullanıcı"}, "person", '"Kullanıcı"'),
-        ({"author": {"id": 3}}, "3", "3"),
-        ({"role": "user", "sender": "Ben"}, "user", None),
-        ({"sender": " "}, None, None),
-        ({}, None, None),
-        ({"creator": {"displayName": "Çağla"}}, "Çağla", "Çağla"),
-    ],
-)
+@cases("entry", "role", "speaker")
 def test_who_says_a_message_without_a_role(
     tmp_path: Path, entry: dict[str, Any], role: str | None, speaker: str | None
 ) -> None:

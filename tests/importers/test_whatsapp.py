@@ -14,112 +14,15 @@ import pytest
 
 from spector.errors import ImportFormatError
 from spector.importers import detect_format, import_files
+from tests.cases import Cases
 from tests.importers.files import opened, read, reasons, told, written
+
+cases = Cases(__file__)
 
 EVENING = datetime(2025, 2, 13, 22, 1, tzinfo=UTC)
 
 #: two lines of a phone -> its speakers, and why the second is left out
-PHONES = {
-    "de": (
-        "13.02.25, 22:01 - Uwe: Hallo\n13.02.25, 22:02 - Uwe: <Medien ausgeschlossen>\n",
-        "Uwe",
-        "picture",
-    ),
-    "fr": (
-        "13/02/2025 à 22:01 - Zoé: Salut\n13/02/2025 à 22:02 - Zoé: <Médias omis>\n",
-        "Zoé",
-        "picture",
-    ),
-    "es": (
-        "13/2/25, 10:01 p.\u00a0m. - Eva: Hola\n"
-        "13/2/25, 10:02 p.\u202fm. - Eva: Eliminaste este mensaje.\n",
-        "Eva",
-        "deleted",
-    ),
-    "pt": (
-        "13/02/2025 22:01 - Rui: Olá\n13/02/2025 22:03 - Rui: Mensagem apagada\n",
-        "Rui",
-        "deleted",
-    ),
-    "it": (
-        "13/02/25, 22:01 - Gino: Ciao\n13/02/25, 22:02 - Gino: <Media omessi>\n",
-        "Gino",
-        "picture",
-    ),
-    "nl": (
-        "13-02-2025 22:01 - Jan: Hoi\n13-02-2025 22:02 - Jan: <Media weggelaten>\n",
-        "Jan",
-        "picture",
-    ),
-    "fi": (
-        "13.2.2025 klo 22.01 - Aino: Moi\n13.2.2025 klo 22.02 - Aino: <Media jätettiin pois>\n",
-        "Aino",
-        "picture",
-    ),
-    "sv": (
-        "2025-02-13 22:01 - Åsa: Hej\n2025-02-13 22:02 - Åsa: <Media har utelämnats>\n",
-        "Åsa",
-        "picture",
-    ),
-    "hu": (
-        "2025. 02. 13. 22:01 - Éva: Szia\n2025. 02. 13. 22:02 - Éva kilépett\n",
-        "Éva",
-        "notice",
-    ),
-    "ru": (
-        "13.02.2025, 22:01 - Ира: Привет\n13.02.2025, 22:02 - Ира: <Без медиафайлов>\n",
-        "Ира",
-        "picture",
-    ),
-    "au": (
-        "13/2/2025, 10:01 pm - Al: yo\n13/2/2025, 10:02 pm - Al: <Media omitted>\n",
-        "Al",
-        "picture",
-    ),
-    "us": (
-        '2/13/25, 10:01\u202fPM - Al: yo\n2/13/25, 10:02\u202fPM - Al created group "A: b"\n',
-        "Al",
-        "notice",
-    ),
-    "tr": (
-        "13.02.2025 22:01 - Ayşe: Selam\n13.02.2025 22:02 - Ayşe: <Medya dahil edilmedi>\n",
-        "Ayşe",
-        "picture",
-    ),
-    "tr with halves": (
-        "13.02.2025 ÖS 10:01 - Ayşe: Selam <Bu mesaj düzenlendi>\n"
-        "13.02.2025 ÖS 10:02 - Ayşe: Bu mesajı sildiniz\n",
-        "Ayşe",
-        "deleted",
-    ),
-    "tr iphone": (
-        "[13.02.2025 22:01:00] Ayşe: Selam\n[13.02.2025 22:02:00] Ayşe: \u200eses dahil edilmedi\n",
-        "Ayşe",
-        "sound",
-    ),
-    "zh": (
-        "2025/2/13 下午10:01 - 小明: 你好\n2025/2/13 下午10:02 - 小明: <忽略多媒体文件>\n",
-        "小明",
-        "picture",
-    ),
-    "ja": (
-        "2025/02/13 22:01 - Aki: やあ\n2025/02/13 22:02 - Aki: <メディアは含まれていません>\n",
-        "Aki",
-        "picture",
-    ),
-    "ko": (
-        "2025. 2. 13. 오후 10:01 - 민수: 안녕\n"
-        "2025. 2. 13. 오후 10:02 - 민수: <미디어 파일을 제외했습니다.>\n",
-        "민수",
-        "picture",
-    ),
-    "ar": (
-        "\u200f١٣\u200f/٢\u200f/٢٠٢٥، ١٠:٠١ م - سارة: مرحبا\n"
-        "\u200f١٣\u200f/٢\u200f/٢٠٢٥، ١٠:٠٢ م - سارة: <تم استبعاد الوسائط>\n",
-        "سارة",
-        "picture",
-    ),
-}
+PHONES = {name: tuple(rest) for name, *rest in cases.rows("PHONES")}
 
 
 @pytest.mark.parametrize(
@@ -224,21 +127,7 @@ def test_a_date_that_cannot_be_known_is_refused_with_its_line(
         read(path)
 
 
-@pytest.mark.parametrize(
-    ("name", "chat"),
-    [
-        ("WhatsApp Chat with Ann.txt", "Ann"),
-        ("WhatsApp Chat - Aile.zip", "Aile"),
-        ("WhatsApp Chat - Aile (3).zip", "Aile"),
-        ("WhatsApp Chat mit Uwe.txt", "Uwe"),
-        ("Chat de WhatsApp con Eva.txt", "Eva"),
-        ("Discussion WhatsApp avec Zoé.txt", "Zoé"),
-        ("Conversa do WhatsApp com Rui.txt", "Rui"),
-        ("Ayşe ile WhatsApp Sohbeti.txt", "Ayşe"),
-        ("Chat WhatsApp con Gino.txt", "Gino"),
-        ("WhatsApp-chat met Jan.txt", "Jan"),
-    ],
-)
+@cases("name", "chat")
 def test_the_name_of_the_chat_is_in_that_of_the_file(tmp_path: Path, name: str, chat: str) -> None:
     path = tmp_path / name
     if path.suffix == ".zip":

@@ -17,6 +17,9 @@ from hypothesis import strategies as st
 
 from spector.knowledge import statistics
 from spector.language.words import concept_key, entity_uri, fact_key, folded, normalize_tokens, slug
+from tests.cases import Cases
+
+cases = Cases(__file__)
 
 
 def test_mean_spread_and_trend() -> None:
@@ -126,18 +129,7 @@ def test_two_triples_share_a_key_only_when_their_parts_are_equal(
     assert (fact_key(*one) == fact_key(*other)) == (clean(one) == clean(other))
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("navigate_to_kitchen", ["navigate", "kitchen"]),
-        ("graspObject", ["grasp", "object"]),
-        ("HTTPServer.start/stop", ["http", "server", "start", "stop"]),
-        ("Çay ve şeker", ["çay", "şeker"]),
-        ("kapıyıAç_İLE", ["kapıyı", "aç"]),
-        ("ÉtatCivil2Go", ["état", "civil2", "go"]),
-        ("  ", []),
-    ],
-)
+@cases("text", "words")
 def test_identifiers_fall_into_words(text: str, words: list[str]) -> None:
     assert normalize_tokens(text) == words
 

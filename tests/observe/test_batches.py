@@ -185,23 +185,6 @@ def test_a_message_with_a_question_and_a_note_is_run_once(tmp_path: Path, runs: 
         assert len(runs) == len(result.units)  # facts of the head have vectors of their words
 
 
-def test_a_message_of_which_rules_know_no_worth_is_run_once(runs: list[int]) -> None:
-    with spector.open(":memory:") as memory:
-        result = memory.observe("The walk along the river was nice.")
-        assert len(runs) == 1, result.units
-
-
-def test_an_answer_is_run_once_behind_its_question(runs: list[int]) -> None:
-    with spector.open(":memory:") as memory:
-        session = memory.session("s", user_id="u")
-        session.observe({"role": "assistant", "content": "Where did Ada Lovelace go last week?"})
-        runs.clear()
-        result = session.observe("I think she went to Kars with Grace Hopper.")
-        assert "asked" in (result.units[0].record.metadata or {})
-        assert not any("lovelace" in each for each in result.entities)
-        assert len(runs) == 1 + sum(len(each.facts) for each in result.units)
-
-
 class Recorded:
     """Notes which words it is asked about."""
 

@@ -79,30 +79,6 @@ def verdict(
     )
 
 
-@pytest.mark.parametrize(
-    ("before", "now"),
-    [
-        ("The staging server uses port 8080.", "The staging server uses port 8443."),
-        ("User lives in Paris.", "User lives in Berlin."),
-        ("I live in Izmir.", "My home is in Bursa."),
-        ("I love dogs.", "I do not love dogs."),
-        ("I work as a nurse.", "I now work as a paramedic."),
-        ("My manager is Ole.", "My manager is Petra."),
-        ("Ankara'da yaşıyorum.", "Artık Kars'ta yaşıyorum."),
-        ("En sevdiğim renk mavi.", "En sevdiğim renk yeşil."),
-        (
-            "The deadline for the grant is May 9.",
-            "Correction: the deadline for the grant is June 1.",
-        ),
-    ],
-)
-def test_a_changed_value_takes_the_place_of_the_old_one(before: str, now: str) -> None:
-    found = verdict(before, now, days=3)
-    assert (found.action, found.superseded) == ("supersede", (1,))
-    assert found.rule in ("value", "polarity", "said")
-    assert (found.confidence or 0.0) >= 0.97
-
-
 @cases("before", "now")
 def test_what_stays_true_is_never_superseded(before: str, now: str) -> None:
     found = verdict(before, now, days=3)
@@ -166,50 +142,18 @@ def test_windows_that_exclude_each_other_contradict_nothing() -> None:
 # -- the same again -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("before", "now"),
-    [
-        ("I live in Berlin.", "i live in berlin"),
-        ("I live in Berlin.", "My home is in Berlin."),
-        ("I like chess.", "I enjoy chess."),
-        ("Mesleğim hemşire.", "Hemşire olarak çalışıyorum."),
-        ("The report is due on March 17.", "The deadline for the report is March 17."),
-        ("Ada likes tea and coffee very much.", "Ada likes tea."),
-    ],
-)
+@cases("before", "now")
 def test_what_says_nothing_new_strengthens(before: str, now: str) -> None:
     found = verdict(before, now, days=3)
     assert (found.action, found.reinforced) == ("reinforce", 1), found
 
 
-@pytest.mark.parametrize(
-    ("before", "now"),
-    [
-        ("I want to adopt a dog.", "I adopted a dog."),
-        ("I might move to Kars.", "I moved to Kars."),
-        ("Ada beat Bob at chess.", "Bob beat Ada at chess."),
-        ("My sister lives in Kars.", "I live in Kars."),
-        ("The gate stays open.", "The gate does not stay open."),
-        ("Köpek almak istiyorum.", "Köpek aldım."),
-        ("There is a lift in the annexe.", "There is no lift in the annexe."),
-        ("I can barely lift the crate.", "I can lift the crate."),
-    ],
-)
+@cases("before", "now")
 def test_the_same_words_meant_otherwise_are_news(before: str, now: str) -> None:
     assert verdict(before, now).action in ("create", "supersede")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I'm going to the dentist tomorrow",
-        "We had a great dinner",
-        "Shell, 40 euros",
-        "Yarın dişçiye gideceğim",
-        "Koşuya çıktım",
-        "Ada paid the rent",
-    ],
-)
+@cases("text")
 def test_an_event_of_another_day_is_another_event(text: str) -> None:
     assert verdict(text, text).action == "reinforce"
     found = verdict(text, text, days=30)
@@ -257,14 +201,6 @@ def test_any_text_has_a_verdict(text: str) -> None:
     assert verdict(old(text), "I live in Paris.").action == "create"
 
 
-def test_what_states_nothing_is_not_asked_whom_it_is_about(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    name = "spector.observe.gate.contradiction.may_concern"
-    monkeypatch.setattr(name, lambda *_: pytest.fail("asked"))
-    assert verdict("It was a slow day.", "So much noise from the street.").action == "create"
-
-
 def test_the_order_of_candidates_does_not_matter() -> None:
     several = [
         old("I live in Paris.", id=1, likeness=0.5),
@@ -277,10 +213,6 @@ def test_the_order_of_candidates_does_not_matter() -> None:
         for some in itertools.permutations(several)
     }
     assert len(found) == 1
-
-
-def test_without_candidates_all_is_new() -> None:
-    assert verdict([], "I live in Paris.") == Decision()
 
 
 def test_a_decision_says_what_it_did() -> None:
@@ -454,10 +386,3 @@ def test_a_calibrated_scale_cuts_off_the_same_shares() -> None:
         known("The fern droops.", 0.93), "Our palm droops.", sample=close, config=config
     )
     assert found.action == "create"
-
-
-def test_the_scale_of_the_default_model_stays_as_it_is() -> None:
-    own = tuple(0.17 + 0.0083 * n for n in range(100))
-    values = [calibrated(0.05 * n, own) for n in range(21)]
-    assert values == sorted(values)
-    assert all(-1.0 <= each <= 1.0 for each in values)

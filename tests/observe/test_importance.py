@@ -11,7 +11,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-import numpy as np
 import pytest
 
 import spector
@@ -151,14 +150,6 @@ def test_the_other_formula_is_chosen_by_name() -> None:
         assert memory.observe(text).units[0].importance.composite != by_text(text, "user_message")
     with pytest.raises(spector.InvalidInputError, match="importance"):
         opened(importance="astrology")
-
-
-def test_novelty_of_an_empty_store_is_one() -> None:
-    with opened() as memory:
-        assert memory.observe("Ada owns a boat.").units[0].importance.novelty == 1.0
-        second = memory.observe("Ada owns a boat in Kars.").units[0].importance
-        assert 0.0 <= second.novelty < 1.0
-        assert np.isfinite(second.composite)
 
 
 def test_what_a_user_asks_to_remember_counts_as_a_rule_does() -> None:

@@ -91,15 +91,6 @@ def test_a_judge_reads_what_was_said_and_no_notes_of_dates() -> None:
         assert judge.asked[0][0].text == "I keep bees in Ghent until 3 August."
 
 
-def test_below_the_bar_of_hiding_a_verdict_sets_the_order() -> None:
-    with opened(Sure(PairVerdict(changes=0.5, apart=0.5))) as memory:
-        old = memory.observe(OLD, user_id="u").records[0]
-        unit = memory.observe(NEW, user_id="u").units[0]
-        assert unit.verdict == "may change"
-        assert [each.target for each in unit.edges if each.kind == "may_change"] == [old.id]
-        assert not memory.get(old.id).superseded_by
-
-
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -210,12 +201,6 @@ def test_remembering_warns_of_a_judge_that_fails() -> None:
         with pytest.warns(UserWarning, match="the judge failed, and rules decide: .*down"):
             memory.remember(NEW, user_id="u", supersedes="auto")
         assert memory.count(user_id="u") == 2
-
-
-def test_remembering_asks_the_judge_as_well() -> None:
-    with opened(Sure()) as memory:
-        old = memory.remember(OLD, user_id="u")
-        assert memory.remember(NEW, user_id="u", supersedes="auto").supersedes == (old.id,)
 
 
 _ORDERS = [

@@ -84,13 +84,6 @@ def test_a_long_quotation_is_cut_and_own_words_stay() -> None:
         assert len(record.text) < 300
 
 
-def test_a_message_of_any_length_is_kept() -> None:
-    with opened() as memory:
-        memory.observe("I'm allergic to kiwi. " + "We sailed past another island. " * 400)
-        assert "kiwi" in " ".join(texts(memory))
-        assert any(each.object == "kiwi" for each in memory.facts.query())
-
-
 @pytest.fixture
 def told() -> Memory:
     memory = opened()

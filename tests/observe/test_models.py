@@ -192,14 +192,6 @@ def test_another_writer_costs_no_second_question() -> None:
         assert len(model.asked) == 1
 
 
-def test_bands_that_merge_cost_one_call_as_well() -> None:
-    observe = ObserveConfig(gate_by="bands", on_update="merge")
-    with opened(model := Stub(), observe=observe) as memory:
-        memory.observe("Yesterday Ada met Bob and Carl joined Acme")
-        assert len(model.asked) == 1
-        assert len(model.last["parts"]) == 2
-
-
 @pytest.mark.parametrize("tasks", [(), ("consolidation", "summaries")])
 def test_a_task_that_is_not_named_is_not_asked_for(tasks: Any) -> None:
     with opened(model := Stub(), tasks=tasks) as memory:
@@ -223,16 +215,6 @@ def test_class_importance_and_facts_are_those_of_the_answer() -> None:
         assert unit.importance.composite == pytest.approx(0.91)
         (fact,) = memory.facts.query(user_id="u")
         assert (fact.subject, fact.predicate, fact.object) == ("user", "trains", "for a marathon")
-
-
-def test_what_both_read_is_kept_in_the_words_of_the_rules() -> None:
-    with opened() as memory:
-        memory.observe("I live in Paris.", user_id="u")
-        (expected,) = memory.facts.query(user_id="u")
-    with opened(Stub(said(facts=[["user", "resides_in", "Paris"]]))) as memory:
-        memory.observe("I live in Paris.", user_id="u")
-        (found,) = memory.facts.query(user_id="u")
-        assert (found.predicate, found.object) == (expected.predicate, expected.object)
 
 
 def test_denials_are_those_of_the_rules() -> None:
@@ -469,18 +451,6 @@ def test_a_part_that_cannot_be_leaves_its_place_to_the_rules(part: str, wrong: A
         for name, value in rules.items():
             assert (found[name] == value) == (name in (part, "content")), name
         assert memory._parts.chat.stats()["failures"] == 1  # type: ignore[union-attr]
-
-
-def test_answers_without_the_parts_fall_back_in_each() -> None:
-    with opened() as without:
-        expected = shape(without)
-    with opened(Stub({"unknown": 1})) as memory:
-        found = shape(memory)
-        assert found[0] == expected[0]
-        assert found[1] == expected[1]
-        first, last = found[2][1], found[2][-1]
-        assert first.fallbacks == ("class", "importance", "content", "facts")
-        assert set(last.fallbacks) >= set(first.fallbacks)
 
 
 def test_what_a_message_quotes_is_no_fact_of_its_speaker() -> None:

@@ -17,7 +17,7 @@ import pytest
 import spector
 from spector.observe.gate import Ordering
 from spector.providers import ChangeModel
-from spector.providers.change_model import CHANGE_MODEL_SHA256, MOST_TOKENS
+from spector.providers.change_model import MOST_TOKENS
 
 WORK = "I work at Zalando as a data analyst."
 NEWS = "Handed in my badge on Friday, N26 already sent me a laptop."
@@ -29,10 +29,6 @@ def memory(**observe: Any) -> spector.Memory:
     return spector.open(
         ":memory:", config=replace(config, observe=replace(config.observe, **observe))
     )
-
-
-def texts(of: spector.Memory, cue: str) -> list[str]:
-    return [hit.record.said or hit.text for hit in of.recall(cue)]
 
 
 # -- What it is for ------------------------------------------------------------------------------
@@ -91,13 +87,6 @@ def test_without_a_gate_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(ChangeModel, "odds", lambda self, pairs: pytest.fail("asked"))
     with memory(gate=False) as store:
         store.observe_many([WORK, NEWS])
-
-
-def test_memories_of_one_process_share_the_network() -> None:
-    one, other = ChangeModel(), ChangeModel()
-    one.odds([(WORK, NEWS)])
-    other.odds([(WORK, NEWS)])
-    assert one._loaded is other._loaded
 
 
 def test_another_user_is_not_read() -> None:
@@ -161,12 +150,3 @@ def test_without_its_weights_the_cues_decide_after_one_warning(
         assert result.stored
         assert store.count() == 3
         assert store.stats()["judge"] == "rules"
-
-
-def test_the_weights_are_those_of_this_version() -> None:
-    import hashlib
-
-    from spector.providers import change_model
-
-    assert hashlib.sha256(change_model._PATH.read_bytes()).hexdigest() == CHANGE_MODEL_SHA256
-    assert change_model._PATH.stat().st_size < 24 * 2**20

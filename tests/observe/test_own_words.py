@@ -80,12 +80,6 @@ def test_the_first_person_is_who_speaks(message: dict[str, Any]) -> None:
         assert not [each for unit in results[1].units for each in unit.superseded]
 
 
-def test_a_heading_is_no_speaker() -> None:
-    memory, _ = _talk({"role": "user", "content": "Reminder: I live in Bergen."})
-    with memory:
-        assert ("user", "lives_in", "Bergen") in _facts(memory)
-
-
 @pytest.mark.parametrize(
     "message",
     [

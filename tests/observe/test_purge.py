@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import time
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -91,21 +90,6 @@ def test_words_are_gone_from_raw_text_summary_log_session_and_tags(
         assert not [hit for hit in memory.recall("grandfather", k=20) if WORDS[0] in hit.text]
         assert memory.check().ok
     assert left(store_path, "") == {}
-
-
-def test_an_end_that_the_user_set_erases_like_a_purge(store_path: Path, clock: ManualClock) -> None:
-    config = Config(erase_after_s=0)
-    with spector.open(
-        store_path, embedder=FakeEmbedder(dim=64), clock=clock, config=config
-    ) as memory:
-        record = memory.observe(SAID, user_id="u").records[0]
-        memory.forget(record.id)
-        clock.advance(days=2)
-        memory.reflect("upkeep")
-        memory.compact()
-        assert record.id not in memory
-        assert left(store_path, "") == {}
-    assert clock.now_ms() > record.recorded_ms + timedelta(days=1).total_seconds() * 1000
 
 
 MESSAGES = (

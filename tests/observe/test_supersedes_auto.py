@@ -59,24 +59,6 @@ def test_the_record_says_what_was_decided(memory: spector.Memory) -> None:
     assert memory.remember("I like tea.").decision is None
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("I bought a red car", "I bought a blue car"),
-        ("My favourite colour is blue", "My sister's favourite colour is green"),
-        ("I like jazz.", "I like sushi."),
-        ("Kars'a gittim.", "Rize'ye gittim."),
-        ("I live in Kars.", "thanks!"),
-    ],
-)
-def test_what_stays_true_stays(memory: spector.Memory, old: str, new: str) -> None:
-    first = memory.remember(old)
-    second = memory.remember(new, supersedes="auto")
-    assert second.supersedes == ()
-    assert not memory.get(first.id).superseded
-    assert second.decision.action == "create"
-
-
 def test_a_value_that_returns_is_a_third_memory(memory: spector.Memory) -> None:
     ids = [
         memory.remember(f"I live in {city}.", supersedes="auto").id
@@ -84,37 +66,6 @@ def test_a_value_that_returns_is_a_third_memory(memory: spector.Memory) -> None:
     ]
     assert [each.id for each in memory.history(ids[0])] == ids
     assert [hit.id for hit in memory.recall("Where do I live?")] == ids[2:]
-
-
-@pytest.mark.parametrize("role", ["assistant", "tool"])
-def test_an_agent_or_tool_is_kept_beside_the_user(memory: spector.Memory, role: str) -> None:
-    said = memory.remember({"role": "user", "content": "The staging server uses port 8080."})
-    other = memory.remember(
-        {"role": role, "content": "The staging server uses port 8443."}, supersedes="auto"
-    )
-    assert other.supersedes == ()
-    hits = {hit.id: hit for hit in memory.recall("staging server port")}
-    assert hits[said.id].conflicts == (other.id,)
-    assert hits[other.id].conflicts == (said.id,)
-    assert other.decision.contradicted == (said.id,)
-
-
-@pytest.mark.parametrize("fields", [{"pinned": True}, {"immutable": True}])
-def test_what_is_protected_is_kept_beside(memory: spector.Memory, fields: dict[str, Any]) -> None:
-    old = memory.remember("I live in Paris.", **fields)
-    new = memory.remember("I live in Berlin.", supersedes="auto")
-    assert new.supersedes == ()
-    assert {edge.kind for edge in memory.graph.edges(new.id)} == {"contradicts"}
-    assert not memory.get(old.id).superseded
-
-
-def test_an_older_event_supersedes_nothing(memory: spector.Memory) -> None:
-    now = memory.remember("I live in Berlin.", event_time=START)
-    past = memory.remember(
-        "I live in Paris.", event_time=START - timedelta(days=900), supersedes="auto"
-    )
-    assert past.supersedes == ()
-    assert not memory.get(now.id).superseded
 
 
 def test_users_are_walls(memory: spector.Memory) -> None:
@@ -232,14 +183,6 @@ def test_odd_texts_are_as_without(memory: spector.Memory, text: str) -> None:
 def test_the_working_tier_supersedes_nothing(memory: spector.Memory) -> None:
     memory.remember("I live in Paris.")
     assert memory.remember("I live in Berlin.", tier="working", supersedes="auto").supersedes == ()
-
-
-def test_a_store_without_contradictions_holds_no_knowledge(tmp_path: Any) -> None:
-    with spector.open(tmp_path / "mind") as memory:
-        memory.remember("I live in Paris.", supersedes="auto")
-        memory.remember("I live in Berlin.", supersedes="auto")
-        assert memory.check().ok
-        assert memory.graph.kinds()
 
 
 def test_names_of_speakers_count(memory: spector.Memory) -> None:

@@ -14,7 +14,10 @@ import pytest
 import spector
 from spector import ManualClock, MemoryRecord, Session
 from spector.knowledge import reading
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 ASSISTANT = "assistant"
 
@@ -38,17 +41,7 @@ def kept(session: Session) -> list[MemoryRecord]:
     return [each for each in session._memory.records(user_id="mira") if not each.payload]
 
 
-@pytest.mark.parametrize(
-    ("question", "answer"),
-    [
-        ("Which harbour does the ferry leave from?", "Tromso"),
-        ("How many rowers are there?", "8"),
-        ("What is the door code?", "5519"),
-        ("Oak or walnut for the shelf?", "the second"),
-        ("Do you drink coffee?", "nope"),
-        ("Kahveni nasıl içersin?", "sade"),
-    ],
-)
+@cases("question", "answer")
 def test_an_answer_of_a_word_keeps_its_question(talk: Session, question: str, answer: str) -> None:
     say(talk, "I have been busy with the garden.", f"> {question}", answer)
     hit = talk.recall(question, learn=False)[0]
@@ -155,12 +148,6 @@ def test_an_apology_corrects_nothing(talk: Session, text: str) -> None:
     say(talk, "My rent is 840 a month.", text)
     assert all(each.turn_before == ("", "") for each in kept(talk))
     assert any("840" in each.text for each in kept(talk))
-
-
-def test_a_correction_is_stated_of_what_was_spoken_about(talk: Session) -> None:
-    say(talk, "My cousin's name is Ines.", "No wait, her name is Inez, not Ines.")
-    facts = {(each.subject, each.object) for each in talk._memory.facts.query(user_id="mira")}
-    assert facts == {("user's cousin", "Inez")}
 
 
 def test_what_is_forgotten_goes_from_what_corrects_it(tmp_path: Path) -> None:

@@ -31,39 +31,7 @@ def test_what_is_not_all_understood_hides_nothing(before: str, now: str) -> None
     assert observed(before, now).units[0].superseded == ()
 
 
-@pytest.mark.parametrize(
-    ("before", "now"),
-    [
-        ("I live in Porto.", "Anyway, since last week I live in Delft now."),
-        ("I work at Brill.", "I left Brill, I work at Elsevier now."),
-        ("My dentist is Ruud.", "My dentist is Ine now; Ruud has retired."),
-        ("My dentist is Ruud.", "Not Ruud anymore, my dentist is Ine now."),
-        ("The deadline of the grant is 4 May.", "Correction: the deadline of the grant is 9 May."),
-        ("Porto'da yaşıyorum.", "Artık Delft'te yaşıyorum."),
-    ],
-)
-def test_leads_leave_a_change_what_it_is(before: str, now: str) -> None:
-    assert observed(before, now).units[0].superseded
-
-
-@pytest.mark.parametrize("text", ["That way, I can repaint it."])
-def test_a_sentence_that_opens_like_one_that_is_told_is_read(text: str) -> None:
-    """ "That" at the beginning was taken for that of "I think that", again and again."""
-    assert observed("I have painted the shed.", text).stored
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("The kiln is on.", "The kiln is off."),
-        ("We paid $35", "We paid €35"),
-        ("The gauge reads -7", "The gauge reads 7"),
-        ("I code in F.", "I code in F#."),
-        ("I sail to Delft.", "I sail from Delft."),
-        ("She owes me a kayak", "He owes me a kayak"),
-        ("Benim teknem mavi", "Senin teknem mavi"),
-    ],
-)
+@cases("one", "other")
 def test_another_preposition_person_or_sign_says_another_thing(one: str, other: str) -> None:
     assert observed(one, other).units[0].action != "reinforce"
 
@@ -129,10 +97,6 @@ def test_a_no_after_a_question_corrects_nothing_that_was_said_before(between: st
         session.observe("I am 31.")
         session.observe(between)
         assert session.observe("No, 54.").units[0].superseded == ()
-
-
-def test_where_one_moved_from_is_news() -> None:
-    assert observed("I live in Delft.", "I moved from Porto to Delft.").stored
 
 
 def test_two_texts_of_many_statements_are_compared_in_linear_time() -> None:

@@ -18,8 +18,10 @@ import pytest
 import spector
 from spector import Config, ManualClock, Memory, ObserveConfig
 from spector.errors import EmbeddingError
+from tests.cases import Cases
 from tests.fakes import FailingEmbedder, FakeEmbedder
-from tests.threads import at_once
+
+cases = Cases(__file__)
 
 DAY = datetime(2026, 11, 25, 9, 0, tzinfo=UTC)
 
@@ -89,17 +91,7 @@ def test_an_assistant_contradicts_and_never_supersedes(mind: Memory) -> None:
     assert "8080" in [fact.object for fact in holding]
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("User lives in Paris.", "User lives in Berlin."),
-        ("I love dogs.", "I do not love dogs."),
-        ("I live in Oslo.", "I moved to Bergen last month."),
-        ("My email is a@x.org.", "My email is b@y.org."),
-        ("Ankara'da yaşıyorum.", "Artık İzmir'de yaşıyorum."),
-        ("The deadline of the report is Friday.", "The deadline of the report is Monday."),
-    ],
-)
+@cases("before", "after")
 def test_what_changes_supersedes(mind: Memory, before: str, after: str) -> None:
     old = mind.observe(before, event_time="2026-06-01").records[0]
     result = mind.observe(after)
@@ -116,15 +108,6 @@ def test_a_memory_that_was_remembered_is_compared_too(mind: Memory) -> None:
     kept = mind.observe("My email is b@y.org.").units[0]
     assert (kept.action, kept.relation) == ("create", "contradicts")
     assert not mind.get(pinned.id).superseded
-
-
-def test_a_superseding_is_undone_in_one_call(mind: Memory) -> None:
-    old = mind.observe("I live in Paris.").records[0]
-    new = mind.observe("I live in Berlin.").records[0]
-    mind.reinstate(old.id, keep=True)
-    hits = {hit.id: hit for hit in mind.recall("where do I live?", k=10)}
-    assert new.id in hits[old.id].conflicts
-    assert old.id in hits[new.id].conflicts
 
 
 # -- what repeats ----------------------------------------------------------------------------------
@@ -181,9 +164,6 @@ def test_without_a_gate_all_is_created(clock: ManualClock) -> None:
         for _ in range(2):
             assert memory.observe("I'm a nurse.").units[0].action == "create"
         assert texts(memory) == ["I'm a nurse."] * 2
-
-
-# -- tags ------------------------------------------------------------------------------------------
 
 
 def weak(memory: Memory, session: str = "s", place: str = "Kars") -> spector.ObserveResult:
@@ -308,25 +288,3 @@ def test_a_writer_that_comes_in_between_is_seen(mind: Memory) -> None:
     result = mind.observe("I'm a nurse.")
     assert result.units[0].action == "reinforce"
     assert texts(mind) == ["I'm a nurse."]
-
-
-@pytest.mark.slow
-def test_many_threads_observe_at_once(store_path: Path) -> None:
-    with spector.open(store_path, embedder=FakeEmbedder(dim=64)) as memory:
-
-        def run(user: int) -> None:
-            for n in range(12):
-                memory.observe(f"I live in Town{n}.", user_id=f"u{user}", session_id="s")
-                memory.observe("I'm a nurse.", user_id=f"u{user}", session_id="s")
-
-        at_once(run, range(4))
-        for user in range(4):
-            held = texts(memory, user_id=f"u{user}", include=[])
-            assert sorted(held) == ["I live in Town11.", "I'm a nurse."]
-            (nurse,) = [
-                each
-                for each in memory.records(user_id=f"u{user}", tiers="episodic")
-                if "nurse" in each.text
-            ]
-            assert nurse.access_count == 11
-        assert memory.check().ok

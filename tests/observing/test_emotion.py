@@ -87,24 +87,6 @@ def test_arousal_by_the_formula(text: str, arousal: float) -> None:
     assert emotion_in(text).arousal == pytest.approx(arousal)
 
 
-@pytest.mark.parametrize(
-    ("text", "is_loud"),
-    [
-        ("the whole backup got WIPED", True),
-        ("their keys are REVOKED", True),
-        ("it keeps SINKING under load", True),
-        ("the roof is ON FIRE and I am TERRIFIED", True),
-        ("kartım BLOKLANDI galiba", True),
-        ("a form of OSHA for the yard", False),
-        ("we moved it to KAFKA", False),
-        ("she joined UNESCO in May", False),
-        ("okul MEB takvimine uyar", False),
-    ],
-)
-def test_one_word_in_capitals_is_loud_unless_it_is_a_name(text: str, is_loud: bool) -> None:
-    assert (emotion_in(text).arousal > emotion_in(text.lower()).arousal) is is_loud
-
-
 def test_exclamation_marks_count_only_where_they_are_given_a_weight() -> None:
     assert emotion_in("we won!!!!!").arousal == emotion_in("we won").arousal
     weighted = emotion_in("we won!!!!!", exclamation=0.2).arousal

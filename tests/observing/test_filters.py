@@ -91,17 +91,6 @@ def test_what_nobody_could_ask_for_is_left_out(text: str, name: str | None) -> N
         assert kind_of_filter(name) == FILTERS[name]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Happy to help! Shall I go on?",
-        "As a language model I enjoy helping people.",
-    ],
-)
-def test_polite_phrases_of_an_assistant_are_left_out(text: str) -> None:
-    assert worth_of_words(text, is_own=False).verdict == "empty"
-
-
 @cases("unit")
 def test_hostile_texts_are_read_in_time(unit: str) -> None:
     began = time.perf_counter()
@@ -135,51 +124,13 @@ def test_what_a_message_says_of_being_remembered(text: str, consent: str | None)
     assert consent_of(text) == consent
 
 
-@pytest.mark.parametrize(
-    ("text", "news"),
-    [
-        ("As I said, I keep bees.", "I keep bees."),
-        ("Just a reminder: the rent is 90", "the rent is 90"),
-        ("I keep bees, like I told you.", "I keep bees"),
-        ("Dediğim gibi, arım var.", "arım var."),
-        ("Again.", "Again."),
-        ("As I grew older, I kept bees.", "As I grew older, I kept bees."),
-    ],
-)
-def test_words_that_only_say_that_it_was_said_are_no_news(text: str, news: str) -> None:
-    assert news_of(text).strip() == news
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Please remember my locker is number 9.",
-        "I can't eat nuts. Never forget that, please.",
-        "Keep in mind that we fly at six",
-        "Just so you know, Ada is my boss.",
-        "Arabam üçüncü katta, unutma.",
-        "Not al: dolap şifrem 4417",
-        "Please reply in one line.",
-    ],
-)
+@cases("text")
 def test_what_one_is_asked_to_remember(text: str) -> None:
     assert asks_to_keep(text)
     assert worth_of_words(text).verdict == "keep"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I don't remember that she is here.",
-        "Do you remember that I am Tom?",
-        "remember me",
-        "Write down the list of the planets.",
-        "I forgot that it was Monday.",
-        "I live in Kars.",
-        "Hatırlıyor musun Paris'e gitmiştik?",
-        "I will never forget that day.",
-    ],
-)
+@cases("text")
 def test_what_only_speaks_of_remembering(text: str) -> None:
     assert not asks_to_keep(text)
 

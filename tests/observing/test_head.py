@@ -8,60 +8,24 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.cognition import train_emotion
 from bench.judge import heads
 from spector.language.emotion import emotion_in, load_head
-from spector.language.emotion.detection import LABELS
 from spector.language.observing import head_for, judged, worth_keeping
 from spector.language.observing.head import (
     HEADS,
     HEADS_VERSION,
-    MessageHead,
-    features_of,
     load_heads,
 )
 from spector.providers import MiniLMEmbedder
-
-
-class _Embedder:
-    """Vectors of eight numbers that a text's letters decide."""
-
-    def embed(self, texts: list[str]) -> np.ndarray:
-        rows = [[sum(map(ord, each)) % (7 + n) for n in range(8)] for each in texts]
-        return np.array(rows, np.float32)
-
-
-def _texts() -> tuple[list[str], np.ndarray]:
-    texts, labels = [], []
-    for n in range(84):
-        k = n % 7
-        texts.append(f"{LABELS[k]} says number {n} of {LABELS[k]}, so {LABELS[k]}ly?")
-        labels.append(np.eye(7, dtype=np.float32)[k])
-    return texts, np.array(labels)
 
 
 def test_another_embedder_has_no_head() -> None:
     assert load_head("another-model") is None
     assert load_head(None) is None
     assert load_head(MiniLMEmbedder().fingerprint) is not None
-
-
-def test_a_head_scores_one_text_as_it_was_trained_on_all() -> None:
-    part = _texts()
-    ready = train_emotion.ready(part, _Embedder())  # type: ignore[arg-type]
-    head = train_emotion.train(ready, "a-model")
-    together = train_emotion.log_odds(dict(head.weights), ready)
-    for n in (0, 5, 40):
-        alone = head.log_odds(part[0][n], ready.vectors[n])
-        assert alone == pytest.approx(together[n], abs=1e-3)
-    found = train_emotion.figures(head, ready)
-    assert found["macro_f1"] > 0.9
-    assert train_emotion.figures(train_emotion.train(ready, "a-model"), ready) == found
 
 
 def test_the_head_judges_english_and_only_with_a_vector() -> None:
@@ -74,31 +38,6 @@ def test_the_head_judges_english_and_only_with_a_vector() -> None:
     turkish = "Bugün çok mutluyum"
     vector = embedder.embed([turkish])[0]
     assert emotion_in(turkish, vector=vector, head=head) == emotion_in(turkish)
-
-
-def test_the_outage_is_anger_with_the_head_too() -> None:
-    embedder = MiniLMEmbedder()
-    text = "I am FURIOUS!!! The production server is DOWN!"
-    found = emotion_in(text, vector=embedder.embed([text])[0], head=load_head(embedder.fingerprint))
-    assert found.category == "anger"
-    assert found.arousal == pytest.approx(0.85)
-    assert found.valence < 0
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Not cheerful at all today.",
-        "I was never delighted with that flat.",
-        "No fun this time.",
-    ],
-)
-def test_a_joy_that_is_denied_is_none_for_the_head_either(text: str) -> None:
-    embedder = MiniLMEmbedder()
-    head = load_head(embedder.fingerprint)
-    found = emotion_in(text, vector=embedder.embed([text])[0], head=head)
-    assert found.category != "joy"
-    assert found.valence < 0
 
 
 # -- The heads that say what a message is worth are those that were measured, and stay cautious ----
@@ -121,16 +60,6 @@ def test_only_the_embedder_of_the_head_is_read_beside_the_text() -> None:
     assert head_for(own).fingerprint == own
     assert head_for("another-model") is head_for(None)
     assert head_for(None).fingerprint == ""
-
-
-def test_training_is_the_same_twice_and_tells_what_it_was_shown() -> None:
-    texts = [f"my {each} is {n}" for n in range(40) for each in ("tea", "hob")]
-    features = np.array([features_of(each) for each in texts])
-    targets = np.array([["tea" in each, "hob" in each, True] for each in texts], np.float32)
-    first, second = (heads.fit(features, targets, np.ones_like(targets)) for _ in range(2))
-    assert all(np.array_equal(one, other) for one, other in zip(first, second, strict=True))
-    head = MessageHead(*first, 0.1, 0.3, 0.5)
-    assert head.shares("my tea is 7")[0] > 0.5 > head.shares("my hob is 7")[0]
 
 
 @given(st.text(max_size=300))

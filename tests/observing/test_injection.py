@@ -9,8 +9,7 @@ from __future__ import annotations
 import pytest
 
 from spector.language.observing import is_injection, worth_of_words
-from tests.observing.injections import ATTACKS, ORDINARY
-from tests.observing.unseen_injections import UNSEEN_ATTACKS, UNSEEN_ORDINARY
+from tests.observing.injections import ATTACKS, ORDINARY, UNSEEN_ATTACKS, UNSEEN_ORDINARY
 
 _STOPS = ("system_content", "prompt_injection")
 

@@ -6,56 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spector.language.observing import KINDS, alarm_of, classify, is_hedged
+from spector.language.observing import KINDS, classify, is_hedged
 from spector.language.statements import own_words, quotations
 from tests.cases import Cases
 
 cases = Cases(__file__)
 
 
-@pytest.mark.parametrize(
-    ("text", "own"),
-    [
-        ('The nurse said: "I moved to Varna last week."', "The nurse said:"),
-        ("Translate this to Dutch: I keep bees. I live in Split.", "Translate this to Dutch:"),
-        (
-            "Could you polish this cover letter?\n\nDear Ms Roe,\nI work at Lunar.",
-            "Could you polish this cover letter?",
-        ),
-        ("> I quit my job.\nIs that rude?", "Is that rude?"),
-        (
-            "It broke on the ferry server.\n```\nOSError: disk\n```\nI need it by noon.",
-            "It broke on the ferry server. I need it by noon.",
-        ),
-        (
-            "Our host says: I live upstairs now.\n\nI live in Split.",
-            "Our host says: I live in Split.",
-        ),
-        ("Subject: keys\n\nHi Bo, I live in Pula.\nJo", ""),
-        ('Status was {"id": "7", "city": "Pula"} today', "Status was today"),
-        ("Annem dedi: eve gel artık.", "Annem dedi:"),
-        ('"I live in Split."', ""),
-        ("«Artık Pula'da yaşıyorum.»", ""),
-    ],
-)
+@cases("text", "own")
 def test_words_of_others_are_not_own(text: str, own: str) -> None:
     assert " ".join(own_words(text).split()) == own
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        'My favourite novel is "The Master and Margarita".',
-        "As I said: I live in Split.",
-        "Write this down: my locker is 31.",
-        "Correct: I live in Split.",
-        "Edit: I moved to Pula",
-        "2026-11-25 09:00 dentist on Oak Street",
-        "friday = yoga, 7 pm",
-        "warning: the gate code is 4417 now",
-        "my parents' house is older than my cousins' one",
-    ],
-)
+@cases("text")
 def test_names_in_quotation_marks_and_headings_are_own_words(text: str) -> None:
     assert quotations(text) == ()
 
@@ -101,33 +64,6 @@ def test_any_text_has_a_class(text: str) -> None:
     assert classify(text).kind in KINDS
 
 
-@pytest.mark.parametrize(
-    ("text", "hedged"),
-    [
-        ("I think she lives in Kars", True),
-        ("Maybe we move", True),
-        ("Sanırım taşındı", True),
-        ("galiba perşembe", True),
-        ("She lives in Kars", False),
-        ("Kars'ta yaşıyor", False),
-        ("", False),
-    ],
-)
+@cases("text", "hedged")
 def test_hedges(text: str, hedged: bool) -> None:
     assert is_hedged(text) == hedged
-
-
-@pytest.mark.parametrize(
-    ("text", "alarm"),
-    [
-        ("The deadline is on Friday", 0.8),
-        ("we found a security hole", 0.8),
-        ("there is a bug in the form", 0.5),
-        ("we had tea", 0.0),
-        ("Son tarih cuma", 0.8),
-        ("küçük bir sorun var", 0.5),
-        ("çay içtik", 0.0),
-    ],
-)
-def test_alarm(text: str, alarm: float) -> None:
-    assert alarm_of(text) == alarm

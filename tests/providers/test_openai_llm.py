@@ -15,36 +15,14 @@ import pytest
 
 import spector
 from spector import Fact, InvalidInputError, LLMError, LLMFactExtractor, OpenAILLM
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
 from tests.providers.wire import Body, Reply, WireServer
 
+cases = Cases(__file__)
+
 TEXT = "I live in Kars. I hate tea."
-FACTS = [
-    {
-        "subject": "user",
-        "predicate": "hates",
-        "object": "tea",
-        "polarity": True,
-        "confidence": 0.9,
-        "quote": "I hate tea",
-    },
-    {
-        "subject": "user",
-        "predicate": "lives in",
-        "object": "Kars",
-        "polarity": True,
-        "confidence": 0.8,
-        "quote": "I live in Kars",
-    },
-    {
-        "subject": "user",
-        "predicate": "born_in",
-        "object": "Rome",
-        "polarity": True,
-        "confidence": 0.9,
-        "quote": "I was born in Rome",
-    },
-]
+FACTS = cases.rows("FACTS")
 
 
 class ChatServer(WireServer):

@@ -77,14 +77,6 @@ def _orders() -> Iterator[str]:
         yield f"Order {4688 + n} with {2 + n % 5} chairs for {next(towns)} is {next(states)}."
 
 
-def _patients() -> Iterator[str]:
-    complaints = itertools.cycle(("migraine", "back pain", "asthma", "a cough", "insomnia"))
-    doctors = itertools.cycle(("Okafor", "Lindqvist", "Tan", "Moreau"))
-    for n in range(44):
-        number = 101 + 3 * n
-        yield f"Patient {number} came with {next(complaints)} and was seen by Dr. {next(doctors)}."
-
-
 def _servers() -> Iterator[str]:
     sites = itertools.cycle(("Oslo", "Dublin", "Vienna", "Izmir"))
     systems = itertools.cycle(("Debian 12", "Rocky 9", "Ubuntu 24"))
@@ -110,30 +102,9 @@ def _expenses() -> Iterator[str]:
         yield f"Spent {7 + 3 * n} euro at {shop}, paid by card."
 
 
-def _recipes() -> Iterator[str]:
-    dishes = tuple(
-        (
-            "lentil soup | lemon tart | stuffed peppers | mushroom risotto | "
-            "apple crumble | fish stew | potato salad | carrot cake | bean burrito | "
-            "onion quiche | plum jam | spinach pie | tomato pasta | pumpkin curry | "
-            "rye bread | chicken broth | egg noodles | beetroot dip | walnut cookies | "
-            "cheese souffle | orange sorbet | lamb kebab | rice pudding | garlic prawns | "
-            "pea soup | cherry clafoutis | leek gratin | almond biscotti | corn chowder | "
-            "fig chutney | herb omelette | ginger biscuits | pear galette | barley salad | "
-            "duck confit | cabbage rolls | mint tea ice | quince paste | sesame buns | "
-            "turnip mash | vanilla flan | yogurt bread"
-        ).split(" | ")
-    )
-    for n, dish in enumerate(dishes):
-        minutes = 15 + 5 * (n * 11 % 17)
-        yield f"The recipe for {dish} takes {minutes} minutes and serves {2 + n % 6}."
-
-
 _ORDERS: Final = tuple(_orders())
-_PATIENTS: Final = tuple(_patients())
 _SERVERS: Final = tuple(_servers())
 _EXPENSES: Final = tuple(_expenses())
-_RECIPES: Final = tuple(_recipes())
 
 STORES: Final = (
     Store(
@@ -150,23 +121,6 @@ STORES: Final = (
                 "Tell me about order 4699.": "Order 4699 ",
                 "4718 numaralı siparişin durumu ne?": "Order 4718 ",
                 "Which town is order 4707 for?": "Order 4707 ",
-            },
-        ),
-    ),
-    Store(
-        "patients",
-        _PATIENTS,
-        _about(
-            _PATIENTS,
-            {
-                "What did patient 128 come with?": "Patient 128 ",
-                "Who saw patient 104?": "Patient 104 ",
-                "Which doctor does patient 179 have?": "Patient 179 ",
-                "What troubles patient 200?": "Patient 200 ",
-                "Does patient 149 have asthma?": "Patient 149 ",
-                "Why was patient 227 here?": "Patient 227 ",
-                "Patient no. 215, what was the complaint?": "Patient 215 ",
-                "Was patient 110 seen by Dr. Moreau?": "Patient 110 ",
             },
         ),
     ),
@@ -201,23 +155,6 @@ STORES: Final = (
                 "How much was the skating?": "Ice Rink",
                 "Travel Desk için ne kadar harcadım?": "Travel Desk",
                 "What was the price of the movie?": "Cinema Rex",
-            },
-        ),
-    ),
-    Store(
-        "recipes",
-        _RECIPES,
-        _about(
-            _RECIPES,
-            {
-                "How long does the lentil soup take?": "lentil soup",
-                "How many does the carrot cake serve?": "carrot cake",
-                "How long do the shrimps take?": "garlic prawns",
-                "For how many people is the fish stew?": "fish stew",
-                "How long do the cabbage rolls take?": "cabbage rolls",
-                "Is the plum jam quick to make?": "plum jam",
-                "How many does the lemon dessert serve?": "lemon tart",
-                "How long does it take to make duck confit?": "duck confit",
             },
         ),
     ),

@@ -61,12 +61,6 @@ def test_of_a_few_hits_those_far_behind_are_left_out(count: int) -> None:
     assert found[-1] < 0.55
 
 
-def test_of_hits_of_one_kind_in_a_small_store_most_are_kept() -> None:
-    for count in (2, 3, 4, 6):
-        assert min(relevances([1.0 - 0.05 * n for n in range(count)])) >= 0.4
-    assert relevances([1.0]) == [1.0]
-
-
 def test_a_memory_asked_for_by_name_does_not_hide_the_others() -> None:
     named = [103.0, *LIKELY[1:]]
     assert relevances(named)[1] >= 0.7
@@ -111,11 +105,6 @@ def test_where_nobody_knows_what_a_cosine_says_words_and_names_decide() -> None:
     assert not judge(Signals(cosine=0.2), BELOW).silent
     assert judge(Signals(cosine=0.9, unknown_name=True), BELOW).silent
     assert judge(Signals(), BELOW).silent, "without vectors there are words alone"
-
-
-def test_silence_begins_with_four_memories() -> None:
-    assert not judge(Signals(unknown_name=True, memories=3), BELOW).silent
-    assert judge(Signals(unknown_name=True, likeness=0.5, memories=4), BELOW).silent
 
 
 def test_of_a_situation_or_a_request_more_is_kept_than_of_a_fact() -> None:

@@ -13,11 +13,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from spector import Config, Context, InvalidInputError, Memory, Signals
+from spector import Context, InvalidInputError, Memory
 from spector.providers.token_counts import token_counter
-from spector.recall.context_builder import ContextBuilder
-from spector.records import HitList
-from tests.recall.test_quote import HOSTILE, hit, read_back
+from tests.recall.test_quote import HOSTILE, read_back
 
 WORDS = "tea harbour violin rain Tuesday garden letter bicycle market winter".split()
 
@@ -174,12 +172,6 @@ def test_only_quoted_memories_count_as_used(told: Memory) -> None:
     assert {record.id for record in told if record.access_count} == used
 
 
-def test_nothing_found_is_an_empty_text_with_a_reason(memory: Memory) -> None:
-    context = memory.context("violin")
-    assert (context.text, context.tokens, bool(context)) == ("", 0, False)
-    assert context.reason == "nothing is stored"
-
-
 def test_nothing_that_fits_is_an_empty_text_with_a_reason(told: Memory) -> None:
     context = told.context("violin", max_tokens=5)
     assert (context.text, context.tokens, context.reason) == ("", 0, "no memory fits the budget")
@@ -220,41 +212,6 @@ def test_a_layout_that_is_none_is_refused(
 def test_a_budget_that_is_none_is_refused(memory: Memory, bad: object) -> None:
     with pytest.raises(InvalidInputError, match="max_tokens"):
         memory.context("x", max_tokens=bad)  # type: ignore[arg-type]
-
-
-def silenced(signals: Signals, config: Config, *, always: bool = False) -> Context:
-    hits = HitList([hit("The capital is Paris.")], signals=signals)
-    builder = ContextBuilder(token_counter(None), 200, config)
-    return builder.context(hits, "what is it?", 5, always=always)
-
-
-def test_silence_when_nothing_seems_to_answer() -> None:
-    unknown = Signals(coverage=0.2, unknown_name=True)
-    context = silenced(unknown, Config())
-    assert (context.text, context.abstained) == ("", True)
-    assert "a name in the cue is unknown" in context.reason
-    assert silenced(unknown, Config(abstain_below=0.0)).text
-    assert silenced(unknown, Config(), always=True).text
-    assert silenced(Signals(coverage=1.0), Config()).text
-
-
-def test_in_doubt_only_the_best_are_quoted() -> None:
-    """Ten memories were quoted for three of four questions that none of them answers."""
-    doubtful = HitList(
-        [hit(f"The capital is town {n}.", n=n) for n in (5, 4, 3, 2, 1)],
-        signals=Signals(coverage=0.55),
-    )
-    config = Config(context_sure=0.999, context_abbreviated=0.0)
-
-    def quoted(config: Config, *, always: bool = False) -> list[int]:
-        desk = ContextBuilder(token_counter(None), 500, config)
-        found = desk.context(doubtful, "what is it?", 5, always=always)
-        assert found.text
-        return [each.id for each in found.hits]
-
-    assert quoted(config) == [5, 4], "the best two"
-    assert quoted(config, always=True) == [5, 4, 3, 2, 1]
-    assert quoted(Config(context_sure=0.0, context_abbreviated=0.0)) == [5, 4, 3, 2, 1]
 
 
 @pytest.mark.parametrize("cue", ["thanks!", "Good morning", "/clear", "teşekkürler"])

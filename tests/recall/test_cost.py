@@ -119,12 +119,6 @@ def measured(data_dir: Path, turns: int, questions: int) -> float:
     return recall_at_10(embedder.embed(texts), embedder.embed(cues))
 
 
-@pytest.mark.slow
-@pytest.mark.needs_data
-def test_int8_finds_the_same_turns_as_float32(data_dir: Path) -> None:
-    assert measured(data_dir, 400, 100) >= 0.99
-
-
 @pytest.mark.needs_data
 @pytest.mark.slow
 @pytest.mark.timeout(900)

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,10 +18,8 @@ import spector
 from spector import Config, Memory
 from spector.language.cues.need import shorten_cue
 from spector.language.statements.quoting import cue_words, excerpt
-from spector.providers import resolve
-from spector.recall.recaller import hypotheses, shape_of
+from spector.recall.recaller import hypotheses
 from spector.search.probes import Limits
-from spector.search.request import Cue
 from tests.fakes import FakeEmbedder
 
 FILLER = "line of the log with nothing in it "
@@ -131,16 +127,6 @@ def test_an_excerpt_fits_and_is_of_the_text(text: str, cue: str, room: int, per:
     assert found.strip("…").strip() in text
 
 
-@pytest.mark.parametrize("at", [0, 3, 77, 300])
-def test_the_place_is_found_in_a_very_long_text(at: int) -> None:
-    chapters = [PADDING * 20] * 301
-    chapters[at] = "Her violins were sold in May. " + PADDING * 20
-    found = excerpt("".join(chapters), cue_words("who sold the violin?"), 200, len)
-    assert "violins were sold" in found
-    assert found.startswith("…") == bool(at)
-    assert found.endswith("…")
-
-
 # -- What requests share, "can you recommend", is no evidence for a memory -------------------------
 
 
@@ -159,19 +145,6 @@ def test_what_was_asked_for_before_is_less_near_than_what_is_known() -> None:
         assert request[KNOWN] - request[ASKED] > statement[KNOWN] - statement[ASKED] + 0.05
 
 
-def test_the_cue_loses_what_requests_share_and_keeps_its_length_of_matter() -> None:
-    embedder = resolve("default")
-    cue, other = np.asarray(embedder.embed([CUE, "What would you suggest?"]), np.float32)
-    with spector.open(":memory:") as memory:
-        memory.remember_many([ASKED, KNOWN])
-        request = memory.recall(CUE).request
-    assert isinstance(request.cue, Cue)
-    assert request.vector is not None
-    left = request.vector / np.linalg.norm(request.vector)
-    assert left @ other < cue @ other - 0.1
-    assert replace(request, asking=None).vector is request.cue.vector
-
-
 def test_a_model_whose_vectors_are_not_shipped_is_asked_for_none() -> None:
     assert Limits(FakeEmbedder()).asking() is None
     assert Limits(None).asking() is None
@@ -182,29 +155,6 @@ def test_a_model_whose_vectors_are_not_shipped_is_asked_for_none() -> None:
 # Mechanism: the vector that is looked for is the mean of a cue's and of sentences like answers.
 # Damage without it: an option that is accepted and ignored. Guard: tables of topics, and a recall
 # in which only a sentence like an answer leads to the memory.
-
-
-@pytest.mark.parametrize(
-    ("cue", "shape"),
-    [
-        ("What is entropy?", "definition"),
-        ("What does osmosis mean?", "definition"),
-        ("How do I bake bread?", "howto"),
-        ("Why did Ann leave?", "reasoning"),
-        ("Where does Ann live?", "lookup"),
-        ("How many cats has she?", "lookup"),
-        ("Which error did the build have?", "technical"),
-        ("What music does Ann like?", "preference"),
-        ("rain again", "general"),
-        ("Ekmek nasıl yapılır?", "howto"),
-        ("Ayşe neden gitti?", "reasoning"),
-        ("Entropi nedir?", "definition"),
-        ("Ayşe nerede?", "lookup"),
-    ],
-)
-def test_the_shape_of_an_answer(cue: str, shape: str) -> None:
-    assert shape_of(cue).name == shape
-    assert shape_of(cue.upper().replace("İ", "I")).name == shape
 
 
 @pytest.mark.parametrize("cue", ["", "  ", "?", "a\nb", "x" * 500])

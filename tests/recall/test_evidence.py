@@ -22,7 +22,10 @@ from spector import PROFILES, Config, InvalidInputError, ManualClock, Memory, Ra
 from spector.kernel.contract.scanner import ScanResult
 from spector.search.scoring import CandidateRanker
 from tests.api.helpers import ids, texts
+from tests.cases import Cases
 from tests.conftest import NOW
+
+cases = Cases(__file__)
 
 DIM = 16
 OFF = Ranking(
@@ -493,33 +496,7 @@ def test_a_ranking_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None
 
 START = datetime(2026, 4, 6, 9, tzinfo=UTC)
 #: what the user said, what another one said of the same, who, and a question
-SAID = (
-    (
-        "I work at Brackley Foundry.",
-        "You work at Northgate Mills.",
-        "assistant",
-        "Where do I work?",
-    ),
-    (
-        "The choir rehearses at 19:15.",
-        "The choir rehearses at 20:45.",
-        "assistant",
-        "When does the choir rehearse?",
-    ),
-    (
-        "My landlord is Otto Brandt.",
-        "Your landlord is Ines Falk.",
-        "assistant",
-        "Who is my landlord?",
-    ),
-    ("The cellar has 12 racks.", "Racks in the cellar: 18", "tool", "How many racks are there?"),
-    (
-        "The roof was repaired in October.",
-        "The roof was not repaired in October.",
-        "assistant",
-        "Was the roof repaired?",
-    ),
-)
+SAID = tuple(cases.rows("SAID"))
 
 
 @pytest.fixture
@@ -563,20 +540,6 @@ def test_what_is_no_other_value_of_the_same_is_not_tied(told_memory: Memory) -> 
     hits = told_memory.recall("How much was my canoe?", user_id="ida")
     assert hits.outdated == {}
     assert not any(hit.conflicts for hit in hits)
-
-
-def test_an_assistant_makes_no_fact_against_the_users_word(told_memory: Memory) -> None:
-    tell_each(told_memory, ("user", "I live in Tarbert."), ("assistant", "You live in Oban."))
-    assert [each.object for each in told_memory.facts.about("user", user_id="ida")] == ["Tarbert"]
-
-
-def test_what_an_assistant_states_is_less_sure_than_what_the_user_states(
-    told_memory: Memory,
-) -> None:
-    tell_each(
-        told_memory, ("assistant", "Your dentist is Dr Reed."), ("user", "My dentist is Dr Park.")
-    )
-    assert told_memory.facts.about("user", user_id="ida")[0].object == "Dr Park"
 
 
 def test_the_older_of_two_is_quoted_only_behind_the_newer(told_memory: Memory) -> None:

@@ -299,12 +299,6 @@ def test_k_larger_than_the_store_returns_everything_once(memory: Memory) -> None
     assert sorted(ids(hits)) == ids(made)
 
 
-def test_an_empty_store_answers_with_an_empty_list(memory: Memory) -> None:
-    assert memory.recall("anything") == []
-    assert memory.recall() == []
-    assert memory.recall(tags=["x"], where={"a": 1}) == []
-
-
 def test_a_reader_in_the_same_process_sees_each_write(store_path: Path, clock: ManualClock) -> None:
     options: dict[str, Any] = {"embedder": FakeEmbedder(), "clock": clock}
     with (

@@ -7,14 +7,12 @@ prompt for five minutes more.
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 import spector
 from spector.clock import ManualClock
 from spector.config import AssociationConfig, Config
-from tests.conftest import NOW
 from tests.fakes import FakeEmbedder
 
 
@@ -121,15 +119,6 @@ def test_scopes_share_nothing(memory: spector.Memory) -> None:
     assert ids(memory, user_id="v") == [theirs]
     assert ids(memory, user_id="v", agent_id="b") == []
     assert set(ids(memory)) == {ours, theirs}
-
-
-def test_a_reader_sees_it(store_path: Path) -> None:
-    with spector.open(store_path, embedder=FakeEmbedder(), clock=ManualClock(NOW)) as memory:
-        one = heated(memory, "Ada likes tea")
-    with spector.open(
-        store_path, embedder=FakeEmbedder(), clock=ManualClock(NOW), mode="r"
-    ) as reader:
-        assert ids(reader) == [one]
 
 
 # -- in a context ----------------------------------------------------------------------------------

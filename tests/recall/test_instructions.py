@@ -29,24 +29,6 @@ def test_an_instruction_says_what_it_is_about(text: str, condition: str | None) 
     assert find_instruction(text.upper().replace("İ", "I")) is not None
 
 
-@pytest.mark.parametrize(
-    ("text", "condition"),
-    [
-        ("I moved to Ankara in May and work at the port. From now on answer in Turkish.", None),
-        ("I would really like tables. Whenever I request a plan, add costs.", "a plan"),
-        ("I'm vegan, so suggest vegan food when I ask for recipes.", "recipes"),
-        ("Always use metric units. My height is 180 cm by the way.", None),
-        ("Keep in mind that I want short answers", None),
-        ("Don't forget to answer in Dutch", None),
-        ("Asla et önerme. Geçen yıl vegan oldum ve mutluyum.", None),
-    ],
-)
-def test_what_says_more_than_an_instruction_stays_a_memory(
-    text: str, condition: str | None
-) -> None:
-    assert find_instruction(text) == Instruction(False, condition)
-
-
 @cases("text", "condition")
 def test_a_rule_that_may_be_one_of_life_stays_a_memory(text: str, condition: str | None) -> None:
     assert find_instruction(text) == Instruction(False, condition)
@@ -61,18 +43,7 @@ def test_a_name_to_be_called_by_has_a_capital(text: str) -> None:
     assert told is None or not told.whole
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "You may use emojis again.",
-        "You can answer in German again",
-        "Emojis are fine again",
-        "You don't have to list sources any more.",
-        "Emojileri tekrar kullanabilirsin",
-        "Emoji kullanabilirsin artık",
-        "Kısa cevap vermek zorunda değilsin",
-    ],
-)
+@cases("text")
 def test_leave_tells_nothing_and_is_a_memory(text: str) -> None:
     assert find_instruction(text) == Instruction(False, None, lifts=True)
 
@@ -115,32 +86,11 @@ def test_a_long_text_takes_a_moment(unit: str) -> None:
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 #: an older order and a newer one that takes its place
-REPLACED = (
-    ("Please answer in Polish.", "I want you to write to me in Italian from now on."),
-    ("Call me Captain.", "Please call me Bea again."),
-    ("Keep your replies under 50 words.", "From now on write longer replies."),
-    ("Always give distances in miles.", "Give distances in kilometres from now on."),
-    ("Write in American English.", "Going forward use British English."),
-    ("Don't use headings.", "Always use headings from now on."),
-    ("Always recommend vegetarian dishes.", "From now on recommend vegan dishes."),
-)
+REPLACED = tuple(cases.rows("REPLACED"))
 #: an older order and words that end it
-ENDED = (
-    ("Always give me three options.", "You don't have to give me three options any longer."),
-    ("Never recommend podcasts.", "Feel free to recommend podcasts again."),
-    ("Always close with a proverb.", "Enough with the proverbs."),
-    ("Make sure to ask how I slept.", "Stop asking how I slept."),
-    ("Never use exclamation marks.", "Exclamation marks are okay again."),
-    ("Always use bullet points.", "No more bullet points."),
-)
+ENDED = tuple(cases.rows("ENDED"))
 #: two orders that one answer can follow
-COMPATIBLE = (
-    ("Always cite your sources.", "Call me Bea."),
-    ("Never use passive voice.", "Keep answers short."),
-    ("Always show prices in pounds.", "Never use slang."),
-    ("Never use semicolons.", "Never use exclamation marks."),
-    ("Always sign off with my initials.", "Use metric units."),
-)
+COMPATIBLE = tuple(cases.rows("COMPATIBLE"))
 
 
 def standing(*said: str) -> list[str]:

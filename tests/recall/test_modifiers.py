@@ -27,8 +27,11 @@ from spector.search.ordering import Modifier, Ranked
 from spector.search.plan import Plan
 from spector.search.scoring import MakeModifier
 from spector.write import Prepared
+from tests.cases import Cases
 from tests.conftest import NOW
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 TEXTS = [
     f"The {what} of the {where} is closed."
@@ -269,20 +272,7 @@ def test_a_mood_lasts_half_an_hour(memory: spector.Memory, clock: spector.Manual
 # -- kinds within a tier ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "fields", "factor"),
-    [
-        ("the bike is red", {"role": "user"}, 1.1),
-        ("the bike is red", {"role": "assistant"}, 1.0),
-        ("the bike is red", {"tier": "semantic"}, 1.0),
-        ("always lock the bike", {"tier": "semantic"}, 1.1),
-        ("bisikleti her zaman kilitle bike", {"tier": "semantic"}, 1.1),
-        ("the bike is locked", {"tier": "semantic", "category": "pattern"}, 1.1),
-        ("how to mend the bike", {"tier": "semantic"}, 1.05),
-        ("mend the bike", {"tier": "semantic", "category": "procedure"}, 1.05),
-        ("mend the bike", {"tier": "procedural"}, 1.0),
-    ],
-)
+@cases("text", "fields", "factor")
 def test_a_kind_is_a_factor_of_the_score(
     memory: spector.Memory, text: str, fields: dict[str, str], factor: float
 ) -> None:

@@ -19,47 +19,16 @@ import spector
 from spector import ManualClock, Memory
 from spector.language.cues.need import asks_for_now
 from spector.language.frames import value_asked
-from spector.language.statements import value_replaced
 from tests.cases import Cases
 
 cases = Cases(__file__)
 
 FILL = tuple(cases.rows("FILL"))
 #: (older, newer, cue)
-PAIRS = (
-    ("I bank with Halden.", "I now bank with Corvus.", "Which bank do I use?"),
-    ("My locker code is 3307.", "My new locker code is 9125.", "What is my locker code?"),
-    ("Our landlord is Mr. Brandt.", "Our landlord is Mrs. Ilic.", "Who is our landlord?"),
-    ("The backup runs at 02:00.", "The backup runs at 04:30.", "When does the backup run?"),
-    ("Ankara'da çalışıyorum.", "Artık İzmir'de çalışıyorum.", "Nerede çalışıyorum?"),
-    ("Kapı şifresi 4410.", "Kapı şifresi 7725 oldu.", "Kapı şifresi ne?"),
-    ("Yoga dersi pazartesi akşamı.", "Yoga dersi çarşamba sabahı.", "Yoga dersi ne zaman?"),
-    ("Çayı iki şekerle içiyorum.", "Çayı artık şekersiz içiyorum.", "Çayı nasıl içiyorum?"),
-)
+PAIRS = tuple(cases.rows("PAIRS"))
 #: the newer one is about somebody or something else, or of an event
 OTHERS = tuple(cases.rows("OTHERS"))
 OLD, NEW = "2026-01-10T09:00:00Z", "2026-05-20T09:00:00Z"
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "value"),
-    [
-        ("The tarn is 12 m deep.", "The tarn is 14 m deep, they say.", ("12",)),
-        ("Our vet is Dr. Roe", "our vet is now Ms. Abara Lund", ("dr", "roe")),
-        ("Depo şifresi 4410", "Yeni depo şifresi 7725 oldu", ("4410",)),
-        ("The tarn is deep.", "The tarn is deep.", ()),
-        ("Ina runs the shop.", "Ute runs the shop.", ()),
-        ("The tarn is 12 m deep.", "The lake is 12 m deep.", ()),
-        ("My vet is kind to every dog.", "My vet is in Delft.", ()),
-        ("The tarn is 12 m deep.", "The tarn is not 14 m deep.", ()),
-        ("", "now", ()),
-        ("a " * 9000, "b " * 9000, ()),
-    ],
-)
-def test_the_value_that_another_takes_the_place_of(
-    old: str, new: str, value: tuple[str, ...]
-) -> None:
-    assert value_replaced(old, new) == value
 
 
 def told(newer_memory: Memory, text: str, at: str, **more: Any) -> int:
@@ -219,29 +188,7 @@ def test_only_the_order_changes_and_the_scores_say_so(newer_memory: Memory) -> N
 
 
 #: (older, newer, cue)
-VALUES: Final = (
-    (
-        "I spent the morning in the orchard with the smoker and clipped drones. All in all I keep 6"
-        " beehives along the hedge, two of them from the swarm that Piet brought over last year.",
-        "The extractor broke twice and the wax moths were back. After splitting the strong colonies"
-        " there are now 9 beehives along the hedge, so I had to order frames for next spring.",
-        "How many beehives do I have along the hedge?",
-    ),
-    (
-        "I have a call with Professor Aslan on March 22 at 3 PM to review my draft, which points"
-        " should I bring up to get the most out of our hour?",
-        "I'm afraid of missing the call with Professor Aslan, so can you remind me that it's"
-        " rescheduled to March 22 at 4:30 PM?",
-        "What time should I join the call with Professor Aslan to review my draft?",
-    ),
-    (
-        "Şiir kitabım için haftada 1200 kelime yazma hedefim var, bunu nasıl takip edebilirim, bir"
-        " tablo mu tutsam yoksa bir uygulama mı bulsam?",
-        "Haftada yazma hedefim artık 1350 kelime oldu, bu yüzden sabahları biraz daha erken kalkmam"
-        " gerekecek, bana bir plan çıkarır mısın?",
-        "Haftada kaç kelime yazma hedefim var?",
-    ),
-)
+VALUES: Final = tuple(cases.rows("VALUES"))
 
 
 def _places(older: str, newer: str, cue: str, **fields: str) -> list[str]:
@@ -260,15 +207,6 @@ def _fill(memory: Memory, older: str, newer: str, *, role: str = "user") -> None
 @pytest.mark.parametrize(("older", "newer", "cue"), VALUES)
 def test_the_newer_value_comes_first(older: str, newer: str, cue: str) -> None:
     assert _places(older, newer, cue) == [newer, older]
-
-
-def test_what_an_assistant_says_does_not_come_before_what_its_user_said() -> None:
-    older, newer, cue = VALUES[0]
-    with spector.open(":memory:") as memory:
-        _fill(memory, older, newer, role="assistant")
-        hits = memory.recall(cue, k=10, user_id="jon")
-        assert len(hits) == 2
-        assert not any("newer" in str(hit.explain()) for hit in hits)
 
 
 @cases("cue")

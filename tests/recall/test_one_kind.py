@@ -1,8 +1,8 @@
 """Contexts of stores whose memories are all of one kind.
 
 Mechanism: whether a store seems to have an answer was judged by how alike its memories are to each
-other. Damage: beside forty order lines, or among forty recipes, no memory is ever liker to a cue
-than they are to one another, and answerable questions were met with silence. Guard: six such
+other. Damage: beside forty order lines, or among forty expenses, no memory is ever liker to a cue
+than they are to one another, and answerable questions were met with silence. Guard: four such
 stores, whose every question has its answer in one memory, and questions about nothing in any of
 them.
 """
@@ -75,7 +75,7 @@ def test_questions_about_something_else_are_met_with_silence(
 # Mechanism: only identifiers that stand joined (INC-2219) came first by name; the "4711" of "order
 # 4711" was one word among others, and where all likenesses are equal their noise outweighed it.
 # Damage: of sixty orders some question about an order brought another order first. Guard: sixty
-# numbers in several ways of asking, counts and dates that are no names, and five stores of one
+# numbers in several ways of asking, counts and dates that are no names, and three stores of one
 # kind.
 
 
@@ -107,17 +107,7 @@ def test_a_number_in_a_sentence_finds_its_memory(text: str, cue: str, first: int
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize(
-    ("text", "cue"),
-    [
-        ("Server {a} stands in rack {b} since {c} May.", "Which server is in rack {b}?"),
-        ("Server {a} stands in rack {b} since {c} May.", "Which rack has server {a}?"),
-        ("Order {a} went to room {b} on floor {c}.", "Which order went to room {b}?"),
-        ("Patient {a} lies in bed no. {b} and takes {c} mg.", "Who lies in bed {b}?"),
-        ("{a} numaralı sunucu {b} numaralı rafta duruyor.", "{b} numaralı rafta ne var?"),
-        ("{a} numaralı sunucu {b} numaralı rafta duruyor.", "{a} numaralı sunucu nerede?"),
-    ],
-)
+@cases("text", "cue")
 def test_of_two_numbers_the_one_beside_its_kind_is_meant(text: str, cue: str) -> None:
     numbers = [{"a": n + 1, "b": (n * 7 + 13) % 60 + 1, "c": n * 11 % 28 + 1} for n in range(60)]
     with spector.open(":memory:") as memory:
@@ -141,17 +131,7 @@ def test_what_other_users_have_is_not_counted() -> None:
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize(
-    "cue",
-    [
-        "What did I do 3 weeks ago?",
-        "What happened in 2023?",
-        "What did we plan for 8 May 2023?",
-        "Who are the 3 children?",
-        "2 gün önce ne oldu?",
-        "When did we sell 3,600 tickets?",
-    ],
-)
+@cases("cue")
 def test_what_counts_or_dates_something_is_no_name(cue: str) -> None:
     with spector.open(":memory:") as memory:
         for n in range(1, 9):

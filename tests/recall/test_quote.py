@@ -328,19 +328,7 @@ def test_exact_counts_are_those_of_the_encoding(text: str, cl100k: int, o200k: i
     assert token_counter("o200k_base")(text) == o200k
 
 
-@pytest.mark.parametrize(
-    ("model", "encoding"),
-    [
-        ("gpt-4", "cl100k_base"),
-        ("gpt-4-turbo", "cl100k_base"),
-        ("gpt-4o-mini", "o200k_base"),
-        ("gpt-4.1-nano", "o200k_base"),
-        ("gpt-5", "o200k_base"),
-        ("o3-mini", "o200k_base"),
-        ("openai/gpt-5-mini", "o200k_base"),
-        ("text-embedding-3-small", "cl100k_base"),
-    ],
-)
+@cases("model", "encoding")
 def test_a_model_is_counted_by_its_own_encoding(model: str, encoding: str) -> None:
     exact(encoding)
     counter = token_counter(model)

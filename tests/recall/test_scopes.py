@@ -22,7 +22,10 @@ from spector.search import probes as limits
 from spector.search.probes import ENGLISH, TURKISH
 from spector.search.probes import vectors_of_texts as unit_vectors
 from spector.search.signals import SAMPLE
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 DIM = 16
 CUE = "Where did he put the two-wheeler?"
@@ -216,18 +219,7 @@ def dated_memory() -> Iterator[Memory]:
         yield made
 
 
-@pytest.mark.parametrize(
-    ("cue", "words"),
-    [
-        ("What did I do on 1 June?", ["dumplings"]),
-        ("Where did I go eight days ago?", ["planetarium"]),
-        ("What happens in July?", ["ferry"]),
-        ("Who did I eat with last Monday?", ["dumplings"]),
-        ("What is on Tuesday?", ["vet"]),
-        ("What did I tell you yesterday?", ["vet"]),
-        ("What did I do last week?", ["dumplings", "planetarium", "ferry"]),
-    ],
-)
+@cases("cue", "words")
 def test_what_lies_in_the_time_of_the_cue_is_returned(
     dated_memory: Memory, cue: str, words: list[str]
 ) -> None:

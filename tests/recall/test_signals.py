@@ -14,7 +14,6 @@ import spector
 from spector import Memory, Signals
 from spector.language.statements.speakers import (
     Speakers,
-    ends_with_question,
     states_preference,
     subject_of,
     terms_of_time,
@@ -65,12 +64,6 @@ def test_the_kind_of_a_cue_is_noticed(told: Memory) -> None:
     assert signals(told, "Where did I buy the violin?").kind == "fact"
     assert signals(told, "Can you recommend a violin?").kind == "request"
     assert signals(told, "It is raining all day long here").kind == "talk"
-
-
-def test_memories_are_counted(told: Memory) -> None:
-    assert signals(told, "violin").memories == len(told)
-    told.forget(next(iter(told)).id)
-    assert signals(told, "violin").memories == len(told)
 
 
 def test_likeness_is_counted_above_what_questions_about_something_else_reach(
@@ -179,44 +172,9 @@ def test_a_preference_is_seen(text: str) -> None:
     assert states_preference(text.upper().replace("İ", "I"))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "Ann likes tea.",
-        "What do I prefer?",
-        "It looks like rain",
-        "I would like to book a table",
-        "I like what?",
-        "The favourite won",
-        "Onu kim sever bilmem",
-        "We walked home",
-    ],
-)
-def test_other_texts_say_no_liking(text: str) -> None:
-    assert not states_preference(text)
-
-
 @cases("text", "count")
 def test_words_of_time_are_counted_up_to_two(text: str, count: int) -> None:
     assert terms_of_time(text) == count
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("How are you?", True),
-        ("Look! [shares a photo of a cat?]", False),
-        ("How is it? [shares a photo of a cat]", True),
-        ("你好吗？", True),
-        ("Fine. Why? Well.", False),
-        ("كيف حالك؟", True),
-        ("", False),
-        ("Nice? ", True),
-    ],
-)
-def test_what_ends_in_a_question_mark_asks(text: str, expected: bool) -> None:
-    assert ends_with_question(text) is expected
 
 
 @cases("cue", "speakers", "expected")

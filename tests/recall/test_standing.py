@@ -444,19 +444,7 @@ def test_a_silent_context_may_have_instructions(mind: Memory) -> None:
     assert context.tokens > 0
 
 
-@pytest.mark.parametrize(
-    ("text", "question"),
-    [
-        ("Don't forget that Ayla's wedding is on 12 June.", "When is Ayla's wedding?"),
-        ("Never lend Tom money again.", "Should I lend Tom money?"),
-        ("Always order the ramen at Takumi.", "What should I order at Takumi?"),
-        ("From now on Anna is my manager.", "Who is my manager?"),
-        ("Always wake up at six", "When should I wake up?"),
-        ("Hep Ankara'da yaşadım.", "Nerede yaşadım?"),
-        ("Asla balık yemem.", "Balık yer miyim?"),
-        ("Bundan sonra İzmir'de yaşıyorum.", "Nerede yaşıyorum?"),
-    ],
-)
+@cases("text", "question")
 def test_a_fact_told_like_a_rule_answers(model: MiniLMEmbedder, text: str, question: str) -> None:
     with spector.open(":memory:", embedder=model) as memory:
         memory.remember(text, role="user")

@@ -43,20 +43,6 @@ def test_nothing_is_taken_off_what_only_looks_like_a_frame(cue: str) -> None:
     assert topic_of(cue) == Topic(Frame.NONE, cue)
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        "Mention only four of them.",
-        "Please keep it short.",
-        "Answer in two sentences.",
-        "List exactly 5 items.",
-        "Thank you!",
-    ],
-)
-def test_a_sentence_about_the_form_of_the_answer_is_no_topic(form: str) -> None:
-    assert topic_of(f"What did I say about my knee? {form}").topic == "my knee"
-
-
 def test_another_sentence_belongs_to_the_topic() -> None:
     found = topic_of("I am packing for Norway. What did I say about gloves?")
     assert found == Topic(Frame.SAID, "I am packing for Norway. gloves", USER)

@@ -10,6 +10,9 @@ from spector.clock import ManualClock
 from spector.errors import InvalidInputError
 from spector.providers import token_counter
 from spector.session import SensoryBuffer, SessionBuffer, Zones
+from tests.cases import Cases
+
+cases = Cases(__file__)
 
 START = 1_795_000_000_000
 
@@ -87,17 +90,7 @@ def test_of_a_full_buffer_the_lowest_score_goes() -> None:
     assert [each.id for each in buffer.entries] == [*range(2, 10), 11]
 
 
-@pytest.mark.parametrize(
-    ("importance", "accesses", "kept"),
-    [
-        (0.6, 0, True),
-        (0.59, 0, False),
-        (0.1, 2, True),
-        (0.59, 1, False),
-        (0.6000000238418579, 0, True),
-        (0.5999999642372131, 0, True),
-    ],
-)
+@cases("importance", "accesses", "kept")
 def test_what_is_worth_keeping(importance: float, accesses: int, kept: bool) -> None:
     buffer = nine(ManualClock(START))
     buffer.add(None, "text", importance=importance, access_count=accesses)

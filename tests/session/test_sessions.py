@@ -22,9 +22,12 @@ from spector.errors import (
     StoreClosedError,
     StoreReadOnlyError,
 )
+from tests.cases import Cases
 from tests.conftest import NOW
 from tests.fakes import FailingEmbedder, FakeEmbedder
 from tests.threads import at_once
+
+cases = Cases(__file__)
 
 
 def texts(memory: spector.Memory) -> list[str]:
@@ -447,20 +450,6 @@ def test_memory_observe_uses_the_state_of_the_session(memory: spector.Memory) ->
     assert session.sensory.total_ingested == 1
 
 
-def test_what_a_context_quoted_is_not_observed_again(memory: spector.Memory) -> None:
-    session = memory.session("s", user_id="u")
-    session.observe({"role": "user", "content": "I moved to Kars last year."})
-    quoted = session.context("Where did I move to?", always=True)
-    assert "Kars" in quoted.text
-    line = next(each for each in quoted.text.splitlines() if "Kars" in each)
-    for text in (line, "I moved to Kars last year."):
-        result = session.observe({"role": "assistant", "content": text})
-        assert (result.stored, result.filter) == (False, "echo"), text
-    assert not session.observe({"role": "assistant", "content": quoted.text}).stored
-    other = memory.session("t", user_id="u")
-    assert other.observe({"role": "user", "content": "I moved to Kars last year."}).filter is None
-
-
 @pytest.mark.parametrize(
     "text", ["Tomorrow Pablo flies to Quito with Mia.", "Yarın Pablo ile Quito'ya uçuyorum."]
 )
@@ -495,17 +484,7 @@ def test_an_outcome_is_an_episode(memory: spector.Memory) -> None:
     assert record.id in [entry.id for entry in session.buffer.entries]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        ({"tool": ""}, "tool"),
-        ({"tool": 5}, "tool"),
-        ({"tool": "x", "goal": " "}, "goal"),
-        ({"tool": "x", "confidence": 2}, "confidence"),
-        ({"tool": "x", "objects": 5}, "objects"),
-        ({"tool": "x", "success": "yes"}, "success"),
-    ],
-)
+@cases("arguments", "named")
 def test_an_outcome_that_is_none_is_refused(
     memory: spector.Memory, arguments: dict[str, object], named: str
 ) -> None:

@@ -101,13 +101,6 @@ def test_an_import_knows_the_user_by_name(named_memory: Memory, tmp_path: Path) 
         import_files(named_memory, chat, me="", user_id="u")
 
 
-def test_a_heading_is_no_speaker(named_memory: Memory) -> None:
-    session = named_memory.session("s", user_id="u", speaker="Maren")
-    for text in ("Reminder: I have two kayaks.", "Update: I sold one of them."):
-        for unit in session.observe({"role": "user", "content": text}).units:
-            assert unit.record.speaker in (None, "user")
-
-
 # -- What a context quoted is no news when it comes back -------------------------------------------
 
 

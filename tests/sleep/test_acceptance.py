@@ -10,9 +10,12 @@ import pytest
 
 import spector
 from spector import Config, ManualClock, Memory, SleepConfig
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
 from tests.sleep.nights import BEGIN, asleep, is_dormant, pass_days, set_strength, tell, themes_in
 from tests.sleep.test_steps import changed
+
+cases = Cases(__file__)
 
 
 class Model:
@@ -89,18 +92,7 @@ def days_until(retention: float, stability: float) -> float:
     return 9 * stability * (retention**-0.5 - 1)
 
 
-@pytest.mark.parametrize(
-    ("confidence", "retention", "importance", "sleeps"),
-    [
-        (0.3, 0.33, 0.1, True),
-        (0.3, 0.34, 0.1, False),
-        (1.0, 0.099, 0.1, True),
-        (1.0, 0.101, 0.1, False),
-        (0.3, 0.01, 0.5, False),
-        (0.05, 0.99, 0.1, True),
-        (0.3, 0.33, 0.26, False),
-    ],
-)
+@cases("confidence", "retention", "importance", "sleeps")
 def test_a_doubtful_fact_is_forgotten_at_a_higher_retention(
     confidence: float, retention: float, importance: float, sleeps: bool
 ) -> None:
@@ -156,32 +148,6 @@ def test_a_plan_that_has_ended_is_found_as_of_its_time_and_conflicts_stay_for_a_
         assert hits[other.id].conflicts == (one.id,)
 
 
-def test_an_interrupted_step_returns_after_a_unit_and_goes_on(clock: ManualClock) -> None:
-    config = Config(sleep=SleepConfig(batch_records=50))
-    with asleep(config=config) as (memory, moved):
-        for n in range(400):
-            tell(memory, f"Ship{n // 4}", "carries", f"load{n}", session_id=f"s{n // 4}")
-        pass_days(moved, 1)
-        calls = []
-
-        def progress(step: str, done: int, total: int | None) -> None:
-            calls.append(done)
-            memory.daemon.interrupt()
-            memory._parts.sleeper.interrupt()
-
-        report = memory.reflect("consolidate", progress=progress)
-        assert (report.finished, len(calls)) == (False, 1)
-        assert len(themes_in(memory)) == 1
-        again = memory.reflect("consolidate")
-        assert (again.finished, again.resumed) == (True, True)
-        texts = sorted(r.text for r in themes_in(memory))
-        assert len(texts) > 90
-        assert memory.reflect("consolidate").cycle == 0
-        memory.reflect_undo(report.cycle)
-        memory.reflect("consolidate")
-        assert sorted(r.text for r in themes_in(memory)) == texts
-
-
 def outcomes(memory: Memory, successes: list[bool], hours: list[float]) -> None:
     at = BEGIN
     for success, gap in zip(successes, hours, strict=True):
@@ -219,22 +185,3 @@ def test_what_may_be_chance_becomes_no_concept(
             assert len(edges) == of
         else:
             assert report.step("extract").skipped["random"] >= 1  # type: ignore[union-attr]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("count", "nights"), [(2_000, 100), (10_000, 100)])
-def test_what_was_remembered_by_name_is_recalled_by_its_words_after_a_hundred_nights(
-    count: int, nights: int
-) -> None:
-    with asleep() as (memory, clock):
-        texts = [
-            f"note {n} of drawer {n * 7919 % 104729} holds item {n * 31337 % 99991}"
-            for n in range(count)
-        ]
-        made = memory.remember_many(texts)
-        for _ in range(nights):
-            pass_days(clock, 1)
-            memory.reflect()
-        assert not any(is_dormant(memory, each.id) for each in made)
-        for n in range(0, count, max(1, count // 500)):
-            assert made[n].id in [hit.id for hit in memory.recall(texts[n], k=3)]

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 import spector
 from spector import Config, ManualClock, Memory
 from spector.layout import PARTITION_HEADER_BYTES, PartitionState, stride_of
-from spector.store import rewriting as store_compact
 from spector.store.partitions.segment import Segment
 from spector.upkeep import compaction as sleep_cluster
 from tests.api.helpers import fingerprint, ids, own_vectors, texts, vector, vectors
@@ -332,17 +331,6 @@ def test_a_report_counts_what_was_kept_and_reclaimed(memory: Memory, store_path:
     assert memory.stats()["tiers"]["episodic"]["tombstones"] == 0
 
 
-def test_a_second_compaction_finds_nothing_and_changes_no_byte(
-    memory: Memory, store_path: Path
-) -> None:
-    memory.forget(filled(memory)[:15])
-    memory.compact()
-    before = fingerprint(store_path)
-    again = memory.compact()
-    assert (again.partitions_compacted, again.records_reclaimed) == (0, 0)
-    assert fingerprint(store_path) == before
-
-
 def test_a_dry_run_changes_no_byte_and_foretells_the_real_one(
     memory: Memory, store_path: Path
 ) -> None:
@@ -433,7 +421,7 @@ def test_a_compaction_that_fails_halfway_leaves_everything_readable(
     made = filled(memory)
     memory.forget(made[:20])
     with monkeypatch.context() as patch:
-        patch.setattr(store_compact, "move_rows", lambda *_: 1 / 0)
+        patch.setattr("spector.store.rewriting.move_rows", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             memory.compact()
     assert ids(memory) == made[20:]

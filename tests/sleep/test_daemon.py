@@ -63,16 +63,6 @@ def test_stop_is_idempotent_and_start_works_again(memory: Memory) -> None:
     assert memory.daemon.running
 
 
-def test_the_interval_alone_wakes_it(clock: ManualClock) -> None:
-    with mind(":memory:", clock, reflect_interval_s=0.02) as memory:
-        memory.daemon.start()
-        wait_for(lambda: memory.daemon.cycles >= 3)
-        assert isinstance(memory.daemon.last_report, ReflectReport)
-        assert memory.daemon.last_error is None
-        assert memory.stats()["daemon"]["running"] is True
-        assert memory.stats()["daemon"]["cycles"] >= 3
-
-
 def test_enough_writes_wake_it_and_one_fewer_do_not(clock: ManualClock) -> None:
     with mind(":memory:", clock, reflect_after_writes=5) as memory:
         memory.daemon.start()

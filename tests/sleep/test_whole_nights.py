@@ -39,14 +39,6 @@ def slept(batch: int, *, users: int = 1, cut: bool = False, **sleep: Any) -> tup
         return told(memory), calls
 
 
-@pytest.mark.slow
-def test_a_night_that_is_cut_after_each_unit_does_what_a_whole_one_does() -> None:
-    whole, _ = slept(7)
-    cut, calls = slept(7, cut=True)
-    assert calls > 30
-    assert cut == whole
-
-
 @pytest.mark.parametrize("at", [1, 2, 3, 4])
 def test_a_graph_is_pruned_to_its_share_wherever_that_is_cut(at: int) -> None:
     """Also where so few edges are left to drop that there are no longer too many."""

@@ -24,8 +24,11 @@ from spector.knowledge import Changes
 from spector.records import DualStrength, Note
 from spector.store.payloads import encode
 from tests.api.helpers import ids
+from tests.cases import Cases
 from tests.conftest import NOW
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 
 @pytest.fixture
@@ -144,13 +147,6 @@ def test_a_payload_of_an_episode_does_not_change_the_sort(memory: Memory) -> Non
     assert memory.get(record).details is None
 
 
-def test_brackets_that_are_no_notes_stay(memory: Memory) -> None:
-    record = memory.remember("see [1] and [2]")
-    assert record.said == "see [1] and [2]"
-    put(memory, record, "observed", write_source="observer", notes=[[7, 99, "date", "x"]])
-    assert memory.get(record).said == "see [1] and [2]"  # a span beyond the text is none
-
-
 def test_flags_and_windows_have_names(memory: Memory, tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text(
         '{"text": "packed", "flags": ["consolidated"]}\n', encoding="utf-8"
@@ -176,27 +172,7 @@ def test_a_damaged_row_of_details_is_an_error_and_no_guess(memory: Memory) -> No
 # -- sub-tiers ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("tier", "text", "more", "wanted"),
-    [
-        ("episodic", "I went home", {"role": "user"}, "personal"),
-        ("episodic", "I went home", {}, "personal"),
-        ("episodic", "You went home", {"role": "assistant"}, "observed"),
-        ("episodic", "went home", {"role": "tool"}, "observed"),
-        ("semantic", "Always close the door", {}, "schematic"),
-        ("semantic", "Kapıyı her zaman kapat", {}, "schematic"),
-        ("semantic", "Asla geç kalma", {}, "schematic"),
-        ("semantic", "Bu kuralları unutma", {}, "schematic"),
-        ("semantic", "doors close", {"category": "pattern"}, "schematic"),
-        ("semantic", "How to close a door", {}, "procedural"),
-        ("semantic", "Kapı nasıl kapatılır", {}, "procedural"),
-        ("semantic", "door, then key", {"category": "procedure"}, "procedural"),
-        ("semantic", "The door is blue", {}, "factual"),
-        ("semantic", "The nevertheless ruler hallways", {}, "factual"),
-        ("procedural", "Always close the door", {}, ""),
-        ("working", "Always close the door", {}, ""),
-    ],
-)
+@cases("tier", "text", "more", "wanted")
 def test_a_sub_tier_is_told_by_origin_category_and_words(
     memory: Memory, tier: str, text: str, more: dict[str, Any], wanted: str
 ) -> None:

@@ -268,24 +268,6 @@ def test_a_context_marks_what_is_contradicted_and_has_the_older_behind_it() -> N
         assert "(contradicted)" not in memory.context(**ask).text
 
 
-def test_without_keep_the_successor_has_to_go_first() -> None:
-    with two_minds() as memory:
-        old = memory.remember("in Rome")
-        new = memory.remember("in Paris", supersedes=old)
-        with pytest.raises(SupersededRecordError, match=str(new.id)):
-            memory.reinstate(old)
-        memory.forget(new)
-        assert memory.reinstate(old, keep=True) == memory.reinstate(old) == memory.get(old)
-        assert memory.graph.edges(old) == []
-
-
-def test_what_was_never_superseded_stays_as_it_is() -> None:
-    with two_minds() as memory:
-        record = memory.remember("in Rome")
-        assert memory.reinstate(record, keep=True) == record
-        assert memory.graph.edges(record) == []
-
-
 def test_the_rest_of_a_chain_stays(tmp_path: Path) -> None:
     with two_minds(tmp_path / "mind") as memory:
         one = memory.remember("in Rome", event_time="2026-01-01")

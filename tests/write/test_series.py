@@ -195,20 +195,6 @@ def test_many_steps_are_found_again_after_reopening(store_path: Path, clock: Any
         assert memory.check().ok
 
 
-def test_a_name_before_a_colon_speaks_as_in_remember(memory: Memory) -> None:
-    series = memory._parts.series
-    drafts = series.drafts(
-        [(text, {"session_id": "s"}) for text in ("Ann: I moved to Kars.", "Ann: I like it here.")]
-    )
-    earlier = series.speakers(drafts)
-    assert earlier == {}
-    assert [draft.metadata for draft in drafts] == [{"speaker": "Ann"}, {"speaker": "Ann"}]
-    series.commit(lambda each: [each.store(one) for one in series.ready(drafts)])
-    late = series.drafts([("Ann: I have a dog.", {"session_id": "s"})])
-    series.speakers(late)
-    assert late[0].metadata == {"speaker": "Ann"}
-
-
 def test_a_flag_set_in_a_series_is_in_the_partition(memory: Memory) -> None:
     (one,) = ready(memory, "Ada keeps bees.", pinned=True)
     made = memory._parts.series.commit(lambda series: series.store(one, 0.7))

@@ -114,17 +114,7 @@ def test_what_is_not_written_as_a_name_is_none_by_itself(text: str) -> None:
     assert not opening.proper
 
 
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("Ann: hi\nBen: ho", None),
-        ("user: hi\nassistant: ho", None),
-        ("system: hi", None),
-        ("Ann: hi\nAnn: again", "Ann"),
-        ("Ann: a list\nmilk: two", "Ann"),
-        ("assistant: Your plan.\nMonday: gym\nTuesday: rest", "assistant"),
-    ],
-)
+@cases("text", "name")
 def test_a_text_in_which_others_speak_is_nobodys(text: str, name: str | None) -> None:
     opening = speaker_opening(text)
     assert (opening and opening.name) == name
@@ -378,9 +368,6 @@ def test_reembed_leaves_the_name_out(tmp_path: Path) -> None:
         for each, text in zip(ids, TALK, strict=True):
             assert cosine(memory, each, text.partition(": ")[2]) > 0.99
             assert memory.get(each).text == text
-
-
-# -- what it costs ---------------------------------------------------------------------------------
 
 
 # -- over time -------------------------------------------------------------------------------------
