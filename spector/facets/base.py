@@ -203,6 +203,13 @@ def one_id_of(target: Any, argument: str) -> int:
     return ids[0]
 
 
+def drawn_from(records: Sequence[MemoryRecord], scope: Scope) -> dict[str, Any]:
+    """Whose a memory is that is drawn from others, and how sure; without others the caller's."""
+    owner = records[0] if records else scope
+    sure = min((each.confidence for each in records), default=None)
+    return {"user_id": owner.user_id, "agent_id": owner.agent_id, "confidence": sure}
+
+
 # What facets of knowledge items share: triggers, evidence of one user, payloads under the lock.
 
 #: what the facet says itself

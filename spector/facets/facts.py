@@ -17,7 +17,7 @@ from spector.arguments import (
     parse_switch,
 )
 from spector.errors import InvalidInputError, UnknownRecordError
-from spector.facets.base import Facet, Guard, Owner, guarded, ids_of, owned
+from spector.facets.base import Facet, Guard, Owner, drawn_from, guarded, ids_of, owned
 from spector.knowledge import (
     ENTITY_NAMES,
     FACT_GROWTH,
@@ -28,6 +28,8 @@ from spector.knowledge import (
     New,
     Reading,
     checked_part,
+    confirm_fact,
+    contradict,
     current_facts,
     declared,
     fact_steps,
@@ -35,10 +37,11 @@ from spector.knowledge import (
     fields_of_fact,
     folded,
     held_fact,
+    is_single_valued,
     is_still_said,
-    plan_fact,
     plan_reading,
     predicate_named,
+    put_fact,
     read_text,
     sentence,
     statement_of,
@@ -115,36 +118,47 @@ class Facts(Facet):
                 "the sources of a fact are of several users",
                 hint="a fact belongs to one user: add it once for each",
             )
-        user = records[0].user_id if records else scope.user_id
+        whose = drawn_from(records, scope)
         fact = FactToAdd(
             subject=parts[0],
             predicate=parts[1],
             object=parts[2],
-            scope=user or "",
+            scope=whose["user_id"] or "",
             confidence=degree,
             sources=sources,
         )
         fields: dict[str, Any] = {
             "tier": "semantic",
             "category": Category.FACT,
-            "user_id": user,
-            "agent_id": scope.agent_id if not records else records[0].agent_id,
             "importance": importance
             if importance is not None or not records
             else max(each.importance for each in records),
-            "confidence": min((each.confidence for each in records), default=None),
+            **whose,
         }
 
+        step = self._parts.config.knowledge.fact_step
+
         def decide(reader: KnowledgeReader, changes: Changes, now_ms: int) -> int | New:
-            return plan_fact(
-                fact,
-                reader,
-                changes,
-                now_ms=now_ms,
-                step=self._parts.config.knowledge.fact_step,
-                single_valued=declared(reader).single,
-                unchangeable=self._unchangeable(reader, fact),
-            )
+            known = held_fact(reader, fact)
+            if known is not None:
+                which: int = known["id"]
+                stated = reader.sources([which]).get(which, ())
+                confirm_fact(changes, known, stated, sources, now_ms=now_ms, step=step)
+                return which
+            made, gone = New(0), list[int]()
+            changes.store.append(0)
+            if is_single_valued(fact.predicate, declared(reader).single):
+                present = [row["id"] for row in reader.facts(**fact.slot, holds=1)]
+                living = self._living(present)
+                for each in present:
+                    if each in living and (living[each].pinned or living[each].immutable):
+                        contradict(changes, each, made, 1.0, now_ms)
+                    else:
+                        gone.append(each)
+            if gone:
+                changes.supersedes[made] = tuple(gone)
+            put_fact(changes, made, fact, now_ms=now_ms, step=step)
+            return made
 
         with self._read() as reader:
             is_known = held_fact(reader, fact) is not None
@@ -161,16 +175,6 @@ class Facts(Facet):
         """Those of some facts that have neither ended nor rest, at a moment or now."""
         now_ms = moment or self._parts.clock.now_ms()
         return current_facts(reader, rows, self._parts.store.catalog.fetch, now_ms)
-
-    def _unchangeable(self, reader: KnowledgeReader, fact: FactToAdd) -> set[int]:
-        present = reader.facts(
-            scope=fact.scope,
-            subject=folded(fact.subject),
-            predicate=folded(fact.predicate),
-            holds=1,
-        )
-        records = self._living(row["id"] for row in present)
-        return {each.id for each in records.values() if each.pinned or each.immutable}
 
     @owned
     def about(

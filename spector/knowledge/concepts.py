@@ -40,11 +40,6 @@ _REFERENCE: Final = "reference:"
 _MOST_NAME: Final = 64
 
 
-def concept_text(name: str, definition: str) -> str:
-    """The words of a concept's memory: its name, and what it is."""
-    return f"{name}: {definition}" if definition else name
-
-
 def property_name(name: str, value: Any) -> str:
     """A property and its value as one name, by which concepts are found."""
     text = json.dumps(
@@ -228,17 +223,6 @@ def plan_references(
         row = {"n": None if each in fallen else n, "t_ms": t_ms}
         if each not in rows or any(rows[each][name] != value for name, value in row.items()):
             changes.link(concept, kind, each, **row)
-
-
-def plan_without_reference(
-    reader: KnowledgeReader, changes: Changes, concept: int, layer: str, memory: int
-) -> bool:
-    """Untie a concept from a memory; False when nothing ties them."""
-    kind = _REFERENCE + layer
-    found = [row for row in reader.links(kind, a=[concept]) if row["b"] == memory]
-    for row in found:
-        changes.drop("link", row["a"], kind, row["b"])
-    return bool(found)
 
 
 def plan_shown_concept(

@@ -180,20 +180,43 @@ class Adjacency(Protocol):
 _TOGETHER: Final = 256
 
 
-class _Fetched:
-    """Edges of nodes as they are needed, fetched for many nodes that wait."""
+def _settled(
+    edges: Adjacency,
+    start: int,
+    hops: int,
+    min_weight: float = 0.0,
+    steps: dict[tuple[int, int], tuple[int, Edge]] | None = None,
+) -> Iterator[tuple[float, int, int]]:
+    """(weight, hops, node) as they become final, each node again for every lower number of hops.
 
-    def __init__(self, edges: Adjacency) -> None:
-        self._edges = edges
-        self._known: dict[int, Sequence[tuple[int, Edge]]] = {}
-
-    def of(self, node: int, waiting: Iterable[int]) -> Sequence[tuple[int, Edge]]:
-        """Edges that leave ``node``; those of ``waiting`` are fetched in the same breath."""
-        if node not in self._known:
-            ask = {node, *islice((each for each in waiting if each not in self._known), _TOGETHER)}
-            found = self._edges.leaving(ask)
-            self._known.update((each, found.get(each, ())) for each in ask)
-        return self._known[node]
+    Args:
+        steps: Gets, by node and hops, the node before and the edge from it.
+    """
+    known: dict[int, Sequence[tuple[int, Edge]]] = {}
+    fewest: dict[int, int] = {}  # node -> fewest hops of a path that was followed
+    weights: dict[tuple[int, int], float] = {}  # (node, hops) -> greatest weight of those that wait
+    heap: list[tuple[float, int, int]] = [(-1.0, 0, start)]
+    while heap:
+        weight, done, node = heapq.heappop(heap)
+        if done >= fewest.get(node, hops + 1):
+            continue
+        fewest[node] = done
+        yield -weight, done, node
+        if done == hops:
+            continue
+        if node not in known:
+            waiting = (each for _, at, each in heap if at < hops and each not in known)
+            ask = {node, *islice(waiting, _TOGETHER)}
+            found = edges.leaving(ask)
+            known.update((each, found.get(each, ())) for each in ask)
+        for target, edge in known[node]:
+            at, product = (target, done + 1), -weight * edge.weight
+            shorter = done + 1 < fewest.get(target, hops + 1)
+            if shorter and edge.weight >= min_weight and product > weights.get(at, -1.0):
+                weights[at] = product
+                if steps is not None:
+                    steps[at] = node, edge
+                heapq.heappush(heap, (-product, done + 1, target))
 
 
 def reach(
@@ -209,25 +232,13 @@ def reach(
     One entry a node, without the start: its greatest weight and the edges of that path (the fewest
     of equal ones). Sorted by weight, then hops, then id. Edges below ``min_weight`` are not taken.
     """
-    fetched = _Fetched(edges)
-    out: list[Reached] = []
-    best: dict[int, float] = {start: 1.0}  # node -> its greatest weight, once it is final
-    fewest: dict[int, int] = {}  # node -> fewest hops of a path that was followed
-    heap: list[tuple[float, int, int]] = [(-1.0, 0, start)]
-    while heap and (limit is None or len(out) < limit):
-        weight, done, node = heapq.heappop(heap)
-        if done >= fewest.get(node, hops + 1):
-            continue
-        fewest[node] = done
-        if node not in best:
-            best[node] = -weight
-            out.append(Reached(node, -weight, done))
-        if done == hops:
-            continue
-        for target, edge in fetched.of(node, (each for _, at, each in heap if at < hops)):
-            if edge.weight >= min_weight and done + 1 < fewest.get(target, hops + 1):
-                heapq.heappush(heap, (weight * edge.weight, done + 1, target))
-    return out
+    out: dict[int, Reached] = {}
+    for weight, done, node in _settled(edges, start, hops, min_weight):
+        if node != start:
+            out.setdefault(node, Reached(node, weight, done))
+        if len(out) == limit:
+            break
+    return list(out.values())
 
 
 def best_path(edges: Adjacency, start: int, end: int, *, hops: int = 6) -> list[Edge] | None:
@@ -235,32 +246,14 @@ def best_path(edges: Adjacency, start: int, end: int, *, hops: int = 6) -> list[
 
     From a node to itself it is the empty path.
     """
-    fetched = _Fetched(edges)
-    fewest: dict[int, int] = {}
-    steps: dict[tuple[int, int], tuple[int, Edge]] = {}  # (node, hops) -> (node before, edge)
-    weights: dict[tuple[int, int], float] = {(start, 0): 1.0}
-    heap: list[tuple[float, int, int]] = [(-1.0, 0, start)]
-    while heap:
-        weight, done, node = heapq.heappop(heap)
+    steps: dict[tuple[int, int], tuple[int, Edge]] = {}
+    for _, done, node in _settled(edges, start, hops, steps=steps):
         if node == end:
             path: list[Edge] = []
-            while done:
-                node, edge = steps[node, done]
+            for left in range(done, 0, -1):
+                node, edge = steps[node, left]
                 path.append(edge)
-                done -= 1
             return path[::-1]
-        if done >= fewest.get(node, hops + 1):
-            continue
-        fewest[node] = done
-        if done == hops:
-            continue
-        for target, edge in fetched.of(node, (each for _, at, each in heap if at < hops)):
-            at = (target, done + 1)
-            shorter = done + 1 < fewest.get(target, hops + 1)
-            if shorter and -weight * edge.weight > weights.get(at, 0.0):
-                weights[at] = -weight * edge.weight
-                steps[at] = (node, edge)
-                heapq.heappush(heap, (weight * edge.weight, done + 1, target))
     return None
 
 

@@ -22,6 +22,7 @@ from spector.knowledge.changes import Changes, New
 from spector.knowledge.entities import plan_mentions
 from spector.knowledge.facts import (
     MOST_CHARS,
+    SAID,
     FactToAdd,
     checked_part,
     confirm_fact,
@@ -476,23 +477,17 @@ class Stated:
 
 def statement_of_fact(row: Mapping[str, Any]) -> Statement:
     """A fact that is kept, as a statement."""
-    said = row["json"]
-    polarity = said.get("polarity", True)
+    said = {**SAID, **row["json"]}
     predicate = str(row["predicate"])
+    if not said["polarity"]:
+        predicate = predicate.removeprefix(DENIED)
     return Statement(
         subject=said["subject"],
         object=said["object"],
-        polarity=polarity,
-        predicate=(predicate if polarity else predicate.removeprefix(DENIED)).removeprefix(FORMER),
-        modality=said.get("modality", "asserted"),
+        predicate=predicate.removeprefix(FORMER),
         value=normal_value(said["object"]),
-        single=said.get("single", False),
-        tense=said.get("tense", "present"),
-        window=said.get("window"),
-        kin=said.get("kin", ""),
-        limit=said.get("limit", ""),
-        common=said.get("common", False),
-        frame=said.get("by", ""),
+        frame=said["by"],
+        **{name: said[name] for name in _OF_STATEMENT},
     )
 
 
@@ -501,23 +496,15 @@ def _is_over(one: Statement) -> bool:
     return one.tense == "past" and one.predicate.partition("_")[0].endswith("s")
 
 
-#: what tells whose or which value it is, kept with a fact where it was said
-_LIMITS: Final = ("kin", "limit", "common")
+#: fields of a statement that the row of its fact has under the same names
+_OF_STATEMENT: Final = SAID.keys() - {"spans", "by"}
 
 
 def fact_of(stated: Stated, scope: str, memory: int, trust: float = 1.0) -> FactToAdd:
     """The fact of a statement in a memory, as sure as the statement is, by a factor."""
     one = stated.statement
-    about: dict[str, Any] = {}
-    if one.single:
-        about["single"] = True
-    if one.tense != "present":
-        about["tense"] = one.tense
-    if one.window:
-        about["window"] = one.window
-    about |= {name: told for name in _LIMITS if (told := getattr(one, name))}
-    if stated.by_head:
-        about["by"] = BY_HEAD
+    about = {name: getattr(one, name) for name in _OF_STATEMENT}
+    about |= {"spans": [list(one.span)], "by": BY_HEAD if stated.by_head else ""}
     return FactToAdd(
         subject=one.subject,
         predicate=stated.predicate,
@@ -525,9 +512,6 @@ def fact_of(stated: Stated, scope: str, memory: int, trust: float = 1.0) -> Fact
         scope=scope,
         confidence=round(one.confidence * trust, 9),
         sources=(memory,),
-        polarity=one.polarity,
-        modality=one.modality,
-        spans=(one.span,),
         about=about,
     )
 
