@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Literal, Unpack
 
@@ -22,6 +21,7 @@ from spector.knowledge import (
     checked_json,
     layer_name,
     levels,
+    plan_kind,
     predicted_outcomes,
     ranks_by_user,
     reach,
@@ -86,17 +86,7 @@ class Graph(Facet):
             origin=str(origin),
         )
 
-        def decide(reader: KnowledgeReader, changes: Changes, now_ms: int) -> RelationKind:
-            registry = Registry(reader.kinds())
-            is_new = name not in registry
-            made = registry.add(kind)
-            if is_new:
-                about = json.dumps(made.to_dict(), ensure_ascii=False)
-                item = changes.new_item()
-                changes.put("item", item_id=item, sort="relation_kind", scope="", json=about)
-            return made
-
-        return self._commit(decide)[0]
+        return self._commit(lambda reader, changes, _: plan_kind(reader, changes, kind))[0]
 
     # -- edges --------------------------------------------------------------------------------
 

@@ -82,6 +82,7 @@ if TYPE_CHECKING:
         activate,
         best_path,
         levels,
+        plan_kind,
         ranks_by_user,
         reach,
         scaled,

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from spector.clock import from_ms
 from spector.config import KnowledgeConfig
 from spector.errors import InvalidInputError, UnknownRelationError
+from spector.knowledge.changes import Changes
 from spector.knowledge.reader import KnowledgeReader
 from spector.messages import shown
 from spector.records import BUILTIN_KINDS, Activation, Edge, Reached, RelationKind
@@ -146,6 +147,16 @@ class Registry:
                 hint="use 1 to 64 letters a-z, digits and underscores, a letter first",
             )
         return spelt
+
+
+def plan_kind(reader: KnowledgeReader, changes: Changes, kind: RelationKind) -> RelationKind:
+    """Register a kind unless the store has it; returns it as it is kept."""
+    registry = Registry(reader.kinds())
+    is_new = kind.name not in registry
+    made = registry.add(kind)
+    if is_new:
+        changes.item(changes.new_item(), "relation_kind", "", made.to_dict())
+    return made
 
 
 def _spelt(name: str) -> str:
@@ -396,7 +407,6 @@ def activate(
     decay: float = 0.5,
     threshold: float = 0.05,
     hops: int = 3,
-    strength: Callable[[Edge], float] | None = None,
 ) -> Activation:
     """Activation of the nodes that the seeds reach, by layer, without the seeds.
 
@@ -407,9 +417,7 @@ def activate(
         decay: Factor of every hop.
         threshold: What stays below it is neither passed on nor returned.
         hops: Edges that activation follows at most.
-        strength: Weight of an edge, its stored one by default.
     """
-    weigh = strength or (lambda edge: edge.weight)
     first = sorted(set(seeds))
     active = dict.fromkeys(first, 1.0)
     distance = dict.fromkeys(first, 0)
@@ -433,7 +441,7 @@ def activate(
             unknown = {target for target, _ in leaving if target not in layers}
             layers.update(layer_of(sorted(unknown)) if unknown else {})
             for target, edge in leaving:
-                flow = active[node] * weigh(edge) * decay
+                flow = active[node] * edge.weight * decay
                 entry = (target, distance[node] + 1, flow, layers.get(target, ""))
                 if entry[3] != layers.get(node, ""):
                     held.append(entry)

@@ -127,13 +127,7 @@ def figures_of(name: str, episodes: Sequence[Experience], enough: int = ENOUGH) 
         if len(values) < 2:
             continue
         found = assess(values)
-        numbers: dict[str, float] = {
-            "mean": found.mean,
-            "std": found.std,
-            "min": found.min,
-            "max": found.max,
-            "n": found.n,
-        }
+        numbers = {each: getattr(found, each) for each in ("mean", "std", "min", "max", "n")}
         code, title = f"mean_{kind}", f"{name} {kind}"
         out.append(Figure(code, title, figure_text(code, title, numbers), numbers, found.n))
     if len(outcomes) >= 2:
@@ -250,25 +244,22 @@ def predicted_outcomes(
     Args:
         figures: name -> verbal form of the statistics of the concepts that matched.
     """
+
+    def certainty_of(each: Experience) -> float:
+        own: float | None = each["decision_confidence"]
+        return _UNSURE if each.is_consolidated or own is None else own
+
     newest = sorted(episodes, key=lambda each: (-each.event_ms, -each.id))[:most]
-    found = []
-    for each in newest:
-        if not each["tool"]:
-            continue
-        own = each["decision_confidence"]
-        sure = _UNSURE if each.is_consolidated or own is None else own
-        found.append(
-            (
-                each.event_ms,
-                PredictedOutcome(
-                    tool=each["tool"],
-                    success=each["success"],
-                    goal=each["goal"],
-                    confidence=sure,
-                    source_episode_id=each.id,
-                    math_context=dict(figures),
-                ),
-            )
+    found = [each for each in newest if each["tool"]]
+    found.sort(key=lambda each: (-each.event_ms, -certainty_of(each), -each.id))
+    return [
+        PredictedOutcome(
+            tool=each["tool"],
+            success=each["success"],
+            goal=each["goal"],
+            confidence=certainty_of(each),
+            source_episode_id=each.id,
+            math_context=dict(figures),
         )
-    found.sort(key=lambda each: (-each[0], -each[1].confidence, -each[1].source_episode_id))
-    return [each for _, each in found[:limit]]
+        for each in found[:limit]
+    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import zlib
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -55,56 +55,34 @@ def lessons_of(
         if concept_key(run.goal):
             by_goal[run.scope, concept_key(run.goal)].append(run)
     out: list[Lesson] = []
-    for (scope, _), group in by_goal.items():
-        if not {each for run in group for each in run.ids} & set(fresh):
-            continue
-        out += _within(scope, group)
-        out += _between(scope, group)
+    for group in by_goal.values():
+        if {each for run in group for each in run.ids} & set(fresh):
+            out += (*_within(group), *_between(group))
     known = _known_lessons(reader)
     unique = {(each.scope, each.key): each for each in out}
     return [each for key, each in unique.items() if key not in known]
 
 
-def _within(scope: str, runs: Sequence[Run]) -> list[Lesson]:
+def _within(runs: Sequence[Run]) -> Iterator[Lesson]:
     """Attempts of a run that failed, and what came after them."""
-    out = []
     for run in runs:
-        if run.success is not True:
-            continue
-        for n, (each, values) in enumerate(run.episodes):
+        for n, (each, values) in enumerate(run.episodes if run.success is True else ()):
             if values["success"] is not False:
                 continue
-            then = next(
-                (
-                    (other, found)
-                    for other, found in run.episodes[n + 1 :]
-                    if found["success"] is not False
-                ),
-                None,
-            )
+            rest = run.episodes[n + 1 :]
+            then = next((after for after in rest if after[1]["success"] is not False), None)
             if then is None:
                 continue
             failed, worked = _action(values), _action(then[1])
-            again = failed == worked
-            insight = f"{_short(run.goal)}: {failed} failed" + (
-                " once and worked when it was tried again." if again else f"; {worked} worked."
-            )
-            out.append(
-                Lesson(
-                    scope,
-                    run.goal,
-                    insight,
-                    _key(run.goal, [failed], [worked]),
-                    (each, then[0]),
-                    once([values["tool"], then[1]["tool"]]),
-                )
-            )
-    return out
+            way = f"failed; {worked} worked."
+            if failed == worked:
+                way = "failed once and worked when it was tried again."
+            tools = once([values["tool"], then[1]["tool"]])
+            yield _lesson(run, f"{failed} {way}", [failed], [worked], (each, then[0]), tools)
 
 
-def _between(scope: str, runs: Sequence[Run]) -> list[Lesson]:
+def _between(runs: Sequence[Run]) -> Iterator[Lesson]:
     """Whole runs that failed: what the next one that worked did, or else the last one before."""
-    out = []
     lost = [run for run in runs if run.success is False]
     good = [run for run in runs if run.success is True]
     for run in lost:
@@ -114,30 +92,28 @@ def _between(scope: str, runs: Sequence[Run]) -> list[Lesson]:
             way = f"failed; {_list(better.worked)} worked."
             if better.worked == run.tools:
                 way = "failed, and worked another time."
-            out.append(
-                Lesson(
-                    scope,
-                    run.goal,
-                    f"{_short(run.goal)}: {_list(run.tools)} {way}",
-                    _key(run.goal, run.tools, better.worked),
-                    (*run.ids, *better.ids)[:MOST_EVIDENCE],
-                    once([*run.tools, *better.worked]),
-                )
-            )
+            evidence = (*run.ids, *better.ids)[:MOST_EVIDENCE]
+            tools = once([*run.tools, *better.worked])
+            said = f"{_list(run.tools)} {way}"
+            yield _lesson(run, said, run.tools, better.worked, evidence, tools)
     if len(lost) >= REPEATED and all(run.success is not True for run in runs):
         last = lost[-1]
-        evidence = sorted({each for run in lost for each in run.ids})[-MOST_EVIDENCE:]
-        out.append(
-            Lesson(
-                scope,
-                last.goal,
-                f"{_short(last.goal)}: failed {len(lost)} times, last with {_list(last.tools)}.",
-                _key(last.goal, ["*"], []),
-                tuple(evidence),
-                last.tools,
-            )
-        )
-    return out
+        evidence = tuple(sorted({each for run in lost for each in run.ids})[-MOST_EVIDENCE:])
+        said = f"failed {len(lost)} times, last with {_list(last.tools)}."
+        yield _lesson(last, said, ["*"], [], evidence, last.tools)
+
+
+def _lesson(
+    run: Run,
+    said: str,
+    failed: Sequence[str],
+    worked: Sequence[str],
+    evidence: tuple[int, ...],
+    tools: tuple[str, ...],
+) -> Lesson:
+    text = "\x00".join([concept_key(run.goal), *failed, "\x01", *worked])
+    key = f"lesson:{zlib.crc32(text.encode()):08x}"
+    return Lesson(run.scope, run.goal, f"{_short(run.goal)}: {said}", key, evidence, tools)
 
 
 def _short(goal: str) -> str:
@@ -156,11 +132,6 @@ def _action(values: Mapping[str, Any]) -> str:
 def _list(tools: Sequence[str]) -> str:
     shown = list(tools[:12])
     return ", ".join(shown) + (" …" if len(tools) > len(shown) else "")
-
-
-def _key(goal: str, failed: Sequence[str], worked: Sequence[str]) -> str:
-    text = "\x00".join([concept_key(goal), *failed, "\x01", *worked])
-    return f"lesson:{zlib.crc32(text.encode()):08x}"
 
 
 def _known_lessons(reader: KnowledgeReader) -> set[tuple[str, str]]:

@@ -28,7 +28,7 @@ from spector.knowledge.concepts import (
 )
 from spector.knowledge.entities import ENTITY_NAMES, make_entity, plan_alias, plan_merge, spellings
 from spector.knowledge.facts import checked_part, confirm_fact, predicate_named
-from spector.knowledge.graph import Registry
+from spector.knowledge.graph import Registry, plan_kind
 from spector.knowledge.grounding import statistics_of
 from spector.knowledge.procedures import parse_steps, put_triggers
 from spector.knowledge.reader import KnowledgeReader
@@ -39,6 +39,8 @@ from spector.store.payloads import PAYLOAD_FACETS, SORTS, compact_json, decode, 
 #: key of a line that is no memory; its value says what the line is
 ITEM_KEY: Final = "spector"
 _REFERENCE: Final = "reference:"
+#: sort of a payload -> key of the folded names by which its memory is found beside those in it
+_NAMES: Final = {"procedure": "triggers", "learning": "triggers", "concept": "names"}
 #: entities, or other things that lines are about, looked up at once
 _CHUNK: Final = 500
 
@@ -144,19 +146,12 @@ class KnowledgeLines:
         names = reader.names_of(found) if found else {}
         for each, sorts in found.items():
             rows = names.get(each, ())
-            triggers = sorted(row["folded"] for row in rows if row["sort"] == "trigger")
-            for sort in ("procedure", "learning"):
-                if sort in sorts and triggers:
-                    sorts[sort] = {**sorts[sort], "triggers": triggers}
-            if "concept" in sorts:
-                own = concept_key(sorts["concept"]["name"])
-                others = sorted(
-                    row["folded"]
-                    for row in rows
-                    if row["sort"] == "concept" and row["folded"] != own
-                )
+            for sort in sorts.keys() & _NAMES.keys():
+                own = concept_key(sorts[sort]["name"]) if sort == "concept" else None
+                kind = "trigger" if own is None else "concept"
+                others = {row["folded"] for row in rows if row["sort"] == kind} - {own}
                 if others:
-                    sorts["concept"] = {**sorts["concept"], "names": others}
+                    sorts[sort] = {**sorts[sort], _NAMES[sort]: sorted(others)}
         self._without_others(found)
         return dict(sorted(found.items()))
 
@@ -718,9 +713,7 @@ class Knowledge:
     payloads: Mapping[str, Mapping[str, Any]]
     #: columns of the row of a fact but its id, scope and time
     fact: Mapping[str, Any] | None = None
-    #: folded tags by which a procedure or a learning is found
-    triggers: tuple[str, ...] = ()
-    #: further folded names of a concept
+    #: folded tags by which a procedure or a learning is found, or further names of a concept
     names: tuple[str, ...] = ()
     #: name, type and count of what the memory mentions
     mentions: tuple[tuple[str, str, int], ...] = ()
@@ -770,7 +763,6 @@ def parse_memory(line: Mapping[str, Any], where: str = "") -> Knowledge | None:
     payload = object_of(given.get("payload", {}), "payload")
     found: dict[str, Mapping[str, Any]] = {}
     fact: Mapping[str, Any] | None = None
-    triggers: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     typed = sorted(set(payload) & set(PAYLOAD_FACETS))
     if len(typed) > 1:
@@ -787,10 +779,8 @@ def parse_memory(line: Mapping[str, Any], where: str = "") -> Knowledge | None:
                 f"payload has the unknown sort {sort!r:.60}",
                 hint=f"one of: fact, {', '.join(SORTS)}",
             )
-        if sort in ("procedure", "learning"):
-            triggers = folded_of(values.pop("triggers", ()), "triggers")
-        if sort == "concept":
-            names = folded_of(values.pop("names", ()), "names")
+        if sort in _NAMES:
+            names = folded_of(values.pop(_NAMES[sort], ()), _NAMES[sort])
         found[sort] = _payload(sort, values)
     ties = [
         *_edges(given.get("edges", ())),
@@ -803,14 +793,19 @@ def parse_memory(line: Mapping[str, Any], where: str = "") -> Knowledge | None:
     return Knowledge(
         found,
         fact,
-        triggers,
         names,
         tuple((each["name"], each["type"], each["count"]) for each in mentions),
         tuple(replace(tie, where=where) for tie in ties),
     )
 
 
-# -- payloads ---------------------------------------------------------------------------------
+#: sort of a payload -> its fields that have no default
+_MUST_HAVE: Final = {
+    "procedure": ("name",),
+    "learning": ("type", "title"),
+    "concept": ("name",),
+    "statistic": ("name",),
+}
 
 
 def _payload(sort: str, values: dict[str, Any]) -> Mapping[str, Any]:
@@ -818,7 +813,8 @@ def _payload(sort: str, values: dict[str, Any]) -> Mapping[str, Any]:
     text = encode(sort, values)
     fields, problem = decode(sort, text)
     if problem is None:
-        problem = _missing(sort, fields)
+        missing = [name for name in _MUST_HAVE.get(sort, ()) if not fields[name]]
+        problem = f"{missing[0]} is missing" if missing else None
     if problem is not None:
         raise InvalidInputError(f"payload.{sort}: {problem}", hint="see native/FORMAT.md")
     if sort == "procedure":
@@ -837,17 +833,6 @@ def _payload(sort: str, values: dict[str, Any]) -> Mapping[str, Any]:
     return fields
 
 
-def _missing(sort: str, fields: Mapping[str, Any]) -> str | None:
-    """Which field that has no default is missing."""
-    needed = {
-        "procedure": ("name",),
-        "learning": ("type", "title"),
-        "concept": ("name",),
-        "statistic": ("name",),
-    }.get(sort, ())
-    return next((f"{name} is missing" for name in needed if not fields[name]), None)
-
-
 def _fact(values: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of a fact."""
     given = read(values, "payload.fact", _FACT)
@@ -863,9 +848,6 @@ def _fact(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-# -- ties -------------------------------------------------------------------------------------
-
-
 def _edges(given: Any) -> Iterator[Tie]:
     for each in list_of(given, "edges"):
         row = read(each, "an edge", _EDGE)
@@ -877,8 +859,7 @@ def _edges(given: Any) -> Iterator[Tie]:
 
 def _links(given: Any, name: str, *, is_allowed: bool) -> Iterator[Tie]:
     places: dict[str, int] = {}
-    found = list_of(given, name)
-    owner = "fact" if name == "sources" else "concept"
+    found, owner = list_of(given, name), "fact" if name == "sources" else "concept"
     if found and not is_allowed:
         raise InvalidInputError(
             f"{name} of a memory that is no {owner}", hint=f"only a {owner} has {name}"
@@ -1052,11 +1033,12 @@ class Arrivals:
             if row["verified_ms"] is None:
                 row["verified_ms"] = now_ms
             changes.put("fact", id=place.id, scope=place.scope, **row)
-        put_triggers(changes, place.scope, place.id, knowledge.triggers)
-        if "concept" in knowledge.payloads:
-            names = names_of_concept(knowledge.payloads["concept"], *knowledge.names)
-            for sort, each in names:
-                changes.name(place.scope, sort, each, place.id)
+        concept = knowledge.payloads.get("concept")
+        if concept is None:
+            put_triggers(changes, place.scope, place.id, knowledge.names)
+            return
+        for sort, each in names_of_concept(concept, *knowledge.names):
+            changes.name(place.scope, sort, each, place.id)
 
     def _ready(self, arrived: Sequence[Arrival]) -> Iterable[tuple[Place, Tie]]:
         """Ties of these lines, and of lines before them, whose other end is there by now."""
@@ -1154,11 +1136,8 @@ class Arrivals:
             apply(changes)
 
     def _kind(self, reader: KnowledgeReader, changes: Changes, line: Mapping[str, Any]) -> None:
-        registry = Registry(reader.kinds())
-        is_new = line["name"] not in registry
-        kind = registry.add(RelationKind(**{name: line[name] for name in _ITEMS["kind"]}))
-        if is_new:
-            changes.item(changes.new_item(), "relation_kind", "", kind.to_dict())
+        kind = RelationKind(**{name: line[name] for name in _ITEMS["kind"]})
+        plan_kind(reader, changes, kind)
 
     def _predicate(
         self, reader: KnowledgeReader, changes: Changes, line: Mapping[str, Any]

@@ -161,19 +161,12 @@ class ConceptExtractor:
         places = {each: n for n, each in enumerate(fresh)}
         prepared = [
             Prepared(
-                named.elements[each][0],
-                {
-                    "tier": "semantic",
-                    "category": Category.ENTITY,
-                    "user_id": each.scope or None,
-                    **(
-                        vector_field(self._parts, named.elements[each][1])
-                        if vectors is None
-                        else {"vector": vectors[n]}
-                    ),
-                },
+                name,
+                _fields(self._parts, Category.ENTITY, each.scope, memories)
+                | ({} if vectors is None else {"vector": vectors[n]}),
             )
             for n, each in enumerate(fresh)
+            for name, memories in (named.elements[each],)
         ]
         run, tuning = ConceptRun(named, prepared), self._parts.config.knowledge
 
@@ -259,16 +252,19 @@ class ConceptExtractor:
         return max(0, left + asleep)
 
 
-def vector_field(parts: WriteContext, sources: Sequence[int]) -> dict[str, Any]:
-    """The field ``vector`` of a concept in a store without an embedder: the mean of its sources."""
+def _fields(
+    parts: WriteContext, category: Category, scope: str, sources: Sequence[int]
+) -> dict[str, Any]:
+    """The fields of a concept; without an embedder its vector is the mean of its sources'."""
+    fields: dict[str, Any] = {"tier": "semantic", "category": category, "user_id": scope or None}
     if parts.embedder is not None:
-        return {}
+        return fields
     _, codes = codes_of(parts.router.durable_store(), parts.dim, sources)
     if not len(codes):
-        return {}
+        return fields
     units = codes / np.maximum(np.sqrt(np.square(codes).sum(axis=1, keepdims=True)), 1e-12)
     mean = units.mean(axis=0)
-    return {"vector": mean if np.any(mean) else units[0]}
+    return {**fields, "vector": mean if np.any(mean) else units[0]}
 
 
 def _wake(header: Any, _: MemoryRecord) -> bool:
@@ -417,12 +413,8 @@ class ConceptPromoter:
                 return Changes()  # it was forgotten: the next cycle makes it anew
             return plan_promotion(reader, still, now_ms, known=concept, most=most)
 
-        fields = {
-            "tier": "semantic",
-            "category": Category.PATTERN if candidate.category in _BY_WORDS else Category.ENTITY,
-            "user_id": found.scope or None,
-            **vector_field(self._parts, found.sources),
-        }
+        kind = Category.PATTERN if candidate.category in _BY_WORDS else Category.ENTITY
+        fields = _fields(self._parts, kind, found.scope, found.sources)
         return Promotion(
             candidate.pattern_name,
             candidate.category,
@@ -480,12 +472,7 @@ class ConceptPromoter:
                 return changes
             return plan_restated_figure(reader, figure, old, concept, sources, now_ms)
 
-        fields = {
-            "tier": "semantic",
-            "category": Category.SUMMARY,
-            "user_id": scope or None,
-            **vector_field(self._parts, ids),
-        }
+        fields = _fields(self._parts, Category.SUMMARY, scope, ids)
         return Promotion(
             figure.text,
             "statistic",
