@@ -117,7 +117,6 @@ KNOWN: Final = frozenset(
         *MEMORY_KEYS,
     )
 )
-_KNOWLEDGE: Final = frozenset(MEMORY_KEYS)
 #: keys of `MemoryRecord.to_dict` that repeat what a payload says
 _REPEATED: Final = frozenset({"details"})
 
@@ -137,20 +136,20 @@ class Line:
     entry: dict[str, Any]
     #: as the caller changed it
     given: dict[str, Any]
-    knowledge: Knowledge | None
+    knowledge: Knowledge
     #: characters of it
     length: int = 0
 
     @property
     def sorts(self) -> frozenset[str]:
         """Sorts of its payloads."""
-        return frozenset() if self.knowledge is None else self.knowledge.sorts
+        return self.knowledge.sorts
 
     @property
-    def user(self) -> str:
-        """The user whose memory it becomes, as far as that is a text."""
+    def identity(self) -> tuple[Any, ...] | None:
+        """What only one memory of its user may be; the user as far as that is a text."""
         user = self.given.get("user_id") if isinstance(self.given, Mapping) else None
-        return user if isinstance(user, str) else ""
+        return self.knowledge.identity(user if isinstance(user, str) else "")
 
 
 @dataclass(slots=True)
@@ -162,7 +161,7 @@ class Batch:
     items: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
     _length: int = 0
     _ids: set[int] = field(default_factory=set)
-    _identities: set[tuple[Any, ...]] = field(default_factory=set)
+    _identities: set[tuple[Any, ...] | None] = field(default_factory=set)
 
     def __bool__(self) -> bool:
         return bool(self.memories or self.items)
@@ -177,8 +176,7 @@ class Batch:
         """Whether the line may be of this batch: it refers to none of it, and repeats none."""
         if self.items or len(self.memories) == most or self._length > _MOST_CHARS:
             return False
-        identity = None if line.knowledge is None else line.knowledge.identity(line.user)
-        return identity not in self._identities and all(
+        return line.identity not in self._identities and all(
             self._ids.isdisjoint(line.entry.get(name) or ()) for name in LINKS
         )
 
@@ -187,9 +185,7 @@ class Batch:
         self._length += line.length
         if "id" in line.entry:
             self._ids.add(line.entry["id"])
-        identity = None if line.knowledge is None else line.knowledge.identity(line.user)
-        if identity is not None:
-            self._identities.add(identity)
+        self._identities |= {line.identity} - {None}
 
 
 def batches(
@@ -264,9 +260,7 @@ def _line(
     where = f"{path} line {number}"
     if entry.get("vector") is not None and not vectors.accepts(entry, where):
         del entry["vector"]
-    knowledge = None
-    if not _KNOWLEDGE.isdisjoint(entry):
-        knowledge = _checked(lambda each: parse_memory(each, where), entry, where)
+    knowledge = _checked(lambda each: parse_memory(each, where), entry, where)
     _refuse_unknown(entry, knowledge, seen, where)
     given = entry if change is None else change(dict(entry))
     return None if given is None else Line(number, entry, given, knowledge, length)
@@ -306,7 +300,7 @@ def _entry(path: str, number: int, line: str) -> dict[str, Any]:
 
 
 def _refuse_unknown(
-    entry: dict[str, Any], knowledge: Knowledge | None, seen: set[int], where: str
+    entry: dict[str, Any], knowledge: Knowledge, seen: set[int], where: str
 ) -> None:
     """Raise when an entry supersedes, or is tied to, an id that no entry before it has.
 
@@ -321,7 +315,7 @@ def _refuse_unknown(
                 hint="name the older memory's id in its own line, further up; or, to supersede a"
                 " memory of the store, remember(..., supersedes=id)",
             )
-    for tie in knowledge.ties if knowledge is not None else ():
+    for tie in knowledge.ties:
         if tie.target not in seen:
             raise ImportFormatError(
                 f"{where}: is tied to {tie.target}, but no line before it has this id",
@@ -362,11 +356,7 @@ def draft_of(
         arguments["tier"] = TierCode(TIER_OF_SORT[sort]).name.lower()
     draft = make(arguments)
     flags = line.entry.get("flags")  # of an export: a caller's own fact may have sources as well
-    draft.derived = (
-        line.knowledge is not None
-        and line.knowledge.is_derived
-        and (flags is None or "auxiliary" in flags)
-    )
+    draft.derived = line.knowledge.is_derived and (flags is None or "auxiliary" in flags)
     draft.restored = _restored(line.entry, is_derived=draft.derived, is_wordless=draft.is_wordless)
     draft.tags = _with_own_end(draft, line.entry)
     draft.revision = line.entry.get("revision")

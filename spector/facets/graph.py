@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Literal, Unpack
 
 from spector.arguments import parse_choice, parse_integer, parse_number, parse_switch
-from spector.clock import from_ms
+from spector.clock import from_ms, to_ms
 from spector.errors import InvalidInputError
 from spector.facets.base import Facet, Guard, Owner, guarded, ids_of, one_id_of, owned
 from spector.facets.concepts import Grounding, parse_percept
@@ -151,7 +151,17 @@ class Graph(Facet):
                 note=dict(note) if note is not None else None if old is None else old.note,
             )
             if edge != old:
-                changes.edge(edge)
+                made_ms = to_ms(edge.created_at or from_ms(now_ms))
+                changes.tie(
+                    first,
+                    edge.kind,
+                    second,
+                    edge.origin,
+                    made_ms,
+                    edge.weight,
+                    edge.confidence,
+                    edge.note,
+                )
             return edge
 
         return self._commit(decide, scope=scope, named=ends)[0]

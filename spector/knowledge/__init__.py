@@ -136,6 +136,7 @@ if TYPE_CHECKING:
     from spector.knowledge.lines import (
         ITEM_KEY,
         MEMORY_KEYS,
+        NO_KNOWLEDGE,
         Arrival,
         Arrivals,
         Knowledge,

@@ -15,7 +15,7 @@ from typing import Any, Final
 from spector.arguments import parse_choice, parse_enum, parse_integer, parse_number, parse_switch
 from spector.clock import iso_of_ms, to_ms
 from spector.errors import ImportFormatError, InvalidInputError, UnknownRelationError
-from spector.knowledge.changes import Changes, New
+from spector.knowledge.changes import Changes, New, is_derived
 from spector.knowledge.concepts import (
     PROVENANCES,
     checked_properties,
@@ -223,37 +223,26 @@ class KnowledgeLines:
 
     def _names(self, reader: KnowledgeReader) -> Iterator[dict[str, Any]]:
         """Other names of entities, and which entities were merged; ids do not matter."""
-        aliases: list[dict[str, Any]] = []
+        aliases: list[tuple[str, Who, str]] = []
         #: user and entity -> merges in their order
-        merges: list[tuple[str, Who, list[dict[str, Any]]]] = []
+        merges: list[tuple[str, Who, list[tuple[Who, Who]]]] = []
         ordered = sorted(self._mentioned)
         for start in range(0, len(ordered), _CHUNK):
             chunk = ordered[start : start + _CHUNK]
             names = reader.names_of(chunk)
             for item, row in reader.items(chunk).items():
-                about, scope = row["json"], {"user_id": row["scope"] or None}
+                about, scope = row["json"], row["scope"]
                 others = [n["folded"] for n in names.get(item, ()) if n["sort"] == "alias"]
                 present = self._mentioned[item]
-                aliases += [
-                    {ITEM_KEY: "alias", **scope, "name": alias, "of": _named(who)}
-                    for who, alias in _aliases(about, others, present)
-                ]
-                steps = [
-                    {ITEM_KEY: "merge", **scope, "kept": _named(a), "gone": _named(b)}
-                    for a, b in _merged(about, present)[1]
-                ]
-                merges.append((row["scope"], _itself(about), steps))
-        yield from sorted(
-            aliases,
-            key=lambda line: (
-                line["user_id"] or "",
-                line["of"]["name"],
-                line["of"]["type"],
-                line["name"],
-            ),
-        )
-        for _, _, steps in sorted(merges, key=lambda each: each[:2]):
-            yield from steps
+                aliases += [(scope, *each) for each in _aliases(about, others, present)]
+                merges.append((scope, _itself(about), _merged(about, present)[1]))
+        for scope, who, name in sorted(aliases):
+            found = {"user_id": scope or None, "name": name, "of": _named(who)}
+            yield {ITEM_KEY: "alias", **found}
+        for scope, _, steps in sorted(merges, key=lambda each: each[:2]):
+            for kept, gone in steps:
+                ends = {"kept": _named(kept), "gone": _named(gone)}
+                yield {ITEM_KEY: "merge", "user_id": scope or None, **ends}
 
     def _kept(self, rows: Collection[dict[str, Any]], *ends: str) -> Iterator[dict[str, Any]]:
         """Rows whose memories are all part of the export, by their key."""
@@ -726,12 +715,11 @@ class Knowledge:
 
     @property
     def is_derived(self) -> bool:
-        """Whether the memory repeats others; see `Changes.is_derived`."""
-        if self.fact is not None:
-            return any(each.kind == "source" for each in self.ties)
-        made = self.payloads.get("observed", {}).get("write_source") == "dream"
-        return "statistic" in self.payloads or (
-            made and not self.payloads.keys() & {"procedure", "learning"}
+        """Whether the memory repeats others."""
+        return is_derived(
+            self.sorts,
+            any(each.kind == "source" for each in self.ties),
+            self.payloads.get("observed", {}).get("write_source") == "dream",
         )
 
     def identity(self, scope: str) -> tuple[Any, ...] | None:
@@ -747,8 +735,12 @@ class Knowledge:
         return None
 
 
-def parse_memory(line: Mapping[str, Any], where: str = "") -> Knowledge | None:
-    """What a line says beside its memory; None when that is nothing.
+#: of a line that says nothing beside its memory
+NO_KNOWLEDGE: Final = Knowledge({})
+
+
+def parse_memory(line: Mapping[str, Any], where: str = "") -> Knowledge:
+    """What a line says beside its memory.
 
     Args:
         where: the line, for errors that come when it is stored.
@@ -758,7 +750,7 @@ def parse_memory(line: Mapping[str, Any], where: str = "") -> Knowledge | None:
     """
     given = {name: line[name] for name in MEMORY_KEYS if line.get(name) is not None}
     if not given:
-        return None
+        return NO_KNOWLEDGE
     refuse_halves(given)
     payload = object_of(given.get("payload", {}), "payload")
     found: dict[str, Mapping[str, Any]] = {}
@@ -891,7 +883,7 @@ class MetError(Exception):
 class Arrival:
     """A line whose memory has its id."""
 
-    knowledge: Knowledge | None
+    knowledge: Knowledge
     #: its id in the file
     given_id: int | None
     place: Place
@@ -926,7 +918,7 @@ class Arrivals:
     # -- what is there already ----------------------------------------------------------------
 
     def known(
-        self, reader: KnowledgeReader, lines: Sequence[tuple[Knowledge | None, int | None, str]]
+        self, reader: KnowledgeReader, lines: Sequence[tuple[Knowledge, int | None, str]]
     ) -> dict[int, int]:
         """Number of a line -> the memory of the store that is what it says.
 
@@ -936,10 +928,7 @@ class Arrivals:
         out: dict[int, int] = {}
         here: dict[int, int] = {}
         for n, (knowledge, given_id, scope) in enumerate(lines):
-            identity = None if knowledge is None else knowledge.identity(scope)
-            if identity is None:
-                continue
-            found = self._same(reader, identity, here)
+            found = self._same(reader, knowledge.identity(scope), here)
             if found is not None:
                 out[n] = found
                 if given_id is not None:
@@ -947,8 +936,10 @@ class Arrivals:
         return out
 
     def _same(
-        self, reader: KnowledgeReader, identity: tuple[Any, ...], here: Mapping[int, int]
+        self, reader: KnowledgeReader, identity: tuple[Any, ...] | None, here: Mapping[int, int]
     ) -> int | None:
+        if identity is None:
+            return None
         if identity[0] == "fact":
             rows = reader.facts(scope=identity[1], fact_key=identity[2], holds=1)
             return rows[0]["id"] if rows else None
@@ -979,12 +970,15 @@ class Arrivals:
             MetError: A fact that was to be stored holds already.
             UnknownRelationError: An edge is of a kind that no line before has registered.
         """
-        self._refuse_met(reader, arrived)
+        for each in arrived:
+            identity = each.knowledge.identity(each.place.scope)
+            if not each.place.is_known and self._same(reader, identity, {}) is not None:
+                raise MetError
         for each in arrived:
             self.note(each.given_id, each.place)
         changes = Changes()
         for each in arrived:
-            if each.knowledge is not None and not each.place.is_known:
+            if not each.place.is_known:
                 self._put_payloads(changes, each.knowledge, each.place, now_ms)
         mentions = self._put_mentions(reader, changes, arrived)
         registry, known = Registry(reader.kinds()), []
@@ -1004,18 +998,10 @@ class Arrivals:
         if changes:
             self._note_entities(mentions, apply(changes))
         for each in arrived:
-            if each.knowledge is not None and each.place.is_known:
+            if each.place.is_known:
                 meet(reader, each.knowledge, each.place, apply)
         for place, tie, other in known:
             tie_known(reader, registry, place, tie, other, apply, now_ms)
-
-    def _refuse_met(self, reader: KnowledgeReader, arrived: Sequence[Arrival]) -> None:
-        for each in arrived:
-            if each.knowledge is None or each.place.is_known:
-                continue
-            identity = each.knowledge.identity(each.place.scope)
-            if identity is not None and self._same(reader, identity, {}) is not None:
-                raise MetError
 
     def _put_payloads(
         self, changes: Changes, knowledge: Knowledge, place: Place, now_ms: int
@@ -1045,7 +1031,7 @@ class Arrivals:
         for each in arrived:
             if each.given_id is not None:
                 yield from self._waiting.pop(each.given_id, ())
-            for tie in each.knowledge.ties if each.knowledge is not None else ():
+            for tie in each.knowledge.ties:
                 if tie.target in self._places:
                     yield each.place, tie
                 else:
@@ -1059,7 +1045,7 @@ class Arrivals:
         """Tie memories to what they mention; returns which entities these are."""
         wanted: dict[str, set[str]] = {}
         for each in arrived:
-            for name, _, _ in each.knowledge.mentions if each.knowledge is not None else ():
+            for name, _, _ in each.knowledge.mentions:
                 wanted.setdefault(each.place.scope, set()).add(folded(name))
         known: dict[tuple[str, str], list[int | New]] = {}
         uris: dict[int | New, str] = {}
@@ -1073,7 +1059,7 @@ class Arrivals:
         counts: dict[tuple[int | New, int], int] = {}
         for each in arrived:
             scope = each.place.scope
-            for name, kind, count in each.knowledge.mentions if each.knowledge is not None else ():
+            for name, kind, count in each.knowledge.mentions:
                 candidates = known.setdefault((scope, folded(name)), [])
                 item = self._choose(candidates, uris, entity_uri(name, kind))
                 if item is None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from spector.errors import ImportFormatError, InvalidInputError, UnknownRecordError
 from spector.knowledge import (
+    NO_KNOWLEDGE,
     Arrival,
     Arrivals,
     Changes,
@@ -327,7 +328,7 @@ class Incoming:
     """A line of an import: its memory, and what it says beside it."""
 
     draft: Draft
-    knowledge: Knowledge | None
+    knowledge: Knowledge
     #: its id and its user in the file
     given_id: int | None
     given_scope: str
@@ -356,9 +357,8 @@ class ArrivalWriter:
         lines = self._wanted(lines, brings_back=brings_back)
         if not lines:
             return []
-        if not arrivals.expects(
-            [each.given_id for each in lines], any(each.knowledge is not None for each in lines)
-        ):
+        says_more = any(each.knowledge is not NO_KNOWLEDGE for each in lines)
+        if not arrivals.expects([each.given_id for each in lines], says_more):
             records = self._writer.store([each.draft for each in lines])
             for each, record in zip(lines, records, strict=True):
                 arrivals.note(each.given_id, self._place(each, record.id))
@@ -373,22 +373,16 @@ class ArrivalWriter:
     def _wanted(self, lines: Sequence[Incoming], *, brings_back: bool) -> Sequence[Incoming]:
         """Those lines that are stored; one whose key the store has stands for that memory."""
         keyed = [each for each in lines if each.draft.key is not None]
-        if not keyed:
-            return lines
         for each in keyed:
             each.draft.known = "keep"
-        store = self._parts.router.durable_store()
-        with store.catalog.reading() as db:
-            gone = (
-                []
-                if brings_back
-                else [
-                    each
-                    for each in keyed
-                    if is_marked(db, path_of_draft(each.draft))
-                    and self._entry(db, each.draft) is None
-                ]
-            )
+        if brings_back or not keyed:
+            return lines
+        with self._parts.router.durable_store().catalog.reading() as db:
+            gone = [
+                each
+                for each in keyed
+                if is_marked(db, path_of_draft(each.draft)) and self._entry(db, each.draft) is None
+            ]
         return [each for each in lines if each not in gone] if gone else lines
 
     def _entry(self, db: Connection, draft: Draft) -> dict[str, Any] | None:
@@ -411,7 +405,7 @@ class ArrivalWriter:
                 KnowledgeReader(db, store.catalog.path),
                 [
                     (
-                        each.knowledge if self._is_lasting(each) else None,
+                        each.knowledge if self._is_lasting(each) else NO_KNOWLEDGE,
                         each.given_id,
                         each.draft.user_id or "",
                     )
@@ -458,8 +452,7 @@ class ArrivalWriter:
     def _tell(self, lines: Sequence[Incoming], stored: Sequence[tuple[int, MemoryRecord]]) -> None:
         """Call the callbacks of the layers that got memories."""
         for n, record in stored:
-            knowledge = lines[n].knowledge
-            layer = layer_of(knowledge.sorts if knowledge is not None else ())
+            layer = layer_of(lines[n].knowledge.sorts)
             if layer is not None and self._is_lasting(lines[n]):
                 self._parts.callbacks.note_stored(layer, [record])
 
