@@ -319,11 +319,7 @@ class Concepts(ItemFacet[Concept]):
         return best[0][0] if best and best[0][1] >= SAME_CONCEPT else None
 
     def _likeness(self, text: str, ids: Collection[int]) -> list[tuple[int, float]]:
-        """Cosine of each concept's words with a text, the most alike first.
-
-        Raises:
-            InvalidVectorError: The store has no embedder.
-        """
+        """Cosine of each concept's words with a text, the most alike first."""
         if self._parts.embedder is None:
             raise InvalidVectorError(
                 "the store has no embedder to compare texts with",

@@ -382,11 +382,7 @@ class Graph(Facet):
     def _walking(
         self, nodes: Iterable[int], direction: str, kinds: Iterable[str] | None, guard: Guard
     ) -> Iterator[StoreEdges]:
-        """The edges as a walk from memories of a scope takes them.
-
-        Raises:
-            UnknownRecordError: One of them is not there.
-        """
+        """The edges as a walk from memories of a scope, which are there, takes them."""
         scope = self._scope(**guard)
         for each in nodes:
             self._record(each, scope)
