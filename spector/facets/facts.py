@@ -66,6 +66,7 @@ _OF_MESSAGES: Final = frozenset({"observed", "episode"})
 #: the subject of what a user says of himself, and the predicate of his name
 _USER: Final = "user"
 _NAMED: Final = "is_named"
+_ENDS: Final = ("subject", "object")
 _FIRST_PERSON: Final = frozenset(("i", "me", "myself"))
 
 
@@ -285,29 +286,21 @@ class Facts(Facet):
         direction = parse_choice(direction, "direction", "both", "out", "in")
         most = parse_integer(limit, "limit", low=1)
         scope = self._scope(**owner)
+        ends = {"out": ("subject",), "in": ("object",)}.get(direction, _ENDS)
         out: list[FactEdge] = []
         with self._read() as reader:
-            users = {
-                row["scope"]
-                for end in ("subject", "object")
-                for row in reader.facts(holds=1, **{end: folded(name)})
-            }
-            for user in sorted(users):
-                if scope.user_id not in (None, user):
+            near = [row for end in _ENDS for row in reader.facts(holds=1, **{end: folded(name)})]
+            for user in sorted({row["scope"] for row in near}):
+                if scope.user_id not in (None, user) or len(out) >= most:
                     continue
-                steps = fact_steps(
-                    reader, name, user, hops=hops, direction=direction, limit=most - len(out)
-                )
-                current = self._current(reader, [row for row, _ in steps])
-                for row, hop in steps:
-                    if row not in current:
-                        continue
-                    said = row["json"]
-                    out.append(
-                        FactEdge(said["subject"], said["predicate"], said["object"], row["id"], hop)
-                    )
-                if len(out) >= most:
-                    break
+                steps = fact_steps(reader, name, user, ends, hops=hops, limit=most - len(out))
+                current = {row["id"] for row in self._current(reader, [row for row, _ in steps])}
+                out += [
+                    FactEdge(said["subject"], said["predicate"], said["object"], row["id"], hop)
+                    for row, hop in steps
+                    for said in (row["json"],)
+                    if row["id"] in current
+                ]
         if scope.agent_id is not None:
             living = self._living((each.fact_id for each in out), scope)
             out = [each for each in out if each.fact_id in living]
@@ -560,7 +553,7 @@ def _about(
     return {
         row["id"]: row
         for scope, some in wanted.items()
-        for end in ("subject", "object")
+        for end in _ENDS
         for row in reader.facts(
             holds=1, **({} if scope is None else {"scope": scope}), **{end: sorted(some)}
         )

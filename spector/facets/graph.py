@@ -13,6 +13,7 @@ from spector.facets.concepts import Grounding, parse_percept
 from spector.knowledge import (
     LAYERS,
     Changes,
+    Experience,
     KnowledgeReader,
     Registry,
     StoreEdges,
@@ -22,7 +23,6 @@ from spector.knowledge import (
     layer_name,
     levels,
     plan_kind,
-    predicted_outcomes,
     ranks_by_user,
     reach,
     scaled,
@@ -36,6 +36,8 @@ Direction = Literal["out", "in", "both"]
 #: a rank above this protects (UCMA), and above this many times the mean rank
 _TIMES_MEAN = 1.5
 _MOST_HOPS = 16
+#: confidence of a prediction whose episode was compressed, or says nothing of its own
+_UNSURE = 0.3
 
 
 class Graph(Facet):
@@ -328,8 +330,26 @@ class Graph(Facet):
         figures = {
             each.name: each.text for found in ground.statistics(concepts).values() for each in found
         }
-        newest = self._parts.config.association.completion_episodes
-        return predicted_outcomes(ground.experiences(living), figures, most, newest)
+
+        def certainty_of(each: Experience) -> float:
+            own: float | None = each["decision_confidence"]
+            return _UNSURE if each.is_consolidated or own is None else own
+
+        found = sorted(ground.experiences(living), key=lambda each: (-each.event_ms, -each.id))
+        newest = found[: self._parts.config.association.completion_episodes]
+        newest.sort(key=lambda each: (-each.event_ms, -certainty_of(each), -each.id))
+        return [
+            PredictedOutcome(
+                tool=each["tool"],
+                success=each["success"],
+                goal=each["goal"],
+                confidence=certainty_of(each),
+                source_episode_id=each.id,
+                math_context=dict(figures),
+            )
+            for each in newest
+            if each["tool"]
+        ][:most]
 
     # -- centrality ---------------------------------------------------------------------------
 

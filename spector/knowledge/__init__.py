@@ -97,7 +97,6 @@ if TYPE_CHECKING:
         plan_cooccurrence,
         plan_new_figures,
         plan_restated_figure,
-        predicted_outcomes,
         statistics_of,
     )
     from spector.knowledge.induction import (
@@ -126,10 +125,7 @@ if TYPE_CHECKING:
         Practice,
         concepts_to_retire,
         lessons_of,
-        plan_lesson,
         plan_moved_references,
-        plan_practice,
-        practice_text,
         practices_of,
         runs_of,
     )

@@ -180,8 +180,8 @@ def references_of(
 ) -> dict[int, dict[str, tuple[int, ...]]]:
     """Layer -> its memories in the order in which they came, of each concept."""
     found: dict[int, dict[str, list[tuple[int, int]]]] = {}
-    for row in reader.link_kinds(list(concepts)):
-        if row["kind"].startswith(_REFERENCE) and row["a"] in concepts and row["n"] is not None:
+    for row in reader.references(list(concepts)):
+        if row["a"] in concepts and row["n"] is not None:
             layer = row["kind"].removeprefix(_REFERENCE)
             found.setdefault(row["a"], {}).setdefault(layer, []).append((row["n"], row["b"]))
     return {
@@ -269,11 +269,7 @@ def plan_reinforcement(
     Returns:
         Whether one of them had not been counted before.
     """
-    known = {
-        row["b"]: row
-        for row in reader.link_kinds(memories)
-        if row["a"] == concept and row["kind"].startswith(_REFERENCE)
-    }
+    known = {row["b"]: row for row in reader.references(memories) if row["a"] == concept}
     fresh: dict[str, list[int]] = {}
     for each in dict.fromkeys(memories):
         row = known.get(each, {"kind": _REFERENCE + layer, "t_ms": None})

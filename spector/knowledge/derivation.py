@@ -89,20 +89,13 @@ def _facts_without_source(
 
 def _made_of(reader: KnowledgeReader, front: Collection[int], gone: Collection[int]) -> set[int]:
     """Memories that sleep or formation made of nothing but what is gone."""
-    made = {edge.source for edge in reader.edges(front, direction="in", kinds=_FROM)} | {
-        row["a"]
-        for row in reader.link_kinds(front)
-        if row["kind"].startswith("reference:") and row["b"] in front
-    }
+    made = {edge.source for edge in reader.edges(front, direction="in", kinds=_FROM)}
+    made |= {row["a"] for row in reader.references(front) if row["b"] in front}
     about = reader.payloads(made, "observed")
     automatic = {each for each in made if about.get(each, {}).get("write_source") in _AUTOMATIC}
-    left: set[int] = set()
-    for edge in reader.edges(automatic, direction="out", kinds=_FROM):
-        if edge.target not in gone:
-            left.add(edge.source)
-    for row in reader.link_kinds(automatic):
-        if row["kind"].startswith("reference:") and row["b"] not in gone:
-            left.add(row["a"])
+    edges = reader.edges(automatic, direction="out", kinds=_FROM)
+    left = {edge.source for edge in edges if edge.target not in gone}
+    left |= {row["a"] for row in reader.references(automatic) if row["b"] not in gone}
     merged = {
         edge.source
         for edge in reader.edges(front, direction="in", kinds=["derived_from"])

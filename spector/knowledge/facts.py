@@ -264,7 +264,7 @@ def _tie(
 
 
 def fact_steps(
-    reader: KnowledgeReader, entity: str, scope: str, *, hops: int, direction: str, limit: int
+    reader: KnowledgeReader, entity: str, scope: str, ends: Iterable[str], *, hops: int, limit: int
 ) -> list[tuple[dict[str, Any], int]]:
     """Facts of a scope that hold, breadth-first from an entity, each once with its hops."""
     seen: set[int] = set()
@@ -272,7 +272,6 @@ def fact_steps(
     front = set(met)
     out: list[tuple[dict[str, Any], int]] = []
     for hop in range(1, hops + 1):
-        ends = {"out": ("subject",), "in": ("object",)}.get(direction, ("subject", "object"))
         found = [row for end in ends for row in reader.facts(scope=scope, holds=1, **{end: front})]
         front = set()
         for row in sorted(found, key=lambda each: int(each["id"])):

@@ -11,11 +11,7 @@ from spector.knowledge.concepts import references_of
 from spector.knowledge.reader import KnowledgeReader
 from spector.knowledge.statistics import ENOUGH, assess, certainty, jaccard
 from spector.layout import Flag
-from spector.records import PredictedOutcome
 
-#: confidence of a prediction whose episode was compressed, or says nothing of its own
-_UNSURE: Final = 0.3
-_EPISODES: Final = 20
 #: co-occurrence from which concepts are related: common episodes, and their share
 _COMMON = 3
 _ORIGIN: Final = "ground"
@@ -234,32 +230,3 @@ def plan_cooccurrence(
         elif tie is not None and tie.origin == _ORIGIN:
             changes.drop("edge", ends[0], "related_to", ends[1])
     return changes
-
-
-def predicted_outcomes(
-    episodes: Sequence[Experience], figures: Mapping[str, str], limit: int, most: int = _EPISODES
-) -> list[PredictedOutcome]:
-    """What the newest twenty of these episodes did with a tool, the newest first.
-
-    Args:
-        figures: name -> verbal form of the statistics of the concepts that matched.
-    """
-
-    def certainty_of(each: Experience) -> float:
-        own: float | None = each["decision_confidence"]
-        return _UNSURE if each.is_consolidated or own is None else own
-
-    newest = sorted(episodes, key=lambda each: (-each.event_ms, -each.id))[:most]
-    found = [each for each in newest if each["tool"]]
-    found.sort(key=lambda each: (-each.event_ms, -certainty_of(each), -each.id))
-    return [
-        PredictedOutcome(
-            tool=each["tool"],
-            success=each["success"],
-            goal=each["goal"],
-            confidence=certainty_of(each),
-            source_episode_id=each.id,
-            math_context=dict(figures),
-        )
-        for each in found[:limit]
-    ]

@@ -342,8 +342,15 @@ class Association:
 
 
 def associations_of(reader: KnowledgeReader, scope: str | None = None) -> list[Association]:
-    """Every association of a scope, or of all, the oldest first."""
+    """Every association of a scope, or of all, the oldest first.
+
+    Raises:
+        CatalogCorruptError: A row has other fields than an association.
+    """
     found = sorted(reader.items_of("association", scope).items())
+    for _, row in found:
+        if other := row["json"].keys() ^ set(_SAID):
+            raise reader.damaged("item", row, f"an association with, or without, {min(other)}")
     return [Association(item, row["scope"], **row["json"]) for item, row in found]
 
 

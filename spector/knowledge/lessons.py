@@ -45,6 +45,18 @@ class Lesson:
         words = [each for text in (self.goal, *self.tools) for each in normalize_tokens(text)]
         return tuple(dict.fromkeys(words))[:64]
 
+    def plan(self, reader: KnowledgeReader, now_ms: int) -> Changes:
+        """What it changes: a learning that is not validated yet."""
+        changes, living = Changes(), reader.living(self.evidence)
+        if (self.scope, self.key) in _known_lessons(reader) or len(living) < len(self.evidence):
+            return changes
+        title, sure = learning_title(self.insight), {"confidence": _SURE, "impact": _SURE}
+        values = {"type": "failure_analysis", "title": title, **sure}
+        tags = self.applies_to
+        plan_item(changes, "learning", values, self.scope, tags, self.evidence, now_ms)
+        changes.dreamt(New(0), data_source="system", kind=self.key)
+        return changes
+
 
 def lessons_of(
     reader: KnowledgeReader, runs: Sequence[Run], fresh: Collection[int]
@@ -141,31 +153,6 @@ def _known_lessons(reader: KnowledgeReader) -> set[tuple[str, str]]:
     return {
         (owners[each].scope, known["kind"]) for each, known in observed.items() if each in owners
     }
-
-
-def plan_lesson(reader: KnowledgeReader, lesson: Lesson, now_ms: int) -> Changes:
-    """What a lesson changes: a learning that is not validated yet."""
-    living = reader.living(lesson.evidence)
-    if (lesson.scope, lesson.key) in _known_lessons(reader) or len(living) < len(lesson.evidence):
-        return Changes()
-    values = {
-        "type": "failure_analysis",
-        "title": learning_title(lesson.insight),
-        "confidence": _SURE,
-        "impact": _SURE,
-    }
-    changes = Changes()
-    plan_item(
-        changes,
-        "learning",
-        values,
-        lesson.scope,
-        lesson.applies_to,
-        lesson.evidence,
-        now_ms,
-    )
-    changes.dreamt(New(0), data_source="system", kind=lesson.key)
-    return changes
 
 
 # Runs: what was done with tools for a goal, in which order, and how it ended.
@@ -302,6 +289,53 @@ class Practice:
             evidence=self.evidence,
         )
 
+    @property
+    def text(self) -> str:
+        """The words of its draft."""
+        given = self.draft()
+        return procedure_text(given.name, given.description, given.steps)
+
+    def plan(self, reader: KnowledgeReader, now_ms: int) -> Changes:
+        """What it changes: a draft, or one more execution of the one that is there."""
+        known, changes = self.known, Changes()
+        if known is None:
+            good, bad = len(self.runs), len(self.failed)
+            plan_procedure(
+                changes,
+                self.draft(),
+                now_ms,
+                success_rate=good / (good + bad),
+                execution_count=good + bad,
+                last_used_ms=now_ms,
+            )
+            changes.dreamt(New(0), data_source="system", kind="practice")
+            return changes
+        values = reader.payloads([known], "procedure").get(known)
+        if values is None:
+            return changes
+        named = {e.target for e in reader.edges([known], direction="out", kinds=["derived_from"])}
+        living = reader.living(self.evidence)
+        fresh = [
+            (run, success)
+            for runs, success in ((self.runs, True), (self.failed, False))
+            for run in runs
+            if not named & set(run.ids) and living >= set(run.ids)
+        ]
+        rate, count = values["success_rate"], values["execution_count"]
+        for run, success in sorted(fresh, key=lambda each: each[0].ids):
+            count += 1
+            rate = running_rate(rate, count, success)
+            for each in run.ids:
+                changes.tie(known, "derived_from", each, "runs", now_ms, 0.8)
+        if fresh:
+            changed = {
+                "success_rate": min(1.0, max(0.0, rate)),
+                "execution_count": count,
+                "last_used_ms": now_ms,
+            }
+            changes.payload(known, "procedure", {**values, **changed})
+        return changes
+
 
 def practices_of(
     reader: KnowledgeReader, runs: Sequence[Run], fresh: Collection[int]
@@ -343,54 +377,6 @@ def _dreamt(reader: KnowledgeReader, ids: Collection[int]) -> set[int]:
     """Those that sleep has made."""
     observed = reader.payloads(ids, "observed") if ids else {}
     return {each for each, known in observed.items() if known["write_source"] == "dream"}
-
-
-def plan_practice(reader: KnowledgeReader, practice: Practice, now_ms: int) -> Changes:
-    """What a practice changes: a draft, or one more execution of the one that is there."""
-    known, changes = practice.known, Changes()
-    if known is None:
-        good, bad = len(practice.runs), len(practice.failed)
-        plan_procedure(
-            changes,
-            practice.draft(),
-            now_ms,
-            success_rate=good / (good + bad),
-            execution_count=good + bad,
-            last_used_ms=now_ms,
-        )
-        changes.dreamt(New(0), data_source="system", kind="practice")
-        return changes
-    values = reader.payloads([known], "procedure").get(known)
-    if values is None:
-        return changes
-    named = {e.target for e in reader.edges([known], direction="out", kinds=["derived_from"])}
-    living = reader.living(practice.evidence)
-    fresh = [
-        (run, success)
-        for runs, success in ((practice.runs, True), (practice.failed, False))
-        for run in runs
-        if not named & set(run.ids) and living >= set(run.ids)
-    ]
-    rate, count = values["success_rate"], values["execution_count"]
-    for run, success in sorted(fresh, key=lambda each: each[0].ids):
-        count += 1
-        rate = running_rate(rate, count, success)
-        for each in run.ids:
-            changes.tie(known, "derived_from", each, "runs", now_ms, 0.8)
-    if fresh:
-        changed = {
-            "success_rate": min(1.0, max(0.0, rate)),
-            "execution_count": count,
-            "last_used_ms": now_ms,
-        }
-        changes.payload(known, "procedure", {**values, **changed})
-    return changes
-
-
-def practice_text(practice: Practice) -> str:
-    """The words of the draft of a practice."""
-    given = practice.draft()
-    return procedure_text(given.name, given.description, given.steps)
 
 
 # Which concepts are retired: weak ones that nothing has used for a month, and what is too many.
@@ -458,8 +444,6 @@ def _is_its_time(concept: ConceptUse, hour: float | None) -> bool:
 
 # References follow a memory that another takes the place of.
 
-_REFERENCE = "reference:"
-
 
 def plan_moved_references(
     reader: KnowledgeReader, changes: Changes, gone: int, kept: int | New
@@ -476,7 +460,7 @@ def plan_moved_references(
     if gone == kept:
         return []
     ids = [gone] if isinstance(kept, New) else [gone, kept]
-    rows = [row for row in reader.link_kinds(ids) if row["kind"].startswith(_REFERENCE)]
+    rows = reader.references(ids)
     known = {(row["a"], row["kind"]): row for row in rows if row["b"] == kept}
     moved = []
     for row in rows:

@@ -78,9 +78,7 @@ class KnowledgeLines:
         links = {
             "sources": reader.links("source", a=facts) if facts else [],
             "references": [
-                row
-                for row in (reader.link_kinds(concepts) if concepts else ())
-                if row["kind"].startswith(_REFERENCE) and row["a"] in out
+                row for row in (reader.references(concepts) if concepts else ()) if row["a"] in out
             ],
         }
         others = {edge.target for edge in edges} | {

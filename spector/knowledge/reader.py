@@ -7,11 +7,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from spector.clock import from_ms
+from spector.errors import CatalogCorruptError
 from spector.records import Edge, RelationKind
 from spector.store.payloads import (
     Connection,
     count_named,
     count_of,
+    damaged_row,
     decode,
     detail_tables,
     edge_columns,
@@ -86,6 +88,10 @@ class KnowledgeReader:
         if self._names is None:
             self._names = detail_tables(self._db)
         return self._names
+
+    def damaged(self, table: str, row: Mapping[str, Any], problem: str) -> CatalogCorruptError:
+        """The error of a row that says what no row of its sort says."""
+        return damaged_row(table_named(table), row, problem, self._path)
 
     def entries(self, ids: Collection[int]) -> dict[int, dict[str, Any]]:
         """The entries of memories that have one: their keys."""
@@ -208,7 +214,7 @@ class KnowledgeReader:
             table, at = table_named(name), _SPREAD[name]
             columns = [each for n, each in enumerate(table.key) if n != at]
             conditions = dict(zip(columns, rest, strict=True)) | {table.key[at]: sorted(some)}
-            for row in self._rows(table, conditions):
+            for row in self._rows(name, conditions):
                 out[name, tuple(row[each] for each in table.key)] = row
         return out
 
@@ -342,6 +348,10 @@ class KnowledgeReader:
         """Ties of every kind that touch one of these ids."""
         found = [*self._rows("link", {"a": list(ids)}), *self._rows("link", {"b": list(ids)})]
         return list({(row["a"], row["kind"], row["b"]): row for row in found}.values())
+
+    def references(self, ids: Collection[int]) -> list[dict[str, Any]]:
+        """References that touch one of these ids: of concepts, and to memories."""
+        return [row for row in self.link_kinds(ids) if row["kind"].startswith("reference:")]
 
     def kinds(self) -> list[RelationKind]:
         """Relations that callers have registered."""

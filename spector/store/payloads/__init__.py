@@ -32,6 +32,7 @@ from spector.store.payloads.rows import (
     attachment_of,
     count_named,
     count_of,
+    damaged_row,
     delete_owned,
     delete_rows,
     described,
