@@ -280,8 +280,13 @@ class Concepts(ItemFacet[Concept]):
         if not concept_key(name):
             raise InvalidInputError(f"name is {name!r:.60}", hint="name it with a letter or digit")
         meaning = "" if not definition else check_text(definition, self._parts.config).strip()
-        given = checked_properties(properties)
-        origin = parse_choice(provenance, "provenance", *PROVENANCES)
+        about = {
+            "name": name,
+            "category": category,
+            "definition": meaning,
+            "properties": checked_properties(properties),
+            "provenance": parse_choice(provenance, "provenance", *PROVENANCES),
+        }
         user, text = scope.user_id or "", f"{name}: {meaning}" if meaning else name
         alike = self._same(name, category, text, user)
 
@@ -289,9 +294,9 @@ class Concepts(ItemFacet[Concept]):
             found = concepts_named(reader, name, category=category, scope=user)
             known = next(iter(found), alike)
             if known is None or not reader.payloads([known], self.sort):
-                plan_concept(changes, name, category, meaning, given, origin, user)
+                plan_concept(changes, about, user)
                 return None
-            plan_concept_met(reader, changes, known, name, given, origin, user)
+            plan_concept_met(reader, changes, known, about, user)
             return known
 
         kind = Category.PATTERN if category in _PATTERNS else Category.ENTITY

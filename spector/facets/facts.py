@@ -554,7 +554,5 @@ def _about(
         row["id"]: row
         for scope, some in wanted.items()
         for end in _ENDS
-        for row in reader.facts(
-            holds=1, **({} if scope is None else {"scope": scope}), **{end: sorted(some)}
-        )
+        for row in reader.facts(scope=scope, holds=1, **{end: sorted(some)})
     }

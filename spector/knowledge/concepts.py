@@ -89,33 +89,17 @@ def concepts_with(
 
 
 def plan_concept(
-    changes: Changes,
-    name: str,
-    category: str,
-    definition: str,
-    properties: Mapping[str, Any],
-    provenance: str,
-    scope: str,
-    *,
-    n: int = 0,
-    count: int = 0,
+    changes: Changes, about: Mapping[str, Any], scope: str, *, n: int = 0, count: int = 0
 ) -> None:
     """A new concept: memory ``n`` gets its payload and its names.
 
     Args:
+        about: Its name, category, properties and provenance.
         count: How many memories have reinforced it.
     """
     made = New(n)
     changes.store.append(n)
-    values = {
-        "name": name,
-        "category": category,
-        "definition": definition,
-        "properties": dict(properties),
-        "provenance": provenance,
-        "reinforcement_count": count,
-        "confidence": certainty(count),
-    }
+    values = {**about, "reinforcement_count": count, "confidence": certainty(count)}
     changes.payload(made, "concept", values)
     for sort, each in names_of_concept(values):
         changes.name(scope, sort, each, made)
@@ -137,9 +121,7 @@ def plan_concept_met(
     reader: KnowledgeReader,
     changes: Changes,
     concept: int,
-    name: str,
-    properties: Mapping[str, Any],
-    provenance: str,
+    about: Mapping[str, Any],
     scope: str,
     *,
     is_automatic: bool = False,
@@ -155,15 +137,17 @@ def plan_concept_met(
     values = reader.payloads([concept], "concept")[concept]
     if not is_automatic and "observed" in reader.sorts([concept]).get(concept, ()):
         changes.drop("payload", concept, "observed")
-    if concept not in concepts_named(reader, name, scope=scope):
-        changes.name(scope, "concept", concept_key(name), concept)
+    if concept not in concepts_named(reader, about["name"], scope=scope):
+        changes.name(scope, "concept", concept_key(about["name"]), concept)
     known: dict[str, Any] = values["properties"]
-    fresh = {key: value for key, value in properties.items() if known.get(key, _NONE) != value}
+    given: dict[str, Any] = about["properties"]
+    fresh = {key: value for key, value in given.items() if known.get(key, _NONE) != value}
     for key, value in fresh.items():
         if key in known:
             changes.drop("name", scope, "property", property_name(key, known[key]), concept)
         changes.name(scope, "property", property_name(key, value), concept)
-    now = values | {"properties": known | fresh, "provenance": _provenance(values, provenance)}
+    provenance = _provenance(values, about["provenance"])
+    now = values | {"properties": known | fresh, "provenance": provenance}
     if now != values:
         changes.payload(concept, "concept", now)
     return now
@@ -228,10 +212,7 @@ def plan_references(
 def plan_shown_concept(
     changes: Changes,
     n: int,
-    name: str,
-    category: str,
-    properties: Mapping[str, Any],
-    provenance: str,
+    about: Mapping[str, Any],
     scope: str,
     memories: Sequence[int],
     now_ms: int,
@@ -239,7 +220,7 @@ def plan_shown_concept(
 ) -> None:
     """A new concept that memories show: it refers to them, and goes with the last of them."""
     count = len(memories)
-    plan_concept(changes, name, category, "", properties, provenance, scope, n=n, count=count)
+    plan_concept(changes, about, scope, n=n, count=count)
     changes.dreamt(New(n))
     for place, memory in enumerate(memories):
         at = None if place < count - most else place
@@ -386,7 +367,8 @@ def plan_rhythms(
         target = New(0) if known is None else known
         changes.tie(concept, KIND, target, _ORIGIN, now_ms, coupling, note=note)
     if changes.puts and known is None:
-        plan_shown_concept(changes, 0, name, category, {}, "agent_inference", scope, (), now_ms)
+        about = {"name": name, "category": category, "properties": {}}
+        plan_shown_concept(changes, 0, about | {"provenance": "agent_inference"}, scope, (), now_ms)
     return changes
 
 

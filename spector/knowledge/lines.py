@@ -618,17 +618,9 @@ def meet(reader: KnowledgeReader, knowledge: Knowledge, place: Place, apply: App
     if values is None:
         return
     for name in (values["name"], *knowledge.names):
-        changes = Changes()
-        plan_concept_met(
-            reader,
-            changes,
-            place.id,
-            name,
-            values["properties"],
-            values["provenance"],
-            place.scope,
-            is_automatic="observed" in knowledge.payloads,
-        )
+        changes, automatic = Changes(), "observed" in knowledge.payloads
+        about = {**values, "name": name}
+        plan_concept_met(reader, changes, place.id, about, place.scope, is_automatic=automatic)
         if changes:
             apply(changes)
 

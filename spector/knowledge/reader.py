@@ -220,9 +220,10 @@ class KnowledgeReader:
 
     # -- facts --------------------------------------------------------------------------------
 
-    def facts(self, **conditions: Any) -> list[dict[str, Any]]:
-        """Rows of facts, their JSON taken apart, oldest first."""
-        found = [row | {"json": json.loads(row["json"])} for row in self._rows("fact", conditions)]
+    def facts(self, *, scope: str | None = None, **conditions: Any) -> list[dict[str, Any]]:
+        """Rows of facts, their JSON taken apart, oldest first; of one scope or of all."""
+        rows = self._rows("fact", _of(scope) | conditions)
+        found = [row | {"json": json.loads(row["json"])} for row in rows]
         return sorted(found, key=lambda row: row["id"])
 
     def sources(self, facts: Collection[int]) -> dict[int, tuple[int, ...]]:
@@ -239,7 +240,7 @@ class KnowledgeReader:
 
     def items_of(self, sort: str, scope: str | None = None) -> dict[int, dict[str, Any]]:
         """Items of a sort, of one scope or of all."""
-        return self._items({"sort": sort} | ({} if scope is None else {"scope": scope}))
+        return self._items({"sort": sort} | _of(scope))
 
     def _items(self, conditions: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
         return {
@@ -251,17 +252,13 @@ class KnowledgeReader:
         self, folded: str | Collection[str], sorts: Collection[str], scope: str | None = None
     ) -> list[dict[str, Any]]:
         """Rows of ``name``: what has one of these folded names."""
-        conditions: dict[str, Any] = {"sort": list(sorts), "folded": folded}
-        if scope is not None:
-            conditions["scope"] = scope
-        return list(self._rows("name", conditions))
+        return list(self._rows("name", {"sort": list(sorts), "folded": folded} | _of(scope)))
 
     def all_names(
         self, sorts: Collection[str], scope: str | None = None
     ) -> Iterator[dict[str, Any]]:
         """Every row of ``name`` of these sorts."""
-        conditions = {"sort": list(sorts)} | ({} if scope is None else {"scope": scope})
-        return self._rows("name", conditions)
+        return self._rows("name", {"sort": list(sorts)} | _of(scope))
 
     def named_within(
         self, folded: Collection[str], sorts: Collection[str], scope: str | None
@@ -376,6 +373,11 @@ class KnowledgeReader:
     def graph_size(self) -> tuple[int, dict[str, int]]:
         """How many memories have a stored edge, and how many edges of each kind there are."""
         return edge_counts(self._db)
+
+
+def _of(scope: str | None) -> dict[str, Any]:
+    """The condition of a scope; None for all."""
+    return {} if scope is None else {"scope": scope}
 
 
 def edge_of(row: Mapping[str, Any]) -> Edge:
