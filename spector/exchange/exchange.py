@@ -192,7 +192,19 @@ class Exchange:
         arrivals = Arrivals()
         for batch in read(notes=[]):  # said above
             with _placed(path, batch):
-                out += self._store(path, batch, arrivals, zone, brings_back=brings_back)
+                if batch.items:
+                    items = [(f"{path} line {number}", line) for number, line in batch.items]
+                    self._arrivals.store_items(arrivals, items)
+                lines = [
+                    Incoming(
+                        draft_of(line, path, self._arrivals.draft, arrivals.id_of, zone),
+                        line.knowledge,
+                        line.entry.get("id"),
+                        line.entry.get("user_id") or "",
+                    )
+                    for line in batch.memories
+                ]
+                out += self._arrivals.store(arrivals, lines, brings_back=brings_back)
             if progress is not None and batch.memories:
                 progress(len(out), None)
         return out
@@ -240,34 +252,6 @@ class Exchange:
                 for line in batch.memories:
                     draft_of(line, path, self._arrivals.draft, lambda given: given, zone)
         return path, read, zone
-
-    def _store(
-        self,
-        path: str,
-        batch: Batch,
-        arrivals: Arrivals,
-        zone: tzinfo | None,
-        *,
-        brings_back: bool,
-    ) -> list[MemoryRecord]:
-        if batch.items:
-            self._arrivals.store_items(
-                arrivals, [(f"{path} line {number}", line) for number, line in batch.items]
-            )
-            return []
-        return self._arrivals.store(
-            arrivals,
-            [
-                Incoming(
-                    draft_of(line, path, self._arrivals.draft, arrivals.id_of, zone),
-                    line.knowledge,
-                    line.entry.get("id"),
-                    line.entry.get("user_id") or "",
-                )
-                for line in batch.memories
-            ],
-            brings_back=brings_back,
-        )
 
 
 @contextmanager

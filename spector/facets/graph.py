@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Literal, Unpack
 
 from spector.arguments import parse_choice, parse_integer, parse_number, parse_switch
@@ -142,28 +143,20 @@ class Graph(Facet):
         def decide(reader: KnowledgeReader, changes: Changes, now_ms: int) -> Edge:
             first, second, relation = Registry(reader.kinds()).stored(ends[0], ends[1], kind)
             old = reader.edge(first, relation.name, second)
-            edge = Edge(
-                source=first,
-                target=second,
-                kind=relation.name,
-                weight=strength if old is None else max(old.weight, strength),
-                confidence=sure if old is None else max(old.confidence, sure),
-                origin="user" if old is None else old.origin,
-                created_at=from_ms(now_ms) if old is None else old.created_at,
-                note=dict(note) if note is not None else None if old is None else old.note,
+            known = old or Edge(
+                source=first, target=second, kind=relation.name, weight=strength, confidence=sure
+            )
+            made_at = known.created_at or from_ms(now_ms)
+            edge = replace(
+                known,
+                weight=max(known.weight, strength),
+                confidence=max(known.confidence, sure),
+                created_at=made_at,
+                note=known.note if note is None else dict(note),
             )
             if edge != old:
-                made_ms = to_ms(edge.created_at or from_ms(now_ms))
-                changes.tie(
-                    first,
-                    edge.kind,
-                    second,
-                    edge.origin,
-                    made_ms,
-                    edge.weight,
-                    edge.confidence,
-                    edge.note,
-                )
+                about = edge.weight, edge.confidence, edge.note
+                changes.tie(first, edge.kind, second, edge.origin, to_ms(made_at), *about)
             return edge
 
         return self._commit(decide, scope=scope, named=ends)[0]

@@ -10,7 +10,7 @@ import difflib
 import heapq
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from typing import Final, Protocol, Self
@@ -70,14 +70,8 @@ class Registry:
                 f"{name!r} is its own inverse", hint="register it with symmetric=True"
             )
         known = self._kinds.get(name)
-        meaning = RelationKind(
-            name=name,
-            symmetric=kind.symmetric,
-            inverse=inverse,
-            prunable=kind.prunable,
-            priority=kind.priority,
-            origin=known.origin if known else kind.origin,
-        )
+        origin = known.origin if known else kind.origin
+        meaning = replace(kind, name=name, inverse=inverse, origin=origin)
         if known is not None:
             if known != meaning:
                 raise InvalidInputError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -42,6 +43,7 @@ from spector.process import elsewhere
 from spector.providers import PromotionSource, embedded
 from spector.records import MemoryRecord, PromotionCandidate
 from spector.store.core import Store, current_image
+from spector.store.payloads import table_named
 from spector.write.append import flags_of
 from spector.write.changing import Change
 from spector.write.commit import KnowledgeWriter, Prepared, UnpreparedError
@@ -57,19 +59,8 @@ SAME_CONCEPT: Final = 0.92
 _NEVER: Final = 1 << 62
 #: the state of sleep in a store that never slept
 _NEVER_SLEPT: Final[dict[str, Any]] = {
-    "one": 1,
-    "cycle": 0,
-    "started_ms": 0,
-    "step": "",
-    "cursor": 0,
-    "decayed_ms": 0,
-    "extracted_id": 0,
-    "abstracted_id": 0,
-    "compressed_ms": 0,
-    "tested_ms": 0,
-    "seed": 0,
-    "recent": "{}",
-    "central": "{}",
+    **dict.fromkeys(table_named("sleep_state").names, 0),
+    **{"one": 1, "step": "", "recent": "{}", "central": "{}"},
 }
 
 
@@ -107,9 +98,11 @@ class ConceptExtractor:
             keep_cursor: note `last_id` in the state of sleep, in the same commit. A cycle of sleep
                 notes it itself.
         """
+        return self._take(self._named_after(after_id, limit), keep_cursor=keep_cursor)
+
+    def _named_after(self, after_id: int, limit: int) -> Named:
         with self._knowledge.reading() as reader:
-            named = named_after(reader, after_id, limit, self._shared())
-        return self._take(named, keep_cursor=keep_cursor)
+            return named_after(reader, after_id, limit, self._shared())
 
     def extract_from(self, memories: Collection[int], *, keep_cursor: bool = False) -> Extracted:
         """The same for chosen memories, whatever the cursor says."""
@@ -133,19 +126,14 @@ class ConceptExtractor:
         if not (named.elements or named.episodes):
             return Extracted(named.last_id, named.memories)
         for _ in range(3):
-            try:
+            with contextlib.suppress(UnpreparedError):  # forgotten between the two looks
                 return self._commit(named, keep_cursor)
-            except UnpreparedError:  # forgotten between the two looks
-                continue
         return self._commit(named, keep_cursor)
 
     def concepts_after(self, after_id: int, limit: int) -> ConceptRun:
         """The same as a plan for a caller who commits it; `extract_concepts` says what it holds."""
-        with self._knowledge.reading() as reader:
-            named = named_after(reader, after_id, limit, self._shared())
-        if not (named.elements or named.episodes):
-            return ConceptRun(named, ())
-        return self._run(named)
+        named = self._named_after(after_id, limit)
+        return self._run(named) if named.elements or named.episodes else ConceptRun(named, ())
 
     def _run(self, named: Named) -> ConceptRun:
         """What taking over a run takes: texts with their vectors, and the decision."""
@@ -398,8 +386,11 @@ class ConceptPromoter:
         sleep, most = self._parts.config.sleep, self._parts.config.knowledge.max_refs
         with self._knowledge.reading() as reader:
             found = admitted(reader, candidate, sleep)
+            if found == "malformed":
+                return Promotion(repr(candidate)[:60], "", 0.0, (), "malformed")
+            about = candidate.pattern_name, candidate.category, candidate.confidence
             if isinstance(found, str):
-                return _rejected(candidate, found)
+                return Promotion(*about, tuple(candidate.source_memory_ids), found)
             known = self._known(reader, found)
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
@@ -416,9 +407,7 @@ class ConceptPromoter:
         kind = Category.PATTERN if candidate.category in _BY_WORDS else Category.ENTITY
         fields = _fields(self._parts, kind, found.scope, found.sources)
         return Promotion(
-            candidate.pattern_name,
-            candidate.category,
-            candidate.confidence,
+            *about,
             found.sources,
             concept=known,
             prepared=() if known is not None else (Prepared(candidate.pattern_name, fields),),
@@ -497,16 +486,4 @@ def _by_name(reader: KnowledgeReader, pattern: Admitted) -> int | None:
             if is_same_pattern(values["name"], candidate.pattern_name)
         ),
         None,
-    )
-
-
-def _rejected(candidate: Any, reason: str) -> Promotion:
-    if reason == "malformed":
-        return Promotion(repr(candidate)[:60], "", 0.0, (), reason)
-    return Promotion(
-        candidate.pattern_name,
-        candidate.category,
-        candidate.confidence,
-        tuple(candidate.source_memory_ids),
-        reason,
     )
