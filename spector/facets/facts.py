@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import fields as fields_of
 from datetime import datetime
 from typing import Any, Final, Literal, Unpack
 
@@ -322,16 +323,8 @@ class Facts(Facet):
         with self._read() as reader:
             single = declared(reader).single
         return [
-            Fact(
-                one.subject,
-                one.predicate,
-                one.object,
-                one.confidence,
-                one.polarity,
-                one.modality,
-                one.span,
-            )
-            for one in (each.statement for each in self._reading(text, single)[0].facts)
+            Fact(**{each.name: getattr(one.statement, each.name) for each in fields_of(Fact)})
+            for one in self._reading(text, single)[0].facts
         ]
 
     def _reading(self, text: str, single: frozenset[str], **about: Any) -> tuple[Reading, bool]:

@@ -265,12 +265,9 @@ class Practice:
     def draft(self) -> ProcedureToAdd:
         """The procedure of the newest run, with the goals of all."""
         newest = self.runs[-1]
-        done: list[tuple[int, Mapping[str, Any]]] = []
-        for each in newest.episodes:
-            if each[1]["success"] is not False and (
-                not done or done[-1][1]["tool"] != each[1]["tool"]
-            ):
-                done.append(each)
+        worked = (each for each in newest.episodes if each[1]["success"] is not False)
+        rows = itertools.groupby(worked, key=lambda each: each[1]["tool"])
+        done = [next(row) for _, row in rows]
         found = learned_procedure([*done[:-1], newest.episodes[-1]], self.scope)
         assert found is not None, "a practice ends in success"
         goals = {concept_key(run.goal): run.goal for run in reversed(self.runs) if run.goal}

@@ -15,6 +15,7 @@ from spector.store.payloads import (
     count_of,
     damaged_row,
     decode,
+    described,
     detail_tables,
     edge_columns,
     edge_counts,
@@ -26,7 +27,6 @@ from spector.store.payloads import (
     living_among,
     mentioning_after,
     owners_of,
-    payloads_of,
     rows_of,
     scopes_of_names,
     table_named,
@@ -189,8 +189,8 @@ class KnowledgeReader:
         return out
 
     def payloads_of(self, ids: Collection[int]) -> dict[int, dict[str, dict[str, Any]]]:
-        """Fields of every payload of memories, by memory and sort."""
-        return payloads_of(self._db, ids, self._path) if self.holds_any else {}
+        """Fields of every payload of memories, by memory and sort; none of a fact."""
+        return described(self._db, [*ids], self._path) if self.holds_any else {}
 
     def sorts(self, ids: Collection[int]) -> dict[int, set[str]]:
         """Which payloads memories have; a fact counts as one."""

@@ -190,7 +190,7 @@ class Series:
     def living(self, ids: Collection[int]) -> dict[int, MemoryRecord]:
         """Those of some memories that exist, as they are now."""
         rows = self._store.catalog.fetch(list(ids))
-        made = [self._bare(rows[each]) for each in ids if each in rows]
+        made = [self._bare(row, self._header(row)) for each in ids if (row := rows.get(each))]
         found = {each.id: each for each in self._parts.finder.complete(self._store, made)}
         return found | {each: self._unwritten[each] for each in ids if each in self._unwritten}
 
@@ -209,24 +209,19 @@ class Series:
         if row is None:
             raise unknown(record_id)
         header = self._header(row)
-        if change(header, self._record(row)):
+        [record] = self._parts.finder.complete(self._store, [self._bare(row, header)])
+        if change(header, record):
             block = header.tobytes()[MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES]
             self._tx.set_mutable(row.segment_id, row.slot, block)
             catalog_rows.set_mutable(self._tx.connection, [(row.id, block)])
             self.touched.add(record_id)
             self.has_changed = True
-        return to_record(row, header, self._tier_of(header), newer_than(self._store.catalog, row))
+        return self._bare(row, header)
 
-    def _record(self, row: Row) -> MemoryRecord:
-        return self._parts.finder.complete(self._store, [self._bare(row)])[0]
-
-    def _bare(self, row: Row) -> MemoryRecord:
+    def _bare(self, row: Row, header: Any) -> MemoryRecord:
         """A record as its row alone makes it."""
-        header = self._header(row)
-        return to_record(row, header, self._tier_of(header), newer_than(self._store.catalog, row))
-
-    def _tier_of(self, header: Any) -> str:
-        return self._parts.router.by_code(int(header["tier"])).name
+        tier = self._parts.router.by_code(int(header["tier"])).name
+        return to_record(row, header, tier, newer_than(self._store.catalog, row))
 
     def _header(self, row: Row) -> Any:
         """The header of a memory, which this commit may have made."""

@@ -50,7 +50,6 @@ from spector.store.payloads.rows import (
     note_holding,
     owned_rows,
     owners_of,
-    payloads_of,
     problems_of_row,
     put_attachments,
     put_rows,
