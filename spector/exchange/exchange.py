@@ -26,7 +26,7 @@ from spector.clock import zone_named
 from spector.config import Config
 from spector.errors import CatalogCorruptError, InvalidInputError, SpectorError
 from spector.exchange.lines import ATTACHED, KNOWN, Batch, Change, Vectors, batches, draft_of
-from spector.knowledge import Arrivals, KnowledgeLines, KnowledgeReader
+from spector.knowledge import ITEM_KEY, Arrivals, KnowledgeLines, KnowledgeReader
 from spector.process import managed
 from spector.records import MemoryRecord
 from spector.search import Listing
@@ -311,7 +311,8 @@ class Export:
 
         def lines() -> Iterator[str]:
             nonlocal count
-            for line, is_memory in self._lines(records):
+            for line in self._lines(records):
+                is_memory = ITEM_KEY not in line
                 yield json.dumps(line, ensure_ascii=False)
                 count += is_memory
                 if progress is not None and is_memory and count % _BATCH == 0:
@@ -322,20 +323,17 @@ class Export:
             progress(count, total)
         return count
 
-    def _lines(
-        self, records: Iterable[tuple[MemoryRecord, Bytes]]
-    ) -> Iterator[tuple[dict[str, Any], bool]]:
-        """Lines, and whether each is a memory."""
+    def _lines(self, records: Iterable[tuple[MemoryRecord, Bytes]]) -> Iterator[dict[str, Any]]:
         left = iter(records)
         while chunk := _next_of(left):
             first, keys = self._read(chunk)
-            yield from ((line, False) for line in first)
+            yield from first
             for record, image in chunk:
                 if record.id in keys:
-                    yield _by_itself({**self._line(record, image), **keys[record.id]}), True
+                    yield _by_itself({**self._line(record, image), **keys[record.id]})
         with self._reading() as (_, reader):
             last = list(self.knowledge.after(reader)) if reader.holds_any else []
-        yield from ((line, False) for line in last)
+        yield from last
 
     def _line(self, record: MemoryRecord, image: Bytes) -> dict[str, Any]:
         out = {name: value for name, value in record.to_dict().items() if name in KNOWN}

@@ -506,10 +506,10 @@ class Concepts(ItemFacet[Concept]):
 
         def decide(reader: KnowledgeReader, changes: Changes, now_ms: int) -> bool:
             kind = f"reference:{name}"
-            found = [row for row in reader.links(kind, a=ends[:1]) if row["b"] == ends[1]]
-            for _ in found:
+            is_tied = any(row["b"] == ends[1] for row in reader.links(kind, a=ends[:1]))
+            if is_tied:
                 changes.drop("link", ends[0], kind, ends[1])
-            return bool(found)
+            return is_tied
 
         return self._commit(decide, scope=scope, named=ends)[0]
 

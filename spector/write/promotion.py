@@ -313,8 +313,6 @@ class Promotion:
 
     name: str
     category: str
-    confidence: float
-    sources: tuple[int, ...]
     #: why it is not promoted; "" when it is
     reason: str = ""
     #: the concept that it reinforces; None: one is made
@@ -387,10 +385,9 @@ class ConceptPromoter:
         with self._knowledge.reading() as reader:
             found = admitted(reader, candidate, sleep)
             if found == "malformed":
-                return Promotion(repr(candidate)[:60], "", 0.0, (), "malformed")
-            about = candidate.pattern_name, candidate.category, candidate.confidence
+                return Promotion(repr(candidate)[:60], "", "malformed")
             if isinstance(found, str):
-                return Promotion(*about, tuple(candidate.source_memory_ids), found)
+                return Promotion(candidate.pattern_name, candidate.category, found)
             known = self._known(reader, found)
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
@@ -407,8 +404,8 @@ class ConceptPromoter:
         kind = Category.PATTERN if candidate.category in _BY_WORDS else Category.ENTITY
         fields = _fields(self._parts, kind, found.scope, found.sources)
         return Promotion(
-            *about,
-            found.sources,
+            candidate.pattern_name,
+            candidate.category,
             concept=known,
             prepared=() if known is not None else (Prepared(candidate.pattern_name, fields),),
             decide=decide,
@@ -461,12 +458,10 @@ class ConceptPromoter:
                 return changes
             return plan_restated_figure(reader, figure, old, concept, sources, now_ms)
 
-        fields = _fields(self._parts, Category.SUMMARY, scope, ids)
+        fields = {} if old is not None else _fields(self._parts, Category.SUMMARY, scope, ids)
         return Promotion(
             figure.text,
             "statistic",
-            candidate.confidence,
-            ids,
             concept=concept,
             prepared=(Prepared(figure.text, fields),),
             decide=decide,
