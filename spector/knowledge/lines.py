@@ -464,11 +464,8 @@ _NEEDED: Final = object()
 Fields = Mapping[str, tuple[Parse, Any]]
 _WHO: Final[Fields] = {"name": (checked_part, _NEEDED), "type": (text_of, "thing")}
 _MENTION: Final[Fields] = {**_WHO, "count": (_integer(1, MOST_COUNT), 1)}
-_EVIDENCE: Final[Fields] = {
-    "id": (_id, _NEEDED),
-    "at": (_moment, None),
-    "success": (parse_switch, False),
-}
+_SOURCE: Final[Fields] = {"id": (_id, _NEEDED), "at": (_moment, None)}
+_EVIDENCE: Final[Fields] = {**_SOURCE, "success": (parse_switch, False)}
 _EDGE: Final[Fields] = {
     "target": (_id, _NEEDED),
     "kind": (text_of, _NEEDED),
@@ -490,7 +487,6 @@ _FACT: Final[Fields] = {
     "spans": (_spans, None),
     "window": (_window, None),
 }
-_SOURCE: Final[Fields] = {"id": (_id, _NEEDED), "at": (_moment, None)}
 _REFERENCES: Final[Fields] = {
     **_SOURCE,
     "layer": (lambda value, name: layer_name(value), "episodes"),
@@ -585,81 +581,69 @@ class Place:
     is_lasting: bool = True
 
 
-def put_tie(
-    changes: Changes, registry: Registry, place: Place, tie: Tie, other: Place, now_ms: int
-) -> None:
-    """The row of a tie whose ends have their ids."""
-    if tie.kind != "edge":
-        changes.put("link", a=place.id, kind=tie.kind, b=other.id, **tie.row)
-        return
-    source, target, kind = _stored(registry, place, tie, other)
-    row = {**tie.row, "kind": kind.name}
-    if row["created_ms"] is None:
-        row["created_ms"] = now_ms
-    changes.put("edge", source_id=source, target_id=target, **row)
+@dataclass(frozen=True, slots=True)
+class _Commit:
+    """What one commit of an import knows, and what adds to it."""
 
+    reader: KnowledgeReader
+    registry: Registry
+    apply: Apply
+    now_ms: int
 
-def _stored(
-    registry: Registry, place: Place, tie: Tie, other: Place
-) -> tuple[int, int, RelationKind]:
-    """Ends and kind of an edge as it is stored."""
-    try:
-        return registry.stored(place.id, other.id, tie.row["kind"])
-    except UnknownRelationError as error:
-        raise ImportFormatError(
-            f"{tie.where}: {error.message}",
-            hint='a line {"spector": "kind", "name": ...} further up registers a kind',
-        ) from error
+    def put(self, changes: Changes, place: Place, tie: Tie, other: Place) -> None:
+        """The row of a tie whose ends have their ids."""
+        if tie.kind != "edge":
+            changes.put("link", a=place.id, kind=tie.kind, b=other.id, **tie.row)
+            return
+        source, target, kind = self._stored(place, tie, other)
+        row = {**tie.row, "kind": kind.name}
+        if row["created_ms"] is None:
+            row["created_ms"] = self.now_ms
+        changes.put("edge", source_id=source, target_id=target, **row)
 
+    def _stored(self, place: Place, tie: Tie, other: Place) -> tuple[int, int, RelationKind]:
+        """Ends and kind of an edge as it is stored."""
+        try:
+            return self.registry.stored(place.id, other.id, tie.row["kind"])
+        except UnknownRelationError as error:
+            raise ImportFormatError(
+                f"{tie.where}: {error.message}",
+                hint='a line {"spector": "kind", "name": ...} further up registers a kind',
+            ) from error
 
-def meet(reader: KnowledgeReader, knowledge: Knowledge, place: Place, apply: Apply) -> None:
-    """A concept that the store has is met again: its names, properties and provenance."""
-    values = knowledge.payloads.get("concept")
-    if values is None:
-        return
-    for name in (values["name"], *knowledge.names):
-        changes, automatic = Changes(), "observed" in knowledge.payloads
-        about = {**values, "name": name}
-        plan_concept_met(reader, changes, place.id, about, place.scope, is_automatic=automatic)
-        if changes:
-            apply(changes)
+    def meet(self, knowledge: Knowledge, place: Place) -> None:
+        """A concept that the store has is met again: its names, properties and provenance."""
+        values = knowledge.payloads.get("concept", {})
+        automatic = "observed" in knowledge.payloads
+        for name in (values["name"], *knowledge.names) if values else ():
+            changes, about = Changes(), {**values, "name": name}
+            plan_concept_met(
+                self.reader, changes, place.id, about, place.scope, is_automatic=automatic
+            )
+            if changes:
+                self.apply(changes)
 
-
-def tie_known(
-    reader: KnowledgeReader,
-    registry: Registry,
-    place: Place,
-    tie: Tie,
-    other: Place,
-    apply: Apply,
-    now_ms: int,
-) -> None:
-    """Tie a memory that was in the store to one of the file, as a call of a facet would."""
-    changes = Changes()
-    if tie.kind == "source":
-        (row,) = reader.facts(id=[place.id])
-        sources = reader.sources([place.id]).get(place.id, ())
-        confirm_fact(
-            changes,
-            row,
-            sources,
-            [other.id],
-            now_ms=now_ms,
-            step=_STEP if other.is_user_said else 0.0,
-        )
-    elif tie.kind == "edge":
-        source, target, kind = _stored(registry, place, tie, other)
-        edge = reader.edge(source, kind.name, target)
-        if edge is None or edge.weight < tie.row["weight"]:
-            put_tie(changes, registry, place, tie, other, now_ms)
-    else:
-        layer, at = tie.kind.partition(":")[2], tie.row["t_ms"]
-        if at is None:
-            plan_references(reader, changes, place.id, layer, [other.id])
+    def tie_known(self, place: Place, tie: Tie, other: Place) -> None:
+        """Tie a memory that was in the store to one of the file, as a call of a facet would."""
+        reader, changes, now_ms = self.reader, Changes(), self.now_ms
+        if tie.kind == "source":
+            (row,) = reader.facts(id=[place.id])
+            sources = reader.sources([place.id]).get(place.id, ())
+            step = _STEP if other.is_user_said else 0.0
+            confirm_fact(changes, row, sources, [other.id], now_ms=now_ms, step=step)
+        elif tie.kind == "edge":
+            source, target, kind = self._stored(place, tie, other)
+            edge = reader.edge(source, kind.name, target)
+            if edge is None or edge.weight < tie.row["weight"]:
+                self.put(changes, place, tie, other)
         else:
-            plan_reinforcement(reader, changes, place.id, [other.id], at, layer=layer)
-    if changes:
-        apply(changes)
+            layer, at = tie.kind.partition(":")[2], tie.row["t_ms"]
+            if at is None:
+                plan_references(reader, changes, place.id, layer, [other.id])
+            else:
+                plan_reinforcement(reader, changes, place.id, [other.id], at, layer=layer)
+        if changes:
+            self.apply(changes)
 
 
 # From the lines of an import to checked knowledge; nothing of a line is believed.
@@ -971,7 +955,7 @@ class Arrivals:
             if not each.place.is_known:
                 self._put_payloads(changes, each.knowledge, each.place, now_ms)
         mentions = self._put_mentions(reader, changes, arrived)
-        registry, known = Registry(reader.kinds()), []
+        commit, known = _Commit(reader, Registry(reader.kinds()), apply, now_ms), []
         for place, tie in self._ready(arrived):
             other = self._places[tie.target]
             if other.given_scope != place.given_scope:
@@ -984,14 +968,14 @@ class Arrivals:
             if place.is_known:
                 known.append((place, tie, other))
             else:
-                put_tie(changes, registry, place, tie, other, now_ms)
+                commit.put(changes, place, tie, other)
         if changes:
             self._note_entities(mentions, apply(changes))
         for each in arrived:
             if each.place.is_known:
-                meet(reader, each.knowledge, each.place, apply)
+                commit.meet(each.knowledge, each.place)
         for place, tie, other in known:
-            tie_known(reader, registry, place, tie, other, apply, now_ms)
+            commit.tie_known(place, tie, other)
 
     def _put_payloads(
         self, changes: Changes, knowledge: Knowledge, place: Place, now_ms: int
@@ -1093,10 +1077,8 @@ class Arrivals:
     ) -> dict[str, int]:
         """User -> the entity that a line means; none when no memory mentions it."""
         found = self._entities.get((scope, *who))
-        if found:
-            return found
-        rows = reader.named(folded(who[0]), ENTITY_NAMES, scope)
-        return {scope: rows[0]["id"]} if rows else {}
+        rows = [] if found else reader.named(folded(who[0]), ENTITY_NAMES, scope)
+        return {scope: rows[0]["id"]} if rows else found or {}
 
     # -- lines beside memories ----------------------------------------------------------------
 
