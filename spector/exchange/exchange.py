@@ -25,7 +25,7 @@ from spector.arguments import (
 from spector.clock import zone_named
 from spector.config import Config
 from spector.errors import CatalogCorruptError, InvalidInputError, SpectorError
-from spector.exchange.lines import ATTACHED, KNOWN, Batch, Change, Vectors, batches, draft_of
+from spector.exchange.lines import ATTACHED, KNOWN, Batch, Change, Source, Vectors, draft_of
 from spector.knowledge import ITEM_KEY, Arrivals, KnowledgeLines, KnowledgeReader
 from spector.process import managed
 from spector.records import MemoryRecord
@@ -177,7 +177,7 @@ class Exchange:
         parse_callback(progress, "progress")
         takes_owners = parse_switch(scopes_from_message, "scopes_from_message")
         notes: list[str] = []
-        path, read, zone = self.check_lines(
+        lines, zone = self.check_lines(
             source,
             change=change,
             limit=limit,
@@ -187,15 +187,15 @@ class Exchange:
             notes=notes,
         )
         for note in notes[:_MOST_NOTES]:
-            warnings.warn(f"{path}: {note}", RuntimeWarning, stacklevel=5)
+            warnings.warn(f"{lines.path}: {note}", RuntimeWarning, stacklevel=5)
         out: list[MemoryRecord] = []
-        arrivals = Arrivals()
-        for batch in read(notes=[]):  # said above
+        arrivals, path = Arrivals(), lines.path
+        for batch in lines.batches([]):  # said above
             with _placed(path, batch):
                 if batch.items:
                     items = [(f"{path} line {number}", line) for number, line in batch.items]
                     self._arrivals.store_items(arrivals, items)
-                lines = [
+                incoming = [
                     Incoming(
                         draft_of(line, path, self._arrivals.draft, arrivals.id_of, zone),
                         line.knowledge,
@@ -204,7 +204,7 @@ class Exchange:
                     )
                     for line in batch.memories
                 ]
-                out += self._arrivals.store(arrivals, lines, brings_back=brings_back)
+                out += self._arrivals.store(arrivals, incoming, brings_back=brings_back)
             if progress is not None and batch.memories:
                 progress(len(out), None)
         return out
@@ -219,8 +219,8 @@ class Exchange:
         timezone: Any = None,
         takes_owners: bool = False,
         notes: list[str] | None = None,
-    ) -> tuple[str, Callable[..., Iterator[Batch]], tzinfo | None]:
-        """Read every line as `import_` does, and store none; path, batches and zone of its times.
+    ) -> tuple[Source, tzinfo | None]:
+        """Read every line as `import_` does, and store none; the lines and the zone of their times.
 
         Args:
             notes: gets what is left out of the file, and why.
@@ -237,21 +237,12 @@ class Exchange:
                 hint="pass a function from a line's dictionary to the one to import",
             )
         zone = None if timezone is None else zone_named(timezone)
-        read = partial(
-            batches,
-            path,
-            self._vectors,
-            self._most,
-            limit,
-            change,
-            accepts,
-            takes_owners=takes_owners,
-        )
-        for batch in read(notes=[] if notes is None else notes):
+        lines = Source(path, self._vectors, self._most, limit, change, accepts, takes_owners)
+        for batch in lines.batches([] if notes is None else notes):
             with _placed(path, batch):
                 for line in batch.memories:
                     draft_of(line, path, self._arrivals.draft, lambda given: given, zone)
-        return path, read, zone
+        return lines, zone
 
 
 @contextmanager

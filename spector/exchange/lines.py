@@ -188,82 +188,77 @@ class Batch:
         self._identities |= {line.identity} - {None}
 
 
-def batches(
-    path: str,
-    vectors: Vectors,
-    most: int,
-    limit: int | None,
-    change: Change | None,
-    accepts: Callable[[frozenset[str]], bool] | None = None,
-    *,
-    takes_owners: bool,
-    notes: list[str],
-) -> Iterator[Batch]:
-    """Lines in batches of at most ``most``; no memory of a batch refers to one of its own.
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file of lines, and what is taken of it."""
 
-    Args:
-        limit: memories to read at most; lines of other kinds behind the last are not read.
-        accepts: memories whose payloads are of other sorts are passed over.
-        takes_owners: lines that no export wrote keep the user and agent that they name.
-        notes: gets what was left out, and why.
-    """
-    batch = Batch()
-    seen: set[int] = set()
-    left = sys.maxsize if limit is None else limit
-    try:
-        for number, text in read_lines(path):
-            if not text.strip():
-                continue
-            if not left:
-                break
-            # a byte-order mark is not part of the text
-            entry = _entry(path, number, text.removeprefix("\ufeff") if number == 1 else text)
-            if ITEM_KEY in entry:
-                if batch.memories or len(batch.items) == most:
+    path: str
+    vectors: Vectors
+    #: memories of a batch at most
+    most: int
+    #: memories to read at most; lines of other kinds behind the last are not read
+    limit: int | None
+    change: Change | None
+    #: memories whose payloads are of other sorts are passed over
+    accepts: Callable[[frozenset[str]], bool] | None
+    #: lines that no export wrote keep the user and agent that they name
+    takes_owners: bool
+
+    def batches(self, notes: list[str]) -> Iterator[Batch]:
+        """Lines in batches; no memory of a batch refers to one of its own.
+
+        Args:
+            notes: gets what was left out, and why.
+        """
+        batch = Batch()
+        seen: set[int] = set()
+        left = sys.maxsize if self.limit is None else self.limit
+        try:
+            for number, text in read_lines(self.path):
+                if not text.strip():
+                    continue
+                if not left:
+                    break
+                where = f"{self.path} line {number}"
+                # a byte-order mark is not part of the text
+                entry = _entry(where, text.removeprefix("\ufeff") if number == 1 else text)
+                if ITEM_KEY in entry:
+                    if batch.memories or len(batch.items) == self.most:
+                        yield batch
+                        batch = Batch()
+                    batch.items.append((number, _checked(parse_item, entry, where)))
+                    continue
+                if not self.takes_owners and "recorded_at" not in entry:  # our exports are copies
+                    entry = without_owners(entry, notes)
+                line = self._line(number, entry, seen, len(text))
+                if line is not None and not is_unicode(line.given):
+                    notes.append(f"line {number}: {HALF}")
+                    continue
+                if line is None or (self.accepts is not None and not self.accepts(line.sorts)):
+                    continue
+                left -= 1
+                if not batch.takes(line, self.most):
                     yield batch
                     batch = Batch()
-                batch.items.append((number, _checked(parse_item, entry, f"{path} line {number}")))
-                continue
-            if not takes_owners and "recorded_at" not in entry:  # our own exports are copies
-                entry = without_owners(entry, notes)
-            line = _line(path, number, entry, vectors, change, seen, len(text))
-            if line is not None and not is_unicode(line.given):
-                notes.append(f"line {number}: {HALF}")
-                continue
-            if line is None or (accepts is not None and not accepts(line.sorts)):
-                continue
-            left -= 1
-            if not batch.takes(line, most):
-                yield batch
-                batch = Batch()
-            batch.add(line)
-            if "id" in entry:
-                seen.add(entry["id"])
-    except UnicodeDecodeError as error:
-        raise ImportFormatError(
-            f"{path} is not UTF-8: {error.reason} at byte {error.start} of a line",
-            hint="convert it to UTF-8 first",
-        ) from None
-    if batch:
-        yield batch
+                batch.add(line)
+                if "id" in entry:
+                    seen.add(entry["id"])
+        except UnicodeDecodeError as error:
+            raise ImportFormatError(
+                f"{self.path} is not UTF-8: {error.reason} at byte {error.start} of a line",
+                hint="convert it to UTF-8 first",
+            ) from None
+        if batch:
+            yield batch
 
-
-def _line(
-    path: str,
-    number: int,
-    entry: dict[str, Any],
-    vectors: Vectors,
-    change: Change | None,
-    seen: set[int],
-    length: int,
-) -> Line | None:
-    where = f"{path} line {number}"
-    if entry.get("vector") is not None and not vectors.accepts(entry, where):
-        del entry["vector"]
-    knowledge = _checked(lambda each: parse_memory(each, where), entry, where)
-    _refuse_unknown(entry, knowledge, seen, where)
-    given = entry if change is None else change(dict(entry))
-    return None if given is None else Line(number, entry, given, knowledge, length)
+    def _line(self, number: int, entry: dict[str, Any], seen: set[int], length: int) -> Line | None:
+        where = f"{self.path} line {number}"
+        if entry.get("vector") is not None and not self.vectors.accepts(entry, where):
+            del entry["vector"]
+        knowledge = _checked(lambda each: parse_memory(each, where), entry, where)
+        _refuse_unknown(entry, knowledge, seen, where)
+        given = entry if self.change is None else self.change(dict(entry))
+        return None if given is None else Line(number, entry, given, knowledge, length)
 
 
 def _checked(parse: Callable[[dict[str, Any]], Any], entry: dict[str, Any], where: str) -> Any:
@@ -274,27 +269,25 @@ def _checked(parse: Callable[[dict[str, Any]], Any], entry: dict[str, Any], wher
         raise ImportFormatError(f"{where}: {error.message}", hint=error.hint) from error
 
 
-def _entry(path: str, number: int, line: str) -> dict[str, Any]:
+def _entry(where: str, line: str) -> dict[str, Any]:
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise ImportFormatError(f"{path} line {number} is not JSON: {error}") from None
+        raise ImportFormatError(f"{where} is not JSON: {error}") from None
     if not isinstance(entry, dict):
-        raise ImportFormatError(
-            f"{path} line {number} is not a JSON object", hint="one memory a line: {...}"
-        )
+        raise ImportFormatError(f"{where} is not a JSON object", hint="one memory a line: {...}")
     if ITEM_KEY in entry:
         return entry
     unknown = set(entry) - KNOWN - _REPEATED
     if unknown:
         raise ImportFormatError(
-            f"{path} line {number} has the unknown key {min(unknown)!r}",
+            f"{where} has the unknown key {min(unknown)!r}",
             hint="other formats: spector import PATH FILE --format ...",
         )
     for name, (is_fine, wanted) in CHECKS.items():
         if entry.get(name) is not None and not is_fine(entry[name]):
             raise ImportFormatError(
-                f"{path} line {number}: {name} is {str(entry[name])[:60]!r}", hint=f"write {wanted}"
+                f"{where}: {name} is {str(entry[name])[:60]!r}", hint=f"write {wanted}"
             )
     return entry
 
