@@ -138,7 +138,12 @@ class Graph(Facet):
                 f"memories {ends[0]} and {ends[1]} belong to different users",
                 hint="an edge never joins users",
             )
-        _check_note(note)
+        if not isinstance(note, Mapping | None):
+            raise InvalidInputError(
+                f"note must be a dictionary, not {type(note).__name__}",
+                hint='write it like note={"why": "said so"}',
+            )
+        checked_json(dict(note or {}), "note")
 
         def decide(reader: KnowledgeReader, changes: Changes, now_ms: int) -> Edge:
             first, second, relation = Registry(reader.kinds()).stored(ends[0], ends[1], kind)
@@ -410,31 +415,11 @@ class Graph(Facet):
         scope: Scope,
         known: Mapping[int, Row] | None = None,
     ) -> StoreEdges:
-        return StoreEdges(
-            reader,
-            self._rows,
-            direction,
-            kinds,
-            known=known,
-            into=self._links.into,
-            scope=scope,
-        )
+        return StoreEdges(reader, self._rows, direction, kinds, known, self._links.into, scope)
 
     def _rows(self, ids: Collection[int]) -> Mapping[int, Row]:
         """Living memories among ids."""
         return self._parts.store.catalog.fetch(sorted(ids))
-
-
-def _check_note(note: Any) -> None:
-    """Refuse what cannot be a note."""
-    if note is None:
-        return
-    if not isinstance(note, Mapping):
-        raise InvalidInputError(
-            f"note must be a dictionary, not {type(note).__name__}",
-            hint='write it like note={"why": "said so"}',
-        )
-    checked_json(dict(note), "note")
 
 
 def _layers(reader: KnowledgeReader, ids: Iterable[int]) -> dict[int, str]:

@@ -48,7 +48,7 @@ def derived_of(
     front = set(gone)
     out = set(gone)
     while front:
-        fresh = _facts_without_source(reader, front, out) | _made_of(reader, front, out)
+        fresh = facts_of_alone(reader, front, out.intersection) | _made_of(reader, front, out)
         fresh |= {
             edge.source for edge in reader.edges(front, direction="in", kinds=["quantifies"])
         }  # a statistic goes with its concept
@@ -78,13 +78,6 @@ def facts_of_alone(
     others = {each for some in sources.values() for each in some} - {*memories}
     gone = {*memories, *(ended(others) if others else ())}
     return {fact for fact, each in sources.items() if {*each} <= gone}
-
-
-def _facts_without_source(
-    reader: KnowledgeReader, front: Collection[int], gone: Collection[int]
-) -> set[int]:
-    facts = ids_in(reader.links("source", b=front), "a")
-    return {fact for fact, each in reader.sources(facts).items() if set(each) <= set(gone)}
 
 
 def _made_of(reader: KnowledgeReader, front: Collection[int], gone: Collection[int]) -> set[int]:
