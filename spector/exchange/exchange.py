@@ -25,8 +25,8 @@ from spector.arguments import (
 from spector.clock import zone_named
 from spector.config import Config
 from spector.errors import CatalogCorruptError, InvalidInputError, SpectorError
-from spector.exchange.lines import ATTACHED, KNOWN, Batch, Change, Vectors, batches, draft_of
-from spector.knowledge import Arrivals, KnowledgeLines, KnowledgeReader
+from spector.exchange.lines import ATTACHED, KNOWN, Batch, Change, Source, Vectors, draft_of
+from spector.knowledge import ITEM_KEY, Arrivals, KnowledgeLines, KnowledgeReader
 from spector.process import managed
 from spector.records import MemoryRecord
 from spector.search import Listing
@@ -177,7 +177,7 @@ class Exchange:
         parse_callback(progress, "progress")
         takes_owners = parse_switch(scopes_from_message, "scopes_from_message")
         notes: list[str] = []
-        path, read, zone = self.check_lines(
+        lines, zone = self.check_lines(
             source,
             change=change,
             limit=limit,
@@ -187,12 +187,24 @@ class Exchange:
             notes=notes,
         )
         for note in notes[:_MOST_NOTES]:
-            warnings.warn(f"{path}: {note}", RuntimeWarning, stacklevel=5)
+            warnings.warn(f"{lines.path}: {note}", RuntimeWarning, stacklevel=5)
         out: list[MemoryRecord] = []
-        arrivals = Arrivals()
-        for batch in read(notes=[]):  # said above
+        arrivals, path = Arrivals(), lines.path
+        for batch in lines.batches([]):  # said above
             with _placed(path, batch):
-                out += self._store(path, batch, arrivals, zone, brings_back=brings_back)
+                if batch.items:
+                    items = [(f"{path} line {number}", line) for number, line in batch.items]
+                    self._arrivals.store_items(arrivals, items)
+                incoming = [
+                    Incoming(
+                        draft_of(line, path, self._arrivals.draft, arrivals.id_of, zone),
+                        line.knowledge,
+                        line.entry.get("id"),
+                        line.entry.get("user_id") or "",
+                    )
+                    for line in batch.memories
+                ]
+                out += self._arrivals.store(arrivals, incoming, brings_back=brings_back)
             if progress is not None and batch.memories:
                 progress(len(out), None)
         return out
@@ -207,8 +219,8 @@ class Exchange:
         timezone: Any = None,
         takes_owners: bool = False,
         notes: list[str] | None = None,
-    ) -> tuple[str, Callable[..., Iterator[Batch]], tzinfo | None]:
-        """Read every line as `import_` does, and store none; path, batches and zone of its times.
+    ) -> tuple[Source, tzinfo | None]:
+        """Read every line as `import_` does, and store none; the lines and the zone of their times.
 
         Args:
             notes: gets what is left out of the file, and why.
@@ -225,49 +237,12 @@ class Exchange:
                 hint="pass a function from a line's dictionary to the one to import",
             )
         zone = None if timezone is None else zone_named(timezone)
-        read = partial(
-            batches,
-            path,
-            self._vectors,
-            self._most,
-            limit,
-            change,
-            accepts,
-            takes_owners=takes_owners,
-        )
-        for batch in read(notes=[] if notes is None else notes):
+        lines = Source(path, self._vectors, self._most, limit, change, accepts, takes_owners)
+        for batch in lines.batches([] if notes is None else notes):
             with _placed(path, batch):
                 for line in batch.memories:
                     draft_of(line, path, self._arrivals.draft, lambda given: given, zone)
-        return path, read, zone
-
-    def _store(
-        self,
-        path: str,
-        batch: Batch,
-        arrivals: Arrivals,
-        zone: tzinfo | None,
-        *,
-        brings_back: bool,
-    ) -> list[MemoryRecord]:
-        if batch.items:
-            self._arrivals.store_items(
-                arrivals, [(f"{path} line {number}", line) for number, line in batch.items]
-            )
-            return []
-        return self._arrivals.store(
-            arrivals,
-            [
-                Incoming(
-                    draft_of(line, path, self._arrivals.draft, arrivals.id_of, zone),
-                    line.knowledge,
-                    line.entry.get("id"),
-                    line.entry.get("user_id") or "",
-                )
-                for line in batch.memories
-            ],
-            brings_back=brings_back,
-        )
+        return lines, zone
 
 
 @contextmanager
@@ -327,7 +302,8 @@ class Export:
 
         def lines() -> Iterator[str]:
             nonlocal count
-            for line, is_memory in self._lines(records):
+            for line in self._lines(records):
+                is_memory = ITEM_KEY not in line
                 yield json.dumps(line, ensure_ascii=False)
                 count += is_memory
                 if progress is not None and is_memory and count % _BATCH == 0:
@@ -338,20 +314,17 @@ class Export:
             progress(count, total)
         return count
 
-    def _lines(
-        self, records: Iterable[tuple[MemoryRecord, Bytes]]
-    ) -> Iterator[tuple[dict[str, Any], bool]]:
-        """Lines, and whether each is a memory."""
+    def _lines(self, records: Iterable[tuple[MemoryRecord, Bytes]]) -> Iterator[dict[str, Any]]:
         left = iter(records)
         while chunk := _next_of(left):
             first, keys = self._read(chunk)
-            yield from ((line, False) for line in first)
+            yield from first
             for record, image in chunk:
                 if record.id in keys:
-                    yield _by_itself({**self._line(record, image), **keys[record.id]}), True
+                    yield _by_itself({**self._line(record, image), **keys[record.id]})
         with self._reading() as (_, reader):
             last = list(self.knowledge.after(reader)) if reader.holds_any else []
-        yield from ((line, False) for line in last)
+        yield from last
 
     def _line(self, record: MemoryRecord, image: Bytes) -> dict[str, Any]:
         out = {name: value for name, value in record.to_dict().items() if name in KNOWN}

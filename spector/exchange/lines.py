@@ -117,7 +117,6 @@ KNOWN: Final = frozenset(
         *MEMORY_KEYS,
     )
 )
-_KNOWLEDGE: Final = frozenset(MEMORY_KEYS)
 #: keys of `MemoryRecord.to_dict` that repeat what a payload says
 _REPEATED: Final = frozenset({"details"})
 
@@ -137,20 +136,20 @@ class Line:
     entry: dict[str, Any]
     #: as the caller changed it
     given: dict[str, Any]
-    knowledge: Knowledge | None
+    knowledge: Knowledge
     #: characters of it
     length: int = 0
 
     @property
     def sorts(self) -> frozenset[str]:
         """Sorts of its payloads."""
-        return frozenset() if self.knowledge is None else self.knowledge.sorts
+        return self.knowledge.sorts
 
     @property
-    def user(self) -> str:
-        """The user whose memory it becomes, as far as that is a text."""
+    def identity(self) -> tuple[Any, ...] | None:
+        """What only one memory of its user may be; the user as far as that is a text."""
         user = self.given.get("user_id") if isinstance(self.given, Mapping) else None
-        return user if isinstance(user, str) else ""
+        return self.knowledge.identity(user if isinstance(user, str) else "")
 
 
 @dataclass(slots=True)
@@ -162,7 +161,7 @@ class Batch:
     items: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
     _length: int = 0
     _ids: set[int] = field(default_factory=set)
-    _identities: set[tuple[Any, ...]] = field(default_factory=set)
+    _identities: set[tuple[Any, ...] | None] = field(default_factory=set)
 
     def __bool__(self) -> bool:
         return bool(self.memories or self.items)
@@ -177,8 +176,7 @@ class Batch:
         """Whether the line may be of this batch: it refers to none of it, and repeats none."""
         if self.items or len(self.memories) == most or self._length > _MOST_CHARS:
             return False
-        identity = None if line.knowledge is None else line.knowledge.identity(line.user)
-        return identity not in self._identities and all(
+        return line.identity not in self._identities and all(
             self._ids.isdisjoint(line.entry.get(name) or ()) for name in LINKS
         )
 
@@ -187,89 +185,80 @@ class Batch:
         self._length += line.length
         if "id" in line.entry:
             self._ids.add(line.entry["id"])
-        identity = None if line.knowledge is None else line.knowledge.identity(line.user)
-        if identity is not None:
-            self._identities.add(identity)
+        self._identities |= {line.identity} - {None}
 
 
-def batches(
-    path: str,
-    vectors: Vectors,
-    most: int,
-    limit: int | None,
-    change: Change | None,
-    accepts: Callable[[frozenset[str]], bool] | None = None,
-    *,
-    takes_owners: bool,
-    notes: list[str],
-) -> Iterator[Batch]:
-    """Lines in batches of at most ``most``; no memory of a batch refers to one of its own.
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file of lines, and what is taken of it."""
 
-    Args:
-        limit: memories to read at most; lines of other kinds behind the last are not read.
-        accepts: memories whose payloads are of other sorts are passed over.
-        takes_owners: lines that no export wrote keep the user and agent that they name.
-        notes: gets what was left out, and why.
-    """
-    batch = Batch()
-    seen: set[int] = set()
-    left = sys.maxsize if limit is None else limit
-    try:
-        for number, text in read_lines(path):
-            if not text.strip():
-                continue
-            if not left:
-                break
-            # a byte-order mark is not part of the text
-            entry = _entry(path, number, text.removeprefix("\ufeff") if number == 1 else text)
-            if ITEM_KEY in entry:
-                if batch.memories or len(batch.items) == most:
+    path: str
+    vectors: Vectors
+    #: memories of a batch at most
+    most: int
+    #: memories to read at most; lines of other kinds behind the last are not read
+    limit: int | None
+    change: Change | None
+    #: memories whose payloads are of other sorts are passed over
+    accepts: Callable[[frozenset[str]], bool] | None
+    #: lines that no export wrote keep the user and agent that they name
+    takes_owners: bool
+
+    def batches(self, notes: list[str]) -> Iterator[Batch]:
+        """Lines in batches; no memory of a batch refers to one of its own.
+
+        Args:
+            notes: gets what was left out, and why.
+        """
+        batch = Batch()
+        seen: set[int] = set()
+        left = sys.maxsize if self.limit is None else self.limit
+        try:
+            for number, text in read_lines(self.path):
+                if not text.strip():
+                    continue
+                if not left:
+                    break
+                where = f"{self.path} line {number}"
+                # a byte-order mark is not part of the text
+                entry = _entry(where, text.removeprefix("\ufeff") if number == 1 else text)
+                if ITEM_KEY in entry:
+                    if batch.memories or len(batch.items) == self.most:
+                        yield batch
+                        batch = Batch()
+                    batch.items.append((number, _checked(parse_item, entry, where)))
+                    continue
+                if not self.takes_owners and "recorded_at" not in entry:  # our exports are copies
+                    entry = without_owners(entry, notes)
+                line = self._line(number, entry, seen, len(text))
+                if line is not None and not is_unicode(line.given):
+                    notes.append(f"line {number}: {HALF}")
+                    continue
+                if line is None or (self.accepts is not None and not self.accepts(line.sorts)):
+                    continue
+                left -= 1
+                if not batch.takes(line, self.most):
                     yield batch
                     batch = Batch()
-                batch.items.append((number, _checked(parse_item, entry, f"{path} line {number}")))
-                continue
-            if not takes_owners and "recorded_at" not in entry:  # our own exports are copies
-                entry = without_owners(entry, notes)
-            line = _line(path, number, entry, vectors, change, seen, len(text))
-            if line is not None and not is_unicode(line.given):
-                notes.append(f"line {number}: {HALF}")
-                continue
-            if line is None or (accepts is not None and not accepts(line.sorts)):
-                continue
-            left -= 1
-            if not batch.takes(line, most):
-                yield batch
-                batch = Batch()
-            batch.add(line)
-            if "id" in entry:
-                seen.add(entry["id"])
-    except UnicodeDecodeError as error:
-        raise ImportFormatError(
-            f"{path} is not UTF-8: {error.reason} at byte {error.start} of a line",
-            hint="convert it to UTF-8 first",
-        ) from None
-    if batch:
-        yield batch
+                batch.add(line)
+                if "id" in entry:
+                    seen.add(entry["id"])
+        except UnicodeDecodeError as error:
+            raise ImportFormatError(
+                f"{self.path} is not UTF-8: {error.reason} at byte {error.start} of a line",
+                hint="convert it to UTF-8 first",
+            ) from None
+        if batch:
+            yield batch
 
-
-def _line(
-    path: str,
-    number: int,
-    entry: dict[str, Any],
-    vectors: Vectors,
-    change: Change | None,
-    seen: set[int],
-    length: int,
-) -> Line | None:
-    where = f"{path} line {number}"
-    if entry.get("vector") is not None and not vectors.accepts(entry, where):
-        del entry["vector"]
-    knowledge = None
-    if not _KNOWLEDGE.isdisjoint(entry):
+    def _line(self, number: int, entry: dict[str, Any], seen: set[int], length: int) -> Line | None:
+        where = f"{self.path} line {number}"
+        if entry.get("vector") is not None and not self.vectors.accepts(entry, where):
+            del entry["vector"]
         knowledge = _checked(lambda each: parse_memory(each, where), entry, where)
-    _refuse_unknown(entry, knowledge, seen, where)
-    given = entry if change is None else change(dict(entry))
-    return None if given is None else Line(number, entry, given, knowledge, length)
+        _refuse_unknown(entry, knowledge, seen, where)
+        given = entry if self.change is None else self.change(dict(entry))
+        return None if given is None else Line(number, entry, given, knowledge, length)
 
 
 def _checked(parse: Callable[[dict[str, Any]], Any], entry: dict[str, Any], where: str) -> Any:
@@ -280,33 +269,31 @@ def _checked(parse: Callable[[dict[str, Any]], Any], entry: dict[str, Any], wher
         raise ImportFormatError(f"{where}: {error.message}", hint=error.hint) from error
 
 
-def _entry(path: str, number: int, line: str) -> dict[str, Any]:
+def _entry(where: str, line: str) -> dict[str, Any]:
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise ImportFormatError(f"{path} line {number} is not JSON: {error}") from None
+        raise ImportFormatError(f"{where} is not JSON: {error}") from None
     if not isinstance(entry, dict):
-        raise ImportFormatError(
-            f"{path} line {number} is not a JSON object", hint="one memory a line: {...}"
-        )
+        raise ImportFormatError(f"{where} is not a JSON object", hint="one memory a line: {...}")
     if ITEM_KEY in entry:
         return entry
     unknown = set(entry) - KNOWN - _REPEATED
     if unknown:
         raise ImportFormatError(
-            f"{path} line {number} has the unknown key {min(unknown)!r}",
+            f"{where} has the unknown key {min(unknown)!r}",
             hint="other formats: spector import PATH FILE --format ...",
         )
     for name, (is_fine, wanted) in CHECKS.items():
         if entry.get(name) is not None and not is_fine(entry[name]):
             raise ImportFormatError(
-                f"{path} line {number}: {name} is {str(entry[name])[:60]!r}", hint=f"write {wanted}"
+                f"{where}: {name} is {str(entry[name])[:60]!r}", hint=f"write {wanted}"
             )
     return entry
 
 
 def _refuse_unknown(
-    entry: dict[str, Any], knowledge: Knowledge | None, seen: set[int], where: str
+    entry: dict[str, Any], knowledge: Knowledge, seen: set[int], where: str
 ) -> None:
     """Raise when an entry supersedes, or is tied to, an id that no entry before it has.
 
@@ -321,7 +308,7 @@ def _refuse_unknown(
                 hint="name the older memory's id in its own line, further up; or, to supersede a"
                 " memory of the store, remember(..., supersedes=id)",
             )
-    for tie in knowledge.ties if knowledge is not None else ():
+    for tie in knowledge.ties:
         if tie.target not in seen:
             raise ImportFormatError(
                 f"{where}: is tied to {tie.target}, but no line before it has this id",
@@ -362,11 +349,7 @@ def draft_of(
         arguments["tier"] = TierCode(TIER_OF_SORT[sort]).name.lower()
     draft = make(arguments)
     flags = line.entry.get("flags")  # of an export: a caller's own fact may have sources as well
-    draft.derived = (
-        line.knowledge is not None
-        and line.knowledge.is_derived
-        and (flags is None or "auxiliary" in flags)
-    )
+    draft.derived = line.knowledge.is_derived and (flags is None or "auxiliary" in flags)
     draft.restored = _restored(line.entry, is_derived=draft.derived, is_wordless=draft.is_wordless)
     draft.tags = _with_own_end(draft, line.entry)
     draft.revision = line.entry.get("revision")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+import sys
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
+from spector.faces import on_first_use
 from spector.parts import Parts
 from spector.process import Sole
 
@@ -17,30 +18,8 @@ if TYPE_CHECKING:
     from spector.facets.learnings import Learnings
     from spector.facets.procedures import Procedures
 
-__all__ = [
-    "FACETS",
-    "Concepts",
-    "Entities",
-    "Faceted",
-    "Facts",
-    "Graph",
-    "Layers",
-    "Learnings",
-    "MemoryLayer",
-    "Procedures",
-]
-
 T = TypeVar("T")
-#: attribute of a memory -> module and class
-FACETS = {
-    "concepts": "Concepts",
-    "entities": "Entities",
-    "facts": "Facts",
-    "graph": "Graph",
-    "layers": "Layers",
-    "learnings": "Learnings",
-    "procedures": "Procedures",
-}
+__getattr__ = on_first_use(__name__)
 
 
 class _Facet(Generic[T]):
@@ -55,8 +34,7 @@ class _Facet(Generic[T]):
     def __get__(self, memory: Any, owner: type) -> T:
         if memory is None:
             return cast("T", self)
-        module = import_module(f"spector.facets.{self._name}")
-        made: T = getattr(module, FACETS[self._name])(memory._parts)
+        made: T = getattr(sys.modules[__name__], self._name.capitalize())(memory._parts)
         return cast("T", memory.__dict__.setdefault(self._name, made))
 
 
@@ -73,12 +51,3 @@ class Faceted(Sole):
     )
     learnings = _Facet["Learnings"]("Insights with evidence, and whether they proved themselves.")
     procedures = _Facet["Procedures"]("How things are done, and how often that has worked.")
-
-
-def __getattr__(name: str) -> Any:
-    if name == "MemoryLayer":
-        return import_module("spector.facets.layers").MemoryLayer
-    for module, each in FACETS.items():
-        if each == name:
-            return getattr(import_module(f"spector.facets.{module}"), each)
-    raise AttributeError(name)

@@ -111,19 +111,11 @@ class Facet:
         return found[0], done
 
     def _record(self, record_id: int, scope: Scope = ANYBODY) -> MemoryRecord:
-        """A living record of a scope.
-
-        Raises:
-            UnknownRecordError: There is none.
-        """
+        """A living record of a scope, or `UnknownRecordError`."""
         return self._parts.finder.get_within(record_id, scope)
 
     def _lasting(self, record_id: int, scope: Scope = ANYBODY) -> MemoryRecord:
-        """A living record of the store on disk: what a row of knowledge may name.
-
-        Raises:
-            UnknownRecordError: There is none. InvalidInputError: It is of a volatile tier.
-        """
+        """A living record of the store on disk: what a row of knowledge may name."""
         record = self._record(record_id, scope)
         if self._parts.router[record.tier].volatile:
             raise InvalidInputError(
@@ -153,11 +145,7 @@ class Facet:
         )
 
     def _typed(self, target: Any, sort: str, scope: Scope = ANYBODY) -> int:
-        """The id of a memory that has a payload of a sort.
-
-        Raises:
-            UnknownRecordError: There is no such memory. InvalidInputError: It is of another sort.
-        """
+        """The id of a living memory that has a payload of a sort."""
         record = self._record(id_of(target), scope)
         with self._read() as reader:
             sorts = reader.sorts([record.id]).get(record.id, set())
@@ -203,6 +191,13 @@ def one_id_of(target: Any, argument: str) -> int:
     return ids[0]
 
 
+def drawn_from(records: Sequence[MemoryRecord], scope: Scope) -> dict[str, Any]:
+    """Whose a memory is that is drawn from others, and how sure; without others the caller's."""
+    owner = records[0] if records else scope
+    sure = min((each.confidence for each in records), default=None)
+    return {"user_id": owner.user_id, "agent_id": owner.agent_id, "confidence": sure}
+
+
 # What facets of knowledge items share: triggers, evidence of one user, payloads under the lock.
 
 #: what the facet says itself
@@ -223,11 +218,7 @@ class ItemFacet(Facet, Generic[ItemT]):
         return {name: value for name, value in given.items() if value is not None}
 
     def _tags(self, tags: Any, name: str) -> tuple[str, ...]:
-        """Tags of situations, each once whatever its case and accents.
-
-        Raises:
-            InvalidTagError: They are none. InvalidInputError: One has no letter or digit.
-        """
+        """Tags of situations, each once whatever its case and accents."""
         found: dict[str, str] = {}
         for each in parse_tags(tags, self._parts.config):
             key = folded(each)
@@ -237,11 +228,7 @@ class ItemFacet(Facet, Generic[ItemT]):
         return tuple(found.values())
 
     def _evidence(self, targets: Memories | None, scope: Scope, name: str) -> list[MemoryRecord]:
-        """Lasting memories of one user.
-
-        Raises:
-            InvalidInputError: They are of several users. UnknownRecordError: One does not exist.
-        """
+        """Lasting memories of one user."""
         records = [self._lasting(each, scope) for each in ids_of(targets, name)]
         if len({each.user_id for each in records}) > 1:
             raise InvalidInputError(
@@ -276,11 +263,7 @@ class ItemFacet(Facet, Generic[ItemT]):
         return self._get(memory, scope)
 
     def _get(self, memory: int, scope: Scope = ANYBODY) -> ItemT:
-        """An item.
-
-        Raises:
-            UnknownRecordError: It was forgotten meanwhile.
-        """
+        """An item, unless it was forgotten meanwhile."""
         for made in self._items([self._record(memory, scope)]):
             return made
         raise unknown(memory)

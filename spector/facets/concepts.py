@@ -37,7 +37,6 @@ from spector.knowledge import (
     checked_part,
     checked_properties,
     concept_key,
-    concept_text,
     concepts_named,
     concepts_with,
     experiences,
@@ -53,7 +52,6 @@ from spector.knowledge import (
     plan_references,
     plan_reinforcement,
     plan_restated_figure,
-    plan_without_reference,
     references_of,
     statistics_of,
 )
@@ -63,6 +61,9 @@ from spector.providers import PromotionSource, embedded
 from spector.records import Concept, Percept, Statistic
 from spector.store.catalog import Scope
 from spector.write import SAME_CONCEPT, Change, Memories, Named, Prepared, likest
+
+#: levels of an entry of `Concepts.context`: everything, what is stored, the name alone
+_FULL, _STORED, _NAMED = 1, 2, 3
 
 
 class Grounding(Facet):
@@ -92,8 +93,8 @@ class Grounding(Facet):
 
     def ground(self, concept: int, name: str, episodes: Collection[int]) -> list[Statistic]:
         """The statistics of a concept, stored or brought up to date; none below eight episodes."""
-        known = self.experiences(episodes)
-        figures = figures_of(name, known, self._parts.config.knowledge.ground_from)
+        known, tuning = self.experiences(episodes), self._parts.config.knowledge
+        figures = figures_of(name, known, tuning.ground_from)
         stored = {each.code: each for each in self.statistics([concept]).get(concept, [])}
         ids = [each.id for each in known]
         for each in figures:
@@ -107,7 +108,9 @@ class Grounding(Facet):
         fresh = [each for each in figures if each.code not in stored]
         if fresh:
             self._store(fresh, concept, ids)
-        self.relate(concept)
+        self._parts.knowledge.commit(
+            lambda reader, now_ms: plan_cooccurrence(reader, concept, now_ms, tuning.jaccard)
+        )
         return self.statistics([concept]).get(concept, []) if figures else []
 
     def _store(self, figures: list[Figure], concept: int, episodes: list[int]) -> None:
@@ -145,11 +148,6 @@ class Grounding(Facet):
             found = references_of(reader, concepts)
         return {each: layers.get("episodes", ()) for each, layers in found.items()}
 
-    def episode_counts(self, concepts: Collection[int]) -> dict[int, int]:
-        """How many episodes each concept refers to."""
-        with self._read() as reader:
-            return {each: reader.reference_count(each, "episodes") for each in concepts}
-
     def relations(self, concept: int) -> list[dict[str, Any]]:
         """Relations of a concept to other living concepts, the strongest first."""
         out = []
@@ -166,18 +164,47 @@ class Grounding(Facet):
                 out.append({"type": name, "target": names[other]["name"], "weight": each.weight})
         return sorted(out, key=lambda each: (-each["weight"], each["type"], each["target"]))
 
-    def relate(self, concept: int) -> None:
-        """Renew the ties of a concept to those with which it shares episodes."""
-        least = self._parts.config.knowledge.jaccard
-        self._parts.knowledge.commit(
-            lambda reader, now_ms: plan_cooccurrence(reader, concept, now_ms, least)
-        )
+    def context(
+        self, percept: Percept, scope: Scope, *, limit: Any, budget_ms: Any
+    ) -> list[dict[str, Any]]:
+        """What is known of the concepts of a percept, the surest first, within a budget of time.
 
-
-# From a percept to concepts, what is known of them, and what their episodes foretell.
-
-#: levels of an entry: everything, what is stored, the name alone
-_FULL, _STORED, _NAMED = 1, 2, 3
+        With time left an entry is computed anew (level 1); in the second half of the budget it has
+        what is stored (level 2); after it, its name, category and number of episodes (level 3).
+        """
+        start = time.monotonic()
+        most = parse_integer(limit, "limit", low=1)
+        budget_s = parse_number(budget_ms, "budget_ms", low=0.0, high=3.6e6) / 1000.0
+        known = self.matching(parse_percept(percept), scope)
+        order = sorted(known, key=lambda each: (-known[each]["confidence"], each))
+        # records are read one by one: most names have few concepts
+        chosen = list(islice((each for each in order if self.active([each], scope)), most))
+        with self._read() as reader:
+            counts = {each: reader.reference_count(each, "episodes") for each in chosen}
+        out = []
+        for each in chosen:
+            entry: dict[str, Any] = {
+                **{name: known[each][name] for name in ("name", "category", "confidence")},
+                "episode_count": counts[each],
+                "relationships": [],
+                "properties": {},
+                "layer_context": [],
+                "level": _NAMED,
+            }
+            out.append(entry)
+            spent = time.monotonic() - start
+            if spent < budget_s:
+                entry["level"] = _STORED
+                entry["relationships"] = self.relations(each)
+                for one in self.statistics([each]).get(each, []):
+                    _note(entry, one, one.confidence)
+            if spent < budget_s / 2:
+                entry["level"] = _FULL
+                if entry["episode_count"] >= ENOUGH:
+                    episodes = self.experiences(self.episodes([each]).get(each, ()))
+                    for figure in figures_of(entry["name"], episodes):
+                        _note(entry, figure, certainty(figure.n))
+        return out
 
 
 def parse_percept(percept: Any) -> Percept:
@@ -206,50 +233,6 @@ def parse_percept(percept: Any) -> Percept:
             f"goal of a percept is {percept.goal!r:.60}", hint='write it like goal="grasp_mug"'
         )
     return percept
-
-
-def concept_context(
-    ground: Grounding, percept: Percept, scope: Scope, *, limit: Any, budget_ms: Any
-) -> list[dict[str, Any]]:
-    """What is known of the concepts of a percept, the surest first, within a budget of time.
-
-    With time left an entry is computed anew (level 1); in the second half of the budget it has
-    what is stored (level 2); after it, its name, category and number of episodes (level 3).
-    """
-    start = time.monotonic()
-    most = parse_integer(limit, "limit", low=1)
-    budget_s = parse_number(budget_ms, "budget_ms", low=0.0, high=3.6e6) / 1000.0
-    known = ground.matching(parse_percept(percept), scope)
-    order = sorted(known, key=lambda each: (-known[each]["confidence"], each))
-    # records are read one by one: most names have few concepts
-    chosen = list(islice((each for each in order if ground.active([each], scope)), most))
-    counts = ground.episode_counts(chosen)
-    out = []
-    for each in chosen:
-        entry: dict[str, Any] = {
-            "name": known[each]["name"],
-            "category": known[each]["category"],
-            "confidence": known[each]["confidence"],
-            "episode_count": counts[each],
-            "relationships": [],
-            "properties": {},
-            "layer_context": [],
-            "level": _NAMED,
-        }
-        out.append(entry)
-        spent = time.monotonic() - start
-        if spent < budget_s:
-            entry["level"] = _STORED
-            entry["relationships"] = ground.relations(each)
-            for one in ground.statistics([each]).get(each, []):
-                _note(entry, one, one.confidence)
-        if spent < budget_s / 2:
-            entry["level"] = _FULL
-            if entry["episode_count"] >= ENOUGH:
-                episodes = ground.experiences(ground.episodes([each]).get(each, ()))
-                for figure in figures_of(entry["name"], episodes):
-                    _note(entry, figure, certainty(figure.n))
-    return out
 
 
 def _note(entry: dict[str, Any], one: Statistic | Figure, confidence: float) -> None:
@@ -297,18 +280,23 @@ class Concepts(ItemFacet[Concept]):
         if not concept_key(name):
             raise InvalidInputError(f"name is {name!r:.60}", hint="name it with a letter or digit")
         meaning = "" if not definition else check_text(definition, self._parts.config).strip()
-        given = checked_properties(properties)
-        origin = parse_choice(provenance, "provenance", *PROVENANCES)
-        user, text = scope.user_id or "", concept_text(name, meaning)
+        about = {
+            "name": name,
+            "category": category,
+            "definition": meaning,
+            "properties": checked_properties(properties),
+            "provenance": parse_choice(provenance, "provenance", *PROVENANCES),
+        }
+        user, text = scope.user_id or "", f"{name}: {meaning}" if meaning else name
         alike = self._same(name, category, text, user)
 
         def decide(reader: KnowledgeReader, changes: Changes, now_ms: int) -> int | None:
             found = concepts_named(reader, name, category=category, scope=user)
             known = next(iter(found), alike)
             if known is None or not reader.payloads([known], self.sort):
-                plan_concept(changes, name, category, meaning, given, origin, user)
+                plan_concept(changes, about, user)
                 return None
-            plan_concept_met(reader, changes, known, name, given, origin, user)
+            plan_concept_met(reader, changes, known, about, user)
             return known
 
         kind = Category.PATTERN if category in _PATTERNS else Category.ENTITY
@@ -336,11 +324,7 @@ class Concepts(ItemFacet[Concept]):
         return best[0][0] if best and best[0][1] >= SAME_CONCEPT else None
 
     def _likeness(self, text: str, ids: Collection[int]) -> list[tuple[int, float]]:
-        """Cosine of each concept's words with a text, the most alike first.
-
-        Raises:
-            InvalidVectorError: The store has no embedder.
-        """
+        """Cosine of each concept's words with a text, the most alike first."""
         if self._parts.embedder is None:
             raise InvalidVectorError(
                 "the store has no embedder to compare texts with",
@@ -488,9 +472,8 @@ class Concepts(ItemFacet[Concept]):
         usual = self._parts.config.association
         limit = usual.concept_limit if limit is None else limit
         budget_ms = usual.budget_ms if budget_ms is None else budget_ms
-        return concept_context(
-            Grounding(self._parts), percept, self._scope(**owner), limit=limit, budget_ms=budget_ms
-        )
+        scope = self._scope(**owner)
+        return Grounding(self._parts).context(percept, scope, limit=limit, budget_ms=budget_ms)
 
     # -- references ---------------------------------------------------------------------------
 
@@ -520,14 +503,15 @@ class Concepts(ItemFacet[Concept]):
         self._may_write()
         scope, name = self._scope(**guard), layer_name(layer)
         ends = self._typed(id, self.sort, scope), one_id_of(record, "record")
-        gone, _ = self._commit(
-            lambda reader, changes, _: plan_without_reference(
-                reader, changes, ends[0], name, ends[1]
-            ),
-            scope=scope,
-            named=ends,
-        )
-        return gone
+
+        def decide(reader: KnowledgeReader, changes: Changes, now_ms: int) -> bool:
+            kind = f"reference:{name}"
+            is_tied = any(row["b"] == ends[1] for row in reader.links(kind, a=ends[:1]))
+            if is_tied:
+                changes.drop("link", ends[0], kind, ends[1])
+            return is_tied
+
+        return self._commit(decide, scope=scope, named=ends)[0]
 
     @guarded
     def reinforce(self, id: Named, source: Named, **guard: Unpack[Guard]) -> Concept:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import fields as fields_of
 from datetime import datetime
 from typing import Any, Final, Literal, Unpack
 
@@ -17,7 +18,7 @@ from spector.arguments import (
     parse_switch,
 )
 from spector.errors import InvalidInputError, UnknownRecordError
-from spector.facets.base import Facet, Guard, Owner, guarded, ids_of, owned
+from spector.facets.base import Facet, Guard, Owner, drawn_from, guarded, ids_of, owned
 from spector.knowledge import (
     ENTITY_NAMES,
     FACT_GROWTH,
@@ -28,6 +29,8 @@ from spector.knowledge import (
     New,
     Reading,
     checked_part,
+    confirm_fact,
+    contradict,
     current_facts,
     declared,
     fact_steps,
@@ -35,10 +38,11 @@ from spector.knowledge import (
     fields_of_fact,
     folded,
     held_fact,
+    is_single_valued,
     is_still_said,
-    plan_fact,
     plan_reading,
     predicate_named,
+    put_fact,
     read_text,
     sentence,
     statement_of,
@@ -63,6 +67,7 @@ _OF_MESSAGES: Final = frozenset({"observed", "episode"})
 #: the subject of what a user says of himself, and the predicate of his name
 _USER: Final = "user"
 _NAMED: Final = "is_named"
+_ENDS: Final = ("subject", "object")
 _FIRST_PERSON: Final = frozenset(("i", "me", "myself"))
 
 
@@ -115,36 +120,47 @@ class Facts(Facet):
                 "the sources of a fact are of several users",
                 hint="a fact belongs to one user: add it once for each",
             )
-        user = records[0].user_id if records else scope.user_id
+        whose = drawn_from(records, scope)
         fact = FactToAdd(
             subject=parts[0],
             predicate=parts[1],
             object=parts[2],
-            scope=user or "",
+            scope=whose["user_id"] or "",
             confidence=degree,
             sources=sources,
         )
         fields: dict[str, Any] = {
             "tier": "semantic",
             "category": Category.FACT,
-            "user_id": user,
-            "agent_id": scope.agent_id if not records else records[0].agent_id,
             "importance": importance
             if importance is not None or not records
             else max(each.importance for each in records),
-            "confidence": min((each.confidence for each in records), default=None),
+            **whose,
         }
 
+        step = self._parts.config.knowledge.fact_step
+
         def decide(reader: KnowledgeReader, changes: Changes, now_ms: int) -> int | New:
-            return plan_fact(
-                fact,
-                reader,
-                changes,
-                now_ms=now_ms,
-                step=self._parts.config.knowledge.fact_step,
-                single_valued=declared(reader).single,
-                unchangeable=self._unchangeable(reader, fact),
-            )
+            known = held_fact(reader, fact)
+            if known is not None:
+                which: int = known["id"]
+                stated = reader.sources([which]).get(which, ())
+                confirm_fact(changes, known, stated, sources, now_ms=now_ms, step=step)
+                return which
+            made, gone = New(0), list[int]()
+            changes.store.append(0)
+            if is_single_valued(fact.predicate, declared(reader).single):
+                present = [row["id"] for row in reader.facts(**fact.slot, holds=1)]
+                living = self._living(present)
+                for each in present:
+                    if each in living and (living[each].pinned or living[each].immutable):
+                        contradict(changes, each, made, 1.0, now_ms)
+                    else:
+                        gone.append(each)
+            if gone:
+                changes.supersedes[made] = tuple(gone)
+            put_fact(changes, made, fact, now_ms=now_ms, step=step)
+            return made
 
         with self._read() as reader:
             is_known = held_fact(reader, fact) is not None
@@ -161,16 +177,6 @@ class Facts(Facet):
         """Those of some facts that have neither ended nor rest, at a moment or now."""
         now_ms = moment or self._parts.clock.now_ms()
         return current_facts(reader, rows, self._parts.store.catalog.fetch, now_ms)
-
-    def _unchangeable(self, reader: KnowledgeReader, fact: FactToAdd) -> set[int]:
-        present = reader.facts(
-            scope=fact.scope,
-            subject=folded(fact.subject),
-            predicate=folded(fact.predicate),
-            holds=1,
-        )
-        records = self._living(row["id"] for row in present)
-        return {each.id for each in records.values() if each.pinned or each.immutable}
 
     @owned
     def about(
@@ -281,29 +287,21 @@ class Facts(Facet):
         direction = parse_choice(direction, "direction", "both", "out", "in")
         most = parse_integer(limit, "limit", low=1)
         scope = self._scope(**owner)
+        ends = {"out": ("subject",), "in": ("object",)}.get(direction, _ENDS)
         out: list[FactEdge] = []
         with self._read() as reader:
-            users = {
-                row["scope"]
-                for end in ("subject", "object")
-                for row in reader.facts(holds=1, **{end: folded(name)})
-            }
-            for user in sorted(users):
-                if scope.user_id not in (None, user):
+            near = [row for end in _ENDS for row in reader.facts(holds=1, **{end: folded(name)})]
+            for user in sorted({row["scope"] for row in near}):
+                if scope.user_id not in (None, user) or len(out) >= most:
                     continue
-                steps = fact_steps(
-                    reader, name, user, hops=hops, direction=direction, limit=most - len(out)
-                )
-                current = self._current(reader, [row for row, _ in steps])
-                for row, hop in steps:
-                    if row not in current:
-                        continue
-                    said = row["json"]
-                    out.append(
-                        FactEdge(said["subject"], said["predicate"], said["object"], row["id"], hop)
-                    )
-                if len(out) >= most:
-                    break
+                steps = fact_steps(reader, name, user, ends, hops=hops, limit=most - len(out))
+                current = {row["id"] for row in self._current(reader, [row for row, _ in steps])}
+                out += [
+                    FactEdge(said["subject"], said["predicate"], said["object"], row["id"], hop)
+                    for row, hop in steps
+                    for said in (row["json"],)
+                    if row["id"] in current
+                ]
         if scope.agent_id is not None:
             living = self._living((each.fact_id for each in out), scope)
             out = [each for each in out if each.fact_id in living]
@@ -325,16 +323,8 @@ class Facts(Facet):
         with self._read() as reader:
             single = declared(reader).single
         return [
-            Fact(
-                one.subject,
-                one.predicate,
-                one.object,
-                one.confidence,
-                one.polarity,
-                one.modality,
-                one.span,
-            )
-            for one in (each.statement for each in self._reading(text, single)[0].facts)
+            Fact(**{each.name: getattr(one.statement, each.name) for each in fields_of(Fact)})
+            for one in self._reading(text, single)[0].facts
         ]
 
     def _reading(self, text: str, single: frozenset[str], **about: Any) -> tuple[Reading, bool]:
@@ -556,8 +546,6 @@ def _about(
     return {
         row["id"]: row
         for scope, some in wanted.items()
-        for end in ("subject", "object")
-        for row in reader.facts(
-            holds=1, **({} if scope is None else {"scope": scope}), **{end: sorted(some)}
-        )
+        for end in _ENDS
+        for row in reader.facts(scope=scope, holds=1, **{end: sorted(some)})
     }

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Literal, Unpack
 
 from spector.arguments import parse_choice, parse_integer, parse_number, parse_switch
-from spector.clock import from_ms
+from spector.clock import from_ms, to_ms
 from spector.errors import InvalidInputError
 from spector.facets.base import Facet, Guard, Owner, guarded, ids_of, one_id_of, owned
 from spector.facets.concepts import Grounding, parse_percept
 from spector.knowledge import (
     LAYERS,
     Changes,
+    Experience,
     KnowledgeReader,
     Registry,
     StoreEdges,
@@ -22,7 +23,7 @@ from spector.knowledge import (
     checked_json,
     layer_name,
     levels,
-    predicted_outcomes,
+    plan_kind,
     ranks_by_user,
     reach,
     scaled,
@@ -36,6 +37,8 @@ Direction = Literal["out", "in", "both"]
 #: a rank above this protects (UCMA), and above this many times the mean rank
 _TIMES_MEAN = 1.5
 _MOST_HOPS = 16
+#: confidence of a prediction whose episode was compressed, or says nothing of its own
+_UNSURE = 0.3
 
 
 class Graph(Facet):
@@ -86,17 +89,7 @@ class Graph(Facet):
             origin=str(origin),
         )
 
-        def decide(reader: KnowledgeReader, changes: Changes, now_ms: int) -> RelationKind:
-            registry = Registry(reader.kinds())
-            is_new = name not in registry
-            made = registry.add(kind)
-            if is_new:
-                about = json.dumps(made.to_dict(), ensure_ascii=False)
-                item = changes.new_item()
-                changes.put("item", item_id=item, sort="relation_kind", scope="", json=about)
-            return made
-
-        return self._commit(decide)[0]
+        return self._commit(lambda reader, changes, _: plan_kind(reader, changes, kind))[0]
 
     # -- edges --------------------------------------------------------------------------------
 
@@ -145,23 +138,30 @@ class Graph(Facet):
                 f"memories {ends[0]} and {ends[1]} belong to different users",
                 hint="an edge never joins users",
             )
-        _check_note(note)
+        if not isinstance(note, Mapping | None):
+            raise InvalidInputError(
+                f"note must be a dictionary, not {type(note).__name__}",
+                hint='write it like note={"why": "said so"}',
+            )
+        checked_json(dict(note or {}), "note")
 
         def decide(reader: KnowledgeReader, changes: Changes, now_ms: int) -> Edge:
             first, second, relation = Registry(reader.kinds()).stored(ends[0], ends[1], kind)
             old = reader.edge(first, relation.name, second)
-            edge = Edge(
-                source=first,
-                target=second,
-                kind=relation.name,
-                weight=strength if old is None else max(old.weight, strength),
-                confidence=sure if old is None else max(old.confidence, sure),
-                origin="user" if old is None else old.origin,
-                created_at=from_ms(now_ms) if old is None else old.created_at,
-                note=dict(note) if note is not None else None if old is None else old.note,
+            known = old or Edge(
+                source=first, target=second, kind=relation.name, weight=strength, confidence=sure
+            )
+            made_at = known.created_at or from_ms(now_ms)
+            edge = replace(
+                known,
+                weight=max(known.weight, strength),
+                confidence=max(known.confidence, sure),
+                created_at=made_at,
+                note=known.note if note is None else dict(note),
             )
             if edge != old:
-                changes.edge(edge)
+                about = edge.weight, edge.confidence, edge.note
+                changes.tie(first, edge.kind, second, edge.origin, to_ms(made_at), *about)
             return edge
 
         return self._commit(decide, scope=scope, named=ends)[0]
@@ -328,8 +328,26 @@ class Graph(Facet):
         figures = {
             each.name: each.text for found in ground.statistics(concepts).values() for each in found
         }
-        newest = self._parts.config.association.completion_episodes
-        return predicted_outcomes(ground.experiences(living), figures, most, newest)
+
+        def certainty_of(each: Experience) -> float:
+            own: float | None = each["decision_confidence"]
+            return _UNSURE if each.is_consolidated or own is None else own
+
+        found = sorted(ground.experiences(living), key=lambda each: (-each.event_ms, -each.id))
+        newest = found[: self._parts.config.association.completion_episodes]
+        newest.sort(key=lambda each: (-each.event_ms, -certainty_of(each), -each.id))
+        return [
+            PredictedOutcome(
+                tool=each["tool"],
+                success=each["success"],
+                goal=each["goal"],
+                confidence=certainty_of(each),
+                source_episode_id=each.id,
+                math_context=dict(figures),
+            )
+            for each in newest
+            if each["tool"]
+        ][:most]
 
     # -- centrality ---------------------------------------------------------------------------
 
@@ -382,11 +400,7 @@ class Graph(Facet):
     def _walking(
         self, nodes: Iterable[int], direction: str, kinds: Iterable[str] | None, guard: Guard
     ) -> Iterator[StoreEdges]:
-        """The edges as a walk from memories of a scope takes them.
-
-        Raises:
-            UnknownRecordError: One of them is not there.
-        """
+        """The edges as a walk from memories of a scope, which are there, takes them."""
         scope = self._scope(**guard)
         for each in nodes:
             self._record(each, scope)
@@ -401,31 +415,11 @@ class Graph(Facet):
         scope: Scope,
         known: Mapping[int, Row] | None = None,
     ) -> StoreEdges:
-        return StoreEdges(
-            reader,
-            self._rows,
-            direction,
-            kinds,
-            known=known,
-            into=self._links.into,
-            scope=scope,
-        )
+        return StoreEdges(reader, self._rows, direction, kinds, known, self._links.into, scope)
 
     def _rows(self, ids: Collection[int]) -> Mapping[int, Row]:
         """Living memories among ids."""
         return self._parts.store.catalog.fetch(sorted(ids))
-
-
-def _check_note(note: Any) -> None:
-    """Refuse what cannot be a note."""
-    if note is None:
-        return
-    if not isinstance(note, Mapping):
-        raise InvalidInputError(
-            f"note must be a dictionary, not {type(note).__name__}",
-            hint='write it like note={"why": "said so"}',
-        )
-    checked_json(dict(note), "note")
 
 
 def _layers(reader: KnowledgeReader, ids: Iterable[int]) -> dict[int, str]:

@@ -12,8 +12,8 @@ from spector.arguments import (
     parse_number,
     parse_switch,
 )
-from spector.facets.base import Guard, Owner, TriggeredFacet, guarded, owned
-from spector.knowledge import learning_title, plan_application, plan_item, plan_validation
+from spector.facets.base import Guard, Owner, TriggeredFacet, drawn_from, guarded, owned
+from spector.knowledge import learning_title, plan_item
 from spector.layout import Category
 from spector.records import Learning, LearningType
 from spector.write import Memories, Named, Prepared
@@ -59,7 +59,7 @@ class Learnings(TriggeredFacet[Learning]):
         session = owner.pop("session_id", None)
         scope = self._scope(**owner)
         records = self._evidence(evidence, scope, "evidence")
-        user = records[0].user_id if records else scope.user_id
+        whose = drawn_from(records, scope)
         values = {
             "type": str(kind),
             "title": learning_title(text),
@@ -69,19 +69,17 @@ class Learnings(TriggeredFacet[Learning]):
         fields: dict[str, Any] = {
             "tier": "semantic",
             "importance": weight,
-            "user_id": user,
             "category": Category.PREFERENCE
             if kind is LearningType.USER_PREFERENCE
             else Category.PATTERN,
-            "agent_id": scope.agent_id if not records else records[0].agent_id,
             "session_id": session,
             "tags": list(tags) or None,
-            "confidence": min((each.confidence for each in records), default=None),
+            **whose,
         }
         ids = [each.id for each in records]
         _, done = self._commit(
             lambda _, changes, now_ms: plan_item(
-                changes, "learning", values, user or "", tags, ids, now_ms
+                changes, "learning", values, whose["user_id"] or "", tags, ids, now_ms
             ),
             [Prepared(text, fields, _GROWTH)],
         )
@@ -112,15 +110,24 @@ class Learnings(TriggeredFacet[Learning]):
     @guarded
     def apply(self, id: Named, **guard: Unpack[Guard]) -> Learning:
         """Count that a learning was used now."""
-        return self._change(id, plan_application, guard)
+
+        def plan(values: dict[str, Any], now_ms: int) -> dict[str, Any]:
+            return {"application_count": values["application_count"] + 1, "last_applied_ms": now_ms}
+
+        return self._change(id, plan, guard)
 
     @guarded
     def validate(self, id: Named, success: bool, **guard: Unpack[Guard]) -> Learning:
         """Raise the confidence of a learning that held by 0.10; lower it by 0.15 else."""
         self._may_write()
         held, tuning = parse_switch(success, "success"), self._parts.config.knowledge
-        step = tuning.learning_success if held else tuning.learning_failure
-        return self._change(id, lambda values, _: plan_validation(values, held, step), guard)
+        step = tuning.learning_success if held else -tuning.learning_failure
+
+        def plan(values: dict[str, Any], _: int) -> dict[str, Any]:
+            confidence = min(1.0, max(0.0, round(values["confidence"] + step, 9)))
+            return {"confidence": confidence, "validated": held or values["validated"]}
+
+        return self._change(id, plan, guard)
 
     @owned
     def all(self, type: LearningType | str | None = None, **owner: Unpack[Owner]) -> list[Learning]:

@@ -8,7 +8,7 @@ from typing import Any, Literal, Unpack
 
 from spector.arguments import SCOPES, parse_choice, parse_integer, parse_number, parse_switch
 from spector.errors import ImmutableRecordError, InvalidInputError
-from spector.facets.base import Guard, Owner, TriggeredFacet, guarded, owned
+from spector.facets.base import Guard, Owner, TriggeredFacet, drawn_from, guarded, owned
 from spector.knowledge import (
     Changes,
     KnowledgeReader,
@@ -16,10 +16,10 @@ from spector.knowledge import (
     checked_part,
     learned_procedure,
     parse_steps,
-    plan_outcome,
     plan_procedure,
     procedure_score,
     procedure_text,
+    running_rate,
     tools_of,
 )
 from spector.layout import Category
@@ -29,6 +29,8 @@ from spector.session import Session
 from spector.write import Memories, Named, Prepared
 
 Status = Literal["draft", "active", "deprecated"]
+#: executions after which a draft that mostly works becomes active
+_PROVEN = 3
 _STATUSES: tuple[Status, ...] = ("draft", "active", "deprecated")
 
 
@@ -135,7 +137,19 @@ class Procedures(TriggeredFacet[Procedure]):
         def plan(values: dict[str, Any], now_ms: int) -> dict[str, Any]:
             if failed_step is not None:
                 _check_failed(failed_step, worked, values["steps"])
-            return plan_outcome(values, worked, now_ms, failed_step)
+            count = values["execution_count"] + 1
+            rate = running_rate(values["success_rate"], count, worked)
+            changed = {
+                "execution_count": count,
+                "success_rate": min(1.0, max(0.0, rate)),
+                "last_used_ms": now_ms,
+            }
+            if values["status"] == "draft" and count >= _PROVEN and rate > 0.5:
+                changed["status"] = "active"
+            if failed_step is not None:
+                failures: dict[str, int] = values["failed_steps"]
+                changed["failed_steps"] = failures | {failed_step: failures.get(failed_step, 0) + 1}
+            return changed
 
         return self._change(id, plan, guard, self._parts.changer.reinforcing(worked))
 
@@ -224,13 +238,9 @@ class Procedures(TriggeredFacet[Procedure]):
                 and tools_of(values["steps"]) == tools
             ):
                 return self._made([(record, values)])[0]
-        fields: dict[str, Any] = {
-            "user_id": user,
-            "agent_id": records[0].agent_id,
-            "confidence": min(each.confidence for each in records),
-        }
         tags = list(given.triggers)[: self._parts.config.max_tags]
-        return self._store(replace(given, triggers=self._tags(tags, "triggers")), fields)
+        given = replace(given, triggers=self._tags(tags, "triggers"))
+        return self._store(given, drawn_from(records, scope))
 
     def _of_session(self, session: Session) -> list[int]:
         """The living episodes of a session and of its user, with those of its agent only."""

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
         TIME_OF_DAY,
         checked_pair,
         checked_properties,
-        concept_text,
         concepts_named,
         concepts_with,
         layer_name,
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
         plan_references,
         plan_reinforcement,
         plan_rhythms,
-        plan_without_reference,
         references_of,
     )
     from spector.knowledge.derivation import (
@@ -66,6 +64,7 @@ if TYPE_CHECKING:
         Declared,
         FactToAdd,
         checked_part,
+        confirm_fact,
         contradict,
         current_facts,
         declared,
@@ -73,8 +72,8 @@ if TYPE_CHECKING:
         fields_of_fact,
         held_fact,
         is_single_valued,
-        plan_fact,
         predicate_named,
+        put_fact,
         sentence,
     )
     from spector.knowledge.graph import (
@@ -83,6 +82,7 @@ if TYPE_CHECKING:
         activate,
         best_path,
         levels,
+        plan_kind,
         ranks_by_user,
         reach,
         scaled,
@@ -97,7 +97,6 @@ if TYPE_CHECKING:
         plan_cooccurrence,
         plan_new_figures,
         plan_restated_figure,
-        predicted_outcomes,
         statistics_of,
     )
     from spector.knowledge.induction import (
@@ -126,16 +125,14 @@ if TYPE_CHECKING:
         Practice,
         concepts_to_retire,
         lessons_of,
-        plan_lesson,
         plan_moved_references,
-        plan_practice,
-        practice_text,
         practices_of,
         runs_of,
     )
     from spector.knowledge.lines import (
         ITEM_KEY,
         MEMORY_KEYS,
+        NO_KNOWLEDGE,
         Arrival,
         Arrivals,
         Knowledge,
@@ -150,11 +147,8 @@ if TYPE_CHECKING:
         learned_procedure,
         learning_title,
         parse_steps,
-        plan_application,
         plan_item,
-        plan_outcome,
         plan_procedure,
-        plan_validation,
         procedure_score,
         procedure_text,
         tools_of,
@@ -175,7 +169,7 @@ if TYPE_CHECKING:
         with_facts,
         with_names,
     )
-    from spector.knowledge.statistics import ENOUGH, certainty
+    from spector.knowledge.statistics import ENOUGH, certainty, running_rate
 
 
 __getattr__ = on_first_use(__name__)

@@ -186,14 +186,9 @@ def facts_of_cue(reader: KnowledgeReader, text: str | None, scope: str | None) -
     """Facts that hold and whose subject or object the cue names, ascending."""
     if not text or not reader.holds_any:
         return []
-    names, wanted = cue_names(text), {} if scope is None else {"scope": scope}
-    return sorted(
-        {
-            row["id"]
-            for end in ("subject", "object")
-            for row in reader.facts(holds=1, **wanted, **{end: names})
-        }
-    )
+    names = cue_names(text)
+    ends = ({"subject": names}, {"object": names})
+    return sorted({row["id"] for end in ends for row in reader.facts(scope=scope, holds=1, **end)})
 
 
 def procedures_of_cue(
@@ -226,9 +221,8 @@ def themes_named(
     reader: KnowledgeReader, text: str | None, scope: str | None
 ) -> dict[int, frozenset[int]]:
     """Themes of facts about what a cue names; of the user's own, by their predicates."""
-    wanted = {} if scope is None else {"scope": scope}
     predicates = [each.replace(" ", "_") for each in cue_names(text or "")]
-    own = reader.facts(holds=1, **wanted, subject=USER, predicate=predicates)
+    own = reader.facts(scope=scope, holds=1, subject=USER, predicate=predicates)
     return themes_about(reader, [*facts_of_cue(reader, text, scope), *(row["id"] for row in own)])
 
 

@@ -6,11 +6,10 @@ that is not stored yet for, it names by :class:`New`, the number of the memory i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from spector.records import Edge
 from spector.store.payloads import (
     PayloadTable,
     compact_json,
@@ -98,21 +97,6 @@ class Changes:
             note=None if note is None else compact_json(dict(note)),
         )
 
-    def edge(self, edge: Edge) -> None:
-        """Put an edge as it is."""
-        assert edge.created_at is not None
-        now_ms = round(edge.created_at.timestamp() * 1000)
-        self.tie(
-            edge.source,
-            edge.kind,
-            edge.target,
-            edge.origin,
-            now_ms,
-            edge.weight,
-            edge.confidence,
-            edge.note,
-        )
-
     def new_item(self) -> New:
         """The placeholder of one more item."""
         self.items += 1
@@ -136,23 +120,19 @@ class Changes:
         }
 
     def is_derived(self, memory: int | New) -> bool:
-        """Whether a memory repeats others: a statistic, what a night made, a fact with a source.
-
-        Procedures and learnings of nights are found by what they are for, and stand for nothing.
-        """
-        sorts = self.sorts_of(memory)
-        if "statistic" in sorts:
-            return True
-        if "fact" in sorts:
-            return any(
-                table.name == "link" and row["kind"] == "source" and row["a"] == memory
-                for table, row in self.puts
-            )
-        return not sorts & {"procedure", "learning"} and any(
-            table.name == "payload"
-            and (row["id"], row["sort"]) == (memory, "observed")
-            and decode("observed", row["json"])[0]["write_source"] == "dream"
-            for table, row in self.puts
+        """Whether a memory repeats others; see `is_derived`."""
+        rows = [(table.name, row) for table, row in self.puts]
+        return is_derived(
+            self.sorts_of(memory),
+            any(
+                (name, row.get("a"), row.get("kind")) == ("link", memory, "source")
+                for name, row in rows
+            ),
+            any(
+                (name, row.get("id"), row.get("sort")) == ("payload", memory, "observed")
+                and decode("observed", row["json"])[0]["write_source"] == "dream"
+                for name, row in rows
+            ),
         )
 
     def resolved(
@@ -169,6 +149,17 @@ class Changes:
 
     def __bool__(self) -> bool:
         return bool(self.store or self.items or self.puts or self.drops or self.forget)
+
+
+def is_derived(sorts: Collection[str], has_source: bool, is_dreamt: bool) -> bool:
+    """Whether a memory repeats others: a statistic, what a night made, a fact with a source.
+
+    Procedures and learnings of nights are found by what they are for, and stand for nothing.
+    """
+    if "fact" in sorts:
+        return has_source
+    stands_alone = "procedure" in sorts or "learning" in sorts
+    return "statistic" in sorts or (is_dreamt and not stands_alone)
 
 
 def _counted_on(row: Mapping[str, Any], before: int) -> Mapping[str, Any]:

@@ -40,11 +40,6 @@ _REFERENCE: Final = "reference:"
 _MOST_NAME: Final = 64
 
 
-def concept_text(name: str, definition: str) -> str:
-    """The words of a concept's memory: its name, and what it is."""
-    return f"{name}: {definition}" if definition else name
-
-
 def property_name(name: str, value: Any) -> str:
     """A property and its value as one name, by which concepts are found."""
     text = json.dumps(
@@ -94,33 +89,17 @@ def concepts_with(
 
 
 def plan_concept(
-    changes: Changes,
-    name: str,
-    category: str,
-    definition: str,
-    properties: Mapping[str, Any],
-    provenance: str,
-    scope: str,
-    *,
-    n: int = 0,
-    count: int = 0,
+    changes: Changes, about: Mapping[str, Any], scope: str, *, n: int = 0, count: int = 0
 ) -> None:
     """A new concept: memory ``n`` gets its payload and its names.
 
     Args:
+        about: Its name, category, properties and provenance.
         count: How many memories have reinforced it.
     """
     made = New(n)
     changes.store.append(n)
-    values = {
-        "name": name,
-        "category": category,
-        "definition": definition,
-        "properties": dict(properties),
-        "provenance": provenance,
-        "reinforcement_count": count,
-        "confidence": certainty(count),
-    }
+    values = {**about, "reinforcement_count": count, "confidence": certainty(count)}
     changes.payload(made, "concept", values)
     for sort, each in names_of_concept(values):
         changes.name(scope, sort, each, made)
@@ -142,9 +121,7 @@ def plan_concept_met(
     reader: KnowledgeReader,
     changes: Changes,
     concept: int,
-    name: str,
-    properties: Mapping[str, Any],
-    provenance: str,
+    about: Mapping[str, Any],
     scope: str,
     *,
     is_automatic: bool = False,
@@ -160,15 +137,17 @@ def plan_concept_met(
     values = reader.payloads([concept], "concept")[concept]
     if not is_automatic and "observed" in reader.sorts([concept]).get(concept, ()):
         changes.drop("payload", concept, "observed")
-    if concept not in concepts_named(reader, name, scope=scope):
-        changes.name(scope, "concept", concept_key(name), concept)
+    if concept not in concepts_named(reader, about["name"], scope=scope):
+        changes.name(scope, "concept", concept_key(about["name"]), concept)
     known: dict[str, Any] = values["properties"]
-    fresh = {key: value for key, value in properties.items() if known.get(key, _NONE) != value}
+    given: dict[str, Any] = about["properties"]
+    fresh = {key: value for key, value in given.items() if known.get(key, _NONE) != value}
     for key, value in fresh.items():
         if key in known:
             changes.drop("name", scope, "property", property_name(key, known[key]), concept)
         changes.name(scope, "property", property_name(key, value), concept)
-    now = values | {"properties": known | fresh, "provenance": _provenance(values, provenance)}
+    provenance = _provenance(values, about["provenance"])
+    now = values | {"properties": known | fresh, "provenance": provenance}
     if now != values:
         changes.payload(concept, "concept", now)
     return now
@@ -185,8 +164,8 @@ def references_of(
 ) -> dict[int, dict[str, tuple[int, ...]]]:
     """Layer -> its memories in the order in which they came, of each concept."""
     found: dict[int, dict[str, list[tuple[int, int]]]] = {}
-    for row in reader.link_kinds(list(concepts)):
-        if row["kind"].startswith(_REFERENCE) and row["a"] in concepts and row["n"] is not None:
+    for row in reader.references(list(concepts)):
+        if row["a"] in concepts and row["n"] is not None:
             layer = row["kind"].removeprefix(_REFERENCE)
             found.setdefault(row["a"], {}).setdefault(layer, []).append((row["n"], row["b"]))
     return {
@@ -230,24 +209,10 @@ def plan_references(
             changes.link(concept, kind, each, **row)
 
 
-def plan_without_reference(
-    reader: KnowledgeReader, changes: Changes, concept: int, layer: str, memory: int
-) -> bool:
-    """Untie a concept from a memory; False when nothing ties them."""
-    kind = _REFERENCE + layer
-    found = [row for row in reader.links(kind, a=[concept]) if row["b"] == memory]
-    for row in found:
-        changes.drop("link", row["a"], kind, row["b"])
-    return bool(found)
-
-
 def plan_shown_concept(
     changes: Changes,
     n: int,
-    name: str,
-    category: str,
-    properties: Mapping[str, Any],
-    provenance: str,
+    about: Mapping[str, Any],
     scope: str,
     memories: Sequence[int],
     now_ms: int,
@@ -255,7 +220,7 @@ def plan_shown_concept(
 ) -> None:
     """A new concept that memories show: it refers to them, and goes with the last of them."""
     count = len(memories)
-    plan_concept(changes, name, category, "", properties, provenance, scope, n=n, count=count)
+    plan_concept(changes, about, scope, n=n, count=count)
     changes.dreamt(New(n))
     for place, memory in enumerate(memories):
         at = None if place < count - most else place
@@ -285,11 +250,7 @@ def plan_reinforcement(
     Returns:
         Whether one of them had not been counted before.
     """
-    known = {
-        row["b"]: row
-        for row in reader.link_kinds(memories)
-        if row["a"] == concept and row["kind"].startswith(_REFERENCE)
-    }
+    known = {row["b"]: row for row in reader.references(memories) if row["a"] == concept}
     fresh: dict[str, list[int]] = {}
     for each in dict.fromkeys(memories):
         row = known.get(each, {"kind": _REFERENCE + layer, "t_ms": None})
@@ -406,7 +367,8 @@ def plan_rhythms(
         target = New(0) if known is None else known
         changes.tie(concept, KIND, target, _ORIGIN, now_ms, coupling, note=note)
     if changes.puts and known is None:
-        plan_shown_concept(changes, 0, name, category, {}, "agent_inference", scope, (), now_ms)
+        about = {"name": name, "category": category, "properties": {}}
+        plan_shown_concept(changes, 0, about | {"provenance": "agent_inference"}, scope, (), now_ms)
     return changes
 
 

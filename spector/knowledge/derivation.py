@@ -48,7 +48,7 @@ def derived_of(
     front = set(gone)
     out = set(gone)
     while front:
-        fresh = _facts_without_source(reader, front, out) | _made_of(reader, front, out)
+        fresh = facts_of_alone(reader, front, out.intersection) | _made_of(reader, front, out)
         fresh |= {
             edge.source for edge in reader.edges(front, direction="in", kinds=["quantifies"])
         }  # a statistic goes with its concept
@@ -80,29 +80,15 @@ def facts_of_alone(
     return {fact for fact, each in sources.items() if {*each} <= gone}
 
 
-def _facts_without_source(
-    reader: KnowledgeReader, front: Collection[int], gone: Collection[int]
-) -> set[int]:
-    facts = ids_in(reader.links("source", b=front), "a")
-    return {fact for fact, each in reader.sources(facts).items() if set(each) <= set(gone)}
-
-
 def _made_of(reader: KnowledgeReader, front: Collection[int], gone: Collection[int]) -> set[int]:
     """Memories that sleep or formation made of nothing but what is gone."""
-    made = {edge.source for edge in reader.edges(front, direction="in", kinds=_FROM)} | {
-        row["a"]
-        for row in reader.link_kinds(front)
-        if row["kind"].startswith("reference:") and row["b"] in front
-    }
+    made = {edge.source for edge in reader.edges(front, direction="in", kinds=_FROM)}
+    made |= {row["a"] for row in reader.references(front) if row["b"] in front}
     about = reader.payloads(made, "observed")
     automatic = {each for each in made if about.get(each, {}).get("write_source") in _AUTOMATIC}
-    left: set[int] = set()
-    for edge in reader.edges(automatic, direction="out", kinds=_FROM):
-        if edge.target not in gone:
-            left.add(edge.source)
-    for row in reader.link_kinds(automatic):
-        if row["kind"].startswith("reference:") and row["b"] not in gone:
-            left.add(row["a"])
+    edges = reader.edges(automatic, direction="out", kinds=_FROM)
+    left = {edge.source for edge in edges if edge.target not in gone}
+    left |= {row["a"] for row in reader.references(automatic) if row["b"] not in gone}
     merged = {
         edge.source
         for edge in reader.edges(front, direction="in", kinds=["derived_from"])

@@ -41,17 +41,33 @@ class FactToAdd:
     scope: str
     confidence: float
     sources: tuple[int, ...] = ()
-    polarity: bool = True
-    modality: str = "asserted"
-    spans: tuple[tuple[int, int], ...] = ()
-    #: what else its row says: that it has one value by its form, its tense, its time
+    #: what else its row says; see `SAID`
     about: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
         return fact_key(self.subject, self.predicate, self.object)
 
+    @property
+    def slot(self) -> dict[str, str]:
+        """Columns of the facts that have its subject and its predicate."""
+        parts = {"subject": folded(self.subject), "predicate": folded(self.predicate)}
+        return {"scope": self.scope, **parts}
 
+
+#: what a row says beside its triple, in this order -> what holds where it does not say it
+SAID: Final[Mapping[str, Any]] = {
+    "polarity": True,
+    "modality": "asserted",
+    "spans": [],
+    "single": False,
+    "tense": "present",
+    "window": None,
+    "kin": "",
+    "limit": "",
+    "common": False,
+    "by": "",
+}
 #: facts fade half as fast as texts (UCMA: first stability of a fact is twice that of an episode)
 FACT_GROWTH: Final = 2.0
 
@@ -181,59 +197,10 @@ def is_single_valued(predicate: str, registered: Collection[str] = ()) -> bool:
     return name in SINGLE_VALUED or name.startswith("favourite_") or name in registered
 
 
-def plan_fact(
-    fact: FactToAdd,
-    reader: KnowledgeReader,
-    changes: Changes,
-    *,
-    now_ms: int,
-    step: float,
-    single_valued: Collection[str],
-    unchangeable: Collection[int],
-) -> int | New:
-    """Add a fact; returns its id.
-
-    Args:
-        reader: The moment in which the change is made.
-        step: Confidence that each further source adds.
-        single_valued: Predicates that callers registered.
-        unchangeable: Present facts that are pinned or immutable: they are contradicted, not
-            superseded.
-    """
-    known = held_fact(reader, fact)
-    if known is not None:
-        which: int = known["id"]
-        sources = reader.sources([which]).get(which, ())
-        confirm_fact(changes, known, sources, fact.sources, now_ms=now_ms, step=step)
-        return which
-    made = New(0)
-    changes.store.append(0)
-    gone: list[int] = []
-    if is_single_valued(fact.predicate, single_valued):
-        for row in reader.facts(
-            scope=fact.scope,
-            subject=folded(fact.subject),
-            predicate=folded(fact.predicate),
-            holds=1,
-        ):
-            if row["id"] in unchangeable:
-                contradict(changes, row["id"], made, 1.0, now_ms)
-            else:
-                gone.append(row["id"])
-    if gone:
-        changes.supersedes[made] = tuple(gone)
-    put_fact(changes, made, fact, now_ms=now_ms, step=step)
-    return made
-
-
 def held_fact(reader: KnowledgeReader, fact: FactToAdd) -> dict[str, Any] | None:
     """The row of a fact that holds and says the same, also with other case and accents."""
     known = reader.facts(scope=fact.scope, fact_key=fact.key, holds=1) or reader.facts(
-        scope=fact.scope,
-        subject=folded(fact.subject),
-        predicate=folded(fact.predicate),
-        object=folded(fact.object),
-        holds=1,
+        **fact.slot, object=folded(fact.object), holds=1
     )
     return known[0] if known else None
 
@@ -242,31 +209,24 @@ def put_fact(
     changes: Changes, made: New, fact: FactToAdd, *, now_ms: int, step: float = 0.0
 ) -> None:
     """The row of a new fact, tied to its sources."""
-    said: dict[str, Any] = {
-        "subject": fact.subject,
-        "predicate": fact.predicate,
-        "object": fact.object,
+    said = {"subject": fact.subject, "predicate": fact.predicate, "object": fact.object}
+    about = {
+        name: value
+        for name, usual in SAID.items()
+        if (value := fact.about.get(name, usual)) != usual
     }
-    if not fact.polarity:
-        said["polarity"] = False
-    if fact.modality != "asserted":
-        said["modality"] = fact.modality
-    if fact.spans:
-        said["spans"] = [list(each) for each in fact.spans]
     # a later source adds its step as it would in a call of its own
     grown = min(1.0, round(fact.confidence + step * max(0, len(fact.sources) - 1), 9))
     changes.put(
         "fact",
         id=made,
         fact_key=fact.key,
-        scope=fact.scope,
-        subject=folded(fact.subject),
-        predicate=folded(fact.predicate),
+        **fact.slot,
         object=folded(fact.object),
         holds=1,
         confidence=grown,
         verified_ms=now_ms,
-        json=compact_json({**said, **fact.about}),
+        json=compact_json(said | about),
     )
     _tie(changes, made, fact.sources, 0, now_ms)
 
@@ -304,7 +264,7 @@ def _tie(
 
 
 def fact_steps(
-    reader: KnowledgeReader, entity: str, scope: str, *, hops: int, direction: str, limit: int
+    reader: KnowledgeReader, entity: str, scope: str, ends: Iterable[str], *, hops: int, limit: int
 ) -> list[tuple[dict[str, Any], int]]:
     """Facts of a scope that hold, breadth-first from an entity, each once with its hops."""
     seen: set[int] = set()
@@ -312,7 +272,6 @@ def fact_steps(
     front = set(met)
     out: list[tuple[dict[str, Any], int]] = []
     for hop in range(1, hops + 1):
-        ends = {"out": ("subject",), "in": ("object",)}.get(direction, ("subject", "object"))
         found = [row for end in ends for row in reader.facts(scope=scope, holds=1, **{end: front})]
         front = set()
         for row in sorted(found, key=lambda each: int(each["id"])):

@@ -10,7 +10,7 @@ import difflib
 import heapq
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from typing import Final, Protocol, Self
@@ -21,6 +21,7 @@ import numpy.typing as npt
 from spector.clock import from_ms
 from spector.config import KnowledgeConfig
 from spector.errors import InvalidInputError, UnknownRelationError
+from spector.knowledge.changes import Changes
 from spector.knowledge.reader import KnowledgeReader
 from spector.messages import shown
 from spector.records import BUILTIN_KINDS, Activation, Edge, Reached, RelationKind
@@ -69,14 +70,8 @@ class Registry:
                 f"{name!r} is its own inverse", hint="register it with symmetric=True"
             )
         known = self._kinds.get(name)
-        meaning = RelationKind(
-            name=name,
-            symmetric=kind.symmetric,
-            inverse=inverse,
-            prunable=kind.prunable,
-            priority=kind.priority,
-            origin=known.origin if known else kind.origin,
-        )
+        origin = known.origin if known else kind.origin
+        meaning = replace(kind, name=name, inverse=inverse, origin=origin)
         if known is not None:
             if known != meaning:
                 raise InvalidInputError(
@@ -148,6 +143,16 @@ class Registry:
         return spelt
 
 
+def plan_kind(reader: KnowledgeReader, changes: Changes, kind: RelationKind) -> RelationKind:
+    """Register a kind unless the store has it; returns it as it is kept."""
+    registry = Registry(reader.kinds())
+    is_new = kind.name not in registry
+    made = registry.add(kind)
+    if is_new:
+        changes.item(changes.new_item(), "relation_kind", "", made.to_dict())
+    return made
+
+
 def _spelt(name: str) -> str:
     """The stored spelling of a name: ``IS_A``, ``is-a`` and ``Is A`` are ``is_a``."""
     return re.sub(r"[\s\-]+", "_", name.strip()).lower()
@@ -180,20 +185,43 @@ class Adjacency(Protocol):
 _TOGETHER: Final = 256
 
 
-class _Fetched:
-    """Edges of nodes as they are needed, fetched for many nodes that wait."""
+def _settled(
+    edges: Adjacency,
+    start: int,
+    hops: int,
+    min_weight: float = 0.0,
+    steps: dict[tuple[int, int], tuple[int, Edge]] | None = None,
+) -> Iterator[tuple[float, int, int]]:
+    """(weight, hops, node) as they become final, each node again for every lower number of hops.
 
-    def __init__(self, edges: Adjacency) -> None:
-        self._edges = edges
-        self._known: dict[int, Sequence[tuple[int, Edge]]] = {}
-
-    def of(self, node: int, waiting: Iterable[int]) -> Sequence[tuple[int, Edge]]:
-        """Edges that leave ``node``; those of ``waiting`` are fetched in the same breath."""
-        if node not in self._known:
-            ask = {node, *islice((each for each in waiting if each not in self._known), _TOGETHER)}
-            found = self._edges.leaving(ask)
-            self._known.update((each, found.get(each, ())) for each in ask)
-        return self._known[node]
+    Args:
+        steps: Gets, by node and hops, the node before and the edge from it.
+    """
+    known: dict[int, Sequence[tuple[int, Edge]]] = {}
+    fewest: dict[int, int] = {}  # node -> fewest hops of a path that was followed
+    weights: dict[tuple[int, int], float] = {}  # (node, hops) -> greatest weight of those that wait
+    heap: list[tuple[float, int, int]] = [(-1.0, 0, start)]
+    while heap:
+        weight, done, node = heapq.heappop(heap)
+        if done >= fewest.get(node, hops + 1):
+            continue
+        fewest[node] = done
+        yield -weight, done, node
+        if done == hops:
+            continue
+        if node not in known:
+            waiting = (each for _, at, each in heap if at < hops and each not in known)
+            ask = {node, *islice(waiting, _TOGETHER)}
+            found = edges.leaving(ask)
+            known.update((each, found.get(each, ())) for each in ask)
+        for target, edge in known[node]:
+            at, product = (target, done + 1), -weight * edge.weight
+            shorter = done + 1 < fewest.get(target, hops + 1)
+            if shorter and edge.weight >= min_weight and product > weights.get(at, -1.0):
+                weights[at] = product
+                if steps is not None:
+                    steps[at] = node, edge
+                heapq.heappush(heap, (-product, done + 1, target))
 
 
 def reach(
@@ -209,25 +237,13 @@ def reach(
     One entry a node, without the start: its greatest weight and the edges of that path (the fewest
     of equal ones). Sorted by weight, then hops, then id. Edges below ``min_weight`` are not taken.
     """
-    fetched = _Fetched(edges)
-    out: list[Reached] = []
-    best: dict[int, float] = {start: 1.0}  # node -> its greatest weight, once it is final
-    fewest: dict[int, int] = {}  # node -> fewest hops of a path that was followed
-    heap: list[tuple[float, int, int]] = [(-1.0, 0, start)]
-    while heap and (limit is None or len(out) < limit):
-        weight, done, node = heapq.heappop(heap)
-        if done >= fewest.get(node, hops + 1):
-            continue
-        fewest[node] = done
-        if node not in best:
-            best[node] = -weight
-            out.append(Reached(node, -weight, done))
-        if done == hops:
-            continue
-        for target, edge in fetched.of(node, (each for _, at, each in heap if at < hops)):
-            if edge.weight >= min_weight and done + 1 < fewest.get(target, hops + 1):
-                heapq.heappush(heap, (weight * edge.weight, done + 1, target))
-    return out
+    out: dict[int, Reached] = {}
+    for weight, done, node in _settled(edges, start, hops, min_weight):
+        if node != start:
+            out.setdefault(node, Reached(node, weight, done))
+        if len(out) == limit:
+            break
+    return list(out.values())
 
 
 def best_path(edges: Adjacency, start: int, end: int, *, hops: int = 6) -> list[Edge] | None:
@@ -235,32 +251,14 @@ def best_path(edges: Adjacency, start: int, end: int, *, hops: int = 6) -> list[
 
     From a node to itself it is the empty path.
     """
-    fetched = _Fetched(edges)
-    fewest: dict[int, int] = {}
-    steps: dict[tuple[int, int], tuple[int, Edge]] = {}  # (node, hops) -> (node before, edge)
-    weights: dict[tuple[int, int], float] = {(start, 0): 1.0}
-    heap: list[tuple[float, int, int]] = [(-1.0, 0, start)]
-    while heap:
-        weight, done, node = heapq.heappop(heap)
+    steps: dict[tuple[int, int], tuple[int, Edge]] = {}
+    for _, done, node in _settled(edges, start, hops, steps=steps):
         if node == end:
             path: list[Edge] = []
-            while done:
-                node, edge = steps[node, done]
+            for left in range(done, 0, -1):
+                node, edge = steps[node, left]
                 path.append(edge)
-                done -= 1
             return path[::-1]
-        if done >= fewest.get(node, hops + 1):
-            continue
-        fewest[node] = done
-        if done == hops:
-            continue
-        for target, edge in fetched.of(node, (each for _, at, each in heap if at < hops)):
-            at = (target, done + 1)
-            shorter = done + 1 < fewest.get(target, hops + 1)
-            if shorter and -weight * edge.weight > weights.get(at, 0.0):
-                weights[at] = -weight * edge.weight
-                steps[at] = (node, edge)
-                heapq.heappush(heap, (weight * edge.weight, done + 1, target))
     return None
 
 
@@ -403,7 +401,6 @@ def activate(
     decay: float = 0.5,
     threshold: float = 0.05,
     hops: int = 3,
-    strength: Callable[[Edge], float] | None = None,
 ) -> Activation:
     """Activation of the nodes that the seeds reach, by layer, without the seeds.
 
@@ -414,9 +411,7 @@ def activate(
         decay: Factor of every hop.
         threshold: What stays below it is neither passed on nor returned.
         hops: Edges that activation follows at most.
-        strength: Weight of an edge, its stored one by default.
     """
-    weigh = strength or (lambda edge: edge.weight)
     first = sorted(set(seeds))
     active = dict.fromkeys(first, 1.0)
     distance = dict.fromkeys(first, 0)
@@ -440,7 +435,7 @@ def activate(
             unknown = {target for target, _ in leaving if target not in layers}
             layers.update(layer_of(sorted(unknown)) if unknown else {})
             for target, edge in leaving:
-                flow = active[node] * weigh(edge) * decay
+                flow = active[node] * edge.weight * decay
                 entry = (target, distance[node] + 1, flow, layers.get(target, ""))
                 if entry[3] != layers.get(node, ""):
                     held.append(entry)

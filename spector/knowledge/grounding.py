@@ -11,11 +11,7 @@ from spector.knowledge.concepts import references_of
 from spector.knowledge.reader import KnowledgeReader
 from spector.knowledge.statistics import ENOUGH, assess, certainty, jaccard
 from spector.layout import Flag
-from spector.records import PredictedOutcome
 
-#: confidence of a prediction whose episode was compressed, or says nothing of its own
-_UNSURE: Final = 0.3
-_EPISODES: Final = 20
 #: co-occurrence from which concepts are related: common episodes, and their share
 _COMMON = 3
 _ORIGIN: Final = "ground"
@@ -127,13 +123,7 @@ def figures_of(name: str, episodes: Sequence[Experience], enough: int = ENOUGH) 
         if len(values) < 2:
             continue
         found = assess(values)
-        numbers: dict[str, float] = {
-            "mean": found.mean,
-            "std": found.std,
-            "min": found.min,
-            "max": found.max,
-            "n": found.n,
-        }
+        numbers = {each: getattr(found, each) for each in ("mean", "std", "min", "max", "n")}
         code, title = f"mean_{kind}", f"{name} {kind}"
         out.append(Figure(code, title, figure_text(code, title, numbers), numbers, found.n))
     if len(outcomes) >= 2:
@@ -240,35 +230,3 @@ def plan_cooccurrence(
         elif tie is not None and tie.origin == _ORIGIN:
             changes.drop("edge", ends[0], "related_to", ends[1])
     return changes
-
-
-def predicted_outcomes(
-    episodes: Sequence[Experience], figures: Mapping[str, str], limit: int, most: int = _EPISODES
-) -> list[PredictedOutcome]:
-    """What the newest twenty of these episodes did with a tool, the newest first.
-
-    Args:
-        figures: name -> verbal form of the statistics of the concepts that matched.
-    """
-    newest = sorted(episodes, key=lambda each: (-each.event_ms, -each.id))[:most]
-    found = []
-    for each in newest:
-        if not each["tool"]:
-            continue
-        own = each["decision_confidence"]
-        sure = _UNSURE if each.is_consolidated or own is None else own
-        found.append(
-            (
-                each.event_ms,
-                PredictedOutcome(
-                    tool=each["tool"],
-                    success=each["success"],
-                    goal=each["goal"],
-                    confidence=sure,
-                    source_episode_id=each.id,
-                    math_context=dict(figures),
-                ),
-            )
-        )
-    found.sort(key=lambda each: (-each[0], -each[1].confidence, -each[1].source_episode_id))
-    return [each for _, each in found[:limit]]

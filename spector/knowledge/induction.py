@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
@@ -43,6 +43,10 @@ class Element(NamedTuple):
     category: str
 
 
+#: element -> the name as it was spelled first, and the memories that show it, in order
+Elements = dict[Element, tuple[str, tuple[int, ...]]]
+
+
 @dataclass(frozen=True, slots=True)
 class Named:
     """What a run of memories names."""
@@ -51,8 +55,7 @@ class Named:
     last_id: int
     #: memories that were read
     memories: int
-    #: element -> the name as it was spelled first, and the memories that show it, in order
-    elements: Mapping[Element, tuple[str, tuple[int, ...]]]
+    elements: Elements
     #: memory -> the details of its episode
     episodes: Mapping[int, Mapping[str, Any]]
 
@@ -85,35 +88,34 @@ def named_in(reader: KnowledgeReader, ids: Sequence[int], last_id: int, shared: 
     details = reader.payloads(ids, "episode")
     found = elements_among(reader, details)
     touched = {row["a"] for row in reader.links("mention", b=ids)} if ids else set()
-    return Named(
-        last_id, len(ids), _joined(found, shared_entities(reader, touched, shared)), details
-    )
+    for element, (name, memories) in shared_entities(reader, touched, shared).items():
+        _note(found, element, name, memories)
+    return Named(last_id, len(ids), found, details)
 
 
-def elements_among(
-    reader: KnowledgeReader, episodes: Mapping[int, Mapping[str, Any]]
-) -> dict[Element, tuple[str, tuple[int, ...]]]:
+def _note(found: Elements, element: Element, name: str, memories: Iterable[int]) -> None:
+    spelled, before = found.get(element, (name, ()))
+    found[element] = spelled, tuple(dict.fromkeys((*before, *memories)))
+
+
+def elements_among(reader: KnowledgeReader, episodes: Mapping[int, Mapping[str, Any]]) -> Elements:
     """What the details of episodes name: objects, people, tokens of the goal and of the tool.
 
     Args:
         episodes: memory -> the fields of its payload ``episode``.
     """
     owners = reader.owners(list(episodes))
-    found: dict[Element, tuple[str, tuple[int, ...]]] = {}
+    found: Elements = {}
     for memory in sorted(set(episodes) & set(owners)):
         for given, category in elements_of(episodes[memory]):
             name = " ".join(given.split())
-            if not 0 < len(name) <= MOST_CHARS:
-                continue
-            element = Element(owners[memory].scope, concept_key(name), category)
-            spelled, memories = found.get(element, (name, ()))
-            found[element] = spelled, (*memories, memory)
+            if 0 < len(name) <= MOST_CHARS:
+                element = Element(owners[memory].scope, concept_key(name), category)
+                _note(found, element, name, [memory])
     return found
 
 
-def shared_entities(
-    reader: KnowledgeReader, entities: Collection[int], shared: Shared
-) -> dict[Element, tuple[str, tuple[int, ...]]]:
+def shared_entities(reader: KnowledgeReader, entities: Collection[int], shared: Shared) -> Elements:
     """Entities that enough episodic memories of enough sessions mention, with these memories.
 
     Persons are persons, everything else is an object.
@@ -123,7 +125,7 @@ def shared_entities(
         mentioned.setdefault(row["a"], []).append(row["b"])
     many = {each: ids for each, ids in mentioned.items() if len(ids) >= shared[0]}
     owners = reader.owners({each for ids in many.values() for each in ids})
-    found: dict[Element, tuple[str, tuple[int, ...]]] = {}
+    found: Elements = {}
     for item, row in sorted(reader.items(many).items()):
         episodic = tuple(
             sorted(
@@ -136,8 +138,7 @@ def shared_entities(
         about, key = row["json"], concept_key(row["json"]["name"])
         if key and len(about["name"]) <= MOST_CHARS:
             category = "person" if about["type"] == "person" else "object"
-            element = Element(row["scope"], key, category)
-            found = _joined(found, {element: (about["name"], episodic)})
+            _note(found, Element(row["scope"], key, category), about["name"], episodic)
     return found
 
 
@@ -209,17 +210,15 @@ def plan_extraction(
             most=tuning.max_refs,
         )
     for element, shown in fresh.items():
+        about = {
+            "name": named.elements[element][0],
+            "category": element.category,
+            "properties": {},
+            "provenance": PROVENANCES[0],
+        }
+        memories = sorted(set(shown))
         plan_shown_concept(
-            changes,
-            places[element],
-            named.elements[element][0],
-            element.category,
-            {},
-            PROVENANCES[0],
-            element.scope,
-            sorted(set(shown)),
-            now_ms,
-            tuning.max_refs,
+            changes, places[element], about, element.scope, memories, now_ms, tuning.max_refs
         )
     plan_associations(reader, changes, named.episodes, tuning.association_rate)
     return changes, chosen
@@ -236,17 +235,6 @@ def _still(reader: KnowledgeReader, concept: int | Element | None) -> int | None
     if not isinstance(concept, int) or not reader.payloads([concept], "concept"):
         return None
     return concept
-
-
-def _joined(
-    one: Mapping[Element, tuple[str, tuple[int, ...]]],
-    other: Mapping[Element, tuple[str, tuple[int, ...]]],
-) -> dict[Element, tuple[str, tuple[int, ...]]]:
-    out = dict(one)
-    for element, (name, memories) in other.items():
-        spelled, before = out.get(element, (name, ()))
-        out[element] = spelled, tuple(dict.fromkeys((*before, *memories)))
-    return out
 
 
 # Operational patterns: tools whose success changes steadily from day to day.
@@ -342,8 +330,15 @@ class Association:
 
 
 def associations_of(reader: KnowledgeReader, scope: str | None = None) -> list[Association]:
-    """Every association of a scope, or of all, the oldest first."""
+    """Every association of a scope, or of all, the oldest first.
+
+    Raises:
+        CatalogCorruptError: A row has other fields than an association.
+    """
     found = sorted(reader.items_of("association", scope).items())
+    for _, row in found:
+        if other := row["json"].keys() ^ set(_SAID):
+            raise reader.damaged("item", row, f"an association with, or without, {min(other)}")
     return [Association(item, row["scope"], **row["json"]) for item, row in found]
 
 
@@ -575,30 +570,16 @@ def plan_promotion(
     """
     changes, candidate = Changes(), pattern.candidate
     sources = pattern.sources[-_MOST_SOURCES:]
+    about = {
+        "name": candidate.pattern_name,
+        "category": candidate.category,
+        "properties": pattern.properties,
+        "provenance": "agent_inference",
+    }
     if known is None:
-        plan_shown_concept(
-            changes,
-            0,
-            candidate.pattern_name,
-            candidate.category,
-            pattern.properties,
-            "agent_inference",
-            pattern.scope,
-            pattern.sources,
-            now_ms,
-            most,
-        )
+        plan_shown_concept(changes, 0, about, pattern.scope, pattern.sources, now_ms, most)
     else:
-        values = plan_concept_met(
-            reader,
-            changes,
-            known,
-            candidate.pattern_name,
-            pattern.properties,
-            "agent_inference",
-            pattern.scope,
-            is_automatic=True,
-        )
+        values = plan_concept_met(reader, changes, known, about, pattern.scope, is_automatic=True)
         plan_reinforcement(
             reader, changes, known, pattern.sources, now_ms, values=values, most=most
         )

@@ -142,8 +142,6 @@ def typed_items(
     """
     facts = {row["id"]: row for row in reader.facts(id=ids)}
     payloads = reader.payloads_of(ids)
-    for each in facts:
-        payloads.setdefault(each, {})["fact"] = {}
     for each, some in payloads.items():
         details = details_of(some)
         if details is not None:

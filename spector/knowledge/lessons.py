@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import zlib
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -45,6 +45,18 @@ class Lesson:
         words = [each for text in (self.goal, *self.tools) for each in normalize_tokens(text)]
         return tuple(dict.fromkeys(words))[:64]
 
+    def plan(self, reader: KnowledgeReader, now_ms: int) -> Changes:
+        """What it changes: a learning that is not validated yet."""
+        changes, living = Changes(), reader.living(self.evidence)
+        if (self.scope, self.key) in _known_lessons(reader) or len(living) < len(self.evidence):
+            return changes
+        title, sure = learning_title(self.insight), {"confidence": _SURE, "impact": _SURE}
+        values = {"type": "failure_analysis", "title": title, **sure}
+        tags = self.applies_to
+        plan_item(changes, "learning", values, self.scope, tags, self.evidence, now_ms)
+        changes.dreamt(New(0), data_source="system", kind=self.key)
+        return changes
+
 
 def lessons_of(
     reader: KnowledgeReader, runs: Sequence[Run], fresh: Collection[int]
@@ -55,56 +67,34 @@ def lessons_of(
         if concept_key(run.goal):
             by_goal[run.scope, concept_key(run.goal)].append(run)
     out: list[Lesson] = []
-    for (scope, _), group in by_goal.items():
-        if not {each for run in group for each in run.ids} & set(fresh):
-            continue
-        out += _within(scope, group)
-        out += _between(scope, group)
+    for group in by_goal.values():
+        if {each for run in group for each in run.ids} & set(fresh):
+            out += (*_within(group), *_between(group))
     known = _known_lessons(reader)
     unique = {(each.scope, each.key): each for each in out}
     return [each for key, each in unique.items() if key not in known]
 
 
-def _within(scope: str, runs: Sequence[Run]) -> list[Lesson]:
+def _within(runs: Sequence[Run]) -> Iterator[Lesson]:
     """Attempts of a run that failed, and what came after them."""
-    out = []
     for run in runs:
-        if run.success is not True:
-            continue
-        for n, (each, values) in enumerate(run.episodes):
+        for n, (each, values) in enumerate(run.episodes if run.success is True else ()):
             if values["success"] is not False:
                 continue
-            then = next(
-                (
-                    (other, found)
-                    for other, found in run.episodes[n + 1 :]
-                    if found["success"] is not False
-                ),
-                None,
-            )
+            rest = run.episodes[n + 1 :]
+            then = next((after for after in rest if after[1]["success"] is not False), None)
             if then is None:
                 continue
             failed, worked = _action(values), _action(then[1])
-            again = failed == worked
-            insight = f"{_short(run.goal)}: {failed} failed" + (
-                " once and worked when it was tried again." if again else f"; {worked} worked."
-            )
-            out.append(
-                Lesson(
-                    scope,
-                    run.goal,
-                    insight,
-                    _key(run.goal, [failed], [worked]),
-                    (each, then[0]),
-                    once([values["tool"], then[1]["tool"]]),
-                )
-            )
-    return out
+            way = f"failed; {worked} worked."
+            if failed == worked:
+                way = "failed once and worked when it was tried again."
+            tools = once([values["tool"], then[1]["tool"]])
+            yield _lesson(run, f"{failed} {way}", [failed], [worked], (each, then[0]), tools)
 
 
-def _between(scope: str, runs: Sequence[Run]) -> list[Lesson]:
+def _between(runs: Sequence[Run]) -> Iterator[Lesson]:
     """Whole runs that failed: what the next one that worked did, or else the last one before."""
-    out = []
     lost = [run for run in runs if run.success is False]
     good = [run for run in runs if run.success is True]
     for run in lost:
@@ -114,30 +104,28 @@ def _between(scope: str, runs: Sequence[Run]) -> list[Lesson]:
             way = f"failed; {_list(better.worked)} worked."
             if better.worked == run.tools:
                 way = "failed, and worked another time."
-            out.append(
-                Lesson(
-                    scope,
-                    run.goal,
-                    f"{_short(run.goal)}: {_list(run.tools)} {way}",
-                    _key(run.goal, run.tools, better.worked),
-                    (*run.ids, *better.ids)[:MOST_EVIDENCE],
-                    once([*run.tools, *better.worked]),
-                )
-            )
+            evidence = (*run.ids, *better.ids)[:MOST_EVIDENCE]
+            tools = once([*run.tools, *better.worked])
+            said = f"{_list(run.tools)} {way}"
+            yield _lesson(run, said, run.tools, better.worked, evidence, tools)
     if len(lost) >= REPEATED and all(run.success is not True for run in runs):
         last = lost[-1]
-        evidence = sorted({each for run in lost for each in run.ids})[-MOST_EVIDENCE:]
-        out.append(
-            Lesson(
-                scope,
-                last.goal,
-                f"{_short(last.goal)}: failed {len(lost)} times, last with {_list(last.tools)}.",
-                _key(last.goal, ["*"], []),
-                tuple(evidence),
-                last.tools,
-            )
-        )
-    return out
+        evidence = tuple(sorted({each for run in lost for each in run.ids})[-MOST_EVIDENCE:])
+        said = f"failed {len(lost)} times, last with {_list(last.tools)}."
+        yield _lesson(last, said, ["*"], [], evidence, last.tools)
+
+
+def _lesson(
+    run: Run,
+    said: str,
+    failed: Sequence[str],
+    worked: Sequence[str],
+    evidence: tuple[int, ...],
+    tools: tuple[str, ...],
+) -> Lesson:
+    text = "\x00".join([concept_key(run.goal), *failed, "\x01", *worked])
+    key = f"lesson:{zlib.crc32(text.encode()):08x}"
+    return Lesson(run.scope, run.goal, f"{_short(run.goal)}: {said}", key, evidence, tools)
 
 
 def _short(goal: str) -> str:
@@ -158,11 +146,6 @@ def _list(tools: Sequence[str]) -> str:
     return ", ".join(shown) + (" …" if len(tools) > len(shown) else "")
 
 
-def _key(goal: str, failed: Sequence[str], worked: Sequence[str]) -> str:
-    text = "\x00".join([concept_key(goal), *failed, "\x01", *worked])
-    return f"lesson:{zlib.crc32(text.encode()):08x}"
-
-
 def _known_lessons(reader: KnowledgeReader) -> set[tuple[str, str]]:
     learnings = reader.all_payloads("learning")
     observed = reader.payloads(list(learnings), "observed") if learnings else {}
@@ -170,31 +153,6 @@ def _known_lessons(reader: KnowledgeReader) -> set[tuple[str, str]]:
     return {
         (owners[each].scope, known["kind"]) for each, known in observed.items() if each in owners
     }
-
-
-def plan_lesson(reader: KnowledgeReader, lesson: Lesson, now_ms: int) -> Changes:
-    """What a lesson changes: a learning that is not validated yet."""
-    living = reader.living(lesson.evidence)
-    if (lesson.scope, lesson.key) in _known_lessons(reader) or len(living) < len(lesson.evidence):
-        return Changes()
-    values = {
-        "type": "failure_analysis",
-        "title": learning_title(lesson.insight),
-        "confidence": _SURE,
-        "impact": _SURE,
-    }
-    changes = Changes()
-    plan_item(
-        changes,
-        "learning",
-        values,
-        lesson.scope,
-        lesson.applies_to,
-        lesson.evidence,
-        now_ms,
-    )
-    changes.dreamt(New(0), data_source="system", kind=lesson.key)
-    return changes
 
 
 # Runs: what was done with tools for a goal, in which order, and how it ended.
@@ -307,12 +265,9 @@ class Practice:
     def draft(self) -> ProcedureToAdd:
         """The procedure of the newest run, with the goals of all."""
         newest = self.runs[-1]
-        done: list[tuple[int, Mapping[str, Any]]] = []
-        for each in newest.episodes:
-            if each[1]["success"] is not False and (
-                not done or done[-1][1]["tool"] != each[1]["tool"]
-            ):
-                done.append(each)
+        worked = (each for each in newest.episodes if each[1]["success"] is not False)
+        rows = itertools.groupby(worked, key=lambda each: each[1]["tool"])
+        done = [next(row) for _, row in rows]
         found = learned_procedure([*done[:-1], newest.episodes[-1]], self.scope)
         assert found is not None, "a practice ends in success"
         goals = {concept_key(run.goal): run.goal for run in reversed(self.runs) if run.goal}
@@ -330,6 +285,53 @@ class Practice:
             triggers=tuple(dict.fromkeys(words))[:64],
             evidence=self.evidence,
         )
+
+    @property
+    def text(self) -> str:
+        """The words of its draft."""
+        given = self.draft()
+        return procedure_text(given.name, given.description, given.steps)
+
+    def plan(self, reader: KnowledgeReader, now_ms: int) -> Changes:
+        """What it changes: a draft, or one more execution of the one that is there."""
+        known, changes = self.known, Changes()
+        if known is None:
+            good, bad = len(self.runs), len(self.failed)
+            plan_procedure(
+                changes,
+                self.draft(),
+                now_ms,
+                success_rate=good / (good + bad),
+                execution_count=good + bad,
+                last_used_ms=now_ms,
+            )
+            changes.dreamt(New(0), data_source="system", kind="practice")
+            return changes
+        values = reader.payloads([known], "procedure").get(known)
+        if values is None:
+            return changes
+        named = {e.target for e in reader.edges([known], direction="out", kinds=["derived_from"])}
+        living = reader.living(self.evidence)
+        fresh = [
+            (run, success)
+            for runs, success in ((self.runs, True), (self.failed, False))
+            for run in runs
+            if not named & set(run.ids) and living >= set(run.ids)
+        ]
+        rate, count = values["success_rate"], values["execution_count"]
+        for run, success in sorted(fresh, key=lambda each: each[0].ids):
+            count += 1
+            rate = running_rate(rate, count, success)
+            for each in run.ids:
+                changes.tie(known, "derived_from", each, "runs", now_ms, 0.8)
+        if fresh:
+            changed = {
+                "success_rate": min(1.0, max(0.0, rate)),
+                "execution_count": count,
+                "last_used_ms": now_ms,
+            }
+            changes.payload(known, "procedure", {**values, **changed})
+        return changes
 
 
 def practices_of(
@@ -372,54 +374,6 @@ def _dreamt(reader: KnowledgeReader, ids: Collection[int]) -> set[int]:
     """Those that sleep has made."""
     observed = reader.payloads(ids, "observed") if ids else {}
     return {each for each, known in observed.items() if known["write_source"] == "dream"}
-
-
-def plan_practice(reader: KnowledgeReader, practice: Practice, now_ms: int) -> Changes:
-    """What a practice changes: a draft, or one more execution of the one that is there."""
-    known, changes = practice.known, Changes()
-    if known is None:
-        good, bad = len(practice.runs), len(practice.failed)
-        plan_procedure(
-            changes,
-            practice.draft(),
-            now_ms,
-            success_rate=good / (good + bad),
-            execution_count=good + bad,
-            last_used_ms=now_ms,
-        )
-        changes.dreamt(New(0), data_source="system", kind="practice")
-        return changes
-    values = reader.payloads([known], "procedure").get(known)
-    if values is None:
-        return changes
-    named = {e.target for e in reader.edges([known], direction="out", kinds=["derived_from"])}
-    living = reader.living(practice.evidence)
-    fresh = [
-        (run, success)
-        for runs, success in ((practice.runs, True), (practice.failed, False))
-        for run in runs
-        if not named & set(run.ids) and living >= set(run.ids)
-    ]
-    rate, count = values["success_rate"], values["execution_count"]
-    for run, success in sorted(fresh, key=lambda each: each[0].ids):
-        count += 1
-        rate = running_rate(rate, count, success)
-        for each in run.ids:
-            changes.tie(known, "derived_from", each, "runs", now_ms, 0.8)
-    if fresh:
-        changed = {
-            "success_rate": min(1.0, max(0.0, rate)),
-            "execution_count": count,
-            "last_used_ms": now_ms,
-        }
-        changes.payload(known, "procedure", {**values, **changed})
-    return changes
-
-
-def practice_text(practice: Practice) -> str:
-    """The words of the draft of a practice."""
-    given = practice.draft()
-    return procedure_text(given.name, given.description, given.steps)
 
 
 # Which concepts are retired: weak ones that nothing has used for a month, and what is too many.
@@ -487,8 +441,6 @@ def _is_its_time(concept: ConceptUse, hour: float | None) -> bool:
 
 # References follow a memory that another takes the place of.
 
-_REFERENCE = "reference:"
-
 
 def plan_moved_references(
     reader: KnowledgeReader, changes: Changes, gone: int, kept: int | New
@@ -505,7 +457,7 @@ def plan_moved_references(
     if gone == kept:
         return []
     ids = [gone] if isinstance(kept, New) else [gone, kept]
-    rows = [row for row in reader.link_kinds(ids) if row["kind"].startswith(_REFERENCE)]
+    rows = reader.references(ids)
     known = {(row["a"], row["kind"]): row for row in rows if row["b"] == kept}
     moved = []
     for row in rows:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from spector.arguments import parse_choice, parse_enum, parse_integer, parse_number, parse_switch
 from spector.clock import iso_of_ms, to_ms
 from spector.errors import ImportFormatError, InvalidInputError, UnknownRelationError
-from spector.knowledge.changes import Changes, New
+from spector.knowledge.changes import Changes, New, is_derived
 from spector.knowledge.concepts import (
     PROVENANCES,
     checked_properties,
@@ -28,7 +28,7 @@ from spector.knowledge.concepts import (
 )
 from spector.knowledge.entities import ENTITY_NAMES, make_entity, plan_alias, plan_merge, spellings
 from spector.knowledge.facts import checked_part, confirm_fact, predicate_named
-from spector.knowledge.graph import Registry
+from spector.knowledge.graph import Registry, plan_kind
 from spector.knowledge.grounding import statistics_of
 from spector.knowledge.procedures import parse_steps, put_triggers
 from spector.knowledge.reader import KnowledgeReader
@@ -39,6 +39,8 @@ from spector.store.payloads import PAYLOAD_FACETS, SORTS, compact_json, decode, 
 #: key of a line that is no memory; its value says what the line is
 ITEM_KEY: Final = "spector"
 _REFERENCE: Final = "reference:"
+#: sort of a payload -> key of the folded names by which its memory is found beside those in it
+_NAMES: Final = {"procedure": "triggers", "learning": "triggers", "concept": "names"}
 #: entities, or other things that lines are about, looked up at once
 _CHUNK: Final = 500
 
@@ -76,9 +78,7 @@ class KnowledgeLines:
         links = {
             "sources": reader.links("source", a=facts) if facts else [],
             "references": [
-                row
-                for row in (reader.link_kinds(concepts) if concepts else ())
-                if row["kind"].startswith(_REFERENCE) and row["a"] in out
+                row for row in (reader.references(concepts) if concepts else ()) if row["a"] in out
             ],
         }
         others = {edge.target for edge in edges} | {
@@ -144,19 +144,12 @@ class KnowledgeLines:
         names = reader.names_of(found) if found else {}
         for each, sorts in found.items():
             rows = names.get(each, ())
-            triggers = sorted(row["folded"] for row in rows if row["sort"] == "trigger")
-            for sort in ("procedure", "learning"):
-                if sort in sorts and triggers:
-                    sorts[sort] = {**sorts[sort], "triggers": triggers}
-            if "concept" in sorts:
-                own = concept_key(sorts["concept"]["name"])
-                others = sorted(
-                    row["folded"]
-                    for row in rows
-                    if row["sort"] == "concept" and row["folded"] != own
-                )
+            for sort in sorts.keys() & _NAMES.keys():
+                own = concept_key(sorts[sort]["name"]) if sort == "concept" else None
+                kind = "trigger" if own is None else "concept"
+                others = {row["folded"] for row in rows if row["sort"] == kind} - {own}
                 if others:
-                    sorts["concept"] = {**sorts["concept"], "names": others}
+                    sorts[sort] = {**sorts[sort], _NAMES[sort]: sorted(others)}
         self._without_others(found)
         return dict(sorted(found.items()))
 
@@ -228,37 +221,26 @@ class KnowledgeLines:
 
     def _names(self, reader: KnowledgeReader) -> Iterator[dict[str, Any]]:
         """Other names of entities, and which entities were merged; ids do not matter."""
-        aliases: list[dict[str, Any]] = []
+        aliases: list[tuple[str, Who, str]] = []
         #: user and entity -> merges in their order
-        merges: list[tuple[str, Who, list[dict[str, Any]]]] = []
+        merges: list[tuple[str, Who, list[tuple[Who, Who]]]] = []
         ordered = sorted(self._mentioned)
         for start in range(0, len(ordered), _CHUNK):
             chunk = ordered[start : start + _CHUNK]
             names = reader.names_of(chunk)
             for item, row in reader.items(chunk).items():
-                about, scope = row["json"], {"user_id": row["scope"] or None}
+                about, scope = row["json"], row["scope"]
                 others = [n["folded"] for n in names.get(item, ()) if n["sort"] == "alias"]
                 present = self._mentioned[item]
-                aliases += [
-                    {ITEM_KEY: "alias", **scope, "name": alias, "of": _named(who)}
-                    for who, alias in _aliases(about, others, present)
-                ]
-                steps = [
-                    {ITEM_KEY: "merge", **scope, "kept": _named(a), "gone": _named(b)}
-                    for a, b in _merged(about, present)[1]
-                ]
-                merges.append((row["scope"], _itself(about), steps))
-        yield from sorted(
-            aliases,
-            key=lambda line: (
-                line["user_id"] or "",
-                line["of"]["name"],
-                line["of"]["type"],
-                line["name"],
-            ),
-        )
-        for _, _, steps in sorted(merges, key=lambda each: each[:2]):
-            yield from steps
+                aliases += [(scope, *each) for each in _aliases(about, others, present)]
+                merges.append((scope, _itself(about), _merged(about, present)[1]))
+        for scope, who, name in sorted(aliases):
+            found = {"user_id": scope or None, "name": name, "of": _named(who)}
+            yield {ITEM_KEY: "alias", **found}
+        for scope, _, steps in sorted(merges, key=lambda each: each[:2]):
+            for kept, gone in steps:
+                ends = {"kept": _named(kept), "gone": _named(gone)}
+                yield {ITEM_KEY: "merge", "user_id": scope or None, **ends}
 
     def _kept(self, rows: Collection[dict[str, Any]], *ends: str) -> Iterator[dict[str, Any]]:
         """Rows whose memories are all part of the export, by their key."""
@@ -482,11 +464,8 @@ _NEEDED: Final = object()
 Fields = Mapping[str, tuple[Parse, Any]]
 _WHO: Final[Fields] = {"name": (checked_part, _NEEDED), "type": (text_of, "thing")}
 _MENTION: Final[Fields] = {**_WHO, "count": (_integer(1, MOST_COUNT), 1)}
-_EVIDENCE: Final[Fields] = {
-    "id": (_id, _NEEDED),
-    "at": (_moment, None),
-    "success": (parse_switch, False),
-}
+_SOURCE: Final[Fields] = {"id": (_id, _NEEDED), "at": (_moment, None)}
+_EVIDENCE: Final[Fields] = {**_SOURCE, "success": (parse_switch, False)}
 _EDGE: Final[Fields] = {
     "target": (_id, _NEEDED),
     "kind": (text_of, _NEEDED),
@@ -508,7 +487,6 @@ _FACT: Final[Fields] = {
     "spans": (_spans, None),
     "window": (_window, None),
 }
-_SOURCE: Final[Fields] = {"id": (_id, _NEEDED), "at": (_moment, None)}
 _REFERENCES: Final[Fields] = {
     **_SOURCE,
     "layer": (lambda value, name: layer_name(value), "episodes"),
@@ -603,89 +581,69 @@ class Place:
     is_lasting: bool = True
 
 
-def put_tie(
-    changes: Changes, registry: Registry, place: Place, tie: Tie, other: Place, now_ms: int
-) -> None:
-    """The row of a tie whose ends have their ids."""
-    if tie.kind != "edge":
-        changes.put("link", a=place.id, kind=tie.kind, b=other.id, **tie.row)
-        return
-    source, target, kind = _stored(registry, place, tie, other)
-    row = {**tie.row, "kind": kind.name}
-    if row["created_ms"] is None:
-        row["created_ms"] = now_ms
-    changes.put("edge", source_id=source, target_id=target, **row)
+@dataclass(frozen=True, slots=True)
+class _Commit:
+    """What one commit of an import knows, and what adds to it."""
 
+    reader: KnowledgeReader
+    registry: Registry
+    apply: Apply
+    now_ms: int
 
-def _stored(
-    registry: Registry, place: Place, tie: Tie, other: Place
-) -> tuple[int, int, RelationKind]:
-    """Ends and kind of an edge as it is stored."""
-    try:
-        return registry.stored(place.id, other.id, tie.row["kind"])
-    except UnknownRelationError as error:
-        raise ImportFormatError(
-            f"{tie.where}: {error.message}",
-            hint='a line {"spector": "kind", "name": ...} further up registers a kind',
-        ) from error
+    def put(self, changes: Changes, place: Place, tie: Tie, other: Place) -> None:
+        """The row of a tie whose ends have their ids."""
+        if tie.kind != "edge":
+            changes.put("link", a=place.id, kind=tie.kind, b=other.id, **tie.row)
+            return
+        source, target, kind = self._stored(place, tie, other)
+        row = {**tie.row, "kind": kind.name}
+        if row["created_ms"] is None:
+            row["created_ms"] = self.now_ms
+        changes.put("edge", source_id=source, target_id=target, **row)
 
+    def _stored(self, place: Place, tie: Tie, other: Place) -> tuple[int, int, RelationKind]:
+        """Ends and kind of an edge as it is stored."""
+        try:
+            return self.registry.stored(place.id, other.id, tie.row["kind"])
+        except UnknownRelationError as error:
+            raise ImportFormatError(
+                f"{tie.where}: {error.message}",
+                hint='a line {"spector": "kind", "name": ...} further up registers a kind',
+            ) from error
 
-def meet(reader: KnowledgeReader, knowledge: Knowledge, place: Place, apply: Apply) -> None:
-    """A concept that the store has is met again: its names, properties and provenance."""
-    values = knowledge.payloads.get("concept")
-    if values is None:
-        return
-    for name in (values["name"], *knowledge.names):
-        changes = Changes()
-        plan_concept_met(
-            reader,
-            changes,
-            place.id,
-            name,
-            values["properties"],
-            values["provenance"],
-            place.scope,
-            is_automatic="observed" in knowledge.payloads,
-        )
-        if changes:
-            apply(changes)
+    def meet(self, knowledge: Knowledge, place: Place) -> None:
+        """A concept that the store has is met again: its names, properties and provenance."""
+        values = knowledge.payloads.get("concept", {})
+        automatic = "observed" in knowledge.payloads
+        for name in (values["name"], *knowledge.names) if values else ():
+            changes, about = Changes(), {**values, "name": name}
+            plan_concept_met(
+                self.reader, changes, place.id, about, place.scope, is_automatic=automatic
+            )
+            if changes:
+                self.apply(changes)
 
-
-def tie_known(
-    reader: KnowledgeReader,
-    registry: Registry,
-    place: Place,
-    tie: Tie,
-    other: Place,
-    apply: Apply,
-    now_ms: int,
-) -> None:
-    """Tie a memory that was in the store to one of the file, as a call of a facet would."""
-    changes = Changes()
-    if tie.kind == "source":
-        (row,) = reader.facts(id=[place.id])
-        sources = reader.sources([place.id]).get(place.id, ())
-        confirm_fact(
-            changes,
-            row,
-            sources,
-            [other.id],
-            now_ms=now_ms,
-            step=_STEP if other.is_user_said else 0.0,
-        )
-    elif tie.kind == "edge":
-        source, target, kind = _stored(registry, place, tie, other)
-        edge = reader.edge(source, kind.name, target)
-        if edge is None or edge.weight < tie.row["weight"]:
-            put_tie(changes, registry, place, tie, other, now_ms)
-    else:
-        layer, at = tie.kind.partition(":")[2], tie.row["t_ms"]
-        if at is None:
-            plan_references(reader, changes, place.id, layer, [other.id])
+    def tie_known(self, place: Place, tie: Tie, other: Place) -> None:
+        """Tie a memory that was in the store to one of the file, as a call of a facet would."""
+        reader, changes, now_ms = self.reader, Changes(), self.now_ms
+        if tie.kind == "source":
+            (row,) = reader.facts(id=[place.id])
+            sources = reader.sources([place.id]).get(place.id, ())
+            step = _STEP if other.is_user_said else 0.0
+            confirm_fact(changes, row, sources, [other.id], now_ms=now_ms, step=step)
+        elif tie.kind == "edge":
+            source, target, kind = self._stored(place, tie, other)
+            edge = reader.edge(source, kind.name, target)
+            if edge is None or edge.weight < tie.row["weight"]:
+                self.put(changes, place, tie, other)
         else:
-            plan_reinforcement(reader, changes, place.id, [other.id], at, layer=layer)
-    if changes:
-        apply(changes)
+            layer, at = tie.kind.partition(":")[2], tie.row["t_ms"]
+            if at is None:
+                plan_references(reader, changes, place.id, layer, [other.id])
+            else:
+                plan_reinforcement(reader, changes, place.id, [other.id], at, layer=layer)
+        if changes:
+            self.apply(changes)
 
 
 # From the lines of an import to checked knowledge; nothing of a line is believed.
@@ -718,9 +676,7 @@ class Knowledge:
     payloads: Mapping[str, Mapping[str, Any]]
     #: columns of the row of a fact but its id, scope and time
     fact: Mapping[str, Any] | None = None
-    #: folded tags by which a procedure or a learning is found
-    triggers: tuple[str, ...] = ()
-    #: further folded names of a concept
+    #: folded tags by which a procedure or a learning is found, or further names of a concept
     names: tuple[str, ...] = ()
     #: name, type and count of what the memory mentions
     mentions: tuple[tuple[str, str, int], ...] = ()
@@ -733,12 +689,11 @@ class Knowledge:
 
     @property
     def is_derived(self) -> bool:
-        """Whether the memory repeats others; see `Changes.is_derived`."""
-        if self.fact is not None:
-            return any(each.kind == "source" for each in self.ties)
-        made = self.payloads.get("observed", {}).get("write_source") == "dream"
-        return "statistic" in self.payloads or (
-            made and not self.payloads.keys() & {"procedure", "learning"}
+        """Whether the memory repeats others."""
+        return is_derived(
+            self.sorts,
+            any(each.kind == "source" for each in self.ties),
+            self.payloads.get("observed", {}).get("write_source") == "dream",
         )
 
     def identity(self, scope: str) -> tuple[Any, ...] | None:
@@ -754,8 +709,12 @@ class Knowledge:
         return None
 
 
-def parse_memory(line: Mapping[str, Any], where: str = "") -> Knowledge | None:
-    """What a line says beside its memory; None when that is nothing.
+#: of a line that says nothing beside its memory
+NO_KNOWLEDGE: Final = Knowledge({})
+
+
+def parse_memory(line: Mapping[str, Any], where: str = "") -> Knowledge:
+    """What a line says beside its memory.
 
     Args:
         where: the line, for errors that come when it is stored.
@@ -765,12 +724,11 @@ def parse_memory(line: Mapping[str, Any], where: str = "") -> Knowledge | None:
     """
     given = {name: line[name] for name in MEMORY_KEYS if line.get(name) is not None}
     if not given:
-        return None
+        return NO_KNOWLEDGE
     refuse_halves(given)
     payload = object_of(given.get("payload", {}), "payload")
     found: dict[str, Mapping[str, Any]] = {}
     fact: Mapping[str, Any] | None = None
-    triggers: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     typed = sorted(set(payload) & set(PAYLOAD_FACETS))
     if len(typed) > 1:
@@ -787,10 +745,8 @@ def parse_memory(line: Mapping[str, Any], where: str = "") -> Knowledge | None:
                 f"payload has the unknown sort {sort!r:.60}",
                 hint=f"one of: fact, {', '.join(SORTS)}",
             )
-        if sort in ("procedure", "learning"):
-            triggers = folded_of(values.pop("triggers", ()), "triggers")
-        if sort == "concept":
-            names = folded_of(values.pop("names", ()), "names")
+        if sort in _NAMES:
+            names = folded_of(values.pop(_NAMES[sort], ()), _NAMES[sort])
         found[sort] = _payload(sort, values)
     ties = [
         *_edges(given.get("edges", ())),
@@ -803,14 +759,19 @@ def parse_memory(line: Mapping[str, Any], where: str = "") -> Knowledge | None:
     return Knowledge(
         found,
         fact,
-        triggers,
         names,
         tuple((each["name"], each["type"], each["count"]) for each in mentions),
         tuple(replace(tie, where=where) for tie in ties),
     )
 
 
-# -- payloads ---------------------------------------------------------------------------------
+#: sort of a payload -> its fields that have no default
+_MUST_HAVE: Final = {
+    "procedure": ("name",),
+    "learning": ("type", "title"),
+    "concept": ("name",),
+    "statistic": ("name",),
+}
 
 
 def _payload(sort: str, values: dict[str, Any]) -> Mapping[str, Any]:
@@ -818,7 +779,8 @@ def _payload(sort: str, values: dict[str, Any]) -> Mapping[str, Any]:
     text = encode(sort, values)
     fields, problem = decode(sort, text)
     if problem is None:
-        problem = _missing(sort, fields)
+        missing = [name for name in _MUST_HAVE.get(sort, ()) if not fields[name]]
+        problem = f"{missing[0]} is missing" if missing else None
     if problem is not None:
         raise InvalidInputError(f"payload.{sort}: {problem}", hint="see native/FORMAT.md")
     if sort == "procedure":
@@ -837,17 +799,6 @@ def _payload(sort: str, values: dict[str, Any]) -> Mapping[str, Any]:
     return fields
 
 
-def _missing(sort: str, fields: Mapping[str, Any]) -> str | None:
-    """Which field that has no default is missing."""
-    needed = {
-        "procedure": ("name",),
-        "learning": ("type", "title"),
-        "concept": ("name",),
-        "statistic": ("name",),
-    }.get(sort, ())
-    return next((f"{name} is missing" for name in needed if not fields[name]), None)
-
-
 def _fact(values: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of a fact."""
     given = read(values, "payload.fact", _FACT)
@@ -863,9 +814,6 @@ def _fact(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-# -- ties -------------------------------------------------------------------------------------
-
-
 def _edges(given: Any) -> Iterator[Tie]:
     for each in list_of(given, "edges"):
         row = read(each, "an edge", _EDGE)
@@ -877,8 +825,7 @@ def _edges(given: Any) -> Iterator[Tie]:
 
 def _links(given: Any, name: str, *, is_allowed: bool) -> Iterator[Tie]:
     places: dict[str, int] = {}
-    found = list_of(given, name)
-    owner = "fact" if name == "sources" else "concept"
+    found, owner = list_of(given, name), "fact" if name == "sources" else "concept"
     if found and not is_allowed:
         raise InvalidInputError(
             f"{name} of a memory that is no {owner}", hint=f"only a {owner} has {name}"
@@ -910,7 +857,7 @@ class MetError(Exception):
 class Arrival:
     """A line whose memory has its id."""
 
-    knowledge: Knowledge | None
+    knowledge: Knowledge
     #: its id in the file
     given_id: int | None
     place: Place
@@ -945,7 +892,7 @@ class Arrivals:
     # -- what is there already ----------------------------------------------------------------
 
     def known(
-        self, reader: KnowledgeReader, lines: Sequence[tuple[Knowledge | None, int | None, str]]
+        self, reader: KnowledgeReader, lines: Sequence[tuple[Knowledge, int | None, str]]
     ) -> dict[int, int]:
         """Number of a line -> the memory of the store that is what it says.
 
@@ -955,10 +902,7 @@ class Arrivals:
         out: dict[int, int] = {}
         here: dict[int, int] = {}
         for n, (knowledge, given_id, scope) in enumerate(lines):
-            identity = None if knowledge is None else knowledge.identity(scope)
-            if identity is None:
-                continue
-            found = self._same(reader, identity, here)
+            found = self._same(reader, knowledge.identity(scope), here)
             if found is not None:
                 out[n] = found
                 if given_id is not None:
@@ -966,8 +910,10 @@ class Arrivals:
         return out
 
     def _same(
-        self, reader: KnowledgeReader, identity: tuple[Any, ...], here: Mapping[int, int]
+        self, reader: KnowledgeReader, identity: tuple[Any, ...] | None, here: Mapping[int, int]
     ) -> int | None:
+        if identity is None:
+            return None
         if identity[0] == "fact":
             rows = reader.facts(scope=identity[1], fact_key=identity[2], holds=1)
             return rows[0]["id"] if rows else None
@@ -998,15 +944,18 @@ class Arrivals:
             MetError: A fact that was to be stored holds already.
             UnknownRelationError: An edge is of a kind that no line before has registered.
         """
-        self._refuse_met(reader, arrived)
+        for each in arrived:
+            identity = each.knowledge.identity(each.place.scope)
+            if not each.place.is_known and self._same(reader, identity, {}) is not None:
+                raise MetError
         for each in arrived:
             self.note(each.given_id, each.place)
         changes = Changes()
         for each in arrived:
-            if each.knowledge is not None and not each.place.is_known:
+            if not each.place.is_known:
                 self._put_payloads(changes, each.knowledge, each.place, now_ms)
         mentions = self._put_mentions(reader, changes, arrived)
-        registry, known = Registry(reader.kinds()), []
+        commit, known = _Commit(reader, Registry(reader.kinds()), apply, now_ms), []
         for place, tie in self._ready(arrived):
             other = self._places[tie.target]
             if other.given_scope != place.given_scope:
@@ -1019,22 +968,14 @@ class Arrivals:
             if place.is_known:
                 known.append((place, tie, other))
             else:
-                put_tie(changes, registry, place, tie, other, now_ms)
+                commit.put(changes, place, tie, other)
         if changes:
             self._note_entities(mentions, apply(changes))
         for each in arrived:
-            if each.knowledge is not None and each.place.is_known:
-                meet(reader, each.knowledge, each.place, apply)
+            if each.place.is_known:
+                commit.meet(each.knowledge, each.place)
         for place, tie, other in known:
-            tie_known(reader, registry, place, tie, other, apply, now_ms)
-
-    def _refuse_met(self, reader: KnowledgeReader, arrived: Sequence[Arrival]) -> None:
-        for each in arrived:
-            if each.knowledge is None or each.place.is_known:
-                continue
-            identity = each.knowledge.identity(each.place.scope)
-            if identity is not None and self._same(reader, identity, {}) is not None:
-                raise MetError
+            commit.tie_known(place, tie, other)
 
     def _put_payloads(
         self, changes: Changes, knowledge: Knowledge, place: Place, now_ms: int
@@ -1052,18 +993,19 @@ class Arrivals:
             if row["verified_ms"] is None:
                 row["verified_ms"] = now_ms
             changes.put("fact", id=place.id, scope=place.scope, **row)
-        put_triggers(changes, place.scope, place.id, knowledge.triggers)
-        if "concept" in knowledge.payloads:
-            names = names_of_concept(knowledge.payloads["concept"], *knowledge.names)
-            for sort, each in names:
-                changes.name(place.scope, sort, each, place.id)
+        concept = knowledge.payloads.get("concept")
+        if concept is None:
+            put_triggers(changes, place.scope, place.id, knowledge.names)
+            return
+        for sort, each in names_of_concept(concept, *knowledge.names):
+            changes.name(place.scope, sort, each, place.id)
 
     def _ready(self, arrived: Sequence[Arrival]) -> Iterable[tuple[Place, Tie]]:
         """Ties of these lines, and of lines before them, whose other end is there by now."""
         for each in arrived:
             if each.given_id is not None:
                 yield from self._waiting.pop(each.given_id, ())
-            for tie in each.knowledge.ties if each.knowledge is not None else ():
+            for tie in each.knowledge.ties:
                 if tie.target in self._places:
                     yield each.place, tie
                 else:
@@ -1077,7 +1019,7 @@ class Arrivals:
         """Tie memories to what they mention; returns which entities these are."""
         wanted: dict[str, set[str]] = {}
         for each in arrived:
-            for name, _, _ in each.knowledge.mentions if each.knowledge is not None else ():
+            for name, _, _ in each.knowledge.mentions:
                 wanted.setdefault(each.place.scope, set()).add(folded(name))
         known: dict[tuple[str, str], list[int | New]] = {}
         uris: dict[int | New, str] = {}
@@ -1091,7 +1033,7 @@ class Arrivals:
         counts: dict[tuple[int | New, int], int] = {}
         for each in arrived:
             scope = each.place.scope
-            for name, kind, count in each.knowledge.mentions if each.knowledge is not None else ():
+            for name, kind, count in each.knowledge.mentions:
                 candidates = known.setdefault((scope, folded(name)), [])
                 item = self._choose(candidates, uris, entity_uri(name, kind))
                 if item is None:
@@ -1135,10 +1077,8 @@ class Arrivals:
     ) -> dict[str, int]:
         """User -> the entity that a line means; none when no memory mentions it."""
         found = self._entities.get((scope, *who))
-        if found:
-            return found
-        rows = reader.named(folded(who[0]), ENTITY_NAMES, scope)
-        return {scope: rows[0]["id"]} if rows else {}
+        rows = [] if found else reader.named(folded(who[0]), ENTITY_NAMES, scope)
+        return {scope: rows[0]["id"]} if rows else found or {}
 
     # -- lines beside memories ----------------------------------------------------------------
 
@@ -1154,11 +1094,8 @@ class Arrivals:
             apply(changes)
 
     def _kind(self, reader: KnowledgeReader, changes: Changes, line: Mapping[str, Any]) -> None:
-        registry = Registry(reader.kinds())
-        is_new = line["name"] not in registry
-        kind = registry.add(RelationKind(**{name: line[name] for name in _ITEMS["kind"]}))
-        if is_new:
-            changes.item(changes.new_item(), "relation_kind", "", kind.to_dict())
+        kind = RelationKind(**{name: line[name] for name in _ITEMS["kind"]})
+        plan_kind(reader, changes, kind)
 
     def _predicate(
         self, reader: KnowledgeReader, changes: Changes, line: Mapping[str, Any]

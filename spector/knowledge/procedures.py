@@ -8,12 +8,9 @@ from typing import Any, Final
 
 from spector.errors import InvalidInputError
 from spector.knowledge.changes import Changes, New
-from spector.knowledge.statistics import running_rate
 from spector.language.words import folded, normalize_tokens
 from spector.records import Step
 
-#: executions after which a draft that mostly works becomes active
-_PROVEN: Final = 3
 _MOST_STEPS: Final = 1000
 _MOST_CHARS: Final = 10_000
 _MOST_RETRIES: Final = 1000
@@ -177,25 +174,6 @@ def put_triggers(changes: Changes, scope: str, memory: int | New, tags: Iterable
         changes.name(scope, "trigger", each, memory)
 
 
-def plan_outcome(
-    values: Mapping[str, Any], success: bool, now_ms: int, failed_step: str | None = None
-) -> dict[str, Any]:
-    """One more execution: rate, count, time, and a draft that has proved itself is active."""
-    executions = values["execution_count"] + 1
-    rate = running_rate(values["success_rate"], executions, success)
-    changed = {
-        "execution_count": executions,
-        "success_rate": min(1.0, max(0.0, rate)),
-        "last_used_ms": now_ms,
-    }
-    if values["status"] == "draft" and executions >= _PROVEN and rate > 0.5:
-        changed["status"] = "active"
-    if failed_step is not None:
-        failures: dict[str, int] = values["failed_steps"]
-        changed["failed_steps"] = failures | {failed_step: failures.get(failed_step, 0) + 1}
-    return changed
-
-
 def tools_of(steps: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     """The tools that steps call, in their order."""
     return tuple(
@@ -249,17 +227,3 @@ _TITLE_CHARS: Final = 80
 def learning_title(insight: str) -> str:
     """The first 80 characters of an insight."""
     return insight[:_TITLE_CHARS]
-
-
-def plan_application(values: Mapping[str, Any], now_ms: int) -> dict[str, Any]:
-    """One more use of a learning."""
-    return {"application_count": values["application_count"] + 1, "last_applied_ms": now_ms}
-
-
-def plan_validation(values: Mapping[str, Any], success: bool, step: float) -> dict[str, Any]:
-    """A learning that helped is surer by a step and validated; one that misled is less sure."""
-    confidence = round(values["confidence"] + (step if success else -step), 9)
-    return {
-        "confidence": min(1.0, max(0.0, confidence)),
-        "validated": success or values["validated"],
-    }

@@ -7,13 +7,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from spector.clock import from_ms
+from spector.errors import CatalogCorruptError
 from spector.records import Edge, RelationKind
 from spector.store.payloads import (
     Connection,
-    PayloadTable,
     count_named,
     count_of,
+    damaged_row,
     decode,
+    described,
     detail_tables,
     edge_columns,
     edge_counts,
@@ -25,15 +27,9 @@ from spector.store.payloads import (
     living_among,
     mentioning_after,
     owners_of,
-    payloads_of,
     rows_of,
     scopes_of_names,
     table_named,
-)
-
-_PAYLOAD, _FACT, _ITEM, _NAME, _EDGE, _LINK, _STATE, _CHANGE = map(
-    table_named,
-    ("payload", "fact", "item", "name", "edge", "link", "sleep_state", "cycle_change"),
 )
 
 
@@ -53,10 +49,12 @@ _OF_KIND = frozenset(RelationKind.__slots__)
 _SPREAD = {"payload": 0, "fact": 0, "item": 0, "name": 3, "edge": 2, "link": 2}
 #: scopes that are looked up one by one; of more, every name is read
 _MOST_SCOPES = 64
+#: columns of an edge that name its ends
+_ENDS = ("source_id", "target_id")
 
 
-class SleepReader:
-    """Rows by the order in which memories came, where memories belong, and the rows of sleep.
+class KnowledgeReader:
+    """What one moment of a catalog knows.
 
     Args:
         db: A connection, in a snapshot or in the transaction that will change something.
@@ -70,11 +68,15 @@ class SleepReader:
         self._names = tables
 
     def _rows(
-        self, table: PayloadTable, conditions: Mapping[str, Any], **how: Any
+        self, table: str, conditions: Mapping[str, Any], **how: Any
     ) -> Iterator[dict[str, Any]]:
         if not self.holds_any:
             return iter(())
-        return rows_of(self._db, table, conditions, path=self._path, is_there=True, **how)
+        known = table_named(table)
+        return rows_of(self._db, known, conditions, path=self._path, is_there=True, **how)
+
+    def _count(self, table: str, **conditions: Any) -> int:
+        return count_of(self._db, table_named(table), conditions)
 
     @property
     def holds_any(self) -> bool:
@@ -87,16 +89,17 @@ class SleepReader:
             self._names = detail_tables(self._db)
         return self._names
 
+    def damaged(self, table: str, row: Mapping[str, Any], problem: str) -> CatalogCorruptError:
+        """The error of a row that says what no row of its sort says."""
+        return damaged_row(table_named(table), row, problem, self._path)
+
     def entries(self, ids: Collection[int]) -> dict[int, dict[str, Any]]:
         """The entries of memories that have one: their keys."""
         return entries_of(self._db, ids, self._path) if "entry" in self._tables else {}
 
     def payloads_after(self, sort: str, after_id: int, limit: int) -> dict[int, dict[str, Any]]:
         """Fields of the payloads of one sort, of the first memories after an id."""
-        rows = self._rows(
-            _PAYLOAD, {"sort": sort}, least={"id": after_id + 1}, order="id", limit=limit
-        )
-        return {row["id"]: decode(sort, row["json"])[0] for row in rows}
+        return self._decoded(sort, {}, least={"id": after_id + 1}, order="id", limit=limit)
 
     def owners(self, ids: Collection[int]) -> dict[int, Owner]:
         """Tier, scope, session and time of those memories that exist."""
@@ -110,7 +113,7 @@ class SleepReader:
     def reference_count(self, concept: int, layer: str) -> int:
         """How many memories of a layer a concept refers to."""
         wanted = {"kind": f"reference:{layer}", "a": concept}
-        return count_of(self._db, _LINK, wanted) - count_of(self._db, _LINK, wanted | {"n": None})
+        return self._count("link", **wanted) - self._count("link", **wanted, n=None)
 
     def mentioning_after(self, after_id: int, limit: int) -> list[int]:
         """The first memories after an id that mention an entity, ascending."""
@@ -118,7 +121,7 @@ class SleepReader:
 
     def has_observed(self) -> bool:
         """Whether a message was ever observed."""
-        return next(self._rows(_PAYLOAD, {"sort": "observed"}, limit=1), None) is not None
+        return next(self._rows("payload", {"sort": "observed"}, limit=1), None) is not None
 
     def _has(self, table: str) -> bool:
         """Whether there is this table, which is made when the first night needs it."""
@@ -126,7 +129,9 @@ class SleepReader:
 
     def sleep_state(self) -> dict[str, Any] | None:
         """Where sleep has come to; None in a store that never slept."""
-        return next(self._rows(_STATE, {"one": 1}), None) if self._has("sleep_state") else None
+        return (
+            next(self._rows("sleep_state", {"one": 1}), None) if self._has("sleep_state") else None
+        )
 
     def cycle_changes(
         self, what: str | None = None, cycle: int | None = None
@@ -137,7 +142,10 @@ class SleepReader:
         wanted = {"what": what, "cycle": cycle}
         wanted = {name: value for name, value in wanted.items() if value is not None}
         return sorted(
-            (row | {"before": json.loads(row["before"])} for row in self._rows(_CHANGE, wanted)),
+            (
+                row | {"before": json.loads(row["before"])}
+                for row in self._rows("cycle_change", wanted)
+            ),
             key=lambda row: (row["cycle"], row["ordinal"]),
         )
 
@@ -145,52 +153,51 @@ class SleepReader:
         """The number of the last change of a cycle; -1 without any."""
         if not self._has("cycle_change"):
             return -1
-        return greatest(self._db, _CHANGE, "ordinal", {"cycle": cycle})
+        return greatest(self._db, table_named("cycle_change"), "ordinal", {"cycle": cycle})
 
     def ordinals_before(self, cycle: int) -> list[tuple[int, int]]:
         """Keys of the changes of earlier cycles."""
-        return keys_below(self._db, _CHANGE, "cycle", cycle) if self._has("cycle_change") else []
+        if not self._has("cycle_change"):
+            return []
+        return keys_below(self._db, table_named("cycle_change"), "cycle", cycle)
 
     def living(self, ids: Collection[int]) -> set[int]:
         """Which of these memories are there in this moment."""
         return living_among(self._db, ids)
 
-
-class KnowledgeReader(SleepReader):
-    """What one moment of a catalog knows."""
-
     # -- payloads -----------------------------------------------------------------------------
 
     def payloads(self, ids: Collection[int], sort: str) -> dict[int, dict[str, Any]]:
         """Fields of the payloads of one sort, by memory."""
-        return {
-            row["id"]: decode(sort, row["json"])[0]
-            for row in self._rows(_PAYLOAD, {"id": list(ids), "sort": sort})
-        }
+        return self._decoded(sort, {"id": list(ids)})
 
     def all_payloads(self, sort: str) -> dict[int, dict[str, Any]]:
         """The same of every memory that has one."""
-        return {
-            row["id"]: decode(sort, row["json"])[0] for row in self._rows(_PAYLOAD, {"sort": sort})
-        }
+        return self._decoded(sort, {})
+
+    def _decoded(
+        self, sort: str, conditions: Mapping[str, Any], **how: Any
+    ) -> dict[int, dict[str, Any]]:
+        rows = self._rows("payload", {**conditions, "sort": sort}, **how)
+        return {row["id"]: decode(sort, row["json"])[0] for row in rows}
 
     def payload_fields(self, ids: Collection[int]) -> dict[int, dict[str, dict[str, Any]]]:
         """Sort -> the fields of that payload as its row keeps them, by memory."""
         out: dict[int, dict[str, dict[str, Any]]] = {}
-        for row in self._rows(_PAYLOAD, {"id": list(ids)}):
+        for row in self._rows("payload", {"id": list(ids)}):
             out.setdefault(row["id"], {})[row["sort"]] = json.loads(row["json"])
         return out
 
     def payloads_of(self, ids: Collection[int]) -> dict[int, dict[str, dict[str, Any]]]:
-        """Fields of every payload of memories, by memory and sort."""
-        return payloads_of(self._db, ids, self._path) if self.holds_any else {}
+        """Fields of every payload of memories, by memory and sort; none of a fact."""
+        return described(self._db, [*ids], self._path) if self.holds_any else {}
 
     def sorts(self, ids: Collection[int]) -> dict[int, set[str]]:
         """Which payloads memories have; a fact counts as one."""
         out: dict[int, set[str]] = {}
-        for row in self._rows(_PAYLOAD, {"id": list(ids)}):
+        for row in self._rows("payload", {"id": list(ids)}):
             out.setdefault(row["id"], set()).add(row["sort"])
-        for row in self._rows(_FACT, {"id": list(ids)}):
+        for row in self._rows("fact", {"id": list(ids)}):
             out.setdefault(row["id"], set()).add("fact")
         return out
 
@@ -207,21 +214,22 @@ class KnowledgeReader(SleepReader):
             table, at = table_named(name), _SPREAD[name]
             columns = [each for n, each in enumerate(table.key) if n != at]
             conditions = dict(zip(columns, rest, strict=True)) | {table.key[at]: sorted(some)}
-            for row in self._rows(table, conditions):
+            for row in self._rows(name, conditions):
                 out[name, tuple(row[each] for each in table.key)] = row
         return out
 
     # -- facts --------------------------------------------------------------------------------
 
-    def facts(self, **conditions: Any) -> list[dict[str, Any]]:
-        """Rows of facts, their JSON taken apart, oldest first."""
-        found = [row | {"json": json.loads(row["json"])} for row in self._rows(_FACT, conditions)]
+    def facts(self, *, scope: str | None = None, **conditions: Any) -> list[dict[str, Any]]:
+        """Rows of facts, their JSON taken apart, oldest first; of one scope or of all."""
+        rows = self._rows("fact", _of(scope) | conditions)
+        found = [row | {"json": json.loads(row["json"])} for row in rows]
         return sorted(found, key=lambda row: row["id"])
 
     def sources(self, facts: Collection[int]) -> dict[int, tuple[int, ...]]:
         """The memories that state each fact, in the order in which they came."""
         found: dict[int, list[tuple[int, int]]] = {}
-        for row in self._rows(_LINK, {"kind": "source", "a": list(facts)}):
+        for row in self._rows("link", {"kind": "source", "a": list(facts)}):
             found.setdefault(row["a"], []).append((row["n"] or 0, row["b"]))
         return {fact: tuple(b for _, b in sorted(each)) for fact, each in found.items()}
 
@@ -232,29 +240,25 @@ class KnowledgeReader(SleepReader):
 
     def items_of(self, sort: str, scope: str | None = None) -> dict[int, dict[str, Any]]:
         """Items of a sort, of one scope or of all."""
-        return self._items({"sort": sort} | ({} if scope is None else {"scope": scope}))
+        return self._items({"sort": sort} | _of(scope))
 
     def _items(self, conditions: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
         return {
             row["item_id"]: row | {"json": json.loads(row["json"])}
-            for row in self._rows(_ITEM, conditions)
+            for row in self._rows("item", conditions)
         }
 
     def named(
         self, folded: str | Collection[str], sorts: Collection[str], scope: str | None = None
     ) -> list[dict[str, Any]]:
         """Rows of ``name``: what has one of these folded names."""
-        conditions: dict[str, Any] = {"sort": list(sorts), "folded": folded}
-        if scope is not None:
-            conditions["scope"] = scope
-        return list(self._rows(_NAME, conditions))
+        return list(self._rows("name", {"sort": list(sorts), "folded": folded} | _of(scope)))
 
     def all_names(
         self, sorts: Collection[str], scope: str | None = None
     ) -> Iterator[dict[str, Any]]:
         """Every row of ``name`` of these sorts."""
-        conditions = {"sort": list(sorts)} | ({} if scope is None else {"scope": scope})
-        return self._rows(_NAME, conditions)
+        return self._rows("name", {"sort": list(sorts)} | _of(scope))
 
     def named_within(
         self, folded: Collection[str], sorts: Collection[str], scope: str | None
@@ -268,7 +272,7 @@ class KnowledgeReader(SleepReader):
     def names_of(self, ids: Collection[int]) -> dict[int, list[dict[str, Any]]]:
         """Rows of ``name`` by what they name."""
         out: dict[int, list[dict[str, Any]]] = {}
-        for row in self._rows(_NAME, {"id": list(ids)}):
+        for row in self._rows("name", {"id": list(ids)}):
             out.setdefault(row["id"], []).append(row)
         return out
 
@@ -278,18 +282,24 @@ class KnowledgeReader(SleepReader):
         self, ids: Collection[int], *, direction: str = "both", kinds: Collection[str] | None = None
     ) -> list[Edge]:
         """Stored edges that touch memories, each once."""
-        found: dict[tuple[int, str, int], Edge] = {}
+        ends = {"out": _ENDS[:1], "in": _ENDS[1:]}.get(direction, _ENDS)
+        return self._edges([{end: list(ids)} for end in ends], kinds)
+
+    def _edges(
+        self, conditions: Iterable[Mapping[str, Any]], kinds: Collection[str] | None, **how: Any
+    ) -> list[Edge]:
+        """Edges that meet one of the conditions, by their key."""
         wanted = {} if kinds is None else {"kind": list(kinds)}
-        both = ("source_id", "target_id")
-        for end in {"out": both[:1], "in": both[1:]}.get(direction, both):
-            for row in self._rows(_EDGE, wanted | {end: list(ids)}):
+        found: dict[tuple[int, str, int], Edge] = {}
+        for each in conditions:
+            for row in self._rows("edge", {**wanted, **each}, **how):
                 found[row["source_id"], row["kind"], row["target_id"]] = edge_of(row)
         return [found[key] for key in sorted(found)]
 
     def edge(self, source: int, kind: str, target: int) -> Edge | None:
         """The edge of a kind from one memory to another; None without one."""
         key = {"source_id": source, "kind": kind, "target_id": target}
-        return next(map(edge_of, self._rows(_EDGE, key)), None)
+        return next(map(edge_of, self._rows("edge", key)), None)
 
     def strong_edges(
         self,
@@ -300,33 +310,20 @@ class KnowledgeReader(SleepReader):
         most: int = 64,
     ) -> list[Edge]:
         """Stored edges of at least a weight, the ``most`` heaviest of each id and end."""
-        found: dict[tuple[int, str, int], Edge] = {}
-        wanted = {} if kinds is None else {"kind": list(kinds)}
-        for each in ids:
-            for end in ("source_id", "target_id"):
-                rows = self._rows(
-                    _EDGE,
-                    wanted | {end: each},
-                    order="weight DESC, source_id, target_id",
-                    limit=most,
-                    least={"weight": least},
-                )
-                for row in rows:
-                    found[row["source_id"], row["kind"], row["target_id"]] = edge_of(row)
-        return [found[key] for key in sorted(found)]
+        order = "weight DESC, source_id, target_id"
+        each_end = [{end: each} for each in ids for end in _ENDS]
+        return self._edges(each_end, kinds, order=order, limit=most, least={"weight": least})
 
     def mention_counts(self, entities: Collection[int]) -> dict[int, int]:
         """How many memories mention each entity."""
-        return {
-            each: count_of(self._db, _LINK, {"kind": "mention", "a": each}) for each in entities
-        }
+        return {each: self._count("link", kind="mention", a=each) for each in entities}
 
     def links_between(
         self, kind: str, a: Collection[int], b: Collection[int]
     ) -> list[dict[str, Any]]:
         """Ties of a kind from one of few ``a`` to one of many ``b``."""
         return [
-            row for each in a for row in self._rows(_LINK, {"kind": kind, "a": each, "b": list(b)})
+            row for each in a for row in self._rows("link", {"kind": kind, "a": each, "b": list(b)})
         ]
 
     def edge_columns(self) -> list[tuple[int, int, float, str, str | None]]:
@@ -342,42 +339,45 @@ class KnowledgeReader(SleepReader):
             conditions["a"] = list(a)
         if b is not None:
             conditions["b"] = list(b)
-        return list(self._rows(_LINK, conditions))
+        return list(self._rows("link", conditions))
 
     def link_kinds(self, ids: Collection[int]) -> list[dict[str, Any]]:
         """Ties of every kind that touch one of these ids."""
-        found = [*self._rows(_LINK, {"a": list(ids)}), *self._rows(_LINK, {"b": list(ids)})]
+        found = [*self._rows("link", {"a": list(ids)}), *self._rows("link", {"b": list(ids)})]
         return list({(row["a"], row["kind"], row["b"]): row for row in found}.values())
+
+    def references(self, ids: Collection[int]) -> list[dict[str, Any]]:
+        """References that touch one of these ids: of concepts, and to memories."""
+        return [row for row in self.link_kinds(ids) if row["kind"].startswith("reference:")]
 
     def kinds(self) -> list[RelationKind]:
         """Relations that callers have registered."""
-        known = sorted(self.items_of("relation_kind").items())
-        return [
-            RelationKind(
-                **{"origin": "agent"}
-                | {name: value for name, value in row["json"].items() if name in _OF_KIND}
-            )
-            for _, row in known
-        ]
+        rows = [row["json"] for _, row in sorted(self.items_of("relation_kind").items())]
+        known = [{name: row[name] for name in row.keys() & _OF_KIND} for row in rows]
+        return [RelationKind(**{"origin": "agent", **each}) for each in known]
 
     # -- counts -------------------------------------------------------------------------------
 
     def counts(self) -> dict[str, int]:
         """Rows by sort: payloads, facts, entities, edges, pairs."""
-        out = {
-            each: count_of(self._db, _PAYLOAD, {"sort": each})
-            for each in ("procedure", "learning", "concept", "statistic", "episode")
+        sorts = ("procedure", "learning", "concept", "statistic", "episode")
+        return {
+            **{each: self._count("payload", sort=each) for each in sorts},
+            "fact": self._count("fact"),
+            "held_fact": self._count("fact", holds=1),
+            "entity": count_named(self._db) if self.holds_any else 0,
+            "edge": self._count("edge"),
+            "pair": self._count("link", kind="pair"),
         }
-        out["fact"] = count_of(self._db, _FACT)
-        out["held_fact"] = count_of(self._db, _FACT, {"holds": 1})
-        out["entity"] = count_named(self._db) if self.holds_any else 0
-        out["edge"] = count_of(self._db, _EDGE)
-        out["pair"] = count_of(self._db, _LINK, {"kind": "pair"})
-        return out
 
     def graph_size(self) -> tuple[int, dict[str, int]]:
         """How many memories have a stored edge, and how many edges of each kind there are."""
         return edge_counts(self._db)
+
+
+def _of(scope: str | None) -> dict[str, Any]:
+    """The condition of a scope; None for all."""
+    return {} if scope is None else {"scope": scope}
 
 
 def edge_of(row: Mapping[str, Any]) -> Edge:

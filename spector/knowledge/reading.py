@@ -22,6 +22,7 @@ from spector.knowledge.changes import Changes, New
 from spector.knowledge.entities import plan_mentions
 from spector.knowledge.facts import (
     MOST_CHARS,
+    SAID,
     FactToAdd,
     checked_part,
     confirm_fact,
@@ -276,48 +277,40 @@ def plan_reading(
         records: Looks up facts and their sources, for who said them and when.
         config: How sure it must be that a fact replaces another, and what a further source adds.
     """
-    changes = Changes()
-    scope = memory.user_id or ""
+    plan = _Plan(reader, memory, reading, records, now_ms, config)
+    changes, scope = plan.changes, memory.user_id or ""
     named = {**reading.mentions, **_named_by(reading)}
     for name, kind in [*named]:
         if kind != "thing":
             named.pop((name, "thing"), None)
     plan_mentions(reader, changes, scope, memory.id, dict([*named.items()][:MOST_ENTITIES]))
     facts: list[int | New] = []
-    earlier: list[tuple[Statement, New]] = []
     aliases = declared(reader).aliases if reader.holds_any else {}
+    trust = 1.0 if _is_of_user(memory) else min(1.0, memory.confidence / _USERS_TRUST)
     for n, one in enumerate(reading.facts, first):
         if (alias := one.statement.predicate) in aliases:
             one = replace(one, statement=replace(one.statement, predicate=aliases[alias]))
-        trust = 1.0 if _is_of_user(memory) else min(1.0, memory.confidence / _USERS_TRUST)
         fact = fact_of(one, scope, memory.id, trust)
         known = reader.facts(scope=scope, fact_key=fact.key)
-        present = [row for row in known if row["holds"]]
-        if present:
-            row = present[0]
+        row = next((each for each in known if each["holds"]), None)
+        if row is not None:
             sources = reader.sources([row["id"]]).get(row["id"], ())
-            if not _may_change(memory, records((row["id"], *sources))):
-                continue
-            confirm_fact(
-                changes, row, sources, fact.sources, now_ms=now_ms, step=config.knowledge.fact_step
-            )
-            facts.append(row["id"])
+            if plan.may_change(records((row["id"], *sources))):
+                step = config.knowledge.fact_step
+                confirm_fact(changes, row, sources, fact.sources, now_ms=now_ms, step=step)
+                facts.append(row["id"])
             continue
-        before = reader.sources([row["id"] for row in known])
+        before = reader.sources([each["id"] for each in known])
         if any(memory.id in each for each in before.values()):
             continue  # it said so, and a newer fact has taken the place of that
-        if not _is_of_user(memory) and _is_denied(reader, memory, one.statement, records):
+        if not _is_of_user(memory) and plan.is_denied(one.statement):
             continue
         made = New(n)
         changes.store.append(n)
         put_fact(changes, made, fact, now_ms=now_ms)
         facts.append(made)
-        if one.by_head:
-            continue
-        _settle(
-            reader, changes, memory, reading, one.statement, made, records, now_ms, config, earlier
-        )
-        earlier.append((one.statement, made))
+        if not one.by_head:
+            plan.settle(one.statement, made)
     return changes, facts
 
 
@@ -341,57 +334,90 @@ def _named_by(reading: Reading) -> dict[tuple[str, str], int]:
     return out
 
 
-def _settle(
-    reader: KnowledgeReader,
-    changes: Changes,
-    memory: MemoryRecord,
-    reading: Reading,
-    new: Statement,
-    made: New,
-    records: Lookup,
-    now_ms: int,
-    config: Config,
-    earlier: Sequence[tuple[Statement, New]],
-) -> None:
-    """Supersede, or tie by ``contradicts``, what a new statement contradicts."""
-    rows = _rivals(reader, memory.user_id or "", new)
-    gone: list[int] = []
-    for row in rows:
-        verdict = compare([statement_of_fact(row)], new, memory.text)
-        if verdict.kind == "none":
-            continue
-        sources = reader.sources([row["id"]]).get(row["id"], ())
-        found = records((row["id"], *sources))
-        own = found.get(row["id"])
-        free = own is not None and not (own.pinned or own.immutable)
-        newer = (
-            own is not None
-            and memory.event_ms >= own.event_ms
-            and not (is_of_before(memory.text, memory.event_ms, own.event_ms))
+@dataclass(slots=True)
+class _Plan:
+    """What reading a memory changes, as it grows; see `plan_reading`."""
+
+    reader: KnowledgeReader
+    memory: MemoryRecord
+    reading: Reading
+    records: Lookup
+    now_ms: int
+    config: Config
+    changes: Changes = field(default_factory=Changes)
+    #: statements that have been made facts
+    earlier: list[tuple[Statement, New]] = field(default_factory=list)
+
+    def settle(self, new: Statement, made: New) -> None:
+        """Supersede, or tie by ``contradicts``, what a new statement contradicts."""
+        memory, gone = self.memory, list[int]()
+        for row in self._rivals(new):
+            verdict = compare([statement_of_fact(row)], new, memory.text)
+            if verdict.kind == "none":
+                continue
+            found = self._grounds(row)
+            own = found.get(row["id"])
+            if (
+                own is not None
+                and not (own.pinned or own.immutable)
+                and memory.event_ms >= own.event_ms
+                and not is_of_before(memory.text, memory.event_ms, own.event_ms)
+                and all(row["id"] not in each for each in self.changes.supersedes.values())
+                and verdict.kind == "replaces"
+                and verdict.confidence >= self.config.observe.hide_at
+                and self.may_change(found)
+                and self._is_understood(row, found)
+            ):
+                gone.append(row["id"])
+            else:
+                contradict(self.changes, row["id"], made, verdict.confidence, self.now_ms)
+        for before, other in self.earlier:
+            verdict = compare([before], new, memory.text)
+            if verdict.kind != "none":
+                contradict(self.changes, other, made, verdict.confidence, self.now_ms)
+        if gone:
+            self.changes.supersedes[made] = tuple(gone)
+        self.earlier.append((new, made))
+
+    def _is_understood(self, row: Mapping[str, Any], found: Mapping[int, MemoryRecord]) -> bool:
+        """Whether a text that ends a fact is understood whole, or else about that fact."""
+        stated = [each.statement for each in self.reading.facts if not each.by_head]
+        unread = unread_clauses(self.reading.said, stated, self.memory.event_ms)
+        old = " ".join(each.text for each in found.values())
+        return is_read(unread, old, [statement_of_fact(row).object])
+
+    def is_denied(self, new: Statement) -> bool:
+        """Whether a statement is against what a user said, and its origin may not change that."""
+        return any(
+            compare([statement_of_fact(row)], new, self.memory.text).kind != "none"
+            and not self.may_change(self._grounds(row))
+            for row in self._rivals(new)
         )
-        free = free and all(row["id"] not in each for each in changes.supersedes.values())
-        is_sure = verdict.kind == "replaces" and verdict.confidence >= config.observe.hide_at
-        free = is_sure and free and newer and _may_change(memory, found)
-        if free and _is_read(reading, memory.event_ms, row, found):
-            gone.append(row["id"])
-        else:
-            contradict(changes, row["id"], made, verdict.confidence, now_ms)
-    for before, other in earlier:
-        verdict = compare([before], new, memory.text)
-        if verdict.kind != "none":
-            contradict(changes, other, made, verdict.confidence, now_ms)
-    if gone:
-        changes.supersedes[made] = tuple(gone)
 
+    def _rivals(self, new: Statement) -> list[dict[str, Any]]:
+        """Facts that hold and may contradict a statement: of its slot, or of its subject."""
+        if new.modality != "asserted":
+            return []
+        conditions: dict[str, Any] = {"subject": folded(new.subject), "holds": 1}
+        if not new.replaced:
+            conditions["predicate"] = [folded(new.predicate), folded(f"{DENIED}{new.predicate}")]
+        return self.reader.facts(scope=self.memory.user_id or "", **conditions)
 
-def _is_read(
-    reading: Reading, event_ms: int, row: Mapping[str, Any], found: Mapping[int, MemoryRecord]
-) -> bool:
-    """Whether a text that ends a fact is understood whole, or else about that fact."""
-    stated = [each.statement for each in reading.facts if not each.by_head]
-    unread = unread_clauses(reading.said, stated, event_ms)
-    old = " ".join(each.text for each in found.values())
-    return is_read(unread, old, [statement_of_fact(row).object])
+    def _grounds(self, row: Mapping[str, Any]) -> Mapping[int, MemoryRecord]:
+        """A fact and the memories that state it."""
+        return self.records((row["id"], *self.reader.sources([row["id"]]).get(row["id"], ())))
+
+    def may_change(self, found: Mapping[int, MemoryRecord]) -> bool:
+        """Whether the memory may change a fact, given the fact and its sources: rule of trust."""
+        memory = self.memory
+        if memory.confidence < _BELIEVED or not (
+            may_instruct(None, None, memory.source)
+            or any(each.source == memory.source for each in found.values())
+        ):
+            return False
+        if is_user_said(memory.role):
+            return True
+        return not any(is_user_said(each.role) for each in found.values())
 
 
 def is_still_said(was: MemoryRecord, now: MemoryRecord) -> bool:
@@ -401,40 +427,6 @@ def is_still_said(was: MemoryRecord, now: MemoryRecord) -> bool:
 
 def _is_of_user(memory: MemoryRecord) -> bool:
     return is_user_said(memory.role) and may_instruct(None, None, memory.source)
-
-
-def _is_denied(
-    reader: KnowledgeReader, memory: MemoryRecord, new: Statement, records: Lookup
-) -> bool:
-    """Whether a statement contradicts what a user said, and its origin may not change that."""
-    for row in _rivals(reader, memory.user_id or "", new):
-        if compare([statement_of_fact(row)], new, memory.text).kind != "none":
-            sources = reader.sources([row["id"]]).get(row["id"], ())
-            if not _may_change(memory, records((row["id"], *sources))):
-                return True
-    return False
-
-
-def _rivals(reader: KnowledgeReader, scope: str, new: Statement) -> list[dict[str, Any]]:
-    """Facts that hold and may contradict a statement: of its slot, or of its subject."""
-    if new.modality != "asserted":
-        return []
-    conditions: dict[str, Any] = {"scope": scope, "subject": folded(new.subject), "holds": 1}
-    if not new.replaced:
-        conditions["predicate"] = [folded(new.predicate), folded(f"{DENIED}{new.predicate}")]
-    return reader.facts(**conditions)
-
-
-def _may_change(memory: MemoryRecord, found: Mapping[int, MemoryRecord]) -> bool:
-    """Whether a memory may change a fact, given the fact and its sources: rule of trust."""
-    if memory.confidence < _BELIEVED or not (
-        may_instruct(None, None, memory.source)
-        or any(each.source == memory.source for each in found.values())
-    ):
-        return False
-    if is_user_said(memory.role):
-        return True
-    return not any(is_user_said(each.role) for each in found.values())
 
 
 # Statements as facts, and facts as the statements that they were.
@@ -476,23 +468,17 @@ class Stated:
 
 def statement_of_fact(row: Mapping[str, Any]) -> Statement:
     """A fact that is kept, as a statement."""
-    said = row["json"]
-    polarity = said.get("polarity", True)
+    said = {**SAID, **row["json"]}
     predicate = str(row["predicate"])
+    if not said["polarity"]:
+        predicate = predicate.removeprefix(DENIED)
     return Statement(
         subject=said["subject"],
         object=said["object"],
-        polarity=polarity,
-        predicate=(predicate if polarity else predicate.removeprefix(DENIED)).removeprefix(FORMER),
-        modality=said.get("modality", "asserted"),
+        predicate=predicate.removeprefix(FORMER),
         value=normal_value(said["object"]),
-        single=said.get("single", False),
-        tense=said.get("tense", "present"),
-        window=said.get("window"),
-        kin=said.get("kin", ""),
-        limit=said.get("limit", ""),
-        common=said.get("common", False),
-        frame=said.get("by", ""),
+        frame=said["by"],
+        **{name: said[name] for name in _OF_STATEMENT},
     )
 
 
@@ -501,23 +487,15 @@ def _is_over(one: Statement) -> bool:
     return one.tense == "past" and one.predicate.partition("_")[0].endswith("s")
 
 
-#: what tells whose or which value it is, kept with a fact where it was said
-_LIMITS: Final = ("kin", "limit", "common")
+#: fields of a statement that the row of its fact has under the same names
+_OF_STATEMENT: Final = SAID.keys() - {"spans", "by"}
 
 
 def fact_of(stated: Stated, scope: str, memory: int, trust: float = 1.0) -> FactToAdd:
     """The fact of a statement in a memory, as sure as the statement is, by a factor."""
     one = stated.statement
-    about: dict[str, Any] = {}
-    if one.single:
-        about["single"] = True
-    if one.tense != "present":
-        about["tense"] = one.tense
-    if one.window:
-        about["window"] = one.window
-    about |= {name: told for name in _LIMITS if (told := getattr(one, name))}
-    if stated.by_head:
-        about["by"] = BY_HEAD
+    about = {name: getattr(one, name) for name in _OF_STATEMENT}
+    about |= {"spans": [list(one.span)], "by": BY_HEAD if stated.by_head else ""}
     return FactToAdd(
         subject=one.subject,
         predicate=stated.predicate,
@@ -525,9 +503,6 @@ def fact_of(stated: Stated, scope: str, memory: int, trust: float = 1.0) -> Fact
         scope=scope,
         confidence=round(one.confidence * trust, 9),
         sources=(memory,),
-        polarity=one.polarity,
-        modality=one.modality,
-        spans=(one.span,),
         about=about,
     )
 

@@ -256,10 +256,9 @@ def patterns(night: Night) -> Units:
         if each.decide is None:
             yield Unit(seen=1, skipped={each.reason or "rejected": 1})
         else:
-            texts = each.prepared if each.restates is None else [Prepared(each.name, {})]
             yield Unit(
                 seen=1,
-                prepared=texts,
+                prepared=each.prepared,
                 decide=each.decide,
                 restates=each.restates,
                 reason=each.category,

@@ -134,7 +134,8 @@ def _matter_of(fact: Mapping[str, Any]) -> Matter:
 def _facts_of(reader: KnowledgeReader, matter: Mapping[str, str]) -> list[dict[str, Any]]:
     """The facts of a matter, and what denies them."""
     name = matter["predicate"]
-    return reader.facts(**{**matter, "predicate": [name, f"{DENIED}{name}"]})
+    wanted: dict[str, Any] = {**matter, "predicate": [name, f"{DENIED}{name}"]}
+    return reader.facts(**wanted)
 
 
 def _is_denied(fact: Mapping[str, Any]) -> bool:

@@ -24,10 +24,7 @@ from spector.knowledge import (
     fields_of_fact,
     is_still_said,
     lessons_of,
-    plan_lesson,
-    plan_practice,
     plan_reading,
-    practice_text,
     practices_of,
     ranks_by_user,
     read_text,
@@ -289,11 +286,11 @@ def _practice(night: Night, practice: Practice) -> Unit:
     fields |= {"tier": "procedural", "category": Category.PROCEDURE}
     is_new = practice.known is None
     return Unit(
-        prepared=[Prepared(practice_text(practice), fields)] if is_new else [],
+        prepared=[Prepared(practice.text, fields)] if is_new else [],
         seen=len(practice.runs),
         reason="worked repeatedly",
         noted=[] if practice.known is None else [practice.known],
-        decide=lambda reader, now_ms: plan_practice(reader, practice, now_ms),
+        decide=practice.plan,
     )
 
 
@@ -304,7 +301,7 @@ def _lesson(night: Night, lesson: Lesson) -> Unit:
         prepared=[Prepared(lesson.insight, fields, _RUN_GROWTH)],
         seen=len(lesson.evidence),
         reason="failed",
-        decide=lambda reader, now_ms: plan_lesson(reader, lesson, now_ms),
+        decide=lesson.plan,
     )
 
 

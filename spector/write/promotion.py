@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -42,6 +43,7 @@ from spector.process import elsewhere
 from spector.providers import PromotionSource, embedded
 from spector.records import MemoryRecord, PromotionCandidate
 from spector.store.core import Store, current_image
+from spector.store.payloads import table_named
 from spector.write.append import flags_of
 from spector.write.changing import Change
 from spector.write.commit import KnowledgeWriter, Prepared, UnpreparedError
@@ -57,19 +59,8 @@ SAME_CONCEPT: Final = 0.92
 _NEVER: Final = 1 << 62
 #: the state of sleep in a store that never slept
 _NEVER_SLEPT: Final[dict[str, Any]] = {
-    "one": 1,
-    "cycle": 0,
-    "started_ms": 0,
-    "step": "",
-    "cursor": 0,
-    "decayed_ms": 0,
-    "extracted_id": 0,
-    "abstracted_id": 0,
-    "compressed_ms": 0,
-    "tested_ms": 0,
-    "seed": 0,
-    "recent": "{}",
-    "central": "{}",
+    **dict.fromkeys(table_named("sleep_state").names, 0),
+    **{"one": 1, "step": "", "recent": "{}", "central": "{}"},
 }
 
 
@@ -107,9 +98,11 @@ class ConceptExtractor:
             keep_cursor: note `last_id` in the state of sleep, in the same commit. A cycle of sleep
                 notes it itself.
         """
+        return self._take(self._named_after(after_id, limit), keep_cursor=keep_cursor)
+
+    def _named_after(self, after_id: int, limit: int) -> Named:
         with self._knowledge.reading() as reader:
-            named = named_after(reader, after_id, limit, self._shared())
-        return self._take(named, keep_cursor=keep_cursor)
+            return named_after(reader, after_id, limit, self._shared())
 
     def extract_from(self, memories: Collection[int], *, keep_cursor: bool = False) -> Extracted:
         """The same for chosen memories, whatever the cursor says."""
@@ -133,19 +126,14 @@ class ConceptExtractor:
         if not (named.elements or named.episodes):
             return Extracted(named.last_id, named.memories)
         for _ in range(3):
-            try:
+            with contextlib.suppress(UnpreparedError):  # forgotten between the two looks
                 return self._commit(named, keep_cursor)
-            except UnpreparedError:  # forgotten between the two looks
-                continue
         return self._commit(named, keep_cursor)
 
     def concepts_after(self, after_id: int, limit: int) -> ConceptRun:
         """The same as a plan for a caller who commits it; `extract_concepts` says what it holds."""
-        with self._knowledge.reading() as reader:
-            named = named_after(reader, after_id, limit, self._shared())
-        if not (named.elements or named.episodes):
-            return ConceptRun(named, ())
-        return self._run(named)
+        named = self._named_after(after_id, limit)
+        return self._run(named) if named.elements or named.episodes else ConceptRun(named, ())
 
     def _run(self, named: Named) -> ConceptRun:
         """What taking over a run takes: texts with their vectors, and the decision."""
@@ -161,19 +149,12 @@ class ConceptExtractor:
         places = {each: n for n, each in enumerate(fresh)}
         prepared = [
             Prepared(
-                named.elements[each][0],
-                {
-                    "tier": "semantic",
-                    "category": Category.ENTITY,
-                    "user_id": each.scope or None,
-                    **(
-                        vector_field(self._parts, named.elements[each][1])
-                        if vectors is None
-                        else {"vector": vectors[n]}
-                    ),
-                },
+                name,
+                _fields(self._parts, Category.ENTITY, each.scope, memories)
+                | ({} if vectors is None else {"vector": vectors[n]}),
             )
             for n, each in enumerate(fresh)
+            for name, memories in (named.elements[each],)
         ]
         run, tuning = ConceptRun(named, prepared), self._parts.config.knowledge
 
@@ -259,16 +240,19 @@ class ConceptExtractor:
         return max(0, left + asleep)
 
 
-def vector_field(parts: WriteContext, sources: Sequence[int]) -> dict[str, Any]:
-    """The field ``vector`` of a concept in a store without an embedder: the mean of its sources."""
+def _fields(
+    parts: WriteContext, category: Category, scope: str, sources: Sequence[int]
+) -> dict[str, Any]:
+    """The fields of a concept; without an embedder its vector is the mean of its sources'."""
+    fields: dict[str, Any] = {"tier": "semantic", "category": category, "user_id": scope or None}
     if parts.embedder is not None:
-        return {}
+        return fields
     _, codes = codes_of(parts.router.durable_store(), parts.dim, sources)
     if not len(codes):
-        return {}
+        return fields
     units = codes / np.maximum(np.sqrt(np.square(codes).sum(axis=1, keepdims=True)), 1e-12)
     mean = units.mean(axis=0)
-    return {"vector": mean if np.any(mean) else units[0]}
+    return {**fields, "vector": mean if np.any(mean) else units[0]}
 
 
 def _wake(header: Any, _: MemoryRecord) -> bool:
@@ -329,8 +313,6 @@ class Promotion:
 
     name: str
     category: str
-    confidence: float
-    sources: tuple[int, ...]
     #: why it is not promoted; "" when it is
     reason: str = ""
     #: the concept that it reinforces; None: one is made
@@ -402,8 +384,10 @@ class ConceptPromoter:
         sleep, most = self._parts.config.sleep, self._parts.config.knowledge.max_refs
         with self._knowledge.reading() as reader:
             found = admitted(reader, candidate, sleep)
+            if found == "malformed":
+                return Promotion(repr(candidate)[:60], "", "malformed")
             if isinstance(found, str):
-                return _rejected(candidate, found)
+                return Promotion(candidate.pattern_name, candidate.category, found)
             known = self._known(reader, found)
 
         def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
@@ -417,17 +401,11 @@ class ConceptPromoter:
                 return Changes()  # it was forgotten: the next cycle makes it anew
             return plan_promotion(reader, still, now_ms, known=concept, most=most)
 
-        fields = {
-            "tier": "semantic",
-            "category": Category.PATTERN if candidate.category in _BY_WORDS else Category.ENTITY,
-            "user_id": found.scope or None,
-            **vector_field(self._parts, found.sources),
-        }
+        kind = Category.PATTERN if candidate.category in _BY_WORDS else Category.ENTITY
+        fields = _fields(self._parts, kind, found.scope, found.sources)
         return Promotion(
             candidate.pattern_name,
             candidate.category,
-            candidate.confidence,
-            found.sources,
             concept=known,
             prepared=() if known is not None else (Prepared(candidate.pattern_name, fields),),
             decide=decide,
@@ -480,17 +458,10 @@ class ConceptPromoter:
                 return changes
             return plan_restated_figure(reader, figure, old, concept, sources, now_ms)
 
-        fields = {
-            "tier": "semantic",
-            "category": Category.SUMMARY,
-            "user_id": scope or None,
-            **vector_field(self._parts, ids),
-        }
+        fields = {} if old is not None else _fields(self._parts, Category.SUMMARY, scope, ids)
         return Promotion(
             figure.text,
             "statistic",
-            candidate.confidence,
-            ids,
             concept=concept,
             prepared=(Prepared(figure.text, fields),),
             decide=decide,
@@ -510,16 +481,4 @@ def _by_name(reader: KnowledgeReader, pattern: Admitted) -> int | None:
             if is_same_pattern(values["name"], candidate.pattern_name)
         ),
         None,
-    )
-
-
-def _rejected(candidate: Any, reason: str) -> Promotion:
-    if reason == "malformed":
-        return Promotion(repr(candidate)[:60], "", 0.0, (), reason)
-    return Promotion(
-        candidate.pattern_name,
-        candidate.category,
-        candidate.confidence,
-        tuple(candidate.source_memory_ids),
-        reason,
     )

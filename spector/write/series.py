@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from spector.errors import ImportFormatError, InvalidInputError, UnknownRecordError
 from spector.knowledge import (
+    NO_KNOWLEDGE,
     Arrival,
     Arrivals,
     Changes,
@@ -189,7 +190,7 @@ class Series:
     def living(self, ids: Collection[int]) -> dict[int, MemoryRecord]:
         """Those of some memories that exist, as they are now."""
         rows = self._store.catalog.fetch(list(ids))
-        made = [self._bare(rows[each]) for each in ids if each in rows]
+        made = [self._bare(row, self._header(row)) for each in ids if (row := rows.get(each))]
         found = {each.id: each for each in self._parts.finder.complete(self._store, made)}
         return found | {each: self._unwritten[each] for each in ids if each in self._unwritten}
 
@@ -208,24 +209,19 @@ class Series:
         if row is None:
             raise unknown(record_id)
         header = self._header(row)
-        if change(header, self._record(row)):
+        [record] = self._parts.finder.complete(self._store, [self._bare(row, header)])
+        if change(header, record):
             block = header.tobytes()[MUTABLE_OFFSET : MUTABLE_OFFSET + MUTABLE_BYTES]
             self._tx.set_mutable(row.segment_id, row.slot, block)
             catalog_rows.set_mutable(self._tx.connection, [(row.id, block)])
             self.touched.add(record_id)
             self.has_changed = True
-        return to_record(row, header, self._tier_of(header), newer_than(self._store.catalog, row))
+        return self._bare(row, header)
 
-    def _record(self, row: Row) -> MemoryRecord:
-        return self._parts.finder.complete(self._store, [self._bare(row)])[0]
-
-    def _bare(self, row: Row) -> MemoryRecord:
+    def _bare(self, row: Row, header: Any) -> MemoryRecord:
         """A record as its row alone makes it."""
-        header = self._header(row)
-        return to_record(row, header, self._tier_of(header), newer_than(self._store.catalog, row))
-
-    def _tier_of(self, header: Any) -> str:
-        return self._parts.router.by_code(int(header["tier"])).name
+        tier = self._parts.router.by_code(int(header["tier"])).name
+        return to_record(row, header, tier, newer_than(self._store.catalog, row))
 
     def _header(self, row: Row) -> Any:
         """The header of a memory, which this commit may have made."""
@@ -327,7 +323,7 @@ class Incoming:
     """A line of an import: its memory, and what it says beside it."""
 
     draft: Draft
-    knowledge: Knowledge | None
+    knowledge: Knowledge
     #: its id and its user in the file
     given_id: int | None
     given_scope: str
@@ -356,9 +352,8 @@ class ArrivalWriter:
         lines = self._wanted(lines, brings_back=brings_back)
         if not lines:
             return []
-        if not arrivals.expects(
-            [each.given_id for each in lines], any(each.knowledge is not None for each in lines)
-        ):
+        says_more = any(each.knowledge is not NO_KNOWLEDGE for each in lines)
+        if not arrivals.expects([each.given_id for each in lines], says_more):
             records = self._writer.store([each.draft for each in lines])
             for each, record in zip(lines, records, strict=True):
                 arrivals.note(each.given_id, self._place(each, record.id))
@@ -373,22 +368,16 @@ class ArrivalWriter:
     def _wanted(self, lines: Sequence[Incoming], *, brings_back: bool) -> Sequence[Incoming]:
         """Those lines that are stored; one whose key the store has stands for that memory."""
         keyed = [each for each in lines if each.draft.key is not None]
-        if not keyed:
-            return lines
         for each in keyed:
             each.draft.known = "keep"
-        store = self._parts.router.durable_store()
-        with store.catalog.reading() as db:
-            gone = (
-                []
-                if brings_back
-                else [
-                    each
-                    for each in keyed
-                    if is_marked(db, path_of_draft(each.draft))
-                    and self._entry(db, each.draft) is None
-                ]
-            )
+        if brings_back or not keyed:
+            return lines
+        with self._parts.router.durable_store().catalog.reading() as db:
+            gone = [
+                each
+                for each in keyed
+                if is_marked(db, path_of_draft(each.draft)) and self._entry(db, each.draft) is None
+            ]
         return [each for each in lines if each not in gone] if gone else lines
 
     def _entry(self, db: Connection, draft: Draft) -> dict[str, Any] | None:
@@ -411,7 +400,7 @@ class ArrivalWriter:
                 KnowledgeReader(db, store.catalog.path),
                 [
                     (
-                        each.knowledge if self._is_lasting(each) else None,
+                        each.knowledge if self._is_lasting(each) else NO_KNOWLEDGE,
                         each.given_id,
                         each.draft.user_id or "",
                     )
@@ -458,8 +447,7 @@ class ArrivalWriter:
     def _tell(self, lines: Sequence[Incoming], stored: Sequence[tuple[int, MemoryRecord]]) -> None:
         """Call the callbacks of the layers that got memories."""
         for n, record in stored:
-            knowledge = lines[n].knowledge
-            layer = layer_of(knowledge.sorts if knowledge is not None else ())
+            layer = layer_of(lines[n].knowledge.sorts)
             if layer is not None and self._is_lasting(lines[n]):
                 self._parts.callbacks.note_stored(layer, [record])
 

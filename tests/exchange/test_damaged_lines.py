@@ -293,7 +293,7 @@ def test_a_file_of_many_lines_needs_little_memory(tmp_path: Path) -> None:
     """Lines are read one at a time, and ties wait only for lines to come."""
     import tracemalloc
 
-    from spector.exchange.lines import Vectors, batches
+    from spector.exchange.lines import Source, Vectors
 
     file = tmp_path / "long.jsonl"
     note = {"why": "x" * 1_000}
@@ -306,7 +306,7 @@ def test_a_file_of_many_lines_needs_little_memory(tmp_path: Path) -> None:
     tracemalloc.start()
     count = sum(
         len(batch.memories)
-        for batch in batches(str(file), vectors, 512, None, None, takes_owners=True, notes=[])
+        for batch in Source(str(file), vectors, 512, None, None, None, True).batches([])
     )
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()

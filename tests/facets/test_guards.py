@@ -26,7 +26,7 @@ import pytest
 import spector
 from spector import Memory, UnknownRecordError
 from spector.clock import ManualClock
-from spector.facets import FACETS
+from spector.facets import Faceted
 from spector.store.payloads import PAYLOAD_TABLES
 from tests.fakes import FakeEmbedder
 from tests.proof import seed
@@ -135,7 +135,7 @@ def state_of(memory: Memory) -> Any:
 
 def public_callables(memory: Memory) -> Iterator[tuple[str, Callable[..., Any]]]:
     """Facet and verb, and the verb."""
-    for facet in FACETS:
+    for facet in (each for each in vars(Faceted) if not each.startswith("_")):
         owner = memory.layers["episodes"] if facet == "layers" else getattr(memory, facet)
         for name, member in inspect.getmembers(type(owner), callable):
             if not name.startswith("_"):

@@ -116,6 +116,20 @@ def test_associations_are_of_one_user_and_go_with_their_last_episode(memory: Mem
     assert memory.check().ok
 
 
+def test_an_association_of_other_fields_is_a_damaged_row(memory: Memory) -> None:
+    lived(memory, [True])
+
+    def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+        changes = Changes()
+        for item, row in reader.items_of("association").items():
+            changes.item(item, "association", row["scope"], {**row["json"], "zeal": 1})
+        return changes
+
+    memory._parts.knowledge.commit(decide)
+    with pytest.raises(spector.CatalogCorruptError, match="zeal"):
+        associations(memory)
+
+
 def test_episodes_without_a_tool_or_an_outcome_teach_no_cause(memory: Memory) -> None:
     store = memory.layers["episodes"].store
     store("a", episode={"tool": "grasp"})

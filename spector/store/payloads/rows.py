@@ -149,22 +149,6 @@ def count_of(
     )
 
 
-def payloads_of(
-    db: sqlite3.Connection, ids: Collection[int], path: str
-) -> dict[int, dict[str, dict[str, Any]]]:
-    """Memory -> sort -> fields of its payload of that sort, in the caller's moment.
-
-    Raises:
-        CatalogCorruptError: A row is not what was written.
-    """
-    out: dict[int, dict[str, dict[str, Any]]] = {}
-    rows = rows_of(db, table_named("payload"), {"id": list(ids)}, path=path, is_there=True)
-    for row in rows:
-        if row["sort"] in SORTS:  # a newer version may know more
-            out.setdefault(row["id"], {})[row["sort"]] = decode(row["sort"], row["json"])[0]
-    return out
-
-
 def greatest(
     db: sqlite3.Connection, table: PayloadTable, column: str, conditions: Mapping[str, Any]
 ) -> int:
