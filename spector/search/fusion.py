@@ -30,7 +30,6 @@ from spector.kernel.contract import (
 from spector.search.features import (
     TYPICAL_DEVIATION,
     FeatureTable,
-    NormCache,
     deviation,
     idf_of,
     length_norm,
@@ -64,84 +63,75 @@ class Corpus:
     spread: np.float32 | None = None
 
 
-class Fuser:
-    """Adds the evidence to the kernel's scores of given memories."""
+def fuse(
+    plan: Plan,
+    tables: Sequence[FeatureTable],
+    cue: LexicalQuery,
+    corpus: Corpus,
+    result: ScanResult | None,
+) -> Ranked:
+    """The ranked rows of some tables with all evidence, and hits of a scan that are in none.
 
-    def __init__(self, stores: int) -> None:
-        self._norms = [NormCache() for _ in range(stores)]
+    Args:
+        result: its hits beyond the tables (records that the catalog has no words of) rank by
+            the kernel's score alone.
+    """
+    snap, query, profile = plan.snap, plan.query, plan.query.profile
+    weight = plan.word_weight
+    fused, similarity, dots = _scores(plan, tables)
+    mixed = _mixed_cosines(snap, tables, dots, profile.ranking.near)
+    spread = corpus.spread
+    if spread is None:
+        spread = deviation(mixed) if query.vector is not None else TYPICAL_DEVIATION
+    gone = fused == -np.inf if len(fused) and fused.min() == -np.inf else None
+    idf = idf_of(cue.df(), corpus.rows)
+    found = [
+        _terms_of(snap.kernel, each, cue, corpus, idf, weight, profile.ranking) for each in tables
+    ]
+    evidence = {name: _join([each[name] for each, _ in found]) for name in found[0][0]}
+    named = named_rows(snap, tables, [own for _, own in found], cue, profile, gone)
+    words = evidence.get("words")
+    scale = np.float32(profile.w_lexical) * spread
+    evidence = {name: values * scale for name, values in evidence.items()}
+    if query.vector is not None:
+        evidence["near"] = np.float32(profile.w_similarity) * (mixed - similarity)
+    if profile.ranking.fusion == "rrf":
+        evidence = _by_ranks(evidence, tables, fused, mixed, profile)
+    if named is not None:
+        evidence["name"] = named.astype(np.float32) * np.float32(overriding_score(profile))
+    ranked = Ranked(
+        _join([each.ids for each in tables]),
+        _join([np.full(len(each), each.store, np.int64) for each in tables]),
+        _join([each.part[: len(each)] for each in tables]),
+        _join([each.slot[: len(each)] for each in tables]),
+        fused,
+        similarity,
+        evidence,
+        [] if result is None else unfeatured_hits(snap, tables, result),
+    )
+    ranked.mixed = mixed
+    if words is not None:
+        full = max(float(np.sum(idf)), 1e-9) * weight
+        if named is not None:  # a name that is found covers the cue, whatever else it says
+            words = np.where(named, np.nextafter(np.float32(full), np.float32(0)), words)
+        # the best evidence of words among what may be an answer, by that of all its terms
+        ranked.words, ranked.full = words, full
+        ranked.coverage = max(0.0, _highest(words, gone)) / full
+    if query.vector is not None:
+        ranked.cosine = max(-1.0, _highest(mixed, gone))
+    return ranked
 
-    def ranked(
-        self,
-        plan: Plan,
-        tables: Sequence[FeatureTable],
-        cue: LexicalQuery,
-        corpus: Corpus,
-        result: ScanResult | None,
-    ) -> Ranked:
-        """The ranked rows of some tables, and hits of a scan that are in none of them.
 
-        Args:
-            result: its hits beyond the tables (records that the catalog has no words of) rank by
-                the kernel's score alone.
-        """
-        snap, query, profile = plan.snap, plan.query, plan.query.profile
-        weight = plan.word_weight
-        fused, similarity, dots = _scores(plan, tables)
-        mixed = self._mixed_cosines(snap, tables, dots, profile.ranking.near)
-        spread = corpus.spread
-        if spread is None:
-            spread = deviation(mixed) if query.vector is not None else TYPICAL_DEVIATION
-        gone = fused == -np.inf if len(fused) and fused.min() == -np.inf else None
-        idf = idf_of(cue.df(), corpus.rows)
-        found = [
-            _terms_of(snap.kernel, each, cue, corpus, idf, weight, profile.ranking)
-            for each in tables
-        ]
-        evidence = {name: _join([each[name] for each, _ in found]) for name in found[0][0]}
-        named = named_rows(snap, tables, [own for _, own in found], cue, profile, gone)
-        words = evidence.get("words")
-        scale = np.float32(profile.w_lexical) * spread
-        evidence = {name: values * scale for name, values in evidence.items()}
-        if query.vector is not None:
-            evidence["near"] = np.float32(profile.w_similarity) * (mixed - similarity)
-        if profile.ranking.fusion == "rrf":
-            evidence = _by_ranks(evidence, tables, fused, mixed, profile)
-        if named is not None:
-            evidence["name"] = named.astype(np.float32) * np.float32(overriding_score(profile))
-        ranked = Ranked(
-            _join([each.ids for each in tables]),
-            _join([np.full(len(each), each.store, np.int64) for each in tables]),
-            _join([each.part[: len(each)] for each in tables]),
-            _join([each.slot[: len(each)] for each in tables]),
-            fused,
-            similarity,
-            evidence,
-            [] if result is None else unfeatured_hits(snap, tables, result),
-        )
-        ranked.mixed = mixed
-        if words is not None:
-            full = max(float(np.sum(idf)), 1e-9) * weight
-            if named is not None:  # a name that is found covers the cue, whatever else it says
-                words = np.where(named, np.nextafter(np.float32(full), np.float32(0)), words)
-            # the best evidence of words among what may be an answer, by that of all its terms
-            ranked.words, ranked.full = words, full
-            ranked.coverage = max(0.0, _highest(words, gone)) / full
-        if query.vector is not None:
-            ranked.cosine = max(-1.0, _highest(mixed, gone))
-        return ranked
-
-    def _mixed_cosines(
-        self, snap: Snapshot, tables: Sequence[FeatureTable], dots: F32, share: float
-    ) -> F32:
-        """(N,) cosines with each vector mixed with its neighbours'."""
-        out: list[F32] = []
-        start = 0
-        for features in tables:
-            mine = dots[start : start + len(features.rows)]
-            start += len(features.rows)
-            norms = features.norms(snap, share, self._norms[features.store]) if share else mine
-            out.append(mix_neighbours(mine, features.around, norms, share))
-        return _join(out)
+def _mixed_cosines(snap: Snapshot, tables: Sequence[FeatureTable], dots: F32, share: float) -> F32:
+    """(N,) cosines with each vector mixed with its neighbours'."""
+    out: list[F32] = []
+    start = 0
+    for features in tables:
+        mine = dots[start : start + len(features.rows)]
+        start += len(features.rows)
+        norms = features.norms(snap, share) if share else mine
+        out.append(mix_neighbours(mine, features.around, norms, share))
+    return _join(out)
 
 
 def _scores(plan: Plan, tables: Sequence[FeatureTable]) -> tuple[F32, F32, F32]:

@@ -37,11 +37,17 @@ _SUPERSEDED: Final = int(Flag.SUPERSEDED)
 
 
 class Means(NamedTuple):
-    """What every search of a memory is made with."""
+    """What every search of a memory is made with.
+
+    Attributes:
+        enough: hits wanted and tags of the gate -> candidates that were enough the last time. It
+            only saves a second scan.
+    """
 
     router: TierRouter
     scanner: Scanner
     config: Config
+    enough: dict[tuple[int, ...], int]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -21,11 +21,11 @@ from spector.search.features import (
     all_features,
     deviation,
     features_of,
-    mark_rows,
     mixed_vectors,
     places_of,
+    rows_in,
 )
-from spector.search.fusion import Corpus, Fuser
+from spector.search.fusion import Corpus, fuse
 from spector.search.named import LexicalQuery
 from spector.search.newer import (
     LOOKED_AT,
@@ -34,7 +34,7 @@ from spector.search.newer import (
     newer_values,
     newer_versions,
 )
-from spector.search.ordering import Confirmer, Modifier, Ranked, scanned_hits
+from spector.search.ordering import Modifier, Ranked, confirmed, scanned_hits
 from spector.search.plan import (
     AllowedRecords,
     Plan,
@@ -59,111 +59,105 @@ _REMEMBERED: Final = 256
 _IDENTITY: Final = 100.0
 
 
-class ScoreSearch:
-    """Thread-safe: what it remembers only saves a second scan."""
+def best_by_score(plan: Plan) -> Answer:
+    """The best by score; the memory whose id the cue is comes first."""
+    first = hit_of_id(plan) if plan.request.lexical else None
+    answer = _best(plan)
+    if first is None:
+        return answer
+    rest = [each for each in answer.hits if each.id != first.id]
+    return Answer((first, *rest)[: plan.k], answer.stats)
 
-    def __init__(self, confirmer: Confirmer) -> None:
-        self._confirmer = confirmer
-        #: hits wanted and tags of the gate -> candidates that were enough the last time
-        self._enough: dict[tuple[int, ...], int] = {}
 
-    def drop_caches(self) -> None:
-        self._enough.clear()
+def _best(plan: Plan) -> Answer:
+    k, query, filtered = plan.k, plan.query, plan.is_filtered
+    gate = (k, query.tags_all, *query.any_masks.tolist())
+    want, allow = _first_count(plan, gate) if filtered else k, None
+    while True:
+        result = plan.scan(want, allow)
+        ordered = scanned_hits(plan.snap, result.hits)
+        hits, dropped = confirmed(plan, ordered, k)
+        if len(result) < want or len(hits) == k:
+            # every record that passes the filters has been considered, or enough were
+            if filtered and allow is None:
+                _remember(plan, gate, k + 2 * dropped + _STRANGERS)
+            break
+        if allow is None and want < _CANDIDATES:
+            want = _CANDIDATES
+        elif allow is None and want < MOST_CANDIDATES and not plan.request.selection.keys:
+            want = max(MOST_CANDIDATES, 2 * want)
+        elif allow is None and filtered:
+            # exact from here on; nothing more will be dropped by it
+            allow, want = allowed_records(plan).allow, max(want, k)
+        elif dropped:
+            want = 2 * want + dropped
+        else:
+            break
+    return Answer(tuple(hits), plan.stats(result))
 
-    def answer(self, plan: Plan) -> Answer:
-        """The best by score; the memory whose id the cue is comes first."""
-        first = self.hit_of_id(plan) if plan.request.lexical else None
-        answer = self._best(plan)
-        if first is None:
-            return answer
-        rest = [each for each in answer.hits if each.id != first.id]
-        return Answer((first, *rest)[: plan.k], answer.stats)
 
-    def _best(self, plan: Plan) -> Answer:
-        k, query, filtered = plan.k, plan.query, plan.is_filtered
-        gate = (k, query.tags_all, *query.any_masks.tolist())
-        want, allow = self._first_count(plan, gate) if filtered else k, None
-        while True:
-            result = plan.scan(want, allow)
-            ordered = scanned_hits(plan.snap, result.hits)
-            hits, dropped = self._confirmer.first(plan, ordered, k)
-            if len(result) < want or len(hits) == k:
-                # every record that passes the filters has been considered, or enough were
-                if filtered and allow is None:
-                    self._remember(gate, k + 2 * dropped + _STRANGERS)
-                break
-            if allow is None and want < _CANDIDATES:
-                want = _CANDIDATES
-            elif allow is None and want < MOST_CANDIDATES and not plan.request.selection.keys:
-                want = max(MOST_CANDIDATES, 2 * want)
-            elif allow is None and filtered:
-                # exact from here on; nothing more will be dropped by it
-                allow, want = allowed_records(plan).allow, max(want, k)
-            elif dropped:
-                want = 2 * want + dropped
-            else:
-                break
-        return Answer(tuple(hits), plan.stats(result))
+def _first_count(plan: Plan, gate: tuple[int, ...]) -> int:
+    """How many to ask of the first scan through a filter: a few too many cost it more time than
+    all that the gate does, and too few a second scan."""
+    if plan.request.selection.where or (len(gate) == 2 and not gate[1]):
+        return max(plan.k, _CANDIDATES)
+    return max(plan.k, plan.means.enough.get(gate, plan.k + _STRANGERS))
 
-    def _first_count(self, plan: Plan, gate: tuple[int, ...]) -> int:
-        """How many to ask of the first scan through a filter: a few too many cost it more time than
-        all that the gate does, and too few a second scan."""
-        if plan.request.selection.where or (len(gate) == 2 and not gate[1]):
-            return max(plan.k, _CANDIDATES)
-        return max(plan.k, self._enough.get(gate, plan.k + _STRANGERS))
 
-    def _remember(self, gate: tuple[int, ...], candidates: int) -> None:
-        if len(self._enough) >= _REMEMBERED:
-            self._enough.clear()
-        self._enough[gate] = min(candidates, MOST_CANDIDATES)
+def _remember(plan: Plan, gate: tuple[int, ...], candidates: int) -> None:
+    enough = plan.means.enough
+    if len(enough) >= _REMEMBERED:
+        enough.clear()
+    enough[gate] = min(candidates, MOST_CANDIDATES)
 
-    def hit_of_id(self, plan: Plan) -> Hit | None:
-        """The memory whose id the cue is, if there is one and it passes the filters."""
-        record_id = plan.request.reading.record_id
-        if record_id is None:
-            return None
-        found = self.hits_of(plan, [record_id], {"name": _IDENTITY})
-        return found[0] if found else None
 
-    def hits_of(
-        self,
-        plan: Plan,
-        ids: Sequence[int],
-        evidence: Mapping[str, float] | None = None,
-        *,
-        most: int | None = None,
-    ) -> list[Hit]:
-        """Those of some memories that pass every gate and filter of a plan, in their order.
+def hit_of_id(plan: Plan) -> Hit | None:
+    """The memory whose id the cue is, if there is one and it passes the filters."""
+    record_id = plan.request.reading.record_id
+    if record_id is None:
+        return None
+    found = hits_of(plan, [record_id], {"name": _IDENTITY})
+    return found[0] if found else None
 
-        Args:
-            most: so many of them, the first; None for all.
-        """
-        snap, more = plan.snap, sum((evidence or {}).values())
-        made: dict[int, Candidate] = {}
-        for n, store in enumerate(snap.stores):
-            places: list[tuple[int, int, int]] = []
-            for found, (segment_id, slot) in store.catalog.places_of(ids).items():
-                part = snap.position_of(n, segment_id, slot)
-                if plan.mask is None or plan.mask[part]:
-                    places.append((found, part, slot))
-            if not places:
-                continue
-            sims = np.zeros(len(places), np.float32)
-            scores = snap.kernel.score(
-                snap.table,
-                plan.query,
-                [part for _, part, _ in places],
-                [slot for _, _, slot in places],
-                similarity=sims,
-            ).tolist()
-            for (found, part, slot), score, sim in zip(places, scores, sims.tolist(), strict=True):
-                if score > -np.inf:
-                    made[found] = Candidate(
-                        found, n, part, slot, score, sim, dict(evidence or {}), score + more
-                    )
-        ordered = [made[each] for each in ids if each in made]
-        count = len(ordered) if most is None else most
-        return self._confirmer.first(plan, ordered, count)[0] if ordered else []
+
+def hits_of(
+    plan: Plan,
+    ids: Sequence[int],
+    evidence: Mapping[str, float] | None = None,
+    *,
+    most: int | None = None,
+) -> list[Hit]:
+    """Those of some memories that pass every gate and filter of a plan, in their order.
+
+    Args:
+        most: so many of them, the first; None for all.
+    """
+    snap, more = plan.snap, sum((evidence or {}).values())
+    made: dict[int, Candidate] = {}
+    for n, store in enumerate(snap.stores):
+        places: list[tuple[int, int, int]] = []
+        for found, (segment_id, slot) in store.catalog.places_of(ids).items():
+            part = snap.position_of(n, segment_id, slot)
+            if plan.mask is None or plan.mask[part]:
+                places.append((found, part, slot))
+        if not places:
+            continue
+        sims = np.zeros(len(places), np.float32)
+        scores = snap.kernel.score(
+            snap.table,
+            plan.query,
+            [part for _, part, _ in places],
+            [slot for _, _, slot in places],
+            similarity=sims,
+        ).tolist()
+        for (found, part, slot), score, sim in zip(places, scores, sims.tolist(), strict=True):
+            if score > -np.inf:
+                made[found] = Candidate(
+                    found, n, part, slot, score, sim, dict(evidence or {}), score + more
+                )
+    ordered = [made[each] for each in ids if each in made]
+    count = len(ordered) if most is None else most
+    return confirmed(plan, ordered, count)[0] if ordered else []
 
 
 # A search by the kernel's score and all evidence: words, people, dates, the turns around.
@@ -187,21 +181,16 @@ class EvidenceSearch:
 
     def __init__(
         self,
-        stores: int,
         config: Config,
-        confirmer: Confirmer,
         lexical: LexicalChannel,
         standing: Standing,
-        by_score: ScoreSearch,
         modifiers: Sequence[MakeModifier],
     ) -> None:
         """``modifiers``: change the scores of candidates after all evidence, before the first k."""
         self._config = config
-        self._confirmer = confirmer
         self._lexical = lexical
         self._standing = standing
-        self._by_score = by_score
-        self._ranker = CandidateRanker(stores, config)
+        self._ranker = CandidateRanker(config)
         self._signals = SignalCollector()
         self._modifiers = modifiers
 
@@ -226,12 +215,12 @@ class EvidenceSearch:
         if values:
             later = newer_values(hits[:LOOKED_AT], plan.request.cue.text or "")
             hits = move_newer_first(hits, later)
-        first = self._by_score.hit_of_id(plan)
+        first = hit_of_id(plan)
         if first is not None:
             hits = [first, *(hit for hit in hits if hit.id != first.id)]
         least = hits[0].score if hits else -np.inf
         wanted = [each for each in found.instructions if each.score > least]
-        standing = self._confirmer.first(plan, wanted, 1)[0] if wanted else ()
+        standing = confirmed(plan, wanted, 1)[0] if wanted else ()
         return Answer(tuple(hits), found.stats, signals, tuple(standing), newer)
 
     # -- ranking --------------------------------------------------------------------------------
@@ -245,10 +234,10 @@ class EvidenceSearch:
         stats = plan.stats(result, len(ranked))
         instructions = self._standing.set_aside(plan, ranked)
         most = MOST_CANDIDATES if plan.is_filtered else None
-        hits, _ = self._confirmer.first(plan, ranked, plan.k, distinct=True, most=most)
+        hits, _ = confirmed(plan, ranked, plan.k, distinct=True, most=most)
         if len(hits) < plan.k and most is not None and most < len(ranked):
             ranked.only(allowed_records(plan).codes)
-            hits, _ = self._confirmer.first(plan, ranked, plan.k, distinct=True)
+            hits, _ = confirmed(plan, ranked, plan.k, distinct=True)
         return _Found(hits, stats, ranked, instructions)
 
     def _of_large(self, plan: Plan, cue: LexicalQuery) -> _Found:
@@ -262,7 +251,7 @@ class EvidenceSearch:
             instructions = self._standing.set_aside(plan, self._modify(plan, ranked))
             if allow is not None:
                 ranked.only(allow.codes)
-            hits, _ = self._confirmer.first(plan, ranked, plan.k, distinct=True)
+            hits, _ = confirmed(plan, ranked, plan.k, distinct=True)
             if len(hits) >= plan.k or len(result) < want:
                 return _Found(hits, plan.stats(result), ranked, instructions)
             if plan.is_filtered and allow is None and want > first:
@@ -283,7 +272,7 @@ class EvidenceSearch:
         """The best hits that are believed, beside a flood that may fill the candidates."""
         if not ranked.is_whole:
             ranked = self._of_large(replace(plan, k=DEEP), cue).ranked
-        return self._confirmer.first(plan, trusted_candidates(plan.snap, ranked), WINDOW)[0]
+        return confirmed(plan, trusted_candidates(plan.snap, ranked), WINDOW)[0]
 
 
 def _lacks_words(plan: Plan) -> bool:
@@ -348,9 +337,8 @@ class _Sample:
 class CandidateRanker:
     """Ranks candidates by all evidence. Thread-safe: what it keeps is replaced as a whole."""
 
-    def __init__(self, stores: int, config: Config) -> None:
+    def __init__(self, config: Config) -> None:
         self._config = config
-        self._fuser = Fuser(stores)
         #: of the last users, newest first
         self._whole: tuple[_Whole, ...] = ()
         self._samples: dict[tuple[str | None, ...], _Sample] = {}
@@ -375,7 +363,7 @@ class CandidateRanker:
             whole = _Whole(snap, views, tables)
             self._whole = (whole, *kept[: _USERS - 1])
         corpus = whole.corpus(plan.query.profile.ranking)
-        ranked = self._fuser.ranked(plan, whole.tables, cue, corpus, result)
+        ranked = fuse(plan, whole.tables, cue, corpus, result)
         ranked.is_whole = True
         return ranked
 
@@ -399,7 +387,7 @@ class CandidateRanker:
                 if view.n_rows
             ]
         )
-        return self._fuser.ranked(plan, tables, cue, corpus, result)
+        return fuse(plan, tables, cue, corpus, result)
 
     def _sample_of(self, snap: Snapshot, views: tuple[WordView, ...], ranking: Ranking) -> _Sample:
         """The sample, taken anew when the stores have drifted away from it."""
@@ -451,7 +439,7 @@ def _candidates(
         ]
     )
     near = view.neighbours(found, REACH)
-    return features_of(snap, n, view, mark_rows(len(view), [found, near.ravel()]))
+    return features_of(snap, n, view, rows_in([found, near.ravel()]))
 
 
 def _best_by_words(

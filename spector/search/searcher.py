@@ -24,16 +24,17 @@ from spector.layout import Flag
 from spector.records import Hit, HitList
 from spector.search.associations import (
     ASSOCIATIVE,
-    Associations,
+    described,
     has_knowledge,
+    in_order,
     is_bare_node,
     themes_of_cue,
+    widened,
 )
-from spector.search.ordering import Confirmer
 from spector.search.plan import Means, Plan, make_plan
 from spector.search.probes import is_like
 from spector.search.request import Cue, RecallRequest, within
-from spector.search.scoring import EvidenceSearch, ScoreSearch
+from spector.search.scoring import EvidenceSearch, best_by_score
 from spector.search.selection import (
     choose_diverse,
     limit_per_session,
@@ -88,21 +89,9 @@ class Searcher:
     ) -> None:
         """``scanner``: scans, on several threads where that is faster. ``kernel``: does all else."""
         self._stores = tuple(router.stores())
-        self._means, self._kernel = Means(router, scanner, config), kernel
-        self._lexical = LexicalChannel(self._stores)
-        confirmer = Confirmer(router)
-        self._standing = Standing(confirmer, embed)
-        self._by_score = ScoreSearch(confirmer)
-        self._associations = Associations(self._by_score)
-        self._by_evidence = EvidenceSearch(
-            len(self._stores),
-            config,
-            confirmer,
-            self._lexical,
-            self._standing,
-            self._by_score,
-            ASSOCIATIVE,
-        )
+        self._means, self._kernel = Means(router, scanner, config, enough={}), kernel
+        self._lexical, self._standing = LexicalChannel(self._stores), Standing(embed)
+        self._by_evidence = EvidenceSearch(config, self._lexical, self._standing, ASSOCIATIVE)
         self._cached: Snapshot | None = None
 
     def recall(self, request: RecallRequest) -> HitList:
@@ -128,16 +117,16 @@ class Searcher:
         """The newest instructions that hold whatever a cue is about, in the scope of a recall."""
         if not (request.lexical and request.profile.w_lexical):
             return []
-        return self.look(request, lambda plan, _: self._standing.unconditional(plan, most))
+        return self.look(request, lambda plan: self._standing.unconditional(plan, most))
 
-    def look(self, request: RecallRequest, find: Callable[[Plan, ScoreSearch], T]) -> T:
+    def look(self, request: RecallRequest, find: Callable[[Plan], T]) -> T:
         """What ``find`` makes of a request's plan, in one snapshot; no evidence, no order of ours."""
 
         def make(snap: Snapshot, request: RecallRequest, by_catalog: bool) -> T:
             plan = make_plan(
                 snap, self._lexical.at(snap), request, self._means, by_catalog=by_catalog
             )
-            return find(plan, self._by_score)
+            return find(plan)
 
         return self._answers([request], make)[0]
 
@@ -158,7 +147,7 @@ class Searcher:
         """Keep nothing of the stores, which are closed: no map, no words, no cache."""
         self._cached = None
         self._lexical.drop_caches()
-        self._by_score.drop_caches()
+        self._means.enough.clear()
         self.drop_caches()
 
     # -- moments --------------------------------------------------------------------------------
@@ -246,8 +235,8 @@ class Searcher:
         found.standing = (*wanted, *matching)[:most]
         found.limits = self._limits_beside(plan, found.standing)
         wide = plan.of(replace(request, drop_flags=request.drop_flags & _WITH_THEMES))
-        found._themes = tuple(themes_of_cue(wide, self._by_score))
-        self._associations.described(wide, [hit for hit, _ in found._themes])
+        found._themes = tuple(themes_of_cue(wide))
+        described(wide, [hit for hit, _ in found._themes])
         return found
 
     def _limits_beside(self, plan: Plan, standing: Iterable[Hit]) -> tuple[Hit, ...]:
@@ -262,7 +251,7 @@ class Searcher:
                 asking=None,
                 profile=get_profile("similarity"),
             )
-            hits = self._by_score.answer(replace(plan.of(near), k=POOL)).hits
+            hits = best_by_score(replace(plan.of(near), k=POOL)).hits
             for hit, stored in zip(hits, vectors_of(hits) if hits else (), strict=True):
                 vector = stored[: limits.shape[1]]  # a row is padded
                 if _is_own(hit) and is_like(vector, limits, others, probes):
@@ -281,8 +270,8 @@ class Searcher:
         pool = self._different(plan, answer.hits)
         if request.mmr is not None:
             pool = choose_diverse(pool, max(plan.k, POOL), request.mmr)
-        hits, added = self._associations.widened(plan, pool)
-        hits, ties = self._associations.in_order(plan, hits)
+        hits, added = widened(plan, pool)
+        hits, ties = in_order(plan, hits)
         missing = plan.k - len(hits) + len(added)
         if missing > 0 and len(answer.hits) >= depth:
             hits = [*hits, *self._behind(plan, hits, answer, depth, missing)]
@@ -296,7 +285,7 @@ class Searcher:
             ranked = [hit.id for hit in hits if hit.id not in added]
             left_out = tuple([n for n, each in enumerate(ranked) if each not in kept])
             hits = [hit for hit in hits if hit.id in kept]
-        found = answer.with_hits(self._associations.described(plan, hits)).tied(ties)
+        found = answer.with_hits(described(plan, hits)).tied(ties)
         return replace(found, left_out=left_out) if left_out else found
 
     def _pool(self, plan: Plan, depth: int) -> tuple[Answer, int]:
@@ -364,7 +353,7 @@ class Searcher:
     def _search(self, plan: Plan) -> Answer:
         if plan.request.ranks_by_evidence and any(view.n_rows for view in plan.views):
             return self._by_evidence.answer(plan)
-        return self._by_score.answer(plan)
+        return best_by_score(plan)
 
 
 def _is_own(hit: Hit) -> bool:

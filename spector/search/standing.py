@@ -28,7 +28,7 @@ from spector.layout import Flag
 from spector.lexical import WordView
 from spector.records import Hit
 from spector.search.features import unit_vectors
-from spector.search.ordering import Confirmer, Ranked
+from spector.search.ordering import Ranked, confirmed
 from spector.search.plan import Plan
 from spector.search.request import Cue
 from spector.search.selection import (
@@ -93,9 +93,9 @@ class _Seen:
 class Standing:
     """Finds the instructions that a recall has beside its hits. Thread-safe."""
 
-    def __init__(self, confirmer: Confirmer, embed: Embed | None) -> None:
+    def __init__(self, embed: Embed | None) -> None:
         """``embed``: unit or other vectors (n, dim) f32 of n texts, by the model of the store."""
-        self._confirmer, self._embed = confirmer, embed
+        self._embed = embed
         self._lock = threading.Lock()
         self._seen: _Seen | None = None
         #: (id, seal) -> the instruction, of those that are there
@@ -134,7 +134,7 @@ class Standing:
         # of equal ones the newest, which stand first
         chosen.sort(key=lambda each: (-each[0], each[1]))
         ordered = [_candidate(within.found, n, score) for score, n in chosen]
-        return self._confirm(plan, ordered, MOST if is_request else 1)
+        return confirmed(_bare(plan), ordered, MOST if is_request else 1)[0]
 
     def unconditional(self, plan: Plan, most: int) -> list[Hit]:
         """The newest instructions without a condition, newest first; before them those that say
@@ -143,7 +143,8 @@ class Standing:
         if within is None:
             return []
         rows = sorted(within.unconditional, key=lambda n: not within.found.wholly[n])
-        return self._confirm(plan, [_candidate(within.found, n, 0.0) for n in rows], most)
+        ordered = [_candidate(within.found, n, 0.0) for n in rows]
+        return confirmed(_bare(plan), ordered, most)[0]
 
     def set_aside(self, plan: Plan, ranked: Ranked) -> Sequence[Candidate]:
         """Take what is nothing but an instruction, and the memories beside, out of a ranking.
@@ -217,9 +218,6 @@ class Standing:
         if bare.mask is not None:
             passing &= bare.mask[found.part]
         return found.only(np.flatnonzero(passing)[:_CONSIDERED])
-
-    def _confirm(self, plan: Plan, ordered: Sequence[Candidate], most: int) -> list[Hit]:
-        return self._confirmer.first(_bare(plan), ordered, most)[0] if ordered else []
 
     # -- conditions -----------------------------------------------------------------------------
 
