@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from spector.arguments.stores import parse_choice
 from spector.arguments.values import parse_integer, parse_number, parse_switch, several
 from spector.chat import chat_message
 from spector.clock import to_ms
@@ -30,7 +29,6 @@ _INCLUDABLE: Final = {
     "derived": Flag.AUXILIARY,
     "statistics": Flag.AUXILIARY,
 }
-_MODES: Final = ("semantic", "structured", "hybrid", "graph", "temporal")
 #: what a memory may be
 SORTS: Final = ("memory", "fact", "procedure", "learning", "concept", "statistic", "theme")
 
@@ -228,13 +226,6 @@ def parse_sorts(sorts: Iterable[str] | None) -> frozenset[str] | None:
     return frozenset(given)
 
 
-def parse_mode(mode: Any) -> str | None:
-    """How a recall searches; None for the usual way."""
-    if mode is None:
-        return None
-    return parse_choice(mode, "mode", *_MODES)
-
-
 def parse_label(value: Any, name: str) -> str:
     """The id of a session, user or agent, of any length; printable, as those that are stored."""
     if isinstance(value, str) and value.strip() and value.isprintable():
@@ -247,11 +238,6 @@ def parse_mood(mood: Any) -> int:
     if mood is None:
         return 0
     return round(127 * parse_number(mood, "mood", -1.0, 1.0, "-1 is gloomy, 1 is elated"))
-
-
-def parse_per_session(value: Any) -> int | None:
-    """The most hits that one session may have; None for any number."""
-    return None if value is None else parse_integer(value, "per_session", 1)
 
 
 def parse_budget(max_tokens: Any) -> int:

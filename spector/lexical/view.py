@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from spector.kernel.contract import Kernel, PostingsTable, QueryTerms
 from spector.language.words import SPACELESS, Term, normalize_unicode, term_hash
-from spector.lexical.columns import FieldTable, label_hashes
+from spector.lexical.columns import FieldTable, label_hashes, living_rows
 from spector.lexical.postings import Stack
 from spector.records import MOST_ALIASES
 
@@ -506,15 +506,7 @@ class WordView:
 
     def rows(self, ids: Sequence[int] | NDArray[np.int64]) -> Rows:
         """(n,) rows of memories by id; -1 for unknown ids."""
-        wanted = np.asarray(ids, np.int64)
-        known, row = self._order
-        if not len(known) or not len(wanted):
-            return np.full(len(wanted), -1, np.int64)
-        at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-        found = row[at].astype(np.int64)
-        there = (known[at] == wanted) & (found < len(self))
-        there &= self.alive[np.where(there, found, 0)]
-        return np.where(there, found, -1)
+        return living_rows(self._order, np.asarray(ids, np.int64), self.alive)
 
     def speakers(self) -> list[str]:
         """Names of all speakers, in the order of their codes; "" for none, or of another user."""

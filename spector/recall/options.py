@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
-from typing import Any, Final, Literal, NamedTuple, TypedDict
+from typing import Any, Final, TypedDict
 
 from numpy.typing import ArrayLike
 
 from spector.arguments import (
     id_of,
+    parse_choice,
     parse_include,
     parse_integer,
     parse_intent,
     parse_label,
     parse_mask,
-    parse_mode,
     parse_mood,
     parse_number,
-    parse_per_session,
     parse_sorts,
     parse_switch,
     parse_valence,
@@ -29,16 +28,17 @@ from spector.clock import MIN_MS, zone_named
 from spector.config import Config
 from spector.errors import InvalidInputError
 from spector.kernel.contract import ScoringProfile
-from spector.language.cues import Intent, Kind, Topic, asks_for_now, asks_when, kind_of, topic_of
+from spector.language.cues import Kind, Topic, asks_for_now, asks_when, kind_of, topic_of
 from spector.language.dates import Span, hull, time_range_in, window_of
 from spector.layout import Category, Flag, Modality
 from spector.messages import items_of, refuse_unknown
 from spector.records import Percept
-from spector.search import CUT, NO_READING, SEMANTIC_CUT, Reading
+from spector.search import CUT, NO_READING, SEMANTIC_CUT, Asked, Reading
 
 Several = str | Iterable[str]
 
 
+_MODES: Final = ("semantic", "structured", "hybrid", "graph", "temporal")
 #: what scores may lie between: they are f32
 _SCORES: Final = (-3.4e38, 3.4e38)
 #: weights of relevance where diversity counts as well; the second has not been measured
@@ -51,36 +51,51 @@ COMMON: Final = tuple(
 )
 
 
-class ParsedOptions(NamedTuple):
-    """`RecallOptions` in the form that a search uses."""
+def _or_none(parse: Callable[..., Any], *limits: Any) -> Callable[[Any, str], Any]:
+    """A check of a value by its name that lets None pass."""
+    return lambda value, name: None if value is None else parse(value, name, *limits)
 
-    #: inclusive range of stored valences
-    valence: tuple[int, int]
-    min_importance: float
-    category_mask: int
-    modality_mask: int
-    #: flags that drop a record
-    drop_flags: int
-    mood: int
-    exact: bool
-    lexical: bool
-    compound: bool
-    hyde: bool
-    intent: Intent | Literal["auto"] | None
-    mmr: float | None
-    coverage: bool
-    per_session: int | None
-    cut: float
-    min_score: float | None
-    associate: bool | None
-    expand: bool | None
-    sorts: frozenset[str] | None
-    mode: str | None
-    seed: int | None
-    near_session: str | None
-    dormant_hint: bool
-    #: None where the caller names none
-    zone: tzinfo | None
+
+def _parse_cut(value: Any, name: str = "cut") -> float:
+    """The share of the best score that a hit must have, 0..1."""
+    advice = f"{SEMANTIC_CUT:g} is usual, 0 leaves nothing out"
+    return parse_number(value, name, 0.0, 1.0, advice)
+
+
+def _parse_importance(value: Any, name: str) -> float:
+    if value is None:
+        return 0.0
+    return parse_number(value, name, 0.0, 1.0, "0.8 keeps to what matters most")
+
+
+#: option -> the field of `Asked` that it is, and its check, which gets its value and its name; in
+#: the order in which they are checked
+_CHECKS: Final[dict[str, tuple[str, Callable[[Any, str], Any]]]] = {
+    "include": ("drop_flags", lambda value, _: parse_include(value)),
+    "sorts": ("sorts", lambda value, _: parse_sorts(value)),
+    "valence": ("valence", lambda value, _: parse_valence(value)),
+    "min_importance": ("min_importance", _parse_importance),
+    "categories": ("category_mask", lambda value, _: parse_mask(Category, value, "category")),
+    "modalities": ("modality_mask", lambda value, _: parse_mask(Modality, value, "modality")),
+    "mood": ("mood", lambda value, _: parse_mood(value)),
+    "exact": ("exact", parse_switch),
+    "lexical": ("lexical", parse_switch),
+    "compound": ("compound", parse_switch),
+    "hyde": ("hyde", parse_switch),
+    "intent": ("intent", lambda value, _: parse_intent(value)),
+    "mmr": ("mmr", _or_none(parse_number, 0.0, 1.0, "0.7 is usual")),
+    "coverage": ("coverage", parse_switch),
+    "per_session": ("per_session", _or_none(parse_integer, 1)),
+    "cut": ("cut", _parse_cut),
+    "min_score": ("min_score", _or_none(parse_number, *_SCORES)),
+    "associate": ("associate", _or_none(parse_switch)),
+    "expand": ("expand", _or_none(parse_switch)),
+    "mode": ("mode", _or_none(parse_choice, *_MODES)),
+    "seed": ("seed", _or_none(lambda value, name: parse_integer(id_of(value), name, 0))),
+    "near_session": ("near_session", _or_none(parse_label)),
+    "dormant_hint": ("dormant_hint", parse_switch),
+    "timezone": ("zone", _or_none(lambda value, _: zone_named(value))),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,42 +194,12 @@ class RecallOptions:
         _ = self.parsed  # raises here what a recall would raise
 
     @cached_property
-    def parsed(self) -> ParsedOptions:
+    def parsed(self) -> Asked:
         """The fields as a search uses them, checked when the options are made."""
-        least, mmr, score = self.min_importance, self.mmr, self.min_score
-        drop, sorts = parse_include(self.include), parse_sorts(self.sorts)
-        if sorts is not None and sorts != {"memory"}:
-            drop &= ~int(Flag.AUXILIARY)
-        return ParsedOptions(
-            valence=parse_valence(self.valence),
-            min_importance=0.0
-            if least is None
-            else parse_number(least, "min_importance", 0.0, 1.0, "0.8 keeps to what matters most"),
-            category_mask=parse_mask(Category, self.categories, "category"),
-            modality_mask=parse_mask(Modality, self.modalities, "modality"),
-            drop_flags=drop,
-            mood=parse_mood(self.mood),
-            exact=parse_switch(self.exact, "exact"),
-            lexical=parse_switch(self.lexical, "lexical"),
-            compound=parse_switch(self.compound, "compound"),
-            hyde=parse_switch(self.hyde, "hyde"),
-            intent=parse_intent(self.intent),
-            mmr=None if mmr is None else parse_number(mmr, "mmr", 0.0, 1.0, "0.7 is usual"),
-            coverage=parse_switch(self.coverage, "coverage"),
-            per_session=parse_per_session(self.per_session),
-            cut=_parse_cut(self.cut),
-            min_score=None if score is None else parse_number(score, "min_score", *_SCORES),
-            associate=None if self.associate is None else parse_switch(self.associate, "associate"),
-            expand=None if self.expand is None else parse_switch(self.expand, "expand"),
-            sorts=sorts,
-            mode=parse_mode(self.mode),
-            seed=None if self.seed is None else parse_integer(id_of(self.seed), "seed", 0),
-            near_session=None
-            if self.near_session is None
-            else parse_label(self.near_session, "near_session"),
-            dormant_hint=parse_switch(self.dormant_hint, "dormant_hint"),
-            zone=None if self.timezone is None else zone_named(self.timezone),
-        )
+        found = {of: check(getattr(self, name), name) for name, (of, check) in _CHECKS.items()}
+        if found["sorts"] not in (None, {"memory"}):
+            found["drop_flags"] &= ~int(Flag.AUXILIARY)
+        return Asked(**found)
 
 
 class RareArguments(TypedDict, total=False):
@@ -274,16 +259,19 @@ class ContextArguments(RecallArguments, total=False):
 
 
 _OF_CONTEXT: Final = tuple("max_tokens tokenizer always layout ids hot knowledge".split())
-_NAMES: Final = tuple(field.name for field in fields(RecallOptions))
+#: what a call has beside the fields of `RecallOptions`
+_BESIDE: Final = frozenset((*COMMON, "offset"))
 
 
-def options_of(options: RecallOptions | None, rare: RareArguments) -> RecallOptions:
-    """The options of one call: keywords override ``options``.
+def options_of(given: Mapping[str, Any]) -> RecallOptions:
+    """The options of the arguments of a recall: keywords override ``options``.
 
     Raises:
         UnknownArgumentError: a keyword that recall does not have.
         InvalidInputError: ``options`` of another type.
     """
+    options = given.get("options")
+    rare = {name: value for name, value in given.items() if name not in _BESIDE}
     if options is None and not rare:
         return _DEFAULTS
     if options is not None and not isinstance(options, RecallOptions):
@@ -291,31 +279,26 @@ def options_of(options: RecallOptions | None, rare: RareArguments) -> RecallOpti
             f"options must be a RecallOptions, got {type(options).__name__}",
             hint="pass spector.RecallOptions(...), or its fields as keywords",
         )
-    refuse_unknown(rare, (*COMMON, *_NAMES), "recall")
+    refuse_unknown(rare, (*COMMON, *_CHECKS), "recall")
     return replace(options, **rare) if options is not None else RecallOptions(**rare)
 
 
-def cut_of(options: RecallOptions | None, named: RareArguments) -> float:
+def cut_of(given: Mapping[str, Any]) -> float:
     """The cut of a context or a selective recall: the keyword, the options', else `CUT`."""
-    if "cut" in named:
-        return _parse_cut(named["cut"])
+    if "cut" in given:
+        return _parse_cut(given["cut"])
+    options = given.get("options")
     own = options.parsed.cut if isinstance(options, RecallOptions) else SEMANTIC_CUT
     return CUT if own == SEMANTIC_CUT else own
 
 
-def zone_of(options: Any, named: RareArguments, config: Config) -> tzinfo:
+def zone_of(given: Mapping[str, Any], config: Config) -> tzinfo:
     """The time zone of a recall: the keyword's, the options', else the store's."""
-    given = named.get("timezone") or getattr(options, "timezone", None)
-    return config.zone if given is None else zone_named(given)
+    zone = given.get("timezone") or getattr(given.get("options"), "timezone", None)
+    return config.zone if zone is None else zone_named(zone)
 
 
-def _parse_cut(value: Any) -> float:
-    """The share of the best score that a hit must have, 0..1."""
-    advice = f"{SEMANTIC_CUT:g} is usual, 0 leaves nothing out"
-    return parse_number(value, "cut", 0.0, 1.0, advice)
-
-
-def reject_unknown_options(recall: RecallArguments) -> None:
+def reject_unknown_options(recall: Mapping[str, Any]) -> None:
     """Raise when a context was given an argument that neither it nor recall takes.
 
     Raises:
@@ -327,10 +310,10 @@ def reject_unknown_options(recall: RecallArguments) -> None:
             "a context does not take selective: it chooses by itself",
             hint="leave it out; always=True quotes the best ones even when none stands out",
         )
-    refuse_unknown(recall, (*_OF_CONTEXT, *COMMON, *_NAMES), "context")
+    refuse_unknown(recall, (*_OF_CONTEXT, *COMMON, *_CHECKS), "context")
 
 
-def diversity_weight(options: ParsedOptions, *, is_survey: bool) -> float | None:
+def diversity_weight(options: Asked, *, is_survey: bool) -> float | None:
     """The weight of relevance against diversity; None for relevance alone.
 
     ``mmr`` goes first. Hits of a survey are equally relevant, so it shows different memories.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -53,10 +53,6 @@ from spector.recall.intents import (
     woken,
 )
 from spector.recall.options import (
-    COMMON,
-    ContextArguments,
-    RareArguments,
-    RecallArguments,
     cut_of,
     default_k,
     diversity_weight,
@@ -69,6 +65,7 @@ from spector.recall.options import (
 from spector.records import Explanation, Hit, HitList, MemoryRecord, PredictedOutcome
 from spector.search import (
     POOL,
+    Asked,
     Cue,
     HotTier,
     Limits,
@@ -102,6 +99,9 @@ _SELECTING: Final = (
     "below",
     *SCOPES,
 )
+#: what a context takes beside the arguments of a recall
+_OF_CONTEXT: Final = frozenset(("hot", "knowledge"))
+_ASKED: Final = tuple(each.name for each in fields(Asked))
 #: tokens that a quoted memory takes at least
 _MIN_LINE_TOKENS: Final = 4
 #: instructions without a condition that a context has room for at most
@@ -151,80 +151,84 @@ class Recaller:
         self._operations, self._hot_tier = operations, hot
         self._router = None if isinstance(chat, ChatModel) and not config.llm.route else chat
 
-    def recall(self, *args: Any, **selecting: Any) -> HitList:
-        """The k memories that should come to mind, in the order of the cue's intent."""
+    def recall(self, cue: Any, given: Mapping[str, Any]) -> HitList:
+        """The k memories that should come to mind, in the order of the cue's intent.
+
+        Args:
+            given: the arguments of ``Memory.recall`` by name.
+        """
         if self._operations.sink is None:
-            hits = self._recall(*args, **selecting)
+            hits = self._recall(cue, given)
         else:
             from spector.recall.context import note_recall
 
             with self._operations.noting("recall") as operation:
-                hits = self._recall(*args, **selecting)
-                note_recall(operation, args[0], selecting, hits)
+                hits = self._recall(cue, given)
+                note_recall(operation, cue, given, hits)
         if hits.request is not None and _request_of(hits).dormant_hint:
             found = self._searcher.recall(woken(_request_of(hits)))
             dormant = tuple([hit.id for hit in found if hit.record.dormant])
             hits.stats = replace(hits.stats, dormant=dormant)
         return hits
 
-    def _recall(
-        self,
-        cue: Any,
-        vector: ArrayLike | None,
-        k: Any,
-        as_of: Any,
-        kind: Any,
-        profile: Any,
-        selective: Any,
-        learn: bool,
-        options: Any,
-        rare: RareArguments,
-        *,
-        in_order: bool = True,
-        offset: Any = 0,
-        **selecting: Any,
-    ) -> HitList:
+    def _recall(self, cue: Any, given: Mapping[str, Any], *, in_order: bool = True) -> HitList:
         """The memories that should come to mind, those of an intent ``in_order`` of it."""
-        parsed = options_of(options, rare).parsed
+        asked = options_of(given).parsed
         text, notes = parse_cue(cue, self._config)
-        zone = parsed.zone or self._config.zone
-        selection = self._listing.select(selecting, "recall", zone)
-        kind = parse_kind(kind)
+        zone = asked.zone or self._config.zone
+        selection = self._listing.select(_selecting(given), "recall", zone)
+        kind, vector = parse_kind(given.get("kind")), given.get("vector")
         topic = topic_in(text, kind)
         is_survey = topic is not None and topic.is_survey
         # memories of several users do not answer what is known about one
         is_of_one = selection.user_id is not None or selection.session_id is not None
         mixes = is_survey and not (is_of_one or self._has_one_user())
-        intent = intent_in(text, parsed.intent, self._router, self._operations)
+        intent = intent_in(text, asked.intent, self._router, self._operations)
         usual_k = limit_of(intent, default_k(topic, 10))
-        wanted, skipped = parse_page_of_hits(k, offset, self._config, usual_k)
+        wanted, skipped = parse_page_of_hits(
+            given.get("k"), given.get("offset", 0), self._config, usual_k
+        )
         fetched = max(wanted, sorted_first := sorted_hits(intent) if in_order else 0)
-        if parse_switch(selective, "selective"):
+        if selective := parse_switch(given.get("selective", False), "selective"):
             if text is not None and not (decision := need_gate(text)).needed:
                 return HitList(abstained=True, reason=skip_reason(decision))
             fetched = max(fetched, CROWD)
-        moment = parse_as_of(as_of, zone)
-        drop, replaced = _dropped(parsed.drop_flags, moment)
+        moment = parse_as_of(given.get("as_of"), zone)
+        drop, replaced = _dropped(asked.drop_flags, moment)
         like = self._cue_vector(
-            text if topic is None else topic.text or None, vector, hyde=parsed.hyde
+            text if topic is None else topic.text or None, vector, hyde=asked.hyde
         )
-        weights = weights_of(profile, self._profile, self._config.association.min_similarity)
+        weights = weights_of(
+            given.get("profile"), self._profile, self._config.association.min_similarity
+        )
         if is_survey and like is None:
             weights = by_importance(weights)
         present_ms = self._clock.now_ms()
         now_ms = present_ms if moment is None else moment
-        by_time = parsed.lexical and weights.w_lexical and weights.ranking.by_time
-        by_time = by_time and selecting.get("time_range") is None  # what is given holds
+        is_timed = given.get("time_range") is not None  # what is given holds
+        by_time = asked.lexical and weights.w_lexical and weights.ranking.by_time and not is_timed
         probes = self._probes.for_cue(text, make=selective)
         reading = read_cue(
             text,
             named=kind,
             topic=topic,
             now_ms=now_ms if by_time else None,
-            may_be_now=moment is None and selecting.get("time_range") is None,
-            zone=zone if parsed.zone or zone is not UTC else None,
+            may_be_now=moment is None and not is_timed,
+            zone=zone if asked.zone or zone is not UTC else None,
         )
-        asks = reading.kind is Kind.REQUEST and vector is None and not parsed.hyde
+        asks = reading.kind is Kind.REQUEST and vector is None and not asked.hyde
+        own = {
+            **{name: getattr(asked, name) for name in _ASKED},
+            "drop_flags": drop,
+            "mmr": diversity_weight(asked, is_survey=is_survey),
+            "cut": 0.0 if selective else asked.cut,
+            "associate": _associates(asked.associate, weights),
+            "near_session": None if asked.associate is False else asked.near_session,
+            "intent": None,
+            "seed": None,
+        }
+        if asked.expand is None:
+            own["expand"] = self._config.association.expand
         request = RecallRequest(
             cue=Cue(text, like),
             reading=reading,
@@ -232,47 +236,32 @@ class Recaller:
             selection=until(selection, moment),
             profile=weights,
             now_ms=now_ms,
-            valence=parsed.valence,
-            min_importance=parsed.min_importance,
-            mood=parsed.mood,
-            drop_flags=drop,
             replaced=replaced,
-            mmr=diversity_weight(parsed, is_survey=is_survey),
-            per_session=parsed.per_session,
             probes=probes,
             asking=self._limits.asking() if asks else None,
             limits=self._limits.for_cue(like, probes, make=selective)
             if text is None or reading.kind is Kind.REQUEST or may_be_request(text)
             else (),
-            cut=0.0 if selective else parsed.cut,
-            modality_mask=parsed.modality_mask,
-            category_mask=parsed.category_mask,
-            exact=parsed.exact,
-            lexical=parsed.lexical,
             tuning=self._config.association,
-            dormant_hint=parsed.dormant_hint,
-            associate=_associates(parsed.associate, weights),
-            near=None if parsed.associate is False else parsed.near_session,
-            expand=self._config.association.expand if parsed.expand is None else parsed.expand,
-            sorts=parsed.sorts,
+            **own,
         )
         usual = apply_intent(request, intent, self._config, present_ms)
-        request = apply_mode(usual, parsed)
+        request = apply_mode(usual, asked)
         if mixes:
             notes = (*notes, _SEVERAL_USERS)
             hits = HitList(abstained=True, reason=_SEVERAL_USERS)
         else:
-            splits = parsed.compound and text is not None and topic is None
+            splits = asked.compound and text is not None and topic is None
             hits, first = self._hits_of(request, kind if splits else None, usual, sorted_first)
         hits.notes, hits.is_survey, hits.request = notes, is_survey, request
         if not mixes:
             if selective:
-                hits = select_hits(hits, fetched, self._config, cut_of(options, rare))
+                hits = select_hits(hits, fetched, self._config, cut_of(given))
             hits = in_order_of(intent if in_order else None, hits, first, wanted)
             whole = max(sorted_first, CROWD if selective else 0, POOL if splits else 0)
-            hits = _page(hits, skipped, max(skipped, whole), parsed.min_score)
+            hits = _page(hits, skipped, max(skipped, whole), asked.min_score)
         self._confine((*hits, *hits.standing, *hits.limits, *hits.themes), request.selection)
-        self._note((*hits, *hits.standing), request, learn=learn)
+        self._note((*hits, *hits.standing), request, learn=given.get("learn", False))
         return hits
 
     def _note(self, hits: Iterable[Hit], request: RecallRequest, *, learn: bool) -> None:
@@ -301,7 +290,7 @@ class Recaller:
         ids: Any,
         always: Any,
         learn: bool,
-        recall: ContextArguments,
+        recall: Mapping[str, Any],
     ) -> Context:
         from spector.recall.context_builder import ContextBuilder
 
@@ -313,7 +302,7 @@ class Recaller:
             self._config,
             laid_out,
             with_ids,
-            zone_of(recall.get("options"), recall, self._config),
+            zone_of(recall, self._config),
         )
         text, notes = parse_cue(cue, self._config)
         topic = topic_in(text, recall.get("kind") or "")
@@ -326,10 +315,11 @@ class Recaller:
             return builder.empty(skip_reason(small_talk), pinned=pinned)
         self._probes.for_cue(text, make=True)
         self._limits.vectors(make=True)
-        cut = cut_of(recall.get("options"), recall)
+        cut = cut_of(recall)
         # the cut comes later: the hits behind it show how far the best one stands out
         fetched = max(wanted, CROWD)
-        hits = self._recall_for_context(text, fetched, {**recall, "cut": 0.0})
+        asked = {name: value for name, value in recall.items() if name not in _OF_CONTEXT}
+        hits = self._recall(text, {**asked, "k": fetched, "cut": 0.0}, in_order=False)
         found = builder.context(
             hits,
             text if topic is None else topic.text or text,
@@ -346,37 +336,16 @@ class Recaller:
         self._note((*found.hits, *found.standing), _request_of(hits), learn=learn)
         return replace(found, notes=(*notes, *hits.notes, *found.notes))
 
-    def _recall_for_context(self, text: str | None, k: int, given: ContextArguments) -> HitList:
-        """The recall that a context is made of."""
-        apart = {*COMMON, "hot", "knowledge"}
-        rare: Any = {name: value for name, value in given.items() if name not in apart}
-        selecting = {name: given.get(name) for name in _SELECTING}
-        return self._recall(
-            text,
-            given.get("vector"),
-            k,
-            given.get("as_of"),
-            given.get("kind"),
-            given.get("profile"),
-            False,
-            False,
-            given.get("options"),
-            rare,
-            in_order=False,
-            **selecting,
-        )
-
-    def _pinned(self, budget: int, recall: RecallArguments) -> list[Hit]:
+    def _pinned(self, budget: int, recall: Mapping[str, Any]) -> list[Hit]:
         """The pinned memories that a recall's filters let through, newest first.
 
         At most as many as a text of ``budget`` tokens may have room for.
         """
-        selecting = {name: recall.get(name) for name in _SELECTING}
-        zone = zone_of(recall.get("options"), recall, self._config)
+        zone = zone_of(recall, self._config)
         moment = parse_as_of(recall.get("as_of"), zone)
-        chosen = until(self._listing.select(selecting, "context", zone), moment)
-        include: RareArguments = {"include": recall["include"]} if "include" in recall else {}
-        flags = options_of(recall.get("options"), include).parsed.drop_flags
+        chosen = until(self._listing.select(_selecting(recall), "context", zone), moment)
+        own = {name: recall[name] for name in ("options", "include") if name in recall}
+        flags = options_of(own).parsed.drop_flags
         drop, replaced = _dropped(flags, moment)
         hits = self._searcher.recall(
             pinned_request(
@@ -390,12 +359,12 @@ class Recaller:
         self._confine(hits, chosen)
         return sorted(hits, key=lambda hit: (hit.record.event_ms, hit.id), reverse=True)
 
-    def _hot(self, recall: ContextArguments) -> list[Hit]:
+    def _hot(self, recall: Mapping[str, Any]) -> list[Hit]:
         """The hot memories that a recall's filters let through; none as of an earlier time."""
         if recall.get("as_of") is not None:
             return []
         found = self.hot(self._config.association.hot_items, *map(recall.get, SCOPES))
-        chosen = self._listing.select({name: recall.get(name) for name in _SELECTING}, "context")
+        chosen = self._listing.select(_selecting(recall), "context")
         passing = self._listing.among(chosen, [each.id for each in found])
         return [hot_hit(each) for each in found if each.id in passing]
 
@@ -508,6 +477,11 @@ def _page(hits: HitList, skipped: int, looked_at: int, min_score: float | None) 
 
 def _associates(given: bool | None, profile: ScoringProfile) -> bool:
     return profile.name == _ASSOCIATIVE if given is None else given
+
+
+def _selecting(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that say which memories are meant."""
+    return {name: given.get(name) for name in _SELECTING}
 
 
 def _request_of(hits: HitList) -> RecallRequest:

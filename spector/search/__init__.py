@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from spector.search.request import (
         EVERYTHING_SAID,
         NO_READING,
+        Asked,
         Cue,
         Reading,
         RecallRequest,

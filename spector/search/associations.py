@@ -443,7 +443,7 @@ def entity(plan: Plan, ranked: Ranked) -> Modifier | None:
 
 def episode(plan: Plan, ranked: Ranked) -> Modifier | None:
     """0.15 for memories of the session that the cue belongs to."""
-    session, amount = plan.request.near, plan.request.tuning.episode
+    session, amount = plan.request.near_session, plan.request.tuning.episode
     if session is None or plan.request.selection.session_id is not None:
         return None
     ids, found = ranked.ids.tolist(), set[int]()
@@ -462,7 +462,7 @@ def sub_tier(plan: Plan, ranked: Ranked) -> Modifier | None:
     if not (request.associate and request.tuning.subtiers):
         return None
     with knowledge_of(plan) as reader:
-        if request.near is None and not reader.holds_any:
+        if request.near_session is None and not reader.holds_any:
             return None
     rows, scores = ranked.rivals(2 * plan.k, _RIVAL, _MOST_RIVALS)
     rows = rows[scores > 0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -242,7 +242,50 @@ def pinned_request(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecallRequest:
+class Asked:
+    """The fields of `RecallOptions` in the form that a search uses."""
+
+    #: inclusive range of stored valences
+    valence: tuple[int, int] = (-128, 127)
+    min_importance: float = 0.0
+    category_mask: int = 0
+    modality_mask: int = 0
+    #: flags that drop a record
+    drop_flags: int = DEFAULT_DROP_FLAGS
+    mood: int = 0
+    exact: bool = False
+    lexical: bool = True
+    compound: bool = False
+    hyde: bool = False
+    #: of a request what the cue asks for, whose knowledge is looked up
+    intent: Intent | Literal["auto"] | None = None
+    #: weight of relevance against diversity (maximal marginal relevance); None: relevance alone
+    mmr: float | None = None
+    coverage: bool = False
+    #: hits of one session at most; None: any number
+    per_session: int | None = None
+    #: share of the best score that a hit of the semantic tier must have; 0: any
+    cut: float = 0.0
+    min_score: float | None = None
+    #: entities that the cue names, and what is often used together, count
+    associate: bool | None = None
+    #: what is tied to the best hits is added
+    expand: bool | None = None
+    #: sorts of payloads that a hit must have, "memory" for none; None: any
+    sorts: frozenset[str] | None = None
+    mode: str | None = None
+    #: of a request, only what is tied to this memory counts; None: anything
+    seed: int | None = None
+    #: memories of this session score more
+    near_session: str | None = None
+    #: look for dormant memories that the cue would have hit
+    dormant_hint: bool = False
+    #: None where the caller names none
+    zone: tzinfo | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallRequest(Asked):
     """The parsed arguments of one recall; what a search makes of them is its `Plan`."""
 
     cue: Cue
@@ -251,46 +294,18 @@ class RecallRequest:
     profile: ScoringProfile
     now_ms: int
     reading: Reading = NO_READING
-    valence: tuple[int, int] = (-128, 127)
-    min_importance: float = 0.0
-    mood: int = 0
-    drop_flags: int = DEFAULT_DROP_FLAGS
-    modality_mask: int = 0
-    category_mask: int = 0
-    exact: bool = False
-    lexical: bool = True
     #: also memories that were valid at ``now_ms`` and have been superseded since
     replaced: bool = False
-    #: weight of relevance against diversity (maximal marginal relevance); None: relevance alone
-    mmr: float | None = None
-    #: hits of one session at most; None: any number
-    per_session: int | None = None
     #: (p, dim) f32 unit vectors of unrelated questions; None where there are none
     probes: NDArray[np.float32] | None = None
     #: (dim,) f32, what requests for something have in common; None where the cue is none
     asking: NDArray[np.float32] | None = None
     #: of each matter that the cue is a request of, unit vectors of what limits it, and of others
     limits: tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...] = ()
-    #: share of the best score that a hit of the semantic tier must have; 0: any
-    cut: float = 0.0
-    #: what the cue asks for, whose knowledge is looked up; None for nothing
-    intent: Intent | None = None
-    #: entities that the cue names, and what is often used together, count
-    associate: bool = False
-    #: memories of this session score more
-    near: str | None = None
-    #: what is tied to the best hits is added
-    expand: bool = False
     #: only what mentions an entity of the cue, where it is True
     of_entities: bool = False
-    #: only what is tied to this memory; None: anything
-    seed: int | None = None
-    #: sorts of payloads that a hit must have, "memory" for none; None: any
-    sorts: frozenset[str] | None = None
     #: also memories whose validity has ended at ``now_ms``
     ended: bool = False
-    #: look for dormant memories that the cue would have hit
-    dormant_hint: bool = False
     #: what entities, pairs and edges add
     tuning: AssociationConfig = _USUAL
 

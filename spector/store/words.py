@@ -28,11 +28,13 @@ from spector.language.statements import (
 from spector.language.words import fingerprint
 from spector.layout import Flag
 from spector.lexical import (
+    BLOCK,
     EXTENT_DTYPE,
     LEXICAL_DTYPE,
     LEXICAL_HEADER_BYTES,
     MOST_BLOCKS,
     NAMED_DTYPE,
+    ROWS,
     ROWS_DTYPE,
     Extent,
     IndexImage,
@@ -43,12 +45,10 @@ from spector.lexical import (
     WordView,
     blocks_named,
     image_from_files,
-    list_size_by_header,
     pack_block,
     pack_rows,
     read_block,
     read_rows,
-    size_by_header,
     stored_block,
 )
 from spector.records import TURNS_BEFORE, aliases_in, turn_before_in
@@ -304,7 +304,7 @@ def bytes_of(files: Files, name: str) -> Bytes | None:
         return None
     with contextlib.closing(files.open(name, writable=False)) as file:
         size, head = file.size(), file.read_at(0, LEXICAL_HEADER_BYTES)
-        wanted = list_size_by_header(head) if name == LIST else size_by_header(head)
+        wanted = (ROWS if name == LIST else BLOCK).size_by_header(head)
         if wanted < 0:
             return np.frombuffer(head, np.uint8)
         if size != wanted:
@@ -479,7 +479,7 @@ def _named(files: Files, uuid: bytes) -> set[str] | None:
     with contextlib.closing(files.open(LIST, writable=False)) as file:
         head = file.read_at(0, ROWS_DTYPE.itemsize)
         count = blocks_named(head, uuid=uuid)
-        if count is None or file.size() != list_size_by_header(head):
+        if count is None or file.size() != ROWS.size_by_header(head):
             return None
         raw = file.read_at(len(head), NAMED_DTYPE.itemsize * count)
     if len(raw) != NAMED_DTYPE.itemsize * count:  # it has just been truncated

@@ -106,7 +106,6 @@ def test_an_index_that_follows_commits_answers_like_a_plain_computation(
     monkeypatch.setattr(index, "_MANY_DEAD", 20)
     monkeypatch.setattr(index, "_BATCH", 32)
     monkeypatch.setattr(chains, "_ONE_BY_ONE", 4)
-    monkeypatch.setattr(chains, "_RECENT", 2)
     first = seed(start)
     rng = random.Random(first)
     shelf, number, held, moments = Shelf(), 0, [], []
