@@ -14,6 +14,7 @@ from spector.config import Config
 from spector.errors import CatalogCorruptError
 from spector.kernel.contract import (
     DEFAULT_DROP_FLAGS,
+    DROP_PHASES,
     AllowList,
     Query,
     Scanner,
@@ -34,6 +35,10 @@ from spector.tiers import TierRouter
 
 #: as a number: an operation with a flag is one of Python's
 _SUPERSEDED: Final = int(Flag.SUPERSEDED)
+#: what the phases of a scan drop is called in its statistics
+_DROPS: Final = tuple(
+    "skipped_bound" if phase == "bound" else f"dropped_{phase}" for phase in DROP_PHASES
+)
 
 
 class Means(NamedTuple):
@@ -110,21 +115,14 @@ class Plan:
                 partitions=partitions,
                 backend=backend,
             )
-        state, dropped_filter, tags, valence, strength, similarity, bound = result.drops.tolist()
         used = partitions if self.select is None else len(self.select)
         return ScanStats(
             scanned=result.scanned,
-            dropped_state=state,
-            dropped_filter=dropped_filter,
-            dropped_tags=tags,
-            dropped_valence=valence,
-            dropped_strength=strength,
-            dropped_similarity=similarity,
-            skipped_bound=bound,
             scored=result.scored,
             partitions=used,
             partitions_skipped=partitions - used,
             backend=backend,
+            **dict(zip(_DROPS, result.drops.tolist(), strict=True)),
         )
 
 
@@ -240,40 +238,29 @@ def _conditions(
 ) -> tuple[SqlFilter | None, ...]:
     """Per store: what the catalog has to confirm of a candidate."""
     superseded = not request.drop_flags & _SUPERSEDED
-    found = tuple(
-        [
-            request.selection.exact(
-                now_ms=request.now_ms if snap.has_validity(n, superseded=superseded) else None,
-                whole_store=whole_store,
-                replaced=request.replaced,
-                ended=superseded,
-                current=by_catalog and not superseded,
-                whenever=request.ended,
-                ends_ms=request.reading.ends_ms,
+    keys, out = request.selection.keys, list[SqlFilter | None]()
+    lasting = -1 if keys is None or "entry" not in snap.details(snap.lasting) else snap.lasting
+    for n, store in enumerate(snap.stores):
+        found = request.selection.exact(
+            now_ms=request.now_ms if snap.has_validity(n, superseded=superseded) else None,
+            whole_store=whole_store,
+            replaced=request.replaced,
+            ended=superseded,
+            current=by_catalog and not superseded,
+            whenever=request.ended,
+            ends_ms=request.reading.ends_ms,
+        )
+        if store.catalog.ends.are_there():
+            found = _alive(snap, n, found)
+        found = of_sorts(store.catalog, found, request.sorts)
+        if keys is not None:
+            found = (
+                of_keys(store.catalog, found, keys, gathers=whole_store)
+                if n == lasting
+                else SqlFilter("0", ())
             )
-            for n in range(len(snap.stores))
-        ]
-    )
-    found = tuple(
-        [
-            _alive(snap, n, each) if snap.stores[n].catalog.ends.are_there() else each
-            for n, each in enumerate(found)
-        ]
-    )
-    found = tuple(
-        [of_sorts(snap.stores[n].catalog, each, request.sorts) for n, each in enumerate(found)]
-    )
-    if (keys := request.selection.keys) is None:
-        return found
-    lasting = snap.lasting if "entry" in snap.details(snap.lasting) else None
-    return tuple(
-        [
-            of_keys(snap.stores[n].catalog, each, keys, gathers=whole_store)
-            if n == lasting
-            else SqlFilter("0", ())
-            for n, each in enumerate(found)
-        ]
-    )
+        out.append(found)
+    return tuple(out)
 
 
 def _alive(snap: Snapshot, n: int, condition: SqlFilter | None) -> SqlFilter | None:

@@ -22,11 +22,10 @@ from spector.kernel.contract import cosine_table, dots, norm
 from spector.lexical import WordView
 from spector.records import Hit, Signals
 from spector.search.features import NOWHERE, places_of, unit_vectors
-from spector.search.named import LexicalQuery
 from spector.search.ordering import Ranked
 from spector.search.plan import Plan, allowed_records
 from spector.search.snapshot import Snapshot, vectors_of
-from spector.search.words import names_unknown
+from spector.search.words import LexicalQuery, names_unknown
 from spector.store.catalog import pad_ids
 
 #: memories whose cosines represent all
