@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -199,15 +199,22 @@ def parse_mask(kind: type[Category] | type[Modality], values: Any, name: str) ->
     return mask
 
 
+def _names(values: Any, name: str, names: Collection[str], unknown: str) -> tuple[str, ...]:
+    """One or several of some names; ``unknown``: what is said of another one."""
+    known = ", ".join(names)
+    given = several(values, name, f"one or several of: {known}")
+    for each in given:
+        if not isinstance(each, str) or each not in names:
+            raise InvalidFilterError(f"{unknown} {shown(each)}", hint=f"one of: {known}")
+    return given
+
+
 def parse_include(include: Iterable[str]) -> int:
     """Flags that drop a record: the default ones without those that the caller includes."""
     drop = DEFAULT_DROP_FLAGS
     if type(include) is tuple and not include:
         return drop
-    known = ", ".join(_INCLUDABLE)
-    for name in several(include, "include", f"one or several of: {known}"):
-        if not isinstance(name, str) or name not in _INCLUDABLE:
-            raise InvalidFilterError(f"cannot include {shown(name)}", hint=f"one of: {known}")
+    for name in _names(include, "include", _INCLUDABLE, "cannot include"):
         drop &= ~int(_INCLUDABLE[name])
     return drop
 
@@ -216,11 +223,7 @@ def parse_sorts(sorts: Iterable[str] | None) -> frozenset[str] | None:
     """Sorts of memories that a hit may be of; None for all."""
     if sorts is None:
         return None
-    known = ", ".join(SORTS)
-    given = several(sorts, "sorts", f"one or several of: {known}")
-    for name in given:
-        if not isinstance(name, str) or name not in SORTS:
-            raise InvalidFilterError(f"there is no sort {shown(name)}", hint=f"one of: {known}")
+    given = _names(sorts, "sorts", SORTS, "there is no sort")
     if not given:
         raise InvalidFilterError("sorts is empty", hint="leave it out to recall every sort")
     return frozenset(given)

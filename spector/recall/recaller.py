@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from datetime import UTC
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -114,6 +114,7 @@ _ASSOCIATIVE: Final = "cognitive"
 NoteUse = Callable[..., None]
 
 
+@dataclass(eq=False, repr=False)
 class Recaller:
     """Answers recalls and contexts of one memory.
 
@@ -123,33 +124,26 @@ class Recaller:
         chat: says the intent of a cue: a classifier, or a model if the configuration says so.
     """
 
-    def __init__(
-        self,
-        searcher: Searcher,
-        listing: Listing,
-        finder: Finder,
-        *,
-        embedder: Embedder | None,
-        probes: Probes,
-        clock: Clock,
-        config: Config,
-        profile: ScoringProfile,
-        dim: int,
-        has_one_user: Callable[[], bool],
-        note_use: NoteUse,
-        operations: Operations,
-        hot: HotTier,
-        refresh: Callable[..., None],
-        chat: ChatModel | IntentClassifier | None = None,
-    ) -> None:
-        self._searcher, self._listing, self._finder = searcher, listing, finder
-        self._embedder, self._probes, self._limits = embedder, probes, Limits(embedder)
-        self._clock, self._config = clock, config
-        self._profile = profile
-        self._dim, self._has_one_user = dim, has_one_user
-        self._note_use, self._refresh = note_use, refresh
-        self._operations, self._hot_tier = operations, hot
-        self._router = None if isinstance(chat, ChatModel) and not config.llm.route else chat
+    searcher: Searcher
+    listing: Listing
+    finder: Finder
+    _: KW_ONLY
+    embedder: Embedder | None
+    probes: Probes
+    clock: Clock
+    config: Config
+    profile: ScoringProfile
+    dim: int
+    has_one_user: Callable[[], bool]
+    note_use: NoteUse
+    operations: Operations
+    hot_tier: HotTier
+    refresh: Callable[..., None]
+    chat: ChatModel | IntentClassifier | None = None
+
+    @cached_property
+    def _limits(self) -> Limits:
+        return Limits(self.embedder)
 
     def recall(self, cue: Any, given: Mapping[str, Any]) -> HitList:
         """The k memories that should come to mind, in the order of the cue's intent.
@@ -157,16 +151,16 @@ class Recaller:
         Args:
             given: the arguments of ``Memory.recall`` by name.
         """
-        if self._operations.sink is None:
+        if self.operations.sink is None:
             hits = self._recall(cue, given)
         else:
             from spector.recall.context import note_recall
 
-            with self._operations.noting("recall") as operation:
+            with self.operations.noting("recall") as operation:
                 hits = self._recall(cue, given)
                 note_recall(operation, cue, given, hits)
         if hits.request is not None and _request_of(hits).dormant_hint:
-            found = self._searcher.recall(woken(_request_of(hits)))
+            found = self.searcher.recall(woken(_request_of(hits)))
             dormant = tuple([hit.id for hit in found if hit.record.dormant])
             hits.stats = replace(hits.stats, dormant=dormant)
         return hits
@@ -174,19 +168,22 @@ class Recaller:
     def _recall(self, cue: Any, given: Mapping[str, Any], *, in_order: bool = True) -> HitList:
         """The memories that should come to mind, those of an intent ``in_order`` of it."""
         asked = options_of(given).parsed
-        text, notes = parse_cue(cue, self._config)
-        zone = asked.zone or self._config.zone
-        selection = self._listing.select(_selecting(given), "recall", zone)
+        text, notes = parse_cue(cue, self.config)
+        zone = asked.zone or self.config.zone
+        selection = self.listing.select(_selecting(given), "recall", zone)
         kind, vector = parse_kind(given.get("kind")), given.get("vector")
         topic = topic_in(text, kind)
         is_survey = topic is not None and topic.is_survey
         # memories of several users do not answer what is known about one
         is_of_one = selection.user_id is not None or selection.session_id is not None
-        mixes = is_survey and not (is_of_one or self._has_one_user())
-        intent = intent_in(text, asked.intent, self._router, self._operations)
+        mixes = is_survey and not (is_of_one or self.has_one_user())
+        router = (
+            None if isinstance(self.chat, ChatModel) and not self.config.llm.route else self.chat
+        )
+        intent = intent_in(text, asked.intent, router, self.operations)
         usual_k = limit_of(intent, default_k(topic, 10))
         wanted, skipped = parse_page_of_hits(
-            given.get("k"), given.get("offset", 0), self._config, usual_k
+            given.get("k"), given.get("offset", 0), self.config, usual_k
         )
         fetched = max(wanted, sorted_first := sorted_hits(intent) if in_order else 0)
         if selective := parse_switch(given.get("selective", False), "selective"):
@@ -199,15 +196,15 @@ class Recaller:
             text if topic is None else topic.text or None, vector, hyde=asked.hyde
         )
         weights = weights_of(
-            given.get("profile"), self._profile, self._config.association.min_similarity
+            given.get("profile"), self.profile, self.config.association.min_similarity
         )
         if is_survey and like is None:
             weights = by_importance(weights)
-        present_ms = self._clock.now_ms()
+        present_ms = self.clock.now_ms()
         now_ms = present_ms if moment is None else moment
         is_timed = given.get("time_range") is not None  # what is given holds
         by_time = asked.lexical and weights.w_lexical and weights.ranking.by_time and not is_timed
-        probes = self._probes.for_cue(text, make=selective)
+        probes = self.probes.for_cue(text, make=selective)
         reading = read_cue(
             text,
             named=kind,
@@ -228,7 +225,7 @@ class Recaller:
             "seed": None,
         }
         if asked.expand is None:
-            own["expand"] = self._config.association.expand
+            own["expand"] = self.config.association.expand
         request = RecallRequest(
             cue=Cue(text, like),
             reading=reading,
@@ -242,10 +239,10 @@ class Recaller:
             limits=self._limits.for_cue(like, probes, make=selective)
             if text is None or reading.kind is Kind.REQUEST or may_be_request(text)
             else (),
-            tuning=self._config.association,
+            tuning=self.config.association,
             **own,
         )
-        usual = apply_intent(request, intent, self._config, present_ms)
+        usual = apply_intent(request, intent, self.config, present_ms)
         request = apply_mode(usual, asked)
         if mixes:
             notes = (*notes, _SEVERAL_USERS)
@@ -256,7 +253,7 @@ class Recaller:
         hits.notes, hits.is_survey, hits.request = notes, is_survey, request
         if not mixes:
             if selective:
-                hits = select_hits(hits, fetched, self._config, cut_of(given))
+                hits = select_hits(hits, fetched, self.config, cut_of(given))
             hits = in_order_of(intent if in_order else None, hits, first, wanted)
             whole = max(sorted_first, CROWD if selective else 0, POOL if splits else 0)
             hits = _page(hits, skipped, max(skipped, whole), asked.min_score)
@@ -267,15 +264,15 @@ class Recaller:
     def _note(self, hits: Iterable[Hit], request: RecallRequest, *, learn: bool) -> None:
         """Note that hits are used, where that is wanted, and refresh them."""
         used = list({hit.id: None for hit in hits})
-        self._refresh(used, goes_along=learn)
+        self.refresh(used, goes_along=learn)
         if learn and used:
-            self._note_use(used, request.selection.scope, associate=request.associate)
+            self.note_use(used, request.selection.scope, associate=request.associate)
 
     def context(self, cue: Any, *args: Any) -> Context:
         """Memories for a cue as one block of text; see ``Memory.context``."""
         from spector.recall.context import note_context
 
-        with self._operations.noting("context") as operation:
+        with self.operations.noting("context") as operation:
             found = self._context(cue, *args)
             note_context(operation, cue, args[-1], found)
         return found
@@ -299,21 +296,21 @@ class Recaller:
         builder = ContextBuilder(
             token_counter(tokenizer),
             budget,
-            self._config,
+            self.config,
             laid_out,
             with_ids,
-            zone_of(recall, self._config),
+            zone_of(recall, self.config),
         )
-        text, notes = parse_cue(cue, self._config)
+        text, notes = parse_cue(cue, self.config)
         topic = topic_in(text, recall.get("kind") or "")
-        wanted = parse_k(k, self._config, default_k(topic, 20))
+        wanted = parse_k(k, self.config, default_k(topic, 20))
         ever = parse_always(always)
         pinned = self._pinned(budget, recall) if ever == "pinned" else ()
         wants_hot = parse_switch(recall.get("hot", False), "hot")
         small_talk = None if text is None or (decision := need_gate(text)).needed else decision
         if ever is not True and small_talk is not None:
             return builder.empty(skip_reason(small_talk), pinned=pinned)
-        self._probes.for_cue(text, make=True)
+        self.probes.for_cue(text, make=True)
         self._limits.vectors(make=True)
         cut = cut_of(recall)
         # the cut comes later: the hits behind it show how far the best one stands out
@@ -341,17 +338,17 @@ class Recaller:
 
         At most as many as a text of ``budget`` tokens may have room for.
         """
-        zone = zone_of(recall, self._config)
+        zone = zone_of(recall, self.config)
         moment = parse_as_of(recall.get("as_of"), zone)
-        chosen = until(self._listing.select(_selecting(recall), "context", zone), moment)
+        chosen = until(self.listing.select(_selecting(recall), "context", zone), moment)
         own = {name: recall[name] for name in ("options", "include") if name in recall}
         flags = options_of(own).parsed.drop_flags
         drop, replaced = _dropped(flags, moment)
-        hits = self._searcher.recall(
+        hits = self.searcher.recall(
             pinned_request(
                 chosen,
-                min(max(1, budget // _MIN_LINE_TOKENS), self._config.max_k),
-                self._clock.now_ms() if moment is None else moment,
+                min(max(1, budget // _MIN_LINE_TOKENS), self.config.max_k),
+                self.clock.now_ms() if moment is None else moment,
                 drop_flags=drop,
                 replaced=replaced,
             )
@@ -363,16 +360,16 @@ class Recaller:
         """The hot memories that a recall's filters let through; none as of an earlier time."""
         if recall.get("as_of") is not None:
             return []
-        found = self.hot(self._config.association.hot_items, *map(recall.get, SCOPES))
-        chosen = self._listing.select(_selecting(recall), "context")
-        passing = self._listing.among(chosen, [each.id for each in found])
+        found = self.hot(self.config.association.hot_items, *map(recall.get, SCOPES))
+        chosen = self.listing.select(_selecting(recall), "context")
+        passing = self.listing.among(chosen, [each.id for each in found])
         return [hot_hit(each) for each in found if each.id in passing]
 
     def hot(self, limit: int, *scopes: Any) -> list[MemoryRecord]:
         """The hot memories of a user, agent and session; see ``Memory.hot``."""
         labels = dict(zip(SCOPES, scopes, strict=True))
-        chosen = self._listing.select({**labels, "tiers": "semantic"}, "hot")
-        return self._hot_tier.records(chosen, limit)
+        chosen = self.listing.select({**labels, "tiers": "semantic"}, "hot")
+        return self.hot_tier.records(chosen, limit)
 
     def _known(
         self, hits: HitList, found: Context, wanted: Any
@@ -383,12 +380,12 @@ class Recaller:
             return (), predictions
         request = _request_of(hits)
         request = replace(request, drop_flags=request.drop_flags & ~int(Flag.AUXILIARY))
-        related = self._searcher.look(
+        related = self.searcher.look(
             request,
             partial(
                 known_from,
                 seeds=[hit.id for hit in found.hits],
-                limit=self._config.association.knowledge_limit,
+                limit=self.config.association.knowledge_limit,
             ),
         )
         self._confine(related, request.selection)
@@ -398,12 +395,12 @@ class Recaller:
         """Whether what is tied to the cue counts in a recall with some arguments."""
         options, profile = given.get("options"), given.get("profile")
         asked = given.get("associate", getattr(options, "associate", None))
-        return _associates(asked, self._profile if profile is None else get_profile(profile))
+        return _associates(asked, self.profile if profile is None else get_profile(profile))
 
     def _standing(self, hits: HitList) -> Sequence[Hit]:
         """The instructions that apply to every cue, in the scope of a recall, newest first."""
         request = _request_of(hits)
-        found = self._searcher.unconditional_instructions(request, _MAX_RULES)
+        found = self.searcher.unconditional_instructions(request, _MAX_RULES)
         self._confine(found, request.selection)
         return found
 
@@ -421,21 +418,21 @@ class Recaller:
                 request,
                 usual,
                 lambda asked, filling: self._hits_of(asked, kind, filling, 0)[0],
-                self._config.max_k,
+                self.config.max_k,
             )
             return inside, inside._holding(inside[:first]) if 0 < first < len(inside) else inside
         if request.seed is not None:
-            self._finder.get_within(request.seed, request.selection.scope)
+            self.finder.get_within(request.seed, request.selection.scope)
         preferred = only_preferred(request)
-        hits = None if preferred is None else self._searcher.recall(preferred)
+        hits = None if preferred is None else self.searcher.recall(preferred)
         if not hits:
-            hits = self._searcher.recall(request)
+            hits = self.searcher.recall(request)
         if len(hits) < min(LEAST_HITS, request.k) and request is not usual and request.lexical:
-            hits = filled_up(hits, self._searcher.recall(semantic(usual)), request.k)
-        if not hits and (reason := self._listing.why_empty(request.selection)):
+            hits = filled_up(hits, self.searcher.recall(semantic(usual)), request.k)
+        if not hits and (reason := self.listing.why_empty(request.selection)):
             hits = hits._holding((), abstained=True, reason=reason)
         if hits and kind is not None:
-            hits = answer_parts(self._searcher, self._embedder, request, kind, hits)
+            hits = answer_parts(self.searcher, self.embedder, request, kind, hits)
         if not hits or not first or first >= request.k:
             return hits, hits
         return hits, self._hits_of(replace(request, k=first), kind, usual, first)[0]
@@ -444,17 +441,17 @@ class Recaller:
         """Let the records of hits name no memory outside of the selection's scope."""
         scope = selection.scope
         if not scope.is_open:
-            confine(hits, partial(self._finder.within, scope=scope))
+            confine(hits, partial(self.finder.within, scope=scope))
 
     def _cue_vector(self, text: str | None, vector: ArrayLike | None, *, hyde: bool = False) -> Any:
-        given = None if vector is None else parse_vector(vector, self._dim)
-        if text is None or self._embedder is None:
+        given = None if vector is None else parse_vector(vector, self.dim)
+        if text is None or self.embedder is None:
             return given
 
         more = hypotheses(text) if hyde else []
         if given is not None and not more:
             return given
-        made = embedded(self._embedder, more if given is not None else [text, *more])
+        made = embedded(self.embedder, more if given is not None else [text, *more])
         return centroid(made, given) if more else made[0]
 
 

@@ -97,7 +97,7 @@ class FeatureTable:
     @cached_property
     def forms(self) -> Forms:
         """The forms of the ranked texts: questions, words of time, preferences."""
-        return forms_of(self.words.marks(self.rows[: len(self)]))
+        return forms_of(self.words.column("marks", self.rows[: len(self)]))
 
     def of_forms(self, ranking: Ranking) -> dict[str, F32]:
         """The evidence of those forms, see `spector.search.features.of_forms`."""
@@ -148,7 +148,7 @@ def _make_table(
 ) -> FeatureTable:
     own = rows[:ranked]
     position = _positions(len(words), rows, near)
-    lengths = words.lengths(rows).astype(np.float32)
+    lengths = words.column("content", rows).astype(np.float32)
     return FeatureTable(
         n,
         words,
@@ -158,7 +158,7 @@ def _make_table(
         slot,
         Around(position[:, :REACH], position[:, REACH:], ranked),
         lengths,
-        words.sizes(own).astype(np.float32) - lengths[:ranked],
+        words.column("size", own).astype(np.float32) - lengths[:ranked],
     )
 
 

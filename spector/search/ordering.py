@@ -61,13 +61,12 @@ class Ranked(Sequence[Candidate]):
         others: Sequence[Candidate] = (),
     ) -> None:
         if others:
-            ids = np.append(ids, [each.id for each in others])
-            store = np.append(store, [each.store for each in others])
-            part = np.append(part, np.array([each.part for each in others], np.uint32))
-            slot = np.append(slot, np.array([each.slot for each in others], np.uint32))
-            fused = np.append(fused, np.array([each.fused for each in others], np.float32))
-            more = np.array([each.similarity for each in others], np.float32)
-            similarity = np.append(similarity, more)
+            more = [(c.id, c.store, c.part, c.slot, c.fused, c.similarity) for c in others]
+            columns = (ids, store, part, slot, fused, similarity)
+            ids, store, part, slot, fused, similarity = (
+                np.append(column, np.array(each, column.dtype))
+                for column, each in zip(columns, zip(*more, strict=True), strict=True)
+            )
             nothing = np.zeros(len(others), np.float32)
             evidence = {name: np.append(each, nothing) for name, each in evidence.items()}
         total = fused.astype(np.float64)

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from typing import Final
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +33,6 @@ from spector.store.partitions import Partition
 from spector.store.payloads import DETAIL_TABLES, detail_tables
 
 Partitions = tuple[Partition, ...]
-#: so many ids for each segment, and as many more, are worth a table with an entry for each
-_NEAR: Final = 1024
 
 
 class Moved(Exception):  # noqa: N818 - never leaves the read path
@@ -44,39 +42,12 @@ class Moved(Exception):  # noqa: N818 - never leaves the read path
     is_between_statements = True
 
 
-@dataclass(frozen=True, slots=True)
-class _Seats:
-    """Positions and slots of segments; the last entry is of those that are not there.
+class _Seats(NamedTuple):
+    """Segments, ascending, the position and the slots of each; the last is none, and has none."""
 
-    Ids are counted, so they are few and lie close together, and lead to their entry. Where a
-    damaged id is far from the others ``order`` has them ascending, to be searched.
-    """
-
+    segment: NDArray[np.int64]
     position: NDArray[np.uint32]
     room: NDArray[np.int64]
-    order: NDArray[np.int64] | None
-
-    @classmethod
-    def of(cls, ids: list[int], positions: list[int], slots: list[int]) -> _Seats:
-        most = max(ids, default=-1)
-        dense = most < _NEAR * (len(ids) + _NEAR)
-        order = None if dense else np.sort(np.array(ids, np.int64))
-        at = ids if order is None else np.searchsorted(order, ids)
-        position = np.zeros((most + 1 if order is None else len(order)) + 1, np.uint32)
-        room = np.zeros(len(position), np.int64)
-        position[at], room[at] = positions, slots
-        return cls(position, room, order)
-
-    def find(self, segments: NDArray[np.int32]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        absent = len(self.room) - 1
-        at: NDArray[np.intp]
-        if self.order is None:
-            # as NumPy counts: it casts other numbers piece by piece, and crashes without memory
-            at = np.minimum(segments, absent).astype(np.intp)
-        else:
-            at = np.searchsorted(self.order, segments)
-            at[self.order[np.minimum(at, absent - 1)] != segments] = absent
-        return self.position[at], self.room[at]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,12 +74,16 @@ class Snapshot:
         """Of segment ids of a store: position in the table, and slots; 0 of what is not there."""
         found = self._seats.get(n)
         if found is None:
-            found = self._seats[n] = _Seats.of(
-                list(self.indexes[n]),
-                [self.offsets[n] + at for at in self.indexes[n].values()],
-                [self.views[n].partitions[at].slots for at in self.indexes[n].values()],
-            )
-        return found.find(segments)
+            seats = [
+                (segment, self.offsets[n] + at, self.views[n].partitions[at].slots)
+                for segment, at in sorted(self.indexes[n].items())
+            ]
+            columns = zip(*seats, (np.iinfo(np.int64).max, 0, 0), strict=True)
+            segment, position, room = (np.array(each, np.int64) for each in columns)
+            found = self._seats[n] = _Seats(segment, position.astype(np.uint32), room)
+        at = np.searchsorted(found.segment, segments)
+        there = found.segment[at] == segments
+        return found.position[at] * there, found.room[at] * there
 
     def has_validity(self, n: int, *, superseded: bool) -> bool:
         """False when no memory of a store has a validity window; without ``superseded``, none but

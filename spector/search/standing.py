@@ -407,13 +407,14 @@ def _instructions_in(snap: Snapshot, n: int, view: WordView) -> InstructionTable
     there = slot != NOWHERE
     rows, part, slot = rows[there], part[there], slot[there]
     confidence = header_column(snap, part, slot, "confidence")
-    sure = forms_of(view.marks(rows)).vouched & (confidence >= _BELIEVED)
+    sure = forms_of(view.column("marks", rows)).vouched & (confidence >= _BELIEVED)
     sure |= (confidence >= CERTAIN_BYTE) & (header_column(snap, part, slot, "tier") != _OF_METHODS)
     sure &= (header_column(snap, part, slot, "flags") & _DERIVED) == 0
     rows, part, slot = rows[sure], part[sure], slot[sure]
-    forms = forms_of(view.marks(rows))
+    forms = forms_of(view.column("marks", rows))
     out = np.empty(len(rows), _ROW)
-    out["id"], out["seal"], out["event_ms"] = view.ids(rows), view.seals(rows), view.event_ms(rows)
+    out["id"] = view.ids(rows)
+    out["seal"], out["event_ms"] = view.column("seal", rows), view.column("event_ms", rows)
     out["store"], out["part"], out["slot"] = n, part, slot
     out["wholly"], out["vouched"] = forms.wholly, forms.vouched
     return out

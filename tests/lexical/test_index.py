@@ -55,10 +55,12 @@ def _agrees(view: WordView, shelf: Shelf, cue: str) -> None:
     assert view.counts(every, terms).tolist() == [
         [counts[term.text] for counts, _, _ in read] for term in terms
     ]
-    assert view.fields(every, terms).tolist() == [
-        [int(term.text in fields) for _, fields, _ in read] for term in terms
+    having = dict(view.field_lines(view.field_numbers(every), terms))
+    nowhere = np.zeros(len(every), bool)
+    assert [having.get(n, nowhere).tolist() for n in range(len(terms))] == [
+        [term.text in fields for _, fields, _ in read] for term in terms
     ]
-    assert view.lengths(every).tolist() == [length for _, _, length in read]
+    assert view.column("content", every).tolist() == [length for _, _, length in read]
     near = view.neighbours(every, 3)
     found = np.where(near < 0, -1, view.ids(near.ravel()).reshape(near.shape))
     assert found.tolist() == [neighbours_of(texts, n, 3) for n in ids]
@@ -172,7 +174,7 @@ def test_a_cue_without_words_matches_nothing() -> None:
     view = WordIndex(get_kernel()).follow(shelf.spans(), shelf)
     every = np.arange(len(view))
     assert view.best([])[0].tolist() == []
-    assert view.counts(every, []).shape == view.fields(every, []).shape == (0, 1)
+    assert view.counts(every, []).shape == (0, 1)
     assert view.df([]).tolist() == []
 
 
