@@ -9,7 +9,7 @@ decides which files exist and when they are written.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -22,11 +22,10 @@ from spector.kernel.contract import (
     PROBLEMS,
     WORD_BLOCK_ROWS,
     LexicalKernel,
-    Postings,
     dir_bits_of,
-    directory_of,
     packed_dtype,
 )
+from spector.lexical.postings import InvertedBlock, without_dead
 
 LEX_MAGIC: Final = b"SLEX"
 LEXICAL_HEADER_BYTES: Final = 128
@@ -72,27 +71,13 @@ SECTIONS: Final = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StoredBlock:
+class StoredBlock(InvertedBlock):
     """The contents of a block's file; they never change.
 
-    hash: (terms,) uint64, ascending and distinct.
-    dir: (2^dir_bits + 1,) uint32, see `spector.kernel.contract.lexical.directory_of`.
-    start: (terms + 1,) uint32, first posting of each term.
-    row: (postings,) uint16, ascending within a term.
-    count: (postings,) uint8, at least 1.
     columns: (rows,) each, by the names in `COLUMNS`.
     """
 
-    hash: NDArray[np.uint64]
-    dir: NDArray[np.uint32]
-    start: NDArray[np.uint32]
-    row: NDArray[np.uint16]
-    count: U8
     columns: Mapping[str, NDArray[Any]]
-
-    @property
-    def rows(self) -> int:
-        return len(self.columns["id"])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -256,22 +241,10 @@ def read_block(
         return None, "its columns have values out of range"
     hashes, directory, start, row, count, *rest = sections
     columns = dict(zip((name for name, _ in COLUMNS), rest, strict=True))
-    block = StoredBlock(hashes, directory, start, row, count, columns)
-    wrong = kernel.lexical_check(_postings(block))
-    return (None, f"its {PROBLEMS[wrong]} are out of order") if wrong else (block, "")
-
-
-def _postings(block: StoredBlock) -> Postings:
+    block = StoredBlock(0, len(columns["id"]), hashes, start, row, count, directory, columns)
     unused = np.zeros(block.rows, np.uint8)
-    return Postings(
-        hash=block.hash,
-        dir=block.dir,
-        start=block.start,
-        row=block.row,
-        count=block.count,
-        length=unused,
-        id=block.columns["id"].view(np.uint64),
-    )
+    wrong = kernel.lexical_check(block.postings(unused, columns["id"]))
+    return (None, f"its {PROBLEMS[wrong]} are out of order") if wrong else (block, "")
 
 
 def drop_rows(block: StoredBlock, keep: NDArray[np.bool_]) -> StoredBlock:
@@ -282,19 +255,5 @@ def drop_rows(block: StoredBlock, keep: NDArray[np.bool_]) -> StoredBlock:
     """
     if keep.all():
         return block
-    held = keep[block.row]
-    lengths = (block.start[1:] - block.start[:-1]).astype(np.int64)
-    owners = np.repeat(np.arange(len(block.hash)), lengths)[held]
-    left = np.bincount(owners, minlength=len(block.hash))
-    hashes = block.hash[left > 0]
-    start = np.zeros(len(hashes) + 1, np.uint32)
-    np.cumsum(left[left > 0], out=start[1:])
-    columns = {name: np.where(keep, column, 0) for name, column in block.columns.items()}
-    return StoredBlock(
-        hashes,
-        directory_of(hashes),
-        start,
-        block.row[held],
-        block.count[held],
-        {name: columns[name].astype(kind) for name, kind in COLUMNS},
-    )
+    columns = {name: np.where(keep, block.columns[name], 0).astype(kind) for name, kind in COLUMNS}
+    return replace(without_dead(block, keep), columns=columns)

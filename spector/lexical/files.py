@@ -273,7 +273,9 @@ def stored_block(block: InvertedBlock, columns: dict[str, NDArray[Any]]) -> Stor
     rows = slice(block.base, block.base + block.rows)
     mine = {name: columns[name][rows] for name, _ in COLUMNS}
     return drop_rows(
-        StoredBlock(block.hash, block.dir, block.start, block.row, block.count, mine),
+        StoredBlock(
+            0, block.rows, block.hash, block.start, block.row, block.count, block.dir, mine
+        ),
         columns["alive"][rows],
     )
 

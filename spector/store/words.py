@@ -9,6 +9,7 @@ import re
 import sqlite3
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -453,8 +454,9 @@ def _notes_on_list(files: Files, uuid: bytes, kernel: Kernel) -> Iterator[tuple[
         else:
             # what is compared with the others: a sixth of it, copied
             columns = {name: column.copy() for name, column in found.columns.items()}
-            none = found.start[:0].copy(), found.row[:0].copy(), found.count[:0].copy()
-            blocks.append(StoredBlock(found.hash[:0].copy(), found.dir[:0].copy(), *none, columns))
+            names = ("hash", "start", "row", "count", "dir")
+            none: Any = {name: getattr(found, name)[:0].copy() for name in names}
+            blocks.append(replace(found, columns=columns, **none))
     untrusted, are_whole = [False] * len(saved.extents), len(blocks) == len(saved.named)
     if are_whole and image_from_files(saved, blocks, untrusted) is None:
         yield LIST, f"its blocks do not belong together; {_ANEW}"
