@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from spector.arguments.values import parse_integer, parse_number, parse_switch, several
+from spector.arguments.values import parse_integer, parse_number, parse_switch, refused, several
 from spector.chat import chat_message
 from spector.clock import to_ms
 from spector.config import LAYOUTS, Config, Layout
@@ -233,7 +233,7 @@ def parse_label(value: Any, name: str) -> str:
     """The id of a session, user or agent, of any length; printable, as those that are stored."""
     if isinstance(value, str) and value.strip() and value.isprintable():
         return value
-    raise InvalidInputError(f"{name} is {shown(value)}", hint="pass the id as a str")
+    raise refused(value, name, "pass the id as a str")
 
 
 def parse_mood(mood: Any) -> int:

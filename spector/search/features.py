@@ -114,11 +114,7 @@ class FeatureTable:
 
 def all_features(snap: Snapshot, n: int, words: WordView) -> FeatureTable:
     """The table of all memories of one store, which a recall of a small store ranks."""
-    rows = np.flatnonzero(words.alive)
-    part, slot = places_of(snap, n, words, rows)
-    there = slot != NOWHERE
-    if not there.all():  # written after the view, in a store in memory
-        rows, part, slot = rows[there], part[there], slot[there]
+    rows, part, slot = placed(snap, n, words, np.flatnonzero(words.alive))
     return _make_table(n, words, rows, len(rows), part, slot, words.neighbours(rows, REACH))
 
 
@@ -126,15 +122,9 @@ def features_of(snap: Snapshot, n: int, words: WordView, ranked: I64) -> Feature
     """The table of some rows, ascending and once each, and of the rows around them."""
     near = words.neighbours(ranked, REACH)
     others = np.setdiff1d(rows_in([near.ravel()]), ranked, assume_unique=True)
-    rows = np.concatenate([ranked, others])
-    near = np.concatenate([near, words.neighbours(others, REACH)])
-    part, slot = places_of(snap, n, words, rows)
-    there = slot != NOWHERE
-    known = len(ranked)
-    if not there.all():
-        known = int(np.count_nonzero(there[:known]))
-        rows, near, part, slot = rows[there], near[there], part[there], slot[there]
-    return _make_table(n, words, rows, known, part, slot, near)
+    rows, part, slot = placed(snap, n, words, np.concatenate([ranked, others]))
+    known = int(np.count_nonzero(np.isin(ranked, rows)))
+    return _make_table(n, words, rows, known, part, slot, words.neighbours(rows, REACH))
 
 
 def _make_table(
@@ -188,6 +178,15 @@ def places_of(
     segments, slots = words.places(rows)
     position, room = snap.seats(n, segments)
     return position, np.where(slots < room, slots.astype(np.uint32), NOWHERE)
+
+
+def placed(
+    snap: Snapshot, n: int, words: WordView, rows: I64
+) -> tuple[I64, NDArray[np.uint32], NDArray[np.uint32]]:
+    """Those of some rows that the snapshot's table has, and their places."""
+    part, slot = places_of(snap, n, words, rows)
+    there = slot != NOWHERE  # what was written after the view, in a store in memory, is not
+    return (rows, part, slot) if there.all() else (rows[there], part[there], slot[there])
 
 
 def code_of(part: NDArray[np.uint32], slot: NDArray[np.uint32]) -> NDArray[np.uint64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from spector.kernel.contract import (
 from spector.layout import CERTAIN_BYTE, Flag
 from spector.lexical import WordView
 from spector.records import ScanStats
-from spector.search.features import NOWHERE, code_of, header_column, places_of
+from spector.search.features import code_of, header_column, placed
 from spector.search.request import RecallRequest
 from spector.search.snapshot import Snapshot
 from spector.store.catalog import Row, SqlFilter, of_keys, of_sorts, pad_ids
@@ -102,6 +102,12 @@ class Plan:
         return self.means.scanner.scan(
             self.snap.table, self.query, count, allow=allow, select=self.select
         )
+
+    def passes(self, part: NDArray[np.uint32], slot: NDArray[np.uint32]) -> NDArray[np.bool_]:
+        """(n,) whether the kernel lets the records at some places through."""
+        scores = self.snap.kernel.score(self.snap.table, self.query, part, slot)
+        passing: NDArray[np.bool_] = scores > -np.inf
+        return passing if self.mask is None else passing & self.mask[part]
 
     def stats(self, result: ScanResult | None, scored: int = 0) -> ScanStats:
         """The statistics of a scan; of all records, of which ``scored`` have a score, for None."""
@@ -319,16 +325,11 @@ def eligible_rows(
     if not len(rows):
         return
     snap, view = plan.snap, plan.views[n]
-    part, slot = places_of(snap, n, view, rows)
-    there = slot != NOWHERE
-    if plan.mask is not None:
-        there[there] &= plan.mask[part[there]]
+    rows, part, slot = placed(snap, n, view, rows)
+    passing = plan.passes(part, slot)
     if certain:
-        sure: NDArray[Any] = header_column(snap, part[there], slot[there], "confidence")
-        there[there] &= sure >= CERTAIN_BYTE
-    rows, part, slot = rows[there], part[there], slot[there]
-    scores = snap.kernel.score(snap.table, plan.query, part, slot)
-    rows = rows[scores > -np.inf]
+        passing &= header_column(snap, part, slot, "confidence") >= CERTAIN_BYTE
+    rows = rows[passing]
     condition = plan.filters[n]
     sql, params = (condition.sql, condition.params) if condition else ("1", ())
     for at in range(0, len(rows), _CHUNK):

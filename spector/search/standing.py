@@ -37,7 +37,7 @@ from spector.language.words import cue_terms, is_stop, plain
 from spector.layout import CERTAIN_BYTE, Flag, TierCode
 from spector.lexical import WordView
 from spector.records import Hit
-from spector.search.features import NOWHERE, header_column, places_of, unit_vectors
+from spector.search.features import header_column, placed, unit_vectors
 from spector.search.ordering import Ranked, confirmed
 from spector.search.plan import Plan
 from spector.search.request import Cue
@@ -211,10 +211,8 @@ class Standing:
 
     def _passing(self, plan: Plan, found: InstructionTable) -> InstructionTable:
         """The newest of those that pass, no more than are considered."""
-        bare, snap = _bare(plan), plan.snap
-        passing = snap.kernel.score(snap.table, bare.query, found["part"], found["slot"]) > -np.inf
-        if bare.mask is not None:
-            passing &= bare.mask[found["part"]]
+        bare = _bare(plan)
+        passing = bare.passes(found["part"], found["slot"])
         kept: InstructionTable = found[np.flatnonzero(passing)[:_CONSIDERED]]
         return kept
 
@@ -403,9 +401,7 @@ def _instructions_in(snap: Snapshot, n: int, view: WordView) -> InstructionTable
     rows = view.marked(INSTRUCTS)
     if not len(rows):
         return np.zeros(0, _ROW)
-    part, slot = places_of(snap, n, view, rows)
-    there = slot != NOWHERE
-    rows, part, slot = rows[there], part[there], slot[there]
+    rows, part, slot = placed(snap, n, view, rows)
     confidence = header_column(snap, part, slot, "confidence")
     sure = forms_of(view.column("marks", rows)).vouched & (confidence >= _BELIEVED)
     sure |= (confidence >= CERTAIN_BYTE) & (header_column(snap, part, slot, "tier") != _OF_METHODS)
