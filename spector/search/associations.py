@@ -8,7 +8,7 @@ without knowledge, gets its hits back unchanged.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from spector.layout import Category, TierCode
 from spector.process import managed
 from spector.records import (
     SUB_TIERS,
+    Details,
     Hit,
     HitList,
     MemoryRecord,
@@ -154,27 +155,25 @@ def in_order(plan: Plan, hits: Sequence[Hit]) -> tuple[Sequence[Hit], Ties]:
     return ([*put_newer_before(first, ties), *rest] if ties else hits), ties
 
 
-def described(plan: Plan, hits: Sequence[Hit]) -> Sequence[Hit]:
+def describe(plan: Plan, hits: Sequence[Hit]) -> None:
     """Say what each hit is."""
     if not hits or not has_details(plan):
-        return hits
+        return
+    by_id = {hit.id: hit for hit in hits}
+    attachments = catalog_of(plan).attachments
     with knowledge_of(plan) as reader:
-        by_id = {hit.id: hit for hit in hits}
         kept = reader.entries(list(by_id))
-        if not reader.holds_any:
-            _note_entries(by_id, kept, plan)
-            return hits
-        for each, item in typed_items(
-            reader,
-            list(by_id),
-            lambda each: by_id[each].record,
-            lambda each, known: note_details(
-                by_id[each], with_entry(known, kept.get(each), catalog_of(plan).attachments)
-            ),
-        ).items():
-            by_id[each].hand_on(by_id[each], payload=item)
-        _note_entries(by_id, kept, plan)
-    return hits
+
+        def note(each: int, known: Details | None) -> None:
+            note_details(by_id[each], with_entry(known, kept.get(each), attachments))
+
+        if reader.holds_any:
+            for each, item in typed_items(
+                reader, list(by_id), lambda each: by_id[each].record, note
+            ).items():
+                by_id[each].hand_on(by_id[each], payload=item)
+    for each in kept:  # those that nothing else is known of
+        note(each, None)
 
 
 def _with_facts(plan: Plan, reader: KnowledgeReader, hits: Sequence[Hit]) -> Sequence[Hit]:
@@ -311,14 +310,6 @@ def _found_by(hits: Sequence[Hit], channel: str) -> list[Hit]:
 
 def _best(hits: list[Hit]) -> list[Hit]:
     return sorted(hits, key=lambda hit: (-hit.score, hit.id))
-
-
-def _note_entries(
-    hits: Mapping[int, Hit], entries: Mapping[int, Mapping[str, Any]], plan: Plan
-) -> None:
-    """Say under which keys hits are kept, of those that nothing else is known of."""
-    for each, entry in entries.items():
-        note_details(hits[each], with_entry(None, entry, catalog_of(plan).attachments))
 
 
 # Concepts and patterns that some memories bring to mind, by spreading activation.

@@ -95,7 +95,7 @@ class Neighbours:
             found: dict[int, Hit] = {}
             with knowledge_of(plan) as reader:
                 if "vector" in wanted and vector is not None:
-                    found |= _by_id(best_by_score(plan).hits)
+                    found |= _by_id(best_by_score(plan))
                 if "words" in wanted:
                     found |= _by_id(_by_words(plan, text, count))
                 if "slot" in wanted and slots:

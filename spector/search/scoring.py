@@ -24,7 +24,7 @@ from spector.kernel.contract import (
     make_query,
 )
 from spector.lexical import WordView
-from spector.records import Hit, ScanStats
+from spector.records import Hit, HitList, ScanStats
 from spector.search.features import (
     NOWHERE,
     TYPICAL_DEVIATION,
@@ -56,7 +56,7 @@ from spector.search.plan import (
 )
 from spector.search.selection import DEEP, WINDOW, demote_floods, is_doubted, trusted_candidates
 from spector.search.signals import SignalCollector
-from spector.search.snapshot import Answer, Candidate, Snapshot
+from spector.search.snapshot import Candidate, Snapshot
 from spector.search.standing import Standing
 from spector.search.words import LexicalChannel, LexicalQuery, named_rows, overriding_score
 
@@ -72,17 +72,17 @@ _REMEMBERED: Final = 256
 _IDENTITY: Final = 100.0
 
 
-def best_by_score(plan: Plan) -> Answer:
+def best_by_score(plan: Plan) -> HitList:
     """The best by score; the memory whose id the cue is comes first."""
     first = hit_of_id(plan) if plan.request.lexical else None
     answer = _best(plan)
     if first is None:
         return answer
-    rest = [each for each in answer.hits if each.id != first.id]
-    return Answer((first, *rest)[: plan.k], answer.stats)
+    rest = [each for each in answer if each.id != first.id]
+    return answer._holding([first, *rest][: plan.k])
 
 
-def _best(plan: Plan) -> Answer:
+def _best(plan: Plan) -> HitList:
     k, query, filtered = plan.k, plan.query, plan.is_filtered
     gate = (k, query.tags_all, *query.any_masks.tolist())
     want, allow = _first_count(plan, gate) if filtered else k, None
@@ -106,7 +106,7 @@ def _best(plan: Plan) -> Answer:
             want = 2 * want + dropped
         else:
             break
-    return Answer(tuple(hits), plan.stats(result))
+    return HitList(hits, plan.stats(result))
 
 
 def _first_count(plan: Plan, gate: tuple[int, ...]) -> int:
@@ -212,7 +212,7 @@ class EvidenceSearch:
         self._whole: tuple[_Whole, ...] = ()
         self._samples: dict[tuple[str | None, ...], _Sample] = {}
 
-    def answer(self, plan: Plan) -> Answer:
+    def answer(self, plan: Plan) -> HitList:
         """The best by all evidence, in their final order, with signals."""
         cue = self._lexical.query(plan)
         versions = plan.request.reading.asks_for_now and plan.request.profile.ranking.newer
@@ -235,7 +235,9 @@ class EvidenceSearch:
         least = hits[0].score if hits else -np.inf
         wanted = [each for each in found.instructions if each.score > least]
         standing = confirmed(plan, wanted, 1)[0] if wanted else ()
-        return Answer(tuple(hits), found.stats, signals, tuple(standing), newer)
+        answer = HitList(hits, found.stats, standing=tuple(standing), outdated=newer)
+        answer._judge = signals
+        return answer
 
     # -- ranking --------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from spector.layout import Flag
 from spector.records import Hit, HitList
 from spector.search.associations import (
     ASSOCIATIVE,
-    described,
+    describe,
     has_knowledge,
     in_order,
     is_bare_node,
@@ -43,7 +43,6 @@ from spector.search.selection import (
     without_repeats,
 )
 from spector.search.snapshot import (
-    Answer,
     Moved,
     Snapshot,
     make_snapshot,
@@ -224,19 +223,21 @@ class Searcher:
         views = self._lexical.at(snap) if by_words else ()
         plan = make_plan(snap, views, request, self._means, by_catalog=by_catalog)
         if not by_words:
-            return self._first(plan).hit_list(judged=False)
+            return self._first(plan)
         matching = self._standing.matching(plan)
         if matching:
             plan = replace(plan, beside=tuple([hit.id for hit in matching]))
-        # of everything, nothing is judged
-        found = self._first(plan).hit_list(judged=not request.reading.is_survey)
+        found = self._first(plan)
+        judge = vars(found).pop("_judge", None)
+        if judge is not None and not request.reading.is_survey:  # of everything, nothing is judged
+            found.signals = judge()
         wanted = [hit for hit in found.standing if hit.id not in plan.beside]
         most = MOST if plan.request.reading.kind is Kind.REQUEST else 1
         found.standing = (*wanted, *matching)[:most]
         found.limits = self._limits_beside(plan, found.standing)
         wide = plan.of(replace(request, drop_flags=request.drop_flags & _WITH_THEMES))
         found._themes = tuple(themes_of_cue(wide))
-        described(wide, [hit for hit, _ in found._themes])
+        describe(wide, [hit for hit, _ in found._themes])
         return found
 
     def _limits_beside(self, plan: Plan, standing: Iterable[Hit]) -> tuple[Hit, ...]:
@@ -251,7 +252,7 @@ class Searcher:
                 asking=None,
                 profile=get_profile("similarity"),
             )
-            hits = best_by_score(replace(plan.of(near), k=POOL)).hits
+            hits = best_by_score(replace(plan.of(near), k=POOL))
             for hit, stored in zip(hits, vectors_of(hits) if hits else (), strict=True):
                 vector = stored[: limits.shape[1]]  # a row is padded
                 if _is_own(hit) and is_like(vector, limits, others, probes):
@@ -260,35 +261,39 @@ class Searcher:
             out.pop(hit.id, None)
         return tuple(out.values())[:_MOST_LIMITS]
 
-    def _first(self, plan: Plan) -> Answer:
+    def _first(self, plan: Plan) -> HitList:
         """The first k of the order that a cue gives all memories: fewer are the beginning of more.
 
         All that compares hits or moves one sees the same pool, whatever k is; only then it is cut.
         """
         request, survey = plan.request, plan.request.reading.is_survey
         answer, depth = self._pool(plan, self._depth_of(plan))
-        pool = self._different(plan, answer.hits)
+        pool = self._different(plan, answer)
         if request.mmr is not None:
             pool = choose_diverse(pool, max(plan.k, POOL), request.mmr)
         hits, added = widened(plan, pool)
         hits, ties = in_order(plan, hits)
         missing = plan.k - len(hits) + len(added)
-        if missing > 0 and len(answer.hits) >= depth:
+        if missing > 0 and len(answer) >= depth:
             hits = [*hits, *self._behind(plan, hits, answer, depth, missing)]
         hits = _cut(hits, plan.k, added)
-        left_out: tuple[int, ...] = ()
+        found = answer._holding(hits)
         # a score says how well a memory fits the cue where words and similarity both count
         is_about = request.cue.vector is not None and request.ranks_by_evidence
         if request.cut and not survey and is_about and request.profile.w_similarity:
             near = near_the_best(hits, request.cut, best=max(own_scores(pool), default=0.0))
             kept = {*added, *(hit.id for hit in near)}
             ranked = [hit.id for hit in hits if hit.id not in added]
-            left_out = tuple([n for n, each in enumerate(ranked) if each not in kept])
-            hits = [hit for hit in hits if hit.id in kept]
-        found = answer.with_hits(described(plan, hits)).tied(ties)
-        return replace(found, left_out=left_out) if left_out else found
+            found = found._holding([hit for hit in hits if hit.id in kept])
+            found._left_out = tuple([n for n, each in enumerate(ranked) if each not in kept])
+        describe(plan, found)
+        newer = dict(found.outdated)
+        for first, second, _ in ties:
+            newer[second] = (*newer.get(second, ()), first)
+        found.outdated = newer
+        return found
 
-    def _pool(self, plan: Plan, depth: int) -> tuple[Answer, int]:
+    def _pool(self, plan: Plan, depth: int) -> tuple[HitList, int]:
         """The first pool, and its depth: damage behind the first k hides none of these.
 
         Raises:
@@ -310,15 +315,15 @@ class Searcher:
         return plan.k if is_scan and not has_knowledge(plan) else POOL
 
     def _behind(
-        self, plan: Plan, hits: Sequence[Hit], answer: Answer, depth: int, count: int
+        self, plan: Plan, hits: Sequence[Hit], answer: HitList, depth: int, count: int
     ) -> list[Hit]:
         """Hits behind those of a pool, out of ever larger ones."""
         most, out = self._means.config.max_k, list[Hit]()
-        while len(out) < count and len(answer.hits) >= depth and depth < most:
-            known = {each for hit in (*hits, *answer.hits, *out) for each in (hit.id, *hit.also)}
+        while len(out) < count and len(answer) >= depth and depth < most:
+            known = {each for hit in (*hits, *answer, *out) for each in (hit.id, *hit.also)}
             depth = min(_DEEPER * depth, most)
             answer = self._run_passes(plan, depth)
-            fresh = [hit for hit in answer.hits if hit.id not in known]
+            fresh = [hit for hit in answer if hit.id not in known]
             more = [
                 hit
                 for hit in self._different(plan, [*hits, *out, *fresh])
@@ -337,20 +342,20 @@ class Searcher:
             hits = limit_per_session(hits, request.per_session)
         return hits
 
-    def _run_passes(self, plan: Plan, depth: int) -> Answer:
+    def _run_passes(self, plan: Plan, depth: int) -> HitList:
         """The best of a plan, with what is from the time that the cue names before the rest."""
         plan = replace(plan, k=depth)
         answer = self._search(plan)
         request, span = plan.request, plan.request.reading.span
         narrow = None if span is None else within(request.selection, span)
-        if narrow is None or not answer.hits:
+        if narrow is None or not answer:
             return answer
         of_time = self._search(plan.of(replace(request, selection=narrow)))
-        if of_time.hits and request.reading.is_survey:
+        if of_time and request.reading.is_survey:
             return of_time  # "what did we talk about last week?": all of that time
         return _with_time_first(answer, of_time)
 
-    def _search(self, plan: Plan) -> Answer:
+    def _search(self, plan: Plan) -> HitList:
         if plan.request.ranks_by_evidence and any(view.n_rows for view in plan.views):
             return self._by_evidence.answer(plan)
         return best_by_score(plan)
@@ -370,15 +375,15 @@ def _cut(hits: Sequence[Hit], k: int, added: Collection[int]) -> Sequence[Hit]:
     return [hit for hit in hits if hit.id in first or hit.id in added]
 
 
-def _with_time_first(answer: Answer, of_time: Answer) -> Answer:
+def _with_time_first(answer: HitList, of_time: HitList) -> HitList:
     """The best of a time and the best of all in turn, the former first.
 
     The time in a cue is a guess, unlike a filter: what happened then may have been told of later.
     So it takes half of the places at most, and none where no memory is from then.
     """
-    turns = itertools.chain.from_iterable(itertools.zip_longest(of_time.hits, answer.hits))
+    turns = itertools.chain.from_iterable(itertools.zip_longest(of_time, answer))
     chosen: dict[int, Hit] = {}
     for hit in turns:
         if hit is not None:
             chosen.setdefault(hit.id, hit)
-    return answer.with_hits([*chosen.values()])
+    return answer._holding(chosen.values())

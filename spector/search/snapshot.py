@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -20,10 +20,7 @@ from spector.records import (
     Details,
     Explanation,
     Hit,
-    HitList,
     MemoryRecord,
-    ScanStats,
-    Signals,
     complete,
 )
 from spector.store.catalog import StoredRow, decode_row, has_windows
@@ -433,48 +430,3 @@ def vectors_of(hits: Sequence[Hit]) -> NDArray[np.float32]:
     headers = np.ascontiguousarray(images[:, :HEADER_BYTES]).view(RECORD_DTYPE)[:, 0]
     codes = np.ascontiguousarray(images[:, HEADER_BYTES:]).view(np.int8)
     return np.asarray(codes * headers["scale"][:, None], np.float32)
-
-
-# The answer of a search: its hits, and what else is known of them.
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Answer:
-    """The hits of one plan, best first, and what was measured on the way to them.
-
-    Attributes:
-        signals: measures the cue; None where nothing can be measured.
-        standing: instructions of the user that stand beside the hits.
-        newer: id of a hit -> ids of hits that count instead: see `HitList.outdated`.
-        left_out: places among the first k of what is none of the hits, in order.
-    """
-
-    hits: tuple[Hit, ...] = ()
-    stats: ScanStats | None = None
-    signals: Callable[[], Signals] | None = None
-    standing: tuple[Hit, ...] = ()
-    newer: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    left_out: tuple[int, ...] = ()
-
-    def with_hits(self, hits: Sequence[Hit]) -> Answer:
-        """Other hits, with all else that this answer has."""
-        return Answer(tuple(hits), self.stats, self.signals, self.standing, self.newer)
-
-    def tied(self, ties: Sequence[tuple[int, int, str]]) -> Answer:
-        """The same, with pairs of hits of which the first counts."""
-        newer = {each: tuple(some) for each, some in self.newer.items()}
-        for first, second, _ in ties:
-            newer[second] = (*newer.get(second, ()), first)
-        return replace(self, newer=newer) if ties else self
-
-    def hit_list(self, *, judged: bool) -> HitList:
-        """The same as a recall returns it, with signals where it is judged."""
-        found = HitList(
-            list(self.hits),
-            self.stats,
-            signals=self.signals() if judged and self.signals else None,
-            standing=self.standing,
-            outdated=self.newer,
-        )
-        found._left_out = self.left_out
-        return found
