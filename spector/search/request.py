@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, tzinfo
-from typing import TYPE_CHECKING, Any, Final, Literal
+from datetime import tzinfo
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.arguments import SCOPES, parse_range, several
+from spector.arguments import SCOPES
 from spector.config import AssociationConfig
-from spector.errors import InvalidFilterError
 from spector.kernel.contract import DEFAULT_DROP_FLAGS, ScoringProfile, norm, record_mask
 from spector.language.cues import Kind
 from spector.layout import Flag
@@ -26,7 +25,6 @@ from spector.store.catalog import (
     Scope,
     SqlFilter,
     Way,
-    compile_where,
     narrowed,
     told_between,
 )
@@ -375,57 +373,6 @@ def told_within(selection: Selection, time: Span) -> Selection:
     """
     told = told_between(*time)
     return replace(selection, where=narrowed(selection.where, told.sql, told.params))
-
-
-def make_selection(
-    *,
-    tiers: str | Iterable[str] | None,
-    tags: tuple[str, ...],
-    any_tags: tuple[str, ...],
-    user_id: str | None,
-    agent_id: str | None,
-    session_id: str | None,
-    time_range: tuple[datetime | str | None, datetime | str | None] | None,
-    where: Mapping[str, Any] | None,
-    keys: KeyRange | None = None,
-    sorts: frozenset[str] | None = None,
-    zone: tzinfo = UTC,
-) -> Selection:
-    """Validate a selection; tags and scope ids have been checked by the caller.
-
-    ``zone``: of days without a time.
-    """
-    min_ms, max_ms = parse_range(time_range, zone)
-    names = None if tiers is None else several(tiers, "tiers", "the name of a tier, or several")
-    if names is not None and not names:
-        raise InvalidFilterError("tiers is empty", hint="leave it out to search every tier")
-    is_empty = where is None or (isinstance(where, dict) and not where)
-    found = None if where is None or is_empty else compile_where(where, scopes="record")
-    if where and found is not None:
-        user_id = user_id or _scope_in(where, "user_id")
-        agent_id = agent_id or _scope_in(where, "agent_id")
-        session_id = session_id or _scope_in(where, "session_id")
-    return Selection(
-        tiers=names,
-        tags=tags,
-        any_tags=any_tags,
-        user_id=user_id,
-        agent_id=agent_id,
-        session_id=session_id,
-        min_ms=min_ms,
-        max_ms=max_ms,
-        where=found,
-        keys=keys,
-        sorts=sorts,
-    )
-
-
-def _scope_in(where: Mapping[str, Any], name: str) -> str | None:
-    """The scope that all of a filter's answers have, so that index and Bloom filter help."""
-    test = where.get(name)
-    if isinstance(test, Mapping):
-        test = test.get("eq", test.get("$eq"))
-    return test if isinstance(test, str) else None
 
 
 def until(selection: Selection, moment_ms: int | None) -> Selection:
