@@ -84,12 +84,6 @@ class FeatureTable:
         )
 
     @cached_property
-    def codes(self) -> NDArray[np.uint64]:
-        """(n,) u64 places of the ranked rows, ascending, see `code_of`."""
-        n = len(self)
-        return np.sort(code_of(self.part[:n], self.slot[:n]))
-
-    @cached_property
     def speakers(self) -> I64:
         """(n,) codes of the speakers, see ``WordView.speakers``."""
         return self.words.speaker_codes(self.rows[: len(self)])

@@ -249,11 +249,8 @@ def unfeatured_hits(
     """Hits of a scan that are in no table of features."""
     codes = code_of(result.hits["part"], result.hits["slot"])
     new = np.ones(len(codes), np.bool_)
-    for features in tables:
-        known = features.codes
-        if len(known):
-            at = np.minimum(np.searchsorted(known, codes), len(known) - 1)
-            new &= known[at] != codes
+    for each in tables:
+        new &= ~np.isin(codes, code_of(each.part[: len(each)], each.slot[: len(each)]))
     return scanned_hits(snap, result.hits[new])
 
 

@@ -9,6 +9,7 @@ again, so a filter never truncates an answer.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
@@ -70,8 +71,8 @@ _SUPERSEDED: Final = int(Flag.SUPERSEDED)
 #: lets themes pass, and sources of theirs that rest
 _WITH_THEMES: Final = ~int(Flag.AUXILIARY | Flag.DORMANT)
 T = TypeVar("T")
-#: what is made of one request in one snapshot; whether the catalog alone says what is superseded
-_Make = Callable[[Snapshot, RecallRequest, bool], T]
+#: what is made in one snapshot; the flag: the catalog alone says what is superseded
+_Make = Callable[[Snapshot, bool], T]
 
 
 class Searcher:
@@ -110,7 +111,11 @@ class Searcher:
         Raises:
             StoreError: memories kept moving; never an answer that may lack one.
         """
-        return self._answers(requests, self._answer)
+
+        def make(snap: Snapshot, by_catalog: bool) -> list[HitList]:
+            return [self._answer(snap, request, by_catalog) for request in requests]
+
+        return self._in_one_moment(requests, make)
 
     def unconditional_instructions(self, request: RecallRequest, most: int) -> list[Hit]:
         """The newest instructions that hold whatever a cue is about, in the scope of a recall."""
@@ -121,13 +126,11 @@ class Searcher:
     def look(self, request: RecallRequest, find: Callable[[Plan], T]) -> T:
         """What ``find`` makes of a request's plan, in one snapshot; no evidence, no order of ours."""
 
-        def make(snap: Snapshot, request: RecallRequest, by_catalog: bool) -> T:
-            plan = make_plan(
-                snap, self._lexical.at(snap), request, self._means, by_catalog=by_catalog
-            )
-            return find(plan)
+        def make(snap: Snapshot, by_catalog: bool) -> T:
+            views = self._lexical.at(snap)
+            return find(make_plan(snap, views, request, self._means, by_catalog=by_catalog))
 
-        return self._answers([request], make)[0]
+        return self._in_one_moment([request], make)
 
     def expect(self, texts: Iterable[str]) -> None:
         """Make ready for texts that are about to be written; see `Standing.expect`."""
@@ -151,57 +154,48 @@ class Searcher:
 
     # -- moments --------------------------------------------------------------------------------
 
-    def _answers(self, requests: Sequence[RecallRequest], make: _Make[T]) -> list[T]:
-        """What is made of requests in one snapshot; `recall_all` says when it is made again."""
-        hits = self._attempt(requests, make)
-        if hits is not None:
-            return hits
-        for _ in range(_ATTEMPTS):
-            for store in self._stores:
+    def _in_one_moment(self, requests: Sequence[RecallRequest], make: _Make[T]) -> T:
+        """What is made for requests in one snapshot; `recall_all` says when it is made again."""
+        by_flags = any(each.drop_flags & _SUPERSEDED for each in requests)
+        for attempt in range(_ATTEMPTS + 1):
+            for store in self._stores if attempt else ():
                 if not store.files.durable:
                     store.await_view()
-            hits = self._attempt(requests, make, by_catalog=True)
-            if hits is not None:
-                return hits
-        with self._stores[0].still():  # writers of this process wait for once
-            hits = self._attempt(requests, make, by_catalog=True)
-        if hits is None:
-            raise StoreError(
-                "memories kept moving while they were recalled", hint="try again in a moment"
-            )
-        return hits
+            with contextlib.suppress(Moved):
+                return self._attempt(make, by_catalog=attempt > 0, by_flags=by_flags)
+        with self._stores[0].still(), contextlib.suppress(Moved):  # writers of this process wait
+            return self._attempt(make, by_catalog=True, by_flags=by_flags)
+        raise StoreError(
+            "memories kept moving while they were recalled", hint="try again in a moment"
+        )
 
-    def _attempt(
-        self, requests: Sequence[RecallRequest], make: _Make[T], *, by_catalog: bool = False
-    ) -> list[T] | None:
-        """Recalls in one snapshot; None when they must be done again."""
-        try:
-            hits, views = self._in_snapshot(requests, make, by_catalog, ())
-        except Moved:
-            return None
-        by_flags = not by_catalog and any(each.drop_flags & _SUPERSEDED for each in requests)
+    def _attempt(self, make: _Make[T], *, by_catalog: bool, by_flags: bool) -> T:
+        """What is made in one snapshot.
+
+        Args:
+            by_flags: what is superseded matters.
+
+        Raises:
+            Moved: it must be made again.
+        """
+        made, views = self._in_snapshot(make, by_catalog, ())
         for store, view in zip(self._stores, views, strict=True):
             # on disk what a snapshot shows stays while it is looked at, but for that flag; and
             # nothing can have moved away from where nothing was looked at
-            if store.files.durable and not by_flags:
+            if store.files.durable and (by_catalog or not by_flags):
                 continue
             if view.partitions and store.retire_epoch() != view.retire_epoch:
-                return None
-        return hits
+                raise Moved("a memory moved while it was looked at")
+        return made
 
     def _in_snapshot(
-        self,
-        requests: Sequence[RecallRequest],
-        make: _Make[T],
-        by_catalog: bool,
-        views: tuple[View, ...],
-    ) -> tuple[list[T], tuple[View, ...]]:
+        self, make: _Make[T], by_catalog: bool, views: tuple[View, ...]
+    ) -> tuple[T, tuple[View, ...]]:
         """What is made, and the views of all stores; those given are held already."""
         if len(views) == len(self._stores):
-            snap = self._snapshot(views)
-            return [make(snap, request, by_catalog) for request in requests], views
+            return make(self._snapshot(views), by_catalog), views
         with self._stores[len(views)].snapshot() as view:
-            return self._in_snapshot(requests, make, by_catalog, (*views, view))
+            return self._in_snapshot(make, by_catalog, (*views, view))
 
     def _snapshot(self, views: tuple[View, ...]) -> Snapshot:
         """The views as a kernel table, patched where a view has changed."""
