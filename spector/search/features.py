@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector._types import F32, I64
-from spector.kernel.contract import REACH, Ranking, TermSpread, dots, squared
+from spector.kernel.contract import REACH, Ranking, TermSpread, squared
 from spector.language.statements import Forms, forms_of
 from spector.layout import HEADER_BYTES, RECORD_DTYPE
 from spector.lexical import WordView
@@ -68,7 +68,12 @@ class FeatureTable:
 
     def shares(self, ranking: Ranking) -> F32:
         """(m,) f32: the share of its term frequency that each row gives to its neighbours."""
-        return self._keep(("shares", ranking), lambda: shares(self.lengths, ranking))
+        return self._keep(
+            ("shares", ranking),
+            lambda: np.minimum(
+                np.float32(1), np.float32(ranking.long_words) / np.maximum(self.lengths, 1)
+            ),
+        )
 
     def surroundings(self, ranking: Ranking) -> TermSpread:
         """How each row's term frequency spreads to its neighbours."""
@@ -78,10 +83,21 @@ class FeatureTable:
 
     def spread_lengths(self, ranking: Ranking) -> F32:
         """(n,) f32 lengths of the texts with the shares of the turns around."""
-        return self._keep(
-            ("spread", ranking),
-            lambda: spread_to_neighbours(self.lengths, self.shares(ranking), self.around, ranking),
-        )
+
+        def make() -> F32:
+            n = len(self)
+            given = _pad(self.lengths * self.shares(ranking))
+            out = self.lengths[:n].copy()
+            for weights, sides in (
+                (ranking.before, self.around.before),
+                (ranking.after, self.around.after),
+            ):
+                for step, weight in enumerate(weights[:REACH]):
+                    if weight:
+                        out += np.float32(weight) * given[sides[:n, step]]
+            return out
+
+        return self._keep(("spread", ranking), make)
 
     @cached_property
     def speakers(self) -> I64:
@@ -94,10 +110,20 @@ class FeatureTable:
         return forms_of(self.words.column("marks", self.rows[: len(self)]))
 
     def of_forms(self, ranking: Ranking) -> dict[str, F32]:
-        """The evidence of those forms, see `spector.search.features.of_forms`."""
-        return self._keep(
-            ("forms", ranking), lambda: of_forms(self.lengths[: len(self)], self.forms, ranking)
-        )
+        """Evidence of the form of a text, by term, (n,) f32: short texts and questions answer less."""
+
+        def make() -> dict[str, F32]:
+            forms, zero = self.forms, np.float32(0)
+            share = (1 + self.lengths[: len(self)]) / np.float32(ranking.short_words)
+            open_ = np.maximum(zero, 1 - forms.questions / np.float32(ranking.question_words))
+            times = np.minimum(forms.time_words, np.float32(2))
+            return {
+                "short": np.float32(ranking.short) * np.minimum(zero, np.log(share)),
+                "question": -np.float32(ranking.question) * open_,
+                "time_words": np.float32(ranking.time_words) * times,
+            }
+
+        return self._keep(("forms", ranking), make)
 
     def _keep(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
         found: T | None = self._kept.get(key)
@@ -321,64 +347,6 @@ def length_norm(length: F32, mean_length: float, ranking: Ranking) -> F32:
     k1, b = ranking.k1, ranking.b
     slope = np.float32(k1 * b / max(mean_length, 1e-6))
     return np.float32(k1 * (1 - b) + _LEAST) + length * slope
-
-
-def shares(lengths: F32, ranking: Ranking) -> F32:
-    """The share of its term frequency that a text of so many words gives: (m,) float32."""
-    return np.minimum(np.float32(1), np.float32(ranking.long_words) / np.maximum(lengths, 1))
-
-
-def spread_to_neighbours(values: F32, share: F32, around: Around, ranking: Ranking) -> F32:
-    """Values of the ranked rows plus the shares of their neighbours': (n,) float32 from (m,)."""
-    n = around.ranked
-    given = _pad(values * share)
-    out = values[:n].astype(np.float32)
-    for weights, sides in ((ranking.before, around.before), (ranking.after, around.after)):
-        for step, weight in enumerate(weights[:REACH]):
-            if weight:
-                out += np.float32(weight) * given[sides[:n, step]]
-    return out
-
-
-def of_forms(words: F32, forms: Forms, ranking: Ranking) -> dict[str, F32]:
-    """Evidence of the form of a text, by term, (n,) float32: short texts and questions answer less.
-
-    ``words``: content words, (n,).
-    """
-    short = np.float32(ranking.short) * np.minimum(
-        np.float32(0), np.log((1 + words) / np.float32(ranking.short_words))
-    )
-    open_ = np.maximum(np.float32(0), 1 - forms.questions / np.float32(ranking.question_words))
-    return {
-        "short": short,
-        "question": -np.float32(ranking.question) * open_,
-        "time_words": np.float32(ranking.time_words) * np.minimum(forms.time_words, np.float32(2)),
-    }
-
-
-def choose_by_mmr(scores: F32, vectors: F32, count: int, weight: float) -> list[int]:
-    """Maximal marginal relevance: each next row is the best by score and novelty.
-
-    ``weight * score - (1 - weight) * highest cosine with what was chosen`` (Carbonell and Goldstein
-    1998); scores are on the scale of cosines already.
-
-    Args:
-        scores: (n,) float32. vectors: (n, dim) float32 unit rows.
-
-    Returns:
-        Positions of the chosen, in their order; ties go to the first.
-    """
-    closest = np.full(len(scores), -np.inf, np.float32)
-    left = np.ones(len(scores), np.bool_)
-    chosen: list[int] = []
-    while len(chosen) < min(count, len(scores)):
-        newness = np.where(np.isfinite(closest), closest, 0)
-        marginal = np.float32(weight) * scores - np.float32(1 - weight) * newness
-        best = int(np.argmax(np.where(left, marginal, -np.inf)))
-        chosen.append(best)
-        left[best] = False
-        closest = np.maximum(closest, dots(vectors, vectors[best]))
-    return chosen
 
 
 def _pad(values: F32) -> F32:

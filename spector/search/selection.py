@@ -13,14 +13,14 @@ from typing import Final
 
 import numpy as np
 
-from spector.kernel.contract import cosine_table, squared
+from spector.kernel.contract import cosine_table, dots, squared
 from spector.language.statements import (
     ends_with_question,
     may_instruct,
 )
 from spector.layout import CERTAIN_BYTE
 from spector.records import Explanation, Hit
-from spector.search.features import choose_by_mmr, header_column
+from spector.search.features import header_column
 from spector.search.ordering import Ranked
 from spector.search.origins import origin_of
 from spector.search.snapshot import (
@@ -133,11 +133,26 @@ def limit_per_session(hits: Sequence[Hit], most: int) -> list[Hit]:
 
 
 def choose_diverse(hits: Sequence[Hit], count: int, weight: float) -> list[Hit]:
-    """``count`` hits by maximal marginal relevance over their stored vectors, best first."""
+    """``count`` hits by maximal marginal relevance over their stored vectors, best first.
+
+    Each next one is the best by ``weight * score - (1 - weight) * highest cosine with what was
+    chosen`` (Carbonell and Goldstein 1998); scores are on the scale of cosines already. Ties go to
+    the first.
+    """
     if not hits:
         return []
-    scores = np.array([hit.score for hit in hits], np.float32)
-    return [hits[n] for n in choose_by_mmr(scores, vectors_of(hits), count, weight)]
+    scores, vectors = np.array([hit.score for hit in hits], np.float32), vectors_of(hits)
+    closest = np.full(len(hits), -np.inf, np.float32)
+    left = np.ones(len(hits), np.bool_)
+    chosen: list[Hit] = []
+    while len(chosen) < min(count, len(hits)):
+        newness = np.where(np.isfinite(closest), closest, 0)
+        marginal = np.float32(weight) * scores - np.float32(1 - weight) * newness
+        best = int(np.argmax(np.where(left, marginal, -np.inf)))
+        chosen.append(hits[best])
+        left[best] = False
+        closest = np.maximum(closest, dots(vectors, vectors[best]))
+    return chosen
 
 
 # Floods: many memories of one doubtful origin do not push out what others say.
