@@ -282,6 +282,10 @@ class Asked:
     zone: tzinfo | None = None
 
 
+#: see `RecallRequest._filters`
+_NO_FILTERS: Final = ((-128, 127), 0.0, 0, 0, None)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallRequest(Asked):
     """The parsed arguments of one recall; what a search makes of them is its `Plan`."""
@@ -320,19 +324,20 @@ class RecallRequest(Asked):
         return np.asarray(vector / np.float32(length) - self.asking, np.float32)
 
     @property
-    def filter_key(self) -> tuple[object, ...]:
-        """The filters of a request, whatever the cue; equal where the same memories pass."""
+    def _filters(self) -> tuple[object, ...]:
         return (
-            self.selection,
             self.valence,
             self.min_importance,
             self.category_mask,
             self.modality_mask,
-            self.drop_flags,
             self.sorts,
-            self.ended,
-            self.reading.ends_ms,
         )
+
+    @property
+    def filter_key(self) -> tuple[object, ...]:
+        """The filters of a request, whatever the cue; equal where the same memories pass."""
+        rest = (self.drop_flags, self.ended, self.reading.ends_ms)
+        return (self.selection, *self._filters, *rest)
 
     @property
     def ranks_by_evidence(self) -> bool:
@@ -342,14 +347,7 @@ class RecallRequest(Asked):
     @property
     def is_scoped(self) -> bool:
         """Whether the caller asks among some memories only."""
-        return not (
-            self.selection.is_everything
-            and self.valence == (-128, 127)
-            and self.min_importance == 0
-            and not self.category_mask
-            and not self.modality_mask
-            and self.sorts is None
-        )
+        return not self.selection.is_everything or self._filters != _NO_FILTERS
 
     @property
     def is_wide(self) -> bool:

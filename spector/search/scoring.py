@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -286,7 +286,8 @@ class EvidenceSearch:
             )
             whole = _Whole(snap, views, tables)
             self._whole = (whole, *kept[: _USERS - 1])
-        corpus = whole.corpus(plan.query.profile.ranking)
+        mean_length = _mean_length(whole.tables, plan.query.profile.ranking)
+        corpus = Corpus(sum(view.n_rows for view in views), mean_length)
         ranked = _fuse(plan, whole.tables, cue, corpus, result)
         ranked.is_whole = True
         return ranked
@@ -332,12 +333,10 @@ class EvidenceSearch:
             alive = np.flatnonzero(view.alive)
             chosen = (np.arange(int(len(alive) / share)) * share).astype(np.int64)
             tables.append(features_of(snap, n, view, alive[chosen]))
-        mean = _mean([features.spread_lengths(ranking) for features in tables], 1.0)
-        more = _mean([features.field_lengths for features in tables], 0.0)
         vectors = np.concatenate([mixed_vectors(snap, g, ranking.near) for g in tables])
         if len(self._samples) >= _USERS:
             self._samples = {}
-        self._samples[users] = kept = _Sample(rows, ranking, vectors, mean + more)
+        self._samples[users] = kept = _Sample(rows, ranking, vectors, _mean_length(tables, ranking))
         return kept
 
     def _modify(self, plan: Plan, ranked: Ranked) -> Ranked:
@@ -384,25 +383,12 @@ _USERS: Final = 8
 _DRIFT: Final = 1 / 32
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Whole:
+class _Whole(NamedTuple):
     """The features of all memories of all stores, as of a snapshot."""
 
     snap: Snapshot
     views: tuple[WordView, ...]
     tables: tuple[FeatureTable, ...]
-    _corpus: dict[Any, Corpus] = field(default_factory=dict)
-
-    def corpus(self, ranking: Ranking) -> Corpus:
-        """Figures of all memories, which no cue changes."""
-        key = (ranking.before, ranking.after, ranking.long_words)
-        found = self._corpus.get(key)
-        if found is None:
-            rows = sum(view.n_rows for view in self.views)
-            plain = _mean([features.spread_lengths(ranking) for features in self.tables], 1.0)
-            more = _mean([features.field_lengths for features in self.tables], 0.0)
-            found = self._corpus[key] = Corpus(rows, plain + more)
-        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -477,6 +463,12 @@ def _spread(sample: _Sample, query: Query) -> np.float32 | None:
         return None
     # stored ones are padded
     return deviation(dots(sample.vectors[:, : len(query.vector)], query.vector))
+
+
+def _mean_length(tables: Sequence[FeatureTable], ranking: Ranking) -> float:
+    """Of memories with the turns around and the fields."""
+    plain = _mean([features.spread_lengths(ranking) for features in tables], 1.0)
+    return plain + _mean([features.field_lengths for features in tables], 0.0)
 
 
 def _mean(arrays: Sequence[NDArray[np.float32]], none: float) -> float:
