@@ -145,12 +145,15 @@ class Recaller:
     def _limits(self) -> Limits:
         return Limits(self.embedder)
 
-    def recall(self, cue: Any, given: Mapping[str, Any]) -> HitList:
+    def recall(
+        self, cue: Any, vector: Any, k: Any, rare: Mapping[str, Any], **given: Any
+    ) -> HitList:
         """The k memories that should come to mind, in the order of the cue's intent.
 
         Args:
-            given: the arguments of ``Memory.recall`` by name.
+            given: the other arguments of ``Memory.recall``, all of them.
         """
+        given.update(rare, vector=vector, k=k)
         if self.operations.sink is None:
             hits = self._recall(cue, given)
         else:
@@ -478,7 +481,10 @@ def _associates(given: bool | None, profile: ScoringProfile) -> bool:
 
 def _selecting(given: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments that say which memories are meant."""
-    return {name: given.get(name) for name in _SELECTING}
+    found = {name: given.get(name) for name in _SELECTING}
+    if found["below"] is False:  # then nothing may be chosen at all
+        found["below"] = None
+    return found
 
 
 def _request_of(hits: HitList) -> RecallRequest:

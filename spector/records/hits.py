@@ -365,8 +365,6 @@ class HitList(list[Hit]):
     #: themes that nights made of what the cue names, each with its sources
     _themes: tuple[tuple[Hit, frozenset[int]], ...] = ()
     limits: tuple[Hit, ...] = ()
-    #: measures the cue, while a search goes on
-    _judge: Callable[[], Signals] | None = None
     #: places of what was left out, in the order that hits have without edges and entities
     _left_out: tuple[int, ...] = ()
 

@@ -219,7 +219,9 @@ class EvidenceSearch:
         values = plan.request.profile.ranking.newer and has_value_asked(plan.request.cue.text or "")
         found = (self._of_small if cue.rows <= self._rank_all else self._of_large)(plan, cue)
         hits = found.hits
-        signals = partial(self._signals.signals, plan, cue, found.ranked, hits)
+        signals = None
+        if not plan.request.reading.is_survey:  # of everything, nothing is judged
+            signals = self._signals.signals(plan, cue, found.ranked, hits)
         if is_doubted(hits):
             hits = demote_floods(hits, partial(self._others, plan, cue, found.ranked))
         newer: dict[int, tuple[int, ...]] = {}
@@ -235,9 +237,7 @@ class EvidenceSearch:
         least = hits[0].score if hits else -np.inf
         wanted = [each for each in found.instructions if each.score > least]
         standing = confirmed(plan, wanted, 1)[0] if wanted else ()
-        answer = HitList(hits, found.stats, standing=tuple(standing), outdated=newer)
-        answer._judge = signals
-        return answer
+        return HitList(hits, found.stats, signals=signals, standing=tuple(standing), outdated=newer)
 
     # -- ranking --------------------------------------------------------------------------------
 

@@ -222,9 +222,6 @@ class Searcher:
         if matching:
             plan = replace(plan, beside=tuple([hit.id for hit in matching]))
         found = self._first(plan)
-        judge = vars(found).pop("_judge", None)
-        if judge is not None and not request.reading.is_survey:  # of everything, nothing is judged
-            found.signals = judge()
         wanted = [hit for hit in found.standing if hit.id not in plan.beside]
         most = MOST if plan.request.reading.kind is Kind.REQUEST else 1
         found.standing = (*wanted, *matching)[:most]
