@@ -217,7 +217,7 @@ class Recaller:
             zone=zone if asked.zone or zone is not UTC else None,
         )
         asks = reading.kind is Kind.REQUEST and vector is None and not asked.hyde
-        own = {
+        own: dict[str, Any] = {
             **{name: getattr(asked, name) for name in _ASKED},
             "drop_flags": drop,
             "mmr": diversity_weight(asked, is_survey=is_survey),
@@ -539,8 +539,7 @@ def answer_parts(
 def merge_answers(lists: Sequence[HitList], k: int) -> HitList:
     """The best k of several answers by the mean of their scores above the last hit.
 
-    A memory that is not in a list gets 0 from it. Reciprocal rank fusion was tried on the compound
-    questions of LoCoMo and BEAM and loses to this, with K = 60 even to the whole cue.
+    A memory that is not in a list gets 0 from it.
 
     Args:
         lists: the answer to the whole cue first; it gives statistics and signals. The first `POOL`
@@ -578,9 +577,8 @@ def _explain(hit: Hit, score: float) -> Explanation:
 # Hypothetical answers to a cue (HyDE), made from templates.
 #
 # A question is not worded like its answer. So templates turn the cue's topic into a few sentences
-# that an answer may resemble, and the search uses the mean of their vectors and the cue's. No
-# language model; English and Turkish. An option (`recall(hyde=True)`), off by default because it
-# loses where it was measured (bench/log, "Template HyDE").
+# that an answer may resemble, and the search uses the mean of their vectors and the cue's; see
+# bench/log, "Template HyDE".
 
 
 class Shape(NamedTuple):

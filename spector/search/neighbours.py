@@ -1,6 +1,6 @@
 """Memories that a new one may repeat or change: the best of each channel, each by itself.
 
-Fused ranks hide a twin that one channel has first (other engines kept duplicates for that), so the
+Fused ranks hide a twin that one channel has first, so the
 best by vector, by words and by slot are taken side by side. No score is changed, none is returned.
 """
 

@@ -1,4 +1,14 @@
-"""A search by the kernel's score alone, widened until no filter has cut its answer short."""
+"""Searches by the kernel's score alone, and by that and all evidence: words, people, dates.
+
+A search is widened until no filter has cut its answer short. With evidence, on one scale,
+
+    score = fused + w_lexical * sd * (w W + about - said_by + preference + form)
+                  + w_similarity * (cosine mixed with neighbours - cosine)
+
+``fused`` is the kernel's score, unchanged. ``sd`` is the standard deviation of the cue's similarity
+over the store. Evidence is counted in deviations, so words and vectors are comparable in every
+store, and are on the scale of the profile's cosines. See "Ranking research" in bench/log.
+"""
 
 from __future__ import annotations
 
@@ -477,15 +487,7 @@ def _mean(arrays: Sequence[NDArray[np.float32]], none: float) -> float:
     return float(np.mean(values, dtype=np.float64)) if len(values) else none
 
 
-# Adds up the kernel's score and all evidence of a candidate on one scale.
-#
-#     score = fused + w_lexical * sd * (w W + about - said_by + preference + form)
-#                   + w_similarity * (cosine mixed with neighbours - cosine)
-#
-# ``fused`` is the kernel's score, unchanged. ``sd`` is the standard deviation of the cue's similarity
-# over the store. Evidence is counted in deviations, so words and vectors are comparable in every
-# store, and are on the scale of the profile's cosines. See "Ranking research" in
-# bench/log for where each term comes from and what it buys.
+# Adds all evidence to the kernel's scores of given memories.
 
 #: words of others are lowered by so many times the weight of ``about``: they rank behind nearly all
 #: that the speaker has said, and are still found when he said nothing

@@ -1,4 +1,4 @@
-"""Names in a cue: an alias that was written with a memory, a number, an identifier.
+"""A cue in the words of every store, and its names: aliases, numbers, identifiers.
 
 Where memories are similar (orders, patients, servers), a number is all that distinguishes them, and
 no similarity makes up for it. A number that only counts or dates something ("3 children", "in
