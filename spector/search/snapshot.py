@@ -370,11 +370,6 @@ def found_of(hit: Hit) -> FoundRecord:
     return found
 
 
-def image_of(hit: Hit) -> Bytes:
-    """(stride,) u8: the record of a hit that a recall has found."""
-    return found_of(hit).image
-
-
 def wording_in(hit: Hit) -> str:
     """The words of a hit, whatever their case and the space between them."""
     found = hit._found
@@ -426,7 +421,7 @@ def units_of(hits: Sequence[Hit]) -> NDArray[np.float32]:
 
 def vectors_of(hits: Sequence[Hit]) -> NDArray[np.float32]:
     """(n, dim) float32 unit vectors of hits of the read path, as they are stored."""
-    images: Bytes = np.stack([image_of(hit) for hit in hits])
+    images: Bytes = np.stack([found_of(hit).image for hit in hits])
     headers = np.ascontiguousarray(images[:, :HEADER_BYTES]).view(RECORD_DTYPE)[:, 0]
     codes = np.ascontiguousarray(images[:, HEADER_BYTES:]).view(np.int8)
     return np.asarray(codes * headers["scale"][:, None], np.float32)
