@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
 from typing import Any, Final, TypedDict
@@ -259,6 +259,7 @@ class ContextArguments(RecallArguments, total=False):
 
 
 _OF_CONTEXT: Final = tuple("max_tokens tokenizer always layout ids hot knowledge".split())
+_NAMES: Final = tuple(field.name for field in fields(RecallOptions))
 #: what a call has beside the fields of `RecallOptions`
 _BESIDE: Final = frozenset((*COMMON, "offset"))
 
@@ -279,7 +280,7 @@ def options_of(given: Mapping[str, Any]) -> RecallOptions:
             f"options must be a RecallOptions, got {type(options).__name__}",
             hint="pass spector.RecallOptions(...), or its fields as keywords",
         )
-    refuse_unknown(rare, (*COMMON, *_CHECKS), "recall")
+    refuse_unknown(rare, (*COMMON, *_NAMES), "recall")
     return replace(options, **rare) if options is not None else RecallOptions(**rare)
 
 
@@ -310,7 +311,7 @@ def reject_unknown_options(recall: Mapping[str, Any]) -> None:
             "a context does not take selective: it chooses by itself",
             hint="leave it out; always=True quotes the best ones even when none stands out",
         )
-    refuse_unknown(recall, (*_OF_CONTEXT, *COMMON, *_CHECKS), "context")
+    refuse_unknown(recall, (*_OF_CONTEXT, *COMMON, *_NAMES), "context")
 
 
 def diversity_weight(options: Asked, *, is_survey: bool) -> float | None:
