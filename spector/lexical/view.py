@@ -390,24 +390,17 @@ class WordView:
     # -- rows ---------------------------------------------------------------------------------
 
     def counts(
-        self,
-        rows: Rows,
-        terms: Sequence[Term] | Lookup,
-        fields: Sequence[tuple[int, NDArray[np.bool_]]] | None = None,
+        self, rows: Rows, lookup: Lookup, fields: Sequence[tuple[int, NDArray[np.bool_]]]
     ) -> NDArray[np.uint8]:
         """(t, n) u8: how often each row's text has each term (not its field).
 
-        ``fields`` are the `field_lines` of the same rows, if they are known.
+        ``fields``: the `field_lines` of the same rows.
         """
-        lookup = self.look_up(terms)
-        rows = np.asarray(rows, np.int64)
         found = self._counts(rows, lookup)
         out = found[[forms[0] for forms in lookup.forms]]
         for line, forms in zip(out, lookup.forms, strict=True):
             if len(forms) > 1:
                 line[:] = found[list(forms)].max(axis=0)
-        if fields is None:
-            fields = self.field_lines(self.field_numbers(rows), lookup)
         for n, there in fields:
             out[n] -= there & (out[n] > 0)
         return out
@@ -438,14 +431,11 @@ class WordView:
         return np.where(rows < 0, -1, self.column("field", rows))
 
     def field_lines(
-        self, numbers: NDArray[np.int64], terms: Sequence[Term] | Lookup
+        self, numbers: NDArray[np.int64], lookup: Lookup
     ) -> list[tuple[int, NDArray[np.bool_]]]:
         """Indexes of terms that occur in fields, and (n,) the given fields that have them."""
-        if isinstance(terms, Lookup):
-            known = terms.hashes.tolist()
-            hashes = [[known[n] for n in forms] for forms in terms.forms]
-        else:
-            hashes = self._hashes(terms)
+        known = lookup.hashes.tolist()
+        hashes = [[known[n] for n in forms] for forms in lookup.forms]
         found = [(n, self.fields.having(forms)) for n, forms in enumerate(hashes)]
         # behind the last field is that of row -1, which has no terms
         return [(n, np.append(pairs, False)[numbers]) for n, pairs in found if pairs is not None]

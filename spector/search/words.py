@@ -557,7 +557,7 @@ class LexicalChannel:
         if len(terms) > MAX_TERMS:  # those that say most about which memory is meant
             largest = max(views, key=lambda view: view.n_rows)
             terms = largest.informative(terms, MAX_TERMS)
-        looked_up = tuple([_look_up(view, tuple(terms)) for view in views])
+        looked_up = tuple([view.look_up(terms) for view in views])
         known = self._speakers(views) if ranking.about else []
         rows = sum([view.n_rows for view in views])
         speakers = [each.speakers for each in known]
@@ -647,15 +647,3 @@ def names_unknown(views: Sequence[WordView], query: LexicalQuery) -> bool:
         if terms and not any(view.df(terms).all() for view in views):
             return True
     return False
-
-
-def _look_up(view: WordView, terms: tuple[Term, ...]) -> Lookup:
-    if view.n_rows and terms:
-        return view.look_up(terms)
-    return Lookup(
-        terms,
-        np.zeros(len(terms), np.int64),
-        np.zeros(0, np.uint64),
-        np.zeros((0, 0), np.int32),
-        (),
-    )
