@@ -13,19 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spector.arguments import (
-    SCOPES,
-    parse_always,
-    parse_as_of,
-    parse_budget,
-    parse_cue,
-    parse_k,
-    parse_kind,
-    parse_layout,
-    parse_page_of_hits,
-    parse_switch,
-    parse_vector,
-)
+from spector.arguments import SCOPES, parse_as_of, parse_switch, parse_vector
 from spector.clock import Clock
 from spector.config import Config
 from spector.kernel.contract import ScoringProfile, get_profile, norm
@@ -57,6 +45,13 @@ from spector.recall.options import (
     default_k,
     diversity_weight,
     options_of,
+    parse_always,
+    parse_budget,
+    parse_cue,
+    parse_k,
+    parse_kind,
+    parse_layout,
+    parse_page_of_hits,
     read_cue,
     reject_unknown_options,
     topic_in,
