@@ -55,9 +55,11 @@ class FeatureTable:
         """(n,) f32 lengths of the vectors mixed with their neighbours'."""
 
         def make() -> F32:
-            rows = (np.arange(len(self)), *self.around.beside)
-            places = (each.astype(np.uint32) for each in rows)
-            return snap.kernel.blended_norms(snap.table, self.part, self.slot, *places, share)
+            own = np.arange(len(self), dtype=np.uint32)
+            before, after = (each.astype(np.uint32) for each in self.around.beside)
+            return snap.kernel.blended_norms(
+                snap.table, self.part, self.slot, own, before, after, share
+            )
 
         return self._keep(("norms", share), make)
 

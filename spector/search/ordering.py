@@ -62,7 +62,7 @@ class Ranked(Sequence[Candidate]):
     ) -> None:
         if others:
             more = [(c.id, c.store, c.part, c.slot, c.fused, c.similarity) for c in others]
-            columns = (ids, store, part, slot, fused, similarity)
+            columns: tuple[NDArray[Any], ...] = (ids, store, part, slot, fused, similarity)
             ids, store, part, slot, fused, similarity = (
                 np.append(column, np.array(each, column.dtype))
                 for column, each in zip(columns, zip(*more, strict=True), strict=True)
