@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Any, Final
 
-from spector.arguments.values import refused, several
+from spector.arguments.values import refusal, several
 from spector.clock import to_ms
 from spector.errors import InvalidFilterError
 from spector.kernel.contract import DEFAULT_DROP_FLAGS
@@ -84,4 +84,4 @@ def parse_label(value: Any, name: str) -> str:
     """The id of a session, user or agent, of any length; printable, as those that are stored."""
     if isinstance(value, str) and value.strip() and value.isprintable():
         return value
-    raise refused(value, name, "pass the id as a str")
+    raise refusal(value, name, "pass the id as a str")

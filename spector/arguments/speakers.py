@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from spector.arguments.values import refused
+from spector.arguments.values import refusal
 from spector.chat import as_message
 from spector.language.statements import USERS, person_of, speaker_in, speaker_opening
 from spector.language.words import plain
@@ -23,7 +23,7 @@ def parse_speaker(value: Any, name: str = "speaker") -> str | None:
     if value is None:
         return None
     if not isinstance(value, str) or not value.strip() or person_of(None, value) is None:
-        raise refused(value, name, f'pass the user\'s name, as in {name}="Ann"')
+        raise refusal(value, name, f'pass the user\'s name, as in {name}="Ann"')
     return value.strip()
 
 

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
-from spector.arguments.values import parse_integer, parse_number, parse_switch, refused
+from spector.arguments.values import parse_integer, parse_number, parse_switch, refusal
 from spector.clock import Clock, zone_named
 from spector.config import STEPS, Config
 from spector.errors import InvalidInputError
@@ -24,7 +24,7 @@ def parse_choice(value: Any, name: str, *choices: _Choice) -> _Choice:
     """One of a few words."""
     if isinstance(value, str) and value in choices:
         return value
-    raise refused(value, name, "pass " + " or ".join(map(repr, choices)))
+    raise refusal(value, name, "pass " + " or ".join(map(repr, choices)))
 
 
 def parse_dim(dim: Any) -> int | None:
@@ -127,7 +127,7 @@ def parse_place(path: Any) -> str:
         )
     where = os.fspath(path) if is_nameable(path) else None
     if not isinstance(where, str):
-        raise refused(path, "path", 'pass a directory, or ":memory:" for none')
+        raise refusal(path, "path", 'pass a directory, or ":memory:" for none')
     return where
 
 
@@ -141,21 +141,21 @@ def parse_ops_log(given: Any, where: str) -> str | None:
             )
         return "" if given else None
     if not is_nameable(given):
-        raise refused(given, "ops_log", "pass True, False or the path of a file")
+        raise refusal(given, "ops_log", "pass True, False or the path of a file")
     return os.path.realpath(without_tilde(given, "ops_log"))
 
 
 def parse_directory(path: Any, name: str) -> str:
     """The path of a directory of the caller's, with ``~`` expanded; ":memory:" is not one."""
     if not is_nameable(path) or os.fspath(path) == ":memory:":
-        raise refused(path, name, "pass the path of a directory")
+        raise refusal(path, name, "pass the path of a directory")
     return without_tilde(path, name)
 
 
 def parse_path(path: Any, name: str) -> str:
     """The path of a file of the caller's, with ``~`` expanded."""
     if not is_nameable(path):
-        raise refused(path, name, "pass the path of a file")
+        raise refusal(path, name, "pass the path of a file")
     return without_tilde(path, name)
 
 

@@ -136,7 +136,7 @@ class FeatureTable:
 
 def all_features(snap: Snapshot, n: int, words: WordView) -> FeatureTable:
     """The table of all memories of one store, which a recall of a small store ranks."""
-    rows, part, slot = placed(snap, n, words, np.flatnonzero(words.alive))
+    rows, part, slot = find_places(snap, n, words, np.flatnonzero(words.alive))
     return _make_table(n, words, rows, len(rows), part, slot, words.neighbours(rows, REACH))
 
 
@@ -144,7 +144,7 @@ def features_of(snap: Snapshot, n: int, words: WordView, ranked: I64) -> Feature
     """The table of some rows, ascending and once each, and of the rows around them."""
     near = words.neighbours(ranked, REACH)
     others = np.setdiff1d(rows_in([near.ravel()]), ranked, assume_unique=True)
-    rows, part, slot = placed(snap, n, words, np.concatenate([ranked, others]))
+    rows, part, slot = find_places(snap, n, words, np.concatenate([ranked, others]))
     known = int(np.count_nonzero(np.isin(ranked, rows)))
     return _make_table(n, words, rows, known, part, slot, words.neighbours(rows, REACH))
 
@@ -202,7 +202,7 @@ def places_of(
     return position, np.where(slots < room, slots.astype(np.uint32), NOWHERE)
 
 
-def placed(
+def find_places(
     snap: Snapshot, n: int, words: WordView, rows: I64
 ) -> tuple[I64, NDArray[np.uint32], NDArray[np.uint32]]:
     """Those of some rows that the snapshot's table has, and their places."""

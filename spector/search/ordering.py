@@ -275,7 +275,7 @@ _MAX_CHUNK = 512
 _NO_ID = 1 << 63
 
 
-def confirmed(
+def confirm(
     plan: Plan,
     ordered: Sequence[Candidate],
     k: int,

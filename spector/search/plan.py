@@ -26,7 +26,7 @@ from spector.kernel.contract import (
 from spector.layout import CERTAIN_BYTE, Flag
 from spector.lexical import WordView
 from spector.records import ScanStats
-from spector.search.features import code_of, header_column, placed
+from spector.search.features import code_of, find_places, header_column
 from spector.search.request import RecallRequest
 from spector.search.snapshot import Snapshot
 from spector.store.catalog import Row, SqlFilter, of_keys, of_sorts, pad_ids
@@ -325,7 +325,7 @@ def eligible_rows(
     if not len(rows):
         return
     snap, view = plan.snap, plan.views[n]
-    rows, part, slot = placed(snap, n, view, rows)
+    rows, part, slot = find_places(snap, n, view, rows)
     passing = plan.passes(part, slot)
     if certain:
         passing &= header_column(snap, part, slot, "confidence") >= CERTAIN_BYTE

@@ -57,7 +57,7 @@ from spector.search.newer import (
     newer_values,
     newer_versions,
 )
-from spector.search.ordering import Modifier, Ranked, confirmed, scanned_hits, unfeatured_hits
+from spector.search.ordering import Modifier, Ranked, confirm, scanned_hits, unfeatured_hits
 from spector.search.plan import (
     AllowedRecords,
     Plan,
@@ -99,7 +99,7 @@ def _best(plan: Plan) -> HitList:
     while True:
         result = plan.scan(want, allow)
         ordered = scanned_hits(plan.snap, result.hits)
-        hits, dropped = confirmed(plan, ordered, k)
+        hits, dropped = confirm(plan, ordered, k)
         if len(result) < want or len(hits) == k:
             # every record that passes the filters has been considered, or enough were
             if filtered and allow is None:
@@ -180,7 +180,7 @@ def hits_of(
                 )
     ordered = [made[each] for each in ids if each in made]
     count = len(ordered) if most is None else most
-    return confirmed(plan, ordered, count)[0] if ordered else []
+    return confirm(plan, ordered, count)[0] if ordered else []
 
 
 # A search by the kernel's score and all evidence: words, people, dates, the turns around.
@@ -246,7 +246,7 @@ class EvidenceSearch:
             hits = [first, *(hit for hit in hits if hit.id != first.id)]
         least = hits[0].score if hits else -np.inf
         wanted = [each for each in found.instructions if each.score > least]
-        standing = confirmed(plan, wanted, 1)[0] if wanted else ()
+        standing = confirm(plan, wanted, 1)[0] if wanted else ()
         return HitList(hits, found.stats, signals=signals, standing=tuple(standing), outdated=newer)
 
     # -- ranking --------------------------------------------------------------------------------
@@ -260,10 +260,10 @@ class EvidenceSearch:
         stats = plan.stats(result, len(ranked))
         instructions = self._standing.set_aside(plan, ranked)
         most = MOST_CANDIDATES if plan.is_filtered else None
-        hits, _ = confirmed(plan, ranked, plan.k, distinct=True, most=most)
+        hits, _ = confirm(plan, ranked, plan.k, distinct=True, most=most)
         if len(hits) < plan.k and most is not None and most < len(ranked):
             ranked.only(allowed_records(plan).codes)
-            hits, _ = confirmed(plan, ranked, plan.k, distinct=True)
+            hits, _ = confirm(plan, ranked, plan.k, distinct=True)
         return _Found(hits, stats, ranked, instructions)
 
     def _of_large(self, plan: Plan, cue: LexicalQuery) -> _Found:
@@ -277,7 +277,7 @@ class EvidenceSearch:
             instructions = self._standing.set_aside(plan, self._modify(plan, ranked))
             if allow is not None:
                 ranked.only(allow.codes)
-            hits, _ = confirmed(plan, ranked, plan.k, distinct=True)
+            hits, _ = confirm(plan, ranked, plan.k, distinct=True)
             if len(hits) >= plan.k or len(result) < want:
                 return _Found(hits, plan.stats(result), ranked, instructions)
             if plan.is_filtered and allow is None and want > first:
@@ -362,7 +362,7 @@ class EvidenceSearch:
         """The best hits that are believed, beside a flood that may fill the candidates."""
         if not ranked.is_whole:
             ranked = self._of_large(replace(plan, k=DEEP), cue).ranked
-        return confirmed(plan, trusted_candidates(plan.snap, ranked), WINDOW)[0]
+        return confirm(plan, trusted_candidates(plan.snap, ranked), WINDOW)[0]
 
 
 def _lacks_words(plan: Plan) -> bool:

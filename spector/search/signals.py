@@ -21,7 +21,7 @@ from spector._types import I64
 from spector.kernel.contract import cosine_table, dots, norm
 from spector.lexical import WordView
 from spector.records import Hit, Signals
-from spector.search.features import placed, unit_vectors
+from spector.search.features import find_places, unit_vectors
 from spector.search.ordering import Ranked
 from spector.search.plan import Plan, allowed_records
 from spector.search.snapshot import Snapshot, vectors_of
@@ -264,7 +264,7 @@ def _spaced_over(
             continue
         alive = np.flatnonzero(view.alive)
         rows = alive[np.argsort(view.ids(alive), kind="stable")[mine]]
-        rows, part, slot = placed(snap, n, view, rows)
+        rows, part, slot = find_places(snap, n, view, rows)
         found.append((view.ids(rows), np.full(len(rows), n, np.int64), part, slot))
     ids, stores, parts, slots = map(np.concatenate, zip(*found, strict=True))
     return ids, stores, parts, slots

@@ -37,8 +37,8 @@ from spector.language.words import cue_terms, is_stop, plain
 from spector.layout import CERTAIN_BYTE, Flag, TierCode
 from spector.lexical import WordView
 from spector.records import Hit
-from spector.search.features import header_column, placed, unit_vectors
-from spector.search.ordering import Ranked, confirmed
+from spector.search.features import find_places, header_column, unit_vectors
+from spector.search.ordering import Ranked, confirm
 from spector.search.plan import Plan
 from spector.search.request import Cue
 from spector.search.snapshot import Candidate, Snapshot
@@ -136,7 +136,7 @@ class Standing:
         # of equal ones the newest, which stand first
         chosen.sort(key=lambda each: (-each[0], each[1]))
         ordered = [_candidate(within.found, n, score) for score, n in chosen]
-        return confirmed(_bare(plan), ordered, MOST if is_request else 1)[0]
+        return confirm(_bare(plan), ordered, MOST if is_request else 1)[0]
 
     def unconditional(self, plan: Plan, most: int) -> list[Hit]:
         """The newest instructions without a condition, newest first; before them those that say
@@ -146,7 +146,7 @@ class Standing:
             return []
         rows = sorted(within.unconditional, key=lambda n: not within.found["wholly"][n])
         ordered = [_candidate(within.found, n, 0.0) for n in rows]
-        return confirmed(_bare(plan), ordered, most)[0]
+        return confirm(_bare(plan), ordered, most)[0]
 
     def set_aside(self, plan: Plan, ranked: Ranked) -> Sequence[Candidate]:
         """Take what is nothing but an instruction, and the memories beside, out of a ranking.
@@ -401,7 +401,7 @@ def _instructions_in(snap: Snapshot, n: int, view: WordView) -> InstructionTable
     rows = view.marked(INSTRUCTS)
     if not len(rows):
         return np.zeros(0, _ROW)
-    rows, part, slot = placed(snap, n, view, rows)
+    rows, part, slot = find_places(snap, n, view, rows)
     confidence = header_column(snap, part, slot, "confidence")
     sure = forms_of(view.column("marks", rows)).vouched & (confidence >= _BELIEVED)
     sure |= (confidence >= CERTAIN_BYTE) & (header_column(snap, part, slot, "tier") != _OF_METHODS)
