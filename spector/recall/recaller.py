@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from datetime import UTC
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -136,9 +136,8 @@ class Recaller:
     refresh: Callable[..., None]
     chat: ChatModel | IntentClassifier | None = None
 
-    @cached_property
-    def _limits(self) -> Limits:
-        return Limits(self.embedder)
+    def __post_init__(self) -> None:
+        self._limits = Limits(self.embedder)
 
     def recall(
         self, cue: Any, vector: Any, k: Any, rare: Mapping[str, Any], **given: Any

@@ -12,7 +12,7 @@ import itertools
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from spector.kernel.contract import cosine_table
 from spector.language.cues import asks_for_value
@@ -21,7 +21,7 @@ from spector.language.tables import words_of
 from spector.language.words import plain
 from spector.records import Hit
 from spector.search.selection import put_below, raise_above
-from spector.search.snapshot import FoundRecord, found_of, units_of
+from spector.search.snapshot import found_of, units_of
 
 if TYPE_CHECKING:
     from spector.language.frames import Given, ValueAsked
@@ -125,7 +125,7 @@ class _Versions:
         ]
         vectors = units_of(hits)
         self._alike = cosine_table(vectors, vectors)
-        self._sources = [found_of(hit) for hit in hits]
+        self._sources = [_source_of(hit) for hit in hits]
         self._scores, self._texts = [hit.score for hit in hits], [hit.text for hit in hits]
         self._times = [each.event_ms for each in self._sources]
 
@@ -169,14 +169,30 @@ class _Versions:
         return [pair for pair in pairs if all(together[n] < _LIST for n in pair)]
 
 
-def _may_answer(was: FoundRecord, now: FoundRecord) -> bool:
+class _Source(NamedTuple):
+    """When and by which speaker something was stated, and how surely."""
+
+    event_ms: int
+    scope: object
+    speaker: str
+    certainty: float
+    is_given: bool
+
+
+def _source_of(hit: Hit) -> _Source:
+    found = found_of(hit)
+    speaker = plain(found.speaker)
+    return _Source(found.event_ms, found.scope, speaker, found.certainty, found.source is not None)
+
+
+def _may_answer(was: _Source, now: _Source) -> bool:
     """Whether what was said later may be believed in place of what was said before."""
     return (
         now.event_ms > was.event_ms
         and now.scope == was.scope
+        and now.speaker == was.speaker
         and now.certainty >= was.certainty
-        and (was.source is not None or now.source is None)
-        and plain(now.speaker) == plain(was.speaker)
+        and (was.is_given or not now.is_given)
     )
 
 
@@ -213,7 +229,7 @@ def newer_values(hits: Sequence[Hit], cue: str) -> dict[int, tuple[int, ...]]:
         later = tuple(
             new.id
             for new, other in given
-            if _may_answer(found_of(old), found_of(new)) and _is_other_value(one, other)
+            if _may_answer(_source_of(old), _source_of(new)) and _is_other_value(one, other)
         )
         if later:
             out[old.id] = later
