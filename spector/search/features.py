@@ -7,6 +7,8 @@ candidates.
 
 from __future__ import annotations
 
+import struct
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -51,17 +53,9 @@ class FeatureTable:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def norms(self, snap: Snapshot, share: float) -> F32:
+    def norms(self, snap: Snapshot, share: float, cache: NormCache) -> F32:
         """(n,) f32 lengths of the vectors mixed with their neighbours'."""
-
-        def make() -> F32:
-            own = np.arange(len(self), dtype=np.uint32)
-            before, after = (each.astype(np.uint32) for each in self.around.beside)
-            return snap.kernel.blended_norms(
-                snap.table, self.part, self.slot, own, before, after, share
-            )
-
-        return self._keep(("norms", share), make)
+        return self._keep(("norms", share), lambda: cache.norms(snap, self, share))
 
     @cached_property
     def field_numbers(self) -> I64:
@@ -71,7 +65,7 @@ class FeatureTable:
     def shares(self, ranking: Ranking) -> F32:
         """(m,) f32: the share of its term frequency that each row gives to its neighbours."""
         return self._keep(
-            ("shares", ranking),
+            ("shares", ranking.long_words),
             lambda: np.minimum(
                 np.float32(1), np.float32(ranking.long_words) / np.maximum(self.lengths, 1)
             ),
@@ -80,7 +74,8 @@ class FeatureTable:
     def surroundings(self, ranking: Ranking) -> TermSpread:
         """How each row's term frequency spreads to its neighbours."""
         return self._keep(
-            ("around", ranking), lambda: self.around.given_by(self.shares(ranking), ranking)
+            ("around", ranking.before, ranking.after, ranking.long_words),
+            lambda: self.around.given_by(self.shares(ranking), ranking),
         )
 
     def spread_lengths(self, ranking: Ranking) -> F32:
@@ -99,7 +94,13 @@ class FeatureTable:
                         out += np.float32(weight) * given[sides[:n, step]]
             return out
 
-        return self._keep(("spread", ranking), make)
+        return self._keep(("spread", ranking.before, ranking.after, ranking.long_words), make)
+
+    @cached_property
+    def codes(self) -> NDArray[np.uint64]:
+        """(n,) u64 places of the ranked rows, ascending, see `code_of`."""
+        n = len(self)
+        return np.sort(code_of(self.part[:n], self.slot[:n]))
 
     @cached_property
     def speakers(self) -> I64:
@@ -125,7 +126,9 @@ class FeatureTable:
                 "time_words": np.float32(ranking.time_words) * times,
             }
 
-        return self._keep(("forms", ranking), make)
+        of_short = ranking.short, ranking.short_words
+        of_questions = ranking.question, ranking.question_words
+        return self._keep(("forms", of_short, of_questions, ranking.time_words), make)
 
     def _keep(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
         found: T | None = self._kept.get(key)
@@ -143,10 +146,16 @@ def all_features(snap: Snapshot, n: int, words: WordView) -> FeatureTable:
 def features_of(snap: Snapshot, n: int, words: WordView, ranked: I64) -> FeatureTable:
     """The table of some rows, ascending and once each, and of the rows around them."""
     near = words.neighbours(ranked, REACH)
-    others = np.setdiff1d(rows_in([near.ravel()]), ranked, assume_unique=True)
-    rows, part, slot = find_places(snap, n, words, np.concatenate([ranked, others]))
-    known = int(np.count_nonzero(np.isin(ranked, rows)))
-    return _make_table(n, words, rows, known, part, slot, words.neighbours(rows, REACH))
+    others = mark_rows(len(words), [near.ravel()], without=ranked)
+    rows = np.concatenate([ranked, others])
+    near = np.concatenate([near, words.neighbours(others, REACH)])
+    part, slot = places_of(snap, n, words, rows)
+    there = slot != NOWHERE
+    known = len(ranked)
+    if not there.all():
+        known = int(np.count_nonzero(there[:known]))
+        rows, near, part, slot = rows[there], near[there], part[there], slot[there]
+    return _make_table(n, words, rows, known, part, slot, near)
 
 
 def _make_table(
@@ -174,18 +183,59 @@ def _make_table(
     )
 
 
-def rows_in(some: Sequence[I64]) -> I64:
-    """Rows that are in any of some arrays, ascending, each once; -1 stands for no row."""
-    rows = np.unique(np.concatenate(some))
-    return rows[rows >= 0]
+class _Scratch(threading.local):
+    """Scratch arrays of a thread, all zeros before and after a use.
+
+    For a large store, allocating megabytes anew would take longer than all that is done in them.
+    """
+
+    mark: NDArray[np.bool_] | None = None
+    place: NDArray[np.int32] | None = None
+
+
+_scratch: Final = _Scratch()
+#: rows of a store up to which a thread keeps its own, five bytes a row
+_MOST_KEPT: Final = 1 << 23
+
+
+def _take(name: str, count: int, kind: type[np.generic]) -> NDArray[Any]:
+    """Zeros for ``count`` rows and one more, this thread's alone until they are given back."""
+    kept = getattr(_scratch, name)
+    setattr(_scratch, name, None)  # gone, should anything fail
+    return np.zeros(count + count // 8 + 1, kind) if kept is None or len(kept) <= count else kept
+
+
+def _give_back(name: str, zeros: NDArray[Any]) -> None:
+    if len(zeros) <= _MOST_KEPT:
+        setattr(_scratch, name, zeros)
+
+
+def mark_rows(count: int, some: Sequence[I64], without: I64 | None = None) -> I64:
+    """Rows below ``count`` that are in any of some arrays and not in ``without``, ascending, once.
+
+    -1 stands for no row.
+    """
+    mark = _take("mark", count, np.bool_)
+    for rows in some:
+        mark[rows] = True  # -1 is behind the last
+    if without is not None:
+        mark[without] = False
+    out = np.flatnonzero(mark[:count])
+    mark[out] = False
+    mark[-1] = False
+    _give_back("mark", mark)
+    return out
 
 
 def _positions(count: int, rows: I64, near: I64) -> I64:
     """Positions of the rows ``near`` in ``rows`` (m,); m for what is not in it, and for -1."""
     m = len(rows)
-    place = np.zeros(count + 1, np.int32)  # the system maps few pages of it; -1 is the last
+    place = _take("place", count, np.int32)
     place[rows] = np.arange(m, dtype=np.int32) - np.int32(m)
-    return place[near].astype(np.int64) + m
+    position = place[near].astype(np.int64) + m
+    place[rows] = 0
+    _give_back("place", place)
+    return position
 
 
 # -- places ---------------------------------------------------------------------------------------
@@ -253,6 +303,72 @@ def unit_vectors(snap: Snapshot, part: NDArray[np.uint32], slot: NDArray[np.uint
         np.int8
     )
     return codes * scales[:, None]
+
+
+class NormCache:
+    """Lengths of mixed vectors, by row of a lexical index; 12 bytes a row.
+
+    A length is valid for one memory at its place between two others at theirs, so its key is made
+    of those three. A vector never changes at its place.
+    """
+
+    def __init__(self) -> None:
+        self._keys = np.zeros(0, np.uint64)
+        self._lengths = np.zeros(0, np.float32)
+        self._lock = threading.Lock()
+
+    def norms(self, snap: Snapshot, features: FeatureTable, share: float) -> F32:
+        """(n,) f32 of the ranked rows; reads the vectors of those that are not known yet."""
+        n = len(features)
+        rows = features.rows[:n]
+        keys = _keys_of(features, share)
+        with self._lock:
+            self._grow(int(rows.max(initial=-1)) + 1)
+            out = self._lengths[rows]
+            missing = np.flatnonzero(self._keys[rows] != keys)
+            if len(missing):
+                out[missing] = _norms_at(snap, features, missing, share)
+            self._lengths[rows[missing]] = out[missing]
+            self._keys[rows[missing]] = keys[missing]
+        return out
+
+    def _grow(self, count: int) -> None:
+        if count > len(self._keys):
+            more = max(count, 2 * len(self._keys)) - len(self._keys)
+            keys = np.concatenate([self._keys, np.zeros(more, np.uint64)])
+            lengths = np.concatenate([self._lengths, np.zeros(more, np.float32)])
+            # both or, after an interrupt, neither
+            self._keys, self._lengths = keys, lengths
+
+
+_MIX: Final = tuple(
+    np.uint64(odd) for odd in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
+)
+
+
+def _keys_of(features: FeatureTable, share: float) -> NDArray[np.uint64]:
+    """(n,) u64 hashes of the three vectors that a mixed one is made of; 0 only by chance."""
+    own = np.zeros(len(features.rows) + 1, np.uint64)
+    own[:-1] = features.words.ids(features.rows).astype(np.uint64) * _MIX[0]
+    own[:-1] += (features.slot.astype(np.uint64) + np.uint64(1)) * _MIX[1]
+    own ^= own >> np.uint64(29)
+    out = own[: len(features)] * _MIX[0]
+    before, after = features.around.before[: len(out), 0], features.around.after[: len(out), 0]
+    out += own[before] * _MIX[1] + own[after] * _MIX[2]
+    return out + np.uint64(struct.unpack("<Q", struct.pack("<d", share))[0])
+
+
+def _norms_at(snap: Snapshot, features: FeatureTable, some: I64, share: float) -> F32:
+    before, after = features.around.before[some, 0], features.around.after[some, 0]
+    return snap.kernel.blended_norms(
+        snap.table,
+        features.part,
+        features.slot,
+        some.astype(np.uint32),
+        before.astype(np.uint32),
+        after.astype(np.uint32),
+        share,
+    )
 
 
 # The formulas of evidence, arrays in, arrays out: BM25, neighbours, forms of text, diversity.

@@ -61,12 +61,14 @@ class Ranked(Sequence[Candidate]):
         others: Sequence[Candidate] = (),
     ) -> None:
         if others:
-            more = [(c.id, c.store, c.part, c.slot, c.fused, c.similarity) for c in others]
-            columns: tuple[NDArray[Any], ...] = (ids, store, part, slot, fused, similarity)
-            ids, store, part, slot, fused, similarity = (
-                np.append(column, np.array(each, column.dtype))
-                for column, each in zip(columns, zip(*more, strict=True), strict=True)
-            )
+            # a damaged id may lie beyond i64, so NumPy chooses the type of all
+            ids = np.append(ids, [each.id for each in others])
+            store = np.append(store, [each.store for each in others])
+            part = np.append(part, np.array([each.part for each in others], np.uint32))
+            slot = np.append(slot, np.array([each.slot for each in others], np.uint32))
+            fused = np.append(fused, np.array([each.fused for each in others], np.float32))
+            more = np.array([each.similarity for each in others], np.float32)
+            similarity = np.append(similarity, more)
             nothing = np.zeros(len(others), np.float32)
             evidence = {name: np.append(each, nothing) for name, each in evidence.items()}
         total = fused.astype(np.float64)
@@ -249,8 +251,11 @@ def unfeatured_hits(
     """Hits of a scan that are in no table of features."""
     codes = code_of(result.hits["part"], result.hits["slot"])
     new = np.ones(len(codes), np.bool_)
-    for each in tables:
-        new &= ~np.isin(codes, code_of(each.part[: len(each)], each.slot[: len(each)]))
+    for features in tables:
+        known = features.codes
+        if len(known):
+            at = np.minimum(np.searchsorted(known, codes), len(known) - 1)
+            new &= known[at] != codes
     return scanned_hits(snap, result.hits[new])
 
 

@@ -26,7 +26,7 @@ from spector.kernel.contract import (
 from spector.layout import CERTAIN_BYTE, Flag
 from spector.lexical import WordView
 from spector.records import ScanStats
-from spector.search.features import code_of, find_places, header_column
+from spector.search.features import NormCache, code_of, find_places, header_column
 from spector.search.request import RecallRequest
 from spector.search.snapshot import Snapshot
 from spector.store.catalog import Row, SqlFilter, of_keys, of_sorts, pad_ids
@@ -45,6 +45,7 @@ class Means(NamedTuple):
     """What every search of a memory is made with.
 
     Attributes:
+        norms: by store.
         enough: hits wanted and tags of the gate -> candidates that were enough the last time. It
             only saves a second scan.
     """
@@ -52,6 +53,7 @@ class Means(NamedTuple):
     router: TierRouter
     scanner: Scanner
     config: Config
+    norms: tuple[NormCache, ...]
     enough: dict[tuple[int, ...], int]
 
 

@@ -44,11 +44,11 @@ from spector.search.features import (
     features_of,
     idf_of,
     length_norm,
+    mark_rows,
     mix_neighbours,
     mixed_vectors,
     places_of,
     reciprocal_ranks,
-    rows_in,
 )
 from spector.search.newer import (
     LOOKED_AT,
@@ -222,16 +222,14 @@ class EvidenceSearch:
         self._whole: tuple[_Whole, ...] = ()
         self._samples: dict[tuple[str | None, ...], _Sample] = {}
 
-    def answer(self, plan: Plan) -> HitList:
-        """The best by all evidence, in their final order, with signals."""
+    def answer(self, plan: Plan, *, judged: bool) -> HitList:
+        """The best by all evidence, in their final order; where it is ``judged``, with signals."""
         cue = self._lexical.query(plan)
         versions = plan.request.reading.asks_for_now and plan.request.profile.ranking.newer
         values = plan.request.profile.ranking.newer and has_value_asked(plan.request.cue.text or "")
         found = (self._of_small if cue.rows <= self._rank_all else self._of_large)(plan, cue)
         hits = found.hits
-        signals = None
-        if not plan.request.reading.is_survey:  # of everything, nothing is judged
-            signals = self._signals.signals(plan, cue, found.ranked, hits)
+        signals = self._signals.signals(plan, cue, found.ranked, hits) if judged else None
         if is_doubted(hits):
             hits = demote_floods(hits, partial(self._others, plan, cue, found.ranked))
         newer: dict[int, tuple[int, ...]] = {}
@@ -433,7 +431,7 @@ def _candidates(
         ]
     )
     near = view.neighbours(found, REACH)
-    return features_of(snap, n, view, rows_in([found, near.ravel()]))
+    return features_of(snap, n, view, mark_rows(len(view), [found, near.ravel()]))
 
 
 def _best_by_words(
@@ -527,7 +525,7 @@ def _fuse(
     snap, query, profile = plan.snap, plan.query, plan.query.profile
     weight = plan.word_weight
     fused, similarity, dots = _scores(plan, tables)
-    mixed = _mixed_cosines(snap, tables, dots, profile.ranking.near)
+    mixed = _mixed_cosines(plan, tables, dots, profile.ranking.near)
     spread = corpus.spread
     if spread is None:
         spread = deviation(mixed) if query.vector is not None else TYPICAL_DEVIATION
@@ -570,14 +568,15 @@ def _fuse(
     return ranked
 
 
-def _mixed_cosines(snap: Snapshot, tables: Sequence[FeatureTable], dots: F32, share: float) -> F32:
+def _mixed_cosines(plan: Plan, tables: Sequence[FeatureTable], dots: F32, share: float) -> F32:
     """(N,) cosines with each vector mixed with its neighbours'."""
     out: list[F32] = []
     start = 0
     for features in tables:
         mine = dots[start : start + len(features.rows)]
         start += len(features.rows)
-        norms = features.norms(snap, share) if share else mine
+        cache = plan.means.norms[features.store]
+        norms = features.norms(plan.snap, share, cache) if share else mine
         out.append(mix_neighbours(mine, features.around, norms, share))
     return _join(out)
 

@@ -32,6 +32,7 @@ from spector.search.associations import (
     themes_of_cue,
     widened,
 )
+from spector.search.features import NormCache
 from spector.search.plan import Means, Plan, make_plan
 from spector.search.probes import is_like
 from spector.search.request import Cue, RecallRequest, within
@@ -89,7 +90,8 @@ class Searcher:
     ) -> None:
         """``scanner``: scans, on several threads where that is faster. ``kernel``: does all else."""
         self._stores = tuple(router.stores())
-        self._means, self._kernel = Means(router, scanner, config, enough={}), kernel
+        norms = tuple([NormCache() for _ in self._stores])
+        self._means, self._kernel = Means(router, scanner, config, norms, enough={}), kernel
         self._lexical, self._standing = LexicalChannel(self._stores), Standing(embed)
         self._by_evidence = EvidenceSearch(config, self._lexical, self._standing, ASSOCIATIVE)
         self._cached: Snapshot | None = None
@@ -291,11 +293,11 @@ class Searcher:
             PartitionCorruptError, CatalogCorruptError: one of the first k is damaged.
         """
         try:
-            return self._run_passes(plan, depth), depth
+            return self._run_passes(plan, depth, judged=True), depth
         except (PartitionCorruptError, CatalogCorruptError):
             if depth <= plan.k:
                 raise
-        return self._run_passes(plan, plan.k), plan.k
+        return self._run_passes(plan, plan.k, judged=True), plan.k
 
     def _depth_of(self, plan: Plan) -> int:
         """Hits of the first pool: what is wanted where nothing compares them with one another."""
@@ -333,10 +335,10 @@ class Searcher:
             hits = limit_per_session(hits, request.per_session)
         return hits
 
-    def _run_passes(self, plan: Plan, depth: int) -> HitList:
+    def _run_passes(self, plan: Plan, depth: int, *, judged: bool = False) -> HitList:
         """The best of a plan, with what is from the time that the cue names before the rest."""
         plan = replace(plan, k=depth)
-        answer = self._search(plan)
+        answer = self._search(plan, judged=judged and not plan.request.reading.is_survey)
         request, span = plan.request, plan.request.reading.span
         narrow = None if span is None else within(request.selection, span)
         if narrow is None or not answer:
@@ -346,9 +348,10 @@ class Searcher:
             return of_time  # "what did we talk about last week?": all of that time
         return _with_time_first(answer, of_time)
 
-    def _search(self, plan: Plan) -> HitList:
+    def _search(self, plan: Plan, *, judged: bool = False) -> HitList:
+        """``judged``: with signals, which take as long as reading a thousand vectors."""
         if plan.request.ranks_by_evidence and any(view.n_rows for view in plan.views):
-            return self._by_evidence.answer(plan)
+            return self._by_evidence.answer(plan, judged=judged)
         return best_by_score(plan)
 
 
