@@ -440,7 +440,7 @@ def _make_parts(
             note_use=note_use,
             refresh=refresh,
             operations=operations,
-            hot=HotTier(router, finder, listing, checked, config),
+            hot_tier=HotTier(router, finder, listing, checked, config),
             chat=detectors.intent or chat,
         )
 

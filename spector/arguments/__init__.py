@@ -21,24 +21,11 @@ if TYPE_CHECKING:
     )
     from spector.arguments.recalls import (
         SORTS,
-        parse_always,
         parse_as_of,
-        parse_budget,
-        parse_cue,
         parse_include,
-        parse_intent,
-        parse_k,
-        parse_kind,
         parse_label,
-        parse_layout,
-        parse_mask,
-        parse_mode,
-        parse_mood,
-        parse_page_of_hits,
-        parse_per_session,
         parse_range,
         parse_sorts,
-        parse_valence,
     )
     from spector.arguments.speakers import as_user, parse_speaker
     from spector.arguments.stores import (

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from spector.arguments.values import refusal
 from spector.chat import as_message
-from spector.errors import InvalidInputError
 from spector.language.statements import USERS, person_of, speaker_in, speaker_opening
 from spector.language.words import plain
-from spector.messages import shown
 
 #: keys under which a message names its speaker, beside its metadata
 _NAMES: Final = ("role", "name")
@@ -24,9 +23,7 @@ def parse_speaker(value: Any, name: str = "speaker") -> str | None:
     if value is None:
         return None
     if not isinstance(value, str) or not value.strip() or person_of(None, value) is None:
-        raise InvalidInputError(
-            f"{name} is {shown(value)}", hint=f'pass the user\'s name, as in {name}="Ann"'
-        )
+        raise refusal(value, name, f'pass the user\'s name, as in {name}="Ann"')
     return value.strip()
 
 

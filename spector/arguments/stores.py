@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
-from spector.arguments.values import parse_integer, parse_number, parse_switch
+from spector.arguments.values import parse_integer, parse_number, parse_switch, refusal
 from spector.clock import Clock, zone_named
 from spector.config import STEPS, Config
 from spector.errors import InvalidInputError
@@ -24,9 +24,7 @@ def parse_choice(value: Any, name: str, *choices: _Choice) -> _Choice:
     """One of a few words."""
     if isinstance(value, str) and value in choices:
         return value
-    raise InvalidInputError(
-        f"{name} is {shown(value)}", hint="pass " + " or ".join(map(repr, choices))
-    )
+    raise refusal(value, name, "pass " + " or ".join(map(repr, choices)))
 
 
 def parse_dim(dim: Any) -> int | None:
@@ -129,9 +127,7 @@ def parse_place(path: Any) -> str:
         )
     where = os.fspath(path) if is_nameable(path) else None
     if not isinstance(where, str):
-        raise InvalidInputError(
-            f"path is {shown(path)}", hint='pass a directory, or ":memory:" for none'
-        )
+        raise refusal(path, "path", 'pass a directory, or ":memory:" for none')
     return where
 
 
@@ -145,23 +141,21 @@ def parse_ops_log(given: Any, where: str) -> str | None:
             )
         return "" if given else None
     if not is_nameable(given):
-        raise InvalidInputError(
-            f"ops_log is {shown(given)}", hint="pass True, False or the path of a file"
-        )
+        raise refusal(given, "ops_log", "pass True, False or the path of a file")
     return os.path.realpath(without_tilde(given, "ops_log"))
 
 
 def parse_directory(path: Any, name: str) -> str:
     """The path of a directory of the caller's, with ``~`` expanded; ":memory:" is not one."""
     if not is_nameable(path) or os.fspath(path) == ":memory:":
-        raise InvalidInputError(f"{name} is {shown(path)}", hint="pass the path of a directory")
+        raise refusal(path, name, "pass the path of a directory")
     return without_tilde(path, name)
 
 
 def parse_path(path: Any, name: str) -> str:
     """The path of a file of the caller's, with ``~`` expanded."""
     if not is_nameable(path):
-        raise InvalidInputError(f"{name} is {shown(path)}", hint="pass the path of a file")
+        raise refusal(path, name, "pass the path of a file")
     return without_tilde(path, name)
 
 

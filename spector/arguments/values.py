@@ -19,6 +19,11 @@ _MOST_SECONDS = 31_556_952_000.0
 _Callback = TypeVar("_Callback")
 
 
+def refusal(value: Any, name: str, hint: str) -> InvalidInputError:
+    """The error of an argument with this value."""
+    return InvalidInputError(f"{name} is {shown(value)}", hint=hint)
+
+
 def parse_number(value: Any, name: str, low: float, high: float, advice: str = "") -> float:
     """A finite number in ``low..high`` as a float; booleans are not numbers."""
     if type(value) is float and low <= value <= high:  # NaN fails the comparison
@@ -27,9 +32,10 @@ def parse_number(value: Any, name: str, low: float, high: float, advice: str = "
     is_number = isinstance(value, numbers) and not isinstance(value, bool)
     # compared before it is converted: an integer may be too large for a float
     if not is_number or not low <= value <= high:
-        raise InvalidInputError(
-            f"{name} is {shown(value)}",
-            hint=f"pass a number in {low:g}..{high:g}{advice and f'; {advice}'}",
+        raise refusal(
+            value,
+            name,
+            f"pass a number in {low:g}..{high:g}{advice and f'; {advice}'}",
         )
     return float(value)
 
@@ -41,9 +47,7 @@ def parse_integer(
     is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not is_integer or value < low or (high is not None and value > high):
         wanted = f"of at least {low}" if high is None else f"in {low}..{high}"
-        raise InvalidInputError(
-            f"{name} is {shown(value)}", hint=f"pass an integer {wanted}{advice and f'; {advice}'}"
-        )
+        raise refusal(value, name, f"pass an integer {wanted}{advice and f'; {advice}'}")
     return int(value)
 
 
@@ -66,9 +70,7 @@ def parse_duration_ms(value: Any, name: str) -> int:
 def parse_switch(value: Any, name: str) -> bool:
     """True or False, of Python or NumPy; nothing else counts as either."""
     if not isinstance(value, (bool, np.bool_)):
-        raise InvalidInputError(
-            f"{name} is {shown(value)}", hint=f"pass {name}=True or {name}=False"
-        )
+        raise refusal(value, name, f"pass {name}=True or {name}=False")
     return bool(value)
 
 
@@ -90,9 +92,7 @@ def parse_callback(value: _Callback, name: str) -> _Callback:
     """
     if value is None or callable(value):
         return value
-    raise InvalidInputError(
-        f"{name} is {shown(value)}", hint=f"pass a function, or leave {name} out"
-    )
+    raise refusal(value, name, f"pass a function, or leave {name} out")
 
 
 def parse_enum(kind: Any, value: Any, name: str) -> Any:
@@ -145,9 +145,10 @@ def parse_namespace(namespace: Any) -> str:
     labels = (namespace,) if isinstance(namespace, str) else namespace
     labels = () if labels is None else labels
     if not isinstance(labels, (tuple, list)) or len(labels) > _MOST_LABELS:
-        raise InvalidInputError(
-            f"namespace is {shown(namespace)}",
-            hint=f'pass at most {_MOST_LABELS} labels: namespace=("users", "ada")',
+        raise refusal(
+            namespace,
+            "namespace",
+            f'pass at most {_MOST_LABELS} labels: namespace=("users", "ada")',
         )
     if {*map(type, labels)} <= {str}:
         return _stored(tuple(labels))
@@ -171,7 +172,7 @@ def _label(label: Any) -> str:
 
 def _text(value: Any, name: str) -> str:
     if not isinstance(value, str):
-        raise InvalidInputError(f"{name} is {shown(value)}", hint="pass a text: str(...)")
+        raise refusal(value, name, "pass a text: str(...)")
     text = value if type(value) is str else str.__str__(value)
     try:
         size = len(text.encode())

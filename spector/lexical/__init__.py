@@ -8,23 +8,23 @@ from spector.faces import on_first_use
 
 if TYPE_CHECKING:
     from spector.lexical.block import (
+        BLOCK,
         LEXICAL_DTYPE,
         LEXICAL_HEADER_BYTES,
         StoredBlock,
         pack_block,
         read_block,
-        size_by_header,
     )
     from spector.lexical.files import (
         EXTENT_DTYPE,
         MOST_BLOCKS,
         NAMED_DTYPE,
+        ROWS,
         ROWS_DTYPE,
         IndexImage,
         SavedRows,
         blocks_named,
         image_from_files,
-        list_size_by_header,
         pack_rows,
         read_rows,
         stored_block,

@@ -8,8 +8,8 @@ decides which files exist and when they are written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -22,15 +22,13 @@ from spector.kernel.contract import (
     PROBLEMS,
     WORD_BLOCK_ROWS,
     LexicalKernel,
-    Postings,
     dir_bits_of,
-    directory_of,
     packed_dtype,
 )
+from spector.lexical.postings import InvertedBlock, without_dead
 
 LEX_MAGIC: Final = b"SLEX"
 LEXICAL_HEADER_BYTES: Final = 128
-_VERSION: Final = 3
 _ALIGN: Final = 64
 #: postings and columns at most, so that no size can overflow
 _MOST: Final = 2**31
@@ -70,64 +68,137 @@ SECTIONS: Final = (
     ("occurrences", "u1"),
     *COLUMNS,
 )
-_DTYPES: Final[tuple[np.dtype[Any], ...]] = tuple(np.dtype(kind) for _, kind in SECTIONS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StoredBlock:
+class StoredBlock(InvertedBlock):
     """The contents of a block's file; they never change.
 
-    hash: (terms,) uint64, ascending and distinct.
-    dir: (2^dir_bits + 1,) uint32, see `spector.kernel.contract.lexical.directory_of`.
-    start: (terms + 1,) uint32, first posting of each term.
-    row: (postings,) uint16, ascending within a term.
-    count: (postings,) uint8, at least 1.
     columns: (rows,) each, by the names in `COLUMNS`.
     """
 
-    hash: NDArray[np.uint64]
-    dir: NDArray[np.uint32]
-    start: NDArray[np.uint32]
-    row: NDArray[np.uint16]
-    count: U8
     columns: Mapping[str, NDArray[Any]]
 
-    @property
-    def rows(self) -> int:
-        return len(self.columns["id"])
 
+@dataclass(frozen=True, slots=True, eq=False)
+class FileKind:
+    """A kind of file of an index: a header, then sections, each with a checksum.
 
-def spans_of(first: int, dtypes: tuple[np.dtype[Any], ...], sizes: tuple[int, ...]) -> list[int]:
-    """Offsets of consecutive sections of so many items, and the end of the last one."""
-    offsets = [first]
-    for dtype, count in zip(dtypes, sizes, strict=True):
-        offsets.append(offsets[-1] + -(-dtype.itemsize * count // _ALIGN) * _ALIGN)
-    return offsets
+    Attributes:
+        name: as messages have it.
+        header: its type; ``sections``: those of their items.
+        sizes: numbers of items in the sections, by the header.
+        fault: what is wrong with the numbers in a header; "" for nothing.
+    """
+
+    name: str
+    magic: bytes
+    version: int
+    header: np.dtype[Any]
+    sections: tuple[np.dtype[Any], ...]
+    sizes: Callable[[Any], tuple[int, ...]]
+    fault: Callable[[Any], str]
+
+    def pack(
+        self, sections: Sequence[NDArray[Any]], *, uuid: bytes, analysis: int, **numbers: int
+    ) -> bytearray:
+        """The bytes of a file; ``numbers``: further fields of its header."""
+        header = np.zeros(1, self.header)
+        header["magic"] = int.from_bytes(self.magic, "little")
+        header["version"], header["analysis"] = self.version, analysis
+        header["uuid"] = np.frombuffer(uuid, np.uint8)
+        for name, number in numbers.items():
+            header[name] = number
+        size, offsets = self.header.itemsize, self._offsets(tuple(map(len, sections)))
+        image = bytearray(offsets[-1])
+        for offset, dtype, section in zip(offsets, self.sections, sections, strict=False):
+            raw = np.ascontiguousarray(section, dtype).tobytes()
+            image[offset : offset + len(raw)] = raw
+        header["body_crc"] = crc32c(memoryview(image)[size:])
+        image[:size] = header.tobytes()
+        header["header_crc"] = crc32c(memoryview(image)[: size - 4])
+        image[:size] = header.tobytes()
+        return image
+
+    def read(self, image: U8, uuid: bytes, analysis: int) -> tuple[Any, list[NDArray[Any]], str]:
+        """Header and sections of a file, in place; or neither, and the reason."""
+        size = self.header.itemsize
+        if image.size < size:
+            return None, [], f"only {image.size} bytes"
+        header = np.array(image[:size]).view(self.header)[0]
+        if problem := self._problem(image, header, uuid, analysis):
+            return None, [], problem
+        counts = self.sizes(header)
+        *offsets, end = self._offsets(counts)
+        if image.size != end:
+            return None, [], f"{image.size} bytes instead of {end}"
+        if int(header["body_crc"]) != crc32c(image[size:]):
+            return None, [], "its bytes are damaged"
+        sections = [
+            image[offset : offset + dtype.itemsize * count].view(dtype)
+            for offset, dtype, count in zip(offsets, self.sections, counts, strict=True)
+        ]
+        return header, sections, ""
+
+    def header_in(self, head: bytes) -> Any:
+        """The header of a file of any store and analysis; None if the bytes are not one."""
+        if len(head) < self.header.itemsize:
+            return None
+        image = np.frombuffer(head[: self.header.itemsize], np.uint8)
+        header = image.view(self.header)[0]
+        uuid, analysis = header["uuid"].tobytes(), int(header["analysis"])
+        return None if self._problem(image, header, uuid, analysis) else header
+
+    def size_by_header(self, head: bytes) -> int:
+        """Size of a file by its first bytes; -1 if they are none of this kind."""
+        header = self.header_in(head)
+        return -1 if header is None else self._offsets(self.sizes(header))[-1]
+
+    def _offsets(self, counts: tuple[int, ...]) -> list[int]:
+        """Offsets of the sections with so many items, and the end of the last one."""
+        offsets = [self.header.itemsize]
+        for dtype, count in zip(self.sections, counts, strict=True):
+            offsets.append(offsets[-1] + -(-dtype.itemsize * count // _ALIGN) * _ALIGN)
+        return offsets
+
+    def _problem(self, image: U8, header: Any, uuid: bytes, analysis: int) -> str:
+        if header["magic"].tobytes() != self.magic:
+            return f"not {self.name}"
+        if int(header["version"]) != self.version:
+            return f"version {header['version']}"
+        if int(header["header_crc"]) != crc32c(image[: self.header.itemsize - 4]):
+            return "its header is damaged"
+        if header["uuid"].tobytes() != bytes(uuid):
+            return "made for another store"
+        if int(header["analysis"]) != analysis:
+            return "made by another analysis"
+        return self.fault(header)
 
 
 def _sizes(header: Any) -> tuple[int, ...]:
-    """Numbers of items in the sections, in order."""
     names = ("rows", "terms", "dir_bits", "postings")
     rows, terms, dir_bits, postings = (int(header[name]) for name in names)
     return (terms, (1 << dir_bits) + 1, terms + 1, postings, postings, *(rows for _ in COLUMNS))
 
 
-def pack_sections(
-    header: NDArray[Any], dtypes: tuple[np.dtype[Any], ...], sections: tuple[NDArray[Any], ...]
-) -> bytearray:
-    """The bytes of a file: a header (1,), then the sections, with both checksums set."""
-    sizes = tuple(len(section) for section in sections)
-    offsets = spans_of(header.dtype.itemsize, dtypes, sizes)
-    image = bytearray(offsets[-1])
-    for offset, dtype, section in zip(offsets, dtypes, sections, strict=False):
-        raw = np.ascontiguousarray(section, dtype).tobytes()
-        image[offset : offset + len(raw)] = raw
-    size = header.dtype.itemsize
-    header["body_crc"] = crc32c(memoryview(image)[size:])
-    image[:size] = header.tobytes()
-    header["header_crc"] = crc32c(memoryview(image)[: size - 4])
-    image[:size] = header.tobytes()
-    return image
+def _fault(header: Any) -> str:
+    rows, terms, postings = (int(header[name]) for name in ("rows", "terms", "postings"))
+    if not (1 <= rows <= WORD_BLOCK_ROWS and terms <= postings < _MOST):
+        return f"{rows} rows, {terms} terms, {postings} postings"
+    if int(header["dir_bits"]) != dir_bits_of(terms):
+        return f"a directory of {header['dir_bits']} bits for {terms} terms"
+    return ""
+
+
+BLOCK: Final = FileKind(
+    "a lexical block",
+    LEX_MAGIC,
+    3,
+    LEXICAL_DTYPE,
+    tuple(np.dtype(kind) for _, kind in SECTIONS),
+    _sizes,
+    _fault,
+)
 
 
 def pack_block(block: StoredBlock, *, uuid: bytes, analysis: int) -> bytearray:
@@ -139,16 +210,16 @@ def pack_block(block: StoredBlock, *, uuid: bytes, analysis: int) -> bytearray:
     """
     if not 1 <= block.rows <= WORD_BLOCK_ROWS:
         raise InvalidInputError(f"a block of {block.rows} rows cannot be saved")
-    header = np.zeros(1, LEXICAL_DTYPE)
-    header["magic"] = int.from_bytes(LEX_MAGIC, "little")
-    header["version"] = _VERSION
-    header["rows"], header["terms"] = block.rows, len(block.hash)
-    header["dir_bits"], header["postings"] = dir_bits_of(len(block.hash)), len(block.row)
-    header["analysis"] = analysis
-    header["uuid"] = np.frombuffer(uuid, np.uint8)
     sections = (block.hash, block.dir, block.start, block.row, block.count)
-    columns = tuple(block.columns[name] for name, _ in COLUMNS)
-    return pack_sections(header, _DTYPES, (*sections, *columns))
+    return BLOCK.pack(
+        (*sections, *(block.columns[name] for name, _ in COLUMNS)),
+        uuid=uuid,
+        analysis=analysis,
+        rows=block.rows,
+        terms=len(block.hash),
+        dir_bits=dir_bits_of(len(block.hash)),
+        postings=len(block.row),
+    )
 
 
 def read_block(
@@ -163,72 +234,17 @@ def read_block(
         image: (n,) uint8, the whole file, aligned to 8 bytes; it must not change any more.
         uuid, analysis: those that the file must have.
     """
-    if image.size < LEXICAL_HEADER_BYTES:
-        return None, f"only {image.size} bytes"
-    header = np.array(image[:LEXICAL_HEADER_BYTES]).view(LEXICAL_DTYPE)[0]
-    problem = _header_problem(image, header, uuid, analysis)
+    _, sections, problem = BLOCK.read(image, uuid, analysis)
     if problem:
         return None, problem
-    sizes = _sizes(header)
-    *offsets, end = spans_of(LEXICAL_HEADER_BYTES, _DTYPES, sizes)
-    if image.size != end:
-        return None, f"{image.size} bytes instead of {end}"
-    if int(header["body_crc"]) != crc32c(image[LEXICAL_HEADER_BYTES:]):
-        return None, "its bytes are damaged"
-    sections = [
-        image[offset : offset + dtype.itemsize * count].view(dtype)
-        for offset, dtype, count in zip(offsets, _DTYPES, sizes, strict=True)
-    ]
     if (sections[-1].view(np.uint8) > 1).any():  # no booleans
         return None, "its columns have values out of range"
     hashes, directory, start, row, count, *rest = sections
     columns = dict(zip((name for name, _ in COLUMNS), rest, strict=True))
-    block = StoredBlock(hashes, directory, start, row, count, columns)
-    wrong = kernel.lexical_check(_postings(block))
-    return (None, f"its {PROBLEMS[wrong]} are out of order") if wrong else (block, "")
-
-
-def size_by_header(head: bytes) -> int:
-    """Size of a block's file by its first bytes; -1 if they are not a block's."""
-    if len(head) < LEXICAL_HEADER_BYTES:
-        return -1
-    image = np.frombuffer(head[:LEXICAL_HEADER_BYTES], np.uint8)
-    header = image.view(LEXICAL_DTYPE)[0]
-    if _header_problem(image, header, header["uuid"].tobytes(), int(header["analysis"])):
-        return -1
-    return spans_of(LEXICAL_HEADER_BYTES, _DTYPES, _sizes(header))[-1]
-
-
-def _postings(block: StoredBlock) -> Postings:
+    block = StoredBlock(0, len(columns["id"]), hashes, start, row, count, directory, columns)
     unused = np.zeros(block.rows, np.uint8)
-    return Postings(
-        hash=block.hash,
-        dir=block.dir,
-        start=block.start,
-        row=block.row,
-        count=block.count,
-        length=unused,
-        id=block.columns["id"].view(np.uint64),
-    )
-
-
-def _header_problem(image: U8, header: Any, uuid: bytes, analysis: int) -> str:
-    if header["magic"].tobytes() != LEX_MAGIC:
-        return "not a lexical block"
-    if int(header["version"]) != _VERSION:
-        return f"version {header['version']}"
-    if int(header["header_crc"]) != crc32c(image[: LEXICAL_HEADER_BYTES - 4]):
-        return "its header is damaged"
-    if header["uuid"].tobytes() != bytes(uuid):
-        return "made for another store"
-    if int(header["analysis"]) != analysis:
-        return "made by another analysis"
-    rows, terms, postings = (int(header[name]) for name in ("rows", "terms", "postings"))
-    if not (1 <= rows <= WORD_BLOCK_ROWS and terms <= postings < _MOST):
-        return f"{rows} rows, {terms} terms, {postings} postings"
-    if int(header["dir_bits"]) != dir_bits_of(terms):
-        return f"a directory of {header['dir_bits']} bits for {terms} terms"
-    return ""
+    wrong = kernel.lexical_check(block.postings(unused, columns["id"]))
+    return (None, f"its {PROBLEMS[wrong]} are out of order") if wrong else (block, "")
 
 
 def drop_rows(block: StoredBlock, keep: NDArray[np.bool_]) -> StoredBlock:
@@ -239,19 +255,5 @@ def drop_rows(block: StoredBlock, keep: NDArray[np.bool_]) -> StoredBlock:
     """
     if keep.all():
         return block
-    held = keep[block.row]
-    lengths = (block.start[1:] - block.start[:-1]).astype(np.int64)
-    owners = np.repeat(np.arange(len(block.hash)), lengths)[held]
-    left = np.bincount(owners, minlength=len(block.hash))
-    hashes = block.hash[left > 0]
-    start = np.zeros(len(hashes) + 1, np.uint32)
-    np.cumsum(left[left > 0], out=start[1:])
-    columns = {name: np.where(keep, column, 0) for name, column in block.columns.items()}
-    return StoredBlock(
-        hashes,
-        directory_of(hashes),
-        start,
-        block.row[held],
-        block.count[held],
-        {name: columns[name].astype(kind) for name, kind in COLUMNS},
-    )
+    columns = {name: np.where(keep, block.columns[name], 0).astype(kind) for name, kind in COLUMNS}
+    return replace(without_dead(block, keep), columns=columns)

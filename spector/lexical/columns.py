@@ -176,6 +176,22 @@ class FieldTable:
 # A map from ids to rows: a sorted column of ids, and a column of their rows.
 
 
+def living_rows(
+    order: tuple[NDArray[np.int64], NDArray[np.int32]],
+    ids: NDArray[np.int64],
+    alive: NDArray[np.bool_],
+) -> NDArray[np.int64]:
+    """(n,) rows of ids by the arrays of an `IdMap`; -1 where no row is alive (rows,)."""
+    known, rows = order
+    if not len(known):
+        return np.full(len(ids), -1, np.int64)
+    at = np.minimum(np.searchsorted(known, ids), len(known) - 1)
+    found = rows[at].astype(np.int64)
+    there = (known[at] == ids) & (found < len(alive))  # later rows are of a later view
+    there &= alive[np.where(there, found, 0)]
+    return np.where(there, found, -1)
+
+
 class IdMap:
     """Rows by id. Ids mostly come in ascending order, so they are mostly appended.
 
@@ -202,12 +218,7 @@ class IdMap:
 
     def rows_of(self, ids: NDArray[np.int64], alive: NDArray[np.bool_]) -> NDArray[np.int64]:
         """(n,) rows of ids; -1 where no row is alive (rows,)."""
-        known, rows = self.arrays()
-        if not len(known):
-            return np.full(len(ids), -1, np.int64)
-        at = np.minimum(np.searchsorted(known, ids), len(known) - 1)
-        found = rows[at].astype(np.int64)
-        return np.where((known[at] == ids) & alive[found], found, -1)
+        return living_rows(self.arrays(), ids, alive)
 
     def assign(self, ids: NDArray[np.int64], first: int) -> None:
         """Map ids (n,), ascending, to rows from ``first`` on; known ids get the new row."""
@@ -246,8 +257,6 @@ class IdMap:
 
 #: above so many new rows of known sessions, whole chains are linked anew
 _ONE_BY_ONE = 64
-#: sessions in the dictionary before they move to the sorted arrays
-_RECENT = 4096
 
 
 def label_hashes(names: Sequence[str | None], key: bytes) -> NDArray[np.uint64]:
@@ -260,9 +269,8 @@ class Chains:
     """Links the rows of ``columns`` as they are appended."""
 
     def __init__(self) -> None:
-        self._keys = np.zeros(0, np.uint64)  # sessions, ascending, and the last row of each
-        self._last = np.zeros(0, np.int32)
-        self._recent: dict[int, int] = {}
+        #: session -> the last row of its chain
+        self._last: dict[int, int] = {}
 
     def link(self, columns: Columns, first: int, chained: NDArray[np.bool_]) -> None:
         """Link rows ``first`` and later, of which those that are ``chained`` belong to a chain.
@@ -271,12 +279,7 @@ class Chains:
         """
         rows = first + np.flatnonzero(chained)
         sessions = columns["session"][rows]
-        known = (
-            np.array([self._last_of(int(s)) >= 0 for s in sessions], bool)
-            if (len(rows) <= _ONE_BY_ONE)
-            else self._known(sessions)
-        )
-        if not known.any():
+        if self._last.keys().isdisjoint(sessions.tolist()):
             self._link_all(columns, rows)
         elif len(rows) <= _ONE_BY_ONE:
             for row in rows.tolist():
@@ -297,14 +300,13 @@ class Chains:
         columns["before"][rows[1:][same]] = rows[:-1][same]
         columns["after"][rows[:-1][same]] = rows[1:][same]
         last = np.concatenate((~same, [True])) if len(rows) else np.zeros(0, bool)
-        self._recent.update(zip(session[last].tolist(), rows[last].tolist(), strict=True))
-        self._settle()
+        self._last.update(zip(session[last].tolist(), rows[last].tolist(), strict=True))
 
     def _insert(self, columns: Columns, row: int) -> None:
         session = int(columns["session"][row])
         event, ids = columns["event_ms"], columns["id"]
         key = (int(event[row]), int(ids[row]))
-        last = at = self._last_of(session)
+        last = at = self._last.get(session, -1)
         before, after = columns["before"], columns["after"]
         while at >= 0 and (int(event[at]), int(ids[at])) > key:
             at = int(before[at])
@@ -312,8 +314,7 @@ class Chains:
             before[row] = last
             if last >= 0:
                 after[last] = row
-            self._recent[session] = row
-            self._settle()
+            self._last[session] = row
             return
         before, after = columns.writable("before"), columns.writable("after")
         following = int(after[at]) if at >= 0 else self._first_of(before, last)
@@ -334,27 +335,3 @@ class Chains:
         mine = columns["session"][:first]
         at = np.minimum(np.searchsorted(sessions, mine), len(sessions) - 1)
         return np.flatnonzero((sessions[at] == mine) & columns["chained"][:first])
-
-    def _last_of(self, session: int) -> int:
-        """The last row of a session's chain; -1 when it has none."""
-        found = self._recent.get(session)
-        if found is not None or not len(self._keys):
-            return -1 if found is None else found
-        at = int(np.searchsorted(self._keys, np.uint64(session)))
-        there = at < len(self._keys) and int(self._keys[at]) == session
-        return int(self._last[at]) if there else -1
-
-    def _known(self, sessions: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        known = np.isin(sessions, self._keys)
-        if self._recent:
-            known |= np.isin(sessions, np.array(list(self._recent), np.uint64))
-        return known
-
-    def _settle(self) -> None:
-        if len(self._recent) < _RECENT:
-            return
-        keys = np.concatenate((np.array(list(self._recent), np.uint64), self._keys))
-        last = np.concatenate((np.array(list(self._recent.values()), np.int32), self._last))
-        self._keys, first = np.unique(keys, return_index=True)  # of equals the first
-        self._last = last[first]
-        self._recent = {}

@@ -11,14 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector._types import U8
-from spector.kernel import crc32c
 from spector.kernel.contract import WORD_BLOCK_ROWS, length_codes, packed_dtype
-from spector.lexical.block import COLUMNS, StoredBlock, drop_rows, pack_sections, spans_of
+from spector.lexical.block import COLUMNS, FileKind, StoredBlock, drop_rows
 from spector.lexical.columns import Columns, FieldTable
 from spector.lexical.postings import InvertedBlock, Occurrences, Stack, invert
 
 ROWS_MAGIC: Final = b"SLXR"
-_VERSION: Final = 1
 _MOST: Final = 2**31
 #: numbers of blocks are below this: their files have names of eight digits
 MOST_BLOCKS: Final = 10**8
@@ -33,7 +31,6 @@ ROWS_DTYPE: Final = packed_dtype(
     ),
     header_crc=124,
 )
-_HEADER_BYTES: Final = ROWS_DTYPE.itemsize
 
 #: a block: the number in its name, its rows, and the ``body_crc`` of its file
 NAMED_DTYPE: Final = np.dtype(
@@ -58,6 +55,21 @@ _DTYPES: Final[tuple[np.dtype[Any], ...]] = (
     FIELD_DTYPE,
     *(np.dtype(kind) for kind in ("<u4", "u1", "<i4", "<i4", "u1")),
 )
+
+
+_COUNTS: Final = ("blocks", "extents", "fields", "speakers", "name_bytes", "rows")
+
+
+def _sizes(header: Any) -> tuple[int, ...]:
+    *others, rows = (int(header[name]) for name in _COUNTS)
+    return (*others, rows, rows, rows)
+
+
+def _fault(header: Any) -> str:
+    return "its sizes are out of range" if max(_sizes(header)) >= _MOST else ""
+
+
+ROWS: Final = FileKind("a list of blocks", ROWS_MAGIC, 1, ROWS_DTYPE, _DTYPES, _sizes, _fault)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,27 +98,27 @@ class SavedRows:
 def pack_rows(saved: SavedRows, *, uuid: bytes, analysis: int) -> bytearray:
     """The bytes of the file."""
     names = [name.encode("utf-8", "surrogatepass") for name in saved.speakers]
-    header = np.zeros(1, ROWS_DTYPE)
-    header["magic"] = int.from_bytes(ROWS_MAGIC, "little")
-    header["version"] = _VERSION
-    header["rows"], header["blocks"] = len(saved.alive), len(saved.named)
-    header["extents"], header["fields"] = len(saved.extents), len(saved.fields)
-    header["speakers"], header["name_bytes"] = len(names), sum(map(len, names))
-    header["analysis"], header["turkish"] = analysis, saved.turkish
-    header["uuid"] = np.frombuffer(uuid, np.uint8)
-    return pack_sections(
-        header,
-        _DTYPES,
-        (
-            saved.named,
-            saved.extents,
-            saved.fields,
-            np.cumsum([len(name) for name in names]),
-            np.frombuffer(b"".join(names), np.uint8),
-            saved.segment,
-            saved.slot,
-            saved.alive,
-        ),
+    sections = (
+        saved.named,
+        saved.extents,
+        saved.fields,
+        np.cumsum([len(name) for name in names]),
+        np.frombuffer(b"".join(names), np.uint8),
+        saved.segment,
+        saved.slot,
+        saved.alive,
+    )
+    return ROWS.pack(
+        sections,
+        uuid=uuid,
+        analysis=analysis,
+        rows=len(saved.alive),
+        blocks=len(saved.named),
+        extents=len(saved.extents),
+        fields=len(saved.fields),
+        speakers=len(names),
+        name_bytes=sum(map(len, names)),
+        turkish=saved.turkish,
     )
 
 
@@ -120,22 +132,10 @@ def read_rows(image: U8, *, uuid: bytes, analysis: int) -> tuple[SavedRows | Non
         image: (n,) uint8, the whole file, aligned to 8 bytes.
         uuid, analysis: those that the file must have.
     """
-    if image.size < _HEADER_BYTES:
-        return None, f"only {image.size} bytes"
-    header = np.array(image[:_HEADER_BYTES]).view(ROWS_DTYPE)[0]
-    problem = _header_problem(image, header, uuid, analysis)
+    header, sections, problem = ROWS.read(image, uuid, analysis)
     if problem:
         return None, problem
-    sizes = _sizes(header)
-    offsets = spans_of(_HEADER_BYTES, _DTYPES, sizes)
-    if image.size != offsets[-1]:
-        return None, f"{image.size} bytes instead of {offsets[-1]}"
-    if int(header["body_crc"]) != crc32c(image[_HEADER_BYTES:]):
-        return None, "its bytes are damaged"
-    named, places, pairs, ends, names, segment, slot, alive = (
-        np.array(image[offset : offset + dtype.itemsize * count].view(dtype))
-        for offset, dtype, count in zip(offsets, _DTYPES, sizes, strict=False)
-    )
+    named, places, pairs, ends, names, segment, slot, alive = map(np.array, sections)
     found = _names(ends, names.tobytes())
     if found is None:
         return None, "its names are not UTF-8 or overlap"
@@ -148,54 +148,10 @@ def read_rows(image: U8, *, uuid: bytes, analysis: int) -> tuple[SavedRows | Non
 
 def blocks_named(head: bytes, *, uuid: bytes) -> int | None:
     """Number of blocks in a list, by its header; None if it is not a list of this store."""
-    header = _whole_header(head)
+    header = ROWS.header_in(head)
     if header is None or header["uuid"].tobytes() != bytes(uuid):
         return None
     return int(header["blocks"])
-
-
-def list_size_by_header(head: bytes) -> int:
-    """Size of a list's file by its first bytes; -1 if they are not a list's."""
-    header = _whole_header(head)
-    if header is None:
-        return -1
-    return spans_of(_HEADER_BYTES, _DTYPES, _sizes(header))[-1]
-
-
-def _whole_header(head: bytes) -> Any:
-    """The header of a list, of any store and analysis; None if the bytes are not one."""
-    if len(head) < _HEADER_BYTES:
-        return None
-    image = np.frombuffer(head[:_HEADER_BYTES], np.uint8)
-    header = image.view(ROWS_DTYPE)[0]
-    uuid, analysis = header["uuid"].tobytes(), int(header["analysis"])
-    return None if _header_problem(image, header, uuid, analysis) else header
-
-
-def _sizes(header: Any) -> tuple[int, ...]:
-    """Numbers of items in the sections, in order."""
-    rows, *others = (
-        int(header[name])
-        for name in ("rows", "blocks", "extents", "fields", "speakers", "name_bytes")
-    )
-    return (*others, rows, rows, rows)
-
-
-def _header_problem(image: U8, header: Any, uuid: bytes, analysis: int) -> str:
-    if header["magic"].tobytes() != ROWS_MAGIC:
-        return "not a list of blocks"
-    if int(header["version"]) != _VERSION:
-        return f"version {header['version']}"
-    if int(header["header_crc"]) != crc32c(image[: _HEADER_BYTES - 4]):
-        return "its header is damaged"
-    if header["uuid"].tobytes() != bytes(uuid):
-        return "made for another store"
-    if int(header["analysis"]) != analysis:
-        return "made by another analysis"
-    counts = ("rows", "blocks", "extents", "fields", "speakers", "name_bytes")
-    if any(int(header[name]) >= _MOST for name in counts):
-        return "its sizes are out of range"
-    return ""
 
 
 def _names(ends: NDArray[np.uint32], raw: bytes) -> tuple[str, ...] | None:
@@ -317,7 +273,9 @@ def stored_block(block: InvertedBlock, columns: dict[str, NDArray[Any]]) -> Stor
     rows = slice(block.base, block.base + block.rows)
     mine = {name: columns[name][rows] for name, _ in COLUMNS}
     return drop_rows(
-        StoredBlock(block.hash, block.dir, block.start, block.row, block.count, mine),
+        StoredBlock(
+            0, block.rows, block.hash, block.start, block.row, block.count, block.dir, mine
+        ),
         columns["alive"][rows],
     )
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,10 +141,25 @@ class InvertedBlock:
         row = (self.row.astype(np.int64) + shift).astype(np.uint16)
         return Occurrences(np.repeat(self.hash, counts), row, self.count)
 
+    def postings(self, lengths: U8, ids: NDArray[np.int64]) -> Postings:
+        """The same for a kernel; ``lengths``, ``ids``: (rows,) of all rows."""
+        return Postings(
+            hash=self.hash,
+            dir=self.dir,
+            start=self.start,
+            row=self.row,
+            count=self.count,
+            length=lengths[self.base : self.base + self.rows],
+            id=ids.view(np.uint64)[self.base : self.base + self.rows],
+        )
+
     @property
     def nbytes(self) -> int:
         arrays = (self.hash, self.start, self.row, self.count, self.dir)
         return sum(array.nbytes for array in arrays)
+
+
+_Block = TypeVar("_Block", bound=InvertedBlock)
 
 
 def invert(base: int, rows: int, parts: Sequence[Occurrences]) -> InvertedBlock:
@@ -207,19 +222,8 @@ class Stack:
             ids: (rows,) of the memories.
             lengths: (rows,) codes of their lengths.
         """
-        names, end = ids.view(np.uint64), self.tail_base + self.tail_rows
-        blocks = [
-            Postings(
-                hash=b.hash,
-                dir=b.dir,
-                start=b.start,
-                row=b.row,
-                count=b.count,
-                length=lengths[b.base : b.base + b.rows],
-                id=names[b.base : b.base + b.rows],
-            )
-            for b in self.blocks
-        ]
+        end = self.tail_base + self.tail_rows
+        blocks = [block.postings(lengths, ids) for block in self.blocks]
         tails = []
         if self.tail_rows:
             used = self.tail_len
@@ -230,7 +234,7 @@ class Stack:
                     start=start.astype(np.uint32),
                     count=self.tail.count[:used],
                     length=lengths[self.tail_base : end],
-                    id=names[self.tail_base : end],
+                    id=ids.view(np.uint64)[self.tail_base : end],
                     rows=self.tail_rows,
                 )
             )
@@ -303,22 +307,27 @@ class Stack:
         return Stack(tuple(blocks), _empty(0), blocks[-1].base + blocks[-1].rows, 0, 0)
 
 
-def _drop_rows(block: InvertedBlock, alive: NDArray[np.bool_], base: int) -> InvertedBlock:
-    """A block with only the rows that are alive, beginning at ``base``."""
+def without_dead(block: _Block, alive: NDArray[np.bool_]) -> _Block:
+    """A block without the postings of dead rows, which stay as rows without words."""
     keep = alive[block.row]
     kept = np.concatenate(([0], np.cumsum(keep)))[block.start]  # postings before each term
     there = np.diff(kept) > 0
-    rank = (np.cumsum(alive) - 1).astype(np.uint16)
     terms = block.hash[there]
-    return InvertedBlock(
-        base,
-        int(alive.sum()),
-        terms,
-        np.append(kept[:-1][there], kept[-1]).astype(np.uint32),
-        rank[block.row[keep]],
-        block.count[keep],
-        directory_of(terms),
+    return replace(
+        block,
+        hash=terms,
+        start=np.append(kept[:-1][there], kept[-1]).astype(np.uint32),
+        row=block.row[keep],
+        count=block.count[keep],
+        dir=directory_of(terms),
     )
+
+
+def _drop_rows(block: InvertedBlock, alive: NDArray[np.bool_], base: int) -> InvertedBlock:
+    """A block with only the rows that are alive, beginning at ``base``."""
+    rank = (np.cumsum(alive) - 1).astype(np.uint16)
+    left = without_dead(block, alive)
+    return replace(left, base=base, rows=int(alive.sum()), row=rank[left.row])
 
 
 def _empty(size: int) -> Occurrences:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise, repeat
 from typing import Any, Final
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from spector.kernel.contract import Kernel, PostingsTable, QueryTerms
 from spector.language.words import SPACELESS, Term, normalize_unicode, term_hash
-from spector.lexical.columns import FieldTable, label_hashes
+from spector.lexical.columns import FieldTable, label_hashes, living_rows
 from spector.lexical.postings import Stack
 from spector.records import MOST_ALIASES
 
@@ -192,6 +192,7 @@ def idf(df: NDArray[Any], rows: int) -> NDArray[np.float64]:
     return np.asarray(np.log1p((rows - df + 0.5) / (df + 0.5)))
 
 
+@dataclass(eq=False, repr=False)
 class WordView:
     """The words of all rows of an index at one moment.
 
@@ -200,42 +201,38 @@ class WordView:
     unknown id); for -1 in a query the result is 0 or -1.
     """
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        stack: Stack,
-        columns: dict[str, NDArray[Any]],
-        fields: FieldTable,
-        key: bytes,
-        order: tuple[NDArray[np.int64], NDArray[np.int32]],
-        alive: int,
-        size: int,
-        turkish: bool,
-    ) -> None:
-        self._stack = stack
-        self._columns = columns
-        self._fields = fields
-        self._key = key
-        self._order = order
-        self._whole = alive == len(columns["id"])
-        self._turkish = turkish
-        self._kernel = kernel
-        self._marked: dict[int, Rows] = {}
-        self._users: dict[str, WordView] = {}
-        #: the user whose memories these are alone; None for everybody's
-        self.user: str | None = None
-        #: rows that are memories
-        self.n_rows = alive
-        #: mean of ``sizes`` over all memories; 1 for none
-        self.mean_length = max(1.0, size / max(1, alive))
+    kernel: Kernel
+    stack: Stack
+    columns: dict[str, NDArray[Any]]
+    fields: FieldTable
+    key: bytes
+    #: of ids and their rows, see `IdMap.arrays`
+    order: tuple[NDArray[np.int64], NDArray[np.int32]]
+    #: rows that are memories, and the sum of their sizes
+    n_rows: int
+    size: int
+    turkish: bool
+    #: the user whose memories these are alone; None for everybody's
+    user: str | None = None
+    _marked: dict[int, Rows] = field(default_factory=dict, init=False)
+    _users: dict[str, WordView] = field(default_factory=dict, init=False)
+
+    @property
+    def mean_length(self) -> float:
+        """Mean size of all memories; 1 for none."""
+        return max(1.0, self.size / max(1, self.n_rows))
+
+    @property
+    def _whole(self) -> bool:
+        return self.n_rows == len(self)
 
     def __len__(self) -> int:
-        return len(self._columns["id"])
+        return len(self.columns["id"])
 
     @property
     def alive(self) -> NDArray[np.bool_]:
         """(rows,) bool: whether the row is a memory."""
-        return self._columns["alive"]
+        return self.columns["alive"]
 
     def within(self, user_id: str | None) -> WordView:
         """The memories of one user, as if there were no others; all of them for None."""
@@ -243,8 +240,8 @@ class WordView:
             return self
         found = self._users.get(user_id)
         if found is None:
-            mine = label_hashes([user_id], self._key)[0]
-            alive = self.alive & (self._columns["user"] == mine)
+            mine = label_hashes([user_id], self.key)[0]
+            alive = self.alive & (self.columns["user"] == mine)
             count = int(np.count_nonzero(alive))
             if len(self._users) >= _USERS:
                 self._users.clear()
@@ -253,30 +250,27 @@ class WordView:
         return found
 
     def _part(self, user_id: str, alive: NDArray[np.bool_], count: int) -> WordView:
-        columns = self._columns
-        turkish = bool(self._fields.turkish()[columns["field"][alive]].any())
-        part = WordView(
-            self._kernel,
-            self._stack,
-            {**columns, "alive": alive},
-            self._fields,
-            self._key,
-            self._order,
-            count,
-            int(columns["size"][alive].sum(dtype=np.int64)),
-            turkish,
+        columns = self.columns
+        turkish = bool(self.fields.turkish()[columns["field"][alive]].any())
+        part = replace(
+            self,
+            columns={**columns, "alive": alive},
+            n_rows=count,
+            size=int(columns["size"][alive].sum(dtype=np.int64)),
+            turkish=turkish,
+            user=user_id,
         )
-        part.user, part._table = user_id, self._table
+        part._table = self._table
         return part
 
     @property
     def nbytes(self) -> int:
         """Memory that postings and columns take."""
-        return self._stack.nbytes + sum(column.nbytes for column in self._columns.values())
+        return self.stack.nbytes + sum(column.nbytes for column in self.columns.values())
 
     @cached_property
     def _table(self) -> PostingsTable:
-        return self._stack.table(self._columns["id"], self._columns["code"])
+        return self.stack.table(self.columns["id"], self.columns["code"])
 
     @cached_property
     def _living(self) -> NDArray[np.uint64] | None:
@@ -292,7 +286,7 @@ class WordView:
         hashes = self._hashes(terms)
         ascending = sorted({value for each in hashes for value in each})
         known = np.array(ascending, np.uint64)
-        positions, found = self._kernel.lexical_find(self._table, known, self._living)
+        positions, found = self.kernel.lexical_find(self._table, known, self._living)
         at, rows = {value: n for n, value in enumerate(ascending)}, found.tolist()
         forms = tuple([tuple([at[value] for value in each]) for each in hashes])
         df = [
@@ -304,8 +298,8 @@ class WordView:
         """Hashes of the forms of each term; most second forms matter only with Turkish texts."""
         out: list[list[int]] = []
         for term in terms:
-            forms = term.forms if self._turkish or term.anyway else term.forms[:1]
-            out.append(list(map(term_hash, forms, repeat(self._key))))
+            forms = term.forms if self.turkish or term.anyway else term.forms[:1]
+            out.append(list(map(term_hash, forms, repeat(self.key))))
         return out
 
     def _either(
@@ -316,8 +310,8 @@ class WordView:
         if len(there) < 2:
             return rows[there[0]] if there else 0
         both = np.sort(hashes[there])  # a word has two forms at most
-        places, _ = self._kernel.lexical_find(self._table, both)
-        twice = self._kernel.lexical_having(self._table, both, places, len(self), self._living)
+        places, _ = self.kernel.lexical_find(self._table, both)
+        twice = self.kernel.lexical_having(self._table, both, places, len(self), self._living)
         return sum(rows[n] for n in there) - len(twice)
 
     def df(self, terms: Sequence[Term] | Lookup) -> NDArray[np.int64]:
@@ -362,7 +356,7 @@ class WordView:
         gate = self._living
         if allow is not None:
             gate = self._table.allow_of(allow if self._whole else allow & self.alive)
-        hits = self._kernel.lexical_best(self._table, words, lookup.positions, k, gate)
+        hits = self.kernel.lexical_best(self._table, words, lookup.positions, k, gate)
         return hits["row"].astype(np.int64), hits["score"].copy()
 
     # -- names --------------------------------------------------------------------------------
@@ -375,10 +369,10 @@ class WordView:
     def having(self, terms: Sequence[str], most: int) -> list[tuple[Rows, int]]:
         """Per term up to ``most`` memories that have it in their text or their names, and how
         many do in all."""
-        hashes = list(map(term_hash, terms, repeat(self._key)))
+        hashes = list(map(term_hash, terms, repeat(self.key)))
         ascending = sorted(set(hashes))
         known = np.array(ascending, np.uint64)
-        _, counts = self._kernel.lexical_find(self._table, known, self._living)
+        _, counts = self.kernel.lexical_find(self._table, known, self._living)
         place = dict(zip(ascending, counts.tolist(), strict=True))
         out = []
         for term, value in zip(terms, hashes, strict=True):
@@ -388,32 +382,25 @@ class WordView:
         return out
 
     def _rows_of(self, term: str, most: int) -> Rows:
-        one = np.array([term_hash(term, self._key)], np.uint64)
-        positions, _ = self._kernel.lexical_find(self._table, one)
-        rows = self._kernel.lexical_having(self._table, one, positions, most, self._living)
+        one = np.array([term_hash(term, self.key)], np.uint64)
+        positions, _ = self.kernel.lexical_find(self._table, one)
+        rows = self.kernel.lexical_having(self._table, one, positions, most, self._living)
         return np.asarray(rows, np.int64)
 
     # -- rows ---------------------------------------------------------------------------------
 
     def counts(
-        self,
-        rows: Rows,
-        terms: Sequence[Term] | Lookup,
-        fields: Sequence[tuple[int, NDArray[np.bool_]]] | None = None,
+        self, rows: Rows, lookup: Lookup, fields: Sequence[tuple[int, NDArray[np.bool_]]]
     ) -> NDArray[np.uint8]:
         """(t, n) u8: how often each row's text has each term (not its field).
 
-        ``fields`` are the `field_lines` of the same rows, if they are known.
+        ``fields``: the `field_lines` of the same rows.
         """
-        lookup = self.look_up(terms)
-        rows = np.asarray(rows, np.int64)
         found = self._counts(rows, lookup)
         out = found[[forms[0] for forms in lookup.forms]]
         for line, forms in zip(out, lookup.forms, strict=True):
             if len(forms) > 1:
                 line[:] = found[list(forms)].max(axis=0)
-        if fields is None:
-            fields = self.field_lines(self.field_numbers(rows), lookup)
         for n, there in fields:
             out[n] -= there & (out[n] > 0)
         return out
@@ -429,92 +416,65 @@ class WordView:
             return found[:, back]
         # rows of interest and those around them: each ascends
         each = [
-            self._kernel.lexical_counts(
+            self.kernel.lexical_counts(
                 self._table, lookup.hashes, lookup.positions, rows[start:stop]
             )[0]
             for start, stop in pairwise(runs)
         ]
         return each[0] if len(each) == 1 else np.concatenate(each, axis=1)
 
-    def fields(self, rows: Rows, terms: Sequence[Term] | Lookup) -> NDArray[np.uint8]:
-        """(t, n) u8: 1 where the field of a row (speaker, day, month, year) has a term."""
-        count = len(terms.terms if isinstance(terms, Lookup) else terms)
-        out = np.zeros((count, len(rows)), np.uint8)
-        for n, there in self.field_lines(self.field_numbers(rows), terms):
-            out[n] = there
-        return out
-
     def field_numbers(self, rows: Rows) -> NDArray[np.int64]:
         """(n,) numbers of the fields of rows, for `field_lines`; -1 for -1."""
         rows = np.asarray(rows, np.int64)
         if not len(rows) or int(rows.min()) >= 0:
-            return self._columns["field"][rows].astype(np.int64)
-        return np.where(rows < 0, -1, self._of("field", rows))
+            return self.columns["field"][rows].astype(np.int64)
+        return np.where(rows < 0, -1, self.column("field", rows))
 
     def field_lines(
-        self, numbers: NDArray[np.int64], terms: Sequence[Term] | Lookup
+        self, numbers: NDArray[np.int64], lookup: Lookup
     ) -> list[tuple[int, NDArray[np.bool_]]]:
         """Indexes of terms that occur in fields, and (n,) the given fields that have them."""
-        if isinstance(terms, Lookup):
-            known = terms.hashes.tolist()
-            hashes = [[known[n] for n in forms] for forms in terms.forms]
-        else:
-            hashes = self._hashes(terms)
-        found = [(n, self._fields.having(forms)) for n, forms in enumerate(hashes)]
+        known = lookup.hashes.tolist()
+        hashes = [[known[n] for n in forms] for forms in lookup.forms]
+        found = [(n, self.fields.having(forms)) for n, forms in enumerate(hashes)]
         # behind the last field is that of row -1, which has no terms
         return [(n, np.append(pairs, False)[numbers]) for n, pairs in found if pairs is not None]
 
-    def lengths(self, rows: Rows) -> NDArray[np.int64]:
-        """(n,) words of each row's text without stop words."""
-        return self._of("content", rows)
+    def column(self, name: str, rows: Rows) -> NDArray[np.int64]:
+        """(n,) a column at rows; 0 for -1.
 
-    def sizes(self, rows: Rows) -> NDArray[np.int64]:
-        """(n,) the same plus the terms of its field: the length that ``best`` uses."""
-        return self._of("size", rows)
-
-    def marks(self, rows: Rows) -> NDArray[np.int64]:
-        """(n,) the ``mark`` of each text, 0 to 255."""
-        return self._of("marks", rows)
+        "content": words of the text without stop words; "size": the same plus the terms of its
+        field, the length that ``best`` uses; "marks": the ``mark`` of the text, 0 to 255; "seal":
+        changes with any part of a memory, -1 of a damaged row; "event_ms": since 1970 UTC.
+        """
+        rows = np.asarray(rows, np.int64)
+        if not len(self):
+            return np.zeros(len(rows), np.int64)
+        return np.where(rows < 0, 0, self.columns[name][rows].astype(np.int64))
 
     def marked(self, bits: int) -> Rows:
         """Rows of memories whose mark has all of some bits; cached, as the view never changes."""
         found = self._marked.get(bits)
         if found is None:
-            found = np.flatnonzero((self._columns["marks"] & np.uint8(bits)) == bits)
+            found = np.flatnonzero((self.columns["marks"] & np.uint8(bits)) == bits)
             found = self._marked[bits] = found[self.alive[found]]
         return found
-
-    def seals(self, rows: Rows) -> NDArray[np.int64]:
-        """(n,) seals, which change with any part of a memory; -1 of a damaged row."""
-        return self._of("seal", rows)
-
-    def event_ms(self, rows: Rows) -> NDArray[np.int64]:
-        """(n,) event times, milliseconds since 1970 UTC."""
-        return self._of("event_ms", rows)
 
     def ids(self, rows: Rows) -> NDArray[np.int64]:
         """(n,) ids of rows; -1 for -1."""
         return (
-            np.where(rows < 0, -1, self._columns["id"][rows])
+            np.where(rows < 0, -1, self.columns["id"][rows])
             if len(self)
             else np.full(len(rows), -1, np.int64)
         )
 
     def places(self, rows: Rows) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """(n,) segment ids and slots of rows."""
-        return self._columns["segment"][rows], self._columns["slot"][rows]
+        return self.columns["segment"][rows], self.columns["slot"][rows]
 
     def rows(self, ids: Sequence[int] | NDArray[np.int64]) -> Rows:
         """(n,) rows of memories by id; -1 for unknown ids."""
-        wanted = np.asarray(ids, np.int64)
-        known, row = self._order
-        if not len(known) or not len(wanted):
-            return np.full(len(wanted), -1, np.int64)
-        at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-        found = row[at].astype(np.int64)
-        there = (known[at] == wanted) & (found < len(self))
-        there &= self.alive[np.where(there, found, 0)]
-        return np.where(there, found, -1)
+        return living_rows(self.order, np.asarray(ids, np.int64), self.alive)
 
     def speakers(self) -> list[str]:
         """Names of all speakers, in the order of their codes; "" for none, or of another user."""
@@ -522,7 +482,7 @@ class WordView:
 
     @cached_property
     def _names(self) -> list[str]:
-        names = self._fields.speakers()
+        names = self.fields.speakers()
         if self.user is None:
             return names
         mine = np.bincount(self.speaker_codes(np.flatnonzero(self.alive)), minlength=len(names))
@@ -532,7 +492,7 @@ class WordView:
         """(n,) position in ``speakers()`` of each row's speaker; -1 for -1."""
         if not len(self):
             return np.full(len(rows), -1, np.int64)
-        return np.where(rows < 0, -1, self._fields.speaker_codes()[self._of("field", rows)])
+        return np.where(rows < 0, -1, self.fields.speaker_codes()[self.column("field", rows)])
 
     def neighbours(self, rows: Rows, reach: int = 4) -> Rows:
         """(n, 2 * reach) rows before and after each in its session, -1 where none.
@@ -540,18 +500,11 @@ class WordView:
         Columns: 1 before, 2 before, ..., ``reach`` before, 1 after, ..., ``reach`` after. The chain
         is that of the memories of one session, by event time, then id.
         """
-        columns = self._columns
-        return self._kernel.walk_chains(
+        columns = self.columns
+        return self.kernel.walk_chains(
             columns["before"],
             columns["after"],
             None if self._whole else self.alive,
             np.asarray(rows, np.int64),
             reach,
         )
-
-    def _of(self, name: str, rows: Rows) -> NDArray[np.int64]:
-        """A column at rows as i64; 0 for -1."""
-        rows = np.asarray(rows, np.int64)
-        if not len(self):
-            return np.zeros(len(rows), np.int64)
-        return np.where(rows < 0, 0, self._columns[name][rows].astype(np.int64))

@@ -12,10 +12,7 @@ if TYPE_CHECKING:
     from spector.recall.options import (
         ContextArguments,
         RareArguments,
-        RecallArguments,
         RecallOptions,
-        default_k,
-        topic_in,
     )
     from spector.recall.recaller import Recaller
 

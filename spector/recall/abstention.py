@@ -63,10 +63,8 @@ def judge(signals: Signals | None, below: float) -> Verdict:
     Args:
         signals: of the recall. Nothing is withheld without them (no cue, no words), of fewer than
             four memories, and of a part of a large store that was not measured.
-        below: the probability under which nothing is returned, 0..1; 0 never withholds. At 0.35,
-            84 of 100 LoCoMo questions asked of another conversation return nothing, 10 with the
-            names of that one, and 1.2 that have an answer are lost; of short chats by strangers
-            54 and 2.3; docs/recall.md has more.
+        below: the probability under which nothing is returned, 0..1; 0 never withholds.
+            docs/recall.md has what is lost at which.
     """
     if signals is None or not signals.measured:
         return Verdict(False, 1.0, "")
@@ -189,8 +187,6 @@ def relevances(scores: Sequence[float]) -> list[float]:
     The root of the share of the best one's lead over the mean of ranks 21 to 40; of fewer hits the
     lower half is the crowd, and a little further away, because it may not be a crowd at all. Ratios
     of differences do not change with the scale, so this is the same for every profile and model.
-    The root puts 0.7 and 0.55 where they do most: on LoCoMo 5 of 40 hits are above 0.7 (any@ 86.7;
-    the best five: 85.4) and 9 above 0.55 (92.7; the best ten: 92.6).
     """
     if not scores:
         return []

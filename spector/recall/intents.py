@@ -22,9 +22,8 @@ from spector.language.dates import Bound, Period, Span, dates_in
 from spector.layout import Category, Flag, TierCode
 from spector.process import Operations, elsewhere
 from spector.providers import ChatModel, IntentClassifier, quoted
-from spector.recall.options import ParsedOptions
 from spector.records import Hit, HitList
-from spector.search import RecallRequest, Selection, told_within, with_rested, within
+from spector.search import Asked, RecallRequest, Selection, told_within, with_rested, within
 
 #: what a model is asked for the intent of a cue
 _ROUTING: Final = (
@@ -192,25 +191,25 @@ def _tuned(profile: ScoringProfile, intent: Intent, params: Params) -> ScoringPr
     )
 
 
-def apply_mode(request: RecallRequest, options: ParsedOptions) -> RecallRequest:
+def apply_mode(request: RecallRequest, options: Asked) -> RecallRequest:
     """The recall of a mode; the same one for the usual way.
 
     Raises:
         InvalidInputError: What the mode needs is missing.
     """
-    mode, selection = options.mode, request.selection
-    if options.seed is not None and mode not in (None, "graph"):
+    mode, seed, selection = options.mode, options.seed, request.selection
+    if seed is not None and mode not in (None, "graph"):
         raise InvalidInputError(
             f"seed is given, and mode is {mode}", hint='pass mode="graph", or leave seed out'
         )
     if mode == _BY_MEANING:
         return semantic(request)
-    if mode == "graph" or options.seed is not None:
-        if options.seed is None:
+    if mode == "graph" or seed is not None:
+        if seed is None:
             raise InvalidInputError(
                 'mode="graph" needs a memory to begin at', hint="pass seed=hit, a record or an id"
             )
-        return replace(request, seed=options.seed)
+        return replace(request, seed=seed)
     if mode == "structured" and not (selection.tags or selection.any_tags):
         return replace(request, of_entities=True)
     if mode == "temporal" and selection.min_ms is None and selection.max_ms is None:

@@ -1,44 +1,53 @@
-"""The rarer arguments of a recall: narrow filters, and switches that are off by default."""
+"""The arguments of a recall and of a context, each checked once; one list has the rarer ones."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+import contextlib
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
-from typing import Any, Final, Literal, NamedTuple, TypedDict
+from typing import Any, Final, Literal, TypedDict
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from spector.arguments import (
     id_of,
+    parse_choice,
     parse_include,
     parse_integer,
-    parse_intent,
     parse_label,
-    parse_mask,
-    parse_mode,
-    parse_mood,
     parse_number,
-    parse_per_session,
     parse_sorts,
     parse_switch,
-    parse_valence,
+    several,
 )
+from spector.chat import chat_message
 from spector.clock import MIN_MS, zone_named
-from spector.config import Config
-from spector.errors import InvalidInputError
+from spector.config import LAYOUTS, Config, Layout
+from spector.errors import InvalidFilterError, InvalidInputError, InvalidTextError
 from spector.kernel.contract import ScoringProfile
-from spector.language.cues import Intent, Kind, Topic, asks_for_now, asks_when, kind_of, topic_of
+from spector.language.cues import (
+    Intent,
+    Kind,
+    Topic,
+    asks_for_now,
+    asks_when,
+    kind_of,
+    shorten_cue,
+    topic_of,
+)
 from spector.language.dates import Span, hull, time_range_in, window_of
 from spector.layout import Category, Flag, Modality
-from spector.messages import items_of, refuse_unknown
+from spector.messages import items_of, reading, refuse_unknown, shown
 from spector.records import Percept
-from spector.search import CUT, NO_READING, SEMANTIC_CUT, Reading
+from spector.search import CUT, NO_READING, SEMANTIC_CUT, Asked, Reading
 
 Several = str | Iterable[str]
 
 
+_MODES: Final = ("semantic", "structured", "hybrid", "graph", "temporal")
 #: what scores may lie between: they are f32
 _SCORES: Final = (-3.4e38, 3.4e38)
 #: weights of relevance where diversity counts as well; the second has not been measured
@@ -51,36 +60,133 @@ COMMON: Final = tuple(
 )
 
 
-class ParsedOptions(NamedTuple):
-    """`RecallOptions` in the form that a search uses."""
+def parse_intent(intent: Any, _: str = "") -> Intent | Literal["auto"] | None:
+    """An intent, or "auto" for the one that the cue's wording shows.
 
-    #: inclusive range of stored valences
-    valence: tuple[int, int]
-    min_importance: float
-    category_mask: int
-    modality_mask: int
-    #: flags that drop a record
-    drop_flags: int
-    mood: int
-    exact: bool
-    lexical: bool
-    compound: bool
-    hyde: bool
-    intent: Intent | Literal["auto"] | None
-    mmr: float | None
-    coverage: bool
-    per_session: int | None
-    cut: float
-    min_score: float | None
-    associate: bool | None
-    expand: bool | None
-    sorts: frozenset[str] | None
-    mode: str | None
-    seed: int | None
-    near_session: str | None
-    dormant_hint: bool
-    #: None where the caller names none
-    zone: tzinfo | None
+    Raises:
+        InvalidInputError: there is no such intent.
+    """
+    if intent is None:
+        return None
+    if isinstance(intent, str):
+        if intent == "auto":
+            return "auto"
+        with contextlib.suppress(ValueError):
+            return Intent(intent)
+    raise InvalidInputError(
+        f"intent must be None, 'auto' or an intent, got {shown(intent)}",
+        hint="one of: " + ", ".join(Intent),
+    )
+
+
+def parse_valence(valence: Any, _: str = "") -> tuple[int, int]:
+    """Inclusive range of stored valences from a pair of numbers in -1..1.
+
+    The ends are rounded like a memory's valence, so a range that begins or ends with the remembered
+    number includes it.
+    """
+    if valence is None:
+        return -128, 127
+    if isinstance(valence, (str, bytes, Mapping, Set)):  # may have two items, but not in order
+        raise _not_a_pair()
+    try:
+        given = tuple(valence)
+    except TypeError:
+        raise _not_a_pair() from None
+    if len(given) != 2 or not all(map(_is_number, given)):
+        raise _not_a_pair()
+    low, high = given
+    if not -1.0 <= low <= high <= 1.0:
+        raise InvalidFilterError(
+            f"valence range ({low}, {high}) is not within -1..1 in order",
+            hint="(0.2, 1) asks for pleasant memories",
+        )
+    return (-128 if low == -1.0 else round(float(low) * 127)), round(float(high) * 127)
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value is a number of Python or NumPy; booleans are not."""
+    numbers = (int, float, np.floating, np.integer)
+    return isinstance(value, numbers) and not isinstance(value, bool)
+
+
+def _not_a_pair() -> InvalidFilterError:
+    return InvalidFilterError(
+        "valence must be a pair (min, max) of numbers in -1..1",
+        hint="(0.2, 1) asks for pleasant memories",
+    )
+
+
+def parse_mask(kind: type[Category] | type[Modality], values: Any, name: str) -> int:
+    """Bit mask of enum members given by name or value; 0 for no restriction."""
+    if values is None:
+        return 0
+    mask = 0
+    known = ", ".join(member.lower() for member in kind.__members__)
+    for value in several(values, name, f"one or several of: {known}"):
+        text = value.upper() if isinstance(value, str) else value
+        whole = isinstance(value, (str, int, np.integer)) and not isinstance(value, bool)
+        found = [
+            member for key, member in kind.__members__.items() if whole and text in (key, member)
+        ]
+        if not found:
+            raise InvalidFilterError(f"unknown {name} {shown(value)}", hint=f"one of: {known}")
+        mask |= 1 << int(found[0])
+    return mask
+
+
+def parse_mood(mood: Any, _: str = "") -> int:
+    """Stored valence, -127..127, of a mood in -1..1; 0 for None."""
+    if mood is None:
+        return 0
+    return round(127 * parse_number(mood, "mood", -1.0, 1.0, "-1 is gloomy, 1 is elated"))
+
+
+def _or_none(parse: Callable[..., Any], *limits: Any) -> Callable[[Any, str], Any]:
+    """A check of a value by its name that lets None pass."""
+    return lambda value, name: None if value is None else parse(value, name, *limits)
+
+
+def _parse_cut(value: Any, name: str = "cut") -> float:
+    """The share of the best score that a hit must have, 0..1."""
+    advice = f"{SEMANTIC_CUT:g} is usual, 0 leaves nothing out"
+    return parse_number(value, name, 0.0, 1.0, advice)
+
+
+def _parse_importance(value: Any, name: str) -> float:
+    if value is None:
+        return 0.0
+    return parse_number(value, name, 0.0, 1.0, "0.8 keeps to what matters most")
+
+
+#: option -> the field of `Asked` that it is, and its check, which gets its value and its name; in
+#: the order in which they are checked
+_CHECKS: Final[dict[str, tuple[str, Callable[[Any, str], Any]]]] = {
+    "include": ("drop_flags", lambda value, _: parse_include(value)),
+    "sorts": ("sorts", lambda value, _: parse_sorts(value)),
+    "valence": ("valence", parse_valence),
+    "min_importance": ("min_importance", _parse_importance),
+    "categories": ("category_mask", lambda value, _: parse_mask(Category, value, "category")),
+    "modalities": ("modality_mask", lambda value, _: parse_mask(Modality, value, "modality")),
+    "mood": ("mood", parse_mood),
+    "exact": ("exact", parse_switch),
+    "lexical": ("lexical", parse_switch),
+    "compound": ("compound", parse_switch),
+    "hyde": ("hyde", parse_switch),
+    "intent": ("intent", parse_intent),
+    "mmr": ("mmr", _or_none(parse_number, 0.0, 1.0, "0.7 is usual")),
+    "coverage": ("coverage", parse_switch),
+    "per_session": ("per_session", _or_none(parse_integer, 1)),
+    "cut": ("cut", _parse_cut),
+    "min_score": ("min_score", _or_none(parse_number, *_SCORES)),
+    "associate": ("associate", _or_none(parse_switch)),
+    "expand": ("expand", _or_none(parse_switch)),
+    "mode": ("mode", _or_none(parse_choice, *_MODES)),
+    "seed": ("seed", _or_none(lambda value, name: parse_integer(id_of(value), name, 0))),
+    "near_session": ("near_session", _or_none(parse_label)),
+    "dormant_hint": ("dormant_hint", parse_switch),
+    "timezone": ("zone", _or_none(lambda value, _: zone_named(value))),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,42 +285,12 @@ class RecallOptions:
         _ = self.parsed  # raises here what a recall would raise
 
     @cached_property
-    def parsed(self) -> ParsedOptions:
+    def parsed(self) -> Asked:
         """The fields as a search uses them, checked when the options are made."""
-        least, mmr, score = self.min_importance, self.mmr, self.min_score
-        drop, sorts = parse_include(self.include), parse_sorts(self.sorts)
-        if sorts is not None and sorts != {"memory"}:
-            drop &= ~int(Flag.AUXILIARY)
-        return ParsedOptions(
-            valence=parse_valence(self.valence),
-            min_importance=0.0
-            if least is None
-            else parse_number(least, "min_importance", 0.0, 1.0, "0.8 keeps to what matters most"),
-            category_mask=parse_mask(Category, self.categories, "category"),
-            modality_mask=parse_mask(Modality, self.modalities, "modality"),
-            drop_flags=drop,
-            mood=parse_mood(self.mood),
-            exact=parse_switch(self.exact, "exact"),
-            lexical=parse_switch(self.lexical, "lexical"),
-            compound=parse_switch(self.compound, "compound"),
-            hyde=parse_switch(self.hyde, "hyde"),
-            intent=parse_intent(self.intent),
-            mmr=None if mmr is None else parse_number(mmr, "mmr", 0.0, 1.0, "0.7 is usual"),
-            coverage=parse_switch(self.coverage, "coverage"),
-            per_session=parse_per_session(self.per_session),
-            cut=_parse_cut(self.cut),
-            min_score=None if score is None else parse_number(score, "min_score", *_SCORES),
-            associate=None if self.associate is None else parse_switch(self.associate, "associate"),
-            expand=None if self.expand is None else parse_switch(self.expand, "expand"),
-            sorts=sorts,
-            mode=parse_mode(self.mode),
-            seed=None if self.seed is None else parse_integer(id_of(self.seed), "seed", 0),
-            near_session=None
-            if self.near_session is None
-            else parse_label(self.near_session, "near_session"),
-            dormant_hint=parse_switch(self.dormant_hint, "dormant_hint"),
-            zone=None if self.timezone is None else zone_named(self.timezone),
-        )
+        found = {of: check(getattr(self, name), name) for name, (of, check) in _CHECKS.items()}
+        if found["sorts"] not in (None, {"memory"}):
+            found["drop_flags"] &= ~int(Flag.AUXILIARY)
+        return Asked(**found)
 
 
 class RareArguments(TypedDict, total=False):
@@ -275,15 +351,19 @@ class ContextArguments(RecallArguments, total=False):
 
 _OF_CONTEXT: Final = tuple("max_tokens tokenizer always layout ids hot knowledge".split())
 _NAMES: Final = tuple(field.name for field in fields(RecallOptions))
+#: what a call has beside the fields of `RecallOptions`
+_BESIDE: Final = frozenset((*COMMON, "offset"))
 
 
-def options_of(options: RecallOptions | None, rare: RareArguments) -> RecallOptions:
-    """The options of one call: keywords override ``options``.
+def options_of(given: Mapping[str, Any]) -> RecallOptions:
+    """The options of the arguments of a recall: keywords override ``options``.
 
     Raises:
         UnknownArgumentError: a keyword that recall does not have.
         InvalidInputError: ``options`` of another type.
     """
+    options = given.get("options")
+    rare = {name: value for name, value in given.items() if name not in _BESIDE}
     if options is None and not rare:
         return _DEFAULTS
     if options is not None and not isinstance(options, RecallOptions):
@@ -295,27 +375,22 @@ def options_of(options: RecallOptions | None, rare: RareArguments) -> RecallOpti
     return replace(options, **rare) if options is not None else RecallOptions(**rare)
 
 
-def cut_of(options: RecallOptions | None, named: RareArguments) -> float:
+def cut_of(given: Mapping[str, Any]) -> float:
     """The cut of a context or a selective recall: the keyword, the options', else `CUT`."""
-    if "cut" in named:
-        return _parse_cut(named["cut"])
+    if "cut" in given:
+        return _parse_cut(given["cut"])
+    options = given.get("options")
     own = options.parsed.cut if isinstance(options, RecallOptions) else SEMANTIC_CUT
     return CUT if own == SEMANTIC_CUT else own
 
 
-def zone_of(options: Any, named: RareArguments, config: Config) -> tzinfo:
+def zone_of(given: Mapping[str, Any], config: Config) -> tzinfo:
     """The time zone of a recall: the keyword's, the options', else the store's."""
-    given = named.get("timezone") or getattr(options, "timezone", None)
-    return config.zone if given is None else zone_named(given)
+    zone = given.get("timezone") or getattr(given.get("options"), "timezone", None)
+    return config.zone if zone is None else zone_named(zone)
 
 
-def _parse_cut(value: Any) -> float:
-    """The share of the best score that a hit must have, 0..1."""
-    advice = f"{SEMANTIC_CUT:g} is usual, 0 leaves nothing out"
-    return parse_number(value, "cut", 0.0, 1.0, advice)
-
-
-def reject_unknown_options(recall: RecallArguments) -> None:
+def reject_unknown_options(recall: Mapping[str, Any]) -> None:
     """Raise when a context was given an argument that neither it nor recall takes.
 
     Raises:
@@ -330,7 +405,7 @@ def reject_unknown_options(recall: RecallArguments) -> None:
     refuse_unknown(recall, (*_OF_CONTEXT, *COMMON, *_NAMES), "context")
 
 
-def diversity_weight(options: ParsedOptions, *, is_survey: bool) -> float | None:
+def diversity_weight(options: Asked, *, is_survey: bool) -> float | None:
     """The weight of relevance against diversity; None for relevance alone.
 
     ``mmr`` goes first. Hits of a survey are equally relevant, so it shows different memories.
@@ -343,6 +418,97 @@ def diversity_weight(options: ParsedOptions, *, is_survey: bool) -> float | None
 
 
 _DEFAULTS: Final = RecallOptions()
+
+
+# The other arguments of a recall and of a context.
+
+
+@reading("the cue", InvalidTextError)
+def parse_cue(cue: Any, config: Config) -> tuple[str | None, tuple[str, ...]]:
+    """The text of a cue or message, or None; and notes on how it was shortened.
+
+    Of a cue beyond ``Config.max_cue_bytes`` the first sentence and the end are read.
+    """
+    if cue is None:
+        return None, ()
+    if isinstance(cue, Mapping):
+        said = cue.get("content", cue.get("text"))
+        cue = said if isinstance(said, str) else chat_message(cue).text or said
+    if not isinstance(cue, str):
+        raise InvalidTextError(
+            f"the cue must be a str, got {type(cue).__name__}",
+            hint="pass a text, or vector= for a vector",
+        )
+    if not cue or cue.isspace():
+        raise InvalidTextError("the cue is empty", hint="leave it out to rank without a cue")
+    try:
+        size = len(cue.encode())
+    except UnicodeEncodeError:
+        raise InvalidTextError(
+            "the cue cannot be encoded as UTF-8", hint='decode it with errors="replace"'
+        ) from None
+    most = config.max_cue_bytes
+    if size <= most:
+        return cue, ()
+    return shorten_cue(cue, most), (
+        f"the cue has {size} bytes, max_cue_bytes is {most}: its first sentence and its end were"
+        " read",
+    )
+
+
+def parse_k(k: Any, config: Config, usual: int) -> int:
+    """The number of hits wanted; ``usual`` for None."""
+    if k is None:
+        return min(usual, config.max_k)
+    return parse_integer(k, "k", 1, config.max_k, "records() iterates over all memories")
+
+
+def parse_page_of_hits(k: Any, offset: Any, config: Config, usual: int) -> tuple[int, int]:
+    """The number of hits to find, and how many of the first ones are of earlier pages."""
+    wanted = parse_k(k, config, usual)
+    if type(offset) is int and not offset:
+        return wanted, 0
+    advice = "records() iterates over all memories"
+    skipped = parse_integer(offset, "offset", 0, config.max_k - wanted, advice)
+    return skipped + wanted, skipped
+
+
+def parse_kind(value: Any) -> str:
+    """The kind of cue that the caller names; "" to tell it by its wording."""
+    if value is None:
+        return ""
+    if not isinstance(value, str) or value not in ("fact", "talk", "request"):
+        raise InvalidInputError(
+            f"unknown kind of cue {shown(value)}", hint="fact, talk, request, or None for a guess"
+        )
+    return value
+
+
+def parse_budget(max_tokens: Any) -> int:
+    """The number of tokens that a context may have."""
+    return parse_integer(max_tokens, "max_tokens", 1, None, "1000 holds some thirty short memories")
+
+
+def parse_always(always: Any) -> bool | Literal["pinned"]:
+    """Whether a context always quotes something; "pinned": the pinned memories always."""
+    if isinstance(always, str) and always == "pinned":
+        return "pinned"
+    if not isinstance(always, (bool, np.bool_)):
+        raise InvalidInputError(
+            f'always must be True, False or "pinned", got {shown(always)}',
+            hint="leave it out for the default",
+        )
+    return bool(always)
+
+
+def parse_layout(layout: Any, ids: Any) -> tuple[Layout, bool]:
+    """The layout of a context, and whether its lines begin with ids."""
+    if not isinstance(layout, str) or layout not in LAYOUTS:
+        raise InvalidInputError(
+            f"layout must be one of {', '.join(LAYOUTS)}, got {shown(layout)}",
+            hint="leave it out for the compact one",
+        )
+    return layout, parse_switch(ids, "ids")
 
 
 # Reads a cue by the rules of language alone: kind, topic, time, id.

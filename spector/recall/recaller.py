@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from datetime import UTC
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -13,19 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spector.arguments import (
-    SCOPES,
-    parse_always,
-    parse_as_of,
-    parse_budget,
-    parse_cue,
-    parse_k,
-    parse_kind,
-    parse_layout,
-    parse_page_of_hits,
-    parse_switch,
-    parse_vector,
-)
+from spector.arguments import SCOPES, parse_as_of, parse_switch, parse_vector
 from spector.clock import Clock
 from spector.config import Config
 from spector.kernel.contract import ScoringProfile, get_profile, norm
@@ -53,14 +41,17 @@ from spector.recall.intents import (
     woken,
 )
 from spector.recall.options import (
-    COMMON,
-    ContextArguments,
-    RareArguments,
-    RecallArguments,
     cut_of,
     default_k,
     diversity_weight,
     options_of,
+    parse_always,
+    parse_budget,
+    parse_cue,
+    parse_k,
+    parse_kind,
+    parse_layout,
+    parse_page_of_hits,
     read_cue,
     reject_unknown_options,
     topic_in,
@@ -69,6 +60,7 @@ from spector.recall.options import (
 from spector.records import Explanation, Hit, HitList, MemoryRecord, PredictedOutcome
 from spector.search import (
     POOL,
+    Asked,
     Cue,
     HotTier,
     Limits,
@@ -102,6 +94,9 @@ _SELECTING: Final = (
     "below",
     *SCOPES,
 )
+#: what a context takes beside the arguments of a recall
+_OF_CONTEXT: Final = frozenset(("hot", "knowledge"))
+_ASKED: Final = tuple(each.name for each in fields(Asked))
 #: tokens that a quoted memory takes at least
 _MIN_LINE_TOKENS: Final = 4
 #: instructions without a condition that a context has room for at most
@@ -114,6 +109,7 @@ _ASSOCIATIVE: Final = "cognitive"
 NoteUse = Callable[..., None]
 
 
+@dataclass(eq=False, repr=False)
 class Recaller:
     """Answers recalls and contexts of one memory.
 
@@ -123,108 +119,110 @@ class Recaller:
         chat: says the intent of a cue: a classifier, or a model if the configuration says so.
     """
 
-    def __init__(
-        self,
-        searcher: Searcher,
-        listing: Listing,
-        finder: Finder,
-        *,
-        embedder: Embedder | None,
-        probes: Probes,
-        clock: Clock,
-        config: Config,
-        profile: ScoringProfile,
-        dim: int,
-        has_one_user: Callable[[], bool],
-        note_use: NoteUse,
-        operations: Operations,
-        hot: HotTier,
-        refresh: Callable[..., None],
-        chat: ChatModel | IntentClassifier | None = None,
-    ) -> None:
-        self._searcher, self._listing, self._finder = searcher, listing, finder
-        self._embedder, self._probes, self._limits = embedder, probes, Limits(embedder)
-        self._clock, self._config = clock, config
-        self._profile = profile
-        self._dim, self._has_one_user = dim, has_one_user
-        self._note_use, self._refresh = note_use, refresh
-        self._operations, self._hot_tier = operations, hot
-        self._router = None if isinstance(chat, ChatModel) and not config.llm.route else chat
+    searcher: Searcher
+    listing: Listing
+    finder: Finder
+    _: KW_ONLY
+    embedder: Embedder | None
+    probes: Probes
+    clock: Clock
+    config: Config
+    profile: ScoringProfile
+    dim: int
+    has_one_user: Callable[[], bool]
+    note_use: NoteUse
+    operations: Operations
+    hot_tier: HotTier
+    refresh: Callable[..., None]
+    chat: ChatModel | IntentClassifier | None = None
 
-    def recall(self, *args: Any, **selecting: Any) -> HitList:
-        """The k memories that should come to mind, in the order of the cue's intent."""
-        if self._operations.sink is None:
-            hits = self._recall(*args, **selecting)
+    def __post_init__(self) -> None:
+        self._limits = Limits(self.embedder)
+
+    def recall(
+        self, cue: Any, vector: Any, k: Any, rare: Mapping[str, Any], **given: Any
+    ) -> HitList:
+        """The k memories that should come to mind, in the order of the cue's intent.
+
+        Args:
+            given: the other arguments of ``Memory.recall``, all of them.
+        """
+        given.update(rare, vector=vector, k=k)
+        if self.operations.sink is None:
+            hits = self._recall(cue, given)
         else:
             from spector.recall.context import note_recall
 
-            with self._operations.noting("recall") as operation:
-                hits = self._recall(*args, **selecting)
-                note_recall(operation, args[0], selecting, hits)
+            with self.operations.noting("recall") as operation:
+                hits = self._recall(cue, given)
+                note_recall(operation, cue, given, hits)
         if hits.request is not None and _request_of(hits).dormant_hint:
-            found = self._searcher.recall(woken(_request_of(hits)))
+            found = self.searcher.recall(woken(_request_of(hits)))
             dormant = tuple([hit.id for hit in found if hit.record.dormant])
             hits.stats = replace(hits.stats, dormant=dormant)
         return hits
 
-    def _recall(
-        self,
-        cue: Any,
-        vector: ArrayLike | None,
-        k: Any,
-        as_of: Any,
-        kind: Any,
-        profile: Any,
-        selective: Any,
-        learn: bool,
-        options: Any,
-        rare: RareArguments,
-        *,
-        in_order: bool = True,
-        offset: Any = 0,
-        **selecting: Any,
-    ) -> HitList:
+    def _recall(self, cue: Any, given: Mapping[str, Any], *, in_order: bool = True) -> HitList:
         """The memories that should come to mind, those of an intent ``in_order`` of it."""
-        parsed = options_of(options, rare).parsed
-        text, notes = parse_cue(cue, self._config)
-        zone = parsed.zone or self._config.zone
-        selection = self._listing.select(selecting, "recall", zone)
-        kind = parse_kind(kind)
+        asked = options_of(given).parsed
+        text, notes = parse_cue(cue, self.config)
+        zone = asked.zone or self.config.zone
+        selection = self.listing.select(_selecting(given), "recall", zone)
+        kind, vector = parse_kind(given.get("kind")), given.get("vector")
         topic = topic_in(text, kind)
         is_survey = topic is not None and topic.is_survey
         # memories of several users do not answer what is known about one
         is_of_one = selection.user_id is not None or selection.session_id is not None
-        mixes = is_survey and not (is_of_one or self._has_one_user())
-        intent = intent_in(text, parsed.intent, self._router, self._operations)
+        mixes = is_survey and not (is_of_one or self.has_one_user())
+        router = (
+            None if isinstance(self.chat, ChatModel) and not self.config.llm.route else self.chat
+        )
+        intent = intent_in(text, asked.intent, router, self.operations)
         usual_k = limit_of(intent, default_k(topic, 10))
-        wanted, skipped = parse_page_of_hits(k, offset, self._config, usual_k)
+        wanted, skipped = parse_page_of_hits(
+            given.get("k"), given.get("offset", 0), self.config, usual_k
+        )
         fetched = max(wanted, sorted_first := sorted_hits(intent) if in_order else 0)
-        if parse_switch(selective, "selective"):
+        if selective := parse_switch(given.get("selective", False), "selective"):
             if text is not None and not (decision := need_gate(text)).needed:
                 return HitList(abstained=True, reason=skip_reason(decision))
             fetched = max(fetched, CROWD)
-        moment = parse_as_of(as_of, zone)
-        drop, replaced = _dropped(parsed.drop_flags, moment)
+        moment = parse_as_of(given.get("as_of"), zone)
+        drop, replaced = _dropped(asked.drop_flags, moment)
         like = self._cue_vector(
-            text if topic is None else topic.text or None, vector, hyde=parsed.hyde
+            text if topic is None else topic.text or None, vector, hyde=asked.hyde
         )
-        weights = weights_of(profile, self._profile, self._config.association.min_similarity)
+        weights = weights_of(
+            given.get("profile"), self.profile, self.config.association.min_similarity
+        )
         if is_survey and like is None:
             weights = by_importance(weights)
-        present_ms = self._clock.now_ms()
+        present_ms = self.clock.now_ms()
         now_ms = present_ms if moment is None else moment
-        by_time = parsed.lexical and weights.w_lexical and weights.ranking.by_time
-        by_time = by_time and selecting.get("time_range") is None  # what is given holds
-        probes = self._probes.for_cue(text, make=selective)
+        is_timed = given.get("time_range") is not None  # what is given holds
+        by_time = asked.lexical and weights.w_lexical and weights.ranking.by_time and not is_timed
+        probes = self.probes.for_cue(text, make=selective)
         reading = read_cue(
             text,
             named=kind,
             topic=topic,
             now_ms=now_ms if by_time else None,
-            may_be_now=moment is None and selecting.get("time_range") is None,
-            zone=zone if parsed.zone or zone is not UTC else None,
+            may_be_now=moment is None and not is_timed,
+            zone=zone if asked.zone or zone is not UTC else None,
         )
-        asks = reading.kind is Kind.REQUEST and vector is None and not parsed.hyde
+        asks = reading.kind is Kind.REQUEST and vector is None and not asked.hyde
+        own: dict[str, Any] = {
+            **{name: getattr(asked, name) for name in _ASKED},
+            "drop_flags": drop,
+            "mmr": diversity_weight(asked, is_survey=is_survey),
+            "cut": 0.0 if selective else asked.cut,
+            "associate": _associates(asked.associate, weights),
+            "near_session": None if asked.associate is False else asked.near_session,
+            "intent": None,
+            "seed": None,
+        }
+        if asked.expand is None:
+            own["expand"] = self.config.association.expand
         request = RecallRequest(
             cue=Cue(text, like),
             reading=reading,
@@ -232,61 +230,46 @@ class Recaller:
             selection=until(selection, moment),
             profile=weights,
             now_ms=now_ms,
-            valence=parsed.valence,
-            min_importance=parsed.min_importance,
-            mood=parsed.mood,
-            drop_flags=drop,
             replaced=replaced,
-            mmr=diversity_weight(parsed, is_survey=is_survey),
-            per_session=parsed.per_session,
             probes=probes,
             asking=self._limits.asking() if asks else None,
             limits=self._limits.for_cue(like, probes, make=selective)
             if text is None or reading.kind is Kind.REQUEST or may_be_request(text)
             else (),
-            cut=0.0 if selective else parsed.cut,
-            modality_mask=parsed.modality_mask,
-            category_mask=parsed.category_mask,
-            exact=parsed.exact,
-            lexical=parsed.lexical,
-            tuning=self._config.association,
-            dormant_hint=parsed.dormant_hint,
-            associate=_associates(parsed.associate, weights),
-            near=None if parsed.associate is False else parsed.near_session,
-            expand=self._config.association.expand if parsed.expand is None else parsed.expand,
-            sorts=parsed.sorts,
+            tuning=self.config.association,
+            **own,
         )
-        usual = apply_intent(request, intent, self._config, present_ms)
-        request = apply_mode(usual, parsed)
+        usual = apply_intent(request, intent, self.config, present_ms)
+        request = apply_mode(usual, asked)
         if mixes:
             notes = (*notes, _SEVERAL_USERS)
             hits = HitList(abstained=True, reason=_SEVERAL_USERS)
         else:
-            splits = parsed.compound and text is not None and topic is None
+            splits = asked.compound and text is not None and topic is None
             hits, first = self._hits_of(request, kind if splits else None, usual, sorted_first)
         hits.notes, hits.is_survey, hits.request = notes, is_survey, request
         if not mixes:
             if selective:
-                hits = select_hits(hits, fetched, self._config, cut_of(options, rare))
+                hits = select_hits(hits, fetched, self.config, cut_of(given))
             hits = in_order_of(intent if in_order else None, hits, first, wanted)
             whole = max(sorted_first, CROWD if selective else 0, POOL if splits else 0)
-            hits = _page(hits, skipped, max(skipped, whole), parsed.min_score)
+            hits = _page(hits, skipped, max(skipped, whole), asked.min_score)
         self._confine((*hits, *hits.standing, *hits.limits, *hits.themes), request.selection)
-        self._note((*hits, *hits.standing), request, learn=learn)
+        self._note((*hits, *hits.standing), request, learn=given.get("learn", False))
         return hits
 
     def _note(self, hits: Iterable[Hit], request: RecallRequest, *, learn: bool) -> None:
         """Note that hits are used, where that is wanted, and refresh them."""
         used = list({hit.id: None for hit in hits})
-        self._refresh(used, goes_along=learn)
+        self.refresh(used, goes_along=learn)
         if learn and used:
-            self._note_use(used, request.selection.scope, associate=request.associate)
+            self.note_use(used, request.selection.scope, associate=request.associate)
 
     def context(self, cue: Any, *args: Any) -> Context:
         """Memories for a cue as one block of text; see ``Memory.context``."""
         from spector.recall.context import note_context
 
-        with self._operations.noting("context") as operation:
+        with self.operations.noting("context") as operation:
             found = self._context(cue, *args)
             note_context(operation, cue, args[-1], found)
         return found
@@ -301,7 +284,7 @@ class Recaller:
         ids: Any,
         always: Any,
         learn: bool,
-        recall: ContextArguments,
+        recall: Mapping[str, Any],
     ) -> Context:
         from spector.recall.context_builder import ContextBuilder
 
@@ -310,26 +293,27 @@ class Recaller:
         builder = ContextBuilder(
             token_counter(tokenizer),
             budget,
-            self._config,
+            self.config,
             laid_out,
             with_ids,
-            zone_of(recall.get("options"), recall, self._config),
+            zone_of(recall, self.config),
         )
-        text, notes = parse_cue(cue, self._config)
+        text, notes = parse_cue(cue, self.config)
         topic = topic_in(text, recall.get("kind") or "")
-        wanted = parse_k(k, self._config, default_k(topic, 20))
+        wanted = parse_k(k, self.config, default_k(topic, 20))
         ever = parse_always(always)
         pinned = self._pinned(budget, recall) if ever == "pinned" else ()
         wants_hot = parse_switch(recall.get("hot", False), "hot")
         small_talk = None if text is None or (decision := need_gate(text)).needed else decision
         if ever is not True and small_talk is not None:
             return builder.empty(skip_reason(small_talk), pinned=pinned)
-        self._probes.for_cue(text, make=True)
+        self.probes.for_cue(text, make=True)
         self._limits.vectors(make=True)
-        cut = cut_of(recall.get("options"), recall)
+        cut = cut_of(recall)
         # the cut comes later: the hits behind it show how far the best one stands out
         fetched = max(wanted, CROWD)
-        hits = self._recall_for_context(text, fetched, {**recall, "cut": 0.0})
+        asked = {name: value for name, value in recall.items() if name not in _OF_CONTEXT}
+        hits = self._recall(text, {**asked, "k": fetched, "cut": 0.0}, in_order=False)
         found = builder.context(
             hits,
             text if topic is None else topic.text or text,
@@ -346,43 +330,22 @@ class Recaller:
         self._note((*found.hits, *found.standing), _request_of(hits), learn=learn)
         return replace(found, notes=(*notes, *hits.notes, *found.notes))
 
-    def _recall_for_context(self, text: str | None, k: int, given: ContextArguments) -> HitList:
-        """The recall that a context is made of."""
-        apart = {*COMMON, "hot", "knowledge"}
-        rare: Any = {name: value for name, value in given.items() if name not in apart}
-        selecting = {name: given.get(name) for name in _SELECTING}
-        return self._recall(
-            text,
-            given.get("vector"),
-            k,
-            given.get("as_of"),
-            given.get("kind"),
-            given.get("profile"),
-            False,
-            False,
-            given.get("options"),
-            rare,
-            in_order=False,
-            **selecting,
-        )
-
-    def _pinned(self, budget: int, recall: RecallArguments) -> list[Hit]:
+    def _pinned(self, budget: int, recall: Mapping[str, Any]) -> list[Hit]:
         """The pinned memories that a recall's filters let through, newest first.
 
         At most as many as a text of ``budget`` tokens may have room for.
         """
-        selecting = {name: recall.get(name) for name in _SELECTING}
-        zone = zone_of(recall.get("options"), recall, self._config)
+        zone = zone_of(recall, self.config)
         moment = parse_as_of(recall.get("as_of"), zone)
-        chosen = until(self._listing.select(selecting, "context", zone), moment)
-        include: RareArguments = {"include": recall["include"]} if "include" in recall else {}
-        flags = options_of(recall.get("options"), include).parsed.drop_flags
+        chosen = until(self.listing.select(_selecting(recall), "context", zone), moment)
+        own = {name: recall[name] for name in ("options", "include") if name in recall}
+        flags = options_of(own).parsed.drop_flags
         drop, replaced = _dropped(flags, moment)
-        hits = self._searcher.recall(
+        hits = self.searcher.recall(
             pinned_request(
                 chosen,
-                min(max(1, budget // _MIN_LINE_TOKENS), self._config.max_k),
-                self._clock.now_ms() if moment is None else moment,
+                min(max(1, budget // _MIN_LINE_TOKENS), self.config.max_k),
+                self.clock.now_ms() if moment is None else moment,
                 drop_flags=drop,
                 replaced=replaced,
             )
@@ -390,20 +353,20 @@ class Recaller:
         self._confine(hits, chosen)
         return sorted(hits, key=lambda hit: (hit.record.event_ms, hit.id), reverse=True)
 
-    def _hot(self, recall: ContextArguments) -> list[Hit]:
+    def _hot(self, recall: Mapping[str, Any]) -> list[Hit]:
         """The hot memories that a recall's filters let through; none as of an earlier time."""
         if recall.get("as_of") is not None:
             return []
-        found = self.hot(self._config.association.hot_items, *map(recall.get, SCOPES))
-        chosen = self._listing.select({name: recall.get(name) for name in _SELECTING}, "context")
-        passing = self._listing.among(chosen, [each.id for each in found])
+        found = self.hot(self.config.association.hot_items, *map(recall.get, SCOPES))
+        chosen = self.listing.select(_selecting(recall), "context")
+        passing = self.listing.among(chosen, [each.id for each in found])
         return [hot_hit(each) for each in found if each.id in passing]
 
     def hot(self, limit: int, *scopes: Any) -> list[MemoryRecord]:
         """The hot memories of a user, agent and session; see ``Memory.hot``."""
         labels = dict(zip(SCOPES, scopes, strict=True))
-        chosen = self._listing.select({**labels, "tiers": "semantic"}, "hot")
-        return self._hot_tier.records(chosen, limit)
+        chosen = self.listing.select({**labels, "tiers": "semantic"}, "hot")
+        return self.hot_tier.records(chosen, limit)
 
     def _known(
         self, hits: HitList, found: Context, wanted: Any
@@ -414,12 +377,12 @@ class Recaller:
             return (), predictions
         request = _request_of(hits)
         request = replace(request, drop_flags=request.drop_flags & ~int(Flag.AUXILIARY))
-        related = self._searcher.look(
+        related = self.searcher.look(
             request,
             partial(
                 known_from,
                 seeds=[hit.id for hit in found.hits],
-                limit=self._config.association.knowledge_limit,
+                limit=self.config.association.knowledge_limit,
             ),
         )
         self._confine(related, request.selection)
@@ -429,12 +392,12 @@ class Recaller:
         """Whether what is tied to the cue counts in a recall with some arguments."""
         options, profile = given.get("options"), given.get("profile")
         asked = given.get("associate", getattr(options, "associate", None))
-        return _associates(asked, self._profile if profile is None else get_profile(profile))
+        return _associates(asked, self.profile if profile is None else get_profile(profile))
 
     def _standing(self, hits: HitList) -> Sequence[Hit]:
         """The instructions that apply to every cue, in the scope of a recall, newest first."""
         request = _request_of(hits)
-        found = self._searcher.unconditional_instructions(request, _MAX_RULES)
+        found = self.searcher.unconditional_instructions(request, _MAX_RULES)
         self._confine(found, request.selection)
         return found
 
@@ -452,21 +415,21 @@ class Recaller:
                 request,
                 usual,
                 lambda asked, filling: self._hits_of(asked, kind, filling, 0)[0],
-                self._config.max_k,
+                self.config.max_k,
             )
             return inside, inside._holding(inside[:first]) if 0 < first < len(inside) else inside
         if request.seed is not None:
-            self._finder.get_within(request.seed, request.selection.scope)
+            self.finder.get_within(request.seed, request.selection.scope)
         preferred = only_preferred(request)
-        hits = None if preferred is None else self._searcher.recall(preferred)
+        hits = None if preferred is None else self.searcher.recall(preferred)
         if not hits:
-            hits = self._searcher.recall(request)
+            hits = self.searcher.recall(request)
         if len(hits) < min(LEAST_HITS, request.k) and request is not usual and request.lexical:
-            hits = filled_up(hits, self._searcher.recall(semantic(usual)), request.k)
-        if not hits and (reason := self._listing.why_empty(request.selection)):
+            hits = filled_up(hits, self.searcher.recall(semantic(usual)), request.k)
+        if not hits and (reason := self.listing.why_empty(request.selection)):
             hits = hits._holding((), abstained=True, reason=reason)
         if hits and kind is not None:
-            hits = answer_parts(self._searcher, self._embedder, request, kind, hits)
+            hits = answer_parts(self.searcher, self.embedder, request, kind, hits)
         if not hits or not first or first >= request.k:
             return hits, hits
         return hits, self._hits_of(replace(request, k=first), kind, usual, first)[0]
@@ -475,17 +438,17 @@ class Recaller:
         """Let the records of hits name no memory outside of the selection's scope."""
         scope = selection.scope
         if not scope.is_open:
-            confine(hits, partial(self._finder.within, scope=scope))
+            confine(hits, partial(self.finder.within, scope=scope))
 
     def _cue_vector(self, text: str | None, vector: ArrayLike | None, *, hyde: bool = False) -> Any:
-        given = None if vector is None else parse_vector(vector, self._dim)
-        if text is None or self._embedder is None:
+        given = None if vector is None else parse_vector(vector, self.dim)
+        if text is None or self.embedder is None:
             return given
 
         more = hypotheses(text) if hyde else []
         if given is not None and not more:
             return given
-        made = embedded(self._embedder, more if given is not None else [text, *more])
+        made = embedded(self.embedder, more if given is not None else [text, *more])
         return centroid(made, given) if more else made[0]
 
 
@@ -508,6 +471,14 @@ def _page(hits: HitList, skipped: int, looked_at: int, min_score: float | None) 
 
 def _associates(given: bool | None, profile: ScoringProfile) -> bool:
     return profile.name == _ASSOCIATIVE if given is None else given
+
+
+def _selecting(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that say which memories are meant."""
+    found = {name: given.get(name) for name in _SELECTING}
+    if found["below"] is False:  # then nothing may be chosen at all
+        found["below"] = None
+    return found
 
 
 def _request_of(hits: HitList) -> RecallRequest:
@@ -562,8 +533,7 @@ def answer_parts(
 def merge_answers(lists: Sequence[HitList], k: int) -> HitList:
     """The best k of several answers by the mean of their scores above the last hit.
 
-    A memory that is not in a list gets 0 from it. Reciprocal rank fusion was tried on the compound
-    questions of LoCoMo and BEAM and loses to this, with K = 60 even to the whole cue.
+    A memory that is not in a list gets 0 from it.
 
     Args:
         lists: the answer to the whole cue first; it gives statistics and signals. The first `POOL`
@@ -601,9 +571,8 @@ def _explain(hit: Hit, score: float) -> Explanation:
 # Hypothetical answers to a cue (HyDE), made from templates.
 #
 # A question is not worded like its answer. So templates turn the cue's topic into a few sentences
-# that an answer may resemble, and the search uses the mean of their vectors and the cue's. No
-# language model; English and Turkish. An option (`recall(hyde=True)`), off by default because it
-# loses where it was measured (bench/log, "Template HyDE").
+# that an answer may resemble, and the search uses the mean of their vectors and the cue's; see
+# bench/log, "Template HyDE".
 
 
 class Shape(NamedTuple):

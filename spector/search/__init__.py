@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from spector.search.associations import is_bare_node, known_from
     from spector.search.hot import HotTier, hot_hit
     from spector.search.listing import TRUSTED_S, Listing, parse_page
-    from spector.search.neighbours import Neighbour, Neighbours, Slot
+    from spector.search.neighbours import Neighbour, Neighbours
     from spector.search.origins import (
         is_word_of_user,
         label,
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from spector.search.request import (
         EVERYTHING_SAID,
         NO_READING,
+        Asked,
         Cue,
         Reading,
         RecallRequest,

@@ -8,7 +8,7 @@ without knowledge, gets its hits back unchanged.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from spector.layout import Category, TierCode
 from spector.process import managed
 from spector.records import (
     SUB_TIERS,
+    Details,
     Hit,
     HitList,
     MemoryRecord,
@@ -48,7 +49,7 @@ from spector.search.newer import LOOKED_AT, put_newer_before
 from spector.search.ordering import Modifier, Ranked
 from spector.search.origins import is_word_of_user
 from spector.search.plan import Plan
-from spector.search.scoring import ScoreSearch
+from spector.search.scoring import hits_of
 from spector.search.selection import raise_above, with_score, with_term
 from spector.search.snapshot import found_of, note_details
 from spector.store.catalog import Catalog, Row, Scope, members
@@ -68,182 +69,171 @@ _Reached = dict[int, tuple[float, int]]
 Ties = Sequence[tuple[int, int, str]]
 
 
-class Associations:
-    """Widens and describes the hits of one plan."""
-
-    def __init__(self, by_score: ScoreSearch) -> None:
-        self._by_score = by_score
-
-    def widened(self, plan: Plan, hits: Sequence[Hit]) -> tuple[Sequence[Hit], Collection[int]]:
-        """Hits with what the request's intent and expansion lead to, and ids of what is no hit of
-        the cue itself, and takes no place of one."""
-        request, added = plan.request, set[int]()
-        if request.of_entities or request.seed is not None:
-            return self._of_mode(plan, hits), added
-        intent = request.intent
-        if not (request.expand or intent) or plan.request.reading.is_survey:
-            return hits, added
-        with knowledge_of(plan) as reader:
-            if not reader.holds_any:
-                return hits, added
-            if intent is Intent.FACTUAL:
-                hits = self._with_facts(plan, reader, hits)
-            elif intent is Intent.ENTITY_PROFILE:
-                hits = self._with_hub(plan, reader, hits)
-            elif intent is Intent.PROCEDURAL:
-                hits = self._procedures_first(plan, reader, hits)
-            elif intent is Intent.CAUSAL:
-                causes = _causes(reader, hits[: plan.k])
-                hits = self._with_reached(plan, hits, causes, added, moves=True)
-            if request.expand:
-                near = _neighbours(reader, hits[: plan.k], request.tuning)
-                hits = self._with_reached(plan, hits, near, added, moves=False)
+def widened(plan: Plan, hits: Sequence[Hit]) -> tuple[Sequence[Hit], Collection[int]]:
+    """Hits with what the request's intent and expansion lead to, and ids of what is no hit of
+    the cue itself, and takes no place of one."""
+    request, added = plan.request, set[int]()
+    if request.of_entities or request.seed is not None:
+        return _of_mode(plan, hits), added
+    intent = request.intent
+    if not (request.expand or intent) or plan.request.reading.is_survey:
         return hits, added
+    with knowledge_of(plan) as reader:
+        if not reader.holds_any:
+            return hits, added
+        if intent is Intent.FACTUAL:
+            hits = _with_facts(plan, reader, hits)
+        elif intent is Intent.ENTITY_PROFILE:
+            hits = _with_hub(plan, reader, hits)
+        elif intent is Intent.PROCEDURAL:
+            hits = _procedures_first(plan, reader, hits)
+        elif intent is Intent.CAUSAL:
+            causes = _causes(reader, hits[: plan.k])
+            hits = _with_reached(plan, hits, causes, added, moves=True)
+        if request.expand:
+            near = _neighbours(reader, hits[: plan.k], request.tuning)
+            hits = _with_reached(plan, hits, near, added, moves=False)
+    return hits, added
 
-    def _of_mode(self, plan: Plan, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """What mentions an entity of the cue, or is one step from a memory, best first."""
-        request = plan.request
-        with knowledge_of(plan) as reader:
-            if request.seed is not None:
-                tied = neighbours_of(reader, [request.seed], request.tuning)[request.seed]
-                known = self._by_score.hits_of(plan, sorted(tied)[-_MOST_OF_HUB:])
-                return _best([_at(hit, tied[hit.id], 1) for hit in known])
-            found = self._of_entities(plan, reader, hits)
-            if found is None:
-                raise InvalidInputError(
-                    'mode="structured" needs an entity, and the cue names none that is known',
-                    hint="name one (memory.entities.find lists them), or pass tags=",
-                )
-        return _best(found)
 
-    def _of_entities(
-        self, plan: Plan, reader: KnowledgeReader, hits: Sequence[Hit]
-    ) -> list[Hit] | None:
-        """What mentions an entity of the cue, of the hits and then of others; None without one."""
-        request = plan.request
-        entities = entities_of_cue(reader, request.cue.text, request.selection.user_id)
-        if not entities:
-            return None
-        members = {row["b"] for row in reader.links("mention", a=entities)}
-        more = self._new(plan, hits, sorted(members)[-_MOST_OF_HUB:])
-        return [*(hit for hit in hits if hit.id in members), *_found_by(more, "entity")]
+def _of_mode(plan: Plan, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """What mentions an entity of the cue, or is one step from a memory, best first."""
+    request = plan.request
+    with knowledge_of(plan) as reader:
+        if request.seed is not None:
+            tied = neighbours_of(reader, [request.seed], request.tuning)[request.seed]
+            known = hits_of(plan, sorted(tied)[-_MOST_OF_HUB:])
+            return _best([_at(hit, tied[hit.id], 1) for hit in known])
+        found = _of_entities(plan, reader, hits)
+        if found is None:
+            raise InvalidInputError(
+                'mode="structured" needs an entity, and the cue names none that is known',
+                hint="name one (memory.entities.find lists them), or pass tags=",
+            )
+    return _best(found)
 
-    def in_order(self, plan: Plan, hits: Sequence[Hit]) -> tuple[Sequence[Hit], Ties]:
-        """Hits that know what contradicts them, and of two that are tied the one that counts first,
-        directly before the other: the newer one, and the user's before what others say.
 
-        It is the order of the best ten, so that fewer are their beginning and none of them leaves.
+def _of_entities(plan: Plan, reader: KnowledgeReader, hits: Sequence[Hit]) -> list[Hit] | None:
+    """What mentions an entity of the cue, of the hits and then of others; None without one."""
+    request = plan.request
+    entities = entities_of_cue(reader, request.cue.text, request.selection.user_id)
+    if not entities:
+        return None
+    members = {row["b"] for row in reader.links("mention", a=entities)}
+    more = _new(plan, hits, sorted(members)[-_MOST_OF_HUB:])
+    return [*(hit for hit in hits if hit.id in members), *_found_by(more, "entity")]
 
-        Returns:
-            The hits, and (first, second, kind) of the ties that gave them their order.
-        """
-        if not hits or not has_knowledge(plan):
-            return hits, ()
-        first, rest = hits[:LOOKED_AT], hits[LOOKED_AT:]
-        by_id = {hit.id: hit for hit in hits}
-        with knowledge_of(plan) as reader:
-            found = _conflicts(reader, hits)
-            ties = [(*each, "may_change") for each in order_of(reader, [hit.id for hit in first])]
-        others = sorted({other for some in found.values() for other in some})
-        passing = {hit.id for hit in self._by_score.hits_of(plan, others)} | by_id.keys()
-        for each, some in found.items():
-            living = tuple([other for other in some if other in passing])
-            by_id[each].hand_on(by_id[each], conflicts=living)
-        if plan.request.reading.is_survey:
-            return hits, ()
-        ties += _ordered_conflicts(first)
-        if plan.request.replaced:
-            ties += [
-                (new, hit.id, "supersedes") for hit in first for new in hit.record.superseded_by
-            ]
-        there = {hit.id for hit in first}
-        ties = [each for each in ties if there.issuperset(each[:2])]
-        return ([*put_newer_before(first, ties), *rest] if ties else hits), ties
 
-    def described(self, plan: Plan, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """Say what each hit is."""
-        if not hits or not has_details(plan):
-            return hits
-        with knowledge_of(plan) as reader:
-            by_id = {hit.id: hit for hit in hits}
-            kept = reader.entries(list(by_id))
-            if not reader.holds_any:
-                _note_entries(by_id, kept, plan)
-                return hits
+def in_order(plan: Plan, hits: Sequence[Hit]) -> tuple[Sequence[Hit], Ties]:
+    """Hits that know what contradicts them, and of two that are tied the one that counts first,
+    directly before the other: the newer one, and the user's before what others say.
+
+    It is the order of the best ten, so that fewer are their beginning and none of them leaves.
+
+    Returns:
+        The hits, and (first, second, kind) of the ties that gave them their order.
+    """
+    if not hits or not has_knowledge(plan):
+        return hits, ()
+    first, rest = hits[:LOOKED_AT], hits[LOOKED_AT:]
+    by_id = {hit.id: hit for hit in hits}
+    with knowledge_of(plan) as reader:
+        found = _conflicts(reader, hits)
+        ties = [(*each, "may_change") for each in order_of(reader, [hit.id for hit in first])]
+    others = sorted({other for some in found.values() for other in some})
+    passing = {hit.id for hit in hits_of(plan, others)} | by_id.keys()
+    for each, some in found.items():
+        living = tuple([other for other in some if other in passing])
+        by_id[each].hand_on(by_id[each], conflicts=living)
+    if plan.request.reading.is_survey:
+        return hits, ()
+    ties += _ordered_conflicts(first)
+    if plan.request.replaced:
+        ties += [(new, hit.id, "supersedes") for hit in first for new in hit.record.superseded_by]
+    there = {hit.id for hit in first}
+    ties = [each for each in ties if there.issuperset(each[:2])]
+    return ([*put_newer_before(first, ties), *rest] if ties else hits), ties
+
+
+def describe(plan: Plan, hits: Sequence[Hit]) -> None:
+    """Say what each hit is."""
+    if not hits or not has_details(plan):
+        return
+    by_id = {hit.id: hit for hit in hits}
+    attachments = catalog_of(plan).attachments
+    with knowledge_of(plan) as reader:
+        kept = reader.entries(list(by_id))
+
+        def note(each: int, known: Details | None) -> None:
+            note_details(by_id[each], with_entry(known, kept.get(each), attachments))
+
+        if reader.holds_any:
             for each, item in typed_items(
-                reader,
-                list(by_id),
-                lambda each: by_id[each].record,
-                lambda each, known: note_details(
-                    by_id[each], with_entry(known, kept.get(each), catalog_of(plan).attachments)
-                ),
+                reader, list(by_id), lambda each: by_id[each].record, note
             ).items():
                 by_id[each].hand_on(by_id[each], payload=item)
-            _note_entries(by_id, kept, plan)
-        return hits
+    for each in kept:  # those that nothing else is known of
+        note(each, None)
 
-    # -- strategies -----------------------------------------------------------------------------
 
-    def _with_facts(
-        self, plan: Plan, reader: KnowledgeReader, hits: Sequence[Hit]
-    ) -> Sequence[Hit]:
-        """The best of hits and of what states the facts about what the cue names."""
-        request = plan.request
-        facts = facts_of_cue(reader, request.cue.text, request.selection.user_id)[-_MOST_OF_HUB:]
-        stated = {one for some in reader.sources(facts).values() for one in some}
-        more = self._new(plan, hits, sorted({*facts, *stated}))
-        return _best([*hits, *_found_by(more, "entity")]) if more else hits
+def _with_facts(plan: Plan, reader: KnowledgeReader, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """The best of hits and of what states the facts about what the cue names."""
+    request = plan.request
+    facts = facts_of_cue(reader, request.cue.text, request.selection.user_id)[-_MOST_OF_HUB:]
+    stated = {one for some in reader.sources(facts).values() for one in some}
+    more = _new(plan, hits, sorted({*facts, *stated}))
+    return _best([*hits, *_found_by(more, "entity")]) if more else hits
 
-    def _with_hub(self, plan: Plan, reader: KnowledgeReader, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """What mentions an entity of the cue, the most useful first, then the other hits."""
-        hub = self._of_entities(plan, reader, hits) or []
-        hub.sort(key=lambda hit: (-hit.record.utility, -hit.score, hit.id))
-        known = {hit.id for hit in hub}
-        return [*hub, *(hit for hit in hits if hit.id not in known)]
 
-    def _procedures_first(
-        self, plan: Plan, reader: KnowledgeReader, hits: Sequence[Hit]
-    ) -> Sequence[Hit]:
-        """Procedures that the cue triggers, then the other hits."""
-        request = plan.request
-        ids = procedures_of_cue(
-            reader, request.cue.text, request.selection.user_id, _MOST_PROCEDURES
-        )
-        known = {hit.id: hit for hit in (*hits, *self._new(plan, hits, ids))}
-        first = [known[each] for each in ids if each in known]
-        rest = [hit for hit in hits if hit.id not in ids]
-        least, raised = max((hit.score for hit in rest), default=0.0), list[Hit]()
-        for hit in reversed(first):  # each just above those behind it: scores show the order
-            raised.append(raise_above(hit, least, "procedure"))
-            least = raised[-1].score
-        return [*reversed(raised), *rest]
+def _with_hub(plan: Plan, reader: KnowledgeReader, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """What mentions an entity of the cue, the most useful first, then the other hits."""
+    hub = _of_entities(plan, reader, hits) or []
+    hub.sort(key=lambda hit: (-hit.record.utility, -hit.score, hit.id))
+    known = {hit.id for hit in hub}
+    return [*hub, *(hit for hit in hits if hit.id not in known)]
 
-    def _with_reached(
-        self, plan: Plan, hits: Sequence[Hit], reached: _Reached, added: set[int], *, moves: bool
-    ) -> Sequence[Hit]:
-        """Hits and what was reached from the best of them, at most 20 beyond k, by score.
 
-        Args:
-            added: gets the ids of those.
-            moves: what is of the first k gets the score of the graph where that is better, and
-                its distance; otherwise it stays as it is.
-        """
-        known, first = {hit.id: hit for hit in hits}, {hit.id for hit in hits[: plan.k]}
-        if moves:
-            for each in reached.keys() & first:
-                score, distance = reached[each]
-                known[each] = _at(known[each], max(score, known[each].score), distance)
-        new = sorted(reached.keys() - first, key=lambda each: (-reached[each][0], each))
-        more = self._by_score.hits_of(plan, [each for each in new if each not in plan.beside])
-        for hit in more[:_MOST_ADDED]:
-            known[hit.id] = _at(hit, *reached[hit.id])
-            added.add(hit.id)
-        return _best(list(known.values()))
+def _procedures_first(plan: Plan, reader: KnowledgeReader, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """Procedures that the cue triggers, then the other hits."""
+    request = plan.request
+    ids = procedures_of_cue(reader, request.cue.text, request.selection.user_id, _MOST_PROCEDURES)
+    known = {hit.id: hit for hit in (*hits, *_new(plan, hits, ids))}
+    first = [known[each] for each in ids if each in known]
+    rest = [hit for hit in hits if hit.id not in ids]
+    least, raised = max((hit.score for hit in rest), default=0.0), list[Hit]()
+    for hit in reversed(first):  # each just above those behind it: scores show the order
+        raised.append(raise_above(hit, least, "procedure"))
+        least = raised[-1].score
+    return [*reversed(raised), *rest]
 
-    def _new(self, plan: Plan, hits: Sequence[Hit], ids: Sequence[int]) -> list[Hit]:
-        """Those of some memories that pass and are no hits yet."""
-        known = {hit.id for hit in hits} | set(plan.beside)
-        return self._by_score.hits_of(plan, [each for each in ids if each not in known])
+
+def _with_reached(
+    plan: Plan, hits: Sequence[Hit], reached: _Reached, added: set[int], *, moves: bool
+) -> Sequence[Hit]:
+    """Hits and what was reached from the best of them, at most 20 beyond k, by score.
+
+    Args:
+        added: gets the ids of those.
+        moves: what is of the first k gets the score of the graph where that is better, and
+            its distance; otherwise it stays as it is.
+    """
+    known, first = {hit.id: hit for hit in hits}, {hit.id for hit in hits[: plan.k]}
+    if moves:
+        for each in reached.keys() & first:
+            score, distance = reached[each]
+            known[each] = _at(known[each], max(score, known[each].score), distance)
+    new = sorted(reached.keys() - first, key=lambda each: (-reached[each][0], each))
+    more = hits_of(plan, [each for each in new if each not in plan.beside])
+    for hit in more[:_MOST_ADDED]:
+        known[hit.id] = _at(hit, *reached[hit.id])
+        added.add(hit.id)
+    return _best(list(known.values()))
+
+
+def _new(plan: Plan, hits: Sequence[Hit], ids: Sequence[int]) -> list[Hit]:
+    """Those of some memories that pass and are no hits yet."""
+    known = {hit.id for hit in hits} | set(plan.beside)
+    return hits_of(plan, [each for each in ids if each not in known])
 
 
 def _neighbours(
@@ -322,14 +312,6 @@ def _best(hits: list[Hit]) -> list[Hit]:
     return sorted(hits, key=lambda hit: (-hit.score, hit.id))
 
 
-def _note_entries(
-    hits: Mapping[int, Hit], entries: Mapping[int, Mapping[str, Any]], plan: Plan
-) -> None:
-    """Say under which keys hits are kept, of those that nothing else is known of."""
-    for each, entry in entries.items():
-        note_details(hits[each], with_entry(None, entry, catalog_of(plan).attachments))
-
-
 # Concepts and patterns that some memories bring to mind, by spreading activation.
 
 #: what a concept that refers to a seed is activated by: one edge of full weight
@@ -342,7 +324,7 @@ _SPARE: Final = 8
 _BARE: Final = frozenset({"user", "agent", "assistant", TIME_OF_DAY[0]})
 
 
-def known_from(plan: Plan, by_score: ScoreSearch, *, seeds: Sequence[int], limit: int) -> HitList:
+def known_from(plan: Plan, *, seeds: Sequence[int], limit: int) -> HitList:
     """Concepts and patterns that pass a plan's filters, the most active first."""
     with knowledge_of(plan) as reader:
         if not reader.holds_any:
@@ -350,7 +332,7 @@ def known_from(plan: Plan, by_score: ScoreSearch, *, seeds: Sequence[int], limit
         active = _activation(plan, reader, seeds)
         sorts = reader.sorts(sorted(active))
     ranked = sorted(active, key=lambda each: (-active[each], each))
-    hits = by_score.hits_of(plan, ranked[: _SPARE * limit])
+    hits = hits_of(plan, ranked[: _SPARE * limit])
     known = [
         hit
         for hit in hits
@@ -360,7 +342,7 @@ def known_from(plan: Plan, by_score: ScoreSearch, *, seeds: Sequence[int], limit
     return HitList(known[:limit])
 
 
-def themes_of_cue(plan: Plan, by_score: ScoreSearch) -> list[tuple[Hit, frozenset[int]]]:
+def themes_of_cue(plan: Plan) -> list[tuple[Hit, frozenset[int]]]:
     """Themes of what a cue names, each with its sources, which all pass the filters.
 
     A source that a night put to rest counts; of one that a caller retired, or that has ended, no
@@ -381,13 +363,11 @@ def themes_of_cue(plan: Plan, by_score: ScoreSearch) -> list[tuple[Hit, frozense
     if not found:
         return []
     living = {
-        hit.id
-        for hit in by_score.hits_of(plan, sources)
-        if not hit.record.dormant or hit.id in rested
+        hit.id for hit in hits_of(plan, sources) if not hit.record.dormant or hit.id in rested
     }
     themes = [
         (hit, found[hit.id])
-        for hit in by_score.hits_of(plan, list(found))
+        for hit in hits_of(plan, list(found))
         if not hit.record.dormant and found[hit.id] <= living
     ]
     return sorted(themes, key=lambda each: (-each[0].score, each[0].id))[:_MOST_THEMES]
@@ -454,7 +434,7 @@ def entity(plan: Plan, ranked: Ranked) -> Modifier | None:
 
 def episode(plan: Plan, ranked: Ranked) -> Modifier | None:
     """0.15 for memories of the session that the cue belongs to."""
-    session, amount = plan.request.near, plan.request.tuning.episode
+    session, amount = plan.request.near_session, plan.request.tuning.episode
     if session is None or plan.request.selection.session_id is not None:
         return None
     ids, found = ranked.ids.tolist(), set[int]()
@@ -473,7 +453,7 @@ def sub_tier(plan: Plan, ranked: Ranked) -> Modifier | None:
     if not (request.associate and request.tuning.subtiers):
         return None
     with knowledge_of(plan) as reader:
-        if request.near is None and not reader.holds_any:
+        if request.near_session is None and not reader.holds_any:
             return None
     rows, scores = ranked.rivals(2 * plan.k, _RIVAL, _MOST_RIVALS)
     rows = rows[scores > 0]

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector._types import F32, I64
-from spector.kernel.contract import REACH, Ranking, TermSpread, dots, squared
+from spector.kernel.contract import REACH, Ranking, TermSpread, squared
 from spector.language.statements import Forms, forms_of
 from spector.layout import HEADER_BYTES, RECORD_DTYPE
 from spector.lexical import WordView
@@ -64,7 +64,12 @@ class FeatureTable:
 
     def shares(self, ranking: Ranking) -> F32:
         """(m,) f32: the share of its term frequency that each row gives to its neighbours."""
-        return self._keep(("shares", ranking.long_words), lambda: shares(self.lengths, ranking))
+        return self._keep(
+            ("shares", ranking.long_words),
+            lambda: np.minimum(
+                np.float32(1), np.float32(ranking.long_words) / np.maximum(self.lengths, 1)
+            ),
+        )
 
     def surroundings(self, ranking: Ranking) -> TermSpread:
         """How each row's term frequency spreads to its neighbours."""
@@ -75,10 +80,21 @@ class FeatureTable:
 
     def spread_lengths(self, ranking: Ranking) -> F32:
         """(n,) f32 lengths of the texts with the shares of the turns around."""
-        return self._keep(
-            ("spread", ranking.before, ranking.after, ranking.long_words),
-            lambda: spread_to_neighbours(self.lengths, self.shares(ranking), self.around, ranking),
-        )
+
+        def make() -> F32:
+            n = len(self)
+            given = _pad(self.lengths * self.shares(ranking))
+            out = self.lengths[:n].copy()
+            for weights, sides in (
+                (ranking.before, self.around.before),
+                (ranking.after, self.around.after),
+            ):
+                for step, weight in enumerate(weights[:REACH]):
+                    if weight:
+                        out += np.float32(weight) * given[sides[:n, step]]
+            return out
+
+        return self._keep(("spread", ranking.before, ranking.after, ranking.long_words), make)
 
     @cached_property
     def codes(self) -> NDArray[np.uint64]:
@@ -94,21 +110,25 @@ class FeatureTable:
     @cached_property
     def forms(self) -> Forms:
         """The forms of the ranked texts: questions, words of time, preferences."""
-        return forms_of(self.words.marks(self.rows[: len(self)]))
+        return forms_of(self.words.column("marks", self.rows[: len(self)]))
 
     def of_forms(self, ranking: Ranking) -> dict[str, F32]:
-        """The evidence of those forms, see `spector.search.features.of_forms`."""
-        return self._keep(
-            (
-                "forms",
-                ranking.short,
-                ranking.short_words,
-                ranking.question,
-                ranking.question_words,
-                ranking.time_words,
-            ),
-            lambda: of_forms(self.lengths[: len(self)], self.forms, ranking),
-        )
+        """Evidence of the form of a text, by term, (n,) f32: short texts and questions answer less."""
+
+        def make() -> dict[str, F32]:
+            forms, zero = self.forms, np.float32(0)
+            share = (1 + self.lengths[: len(self)]) / np.float32(ranking.short_words)
+            open_ = np.maximum(zero, 1 - forms.questions / np.float32(ranking.question_words))
+            times = np.minimum(forms.time_words, np.float32(2))
+            return {
+                "short": np.float32(ranking.short) * np.minimum(zero, np.log(share)),
+                "question": -np.float32(ranking.question) * open_,
+                "time_words": np.float32(ranking.time_words) * times,
+            }
+
+        of_short = ranking.short, ranking.short_words
+        of_questions = ranking.question, ranking.question_words
+        return self._keep(("forms", of_short, of_questions, ranking.time_words), make)
 
     def _keep(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
         found: T | None = self._kept.get(key)
@@ -119,11 +139,7 @@ class FeatureTable:
 
 def all_features(snap: Snapshot, n: int, words: WordView) -> FeatureTable:
     """The table of all memories of one store, which a recall of a small store ranks."""
-    rows = np.flatnonzero(words.alive)
-    part, slot = places_of(snap, n, words, rows)
-    there = slot != NOWHERE
-    if not there.all():  # written after the view, in a store in memory
-        rows, part, slot = rows[there], part[there], slot[there]
+    rows, part, slot = find_places(snap, n, words, np.flatnonzero(words.alive))
     return _make_table(n, words, rows, len(rows), part, slot, words.neighbours(rows, REACH))
 
 
@@ -153,7 +169,7 @@ def _make_table(
 ) -> FeatureTable:
     own = rows[:ranked]
     position = _positions(len(words), rows, near)
-    lengths = words.lengths(rows).astype(np.float32)
+    lengths = words.column("content", rows).astype(np.float32)
     return FeatureTable(
         n,
         words,
@@ -163,7 +179,7 @@ def _make_table(
         slot,
         Around(position[:, :REACH], position[:, REACH:], ranked),
         lengths,
-        words.sizes(own).astype(np.float32) - lengths[:ranked],
+        words.column("size", own).astype(np.float32) - lengths[:ranked],
     )
 
 
@@ -234,6 +250,15 @@ def places_of(
     segments, slots = words.places(rows)
     position, room = snap.seats(n, segments)
     return position, np.where(slots < room, slots.astype(np.uint32), NOWHERE)
+
+
+def find_places(
+    snap: Snapshot, n: int, words: WordView, rows: I64
+) -> tuple[I64, NDArray[np.uint32], NDArray[np.uint32]]:
+    """Those of some rows that the snapshot's table has, and their places."""
+    part, slot = places_of(snap, n, words, rows)
+    there = slot != NOWHERE  # what was written after the view, in a store in memory, is not
+    return (rows, part, slot) if there.all() else (rows[there], part[there], slot[there])
 
 
 def code_of(part: NDArray[np.uint32], slot: NDArray[np.uint32]) -> NDArray[np.uint64]:
@@ -440,64 +465,6 @@ def length_norm(length: F32, mean_length: float, ranking: Ranking) -> F32:
     k1, b = ranking.k1, ranking.b
     slope = np.float32(k1 * b / max(mean_length, 1e-6))
     return np.float32(k1 * (1 - b) + _LEAST) + length * slope
-
-
-def shares(lengths: F32, ranking: Ranking) -> F32:
-    """The share of its term frequency that a text of so many words gives: (m,) float32."""
-    return np.minimum(np.float32(1), np.float32(ranking.long_words) / np.maximum(lengths, 1))
-
-
-def spread_to_neighbours(values: F32, share: F32, around: Around, ranking: Ranking) -> F32:
-    """Values of the ranked rows plus the shares of their neighbours': (n,) float32 from (m,)."""
-    n = around.ranked
-    given = _pad(values * share)
-    out = values[:n].astype(np.float32)
-    for weights, sides in ((ranking.before, around.before), (ranking.after, around.after)):
-        for step, weight in enumerate(weights[:REACH]):
-            if weight:
-                out += np.float32(weight) * given[sides[:n, step]]
-    return out
-
-
-def of_forms(words: F32, forms: Forms, ranking: Ranking) -> dict[str, F32]:
-    """Evidence of the form of a text, by term, (n,) float32: short texts and questions answer less.
-
-    ``words``: content words, (n,).
-    """
-    short = np.float32(ranking.short) * np.minimum(
-        np.float32(0), np.log((1 + words) / np.float32(ranking.short_words))
-    )
-    open_ = np.maximum(np.float32(0), 1 - forms.questions / np.float32(ranking.question_words))
-    return {
-        "short": short,
-        "question": -np.float32(ranking.question) * open_,
-        "time_words": np.float32(ranking.time_words) * np.minimum(forms.time_words, np.float32(2)),
-    }
-
-
-def choose_by_mmr(scores: F32, vectors: F32, count: int, weight: float) -> list[int]:
-    """Maximal marginal relevance: each next row is the best by score and novelty.
-
-    ``weight * score - (1 - weight) * highest cosine with what was chosen`` (Carbonell and Goldstein
-    1998); scores are on the scale of cosines already.
-
-    Args:
-        scores: (n,) float32. vectors: (n, dim) float32 unit rows.
-
-    Returns:
-        Positions of the chosen, in their order; ties go to the first.
-    """
-    closest = np.full(len(scores), -np.inf, np.float32)
-    left = np.ones(len(scores), np.bool_)
-    chosen: list[int] = []
-    while len(chosen) < min(count, len(scores)):
-        newness = np.where(np.isfinite(closest), closest, 0)
-        marginal = np.float32(weight) * scores - np.float32(1 - weight) * newness
-        best = int(np.argmax(np.where(left, marginal, -np.inf)))
-        chosen.append(best)
-        left[best] = False
-        closest = np.maximum(closest, dots(vectors, vectors[best]))
-    return chosen
 
 
 def _pad(values: F32) -> F32:

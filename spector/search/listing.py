@@ -18,9 +18,11 @@ from spector.arguments import (
     parse_integer,
     parse_namespace,
     parse_prefix,
+    parse_range,
     parse_sorts,
     parse_switch,
     parse_tags,
+    several,
 )
 from spector.clock import Clock
 from spector.config import Config
@@ -28,8 +30,8 @@ from spector.errors import InvalidFilterError
 from spector.layout import Flag
 from spector.messages import refuse_unknown
 from spector.records import MemoryRecord, complete
-from spector.search.request import EVERYTHING, Selection, make_selection
-from spector.store.catalog import ANYBODY, SAID, Scope, SqlFilter, of_keys, of_sorts
+from spector.search.request import EVERYTHING, Selection
+from spector.store.catalog import ANYBODY, SAID, Scope, SqlFilter, compile_where, of_keys, of_sorts
 from spector.store.core import Store
 from spector.store.files import Bytes
 from spector.store.integrity import walk
@@ -90,18 +92,30 @@ class Listing:
         else:
             return EVERYTHING
         get, config = given.get, self._config
-        chosen = make_selection(
-            tiers=get("tiers"),
-            tags=parse_tags(get("tags"), config),
-            any_tags=parse_tags(get("any_tags"), config),
-            user_id=check_scope(get("user_id"), "user_id", config),
-            agent_id=check_scope(get("agent_id"), "agent_id", config),
-            session_id=check_scope(get("session_id"), "session_id", config),
-            time_range=get("time_range"),
-            where=get("where"),
-            keys=_keys(get("key_prefix"), get("namespace"), get("below")),
-            sorts=parse_sorts(get("sorts")),
-            zone=zone or config.zone,
+        tags, any_tags = parse_tags(get("tags"), config), parse_tags(get("any_tags"), config)
+        labels = {name: check_scope(get(name), name, config) for name in SCOPES}
+        keys = _keys(get("key_prefix"), get("namespace"), get("below"))
+        sorts = parse_sorts(get("sorts"))
+        min_ms, max_ms = parse_range(get("time_range"), zone or config.zone)
+        tiers, where, found = get("tiers"), get("where"), None
+        if tiers is not None:
+            tiers = several(tiers, "tiers", "the name of a tier, or several")
+            if not tiers:
+                raise InvalidFilterError("tiers is empty", hint="leave it out to search every tier")
+        if where is not None and not (isinstance(where, dict) and not where):
+            found = compile_where(where, scopes="record")
+        if where and found is not None:
+            labels = {name: own or _scope_in(where, name) for name, own in labels.items()}
+        chosen = Selection(
+            tiers=tiers,
+            tags=tags,
+            any_tags=any_tags,
+            **labels,
+            min_ms=min_ms,
+            max_ms=max_ms,
+            where=found,
+            keys=keys,
+            sorts=sorts,
         )
         self._router.select(chosen.tiers)
         return chosen
@@ -296,3 +310,11 @@ def _is_dropped(record: MemoryRecord, drop: int, now_ms: int) -> bool:
         return True
     end_ms = record.valid_until_ms if record.own_until_ms else None
     return end_ms is not None and end_ms <= now_ms and bool(drop & Flag.SUPERSEDED)
+
+
+def _scope_in(where: Mapping[str, Any], name: str) -> str | None:
+    """The scope that all of a filter's answers have, so that index and Bloom filter help."""
+    test = where.get(name)
+    if isinstance(test, Mapping):
+        test = test.get("eq", test.get("$eq"))
+    return test if isinstance(test, str) else None

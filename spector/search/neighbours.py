@@ -1,6 +1,6 @@
 """Memories that a new one may repeat or change: the best of each channel, each by itself.
 
-Fused ranks hide a twin that one channel has first (other engines kept duplicates for that), so the
+Fused ranks hide a twin that one channel has first, so the
 best by vector, by words and by slot are taken side by side. No score is changed, none is returned.
 """
 
@@ -22,7 +22,7 @@ from spector.search.associations import knowledge_of
 from spector.search.features import places_of
 from spector.search.plan import Plan, allowed_records
 from spector.search.request import Cue, RecallRequest, Selection
-from spector.search.scoring import ScoreSearch
+from spector.search.scoring import best_by_score, hits_of
 from spector.search.searcher import Searcher
 from spector.search.snapshot import vectors_of
 from spector.store.catalog import WITHOUT_USER
@@ -91,16 +91,16 @@ class Neighbours:
         request = _request(text, vector, user_id, now_ms, count, derived=channels is None)
         wanted = {"vector", "words", "slot"} if channels is None else set(channels)
 
-        def look(plan: Plan, search: ScoreSearch) -> list[Neighbour]:
+        def look(plan: Plan) -> list[Neighbour]:
             found: dict[int, Hit] = {}
             with knowledge_of(plan) as reader:
                 if "vector" in wanted and vector is not None:
-                    found |= _by_id(search.answer(plan).hits)
+                    found |= _by_id(best_by_score(plan))
                 if "words" in wanted:
-                    found |= _by_id(_by_words(plan, search, text, count))
+                    found |= _by_id(_by_words(plan, text, count))
                 if "slot" in wanted and slots:
                     ids = _of_slots(reader, user_id or "", slots)
-                    found |= _by_id(search.hits_of(plan, ids, most=count))
+                    found |= _by_id(hits_of(plan, ids, most=count))
                 return _described(reader, [*found.values()], vector)
 
         return self._searcher.look(request, look)
@@ -112,14 +112,14 @@ class Neighbours:
             count: memories that are looked at; the oldest, so that the answer stays as they do.
         """
 
-        def look(plan: Plan, search: ScoreSearch) -> list[float]:
+        def look(plan: Plan) -> list[float]:
             hits: list[Hit] = []
             for view in plan.views:
                 for start in range(0, len(view), _AT_ONCE):
                     if len(hits) >= count:
                         break
                     ids = view.ids(np.arange(start, min(start + _AT_ONCE, len(view)))).tolist()
-                    hits += search.hits_of(plan, ids, most=count - len(hits))
+                    hits += hits_of(plan, ids, most=count - len(hits))
             found, out = hits[:count], list[float]()
             vectors = np.ascontiguousarray(vectors_of(found)) if found else np.zeros((0, 1))
             for n, own in enumerate(vectors):
@@ -134,7 +134,7 @@ class Neighbours:
     def predicates(self) -> frozenset[str]:
         """Predicates that callers declared as having one value at a time."""
 
-        def look(plan: Plan, _: ScoreSearch) -> frozenset[str]:
+        def look(plan: Plan) -> frozenset[str]:
             with knowledge_of(plan) as reader:
                 return frozenset(declared(reader).single if reader.holds_any else ())
 
@@ -192,7 +192,7 @@ def _by_id(hits: Iterable[Hit]) -> dict[int, Hit]:
     return {hit.id: hit for hit in hits}
 
 
-def _by_words(plan: Plan, search: ScoreSearch, text: str, count: int) -> list[Hit]:
+def _by_words(plan: Plan, text: str, count: int) -> list[Hit]:
     """The best by BM25 over the words of a text, of every store."""
     terms = cue_terms(analyse(text))
     found: list[Hit] = []
@@ -202,12 +202,12 @@ def _by_words(plan: Plan, search: ScoreSearch, text: str, count: int) -> list[Hi
         some = terms if len(terms) <= _MOST_TERMS else view.informative(terms, _MOST_TERMS)
         looked_up = view.look_up(some)
         rows, _ = view.best(looked_up, k=_BY_WORDS)
-        hits = search.hits_of(plan, view.ids(rows).tolist(), most=count)
+        hits = hits_of(plan, view.ids(rows).tolist(), most=count)
         if len(hits) < count and len(rows) == _BY_WORDS:  # others' memories have the words too
             allow = allowed_records(plan).allow
             mask = allow.admits(*places_of(plan.snap, n, view, np.arange(len(view))))
             rows, _ = view.best(looked_up, k=count, allow=mask)
-            hits = search.hits_of(plan, view.ids(rows).tolist(), most=count)
+            hits = hits_of(plan, view.ids(rows).tolist(), most=count)
         found += hits
     return found
 

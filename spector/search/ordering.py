@@ -22,7 +22,6 @@ from spector.search.snapshot import Candidate, FoundRecord, Snapshot, explain
 from spector.store.catalog import StoredRow, ended_among, pad_ids, successors, verify_all
 from spector.store.core import damaged_record, verify_strength
 from spector.store.files import Bytes
-from spector.tiers import TierRouter
 
 #: candidates that are sorted at once
 _SORTED_AT_ONCE: Final = 64
@@ -62,6 +61,7 @@ class Ranked(Sequence[Candidate]):
         others: Sequence[Candidate] = (),
     ) -> None:
         if others:
+            # a damaged id may lie beyond i64, so NumPy chooses the type of all
             ids = np.append(ids, [each.id for each in others])
             store = np.append(store, [each.store for each in others])
             part = np.append(part, np.array([each.part for each in others], np.uint32))
@@ -280,199 +280,183 @@ _MAX_CHUNK = 512
 _NO_ID = 1 << 63
 
 
-class Confirmer:
-    """Checks candidates against the catalog and their checksums."""
+def confirm(
+    plan: Plan,
+    ordered: Sequence[Candidate],
+    k: int,
+    *,
+    distinct: bool = False,
+    most: int | None = None,
+) -> tuple[list[Hit], int]:
+    """The first k candidates that the catalog confirms, and how many it did not.
 
-    def __init__(self, router: TierRouter) -> None:
-        self._router = router
-        #: tier code -> name
-        self._names: dict[int, str] = {}
-        #: uuid of a store -> the checksum that every record's begins with
-        self._seeds: dict[bytes, int] = {}
+    Args:
+        ordered: best first; read in slices, so it may be lazy.
+        distinct: count different texts of one user and agent, not records.
+        most: candidates that are looked at; None for all.
 
-    def first(
-        self,
-        plan: Plan,
-        ordered: Sequence[Candidate],
-        k: int,
-        *,
-        distinct: bool = False,
-        most: int | None = None,
-    ) -> tuple[list[Hit], int]:
-        """The first k candidates that the catalog confirms, and how many it did not.
-
-        Args:
-            ordered: best first; read in slices, so it may be lazy.
-            distinct: count different texts of one user and agent, not records.
-            most: candidates that are looked at; None for all.
-
-        Raises:
-            PartitionCorruptError: bytes of a memory are not what was written.
-            Moved: a memory in memory moved meanwhile.
-        """
-        snap = plan.snap
-        hits: list[Hit] = []
-        seen: set[int] = set()
-        different: set[Hashable] = seen if not distinct else set()  # type: ignore[assignment]
-        dropped, hidden = 0, plan.query.drop_flags & int(Flag.SUPERSEDED)
-        start, step = 0, k  # of what the gate let through, hardly any candidate is lost
-        end = len(ordered) if most is None else min(most, len(ordered))
-        while start < end:
-            chunk = [c for c in ordered[start : min(start + step, end)] if c.id not in seen]
-            start, step = start + step, min(max(2 * step, _CHUNK), _MAX_CHUNK)
-            rows = _rows(plan, chunk)
-            unknown = [c for c in chunk if c.id not in rows]
-            if unknown:
-                self._refuse_damaged(snap, unknown)
-                chunk = [c for c in chunk if c.id in rows]
-                dropped += len(unknown)
-            if not chunk:
+    Raises:
+        PartitionCorruptError: bytes of a memory are not what was written.
+        Moved: a memory in memory moved meanwhile.
+    """
+    snap = plan.snap
+    hits: list[Hit] = []
+    seen: set[int] = set()
+    different: set[Hashable] = seen if not distinct else set()  # type: ignore[assignment]
+    dropped, hidden = 0, plan.query.drop_flags & int(Flag.SUPERSEDED)
+    start, step = 0, k  # of what the gate let through, hardly any candidate is lost
+    end = len(ordered) if most is None else min(most, len(ordered))
+    while start < end:
+        chunk = [c for c in ordered[start : min(start + step, end)] if c.id not in seen]
+        start, step = start + step, min(max(2 * step, _CHUNK), _MAX_CHUNK)
+        rows = _rows(plan, chunk)
+        unknown = [c for c in chunk if c.id not in rows]
+        if unknown:
+            _refuse_damaged(snap, unknown)
+            chunk = [c for c in chunk if c.id in rows]
+            dropped += len(unknown)
+        if not chunk:
+            continue
+        images = _images(snap, chunk)
+        headers = list(RECORD_PROOF.iter_unpack(images[:, :HEADER_BYTES].tobytes()))
+        offsets, indexes = snap.offsets, snap.indexes
+        texts = [wording_of(rows[c.id].text) for c in chunk] if distinct else []
+        _verify(snap, chunk, rows, images, [header[_CRC] for header in headers])
+        kept: list[int] = []
+        for n, candidate in enumerate(chunk):
+            row = rows.get(candidate.id)
+            # a flag may have been taken back since the snapshot; flags begin a mutable half
+            if row is None or candidate.id in seen or row.mutable[0] & hidden:
+                dropped += 1
                 continue
-            images = _images(snap, chunk)
-            headers = list(RECORD_PROOF.iter_unpack(images[:, :HEADER_BYTES].tobytes()))
-            offsets, indexes = snap.offsets, snap.indexes
-            texts = [wording_of(rows[c.id].text) for c in chunk] if distinct else []
-            self._verify(snap, chunk, rows, images, [header[_CRC] for header in headers])
-            kept: list[int] = []
-            for n, candidate in enumerate(chunk):
-                row = rows.get(candidate.id)
-                # a flag may have been taken back since the snapshot; flags begin a mutable half
-                if row is None or candidate.id in seen or row.mutable[0] & hidden:
-                    dropped += 1
-                    continue
-                index = indexes[candidate.store].get(row.segment_id)
-                is_there = (  # nearly all are, and need no call
-                    index is not None
-                    and row.slot == candidate.slot
-                    and offsets[candidate.store] + index == candidate.part
-                    and headers[n][_ID] == candidate.id
-                )
-                if not is_there and _is_old(snap, candidate, row, headers[n][_ID]):
-                    dropped += 1
-                    continue
-                seen.add(candidate.id)
-                if distinct:
-                    different.add((texts[n], row.user_id, row.agent_id))
-                kept.append(n)
-                if len(different) == k:
-                    break
-            newer = _verify_rows(snap, chunk, rows, headers, images, kept)
-            hits += self._hits(plan, chunk, rows, images, headers, kept, newer, texts)
+            index = indexes[candidate.store].get(row.segment_id)
+            is_there = (  # nearly all are, and need no call
+                index is not None
+                and row.slot == candidate.slot
+                and offsets[candidate.store] + index == candidate.part
+                and headers[n][_ID] == candidate.id
+            )
+            if not is_there and _is_old(snap, candidate, row, headers[n][_ID]):
+                dropped += 1
+                continue
+            seen.add(candidate.id)
+            if distinct:
+                different.add((texts[n], row.user_id, row.agent_id))
+            kept.append(n)
             if len(different) == k:
                 break
-            if distinct and not dropped:  # only repeated words were lost
-                step = min(step, 2 * (k - len(different)) + 2)
-        return hits, dropped
+        newer = _verify_rows(snap, chunk, rows, headers, images, kept)
+        hits += _hits(plan, chunk, rows, images, headers, kept, newer, texts)
+        if len(different) == k:
+            break
+        if distinct and not dropped:  # only repeated words were lost
+            step = min(step, 2 * (k - len(different)) + 2)
+    return hits, dropped
 
-    def _verify(
-        self,
-        snap: Snapshot,
-        chunk: list[Candidate],
-        rows: dict[int, StoredRow],
-        images: Bytes,
-        stored: list[int],
-    ) -> None:
-        """Verify the checksum of every candidate; ``stored`` has those that the records hold."""
-        for n in {candidate.store for candidate in chunk}:
-            store = snap.stores[n]
-            mine = [i for i, c in enumerate(chunk) if c.store == n]
-            whole = len(mine) == len(chunk)
-            checked = images if whole else np.ascontiguousarray(images[mine])
-            out = np.empty(len(mine), np.uint32)
-            snap.kernel.crc32c_rows(checked, out, self._seed(snap, store.uuid))
-            expected = out.tolist()
-            if whole and stored == expected:
-                return
-            for i, crc in zip(mine, expected, strict=True):
-                if stored[i] == crc:
-                    continue
-                candidate = chunk[i]
-                if store.files.durable:
-                    segment = store.segments.get(rows[candidate.id].segment_id)
-                    where = segment.where if segment else "a partition"
-                    raise damaged_record(where, candidate.slot, candidate.id)
-                del rows[candidate.id]  # a ring slot was overwritten while it was read
 
-    def _refuse_damaged(self, snap: Snapshot, unknown: list[Candidate]) -> None:
-        """Raise when the catalog did not confirm an id because of damage.
-
-        A record that a filter left out, or that was forgotten, has intact bytes.
-
-        Raises:
-            PartitionCorruptError: the bytes are not a record's. CatalogCorruptError: the catalog
-            has the memory, and does not find it.
-        """
-        mine = [c for c in unknown if snap.stores[c.store].files.durable]
-        if not mine:
+def _verify(
+    snap: Snapshot,
+    chunk: list[Candidate],
+    rows: dict[int, StoredRow],
+    images: Bytes,
+    stored: list[int],
+) -> None:
+    """Verify the checksum of every candidate; ``stored`` has those that the records hold."""
+    for n in {candidate.store for candidate in chunk}:
+        store = snap.stores[n]
+        mine = [i for i, c in enumerate(chunk) if c.store == n]
+        whole = len(mine) == len(chunk)
+        checked = images if whole else np.ascontiguousarray(images[mine])
+        out = np.empty(len(mine), np.uint32)
+        snap.kernel.crc32c_rows(checked, out, snap.kernel.crc32c(store.uuid))
+        expected = out.tolist()
+        if whole and stored == expected:
             return
-        images = _images(snap, mine)
-        stored = images[:, 36:40].copy().view("<u4")[:, 0]
-        expected = np.empty(len(mine), np.uint32)
-        # the one durable store comes first, and all of them are in it
-        store = snap.stores[mine[0].store]
-        snap.kernel.crc32c_rows(images, expected, self._seed(snap, store.uuid))
-        for n in np.flatnonzero(stored != expected).tolist():
-            place = (snap.segment_at(mine[n].part), mine[n].slot)
-            for _, _, record_id in store.catalog.places("segment_id = ? AND slot = ?", place):
-                segment = store.segments.get(place[0])
+        for i, crc in zip(mine, expected, strict=True):
+            if stored[i] == crc:
+                continue
+            candidate = chunk[i]
+            if store.files.durable:
+                segment = store.segments.get(rows[candidate.id].segment_id)
                 where = segment.where if segment else "a partition"
-                raise damaged_record(where, place[1], record_id)
-        ids = pad_ids([candidate.id for candidate in mine if candidate.id < _NO_ID])
-        marks = ",".join("?" * len(ids))
-        known = {each for _, _, each in store.catalog.places(f"record.id IN ({marks})", ids)}
-        lost = set(ids) - known  # those that no filter left out
-        if lost:
-            store.catalog.refuse_hidden(sorted(lost))
+                raise damaged_record(where, candidate.slot, candidate.id)
+            del rows[candidate.id]  # a ring slot was overwritten while it was read
 
-    def _seed(self, snap: Snapshot, uuid: bytes) -> int:
-        seed = self._seeds.get(uuid)
-        if seed is None:
-            seed = self._seeds[uuid] = snap.kernel.crc32c(uuid)
-        return seed
 
-    def _hits(
-        self,
-        plan: Plan,
-        chunk: list[Candidate],
-        rows: dict[int, StoredRow],
-        images: Bytes,
-        headers: list[tuple[Any, ...]],
-        kept: list[int],
-        newer: Mapping[int, tuple[int, ...]],
-        texts: Sequence[str],
-    ) -> list[Hit]:
-        names = self._names
-        out: list[Hit] = []
-        for n in kept:
-            candidate, image = chunk[n], images[n]
-            row = rows[candidate.id]
-            code = headers[n][_TIER]
-            tier = names.get(code) or names.setdefault(code, self._router.by_code(code).name)
-            out.append(
-                Hit.of(
-                    FoundRecord(
-                        row.id,
-                        row.text,
-                        tier,
-                        row,
-                        image,
-                        newer.get(row.id, ()),
-                        candidate,
-                        texts[n] if texts else None,
-                        plan.request.now_ms,
-                    ),
-                    candidate.score,
-                    partial(
-                        explain,
-                        image,
-                        candidate.fused,
-                        candidate.similarity,
-                        candidate.evidence,
-                        plan.query,
-                    ),
-                )
+def _refuse_damaged(snap: Snapshot, unknown: list[Candidate]) -> None:
+    """Raise when the catalog did not confirm an id because of damage.
+
+    A record that a filter left out, or that was forgotten, has intact bytes.
+
+    Raises:
+        PartitionCorruptError: the bytes are not a record's. CatalogCorruptError: the catalog
+        has the memory, and does not find it.
+    """
+    mine = [c for c in unknown if snap.stores[c.store].files.durable]
+    if not mine:
+        return
+    images = _images(snap, mine)
+    stored = images[:, 36:40].copy().view("<u4")[:, 0]
+    expected = np.empty(len(mine), np.uint32)
+    # the one durable store comes first, and all of them are in it
+    store = snap.stores[mine[0].store]
+    snap.kernel.crc32c_rows(images, expected, snap.kernel.crc32c(store.uuid))
+    for n in np.flatnonzero(stored != expected).tolist():
+        place = (snap.segment_at(mine[n].part), mine[n].slot)
+        for _, _, record_id in store.catalog.places("segment_id = ? AND slot = ?", place):
+            segment = store.segments.get(place[0])
+            where = segment.where if segment else "a partition"
+            raise damaged_record(where, place[1], record_id)
+    ids = pad_ids([candidate.id for candidate in mine if candidate.id < _NO_ID])
+    marks = ",".join("?" * len(ids))
+    known = {each for _, _, each in store.catalog.places(f"record.id IN ({marks})", ids)}
+    lost = set(ids) - known  # those that no filter left out
+    if lost:
+        store.catalog.refuse_hidden(sorted(lost))
+
+
+def _hits(
+    plan: Plan,
+    chunk: list[Candidate],
+    rows: dict[int, StoredRow],
+    images: Bytes,
+    headers: list[tuple[Any, ...]],
+    kept: list[int],
+    newer: Mapping[int, tuple[int, ...]],
+    texts: Sequence[str],
+) -> list[Hit]:
+    names, router = dict[int, str](), plan.means.router
+    out: list[Hit] = []
+    for n in kept:
+        candidate, image = chunk[n], images[n]
+        row = rows[candidate.id]
+        code = headers[n][_TIER]
+        tier = names.get(code) or names.setdefault(code, router.by_code(code).name)
+        out.append(
+            Hit.of(
+                FoundRecord(
+                    row.id,
+                    row.text,
+                    tier,
+                    row,
+                    image,
+                    newer.get(row.id, ()),
+                    candidate,
+                    texts[n] if texts else None,
+                    plan.request.now_ms,
+                ),
+                candidate.score,
+                partial(
+                    explain,
+                    image,
+                    candidate.fused,
+                    candidate.similarity,
+                    candidate.evidence,
+                    plan.query,
+                ),
             )
-        return out
+        )
+    return out
 
 
 def _rows(plan: Plan, chunk: Sequence[Candidate]) -> dict[int, StoredRow]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from spector.config import Config
 from spector.errors import CatalogCorruptError
 from spector.kernel.contract import (
     DEFAULT_DROP_FLAGS,
+    DROP_PHASES,
     AllowList,
     Query,
     Scanner,
@@ -25,7 +26,7 @@ from spector.kernel.contract import (
 from spector.layout import CERTAIN_BYTE, Flag
 from spector.lexical import WordView
 from spector.records import ScanStats
-from spector.search.features import NOWHERE, code_of, header_column, places_of
+from spector.search.features import NormCache, code_of, find_places, header_column
 from spector.search.request import RecallRequest
 from spector.search.snapshot import Snapshot
 from spector.store.catalog import Row, SqlFilter, of_keys, of_sorts, pad_ids
@@ -34,14 +35,26 @@ from spector.tiers import TierRouter
 
 #: as a number: an operation with a flag is one of Python's
 _SUPERSEDED: Final = int(Flag.SUPERSEDED)
+#: what the phases of a scan drop is called in its statistics
+_DROPS: Final = tuple(
+    "skipped_bound" if phase == "bound" else f"dropped_{phase}" for phase in DROP_PHASES
+)
 
 
 class Means(NamedTuple):
-    """What every search of a memory is made with."""
+    """What every search of a memory is made with.
+
+    Attributes:
+        norms: by store.
+        enough: hits wanted and tags of the gate -> candidates that were enough the last time. It
+            only saves a second scan.
+    """
 
     router: TierRouter
     scanner: Scanner
     config: Config
+    norms: tuple[NormCache, ...]
+    enough: dict[tuple[int, ...], int]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -92,6 +105,12 @@ class Plan:
             self.snap.table, self.query, count, allow=allow, select=self.select
         )
 
+    def passes(self, part: NDArray[np.uint32], slot: NDArray[np.uint32]) -> NDArray[np.bool_]:
+        """(n,) whether the kernel lets the records at some places through."""
+        scores = self.snap.kernel.score(self.snap.table, self.query, part, slot)
+        passing: NDArray[np.bool_] = scores > -np.inf
+        return passing if self.mask is None else passing & self.mask[part]
+
     def stats(self, result: ScanResult | None, scored: int = 0) -> ScanStats:
         """The statistics of a scan; of all records, of which ``scored`` have a score, for None."""
         partitions, backend = len(self.snap.table.parts), self.means.scanner.name
@@ -104,21 +123,14 @@ class Plan:
                 partitions=partitions,
                 backend=backend,
             )
-        state, dropped_filter, tags, valence, strength, similarity, bound = result.drops.tolist()
         used = partitions if self.select is None else len(self.select)
         return ScanStats(
             scanned=result.scanned,
-            dropped_state=state,
-            dropped_filter=dropped_filter,
-            dropped_tags=tags,
-            dropped_valence=valence,
-            dropped_strength=strength,
-            dropped_similarity=similarity,
-            skipped_bound=bound,
             scored=result.scored,
             partitions=used,
             partitions_skipped=partitions - used,
             backend=backend,
+            **dict(zip(_DROPS, result.drops.tolist(), strict=True)),
         )
 
 
@@ -234,40 +246,29 @@ def _conditions(
 ) -> tuple[SqlFilter | None, ...]:
     """Per store: what the catalog has to confirm of a candidate."""
     superseded = not request.drop_flags & _SUPERSEDED
-    found = tuple(
-        [
-            request.selection.exact(
-                now_ms=request.now_ms if snap.has_validity(n, superseded=superseded) else None,
-                whole_store=whole_store,
-                replaced=request.replaced,
-                ended=superseded,
-                current=by_catalog and not superseded,
-                whenever=request.ended,
-                ends_ms=request.reading.ends_ms,
+    keys, out = request.selection.keys, list[SqlFilter | None]()
+    lasting = -1 if keys is None or "entry" not in snap.details(snap.lasting) else snap.lasting
+    for n, store in enumerate(snap.stores):
+        found = request.selection.exact(
+            now_ms=request.now_ms if snap.has_validity(n, superseded=superseded) else None,
+            whole_store=whole_store,
+            replaced=request.replaced,
+            ended=superseded,
+            current=by_catalog and not superseded,
+            whenever=request.ended,
+            ends_ms=request.reading.ends_ms,
+        )
+        if store.catalog.ends.are_there():
+            found = _alive(snap, n, found)
+        found = of_sorts(store.catalog, found, request.sorts)
+        if keys is not None:
+            found = (
+                of_keys(store.catalog, found, keys, gathers=whole_store)
+                if n == lasting
+                else SqlFilter("0", ())
             )
-            for n in range(len(snap.stores))
-        ]
-    )
-    found = tuple(
-        [
-            _alive(snap, n, each) if snap.stores[n].catalog.ends.are_there() else each
-            for n, each in enumerate(found)
-        ]
-    )
-    found = tuple(
-        [of_sorts(snap.stores[n].catalog, each, request.sorts) for n, each in enumerate(found)]
-    )
-    if (keys := request.selection.keys) is None:
-        return found
-    lasting = snap.lasting if "entry" in snap.details(snap.lasting) else None
-    return tuple(
-        [
-            of_keys(snap.stores[n].catalog, each, keys, gathers=whole_store)
-            if n == lasting
-            else SqlFilter("0", ())
-            for n, each in enumerate(found)
-        ]
-    )
+        out.append(found)
+    return tuple(out)
 
 
 def _alive(snap: Snapshot, n: int, condition: SqlFilter | None) -> SqlFilter | None:
@@ -326,16 +327,11 @@ def eligible_rows(
     if not len(rows):
         return
     snap, view = plan.snap, plan.views[n]
-    part, slot = places_of(snap, n, view, rows)
-    there = slot != NOWHERE
-    if plan.mask is not None:
-        there[there] &= plan.mask[part[there]]
+    rows, part, slot = find_places(snap, n, view, rows)
+    passing = plan.passes(part, slot)
     if certain:
-        sure: NDArray[Any] = header_column(snap, part[there], slot[there], "confidence")
-        there[there] &= sure >= CERTAIN_BYTE
-    rows, part, slot = rows[there], part[there], slot[there]
-    scores = snap.kernel.score(snap.table, plan.query, part, slot)
-    rows = rows[scores > -np.inf]
+        passing &= header_column(snap, part, slot, "confidence") >= CERTAIN_BYTE
+    rows = rows[passing]
     condition = plan.filters[n]
     sql, params = (condition.sql, condition.params) if condition else ("1", ())
     for at in range(0, len(rows), _CHUNK):

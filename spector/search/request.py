@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, tzinfo
-from typing import TYPE_CHECKING, Any, Final
+from datetime import tzinfo
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.arguments import SCOPES, parse_range, several
+from spector.arguments import SCOPES
 from spector.config import AssociationConfig
-from spector.errors import InvalidFilterError
 from spector.kernel.contract import DEFAULT_DROP_FLAGS, ScoringProfile, norm, record_mask
 from spector.language.cues import Kind
 from spector.layout import Flag
@@ -26,7 +25,6 @@ from spector.store.catalog import (
     Scope,
     SqlFilter,
     Way,
-    compile_where,
     narrowed,
     told_between,
 )
@@ -242,7 +240,54 @@ def pinned_request(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecallRequest:
+class Asked:
+    """The fields of `RecallOptions` in the form that a search uses."""
+
+    #: inclusive range of stored valences
+    valence: tuple[int, int] = (-128, 127)
+    min_importance: float = 0.0
+    category_mask: int = 0
+    modality_mask: int = 0
+    #: flags that drop a record
+    drop_flags: int = DEFAULT_DROP_FLAGS
+    mood: int = 0
+    exact: bool = False
+    lexical: bool = True
+    compound: bool = False
+    hyde: bool = False
+    #: of a request what the cue asks for, whose knowledge is looked up
+    intent: Intent | Literal["auto"] | None = None
+    #: weight of relevance against diversity (maximal marginal relevance); None: relevance alone
+    mmr: float | None = None
+    coverage: bool = False
+    #: hits of one session at most; None: any number
+    per_session: int | None = None
+    #: share of the best score that a hit of the semantic tier must have; 0: any
+    cut: float = 0.0
+    min_score: float | None = None
+    #: entities that the cue names, and what is often used together, count
+    associate: bool | None = None
+    #: what is tied to the best hits is added
+    expand: bool | None = None
+    #: sorts of payloads that a hit must have, "memory" for none; None: any
+    sorts: frozenset[str] | None = None
+    mode: str | None = None
+    #: of a request, only what is tied to this memory counts; None: anything
+    seed: int | None = None
+    #: memories of this session score more
+    near_session: str | None = None
+    #: look for dormant memories that the cue would have hit
+    dormant_hint: bool = False
+    #: None where the caller names none
+    zone: tzinfo | None = None
+
+
+#: see `RecallRequest._filters`
+_NO_FILTERS: Final = ((-128, 127), 0.0, 0, 0, None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallRequest(Asked):
     """The parsed arguments of one recall; what a search makes of them is its `Plan`."""
 
     cue: Cue
@@ -251,46 +296,18 @@ class RecallRequest:
     profile: ScoringProfile
     now_ms: int
     reading: Reading = NO_READING
-    valence: tuple[int, int] = (-128, 127)
-    min_importance: float = 0.0
-    mood: int = 0
-    drop_flags: int = DEFAULT_DROP_FLAGS
-    modality_mask: int = 0
-    category_mask: int = 0
-    exact: bool = False
-    lexical: bool = True
     #: also memories that were valid at ``now_ms`` and have been superseded since
     replaced: bool = False
-    #: weight of relevance against diversity (maximal marginal relevance); None: relevance alone
-    mmr: float | None = None
-    #: hits of one session at most; None: any number
-    per_session: int | None = None
     #: (p, dim) f32 unit vectors of unrelated questions; None where there are none
     probes: NDArray[np.float32] | None = None
     #: (dim,) f32, what requests for something have in common; None where the cue is none
     asking: NDArray[np.float32] | None = None
     #: of each matter that the cue is a request of, unit vectors of what limits it, and of others
     limits: tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...] = ()
-    #: share of the best score that a hit of the semantic tier must have; 0: any
-    cut: float = 0.0
-    #: what the cue asks for, whose knowledge is looked up; None for nothing
-    intent: Intent | None = None
-    #: entities that the cue names, and what is often used together, count
-    associate: bool = False
-    #: memories of this session score more
-    near: str | None = None
-    #: what is tied to the best hits is added
-    expand: bool = False
     #: only what mentions an entity of the cue, where it is True
     of_entities: bool = False
-    #: only what is tied to this memory; None: anything
-    seed: int | None = None
-    #: sorts of payloads that a hit must have, "memory" for none; None: any
-    sorts: frozenset[str] | None = None
     #: also memories whose validity has ended at ``now_ms``
     ended: bool = False
-    #: look for dormant memories that the cue would have hit
-    dormant_hint: bool = False
     #: what entities, pairs and edges add
     tuning: AssociationConfig = _USUAL
 
@@ -307,19 +324,20 @@ class RecallRequest:
         return np.asarray(vector / np.float32(length) - self.asking, np.float32)
 
     @property
-    def filter_key(self) -> tuple[object, ...]:
-        """The filters of a request, whatever the cue; equal where the same memories pass."""
+    def _filters(self) -> tuple[object, ...]:
         return (
-            self.selection,
             self.valence,
             self.min_importance,
             self.category_mask,
             self.modality_mask,
-            self.drop_flags,
             self.sorts,
-            self.ended,
-            self.reading.ends_ms,
         )
+
+    @property
+    def filter_key(self) -> tuple[object, ...]:
+        """The filters of a request, whatever the cue; equal where the same memories pass."""
+        rest = (self.drop_flags, self.ended, self.reading.ends_ms)
+        return (self.selection, *self._filters, *rest)
 
     @property
     def ranks_by_evidence(self) -> bool:
@@ -329,14 +347,7 @@ class RecallRequest:
     @property
     def is_scoped(self) -> bool:
         """Whether the caller asks among some memories only."""
-        return not (
-            self.selection.is_everything
-            and self.valence == (-128, 127)
-            and self.min_importance == 0
-            and not self.category_mask
-            and not self.modality_mask
-            and self.sorts is None
-        )
+        return not self.selection.is_everything or self._filters != _NO_FILTERS
 
     @property
     def is_wide(self) -> bool:
@@ -360,57 +371,6 @@ def told_within(selection: Selection, time: Span) -> Selection:
     """
     told = told_between(*time)
     return replace(selection, where=narrowed(selection.where, told.sql, told.params))
-
-
-def make_selection(
-    *,
-    tiers: str | Iterable[str] | None,
-    tags: tuple[str, ...],
-    any_tags: tuple[str, ...],
-    user_id: str | None,
-    agent_id: str | None,
-    session_id: str | None,
-    time_range: tuple[datetime | str | None, datetime | str | None] | None,
-    where: Mapping[str, Any] | None,
-    keys: KeyRange | None = None,
-    sorts: frozenset[str] | None = None,
-    zone: tzinfo = UTC,
-) -> Selection:
-    """Validate a selection; tags and scope ids have been checked by the caller.
-
-    ``zone``: of days without a time.
-    """
-    min_ms, max_ms = parse_range(time_range, zone)
-    names = None if tiers is None else several(tiers, "tiers", "the name of a tier, or several")
-    if names is not None and not names:
-        raise InvalidFilterError("tiers is empty", hint="leave it out to search every tier")
-    is_empty = where is None or (isinstance(where, dict) and not where)
-    found = None if where is None or is_empty else compile_where(where, scopes="record")
-    if where and found is not None:
-        user_id = user_id or _scope_in(where, "user_id")
-        agent_id = agent_id or _scope_in(where, "agent_id")
-        session_id = session_id or _scope_in(where, "session_id")
-    return Selection(
-        tiers=names,
-        tags=tags,
-        any_tags=any_tags,
-        user_id=user_id,
-        agent_id=agent_id,
-        session_id=session_id,
-        min_ms=min_ms,
-        max_ms=max_ms,
-        where=found,
-        keys=keys,
-        sorts=sorts,
-    )
-
-
-def _scope_in(where: Mapping[str, Any], name: str) -> str | None:
-    """The scope that all of a filter's answers have, so that index and Bloom filter help."""
-    test = where.get(name)
-    if isinstance(test, Mapping):
-        test = test.get("eq", test.get("$eq"))
-    return test if isinstance(test, str) else None
 
 
 def until(selection: Selection, moment_ms: int | None) -> Selection:

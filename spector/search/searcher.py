@@ -9,6 +9,7 @@ again, so a filter never truncates an answer.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
@@ -24,16 +25,18 @@ from spector.layout import Flag
 from spector.records import Hit, HitList
 from spector.search.associations import (
     ASSOCIATIVE,
-    Associations,
+    describe,
     has_knowledge,
+    in_order,
     is_bare_node,
     themes_of_cue,
+    widened,
 )
-from spector.search.ordering import Confirmer
+from spector.search.features import NormCache
 from spector.search.plan import Means, Plan, make_plan
 from spector.search.probes import is_like
 from spector.search.request import Cue, RecallRequest, within
-from spector.search.scoring import EvidenceSearch, ScoreSearch
+from spector.search.scoring import EvidenceSearch, best_by_score
 from spector.search.selection import (
     choose_diverse,
     limit_per_session,
@@ -42,7 +45,6 @@ from spector.search.selection import (
     without_repeats,
 )
 from spector.search.snapshot import (
-    Answer,
     Moved,
     Snapshot,
     make_snapshot,
@@ -70,8 +72,8 @@ _SUPERSEDED: Final = int(Flag.SUPERSEDED)
 #: lets themes pass, and sources of theirs that rest
 _WITH_THEMES: Final = ~int(Flag.AUXILIARY | Flag.DORMANT)
 T = TypeVar("T")
-#: what is made of one request in one snapshot; whether the catalog alone says what is superseded
-_Make = Callable[[Snapshot, RecallRequest, bool], T]
+#: what is made in one snapshot; the flag: the catalog alone says what is superseded
+_Make = Callable[[Snapshot, bool], T]
 
 
 class Searcher:
@@ -88,21 +90,10 @@ class Searcher:
     ) -> None:
         """``scanner``: scans, on several threads where that is faster. ``kernel``: does all else."""
         self._stores = tuple(router.stores())
-        self._means, self._kernel = Means(router, scanner, config), kernel
-        self._lexical = LexicalChannel(self._stores)
-        confirmer = Confirmer(router)
-        self._standing = Standing(confirmer, embed)
-        self._by_score = ScoreSearch(confirmer)
-        self._associations = Associations(self._by_score)
-        self._by_evidence = EvidenceSearch(
-            len(self._stores),
-            config,
-            confirmer,
-            self._lexical,
-            self._standing,
-            self._by_score,
-            ASSOCIATIVE,
-        )
+        norms = tuple([NormCache() for _ in self._stores])
+        self._means, self._kernel = Means(router, scanner, config, norms, enough={}), kernel
+        self._lexical, self._standing = LexicalChannel(self._stores), Standing(embed)
+        self._by_evidence = EvidenceSearch(config, self._lexical, self._standing, ASSOCIATIVE)
         self._cached: Snapshot | None = None
 
     def recall(self, request: RecallRequest) -> HitList:
@@ -122,24 +113,26 @@ class Searcher:
         Raises:
             StoreError: memories kept moving; never an answer that may lack one.
         """
-        return self._answers(requests, self._answer)
+
+        def make(snap: Snapshot, by_catalog: bool) -> list[HitList]:
+            return [self._answer(snap, request, by_catalog) for request in requests]
+
+        return self._in_one_moment(requests, make)
 
     def unconditional_instructions(self, request: RecallRequest, most: int) -> list[Hit]:
         """The newest instructions that hold whatever a cue is about, in the scope of a recall."""
         if not (request.lexical and request.profile.w_lexical):
             return []
-        return self.look(request, lambda plan, _: self._standing.unconditional(plan, most))
+        return self.look(request, lambda plan: self._standing.unconditional(plan, most))
 
-    def look(self, request: RecallRequest, find: Callable[[Plan, ScoreSearch], T]) -> T:
+    def look(self, request: RecallRequest, find: Callable[[Plan], T]) -> T:
         """What ``find`` makes of a request's plan, in one snapshot; no evidence, no order of ours."""
 
-        def make(snap: Snapshot, request: RecallRequest, by_catalog: bool) -> T:
-            plan = make_plan(
-                snap, self._lexical.at(snap), request, self._means, by_catalog=by_catalog
-            )
-            return find(plan, self._by_score)
+        def make(snap: Snapshot, by_catalog: bool) -> T:
+            views = self._lexical.at(snap)
+            return find(make_plan(snap, views, request, self._means, by_catalog=by_catalog))
 
-        return self._answers([request], make)[0]
+        return self._in_one_moment([request], make)
 
     def expect(self, texts: Iterable[str]) -> None:
         """Make ready for texts that are about to be written; see `Standing.expect`."""
@@ -158,62 +151,53 @@ class Searcher:
         """Keep nothing of the stores, which are closed: no map, no words, no cache."""
         self._cached = None
         self._lexical.drop_caches()
-        self._by_score.drop_caches()
+        self._means.enough.clear()
         self.drop_caches()
 
     # -- moments --------------------------------------------------------------------------------
 
-    def _answers(self, requests: Sequence[RecallRequest], make: _Make[T]) -> list[T]:
-        """What is made of requests in one snapshot; `recall_all` says when it is made again."""
-        hits = self._attempt(requests, make)
-        if hits is not None:
-            return hits
-        for _ in range(_ATTEMPTS):
-            for store in self._stores:
+    def _in_one_moment(self, requests: Sequence[RecallRequest], make: _Make[T]) -> T:
+        """What is made for requests in one snapshot; `recall_all` says when it is made again."""
+        by_flags = any(each.drop_flags & _SUPERSEDED for each in requests)
+        for attempt in range(_ATTEMPTS + 1):
+            for store in self._stores if attempt else ():
                 if not store.files.durable:
                     store.await_view()
-            hits = self._attempt(requests, make, by_catalog=True)
-            if hits is not None:
-                return hits
-        with self._stores[0].still():  # writers of this process wait for once
-            hits = self._attempt(requests, make, by_catalog=True)
-        if hits is None:
-            raise StoreError(
-                "memories kept moving while they were recalled", hint="try again in a moment"
-            )
-        return hits
+            with contextlib.suppress(Moved):
+                return self._attempt(make, by_catalog=attempt > 0, by_flags=by_flags)
+        with self._stores[0].still(), contextlib.suppress(Moved):  # writers of this process wait
+            return self._attempt(make, by_catalog=True, by_flags=by_flags)
+        raise StoreError(
+            "memories kept moving while they were recalled", hint="try again in a moment"
+        )
 
-    def _attempt(
-        self, requests: Sequence[RecallRequest], make: _Make[T], *, by_catalog: bool = False
-    ) -> list[T] | None:
-        """Recalls in one snapshot; None when they must be done again."""
-        try:
-            hits, views = self._in_snapshot(requests, make, by_catalog, ())
-        except Moved:
-            return None
-        by_flags = not by_catalog and any(each.drop_flags & _SUPERSEDED for each in requests)
+    def _attempt(self, make: _Make[T], *, by_catalog: bool, by_flags: bool) -> T:
+        """What is made in one snapshot.
+
+        Args:
+            by_flags: what is superseded matters.
+
+        Raises:
+            Moved: it must be made again.
+        """
+        made, views = self._in_snapshot(make, by_catalog, ())
         for store, view in zip(self._stores, views, strict=True):
             # on disk what a snapshot shows stays while it is looked at, but for that flag; and
             # nothing can have moved away from where nothing was looked at
-            if store.files.durable and not by_flags:
+            if store.files.durable and (by_catalog or not by_flags):
                 continue
             if view.partitions and store.retire_epoch() != view.retire_epoch:
-                return None
-        return hits
+                raise Moved("a memory moved while it was looked at")
+        return made
 
     def _in_snapshot(
-        self,
-        requests: Sequence[RecallRequest],
-        make: _Make[T],
-        by_catalog: bool,
-        views: tuple[View, ...],
-    ) -> tuple[list[T], tuple[View, ...]]:
+        self, make: _Make[T], by_catalog: bool, views: tuple[View, ...]
+    ) -> tuple[T, tuple[View, ...]]:
         """What is made, and the views of all stores; those given are held already."""
         if len(views) == len(self._stores):
-            snap = self._snapshot(views)
-            return [make(snap, request, by_catalog) for request in requests], views
+            return make(self._snapshot(views), by_catalog), views
         with self._stores[len(views)].snapshot() as view:
-            return self._in_snapshot(requests, make, by_catalog, (*views, view))
+            return self._in_snapshot(make, by_catalog, (*views, view))
 
     def _snapshot(self, views: tuple[View, ...]) -> Snapshot:
         """The views as a kernel table, patched where a view has changed."""
@@ -235,19 +219,18 @@ class Searcher:
         views = self._lexical.at(snap) if by_words else ()
         plan = make_plan(snap, views, request, self._means, by_catalog=by_catalog)
         if not by_words:
-            return self._first(plan).hit_list(judged=False)
+            return self._first(plan)
         matching = self._standing.matching(plan)
         if matching:
             plan = replace(plan, beside=tuple([hit.id for hit in matching]))
-        # of everything, nothing is judged
-        found = self._first(plan).hit_list(judged=not request.reading.is_survey)
+        found = self._first(plan)
         wanted = [hit for hit in found.standing if hit.id not in plan.beside]
         most = MOST if plan.request.reading.kind is Kind.REQUEST else 1
         found.standing = (*wanted, *matching)[:most]
         found.limits = self._limits_beside(plan, found.standing)
         wide = plan.of(replace(request, drop_flags=request.drop_flags & _WITH_THEMES))
-        found._themes = tuple(themes_of_cue(wide, self._by_score))
-        self._associations.described(wide, [hit for hit, _ in found._themes])
+        found._themes = tuple(themes_of_cue(wide))
+        describe(wide, [hit for hit, _ in found._themes])
         return found
 
     def _limits_beside(self, plan: Plan, standing: Iterable[Hit]) -> tuple[Hit, ...]:
@@ -262,7 +245,7 @@ class Searcher:
                 asking=None,
                 profile=get_profile("similarity"),
             )
-            hits = self._by_score.answer(replace(plan.of(near), k=POOL)).hits
+            hits = best_by_score(replace(plan.of(near), k=POOL))
             for hit, stored in zip(hits, vectors_of(hits) if hits else (), strict=True):
                 vector = stored[: limits.shape[1]]  # a row is padded
                 if _is_own(hit) and is_like(vector, limits, others, probes):
@@ -271,46 +254,50 @@ class Searcher:
             out.pop(hit.id, None)
         return tuple(out.values())[:_MOST_LIMITS]
 
-    def _first(self, plan: Plan) -> Answer:
+    def _first(self, plan: Plan) -> HitList:
         """The first k of the order that a cue gives all memories: fewer are the beginning of more.
 
         All that compares hits or moves one sees the same pool, whatever k is; only then it is cut.
         """
         request, survey = plan.request, plan.request.reading.is_survey
         answer, depth = self._pool(plan, self._depth_of(plan))
-        pool = self._different(plan, answer.hits)
+        pool = self._different(plan, answer)
         if request.mmr is not None:
             pool = choose_diverse(pool, max(plan.k, POOL), request.mmr)
-        hits, added = self._associations.widened(plan, pool)
-        hits, ties = self._associations.in_order(plan, hits)
+        hits, added = widened(plan, pool)
+        hits, ties = in_order(plan, hits)
         missing = plan.k - len(hits) + len(added)
-        if missing > 0 and len(answer.hits) >= depth:
+        if missing > 0 and len(answer) >= depth:
             hits = [*hits, *self._behind(plan, hits, answer, depth, missing)]
         hits = _cut(hits, plan.k, added)
-        left_out: tuple[int, ...] = ()
+        found = answer._holding(hits)
         # a score says how well a memory fits the cue where words and similarity both count
         is_about = request.cue.vector is not None and request.ranks_by_evidence
         if request.cut and not survey and is_about and request.profile.w_similarity:
             near = near_the_best(hits, request.cut, best=max(own_scores(pool), default=0.0))
             kept = {*added, *(hit.id for hit in near)}
             ranked = [hit.id for hit in hits if hit.id not in added]
-            left_out = tuple([n for n, each in enumerate(ranked) if each not in kept])
-            hits = [hit for hit in hits if hit.id in kept]
-        found = answer.with_hits(self._associations.described(plan, hits)).tied(ties)
-        return replace(found, left_out=left_out) if left_out else found
+            found = found._holding([hit for hit in hits if hit.id in kept])
+            found._left_out = tuple([n for n, each in enumerate(ranked) if each not in kept])
+        describe(plan, found)
+        newer = dict(found.outdated)
+        for first, second, _ in ties:
+            newer[second] = (*newer.get(second, ()), first)
+        found.outdated = newer
+        return found
 
-    def _pool(self, plan: Plan, depth: int) -> tuple[Answer, int]:
+    def _pool(self, plan: Plan, depth: int) -> tuple[HitList, int]:
         """The first pool, and its depth: damage behind the first k hides none of these.
 
         Raises:
             PartitionCorruptError, CatalogCorruptError: one of the first k is damaged.
         """
         try:
-            return self._run_passes(plan, depth), depth
+            return self._run_passes(plan, depth, judged=True), depth
         except (PartitionCorruptError, CatalogCorruptError):
             if depth <= plan.k:
                 raise
-        return self._run_passes(plan, plan.k), plan.k
+        return self._run_passes(plan, plan.k, judged=True), plan.k
 
     def _depth_of(self, plan: Plan) -> int:
         """Hits of the first pool: what is wanted where nothing compares them with one another."""
@@ -321,15 +308,15 @@ class Searcher:
         return plan.k if is_scan and not has_knowledge(plan) else POOL
 
     def _behind(
-        self, plan: Plan, hits: Sequence[Hit], answer: Answer, depth: int, count: int
+        self, plan: Plan, hits: Sequence[Hit], answer: HitList, depth: int, count: int
     ) -> list[Hit]:
         """Hits behind those of a pool, out of ever larger ones."""
         most, out = self._means.config.max_k, list[Hit]()
-        while len(out) < count and len(answer.hits) >= depth and depth < most:
-            known = {each for hit in (*hits, *answer.hits, *out) for each in (hit.id, *hit.also)}
+        while len(out) < count and len(answer) >= depth and depth < most:
+            known = {each for hit in (*hits, *answer, *out) for each in (hit.id, *hit.also)}
             depth = min(_DEEPER * depth, most)
             answer = self._run_passes(plan, depth)
-            fresh = [hit for hit in answer.hits if hit.id not in known]
+            fresh = [hit for hit in answer if hit.id not in known]
             more = [
                 hit
                 for hit in self._different(plan, [*hits, *out, *fresh])
@@ -348,23 +335,24 @@ class Searcher:
             hits = limit_per_session(hits, request.per_session)
         return hits
 
-    def _run_passes(self, plan: Plan, depth: int) -> Answer:
+    def _run_passes(self, plan: Plan, depth: int, *, judged: bool = False) -> HitList:
         """The best of a plan, with what is from the time that the cue names before the rest."""
         plan = replace(plan, k=depth)
-        answer = self._search(plan)
+        answer = self._search(plan, judged=judged and not plan.request.reading.is_survey)
         request, span = plan.request, plan.request.reading.span
         narrow = None if span is None else within(request.selection, span)
-        if narrow is None or not answer.hits:
+        if narrow is None or not answer:
             return answer
         of_time = self._search(plan.of(replace(request, selection=narrow)))
-        if of_time.hits and request.reading.is_survey:
+        if of_time and request.reading.is_survey:
             return of_time  # "what did we talk about last week?": all of that time
         return _with_time_first(answer, of_time)
 
-    def _search(self, plan: Plan) -> Answer:
+    def _search(self, plan: Plan, *, judged: bool = False) -> HitList:
+        """``judged``: with signals, which take as long as reading a thousand vectors."""
         if plan.request.ranks_by_evidence and any(view.n_rows for view in plan.views):
-            return self._by_evidence.answer(plan)
-        return self._by_score.answer(plan)
+            return self._by_evidence.answer(plan, judged=judged)
+        return best_by_score(plan)
 
 
 def _is_own(hit: Hit) -> bool:
@@ -381,15 +369,15 @@ def _cut(hits: Sequence[Hit], k: int, added: Collection[int]) -> Sequence[Hit]:
     return [hit for hit in hits if hit.id in first or hit.id in added]
 
 
-def _with_time_first(answer: Answer, of_time: Answer) -> Answer:
+def _with_time_first(answer: HitList, of_time: HitList) -> HitList:
     """The best of a time and the best of all in turn, the former first.
 
     The time in a cue is a guess, unlike a filter: what happened then may have been told of later.
     So it takes half of the places at most, and none where no memory is from then.
     """
-    turns = itertools.chain.from_iterable(itertools.zip_longest(of_time.hits, answer.hits))
+    turns = itertools.chain.from_iterable(itertools.zip_longest(of_time, answer))
     chosen: dict[int, Hit] = {}
     for hit in turns:
         if hit is not None:
             chosen.setdefault(hit.id, hit)
-    return answer.with_hits([*chosen.values()])
+    return answer._holding(chosen.values())

@@ -3,35 +3,24 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 import operator
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from spector._types import F32, I64
-from spector.kernel.contract import cosine_table, squared
+from spector.kernel.contract import cosine_table, dots, squared
 from spector.language.statements import (
-    INSTRUCTS,
-    USERS,
-    aspects_of,
     ends_with_question,
-    find_instruction,
-    forms_of,
-    is_prohibition,
     may_instruct,
 )
-from spector.language.words import cue_terms, is_stop, plain
-from spector.layout import CERTAIN_BYTE, Flag, TierCode
-from spector.lexical import WordView
+from spector.layout import CERTAIN_BYTE
 from spector.records import Explanation, Hit
-from spector.search.features import NOWHERE, choose_by_mmr, header_column, places_of
+from spector.search.features import header_column
 from spector.search.ordering import Ranked
 from spector.search.origins import origin_of
 from spector.search.snapshot import (
@@ -43,7 +32,6 @@ from spector.search.snapshot import (
     vectors_of,
     wording_in,
 )
-from spector.store.catalog import StoredRow
 
 #: the tier of beliefs: those that bear on a cue score close together, and the rest is noise
 SEMANTIC: Final = "semantic"
@@ -145,11 +133,26 @@ def limit_per_session(hits: Sequence[Hit], most: int) -> list[Hit]:
 
 
 def choose_diverse(hits: Sequence[Hit], count: int, weight: float) -> list[Hit]:
-    """``count`` hits by maximal marginal relevance over their stored vectors, best first."""
+    """``count`` hits by maximal marginal relevance over their stored vectors, best first.
+
+    Each next one is the best by ``weight * score - (1 - weight) * highest cosine with what was
+    chosen`` (Carbonell and Goldstein 1998); scores are on the scale of cosines already. Ties go to
+    the first.
+    """
     if not hits:
         return []
-    scores = np.array([hit.score for hit in hits], np.float32)
-    return [hits[n] for n in choose_by_mmr(scores, vectors_of(hits), count, weight)]
+    scores, vectors = np.array([hit.score for hit in hits], np.float32), vectors_of(hits)
+    closest = np.full(len(hits), -np.inf, np.float32)
+    left = np.ones(len(hits), np.bool_)
+    chosen: list[Hit] = []
+    while len(chosen) < min(count, len(hits)):
+        newness = np.where(np.isfinite(closest), closest, 0)
+        marginal = np.float32(weight) * scores - np.float32(1 - weight) * newness
+        best = int(np.argmax(np.where(left, marginal, -np.inf)))
+        chosen.append(hits[best])
+        left[best] = False
+        closest = np.maximum(closest, dots(vectors, vectors[best]))
+    return chosen
 
 
 # Floods: many memories of one doubtful origin do not push out what others say.
@@ -308,191 +311,3 @@ def _move(hit: Hit, bound: float, term: str, towards: float) -> Hit:
 
 def _explain(hit: Hit, evidence: dict[str, float]) -> Explanation:
     return replace(hit.explain(), evidence=dict(evidence))
-
-
-# The instructions among the memories of a store.
-
-#: tier of how something is done, which a cue asks for
-_OF_METHODS: Final = int(TierCode.PROCEDURAL)
-#: confidence, 0..255, from which on the user's words instruct
-_BELIEVED: Final = 127
-#: what repeats other memories
-_DERIVED: Final = np.uint16(Flag.AUXILIARY)
-#: what many instructions have in common, and none is about, folded
-_COMMON: Final = frozenset(
-    """add again allow allowed always answer any anymore are can don fine free give have include is
-    longer may must need no never now please should start stop use using you your
-    artik asla bundan gerek hep her kullan kullanabilirsin kullanabilirsiniz kullanma lutfen sonra
-    tekrar yeniden yine yok zaman zorunda""".split()
-)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class InstructionTable:
-    """Columns of all instructions of a snapshot, (n,) each, newest first.
-
-    Attributes:
-        wholly: the text is nothing but the instruction. vouched: a role says that it is the user's.
-    """
-
-    ids: I64
-    seals: I64
-    event_ms: I64
-    store: I64
-    part: NDArray[np.uint32]
-    slot: NDArray[np.uint32]
-    wholly: NDArray[np.bool_]
-    vouched: NDArray[np.bool_]
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def only(self, rows: NDArray[Any] | slice) -> InstructionTable:
-        return InstructionTable(*(getattr(self, name)[rows] for name in COLUMNS))
-
-
-COLUMNS: Final = tuple(InstructionTable.__slots__)
-_NUMBERS, _PLACES, _FLAGS = np.zeros(0, np.int64), np.zeros(0, np.uint32), np.zeros(0, np.bool_)
-NO_INSTRUCTIONS: Final = InstructionTable(
-    _NUMBERS, _NUMBERS, _NUMBERS, _NUMBERS, _PLACES, _PLACES, _FLAGS, _FLAGS
-)
-
-
-class Instruction(NamedTuple):
-    """One instruction as it was read.
-
-    Attributes:
-        condition: None: it always applies. lifts: it only ends others. forbids: it says what not
-            to do. about: the forms of each word for its subject; forms: of all of them. aspects:
-            of answers that it sets. scope: the user, the agent, and whether the user said it.
-    """
-
-    condition: str | None = None
-    lifts: bool = False
-    forbids: bool = False
-    about: tuple[frozenset[str], ...] = ()
-    aspects: frozenset[str] = frozenset()
-    forms: frozenset[str] = frozenset()
-    scope: tuple[str | None, str | None, bool] = (None, None, True)
-
-
-def instructions_in(snap: Snapshot, n: int, view: WordView) -> InstructionTable:
-    """The instructions of one store.
-
-    What is in doubt never instructs. Words without a role must be certain to be the user's, and in
-    the procedural tier they are how something is done ("always migrate before you deploy"), which a
-    cue asks for. What is derived quotes instructions and is none: the user's own sentence counts.
-    """
-    rows = view.marked(INSTRUCTS)
-    if not len(rows):
-        return NO_INSTRUCTIONS
-    part, slot = places_of(snap, n, view, rows)
-    there = slot != NOWHERE
-    rows, part, slot = rows[there], part[there], slot[there]
-    confidence = header_column(snap, part, slot, "confidence")
-    sure = forms_of(view.marks(rows)).vouched & (confidence >= _BELIEVED)
-    sure |= (confidence >= CERTAIN_BYTE) & (header_column(snap, part, slot, "tier") != _OF_METHODS)
-    sure &= (header_column(snap, part, slot, "flags") & _DERIVED) == 0
-    rows, part, slot = rows[sure], part[sure], slot[sure]
-    forms = forms_of(view.marks(rows))
-    return InstructionTable(
-        view.ids(rows),
-        view.seals(rows),
-        view.event_ms(rows),
-        np.full(len(rows), n, np.int64),
-        part,
-        slot,
-        forms.wholly,
-        forms.vouched,
-    )
-
-
-def instruction_in(row: StoredRow) -> Instruction:
-    """The instruction of a row; an empty one where its text is none."""
-    found = find_instruction(row.text) if isinstance(row.text, str) else None
-    if found is None:
-        return Instruction()
-    about = tuple(
-        frozenset(term.forms)
-        for term in cue_terms(found.sentence)
-        if not is_stop(term.text) and _COMMON.isdisjoint(term.forms)
-    )
-    forms = frozenset(itertools.chain.from_iterable(about))
-    own = row.role is None or plain(str(row.role).strip()) in USERS
-    scope = (row.user_id, row.agent_id, own)
-    forbids = is_prohibition(found.sentence)
-    return Instruction(
-        found.condition, found.lifts, forbids, about, aspects_of(found.sentence), forms, scope
-    )
-
-
-# Which instructions a newer one of the same matter takes the place of, or ends.
-#
-# The newer one stands where that is unsure: of two contrary ones an answer can follow only one.
-
-#: cosine from which on two orders are of one matter: one forbids what the other asks for; both ask
-_ALIKE_CONTRARY, _ALIKE = 0.55, 0.45
-#: share of the newer one's words that the older one has: what it forbids; another value of it
-_SHARED, _OF_VALUE = 0.6, 0.5
-
-
-def revoked(
-    instructions: Sequence[Instruction], vouched: Sequence[bool], vectors: F32 | None = None
-) -> set[int]:
-    """Numbers of the instructions (newest first) that no longer apply, those that only end others
-    among them.
-
-    A newer one revokes an older one of the same user, agent and kind of speaker. Words without a
-    role revoke no words that have one.
-
-    Args:
-        vectors: (n, dim) f32 unit vectors of their texts; None where there are none.
-    """
-    gone = {n for n, each in enumerate(instructions) if each.lifts}
-    likeness = None if vectors is None else cosine_table(vectors, vectors)
-    having: dict[str, list[int]] = defaultdict(list)
-    for n, each in enumerate(instructions):
-        for word in (*each.forms, *each.aspects):
-            having[word].append(n)
-    for newer, each in enumerate(instructions):
-        near = {n for word in (*each.forms, *each.aspects) for n in having[word] if n > newer}
-        for older in near - gone:
-            other = instructions[older]
-            if (
-                other.scope == each.scope
-                and (vouched[newer] or not vouched[older])
-                and _is_contrary(
-                    each, other, 0.0 if likeness is None else float(likeness[newer, older])
-                )
-            ):
-                gone.add(older)
-    return gone
-
-
-def _is_contrary(new: Instruction, old: Instruction, alike: float) -> bool:
-    """Whether an answer cannot follow both; what is narrower takes nothing back."""
-    shared = _share(new, old)
-    if new.forbids != old.forbids and shared >= _SHARED:
-        return True
-    if new.condition is not None and not _same_condition(new, old):
-        return False
-    if new.forbids != old.forbids:
-        return shared > 0 and alike >= _ALIKE_CONTRARY
-    if new.forbids or new.lifts or not _same_condition(new, old):
-        return False  # of two things that are forbidden both may be
-    return (
-        bool(new.aspects & old.aspects) or shared >= _OF_VALUE or (shared > 0 and alike >= _ALIKE)
-    )
-
-
-def _same_condition(new: Instruction, old: Instruction) -> bool:
-    if new.condition is None or old.condition is None:
-        return new.condition is old.condition
-    one, other = {*new.condition.split()}, {*old.condition.split()}
-    return one <= other or other <= one
-
-
-def _share(new: Instruction, old: Instruction) -> float:
-    """Share of the newer one's words that the older one has as well."""
-    common = sum(not old.forms.isdisjoint(word) for word in new.about)
-    return common / len(new.about) if new.about else 0.0

@@ -21,12 +21,11 @@ from spector._types import I64
 from spector.kernel.contract import cosine_table, dots, norm
 from spector.lexical import WordView
 from spector.records import Hit, Signals
-from spector.search.features import NOWHERE, places_of, unit_vectors
-from spector.search.named import LexicalQuery
+from spector.search.features import find_places, unit_vectors
 from spector.search.ordering import Ranked
 from spector.search.plan import Plan, allowed_records
 from spector.search.snapshot import Snapshot, vectors_of
-from spector.search.words import names_unknown
+from spector.search.words import LexicalQuery, names_unknown
 from spector.store.catalog import pad_ids
 
 #: memories whose cosines represent all
@@ -189,10 +188,7 @@ def _of_large(plan: Plan, ranked: Ranked) -> _Passing:
         count = sum(view.n_rows for view in plan.views)
         ids, store, part, slot = _spaced_over(snap, plan.views, count)
     looked = len(ids)
-    passing = snap.kernel.score(snap.table, plan.query, part, slot) > -np.inf
-    if plan.mask is not None:
-        passing &= plan.mask[part]
-    some = np.flatnonzero(passing)
+    some = np.flatnonzero(plan.passes(part, slot))
     passed = len(some)
     some = some[evenly_spaced(passed, SAMPLE)]
     ids, store, part, slot = ids[some], store[some], part[some], slot[some]
@@ -260,7 +256,7 @@ def _spaced_over(
 ) -> tuple[I64, I64, NDArray[np.uint32], NDArray[np.uint32]]:
     """Ids, stores and places of evenly spaced memories in the order of their ids."""
     at = evenly_spaced(count, _LOOKED_AT)
-    ids, stores, parts, slots, first = [], [], [], [], 0
+    found, first = list[tuple[Any, ...]](), 0
     for n, view in enumerate(views):
         mine = at[(at >= first) & (at < first + view.n_rows)] - first
         first += view.n_rows
@@ -268,18 +264,10 @@ def _spaced_over(
             continue
         alive = np.flatnonzero(view.alive)
         rows = alive[np.argsort(view.ids(alive), kind="stable")[mine]]
-        part, slot = places_of(snap, n, view, rows)
-        there = slot != NOWHERE
-        ids.append(view.ids(rows[there]))
-        stores.append(np.full(len(ids[-1]), n, np.int64))
-        parts.append(part[there])
-        slots.append(slot[there])
-    return (
-        np.concatenate(ids),
-        np.concatenate(stores),
-        np.concatenate(parts),
-        np.concatenate(slots),
-    )
+        rows, part, slot = find_places(snap, n, view, rows)
+        found.append((view.ids(rows), np.full(len(rows), n, np.int64), part, slot))
+    ids, stores, parts, slots = map(np.concatenate, zip(*found, strict=True))
+    return ids, stores, parts, slots
 
 
 def _confirm(plan: Plan, store: I64, ids: I64) -> NDArray[np.bool_]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Final
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,7 @@ from spector.records import (
     Details,
     Explanation,
     Hit,
-    HitList,
     MemoryRecord,
-    ScanStats,
-    Signals,
     complete,
 )
 from spector.store.catalog import StoredRow, decode_row, has_windows
@@ -33,8 +30,6 @@ from spector.store.partitions import Partition
 from spector.store.payloads import DETAIL_TABLES, detail_tables
 
 Partitions = tuple[Partition, ...]
-#: so many ids for each segment, and as many more, are worth a table with an entry for each
-_NEAR: Final = 1024
 
 
 class Moved(Exception):  # noqa: N818 - never leaves the read path
@@ -44,39 +39,12 @@ class Moved(Exception):  # noqa: N818 - never leaves the read path
     is_between_statements = True
 
 
-@dataclass(frozen=True, slots=True)
-class _Seats:
-    """Positions and slots of segments; the last entry is of those that are not there.
+class _Seats(NamedTuple):
+    """Segments, ascending, the position and the slots of each; the last is none, and has none."""
 
-    Ids are counted, so they are few and lie close together, and lead to their entry. Where a
-    damaged id is far from the others ``order`` has them ascending, to be searched.
-    """
-
+    segment: NDArray[np.int64]
     position: NDArray[np.uint32]
     room: NDArray[np.int64]
-    order: NDArray[np.int64] | None
-
-    @classmethod
-    def of(cls, ids: list[int], positions: list[int], slots: list[int]) -> _Seats:
-        most = max(ids, default=-1)
-        dense = most < _NEAR * (len(ids) + _NEAR)
-        order = None if dense else np.sort(np.array(ids, np.int64))
-        at = ids if order is None else np.searchsorted(order, ids)
-        position = np.zeros((most + 1 if order is None else len(order)) + 1, np.uint32)
-        room = np.zeros(len(position), np.int64)
-        position[at], room[at] = positions, slots
-        return cls(position, room, order)
-
-    def find(self, segments: NDArray[np.int32]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        absent = len(self.room) - 1
-        at: NDArray[np.intp]
-        if self.order is None:
-            # as NumPy counts: it casts other numbers piece by piece, and crashes without memory
-            at = np.minimum(segments, absent).astype(np.intp)
-        else:
-            at = np.searchsorted(self.order, segments)
-            at[self.order[np.minimum(at, absent - 1)] != segments] = absent
-        return self.position[at], self.room[at]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,12 +71,16 @@ class Snapshot:
         """Of segment ids of a store: position in the table, and slots; 0 of what is not there."""
         found = self._seats.get(n)
         if found is None:
-            found = self._seats[n] = _Seats.of(
-                list(self.indexes[n]),
-                [self.offsets[n] + at for at in self.indexes[n].values()],
-                [self.views[n].partitions[at].slots for at in self.indexes[n].values()],
-            )
-        return found.find(segments)
+            seats = [
+                (segment, self.offsets[n] + at, self.views[n].partitions[at].slots)
+                for segment, at in sorted(self.indexes[n].items())
+            ]
+            columns = zip(*seats, (np.iinfo(np.int64).max, 0, 0), strict=True)
+            segment, position, room = (np.array(each, np.int64) for each in columns)
+            found = self._seats[n] = _Seats(segment, position.astype(np.uint32), room)
+        at = np.searchsorted(found.segment, segments)
+        there = found.segment[at] == segments
+        return found.position[at] * there, found.room[at] * there
 
     def has_validity(self, n: int, *, superseded: bool) -> bool:
         """False when no memory of a store has a validity window; without ``superseded``, none but
@@ -398,11 +370,6 @@ def found_of(hit: Hit) -> FoundRecord:
     return found
 
 
-def image_of(hit: Hit) -> Bytes:
-    """(stride,) u8: the record of a hit that a recall has found."""
-    return found_of(hit).image
-
-
 def wording_in(hit: Hit) -> str:
     """The words of a hit, whatever their case and the space between them."""
     found = hit._found
@@ -454,52 +421,7 @@ def units_of(hits: Sequence[Hit]) -> NDArray[np.float32]:
 
 def vectors_of(hits: Sequence[Hit]) -> NDArray[np.float32]:
     """(n, dim) float32 unit vectors of hits of the read path, as they are stored."""
-    images: Bytes = np.stack([image_of(hit) for hit in hits])
+    images: Bytes = np.stack([found_of(hit).image for hit in hits])
     headers = np.ascontiguousarray(images[:, :HEADER_BYTES]).view(RECORD_DTYPE)[:, 0]
     codes = np.ascontiguousarray(images[:, HEADER_BYTES:]).view(np.int8)
     return np.asarray(codes * headers["scale"][:, None], np.float32)
-
-
-# The answer of a search: its hits, and what else is known of them.
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Answer:
-    """The hits of one plan, best first, and what was measured on the way to them.
-
-    Attributes:
-        signals: measures the cue; None where nothing can be measured.
-        standing: instructions of the user that stand beside the hits.
-        newer: id of a hit -> ids of hits that count instead: see `HitList.outdated`.
-        left_out: places among the first k of what is none of the hits, in order.
-    """
-
-    hits: tuple[Hit, ...] = ()
-    stats: ScanStats | None = None
-    signals: Callable[[], Signals] | None = None
-    standing: tuple[Hit, ...] = ()
-    newer: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    left_out: tuple[int, ...] = ()
-
-    def with_hits(self, hits: Sequence[Hit]) -> Answer:
-        """Other hits, with all else that this answer has."""
-        return Answer(tuple(hits), self.stats, self.signals, self.standing, self.newer)
-
-    def tied(self, ties: Sequence[tuple[int, int, str]]) -> Answer:
-        """The same, with pairs of hits of which the first counts."""
-        newer = {each: tuple(some) for each, some in self.newer.items()}
-        for first, second, _ in ties:
-            newer[second] = (*newer.get(second, ()), first)
-        return replace(self, newer=newer) if ties else self
-
-    def hit_list(self, *, judged: bool) -> HitList:
-        """The same as a recall returns it, with signals where it is judged."""
-        found = HitList(
-            list(self.hits),
-            self.stats,
-            signals=self.signals() if judged and self.signals else None,
-            standing=self.standing,
-            outdated=self.newer,
-        )
-        found._left_out = self.left_out
-        return found

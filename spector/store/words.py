@@ -9,6 +9,7 @@ import re
 import sqlite3
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -28,11 +29,13 @@ from spector.language.statements import (
 from spector.language.words import fingerprint
 from spector.layout import Flag
 from spector.lexical import (
+    BLOCK,
     EXTENT_DTYPE,
     LEXICAL_DTYPE,
     LEXICAL_HEADER_BYTES,
     MOST_BLOCKS,
     NAMED_DTYPE,
+    ROWS,
     ROWS_DTYPE,
     Extent,
     IndexImage,
@@ -43,12 +46,10 @@ from spector.lexical import (
     WordView,
     blocks_named,
     image_from_files,
-    list_size_by_header,
     pack_block,
     pack_rows,
     read_block,
     read_rows,
-    size_by_header,
     stored_block,
 )
 from spector.records import TURNS_BEFORE, aliases_in, turn_before_in
@@ -304,7 +305,7 @@ def bytes_of(files: Files, name: str) -> Bytes | None:
         return None
     with contextlib.closing(files.open(name, writable=False)) as file:
         size, head = file.size(), file.read_at(0, LEXICAL_HEADER_BYTES)
-        wanted = list_size_by_header(head) if name == LIST else size_by_header(head)
+        wanted = (ROWS if name == LIST else BLOCK).size_by_header(head)
         if wanted < 0:
             return np.frombuffer(head, np.uint8)
         if size != wanted:
@@ -453,8 +454,9 @@ def _notes_on_list(files: Files, uuid: bytes, kernel: Kernel) -> Iterator[tuple[
         else:
             # what is compared with the others: a sixth of it, copied
             columns = {name: column.copy() for name, column in found.columns.items()}
-            none = found.start[:0].copy(), found.row[:0].copy(), found.count[:0].copy()
-            blocks.append(StoredBlock(found.hash[:0].copy(), found.dir[:0].copy(), *none, columns))
+            names = ("hash", "start", "row", "count", "dir")
+            none: Any = {name: getattr(found, name)[:0].copy() for name in names}
+            blocks.append(replace(found, columns=columns, **none))
     untrusted, are_whole = [False] * len(saved.extents), len(blocks) == len(saved.named)
     if are_whole and image_from_files(saved, blocks, untrusted) is None:
         yield LIST, f"its blocks do not belong together; {_ANEW}"
@@ -479,7 +481,7 @@ def _named(files: Files, uuid: bytes) -> set[str] | None:
     with contextlib.closing(files.open(LIST, writable=False)) as file:
         head = file.read_at(0, ROWS_DTYPE.itemsize)
         count = blocks_named(head, uuid=uuid)
-        if count is None or file.size() != list_size_by_header(head):
+        if count is None or file.size() != ROWS.size_by_header(head):
             return None
         raw = file.read_at(len(head), NAMED_DTYPE.itemsize * count)
     if len(raw) != NAMED_DTYPE.itemsize * count:  # it has just been truncated

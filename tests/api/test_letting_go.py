@@ -93,7 +93,7 @@ def parts_of(memory: Memory) -> dict[str, weakref.ref[Any]]:
             f"indexes {n}": store.partitions.indexes,
         }
         if words._index._recent:
-            found[f"column {n}"] = words._index._recent[0][1]._columns["id"]
+            found[f"column {n}"] = words._index._recent[0][1].columns["id"]
         for segment in store.segments.values():
             found[f"segment {n}/{segment.row.id}"] = segment
             found[f"records {n}/{segment.row.id}"] = segment.records().base

@@ -116,7 +116,7 @@ def test_a_kill_loses_the_note_and_nothing_else(
 def test_what_has_ended_is_not_brought_back(memory: Memory, clock: ManualClock) -> None:
     hits = memory.recall(CUE, user_id="u")
     clock.advance(seconds=60)
-    memory._parts.recaller._refresh([hit.id for hit in hits])
+    memory._parts.recaller.refresh([hit.id for hit in hits])
     assert memory._parts.store.catalog.ends.noted == {}
     assert list(memory.records()) == []
 

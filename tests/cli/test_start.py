@@ -67,7 +67,7 @@ ROOMS = {
         """
         difflib knowledge.association knowledge.concepts knowledge.entities knowledge.graph
         knowledge.items knowledge.procedures knowledge.statistics language.dates language.tables lexical recall
-        search.associations search.features search.fusion search.hot search.named search.newer
+        search.associations search.features search.hot search.newer
         search.ordering search.plan search.probes search.scoring search.searcher search.selection
         search.signals search.snapshot search.standing search.words upkeep
         """.split()

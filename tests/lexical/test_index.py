@@ -52,13 +52,17 @@ def _agrees(view: WordView, shelf: Shelf, cue: str) -> None:
     every = view.rows(ids)
     assert view.ids(every).tolist() == ids
     read = [terms_of(text) for text in texts]
-    assert view.counts(every, terms).tolist() == [
+    lookup = view.look_up(terms)
+    lines = view.field_lines(view.field_numbers(every), lookup)
+    assert view.counts(every, lookup, lines).tolist() == [
         [counts[term.text] for counts, _, _ in read] for term in terms
     ]
-    assert view.fields(every, terms).tolist() == [
-        [int(term.text in fields) for _, fields, _ in read] for term in terms
+    having = dict(lines)
+    nowhere = np.zeros(len(every), bool)
+    assert [having.get(n, nowhere).tolist() for n in range(len(terms))] == [
+        [term.text in fields for _, fields, _ in read] for term in terms
     ]
-    assert view.lengths(every).tolist() == [length for _, _, length in read]
+    assert view.column("content", every).tolist() == [length for _, _, length in read]
     near = view.neighbours(every, 3)
     found = np.where(near < 0, -1, view.ids(near.ravel()).reshape(near.shape))
     assert found.tolist() == [neighbours_of(texts, n, 3) for n in ids]
@@ -106,7 +110,6 @@ def test_an_index_that_follows_commits_answers_like_a_plain_computation(
     monkeypatch.setattr(index, "_MANY_DEAD", 20)
     monkeypatch.setattr(index, "_BATCH", 32)
     monkeypatch.setattr(chains, "_ONE_BY_ONE", 4)
-    monkeypatch.setattr(chains, "_RECENT", 2)
     first = seed(start)
     rng = random.Random(first)
     shelf, number, held, moments = Shelf(), 0, [], []
@@ -162,7 +165,7 @@ def test_an_empty_store_answers_everything() -> None:
     none = np.array([-1], np.int64)
     assert (len(view), view.n_rows, view.df(terms).tolist()) == (0, 0, [0, 0])
     assert view.best(terms)[0].tolist() == []
-    assert view.counts(none, terms).tolist() == [[0], [0]]
+    assert view.counts(none, view.look_up(terms), []).tolist() == [[0], [0]]
     assert view.neighbours(none, 2).tolist() == [[-1, -1, -1, -1]]
     assert view.rows([5]).tolist() == view.ids(none).tolist() == [-1]
 
@@ -173,7 +176,7 @@ def test_a_cue_without_words_matches_nothing() -> None:
     view = WordIndex(get_kernel()).follow(shelf.spans(), shelf)
     every = np.arange(len(view))
     assert view.best([])[0].tolist() == []
-    assert view.counts(every, []).shape == view.fields(every, []).shape == (0, 1)
+    assert view.counts(every, view.look_up([]), []).shape == (0, 1)
     assert view.df([]).tolist() == []
 
 

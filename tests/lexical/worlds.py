@@ -95,4 +95,4 @@ def block_of(rows: Sequence[Row], ids: Sequence[int]) -> StoredBlock:
         for n, (name, kind) in enumerate(COLUMNS)
     }
     columns["id"] = np.array(ids, "<i8")
-    return StoredBlock(p.hash, p.dir, p.start, p.row, p.count, columns)
+    return StoredBlock(0, len(rows), p.hash, p.start, p.row, p.count, p.dir, columns)

@@ -20,7 +20,7 @@ import pytest
 import spector
 from spector import PROFILES, Config, InvalidInputError, ManualClock, Memory, Ranking
 from spector.kernel.contract.scanner import ScanResult
-from spector.search.scoring import CandidateRanker
+from spector.search.scoring import EvidenceSearch
 from tests.api.helpers import ids, texts
 from tests.cases import Cases
 from tests.conftest import NOW
@@ -364,13 +364,13 @@ def test_the_scan_of_a_large_store_is_asked_for_few(monkeypatch: pytest.MonkeyPa
     """Mechanism: the time of a scan grows with the hits wanted of it. Damage: at 400,000 memories
     128 candidates took as long as reading every vector."""
     seen: list[int] = []
-    best_of = CandidateRanker.best_of
+    best_of = EvidenceSearch.best_of
 
     def spied(*args: Any, **more: Any) -> Any:
         seen.append(len(next(each for each in args if isinstance(each, ScanResult))))
         return best_of(*args, **more)
 
-    monkeypatch.setattr(CandidateRanker, "best_of", spied)
+    monkeypatch.setattr(EvidenceSearch, "best_of", spied)
     with mind(rank_all_records=1) as memory:
         crowd(memory)
         memory.recall(CUES[0], vector=CUE, k=10)

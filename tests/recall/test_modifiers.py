@@ -16,12 +16,12 @@ import pytest
 
 import spector
 from spector import ManualClock, Memory
-from spector.arguments import parse_intent
 from spector.config import AssociationConfig, Config
 from spector.errors import InvalidInputError
 from spector.knowledge import Changes, KnowledgeReader, New, encode
 from spector.language.cues.intent import Intent
 from spector.recall.intents import intent_in
+from spector.recall.options import parse_intent
 from spector.records import Percept
 from spector.search.ordering import Modifier, Ranked
 from spector.search.plan import Plan

@@ -18,7 +18,9 @@ from spector.language.statements.speakers import (
     subject_of,
     terms_of_time,
 )
+from spector.search import RecallRequest
 from spector.search.probes import ENGLISH, TURKISH, Probes
+from spector.search.signals import SignalCollector
 from tests.cases import Cases
 from tests.fakes import FakeEmbedder
 
@@ -64,6 +66,26 @@ def test_the_kind_of_a_cue_is_noticed(told: Memory) -> None:
     assert signals(told, "Where did I buy the violin?").kind == "fact"
     assert signals(told, "Can you recommend a violin?").kind == "request"
     assert signals(told, "It is raining all day long here").kind == "talk"
+
+
+def test_a_cue_is_measured_once_whatever_time_it_names(
+    told: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mechanism: the time in a cue is searched by itself, beside all. Damage: both searches were
+    measured, which reads a thousand vectors, and one of the measures was thrown away."""
+    made: list[Any] = []
+    measure = SignalCollector.signals
+
+    def spied(*args: Any) -> Signals:
+        made.append(measure(*args))
+        return made[-1]
+
+    request = told.recall("Who bought the violin in Vienna today?").request
+    assert isinstance(request, RecallRequest)
+    assert request.reading.span is not None
+    monkeypatch.setattr(SignalCollector, "signals", spied)
+    assert told._parts.recaller.searcher.recall(request).signals is not None
+    assert len(made) == 1
 
 
 def test_likeness_is_counted_above_what_questions_about_something_else_reach(

@@ -5,6 +5,8 @@ All vectors are the same, so only words can tell the memories apart.
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -133,6 +135,24 @@ def test_a_damaged_vector_does_not_reach_those_beside_it(scale: float, tmp_path:
         for n in (19, 21, 33):
             # or the damage is named, because it was about to be shown
             assert _shown(memory, f"number{n}", rows[n]["vector"]) in (ids[n], ids[20])
+
+
+def test_a_damaged_id_that_no_row_has_spoils_no_recall(tmp_path: Path) -> None:
+    """Mechanism: a record that the catalog has no row of ranks by its vector alone, and its id is
+    as it lies there. Damage: one beyond 2^63 ended every recall in an OverflowError."""
+    with spector.open(tmp_path / "mind", embedder=None, dim=8, clock=ManualClock(NOW)) as memory:
+        rows = [{"text": f"guitar number{n}", "vector": _SAME} for n in range(20)]
+        ids = [record.id for record in memory.remember_many(rows)]
+    (partition,) = (tmp_path / "mind" / "episodic").glob("*.mem")
+    raw = bytearray(partition.read_bytes())
+    raw[raw.index(ids[5].to_bytes(8, "little")) + 7] |= 0x80
+    partition.write_bytes(raw)
+    catalog = sqlite3.connect(tmp_path / "mind" / "catalog.db")
+    with contextlib.closing(catalog), catalog:
+        catalog.execute("DELETE FROM record WHERE id = ?", (ids[5],))
+    with spector.open(tmp_path / "mind", embedder=None, clock=ManualClock(NOW)) as memory:
+        found = memory.recall("guitar", vector=_SAME, k=20)
+        assert sorted(hit.id for hit in found) == sorted({*ids} - {ids[5]})
 
 
 def _shown(memory: Memory, cue: str, vector: object) -> int:

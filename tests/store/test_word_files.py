@@ -71,7 +71,8 @@ def answers(store: Store, words: Words) -> list[Any]:
         for cue in CUES:
             rows, scores = found.best(cue_terms(cue), k=500)
             out.append((found.ids(rows).tolist(), scores.tolist()))
-            out.append(found.fields(rows, cue_terms(cue)).tolist())
+            lines = found.field_lines(found.field_numbers(rows), found.look_up(cue_terms(cue)))
+            out.append([(n, there.tolist()) for n, there in lines])
         rows = np.flatnonzero(found.alive)
         rows = rows[np.argsort(found.ids(rows))]
         near = found.neighbours(rows, 3)
@@ -80,7 +81,7 @@ def answers(store: Store, words: Words) -> list[Any]:
         out.append([speakers[code] for code in found.speaker_codes(rows).tolist()])
         segment, slot = found.places(rows)
         out += [segment.tolist(), slot.tolist(), found.ids(rows).tolist()]
-        out += [found.lengths(rows).tolist(), found.sizes(rows).tolist()]
+        out += [found.column(name, rows).tolist() for name in ("content", "size")]
         return out
 
 
