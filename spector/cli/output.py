@@ -147,6 +147,12 @@ class Console:
             print(file=self.err)
         return answer.strip().lower() in _YES
 
+    def input_words(self) -> str:
+        """The text on standard input; raises as `input_text` does."""
+        if sys.stdin.isatty():
+            self.note("reading the text from the terminal; end with Ctrl-D")
+        return input_text().strip()
+
     def failure(self, error: SpectorError, code: int) -> None:
         """Print the cause and the next step, without a traceback."""
         notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))

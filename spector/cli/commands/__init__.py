@@ -14,22 +14,15 @@ class Command(NamedTuple):
 
     verb: str
     help: str
-    #: module, of this package if it begins with a dot, and the end of the names of its functions
-    #: that describe the arguments to a parser and run the command: ``add_...``, ``run_...``
+    #: module, of this package if it begins with a dot, and the name of what it has for the command:
+    #: ``RECALL``, its arguments, and ``run_recall``
     home: str
 
     def describe(self, parser: argparse.ArgumentParser) -> None:
         """Add the arguments, and set the function that runs the command as ``run``."""
         module, _, name = self.home.partition(":")
         home = import_module(module, __name__)
-        getattr(home, f"add_{name}")(parser)
-        if parser.get_default("as_json") is None:  # those without a document say so
-            parser.add_argument(
-                "--json",
-                action="store_true",
-                dest="as_json",
-                help="print one JSON document on stdout",
-            )
+        getattr(home, name.upper()).add_to(parser)
         parser.set_defaults(run=getattr(home, f"run_{name}"))
 
 
