@@ -28,10 +28,6 @@ CLASSES = {
 }
 
 
-def test_the_list_of_public_errors_is_complete() -> None:
-    assert sorted(errors.__all__) == sorted(CLASSES)
-
-
 def test_the_drawn_tree_names_every_error_and_no_other() -> None:
     assert set(DRAWN) == set(CLASSES)
 
