@@ -153,7 +153,7 @@ class Recaller:
 
     def recall(self, *args: Any, **selecting: Any) -> HitList:
         """The k memories that should come to mind, in the order of the cue's intent."""
-        if self._operations.sink is None:
+        if not self._operations.is_kept:
             hits = self._recall(*args, **selecting)
         else:
             from spector.recall.context import note_recall
