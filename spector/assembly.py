@@ -14,6 +14,7 @@ from datetime import tzinfo
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+import spector.providers as providers
 import spector.recall as recall
 import spector.search as search
 import spector.session as session
@@ -65,7 +66,6 @@ if TYPE_CHECKING:
     from spector.exchange import Exchange, Vectors
     from spector.forgetting import Forgetting
     from spector.observe import Judges, Observing
-    from spector.providers import ChatModel
 
 _Part = TypeVar("_Part")
 
@@ -159,7 +159,7 @@ def open_memory_at(
             embedder=found,
             importance=scorer,
             detectors=detectors,
-            chat=_chat_within(model, config),
+            chat=None if model is None else providers.ChatModel(model, config.llm),
             fact_extractor=extractor,
             summarizer=summarizer,
             operations=_operations(log_path, opened[0].store, clock, texts=log_texts),
@@ -196,15 +196,6 @@ def _stamp_of(embedder: Embedder | None, dim: int | None) -> Stamp:
     if embedder is None:
         return Stamp(dim, None, None)
     return Stamp(embedder.dim, embedder.model_id, embedder.fingerprint)
-
-
-def _chat_within(model: LLM | None, config: Config) -> ChatModel | None:
-    """The chat model with the limits of the configuration."""
-    if model is None:
-        return None
-    from spector.providers import ChatModel
-
-    return ChatModel.within(model, config.llm)
 
 
 def _scored(
@@ -468,19 +459,20 @@ def _make_parts(opened: list[OpenedStore], router: TierRouter, given: Given) -> 
     @part
     def observing() -> Observing:
         from spector.observe import Observing
-        from spector.providers import own_extractor, token_counter
 
         return Observing(
             series=series(),
             neighbours=search.Neighbours(searcher()),
             reinforcing=changer().reinforcing,
-            session=lambda *key: sessions().state(session.SessionKey(*key), token_counter(None)),
+            session=lambda *key: sessions().state(
+                session.SessionKey(*key), providers.token_counter(None)
+            ),
             embedder=embedder,
             scorer=given.importance,
             clock=checked,
             config=config,
             updating=updater().merge,
-            extractor=own_extractor(given.fact_extractor),
+            extractor=providers.own_extractor(given.fact_extractor),
             detectors=given.detectors,
             judges=judges(),
         )
@@ -549,17 +541,13 @@ def _operations(path: str | None, store: Store, clock: Clock | None, *, texts: b
 
 def _uncached(embedder: Embedder | None) -> Callable[[Iterable[str]], Any] | None:
     """Embeds past the cache, whose place is for cues."""
-    from spector.providers import CachedEmbedder, embedded
-
-    model = embedder.inner if isinstance(embedder, CachedEmbedder) else embedder
-    return None if model is None else partial(embedded, model)
+    model = embedder.inner if isinstance(embedder, providers.CachedEmbedder) else embedder
+    return None if model is None else partial(providers.embedded, model)
 
 
 def _empty_embedding_cache(embedder: Embedder | None) -> Purged | None:
     """Drop the vectors of cues and texts; what a receipt says of it."""
-    from spector.providers import CachedEmbedder
-
-    if not isinstance(embedder, CachedEmbedder):
+    if not isinstance(embedder, providers.CachedEmbedder):
         return None
     entries = embedder.stats().entries
     embedder.clear()

@@ -209,13 +209,16 @@ class Console:
         otherwise: str,
         columns: str,
         row: Callable[[Any], Sequence[object]],
+        *,
+        document: Mapping[str, Any] | None = None,
     ) -> int:
         """Print what was found as a document or a table; the exit code.
 
         Args:
             otherwise: what is said of nothing.
+            document: in place of one that has what was found under ``name``.
         """
-        self.document({name: found})
+        self.document({name: found} if document is None else document)
         if not found:
             self.note(otherwise)
             return 1

@@ -8,7 +8,7 @@ import os
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any, Final
 from spector.cli.options import Arguments, chosen_embedder, open_store, scopes
 from spector.cli.output import Console, clean, input_blocks
 from spector.errors import InvalidInputError
-from spector.importers import FORMATS, NOT_KEPT, Importing, ImportOptions, observable, observing
+from spector.importers import (
+    FORMATS,
+    NOT_KEPT,
+    FileReport,
+    Importing,
+    ImportOptions,
+    observable,
+    observing,
+)
 from spector.messages import counted
 
 if TYPE_CHECKING:
@@ -76,7 +84,7 @@ def _store(
         tally.add(memory.observe_many(messages, scopes_from_message=True))
 
     with (
-        open_store(args, create=True, durability=args.durability, timezone=args.timezone) as memory,
+        open_store(args, create=True, durability=args.durability) as memory,
         console.progress("importing", "message") as progress,
     ):
         before = len(memory)
@@ -174,9 +182,7 @@ def run_observe(args: argparse.Namespace, console: Console) -> int:
             importing.check(memory)
         refused = say_refused(importing, console)
         with (
-            open_store(
-                args, create=True, durability=args.durability, timezone=args.timezone
-            ) as memory,
+            open_store(args, create=True, durability=args.durability) as memory,
             console.progress("observing", "message") as progress,
         ):
             importing.store(
@@ -184,20 +190,19 @@ def run_observe(args: argparse.Namespace, console: Console) -> int:
                 progress=progress.reach,
                 storing=lambda messages: _observe(args, console, memory, messages, tally),
             )
+    sound = [each for each in importing.report.files if not each.error]
+    _say_observed(args, console, tally, sound)
+    return 1 if refused else 0
+
+
+def _say_observed(
+    args: argparse.Namespace, console: Console, tally: Tally, files: Sequence[FileReport] = ()
+) -> None:
+    read = [{"file": each.file, "messages": each.messages} for each in files]
     console.document(
-        {
-            "command": "observe",
-            "dry_run": args.dry_run,
-            "files": [
-                {"file": each.file, "messages": each.messages}
-                for each in importing.report.files
-                if not each.error
-            ],
-            **tally.to_dict(),
-        }
+        {"command": "observe", "dry_run": args.dry_run, "files": read, **tally.to_dict()}
     )
     tally.say(console, dry_run=args.dry_run)
-    return 1 if refused else 0
 
 
 def _is_text(name: str) -> bool:
@@ -213,14 +218,9 @@ def _run_said(args: argparse.Namespace, console: Console, said: list[str], tally
             hint="observe the files with a command of their own",
         )
     messages = [changed(args, {"role": "user", "text": each, **scopes(args)}) for each in said]
-    with open_store(
-        args, create=True, durability=args.durability, timezone=args.timezone
-    ) as memory:
+    with open_store(args, create=True, durability=args.durability) as memory:
         _observe(args, console, memory, messages, tally)
-    console.document(
-        {"command": "observe", "dry_run": args.dry_run, "files": [], **tally.to_dict()}
-    )
-    tally.say(console, dry_run=args.dry_run)
+    _say_observed(args, console, tally)
     return 0
 
 
@@ -305,7 +305,7 @@ def probe(args: argparse.Namespace) -> Iterator[Memory]:
     import spector
 
     if os.path.exists(os.path.join(args.path, "catalog.db")):
-        opened = open_store(args, "r", timezone=args.timezone)
+        opened = open_store(args, "r")
     else:
         opened = spector.open(":memory:", embedder=chosen_embedder(args), timezone=args.timezone)
     with opened as memory:

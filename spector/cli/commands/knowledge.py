@@ -92,9 +92,11 @@ def run_entities(args: argparse.Namespace, console: Console) -> int:
         if args.memories:
             records = memory.entities.profile(args.name, limit=args.limit, **owner_in(args))
             console.document({"memories": records})
-            if records and not console.as_json:
+            if not records:
+                console.note("no memory mentions it")
+            elif not console.as_json:
                 show_memories(console, records, users=args.user_id is None)
-            return _answer(console, records, "no memory mentions it")
+            return 0 if records else 1
         if args.name:
             found = memory.entities.find(args.name, limit=args.limit, **owner_in(args))
         else:
@@ -113,14 +115,6 @@ def run_entities(args: argparse.Namespace, console: Console) -> int:
             clean(each.user_id or ""),
         ),
     )
-
-
-def _answer(console: Console, found: Sequence[object], otherwise: str) -> int:
-    """Exit code 0 when something was found; otherwise say so."""
-    if found:
-        return 0
-    console.note(otherwise)
-    return 1
 
 
 # graph: shows how memories are tied, as a table or a drawing.
@@ -157,26 +151,24 @@ def run_graph(args: argparse.Namespace, console: Console) -> int:
         labels = {each: _label(text) for each, text in texts.items()}
         console.lines((dot if args.drawing == "dot" else svg)(labels, edges, args.id))
         return 0 if edges else 1
-    console.document({"id": args.id, "edges": [each.to_dict() for each in edges]})
-    if not edges:
-        console.note("no path" if args.to is not None else "no edge")
-        return 1
-    console.table(
+    code = console.listing(
+        "edges",
+        edges,
+        "no path" if args.to is not None else "no edge",
         "from | kind | to | weight | by | text~",
-        [
-            (
-                each.source,
-                each.kind,
-                each.target,
-                f"{each.weight:.2f}",
-                clean(each.origin),
-                clean(texts[each.source if each.target == args.id else each.target]),
-            )
-            for each in edges
-        ],
+        lambda each: (
+            each.source,
+            each.kind,
+            each.target,
+            f"{each.weight:.2f}",
+            clean(each.origin),
+            clean(texts[each.source if each.target == args.id else each.target]),
+        ),
+        document={"id": args.id, "edges": edges},
     )
-    console.say(f"\n{counted(len(ids), 'memory')}, {counted(len(edges), 'edge')}")
-    return 0
+    if edges:
+        console.say(f"\n{counted(len(ids), 'memory')}, {counted(len(edges), 'edge')}")
+    return code
 
 
 def _around(memory: Memory, args: argparse.Namespace) -> list[Edge]:
@@ -316,35 +308,30 @@ def run_concepts(args: argparse.Namespace, console: Console) -> int:
             name=args.name, category=args.category, limit=args.limit, **owner_in(args)
         )
         numbers = {each.id: _numbers_of(memory, each) for each in found} if args.name else {}
-    console.document(
-        {
+    code = console.listing(
+        "concepts",
+        found,
+        "no concept matches",
+        "id | name~ | category | >sure | >memories | from",
+        lambda each: (
+            each.id,
+            clean(each.name),
+            clean(each.category),
+            f"{each.confidence:.2f}",
+            sum(map(len, each.memory_refs.values())),
+            each.provenance.replace("_", " "),
+        ),
+        document={
             "concepts": [
                 each.to_dict() | ({"statistics": numbers[each.id]} if args.name else {})
                 for each in found
             ]
-        }
-    )
-    if not found:
-        console.note("no concept matches")
-        return 1
-    console.table(
-        "id | name~ | category | >sure | >memories | from",
-        [
-            (
-                each.id,
-                clean(each.name),
-                clean(each.category),
-                f"{each.confidence:.2f}",
-                sum(map(len, each.memory_refs.values())),
-                each.provenance.replace("_", " "),
-            )
-            for each in found
-        ],
+        },
     )
     if args.name and not console.as_json:
         for each in found:
             _show_details(console, each, numbers[each.id])
-    return 0
+    return code
 
 
 def _show_details(console: Console, concept: Concept, numbers: Sequence[dict[str, Any]]) -> None:
