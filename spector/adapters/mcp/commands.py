@@ -22,8 +22,6 @@ from spector.messages import install_command
 if TYPE_CHECKING:
     from spector.memory import Memory
 
-__all__ = ["HOOK", "MCP"]
-
 
 MCP: Final = Arguments(
     """Serve a store to agents by the Model Context Protocol, on stdin and stdout or by HTTP. The
