@@ -107,7 +107,7 @@ def reembed(
     files = DiskFiles(where)
     if not files.exists(CATALOG_NAME):
         raise no_store_at(files.root)
-    with _opened(where, router, wait_s=wait_s) as store:
+    with _open_store(where, router, wait_s=wait_s) as store:
         return reembed_store(store, found, progress)
 
 
@@ -137,7 +137,7 @@ def restore(
     source, place = parse_directory(backup, "backup"), parse_directory(dest, "dest")
     if DiskFiles(source).is_empty():
         raise StoreNotFoundError(f"there is no backup at {source}", hint="check the path")
-    with _opened(source, _router(extra_tiers), mode="r") as store:
+    with _open_store(source, _router(extra_tiers), mode="r") as store:
         return copy_store(store, place, taken_ms=None, progress=progress)
 
 
@@ -228,7 +228,7 @@ def _transplant(
 
     router = _router(extra_tiers)
     stamp = Stamp(identity.dim, identity.model_id or None, identity.fingerprint or None)
-    opened = _opened(root, router, stamp, held=lock)
+    opened = _open_store(root, router, stamp, held=lock)
     try:
         lasting = [tier for tier in router if not tier.volatile]
         for tier in lasting:
@@ -246,7 +246,7 @@ def _transplant(
         completed(opened.store.close)
 
 
-def _opened(
+def _open_store(
     where: str,
     router: TierRouter,
     stamp: Stamp | None = None,

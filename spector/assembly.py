@@ -40,7 +40,7 @@ from spector.kernel import ParallelKernel, usable_cores
 from spector.kernel.contract import ScoringProfile, get_profile
 from spector.memory import Memory
 from spector.messages import DISTRIBUTION, checks_arguments, counted, items_of
-from spector.parts import Access, Given, Lifetime, Parts, abandon, cycle_turn, open_stores
+from spector.parts import Access, Lifetime, OpenOptions, Parts, abandon, cycle_turn, open_stores
 from spector.process import Calls, Later, Operations, drop_all_caches, entry, has_namesake, overlaid
 from spector.providers import (
     LLM,
@@ -148,7 +148,7 @@ def open_memory_at(
     load_ahead(found if access.holds_up_others else None)
     opened = open_stores(where, router, config, stamp, access)
     try:
-        given = Given(
+        given = OpenOptions(
             path=where,
             mode=access.mode,
             durability=durability,
@@ -229,7 +229,7 @@ def _users_gone(store: Store) -> tuple[str, ...]:
     return users_gone(store)
 
 
-def _make_parts(opened: list[OpenedStore], router: TierRouter, given: Given) -> Parts:
+def _make_parts(opened: list[OpenedStore], router: TierRouter, given: OpenOptions) -> Parts:
     """Every part of a memory, each with the parts that it uses."""
     store, calls, checked = opened[0].store, Calls(given.path), CheckedClock(given.clock)
     config, embedder, operations = given.config, given.embedder, given.operations

@@ -58,7 +58,7 @@ _NO_DAEMON: Final = {"running": False, "cycles": 0, "nights": 0, "last_error": N
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Given:
+class OpenOptions:
     """What a memory is opened with; each checked, and with a default for what was not given."""
 
     path: str
@@ -84,7 +84,7 @@ class Given:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Parts(Given):
+class Parts(OpenOptions):
     """Made by `spector.assembly`. No part knows this, or the memory: a dropped one is freed."""
 
     dim: int

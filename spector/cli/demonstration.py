@@ -52,7 +52,7 @@ class Demonstration:
 
     def run(self) -> None:
         """Run every step; the store is closed at the end in any case."""
-        self.memory = self.opened()
+        self.memory = self.open()
         try:
             for title, cues, step in _STEPS:
                 self._run(_Done(title), cues, step)
@@ -113,7 +113,7 @@ class Demonstration:
 
     # what steps do
 
-    def opened(self) -> Memory:
+    def open(self) -> Memory:
         """The store."""
         import spector
 
@@ -488,7 +488,7 @@ def _reopen(on: Demonstration) -> Claims:
     before = [(hit.id, hit.score) for hit in on.memory.recall(_RULE, k=5)]
     count = len(on.memory)
     on.memory.close()
-    on.memory = on.timed(on.opened)
+    on.memory = on.timed(on.open)
     hits = on.timed(on.memory.recall, _RULE, k=5)
     on.hits(hits[:3])
     yield "the corrected rule ranks above the old one", "only on Tuesdays" in hits[0].text
