@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import UTC, date, datetime, tzinfo
 from pathlib import PurePath
-from typing import Any, BinaryIO, Final, Protocol
+from typing import Any, BinaryIO, Final
 
 from spector.errors import ImportFormatError, InvalidInputError, SpectorError
 
@@ -54,10 +54,8 @@ class Column:
     least: int = _MIN_FLEX_WIDTH
 
 
-class Progress(Protocol):
-    """Progress of a command."""
-
-    def reach(self, done: int, total: int | None = None, what: str = "") -> None: ...
+#: called with (done, in total, what is done), the last two if they are known
+Progress = Callable[..., None]
 
 
 class Console:
@@ -238,31 +236,21 @@ class Console:
 
     @contextmanager
     def progress(self, what: str, unit: str) -> Iterator[Progress]:
-        """Show a progress bar if stderr is a terminal."""
+        """What shows progress: in a bar if stderr is a terminal."""
         if not _is_tty(self.err):
-            yield _Silent()
+            yield lambda *reached: None
             return
         from tqdm import tqdm
 
         with tqdm(desc=what, unit=f" {unit}", file=self.err, leave=False) as bar:
-            yield _Bar(bar)
 
+            def reach(done: int, total: int | None = None, step: str = "") -> None:
+                if step:
+                    bar.set_description_str(step, refresh=False)
+                bar.total = total
+                bar.update(done - bar.n)
 
-class _Silent:
-    def reach(self, done: int, total: int | None = None, what: str = "") -> None:
-        """Show nothing."""
-
-
-class _Bar:
-    def __init__(self, bar: Any) -> None:
-        self._bar = bar
-
-    def reach(self, done: int, total: int | None = None, what: str = "") -> None:
-        """Show ``done`` of ``total``, and what is done."""
-        if what:
-            self._bar.set_description_str(what, refresh=False)
-        self._bar.total = total
-        self._bar.update(done - self._bar.n)
+            yield reach
 
 
 def clean(text: str) -> str:

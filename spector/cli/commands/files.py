@@ -91,7 +91,7 @@ def _store(
         try:
             importing.store(
                 memory,
-                progress=progress.reach,
+                progress=progress,
                 storing=None if tally is None else observing(memory, observe, args.source),
             )
         except BaseException as error:
@@ -187,7 +187,7 @@ def run_observe(args: argparse.Namespace, console: Console) -> int:
         ):
             importing.store(
                 memory,
-                progress=progress.reach,
+                progress=progress,
                 storing=lambda messages: _observe(args, console, memory, messages, tally),
             )
     sound = [each for each in importing.report.files if not each.error]

@@ -210,7 +210,7 @@ def run_export(args: argparse.Namespace, console: Console) -> int:
             args.file,
             vectors=vectors,
             overwrite=args.overwrite,
-            progress=progress.reach,
+            progress=progress,
             **selection(args),
         )
     console.document({"file": args.file, "records": count, "vectors": vectors})

@@ -62,7 +62,7 @@ def run_reflect(args: argparse.Namespace, console: Console) -> int:
                 steps,
                 dry_run=args.dry_run,
                 max_seconds=args.max_seconds,
-                progress=lambda step, seen, total: shown.reach(seen, total, step),
+                progress=lambda step, seen, total: shown(seen, total, step),
             )
         told = report.telling(_MOST_PROPOSALS)
         texts = {} if console.as_json else _texts_of(memory, told)
@@ -171,7 +171,7 @@ def run_compact(args: argparse.Namespace, console: Console) -> int:
             threshold=args.threshold,
             dry_run=args.dry_run,
             verify=args.verify,
-            progress=progress.reach,
+            progress=progress,
             **scopes(args),
         )
     console.document({**to_jsonable(report), "bytes_reclaimed": report.bytes_reclaimed})
@@ -240,7 +240,7 @@ def run_check(args: argparse.Namespace, console: Console) -> int:
     everything = args.all or console.as_json
     with console.progress("checking", "partition") as progress:
         report = spector.check(
-            args.path, progress=progress.reach, limit=None if everything else MAX_PROBLEMS
+            args.path, progress=progress, limit=None if everything else MAX_PROBLEMS
         )
     console.document({"ok": report.ok, **to_jsonable(report)})
     if report.problems:
@@ -277,7 +277,7 @@ def _run_repair(args: argparse.Namespace, console: Console) -> int:
             args.path,
             args.repair,
             embedder=chosen_embedder(args) if named else None,
-            progress=progress.reach,
+            progress=progress,
         )
         console.path = report.path  # hints name the new store from here on
         verified = spector.check(report.path)
@@ -341,7 +341,7 @@ def run_reembed(args: argparse.Namespace, console: Console) -> int:
             "reembed needs an embedder", hint="pass --embedder default, openai or openai:MODEL"
         )
     with console.progress("embedding", "memory") as progress:
-        count = spector.reembed(args.path, embedder, progress=progress.reach, wait=wait_of(args))
+        count = spector.reembed(args.path, embedder, progress=progress, wait=wait_of(args))
     console.document({"reembedded": count, "embedder": embedder})
     console.say(f"re-embedded {counted(count, 'memory')} with {embedder}")
     return 0
@@ -408,7 +408,7 @@ def run_restore(args: argparse.Namespace, console: Console) -> int:
 
 
 def _in_mebibytes(progress: Progress) -> Callable[[int, int], None]:
-    return lambda done, total: progress.reach(done >> 20, total >> 20)
+    return lambda done, total: progress(done >> 20, total >> 20)
 
 
 def _show(report: BackupReport, console: Console, verb: str) -> None:
