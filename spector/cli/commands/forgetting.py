@@ -162,7 +162,8 @@ def _forget(memory: Memory, args: argparse.Namespace) -> ForgetReport:
     found = _matching(memory, args)
     kept = tuple(record.id for record in found.protected)
     # the scope as a guard again: the receipt must not name memories of other scopes
-    report = memory.forget(found.ids, **how, **scopes(args))
+    how |= scopes(args)
+    report = memory.forget(found.ids, **how)
     receipt = report.receipt
     if receipt is not None:
         receipt = replace(receipt, protected=kept)
