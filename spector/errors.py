@@ -240,3 +240,7 @@ class ForeignPartitionError(PartitionCorruptError):
 
 class CatalogCorruptError(StoreError):
     """The catalog is damaged or does not fit the partitions."""
+
+
+#: what a star import brings
+__all__ = [name for name in vars() if name.endswith("Error")]

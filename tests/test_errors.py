@@ -28,6 +28,10 @@ CLASSES = {
 }
 
 
+def test_a_star_import_brings_the_errors_alone() -> None:
+    assert sorted(errors.__all__) == sorted(CLASSES)
+
+
 def test_the_drawn_tree_names_every_error_and_no_other() -> None:
     assert set(DRAWN) == set(CLASSES)
 
