@@ -43,6 +43,49 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+__all__ = [
+    "BusyError",
+    "CatalogCorruptError",
+    "ConflictError",
+    "DimensionMismatchError",
+    "EmbeddingError",
+    "ForeignPartitionError",
+    "FormatVersionError",
+    "ImmutableRecordError",
+    "ImportFormatError",
+    "InvalidFilterError",
+    "InvalidInputError",
+    "InvalidMetadataError",
+    "InvalidScopeError",
+    "InvalidTagError",
+    "InvalidTextError",
+    "InvalidTimeError",
+    "InvalidVectorError",
+    "KernelUnavailableError",
+    "LLMError",
+    "ModelFileError",
+    "ModelMismatchError",
+    "NotCopyableError",
+    "PartitionCorruptError",
+    "SessionClosedError",
+    "SpectorError",
+    "StateTransitionError",
+    "StoreClosedError",
+    "StoreError",
+    "StoreExistsError",
+    "StoreFailedError",
+    "StoreForkedError",
+    "StoreFullError",
+    "StoreLockedError",
+    "StoreNotFoundError",
+    "StoreReadOnlyError",
+    "SupersededRecordError",
+    "UnknownArgumentError",
+    "UnknownRecordError",
+    "UnknownRelationError",
+    "UnknownTierError",
+]
+
 
 class SpectorError(Exception):
     """Base of every error that spector raises on purpose.
@@ -240,7 +283,3 @@ class ForeignPartitionError(PartitionCorruptError):
 
 class CatalogCorruptError(StoreError):
     """The catalog is damaged or does not fit the partitions."""
-
-
-#: what a star import brings
-__all__ = [name for name in vars() if name.endswith("Error")]

@@ -28,7 +28,7 @@ CLASSES = {
 }
 
 
-def test_a_star_import_brings_the_errors_alone() -> None:
+def test_the_list_of_public_errors_is_complete() -> None:
     assert sorted(errors.__all__) == sorted(CLASSES)
 
 
